@@ -96,7 +96,7 @@ impl<'b> Engine<'b> {
                 text.clear();
             }
             let place = (Layout::default(), text.len());
-            run.begun(begin, &(&event, &Context::EMPTY), place, |_| 0, text);
+            run.run_prepared(begin, &(&event, &Context::EMPTY), place, |_| 0, text);
         }
         n_bytes + text.len()
     }

@@ -13,7 +13,7 @@ use tfbc::records::{self, RecordOptions};
 use tfbc::report::{ReportOptions, report};
 use tfbc_compiler::Options;
 use tfbc_grammar::{Source, SourceLimits, Sources};
-use tfbc_vm::{Program, seal};
+use tfbc_vm::{Program, write_checksum};
 
 /// Operation on the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -443,7 +443,7 @@ pub fn input_shapes() -> Vec<InputShape> {
             let number = |at: usize| bytes[at..at + 4].iter().rfold(0, |n, byte| n << 8 | usize::from(*byte));
             let end = number(36) + number(40);
             bytes[end - 32..end].fill(0xFF);
-            seal(&mut bytes);
+            write_checksum(&mut bytes);
             bytes
         }),
         shape("aix/stream", Deed::Aix, plain_stream),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
+use tfbc::reader::aix::{AixItem, Input, ReadOptions, Trace};
 use tfbc_benches::{
     Data, Extent, Files, Hook, Log, LogFile, STREAM64_MAGIC, Stamp, TraceKind, TraceLoad, Width, Writer, blob,
 };
@@ -38,8 +38,8 @@ fn read(bytes: Vec<u8>, mut see: impl FnMut(u16, &[u8], bool, Option<u64>)) {
     let mut trace = Trace::from_input("made", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
     while let Some(item) = trace.next().unwrap() {
         match item {
-            Item::Event(event) => see(event.id, event.bytes, event.wide, event.ticks),
-            Item::Notice(notice) => panic!("{notice:?}"),
+            AixItem::Event(event) => see(event.id, event.bytes, event.wide, event.ticks),
+            AixItem::Notice(notice) => panic!("{notice:?}"),
         }
     }
 }

@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::context::ContextTable;
 use tfbc::filter::{Filter, Numbers, Processes};
-use tfbc::forms::Form;
 use tfbc::ids::IdSet;
+use tfbc::output_format::Form;
 use tfbc::reader::Notice;
-use tfbc::reader::aix::{CpuidWord, Kind, Logs, ReadOptions, Trace};
+use tfbc::reader::aix::{AixKind, CpuidWord, Logs, ReadOptions, Trace};
 use tfbc::report::{ReportOptions, Summary, report};
 
 /// Context table for the hooks of `data/all.trcfmt`.
@@ -99,7 +99,7 @@ fn open(traces: &[&[u8]], way: Way, options: &ReadOptions) -> Option<Logs> {
 }
 
 fn read_options(choice: u8) -> ReadOptions {
-    let kinds = [Kind::Stream32, Kind::Stream64, Kind::Log32, Kind::Log64];
+    let kinds = [AixKind::Stream32, AixKind::Stream64, AixKind::Log32, AixKind::Log64];
     let words = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
     ReadOptions {
         format: kinds.get(usize::from(choice & 7)).copied(),

@@ -7,7 +7,7 @@ use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::generate::datakey::definitions;
 use tfbc_snapshots::generate::{Rng, template};
-use tfbc_vm::{Program, seal};
+use tfbc_vm::{Program, write_checksum};
 
 /// Maximum number of edits of a program.
 const EDITS: usize = 4;
@@ -46,7 +46,7 @@ pub fn blob(data: &[u8]) {
         0 => open(choices, events),
         1 => {
             let mut bytes = choices.to_vec();
-            seal(&mut bytes);
+            write_checksum(&mut bytes);
             open(&bytes, events);
         }
         2.. => {

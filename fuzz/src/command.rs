@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use tempfile::TempDir;
-use tfbc::forms::Form;
+use tfbc::output_format::Form;
 use tfbc::reader::aix::{LogItem, ReadOptions};
 use tfbc::reader::kev::KevItem;
 use tfbc::reader::{AnyTrace, Compression};

@@ -4,7 +4,7 @@ use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of
 use crate::seed_of;
 use tfbc::catalog::Catalog;
 use tfbc::columns::Columns;
-use tfbc::forms::Form;
+use tfbc::output_format::Form;
 use tfbc::reader::Notice;
 use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::records::{self, RecordFilter, RecordOptions, RecordSummary};

@@ -7,8 +7,8 @@ use crate::programs::{Draft, Routine, strings_len, table_lens};
 use std::sync::LazyLock;
 use tfbc_snapshots::generate::{Facts, Rng, facts};
 use tfbc_vm::{
-    COLUMNS, Context, Event, Hook, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Program, Record,
-    Run, Space, Step, Straight, TextBuf, Timers, list_instr,
+    COLUMNS, Context, Event, FlatRoutine, Hook, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
+    Program, Record, Run, Space, Step, TextBuf, Timers, list_instr,
 };
 
 /// Bytes that may follow the text limit: ` [limit]` and the line end.
@@ -281,7 +281,7 @@ impl<'p> Case<'p> {
         for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
             shared.print(job, expected, |line, out| {
                 if looked_up {
-                    return begun(&mut run, &lazy, job, event, line, out);
+                    return run_prepared(&mut run, &lazy, job, event, line, out);
                 }
                 out.push(job.columns);
                 run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
@@ -301,10 +301,10 @@ impl<'p> Case<'p> {
         let mut their_out = TextBuf::new();
         for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
             their_out.clear();
-            begun(&mut run, &other, &theirs, &their_event, 0, &mut their_out);
+            run_prepared(&mut run, &other, &theirs, &their_event, 0, &mut their_out);
             shared.print(job, expected, |line, out| {
                 if event.time_ns % 100_000 == 0 {
-                    return begun(&mut run, self.program, job, event, line, out);
+                    return run_prepared(&mut run, self.program, job, event, line, out);
                 }
                 out.push(job.columns);
                 run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
@@ -333,7 +333,7 @@ impl<'p> Case<'p> {
     fn flat(&self, expected: &[Printed]) {
         for (job, (text, outcome)) in self.jobs.iter().zip(expected) {
             let event = job.event();
-            let (is_bare, room) = (job.layout.first == 0, self.limits.text >= Straight::MAX_TEXT);
+            let (is_bare, room) = (job.layout.first == 0, self.limits.text >= FlatRoutine::MAX_TEXT);
             let Some(flat) = self.program.straight(&job.entry, event.env(), b"").filter(|_| is_bare && room) else {
                 continue;
             };
@@ -362,7 +362,7 @@ impl<'p> Case<'p> {
 }
 
 /// Prints an event through a cached entry, after columns.
-fn begun<'r>(
+fn run_prepared<'r>(
     run: &mut Run<'r>,
     program: &'r Program<'r>,
     job: &'r Job<'_>,
@@ -375,7 +375,7 @@ fn begun<'r>(
         room[..job.columns.len()].copy_from_slice(job.columns);
         job.columns.len()
     };
-    let is_usual = run.begun(&begin, &(event, &job.context), (job.layout, line), columns, out);
+    let is_usual = run.run_prepared(&begin, &(event, &job.context), (job.layout, line), columns, out);
     if is_usual { Outcome::default() } else { run.outcome() }
 }
 

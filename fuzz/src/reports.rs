@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::LazyLock;
 use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
-use tfbc::forms::Form;
+use tfbc::output_format::Form;
 use tfbc::reader::{Compression, Imbalance, Input, Notice};
 use tfbc::report::ReportError;
 use tfbc_snapshots::generate::Rng;

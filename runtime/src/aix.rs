@@ -4,6 +4,6 @@ pub use crate::columns::{Column, Columns, ColumnsError, Timestamp};
 pub use crate::context::{AddressNames, ContextTable};
 pub use crate::filter::{Filter, Numbers, Processes, Threads};
 pub use crate::ids::{IdListError, IdSet};
-pub use crate::reader::aix::{AfterDamage, CpuidWord, Kind, ReadOptions};
+pub use crate::reader::aix::{AfterDamage, AixKind, CpuidWord, ReadOptions};
 pub use crate::report::{ReportOptions, Summary, TableLimits};
 pub use crate::time_zone::TimeZone;

@@ -452,7 +452,7 @@ pub fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<Source>,
 
 /// The template of one hook id.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct HookEntry {
     /// Index of the program in [`Catalog::programs`].
     program: u32,
     /// Index of the entry in its program.
@@ -468,7 +468,7 @@ pub struct Entry {
     id: u16,
 }
 
-impl Entry {
+impl HookEntry {
     /// Canonical id of the stanza. Differs from the event's id for hook 000 and for ids without a stanza.
     pub fn id(&self) -> u16 {
         self.id
@@ -498,7 +498,7 @@ pub struct Catalog<'b> {
     records: Vec<Vec<RecordEntry>>,
     /// Index into `records` plus 1, by space and event id; 0 if the event is not defined. Empty if no event is.
     by_record: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<HookEntry>,
     /// Index into `entries` plus 1, by canonical id; 0 if no stanza defines the id.
     by_id: Vec<u32>,
 }
@@ -517,7 +517,7 @@ impl<'b> Catalog<'b> {
     fn add(&mut self, program: Program<'b>, rank: &Rank) {
         let index = self.programs.len() as u32;
         for hook in program.hooks() {
-            let entry = Entry {
+            let entry = HookEntry {
                 program: index,
                 hook: hook.index,
                 level: hook.level,
@@ -550,7 +550,7 @@ impl<'b> Catalog<'b> {
     }
 
     /// Adds a stanza. A file's stanza overrides a built-in one, and a later file an earlier one.
-    fn add_entry(&mut self, entry: Entry) {
+    fn add_entry(&mut self, entry: HookEntry) {
         let at = &mut self.by_id[usize::from(entry.id)];
         match at.checked_sub(1) {
             None => {
@@ -568,12 +568,12 @@ impl<'b> Catalog<'b> {
 
     /// Returns the entry of a canonical id; `None` if no stanza defines it.
     #[inline]
-    pub fn get(&self, id: u16) -> Option<&Entry> {
+    pub fn get(&self, id: u16) -> Option<&HookEntry> {
         self.by_id[usize::from(id)].checked_sub(1).map(|at| &self.entries[at as usize])
     }
 
     /// All entries, one per id with a stanza.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &HookEntry> {
         self.entries.iter()
     }
 
@@ -585,7 +585,7 @@ impl<'b> Catalog<'b> {
     /// Returns the entry that formats events of a canonical id. Stanza 004 formats hook 000, and stanza 007 formats ids
     /// without a stanza.
     #[inline]
-    pub fn lookup(&self, id: u16) -> Option<&Entry> {
+    pub fn lookup(&self, id: u16) -> Option<&HookEntry> {
         if id == hooks::ZERO {
             self.get(hooks::ID_IS_ZERO)
         } else {
@@ -614,7 +614,7 @@ impl<'b> Catalog<'b> {
 
     /// Program of a hook's entry.
     #[inline]
-    pub fn program(&self, entry: &Entry) -> &Program<'b> {
+    pub fn program(&self, entry: &HookEntry) -> &Program<'b> {
         &self.programs[entry.program as usize]
     }
 

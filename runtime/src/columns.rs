@@ -7,14 +7,14 @@
 //!
 //! A value is never cut: a wider one moves the rest of its line, and a blank is inserted if two values would touch.
 
-use crate::context::{Facts, Wanted};
+use crate::context::{RequiredContext, ThreadContext};
 use crate::events::{Events, class_name};
-use crate::forms::Form;
 use crate::json;
+use crate::output_format::Form;
 use crate::reader::System;
 use crate::reader::kev::KevRecord;
 use crate::records::{Owner, TimeForm};
-use crate::spelling::hint;
+use crate::suggest::hint;
 use std::borrow::Cow;
 use std::fmt;
 use tfbc_vm::{Layout, Level, TextBuf};
@@ -97,7 +97,7 @@ pub(crate) enum QnxWriter {
 /// Values of AIX's context columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContextRow<'r> {
-    pub facts: Facts<'r>,
+    pub facts: ThreadContext<'r>,
     pub file: &'r [u8],
     pub reported_cpus: u32,
 }
@@ -538,9 +538,9 @@ impl Columns {
     }
 
     /// Which parts of the context a column shows, except processes and CPUs.
-    pub(crate) fn wanted(&self) -> Wanted {
+    pub(crate) fn wanted(&self) -> RequiredContext {
         let shows = |source| self.list.iter().any(|column| column.info().source == source);
-        Wanted { depth: shows(Source::Depth), priority: false, svc: shows(Source::Svc) }
+        RequiredContext { depth: shows(Source::Depth), priority: false, svc: shows(Source::Svc) }
     }
 
     /// True if the text is shown.

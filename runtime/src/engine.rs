@@ -1,7 +1,7 @@
 //! Parallel formatting with ordered output.
 //!
 //! ```text
-//! walk, one thread at a time ─Portion─> text, in parallel ─in order─> output
+//! walk, one thread at a time ─Chunk───> text, in parallel ─in order─> output
 //! ```
 //!
 //! Every thread does the same: it takes the next chunk of events from the walk, formats it, waits for its turn, and
@@ -27,7 +27,7 @@ const LOOKING: Duration = Duration::from_micros(50);
 
 /// A chunk of events that are read but not yet written.
 #[derive(Debug, Default)]
-pub(crate) struct Portion<E> {
+pub(crate) struct Chunk<E> {
     /// Events, with the context that their text depends on.
     pub events: E,
     /// Notices to report after the events.
@@ -47,33 +47,33 @@ const TOLD_IN_PLACE: u64 = 1000;
 const MAX_NOTICES: usize = 256;
 
 /// True if a chunk ends at its last notice; `n_damaged` counts the damaged places of the run.
-pub(crate) fn ends_portion(n_damaged: u64, n_notices: usize) -> bool {
+pub(crate) fn ends_chunk(n_damaged: u64, n_notices: usize) -> bool {
     n_damaged <= TOLD_IN_PLACE || n_notices >= MAX_NOTICES
 }
 
 /// First stage: reads the events of an input in order.
-pub(crate) trait Walk: Send {
+pub(crate) trait Producer: Send {
     /// Storage for the events of a chunk.
     type Events: Default + Send;
 
     /// Fills an emptied chunk, whose events may be those of an earlier one, so that memory is reused. False at the end
     /// of
     /// the input. `waited` is true if the previous chunk ended because the next read may block.
-    fn fill(&mut self, portion: &mut Portion<Self::Events>, waited: bool) -> Result<bool, ReportError>;
+    fn fill(&mut self, chunk: &mut Chunk<Self::Events>, waited: bool) -> Result<bool, ReportError>;
 }
 
 /// Second stage: formats events as text.
 pub(crate) trait Format<E>: Send {
     /// State that text depends on from earlier text.
-    type Carried: Default + Send;
+    type LineState: Default + Send;
 
     /// Appends the text of events. False at their end; otherwise the next call continues. While `carried` is unknown, text
     /// that depends on it is left out, for [`Format::resolve`] to add.
-    fn format(&mut self, events: &E, carried: Option<&mut Self::Carried>, text: &mut TextBuf) -> bool;
+    fn format(&mut self, events: &E, carried: Option<&mut Self::LineState>, text: &mut TextBuf) -> bool;
 
     /// Appends the text that was left out at the start of the last chunk, and updates the carried state. False if the
     /// chunk's text is wrong after this state; then the chunk must be formatted again from its start.
-    fn resolve(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf) -> bool;
+    fn resolve(&mut self, events: &E, carried: &mut Self::LineState, head: &mut TextBuf) -> bool;
 
     /// Returns the template that takes most of the time, if it is slow.
     fn take_slow(&mut self) -> Option<String>;
@@ -90,11 +90,11 @@ pub(crate) enum Step {
 }
 
 /// Both stages on the caller's thread, one text at a time.
-pub(crate) struct Steps<W: Walk, F: Format<W::Events>> {
+pub(crate) struct Steps<W: Producer, F: Format<W::Events>> {
     walk: W,
     pub format: F,
-    portion: Portion<W::Events>,
-    carried: F::Carried,
+    chunk: Chunk<W::Events>,
+    carried: F::LineState,
     text: TextBuf,
     /// True if the chunk has events that are not formatted yet.
     has_more: bool,
@@ -104,13 +104,13 @@ pub(crate) struct Steps<W: Walk, F: Format<W::Events>> {
     error: Option<ReportError>,
 }
 
-impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
+impl<W: Producer, F: Format<W::Events>> Steps<W, F> {
     pub fn new(walk: W, format: F) -> Self {
         Self {
             walk,
             format,
-            portion: Portion::default(),
-            carried: F::Carried::default(),
+            chunk: Chunk::default(),
+            carried: F::LineState::default(),
             text: TextBuf::new(),
             has_more: false,
             n_noticed: 0,
@@ -121,7 +121,7 @@ impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
 
     /// Events of the current chunk.
     pub fn events(&self) -> &W::Events {
-        &self.portion.events
+        &self.chunk.events
     }
 
     /// Text of the last step.
@@ -134,12 +134,12 @@ impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
         loop {
             if self.has_more {
                 self.text.clear();
-                self.has_more = self.format.format(&self.portion.events, Some(&mut self.carried), &mut self.text);
+                self.has_more = self.format.format(&self.chunk.events, Some(&mut self.carried), &mut self.text);
                 // Slow templates are not reported here: the caller sees the progress itself.
                 self.format.take_slow();
                 return Ok(Step::Text);
             }
-            if let Some(notice) = self.portion.notices.get_mut(self.n_noticed) {
+            if let Some(notice) = self.chunk.notices.get_mut(self.n_noticed) {
                 self.n_noticed += 1;
                 return Ok(Step::Notice(notice.clone()));
             }
@@ -149,11 +149,11 @@ impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
             if self.ended {
                 return Ok(Step::End);
             }
-            let Portion { notices, waits, slow, .. } = &mut self.portion;
+            let Chunk { notices, waits, slow, .. } = &mut self.chunk;
             notices.clear();
             let waited = std::mem::take(waits);
             (*slow, self.n_noticed) = (None, 0);
-            let filled = self.walk.fill(&mut self.portion, waited);
+            let filled = self.walk.fill(&mut self.chunk, waited);
             self.ended = !matches!(filled, Ok(true));
             self.error = filled.err();
             self.has_more = true;
@@ -162,7 +162,7 @@ impl<W: Walk, F: Format<W::Events>> Steps<W, F> {
 }
 
 /// Result of a run.
-pub(crate) struct Ran<W, F, C> {
+pub(crate) struct RunResult<W, F, C> {
     pub walk: W,
     /// Formatter of each thread.
     pub formats: Vec<F>,
@@ -170,19 +170,19 @@ pub(crate) struct Ran<W, F, C> {
 }
 
 /// Formats and writes all events of a walk. `None` as `threads` means a thread per processor.
-pub(crate) fn run<W: Walk, F: Format<W::Events>>(
+pub(crate) fn run<W: Producer, F: Format<W::Events>>(
     walk: W,
     make: impl Fn() -> F,
     threads: Option<NonZeroUsize>,
     out: &mut (impl Write + Send),
     monitor: &mut (impl Monitor + Send),
-) -> Result<Ran<W, F, F::Carried>, ReportError> {
+) -> Result<RunResult<W, F, F::LineState>, ReportError> {
     let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads = threads.map_or_else(all, NonZeroUsize::get);
     let alone = if threads.is_some() { 0 } else { ALONE };
     let run = Run {
         walking: Mutex::new(Walking { walk, next: 0, waits: false, ended: false }),
-        turn: Mutex::new(Turn { next: 0, carried: Some(F::Carried::default()), out, monitor, error: None }),
+        turn: Mutex::new(Sequencer { next: 0, carried: Some(F::LineState::default()), out, monitor, error: None }),
         written: AtomicU64::new(0),
         turns: Condvar::new(),
         failed: AtomicBool::new(false),
@@ -208,19 +208,19 @@ pub(crate) fn run<W: Walk, F: Format<W::Events>>(
         });
         std::iter::once(worker.format).chain(others.collect::<Vec<_>>()).collect()
     });
-    let Turn { carried, error, .. } = run.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Sequencer { carried, error, .. } = run.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
     let Walking { walk, .. } = run.walking.into_inner().unwrap_or_else(PoisonError::into_inner);
     match error {
         Some(error) => Err(error),
-        None => Ok(Ran { walk, formats, carried: carried.unwrap_or_default() }),
+        None => Ok(RunResult { walk, formats, carried: carried.unwrap_or_default() }),
     }
 }
 
 /// State that the threads share.
 struct Run<'r, W, C, O, M> {
     walking: Mutex<Walking<W>>,
-    turn: Mutex<Turn<'r, C, O, M>>,
-    /// Copy of [`Turn::next`] that can be read without the lock.
+    turn: Mutex<Sequencer<'r, C, O, M>>,
+    /// Copy of [`Sequencer::next`] that can be read without the lock.
     written: AtomicU64,
     /// Signalled when the turn passes on or the run fails.
     turns: Condvar,
@@ -236,7 +236,7 @@ struct Walking<W> {
     ended: bool,
 }
 
-struct Turn<'r, C, O, M> {
+struct Sequencer<'r, C, O, M> {
     /// Number of the chunk to write next.
     next: u64,
     /// `None` while a thread has it.
@@ -249,7 +249,7 @@ struct Turn<'r, C, O, M> {
 /// State of one thread.
 struct Worker<E, F> {
     format: F,
-    portion: Portion<E>,
+    chunk: Chunk<E>,
     /// Number of the chunk.
     number: u64,
     /// Error that ended the walk after the chunk.
@@ -260,13 +260,13 @@ struct Worker<E, F> {
 
 impl<E: Default, F> Worker<E, F> {
     fn new(format: F) -> Self {
-        Self { format, portion: Portion::default(), number: 0, error: None, text: TextBuf::new(), head: TextBuf::new() }
+        Self { format, chunk: Chunk::default(), number: 0, error: None, text: TextBuf::new(), head: TextBuf::new() }
     }
 }
 
-impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
+impl<'r, W: Producer, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
     /// Processes chunks until the end.
-    fn work<F: Format<W::Events, Carried = C>>(&self, mut worker: Worker<W::Events, F>) -> F {
+    fn work<F: Format<W::Events, LineState = C>>(&self, mut worker: Worker<W::Events, F>) -> F {
         let _guard = PanicGuard { run: self };
         while self.take(&mut worker) {
             self.finish(&mut worker);
@@ -282,38 +282,38 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
         {
             return false;
         }
-        let Portion { notices, waits, slow, .. } = &mut worker.portion;
+        let Chunk { notices, waits, slow, .. } = &mut worker.chunk;
         notices.clear();
         (*waits, *slow) = (false, None);
         let waited = walking.waits;
-        let filled = walking.walk.fill(&mut worker.portion, waited);
+        let filled = walking.walk.fill(&mut worker.chunk, waited);
         worker.number = walking.next;
         walking.next += 1;
-        walking.waits = worker.portion.waits;
+        walking.waits = worker.chunk.waits;
         walking.ended = !matches!(filled, Ok(true));
         worker.error = filled.err();
         true
     }
 
     /// Formats a chunk, and writes its text when its turn comes.
-    fn finish<F: Format<W::Events, Carried = C>>(&self, worker: &mut Worker<W::Events, F>) {
-        let Worker { format, portion, number, error, text, head } = worker;
+    fn finish<F: Format<W::Events, LineState = C>>(&self, worker: &mut Worker<W::Events, F>) {
+        let Worker { format, chunk, number, error, text, head } = worker;
         let mut carried = self.carried(*number);
         loop {
             text.clear();
-            let mut more = format.format(&portion.events, carried.as_mut(), text);
+            let mut more = format.format(&chunk.events, carried.as_mut(), text);
             let Some(mut turn) = self.wait(*number) else { return };
             head.clear();
             if carried.is_none() {
                 carried = turn.carried.take();
                 if let Some(carried) = &mut carried
-                    && !format.resolve(&portion.events, carried, head)
+                    && !format.resolve(&chunk.events, carried, head)
                 {
                     // The turn stays with this chunk, but other threads may look at it meanwhile.
                     drop(turn);
                     head.clear();
                     text.clear();
-                    more = format.format(&portion.events, Some(carried), text);
+                    more = format.format(&chunk.events, Some(carried), text);
                     let Some(again) = self.wait(*number) else { return };
                     turn = again;
                 }
@@ -326,7 +326,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
                     }
                     continue;
                 }
-                Ok(()) => turn.close(portion, error.take()),
+                Ok(()) => turn.close(chunk, error.take()),
                 Err(error) => Err(error),
             };
             turn.carried = carried;
@@ -348,7 +348,7 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
     }
 
     /// Blocks until a chunk may be written; `None` if the run failed.
-    fn wait(&self, number: u64) -> Option<MutexGuard<'_, Turn<'r, C, O, M>>> {
+    fn wait(&self, number: u64) -> Option<MutexGuard<'_, Sequencer<'r, C, O, M>>> {
         look(|| self.written.load(Ordering::Relaxed) == number || self.failed.load(Ordering::Relaxed));
         let mut turn = lock(&self.turn);
         while turn.next != number {
@@ -361,22 +361,22 @@ impl<'r, W: Walk, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
     }
 }
 
-impl<C, O: Write, M: Monitor> Turn<'_, C, O, M> {
+impl<C, O: Write, M: Monitor> Sequencer<'_, C, O, M> {
     fn write(&mut self, texts: &[&TextBuf]) -> Result<(), ReportError> {
         let mut texts = texts.iter().filter(|text| !text.is_empty());
         texts.try_for_each(|text| self.out.write_all(text.as_bytes())).map_err(ReportError::Write)
     }
 
     /// Reports notices and progress after a chunk's text was written.
-    fn close<E>(&mut self, portion: &Portion<E>, error: Option<ReportError>) -> Result<(), ReportError> {
-        if portion.waits || !portion.notices.is_empty() {
+    fn close<E>(&mut self, chunk: &Chunk<E>, error: Option<ReportError>) -> Result<(), ReportError> {
+        if chunk.waits || !chunk.notices.is_empty() {
             self.out.flush().map_err(ReportError::Write)?;
         }
-        portion.notices.iter().for_each(|notice| self.monitor.notice(notice));
-        if let Some(template) = &portion.slow {
+        chunk.notices.iter().for_each(|notice| self.monitor.notice(notice));
+        if let Some(template) = &chunk.slow {
             self.monitor.slow(template);
         }
-        let (offset, n_events) = portion.progress;
+        let (offset, n_events) = chunk.progress;
         self.monitor.progress(offset, n_events);
         error.map_or(Ok(()), Err)
     }

@@ -1,6 +1,6 @@
 //! Filter of AIX events.
 
-use crate::context::{Facts, Wanted};
+use crate::context::{RequiredContext, ThreadContext};
 use crate::ids::IdSet;
 use crate::reader::aix::hooks;
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ impl Processes {
         Ok(())
     }
 
-    fn admits(&self, facts: &Facts<'_>) -> bool {
+    fn admits(&self, facts: &ThreadContext<'_>) -> bool {
         facts.pid.is_some_and(|pid| self.pids.contains(&pid))
             || (self.interrupts && facts.depth > 0)
             || (!facts.path.is_empty() && self.names_path(facts.path))
@@ -208,22 +208,22 @@ impl Filter {
     }
 
     /// True if the filter depends on more than the hook id.
-    pub fn asks_for_facts(&self) -> bool {
+    pub fn needs_context(&self) -> bool {
         self.processes.is_some() || self.threads.is_some() || self.cpus.is_some() || self.asks_for_times()
     }
 
     /// The context that the filter depends on.
-    pub(crate) fn wanted(&self) -> Wanted {
+    pub(crate) fn wanted(&self) -> RequiredContext {
         let interrupts = self.processes.as_ref().is_some_and(|processes| processes.interrupts);
-        Wanted { depth: interrupts, ..Wanted::default() }
+        RequiredContext { depth: interrupts, ..RequiredContext::default() }
     }
 
     fn asks_for_times(&self) -> bool {
-        self.from_ns.is_some() || self.to_ns.is_some() || self.asks_for_dates()
+        self.from_ns.is_some() || self.to_ns.is_some() || self.has_dates()
     }
 
     /// True if the filter contains dates, which need the start time of the trace.
-    pub fn asks_for_dates(&self) -> bool {
+    pub fn has_dates(&self) -> bool {
         self.from_date.is_some() || self.to_date.is_some()
     }
 
@@ -256,7 +256,7 @@ impl Filter {
     }
 
     /// True if process and CPU of an event are admitted.
-    pub(crate) fn admits_facts(&self, facts: &Facts<'_>) -> bool {
+    pub(crate) fn admits_facts(&self, facts: &ThreadContext<'_>) -> bool {
         self.processes.as_ref().is_none_or(|processes| processes.admits(facts))
             && self.cpus.as_ref().is_none_or(|cpus| facts.cpu.is_some_and(|cpu| cpus.contains(cpu)))
     }
@@ -266,7 +266,7 @@ impl Filter {
 mod tests {
     use super::*;
 
-    fn admits(filter: &Filter, facts: &Facts<'_>, elapsed_ns: u64) -> bool {
+    fn admits(filter: &Filter, facts: &ThreadContext<'_>, elapsed_ns: u64) -> bool {
         filter.admits_event(facts.tid, elapsed_ns) && filter.admits_facts(facts)
     }
 
@@ -284,12 +284,12 @@ mod tests {
     fn processes_are_ids_names_or_interrupts() {
         let mut processes = Processes::default();
         processes.add("cp, 4522,INTR").unwrap();
-        let facts = Facts::default();
+        let facts = ThreadContext::default();
         assert!(!processes.admits(&facts));
-        assert!(processes.admits(&Facts { pid: Some(4522), ..facts }));
-        assert!(processes.admits(&Facts { depth: 1, ..facts }));
-        assert!(processes.admits(&Facts { path: b"/usr/bin/cp", ..facts }));
-        assert!(!processes.admits(&Facts { path: b"/usr/bin/cpio", ..facts }));
+        assert!(processes.admits(&ThreadContext { pid: Some(4522), ..facts }));
+        assert!(processes.admits(&ThreadContext { depth: 1, ..facts }));
+        assert!(processes.admits(&ThreadContext { path: b"/usr/bin/cp", ..facts }));
+        assert!(!processes.admits(&ThreadContext { path: b"/usr/bin/cpio", ..facts }));
         assert!(processes.add(" ,").is_err());
     }
 
@@ -300,8 +300,8 @@ mod tests {
         assert!(threads.excluded && threads.tids.contains(&16));
         assert!(threads.add("8").is_err() && threads.add("!x").is_err());
         let filter = Filter { threads: Some(threads), ..Filter::default() };
-        assert!(!admits(&filter, &Facts { tid: 7, ..Facts::default() }, 0));
-        assert!(admits(&filter, &Facts { tid: 8, ..Facts::default() }, 0));
+        assert!(!admits(&filter, &ThreadContext { tid: 7, ..ThreadContext::default() }, 0));
+        assert!(admits(&filter, &ThreadContext { tid: 8, ..ThreadContext::default() }, 0));
     }
 
     #[test]
@@ -340,6 +340,6 @@ mod tests {
         assert_eq!((filter.from_ns, filter.to_ns), (Some(5_000_000_000), Some(7_999_999_999)));
         let mut filter = Filter { to_date: Some(98), ..Filter::default() };
         filter.date(100);
-        assert!(!admits(&filter, &Facts::default(), 0));
+        assert!(!admits(&filter, &ThreadContext::default(), 0));
     }
 }

@@ -136,7 +136,7 @@ impl std::error::Error for GroupsSyntaxError {}
 /// Default path of the groups file: `$TRCEVGRP_FILE`, else `tfbc/trcevgrp` in the user's configuration directory.
 ///
 /// `None` if there is no home directory.
-pub fn place() -> Option<PathBuf> {
+pub fn default_path() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable(FILE_VARIABLE).or_else(|| {
         let configuration = variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute());

@@ -60,6 +60,7 @@ pub mod catalog;
 pub mod columns;
 #[doc(hidden)]
 pub mod context;
+mod demand;
 mod engine;
 mod event;
 #[doc(hidden)]
@@ -70,8 +71,6 @@ pub mod file_id;
 pub mod filter;
 mod formats;
 #[doc(hidden)]
-pub mod forms;
-#[doc(hidden)]
 pub mod groups;
 #[doc(hidden)]
 pub mod ids;
@@ -80,9 +79,10 @@ pub mod inventory;
 #[doc(hidden)]
 pub mod json;
 mod literal;
-mod needs;
 #[doc(hidden)]
 pub mod output;
+#[doc(hidden)]
+pub mod output_format;
 #[doc(hidden)]
 pub mod raw;
 #[doc(hidden)]
@@ -92,11 +92,11 @@ pub mod records;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
-pub mod screen;
-#[doc(hidden)]
 pub mod selection;
 #[doc(hidden)]
-pub mod spelling;
+pub mod suggest;
+#[doc(hidden)]
+pub mod terminal;
 #[doc(hidden)]
 pub mod time_zone;
 mod trace;
@@ -113,7 +113,7 @@ pub use catalog::Findings;
 pub use catalog::{LoadError, LoadOptions};
 pub use event::{Event, Events, Field, FieldValue, Item};
 pub use formats::{EventFormat, Formats};
-pub use forms::Form;
+pub use output_format::Form;
 pub use reader::{Compression, MaxRatio, Notice, System, TraceError};
 pub use report::{MaxWork, Monitor, ReportError};
 pub use trace::{ReportOptions, ReportSummary, Trace, TraceInfo, report, report_with};

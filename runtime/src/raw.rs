@@ -7,7 +7,7 @@
 
 use crate::engine::WRITE_AT;
 use crate::ids::IdSet;
-use crate::reader::aix::{Kernel, Kind, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
+use crate::reader::aix::{AixKind, Kernel, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
 use crate::report::{Monitor, PROGRESS_EVERY, ReportError, ReportOptions, Summary};
 use crate::selection::Selection;
 use std::io::Write;
@@ -73,7 +73,7 @@ fn refuse_mixed(logs: &Logs) -> Result<(), ReportError> {
 fn needed(options: &ReportOptions) -> IdSet {
     let mut ids = IdSet::default();
     (0..=u16::MAX).filter(|id| options.filter.shows(*id) || is_internal(*id)).for_each(|id| ids.insert(id));
-    if options.filter.asks_for_facts() {
+    if options.filter.needs_context() {
         options.context.ids().for_each(|id| ids.insert(id));
     }
     ids
@@ -81,7 +81,7 @@ fn needed(options: &ReportOptions) -> IdSet {
 
 fn first_word(infos: &[LogInfo]) -> Vec<u8> {
     match infos.first().map(|log| log.kind.kernel()) {
-        Some(Kernel::Bits64) => Kind::Stream64.magic().unwrap_or_default().to_be_bytes().to_vec(),
+        Some(Kernel::Bits64) => AixKind::Stream64.magic().unwrap_or_default().to_be_bytes().to_vec(),
         _ => Vec::new(),
     }
 }

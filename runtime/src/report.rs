@@ -20,10 +20,10 @@ mod walk;
 use crate::catalog::Catalog;
 use crate::columns::Columns;
 use crate::context::{AddressNames, ContextTable, MAX_KNOWN};
-use crate::engine::{self, Ran};
+use crate::engine::{self, RunResult};
 pub use crate::filter::Filter;
-use crate::forms::Form;
 use crate::ids::IdSet;
+use crate::output_format::Form;
 use crate::reader::Imbalance;
 use crate::reader::aix::{Logs, Notice};
 use crate::time_zone::TimeZone;
@@ -37,7 +37,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tfbc_vm::{Layout, Level, Limits, TextBuf, Timers};
-use walk::{LogWalk, Walked};
+use walk::{Counts, LogWalk};
 
 /// Events between two calls of [`Monitor::progress`].
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
@@ -80,7 +80,7 @@ pub struct ReportOptions {
     /// The form: as lines, or as a table.
     pub form: Form,
     /// Whether columns and heading step back on a terminal: they stand between marks, which a
-    /// [`Screen`](crate::screen::Screen) makes styles.
+    /// [`Screen`](crate::terminal::Screen) makes styles.
     pub colour: bool,
     /// True if processes and threads are followed even if no column, filter or template needs them.
     pub follow_context: bool,
@@ -228,8 +228,8 @@ pub fn report(
     let walk = LogWalk::new(logs, &infos, catalog, options, layouts);
     let known_steps = AtomicU64::new(0);
     let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
-    let Ran { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;
-    let Walked { n_events, n_shown, n_damaged, n_over_work, stopped } = walk.counts();
+    let RunResult { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;
+    let Counts { n_events, n_shown, n_damaged, n_over_work, stopped } = walk.counts();
     let (n_timers_lost, n_processes_lost) = walk.lost();
     let mut text = TextBuf::new();
     let mut format = formats.swap_remove(0);

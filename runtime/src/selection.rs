@@ -20,7 +20,7 @@ impl Selection {
     pub fn new(options: &ReportOptions) -> Self {
         Self {
             filter: options.filter.clone(),
-            needs_context: options.filter.asks_for_facts(),
+            needs_context: options.filter.needs_context(),
             state: TraceState::default(),
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
         }
@@ -52,7 +52,7 @@ pub fn admits(
     context: &mut ContextState,
     timed: &TimedEvent<'_>,
 ) -> Result<bool, ReportError> {
-    if filter.asks_for_dates() {
+    if filter.has_dates() {
         match state.system().start_time {
             Some(start) => filter.date(start),
             // The header's events come before the start time is known, and are never shown.

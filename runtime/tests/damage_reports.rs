@@ -6,7 +6,7 @@ use crate::common::*;
 use std::num::NonZeroUsize;
 use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
 use tfbc::reader::Notice;
-use tfbc::reader::aix::{AfterDamage, Input, Kind, Logs, ReadOptions, Trace};
+use tfbc::reader::aix::{AfterDamage, AixKind, Input, Logs, ReadOptions, Trace};
 use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::records::{self, RecordOptions, RecordSummary};
 use tfbc::report::{ReportOptions, Summary, report};
@@ -14,7 +14,7 @@ use tfbc::report::{ReportOptions, Summary, report};
 /// Report of an AIX trace with its notices and counts; `None` if it is not a trace.
 fn aix(
     input: Input,
-    kind: Option<Kind>,
+    kind: Option<AixKind>,
     catalog: &Catalog<'_>,
     threads: usize,
     after_damage: AfterDamage,

@@ -129,7 +129,7 @@ fn a_filter_leaves_events_out_and_context_names_processes() {
 fn fields_match_those_of_ndjson() {
     let formats = Formats::load([file("samples/user.xml")]).unwrap();
     let mut options = ReportOptions::default();
-    options.qnx.form = tfbc::forms::Form::Ndjson;
+    options.qnx.form = tfbc::output_format::Form::Ndjson;
     let table = reported(&mut Trace::open(file("samples/user.kev")).unwrap(), &formats, &options);
     let mut trace = Trace::open(file("samples/user.kev")).unwrap();
     let mut events = trace.events(&formats);

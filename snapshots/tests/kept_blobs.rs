@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{BlobError, Program, VERSION, seal};
+use tfbc_vm::{BlobError, Program, VERSION, write_checksum};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("blobs")
@@ -65,7 +65,7 @@ fn a_blob_of_another_version_is_refused_by_its_number() {
     for (_, _, mut blob) in kept() {
         for version in [0, VERSION - 1, VERSION + 1, u16::MAX] {
             blob[8..10].copy_from_slice(&version.to_le_bytes());
-            seal(&mut blob);
+            write_checksum(&mut blob);
             let expected = Some(BlobError::Version { found: version });
             assert_eq!(Program::open(&blob).err(), expected);
             assert_eq!(Program::open_lazily(&blob).err(), expected);

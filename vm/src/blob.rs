@@ -296,7 +296,7 @@ pub fn is_intact(blob: &[u8]) -> bool {
 
 /// Writes the correct checksum to the header, for tools that alter blobs. Does nothing if the bytes are shorter than a
 /// header.
-pub fn seal(blob: &mut [u8]) {
+pub fn write_checksum(blob: &mut [u8]) {
     if blob.len() >= HEAD_LEN {
         let crc = checksum(blob);
         blob[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
@@ -551,7 +551,7 @@ impl BlobBuilder {
         }
         let len = blob.len() as u64;
         blob[16..24].copy_from_slice(&len.to_le_bytes());
-        seal(&mut blob);
+        write_checksum(&mut blob);
         blob
     }
 

@@ -37,6 +37,7 @@ mod cursor;
 mod disasm;
 mod errno;
 mod event;
+mod flat;
 mod machine;
 mod mem;
 pub mod num;
@@ -46,7 +47,6 @@ mod program;
 mod rule;
 #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
 mod sse;
-mod straight;
 pub mod table;
 mod text;
 mod timers;
@@ -54,18 +54,18 @@ mod verify;
 
 pub use blob::{
     BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, SourceRow, TABS_FROM_LINE, TableRow, VERSION, is_intact,
-    seal,
+    write_checksum,
 };
 pub use context::{Context, ProcessNames};
 pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};
 pub use event::{Env, Event, Record, Space};
-pub use machine::{Job, Layout, Limits, Machine, Outcome, Run, Scene};
+pub use flat::FlatRoutine;
+pub use machine::{EventContext, Job, Layout, Limits, Machine, Outcome, Run};
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, Kind, N_REGS, Op, OpInfo, RETIRED, Reads, Slot, StateUse, form};
 pub use program::{Hook, Level, PreparedEntry, Program, Routine};
 pub use rule::{Rule, rules_table};
-pub use straight::Straight;
 pub use text::{COLUMNS, TextBuf};
 pub use timers::Timers;
 pub use verify::MAX_DEPTH;

@@ -2,7 +2,7 @@ use crate::blob::{self, HookRow, RoutineRow, Sections};
 use crate::mem::{behind, part, prefetch, row_at, unchecked};
 use crate::op::StateUse;
 use crate::table::TableKind;
-use crate::verify::{self, Orders, Proofs};
+use crate::verify::{self, Endianness, Proofs};
 use crate::{BlobError, Env, Instr, Place, Space};
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ pub(crate) struct Start {
     /// Number of registers to zero.
     pub zeroed: u16,
     /// Byte orders of its numbers.
-    pub orders: Orders,
+    pub orders: Endianness,
     /// State use in the two low bits, shape in the others.
     uses_and_shape: u8,
 }
@@ -153,7 +153,7 @@ impl Start {
     }
 }
 
-/// Routine of a hook in one environment, resolved once for all its events ([`Program::begin`]).
+/// Routine of a hook in one environment, resolved once for all its events ([`Program::prepare`]).
 ///
 /// ```
 /// use tfbc_vm::{Context, Event, Layout, Machine, Timers, TextBuf};
@@ -177,7 +177,7 @@ impl Start {
 ///         room[..2].copy_from_slice(b"# ");
 ///         2
 ///     };
-///     assert!(run.begun(&prepared, &(event, &Context::EMPTY), (Layout::default(), line), number, &mut text));
+///     assert!(run.run_prepared(&prepared, &(event, &Context::EMPTY), (Layout::default(), line), number, &mut text));
 /// }
 /// assert_eq!(text.as_bytes(), b"# 100A0001\n# 100A0002\n");
 /// ```
@@ -196,7 +196,7 @@ pub struct PreparedEntry<'r> {
     pub(crate) beginning: u32,
     /// Number of registers to zero.
     pub(crate) zeroed: u16,
-    pub(crate) orders: Orders,
+    pub(crate) orders: Endianness,
     pub(crate) uses: StateUse,
 }
 

@@ -6,7 +6,7 @@ use common::printed;
 use tfbc_vm::table::TableKind;
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Place, Program, RoutineRow, Space, TextBuf,
-    Timers, seal,
+    Timers, write_checksum,
 };
 
 const RET: Instr = Instr::new(Op::Ret);
@@ -106,13 +106,13 @@ fn a_shape_changes_no_text() {
     let at = shape_at(&blob, 0);
     for shape in 0..=255 {
         blob[at] = shape;
-        seal(&mut blob);
+        write_checksum(&mut blob);
         let program = Program::open(&blob).unwrap();
         let event = Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 };
         let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
         let begin = program.begin(program.hook(0x0100).unwrap().index, event.env_index()).unwrap();
         let mut run = machine.start(&program, &mut timers);
-        run.begun(&begin, &(&event, &Context::EMPTY), (Layout::default(), 0), |_| 0, &mut text);
+        run.run_prepared(&begin, &(&event, &Context::EMPTY), (Layout::default(), 0), |_| 0, &mut text);
         assert_eq!(text.as_bytes(), b"text\n", "shape {shape}");
     }
 }

@@ -235,7 +235,7 @@ fn a_run_keeps_its_program() {
     let (event, context, layout) = (event(EIGHT), Context::EMPTY, Layout::default());
     let begin = other.begin(0, event.env_index()).expect("a sound routine");
     let mut run = machine.start(&own, &mut timers);
-    run.begun(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
+    run.run_prepared(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
     let line = out.len();
     run.event(0, (&event, &context), (layout, line), &mut out);
     assert_eq!(String::from_utf8_lossy(out.as_bytes()), "other\nown\n");

@@ -102,7 +102,7 @@ fn altered_code_is_refused_where_it_stands_or_runs_as_it_would_whole() {
             bytes[at] ^= flip;
             let Ok(program) = Program::open_lazily(&bytes) else { continue };
             let mut mended = bytes.clone();
-            tfbc_vm::seal(&mut mended);
+            tfbc_vm::write_checksum(&mut mended);
             let checked = Program::open(&mended);
             for hook in 0..4 {
                 let (text, outcome) = run(&program, hook);

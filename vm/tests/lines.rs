@@ -462,10 +462,10 @@ fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_onc
             room[..columns.len()].copy_from_slice(columns);
             columns.len()
         };
-        run.begun(&begin, &scene, (layout, before), put, &mut out)
+        run.run_prepared(&begin, &scene, (layout, before), put, &mut out)
     } else {
         out.push(columns);
-        run.begun(&begin, &scene, (layout, before), |_| 0, &mut out)
+        run.run_prepared(&begin, &scene, (layout, before), |_| 0, &mut out)
     };
     (out.as_bytes().to_vec(), is_usual)
 }
@@ -499,7 +499,7 @@ fn columns_take_no_more_than_their_room() {
         usize::MAX
     };
     let place = (Layout::default(), 0);
-    machine.start(&program, &mut timers).begun(&begin, &(&event, &Context::EMPTY), place, put, &mut out);
+    machine.start(&program, &mut timers).run_prepared(&begin, &(&event, &Context::EMPTY), place, put, &mut out);
     assert_eq!(out.as_bytes(), [&[b'c'; COLUMNS][..], b"text\n"].concat());
 }
 

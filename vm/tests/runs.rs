@@ -123,10 +123,10 @@ fn print(
 }
 
 /// Event whose entry was prepared, with its context.
-fn print_begun<'r>(run: &mut Run<'r>, begin: PreparedEntry<'r>, of: (u16, &'static [u8])) -> (String, Outcome) {
+fn print_prepared<'r>(run: &mut Run<'r>, begin: PreparedEntry<'r>, of: (u16, &'static [u8])) -> (String, Outcome) {
     let (event, context, layout) = surrounded(of);
     let mut out = TextBuf::new();
-    let is_usual = run.begun(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
+    let is_usual = run.run_prepared(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
     let outcome = if is_usual { Outcome::default() } else { run.outcome() };
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
 }
@@ -154,8 +154,8 @@ fn printed(
     print(&mut run, &program, before, &mut Unobserved);
     let behind = print(&mut run, &program, (SECOND, bytes), &mut Unobserved);
     let (begin, ahead) = (look_up(&program, before), look_up(&program, (SECOND, bytes)));
-    print_begun(&mut run, begin, before);
-    [watched, alone, behind, print_begun(&mut run, ahead, (SECOND, bytes))]
+    print_prepared(&mut run, begin, before);
+    [watched, alone, behind, print_prepared(&mut run, ahead, (SECOND, bytes))]
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn events_that_were_looked_up_are_of_their_own_programs() {
         let mut run = machine.start(&one, &mut timers);
         let mut texts = Vec::new();
         for (program, id) in [(&two, SECOND), (&one, SECOND), (&two, FIRST), (&one, FIRST)] {
-            texts.push(print_begun(&mut run, look_up(program, of(id)), of(id)).0);
+            texts.push(print_prepared(&mut run, look_up(program, of(id)), of(id)).0);
         }
         assert_eq!(texts, [" 282two\n", " 282one\n", " two\n", " one\n"]);
         // Unknown hook.
@@ -282,7 +282,7 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
                 let mut routines = Vec::new();
                 run.event(entry.index, of, place, &mut texts[0]);
                 let begin = program.begin(entry.index, event.env_index()).expect("a routine that is sound");
-                run.begun(&begin, &of, place, |_| 0, &mut texts[1]);
+                run.run_prepared(&begin, &of, place, |_| 0, &mut texts[1]);
                 run.observed(entry.index, of, place, &mut texts[2], &mut |step: Step<'_>| routines.push(step.routine));
                 let expected = format!("{:x} {}\n", entry.id >> 4, env.name());
                 for text in texts {

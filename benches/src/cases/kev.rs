@@ -6,7 +6,7 @@ use crate::{KevLoad, NativeKev, NativeText, definitions, simple_log, user_log};
 use std::io::{Cursor, Write};
 use std::num::NonZeroUsize;
 use tfbc::catalog::Catalog;
-use tfbc::forms::Form;
+use tfbc::output_format::Form;
 use tfbc::reader::Notice;
 use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::records::{RecordOptions, report};

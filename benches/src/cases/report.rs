@@ -7,8 +7,8 @@ use crate::{
 };
 use tfbc::Formats;
 use tfbc::columns::{Column, Columns, Timestamp};
-use tfbc::forms::Form;
-use tfbc::reader::aix::{Input, Item, LogItem, Logs, ReadOptions, Trace};
+use tfbc::output_format::Form;
+use tfbc::reader::aix::{AixItem, Input, LogItem, Logs, ReadOptions, Trace};
 use tfbc::report::ReportOptions;
 
 /// Number of merged logs.
@@ -39,7 +39,7 @@ pub(super) fn step() -> Vec<Measure> {
         let engine = move || {
             let (mut trace, mut sum) = (trace(stream), 0);
             while let Some(item) = trace.next().expect("memory can be read") {
-                if let Item::Event(event) = item {
+                if let AixItem::Event(event) = item {
                     sum += usize::from(event.id) + event.bytes.len() + event.ticks.unwrap_or_default() as usize;
                 }
             }

@@ -11,7 +11,7 @@ pub use edit::edit;
 pub use generate::generate;
 
 use bytemuck::{Pod, cast_slice, pod_read_unaligned};
-use tfbc_vm::{HookRow, Instr, LABEL, Op, Place, RoutineRow, SourceRow, TableRow, VERSION, seal};
+use tfbc_vm::{HookRow, Instr, LABEL, Op, Place, RoutineRow, SourceRow, TableRow, VERSION, write_checksum};
 
 /// Bytes of the header, and of a section table row.
 const HEAD_LEN: usize = 32;
@@ -158,7 +158,7 @@ fn sections(sections: [&[u8]; N_SECTIONS]) -> Vec<u8> {
     blob[10..12].copy_from_slice(&0x1234u16.to_le_bytes());
     blob[12..16].copy_from_slice(&(N_SECTIONS as u32).to_le_bytes());
     blob[16..24].copy_from_slice(&len.to_le_bytes());
-    seal(&mut blob);
+    write_checksum(&mut blob);
     blob
 }
 

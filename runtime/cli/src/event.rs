@@ -6,14 +6,14 @@ use super::limits::LimitArgs;
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tfbc::catalog::{Catalog, Entry};
+use tfbc::catalog::{Catalog, HookEntry};
 use tfbc::events::class_name;
 use tfbc::ids::display_id;
 use tfbc::reader::System;
 use tfbc::reader::aix::hooks;
 use tfbc::reader::kev::KevRecord;
 use tfbc::records::{RecordIds, RecordPrinter};
-use tfbc::screen::visible;
+use tfbc::terminal::visible;
 use tfbc_vm::{
     Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
 };
@@ -213,7 +213,7 @@ pub(super) fn entry_of<'c>(
     catalog: &'c Catalog<'_>,
     formats: &[PathBuf],
     event: &Event<'_>,
-) -> Result<&'c Entry, Failure> {
+) -> Result<&'c HookEntry, Failure> {
     let id = event.hook_id();
     if catalog.get(id).is_none() || id == hooks::ZERO {
         let other = Event { wide: !event.wide, ..*event };

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::Path;
 use tfbc::catalog::BUILT_IN;
 use tfbc::reader::Input;
-use tfbc::screen::{self, visible};
+use tfbc::terminal::{self, visible};
 use tfbc_authoring::fix::{FixLevel, Fixed};
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Source, Sources};
@@ -106,7 +106,7 @@ pub fn diff(console: &Console, before: &Sources, fixed: &Fixed) -> Vec<u8> {
             for change in hunk.iter().flat_map(|op| op.iter_changes(&old, &new)) {
                 let mut line = Vec::new();
                 if shows_controls {
-                    screen::show(change.value(), &mut line);
+                    terminal::show(change.value(), &mut line);
                 } else {
                     line.extend_from_slice(change.value());
                 }

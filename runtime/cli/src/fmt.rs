@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tfbc::catalog::{Findings, limit_of};
 use tfbc::reader::aix::{compressed, is_trace};
-use tfbc::screen::visible;
+use tfbc::terminal::visible;
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Formatted, Source, SourceId, SourceLimits, Sources, format};
 

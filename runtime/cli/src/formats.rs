@@ -12,7 +12,7 @@ use tfbc::reader::System;
 use tfbc::cache::Cache;
 use tfbc::catalog::Findings;
 use tfbc::ids::display_id;
-use tfbc::screen::visible;
+use tfbc::terminal::visible;
 use tfbc_authoring::render;
 use tfbc_compiler::{DEFINES_NOTHING, Dialect, LeftOut, Options};
 use tfbc_grammar::codes::UNDEFINED_CODE;

@@ -46,7 +46,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use tfbc::output;
-use tfbc::spelling::closest;
+use tfbc::suggest::closest;
 
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]

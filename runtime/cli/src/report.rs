@@ -20,7 +20,7 @@ use tfbc::reader::System;
 use tfbc::reader::kev::KevLog;
 use tfbc::records::{Form, RecordFilter, RecordIds, RecordOptions, TimeForm, cpus};
 use tfbc::report::ReportOptions;
-use tfbc::spelling::hint;
+use tfbc::suggest::hint;
 use tfbc::time_zone::TimeZone;
 
 /// Flags of `tfbc report`.

@@ -3,7 +3,7 @@
 use super::console::{Failure, Message};
 use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::filter::seconds;
-use tfbc::spelling::{closest, hint};
+use tfbc::suggest::{closest, hint};
 
 /// Maximum lines per page.
 const MAX_PAGE: u64 = 500;

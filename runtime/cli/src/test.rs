@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tfbc::cache::Cache;
 use tfbc::catalog::LoadError;
 use tfbc::output::{self, Output};
-use tfbc::screen::visible;
+use tfbc::terminal::visible;
 use tfbc_authoring::cases::first_case::FirstCase;
 use tfbc_authoring::cases::{self, CaseError, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};
 use tfbc_authoring::coverage;

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tfbc::catalog::{Catalog, FormatFile};
 use tfbc::ids::{IdSet, display_id};
-use tfbc::reader::aix::{AfterDamage, CpuidWord, Kind, Logs, ReadOptions};
+use tfbc::reader::aix::{AfterDamage, AixKind, CpuidWord, Logs, ReadOptions};
 use tfbc::reader::kev::KevLog;
 use tfbc::reader::{AnyTrace, Imbalance, MaxRatio, Notice, System, TraceKind};
 use tfbc::records::{self, Form, RecordOptions, RecordSummary};
@@ -88,10 +88,10 @@ impl TraceArgs {
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
             format: self.format.and_then(|kind| match kind {
-                KindArg::Stream32 => Some(Kind::Stream32),
-                KindArg::Stream64 => Some(Kind::Stream64),
-                KindArg::Log32 => Some(Kind::Log32),
-                KindArg::Log64 => Some(Kind::Log64),
+                KindArg::Stream32 => Some(AixKind::Stream32),
+                KindArg::Stream64 => Some(AixKind::Stream64),
+                KindArg::Log32 => Some(AixKind::Log32),
+                KindArg::Log64 => Some(AixKind::Log64),
                 KindArg::Kev => None,
             }),
             cpuid_word: match self.cpuid_word {

@@ -155,7 +155,7 @@ impl TrcevgrpArgs {
     }
 
     fn path(&self) -> Result<PathBuf, Failure> {
-        self.file.clone().or_else(groups::place).ok_or_else(|| {
+        self.file.clone().or_else(groups::default_path).ok_or_else(|| {
             let text =
                 format!("there is no home directory to keep event groups in: set {FILE_VARIABLE}, or give --file");
             Failure::Error(Message::Usage, text)
@@ -204,7 +204,7 @@ fn save(path: &Path, bytes: &[u8]) -> CommandResult {
 
 /// Loads the groups that reports use.
 pub fn load() -> Result<Groups, Failure> {
-    match groups::place() {
+    match groups::default_path() {
         Some(path) => groups::load(&path).map(|(groups, _)| groups).map_err(|error| unreadable(&path, &error)),
         None => Groups::parse(Vec::new()).map_err(|error| Failure::Error(Message::Internal, error.to_string())),
     }

@@ -278,7 +278,7 @@ impl TrcrptArgs {
     /// Refuses an output that is one of the inputs.
     fn refuse_output(&self) -> Result<(), Failure> {
         let asks_for_groups = !self.only_groups.is_empty() || !self.except_groups.is_empty();
-        let groups = groups::place().filter(|_| asks_for_groups);
+        let groups = groups::default_path().filter(|_| asks_for_groups);
         let told = [&self.context, &self.names, &groups].into_iter().flatten();
         let inputs = self.files.iter().chain(told).map(PathBuf::as_path);
         overwrite::refuse([self.output.as_deref()], overwrite::files(&self.formats).chain(inputs))
@@ -316,7 +316,7 @@ impl TrcrptArgs {
             filter.from_date = self.start.as_deref().map(|text| date('s', text, zone)).transpose()?;
             filter.to_date = self.end.as_deref().map(|text| date('e', text, zone)).transpose()?;
         }
-        if filter.asks_for_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
+        if filter.has_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
             let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }

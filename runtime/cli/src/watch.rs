@@ -150,7 +150,7 @@ impl Round<'_> {
             }
             Err(why) => {
                 if !why.is_empty() {
-                    text.push_str(&format!("error: {}\n", tfbc::screen::visible(&why)));
+                    text.push_str(&format!("error: {}\n", tfbc::terminal::visible(&why)));
                 }
                 if let Some(last) = &self.last_good {
                     text.push_str("\nthe report before:\n");

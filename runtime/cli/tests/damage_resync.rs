@@ -2,15 +2,15 @@
 
 use crate::common::damage::*;
 use crate::common::*;
-use tfbc::reader::aix::{AfterDamage, Input, Kind};
+use tfbc::reader::aix::{AfterDamage, AixKind, Input};
 use tfbc::reader::kev::KevOptions;
 
 /// Streams as kernels record them: stamped events, with addresses as words.
-fn streams() -> [(Kind, Vec<u8>); 2] {
+fn streams() -> [(AixKind, Vec<u8>); 2] {
     let mut noise = Noise::new(3);
     let wide = [STREAM64.to_vec(), factors64(1, 1, 2), events64(&mut noise, 90, 1000).concat()].concat();
     let narrow = [factors32(1, 1, 2), events32(&mut noise, 160, 1000).concat()].concat();
-    [(Kind::Stream64, wide), (Kind::Stream32, narrow)]
+    [(AixKind::Stream64, wide), (AixKind::Stream32, narrow)]
 }
 
 /// Bytes after the damage whose events are lost. The damaged log is `longer` bytes longer.
@@ -27,7 +27,7 @@ fn lost(whole: &Outcome, found: &Outcome, behind: u64, longer: i64) -> u64 {
 }
 
 /// Bytes lost after each damage of a kind, in ascending order, where enough events follow.
-fn losses(kind: Kind, bytes: &[u8], damage: impl Fn(usize) -> Damage, len: u64, longer: i64) -> Vec<(u64, usize)> {
+fn losses(kind: AixKind, bytes: &[u8], damage: impl Fn(usize) -> Damage, len: u64, longer: i64) -> Vec<(u64, usize)> {
     let read = |bytes: Vec<u8>| outcome(Input::from_bytes(bytes), Some(kind), AfterDamage::Resync).unwrap();
     let whole = read(bytes.to_vec());
     let last = whole.events[whole.events.len() - 32].from as usize;

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tfbc::catalog::{FormatSet, LoadOptions};
-use tfbc::reader::aix::{Item, Logs, OpenError, ReadOptions, Trace};
+use tfbc::reader::aix::{AixItem, Logs, OpenError, ReadOptions, Trace};
 use tfbc::reader::kev::{KevItem, KevLog, KevOptions, KevRefusalKind};
 use tfbc::reader::{Compression, Input, ReadSeek, Unpacker};
 use tfbc::report::{ReportError, ReportOptions, report};
@@ -100,8 +100,8 @@ fn aix(input: Input) -> Given {
         })?;
         while let Some(item) = trace.next()? {
             items.push(match item {
-                Item::Event(event) => format!("{} {:?} {:?}", event.offset, event.bytes, event.ticks),
-                Item::Notice(notice) => notice.message,
+                AixItem::Event(event) => format!("{} {:?} {:?}", event.offset, event.bytes, event.ticks),
+                AixItem::Notice(notice) => notice.message,
             });
         }
         let tally = trace.tally();
@@ -358,7 +358,7 @@ fn a_log_that_is_replaced_is_read_as_it_was() {
     fs::write(&path, [&STREAM64[..], &events].concat()).unwrap();
     fs::write(&other, b"something else").unwrap();
     let mut trace = Trace::open(&path, &ReadOptions::default()).unwrap();
-    let has_begun = matches!(trace.next().unwrap(), Some(Item::Event(_)));
+    let has_begun = matches!(trace.next().unwrap(), Some(AixItem::Event(_)));
     fs::rename(other, &path).unwrap();
     assert_eq!(drain(trace).events.len(), 20_000 - usize::from(has_begun));
 }

@@ -7,7 +7,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use tempfile::TempDir;
-use tfbc::reader::aix::{AfterDamage, Input, Item, ReadOptions, Trace};
+use tfbc::reader::aix::{AfterDamage, AixItem, Input, ReadOptions, Trace};
 use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::reader::{Compression, Unpacker};
 use tfbc::unix_compress;
@@ -210,7 +210,7 @@ fn what_is_wrong_with_a_file_is_said_though_its_trace_ends_before() {
     let mut trace = Trace::open(&directory.path().join("x.gz"), &options).unwrap();
     let mut told = Vec::new();
     while let Some(item) = trace.next().unwrap() {
-        if let Item::Notice(notice) = item {
+        if let AixItem::Notice(notice) = item {
             told.push(notice.message);
         }
     }

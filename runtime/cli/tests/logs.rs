@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tfbc::ids::IdSet;
-use tfbc::reader::aix::{Kind, LogItem, Logs, OpenError, ReadOptions};
+use tfbc::reader::aix::{AixKind, LogItem, Logs, OpenError, ReadOptions};
 
 const BASE: u32 = 4;
 const CPU: u32 = 8;
@@ -285,7 +285,7 @@ fn files_that_do_not_fit_their_base_are_left_out() {
         ("b-2", log(true, CPU, &[], &[event64(2, 100)])),
     ]);
     // Notices about the base file's format are not repeated for the others.
-    for format in [None, Some(Kind::Log64)] {
+    for format in [None, Some(AixKind::Log64)] {
         let options = ReadOptions { format, ..ReadOptions::default() };
         let (events, notices) = read_all(Logs::open(&directory.path().join("b"), &options).unwrap());
         assert_eq!(marks(&events), [2]);

@@ -3,7 +3,8 @@
 use crate::common::*;
 use std::io::{self, Read as _};
 use tfbc::reader::aix::{
-    AfterDamage, CpuidWord, Input, Item, Kind, LogItem, Logs, OpenError, ReadOptions, Step, StepRules, Trace, present,
+    AfterDamage, AixItem, AixKind, CpuidWord, Input, LogItem, Logs, OpenError, ReadOptions, Step, StepRules, Trace,
+    present,
 };
 use tfbc::reader::{AnyTrace, Notice};
 
@@ -15,11 +16,11 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn rules(kind: Kind, cpuid_word: CpuidWord) -> StepRules {
+fn rules(kind: AixKind, cpuid_word: CpuidWord) -> StepRules {
     StepRules { kernel: kind.kernel(), cpuid_word, lenient: false, short_generic_word: false }
 }
 
-fn forced(format: Kind) -> ReadOptions {
+fn forced(format: AixKind) -> ReadOptions {
     ReadOptions { format: Some(format), ..ReadOptions::default() }
 }
 
@@ -42,7 +43,7 @@ fn published_vectors() {
         let vector: serde_json::Value = serde_json::from_str(line).unwrap();
         let name = vector["name"].as_str().unwrap();
         let bytes = unhex(vector["hex"].as_str().unwrap());
-        let kind = if vector["trace"] == 32 { Kind::Stream32 } else { Kind::Stream64 };
+        let kind = if vector["trace"] == 32 { AixKind::Stream32 } else { AixKind::Stream64 };
         let rules = rules(kind, CpuidWord::Last);
         let step = rules.step(&bytes);
         if vector["ok"] == false {
@@ -68,10 +69,10 @@ fn is_wide(expect: &serde_json::Value) -> bool {
 #[test]
 fn worked_examples_of_stepping() {
     for (kind, text, size, id) in [
-        (Kind::Stream32, "00b0001240000006500000050000000000000001 68656c6c6f00 0000 00001a2b", 32, 0x5000),
-        (Kind::Stream64, "c000001800a00000000000000000025c", 56, 0x00A0),
-        (Kind::Stream64, "8000002850000005", 64, 0x5000),
-        (Kind::Stream32, "000000000000000000000000", 12, 0x0000),
+        (AixKind::Stream32, "00b0001240000006500000050000000000000001 68656c6c6f00 0000 00001a2b", 32, 0x5000),
+        (AixKind::Stream64, "c000001800a00000000000000000025c", 56, 0x00A0),
+        (AixKind::Stream64, "8000002850000005", 64, 0x5000),
+        (AixKind::Stream32, "000000000000000000000000", 12, 0x0000),
     ] {
         let mut bytes = unhex(&text.replace(' ', ""));
         bytes.resize(size.max(bytes.len()), 0);
@@ -83,16 +84,16 @@ fn worked_examples_of_stepping() {
 #[test]
 fn malformed_events() {
     for (kind, text, part) in [
-        (Kind::Stream32, "01070000", "type 7"),
-        (Kind::Stream32, "0108100d", "4109 bytes"),
-        (Kind::Stream64, "8008000801000000", "flags 8008"),
-        (Kind::Stream64, "8400000801000000", "flags 8400"),
-        (Kind::Stream64, "8000000c01000000", "multiple of 8"),
-        (Kind::Stream64, "8000003001000000", "at most 40"),
-        (Kind::Stream64, "a000000601000000", "multiple of 4"),
-        (Kind::Stream64, "a000001801000000", "at most 20"),
-        (Kind::Stream64, "a000000401010000", "0101"),
-        (Kind::Stream64, "c000100d01000000", "4109 bytes"),
+        (AixKind::Stream32, "01070000", "type 7"),
+        (AixKind::Stream32, "0108100d", "4109 bytes"),
+        (AixKind::Stream64, "8008000801000000", "flags 8008"),
+        (AixKind::Stream64, "8400000801000000", "flags 8400"),
+        (AixKind::Stream64, "8000000c01000000", "multiple of 8"),
+        (AixKind::Stream64, "8000003001000000", "at most 40"),
+        (AixKind::Stream64, "a000000601000000", "multiple of 4"),
+        (AixKind::Stream64, "a000001801000000", "at most 20"),
+        (AixKind::Stream64, "a000000401010000", "0101"),
+        (AixKind::Stream64, "c000100d01000000", "4109 bytes"),
     ] {
         let step = rules(kind, CpuidWord::Last).step(&unhex(text));
         let Step::Malformed { fault, size: None } = step else { panic!("{text}: {step:?}") };
@@ -103,8 +104,8 @@ fn malformed_events() {
 #[test]
 fn the_longest_generic_is_legal_and_leniency_takes_more() {
     let longest = unhex("0108100c");
-    assert_eq!(rules(Kind::Stream32, CpuidWord::Last).step(&longest), Step::Short(8 + 4108 + 8));
-    let lenient = StepRules { lenient: true, ..rules(Kind::Stream32, CpuidWord::Last) };
+    assert_eq!(rules(AixKind::Stream32, CpuidWord::Last).step(&longest), Step::Short(8 + 4108 + 8));
+    let lenient = StepRules { lenient: true, ..rules(AixKind::Stream32, CpuidWord::Last) };
     assert_eq!(lenient.step(&unhex("0108ffff")), Step::Short(8 + 65536 + 8));
 }
 
@@ -123,7 +124,7 @@ fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
     assert!(read.damage[0].contains("hook 00B of 44 bytes around an event of 36"), "{}", read.damage[0]);
     // The size is known before the whole event is available.
     for len in 12..60 {
-        assert_eq!(rules(Kind::Stream32, CpuidWord::Last).step(&bytes[bad..bad + len]), Step::Short(60));
+        assert_eq!(rules(AixKind::Stream32, CpuidWord::Last).step(&bytes[bad..bad + len]), Step::Short(60));
     }
     let input = Input::Stream(Box::new(Drip(bytes.clone(), 5)));
     assert_eq!(drain(Trace::from_input("test", input, &ReadOptions::default()).unwrap()), read);
@@ -132,7 +133,7 @@ fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
 #[test]
 fn only_generic_events_of_hook_00b_are_wrapped() {
     let bytes = unhex("00ba00058000000800001a2b0f00ba50");
-    let read = read_with(&bytes, &forced(Kind::Stream32));
+    let read = read_with(&bytes, &forced(AixKind::Stream32));
     assert_eq!((read.events[0].id, hex(&read.events[0].bytes)), (0x00B0, "00ba000580000008".to_owned()));
 }
 
@@ -144,14 +145,14 @@ fn the_cpu_id_stands_where_it_is_looked_for() {
         words.insert(at, 7);
         let mut bytes = words64(&words);
         bytes.extend(event64(1, 0x65));
-        let options = ReadOptions { cpuid_word: place, ..forced(Kind::Stream64) };
+        let options = ReadOptions { cpuid_word: place, ..forced(AixKind::Stream64) };
         let read = read_with(&bytes, &options);
         assert_eq!(read.events.len(), 2, "{place:?}");
         let event = &read.events[0];
         assert_eq!((event.tid, event.ticks, event.cpu), (0x1a2b, Some(0x64), Some(7)), "{place:?}");
         assert_eq!(event.bytes, words64(&plain[..2]), "{place:?}");
     }
-    let options = ReadOptions { cpuid_word: CpuidWord::None, ..forced(Kind::Stream64) };
+    let options = ReadOptions { cpuid_word: CpuidWord::None, ..forced(AixKind::Stream64) };
     assert_eq!(read_with(&words64(&plain), &options).events[0].cpu, None);
 }
 
@@ -160,7 +161,7 @@ fn registers_stand_behind_the_stamp() {
     // Three registers, then the CPU id.
     let mut bytes = words64(&[0x9802_0008_0100_0000, 0x2a, 0x1a2b, 0x64, 1, 2, 3, 5]);
     bytes.extend(event64(9, 0x65));
-    let read = read_with(&bytes, &forced(Kind::Stream64));
+    let read = read_with(&bytes, &forced(AixKind::Stream64));
     assert_eq!(read.marks(), [0x2a, 9]);
     assert_eq!(read.events[0].cpu, Some(5));
 }
@@ -170,7 +171,7 @@ fn generic_events_of_32_bit_programs_lose_the_high_half_of_their_data_word() {
     let mut bytes = words64(&[0xE000_0003_0100_0000, 0x1234_5678]);
     bytes.extend(b"abc\0\0\0\0\0");
     bytes.extend(words64(&[0x1a2b, 0x64]));
-    let read = read_with(&bytes, &forced(Kind::Stream64));
+    let read = read_with(&bytes, &forced(AixKind::Stream64));
     assert_eq!(hex(&read.events[0].bytes), "010800031234567861626 3".replace(' ', ""));
 }
 
@@ -181,10 +182,10 @@ fn kinds_are_told_by_content() {
     let log32 = Log { entries: vec![stream.clone()], current: 1, ..Log::default() }.bytes();
     let log64 = Log { wide: true, ..Log::default() }.bytes();
     for (bytes, kind) in [
-        (stream, Kind::Stream32),
-        (vec![0xEF, 0xDF, 0x11, 0x14], Kind::Stream64),
-        (log32, Kind::Log32),
-        (log64, Kind::Log64),
+        (stream, AixKind::Stream32),
+        (vec![0xEF, 0xDF, 0x11, 0x14], AixKind::Stream64),
+        (log32, AixKind::Log32),
+        (log64, AixKind::Log64),
     ] {
         let trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
         assert_eq!(trace.kind(), kind);
@@ -213,7 +214,7 @@ fn what_is_no_trace_is_refused() {
     let mut bytes = words32(&[0x0019_0000, 1, 2]);
     bytes.extend(words32(&[0x0777_7777; 20]));
     assert!(matches!(open(&bytes), Err(OpenError::Unknown)));
-    assert_eq!(read_with(&bytes, &forced(Kind::Stream32)).events.len(), 1);
+    assert_eq!(read_with(&bytes, &forced(AixKind::Stream32)).events.len(), 1);
     // Time factors identify a stream as well as a first word does.
     let mut bytes = factors32(1, 1, 1);
     bytes.extend(words32(&[0x0777_7777; 20]));
@@ -247,7 +248,7 @@ fn events_of_hook_00a_whose_kind_stands_in_the_hookdata_tell_nothing() {
 #[test]
 fn empty_traces() {
     assert_eq!(read(&[0xEF, 0xDF, 0x11, 0x14]), Read::default());
-    assert_eq!(read_with(b"", &forced(Kind::Stream32)), Read::default());
+    assert_eq!(read_with(b"", &forced(AixKind::Stream32)), Read::default());
     for wide in [false, true] {
         assert_eq!(read(&Log { wide, ..Log::default() }.bytes()), Read::default());
     }
@@ -512,7 +513,7 @@ fn garbage_behind_any_first_word_is_survived() {
         seed
     };
     for round in 0..2000 {
-        let kind = Kind::ALL[round % 4];
+        let kind = AixKind::ALL[round % 4];
         let mut bytes = kind.magic().map_or(Vec::new(), |magic| magic.to_be_bytes().to_vec());
         let n = random() % 200;
         let mask = if round % 3 == 0 { 0x0000_0018_00F0_0018 } else { u64::MAX };
@@ -543,11 +544,11 @@ fn notices(mut trace: Trace) -> (u64, u64, Vec<Notice>) {
     let mut notices = Vec::new();
     while let Some(item) = trace.next().unwrap() {
         match item {
-            Item::Event(event) => {
+            AixItem::Event(event) => {
                 let offset = event.offset;
                 assert_eq!(trace.offset(), offset);
             }
-            Item::Notice(notice) => notices.push(notice),
+            AixItem::Notice(notice) => notices.push(notice),
         }
     }
     let tally = trace.tally();
@@ -656,7 +657,7 @@ fn what_no_entry_reaches_is_named_up_to_eight_places() {
         let mut trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
         let mut told = Vec::new();
         while let Some(item) = trace.next().unwrap() {
-            if let Item::Notice(notice) = item {
+            if let AixItem::Notice(notice) = item {
                 told.push(notice);
             }
         }
@@ -689,7 +690,7 @@ fn large_entries_are_ordered_by_their_stamps_too() {
     let mut trace = Trace::from_input("test", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
     let mut ticks = Vec::new();
     while let Some(item) = trace.next().unwrap() {
-        if let Item::Event(event) = item {
+        if let AixItem::Event(event) = item {
             ticks.extend(event.ticks);
         }
     }
@@ -707,7 +708,7 @@ fn what_is_looked_ahead_at_in_a_pipe_is_kept() {
     assert!(trace.survey().factors.is_some());
     let mut n = 0;
     while let Some(item) = trace.next().unwrap() {
-        let Item::Event(event) = item else { panic!("{item:?}") };
+        let AixItem::Event(event) = item else { panic!("{item:?}") };
         assert_eq!((event.number, event.offset), (n + 1, 4 + 32 * n + if n == 40_000 { 24 } else { 0 }));
         n += 1;
     }
@@ -748,12 +749,12 @@ fn what_is_not_at_hand_must_be_waited_for() {
         assert!(trace.waits().unwrap(), "half an event follows");
         write.write_all(&event64(2, 20)[9..]).unwrap();
         assert!(!trace.waits().unwrap(), "the pipe has the other half");
-        assert!(matches!(trace.next().unwrap(), Some(Item::Event(event)) if event.number == 3));
+        assert!(matches!(trace.next().unwrap(), Some(AixItem::Event(event)) if event.number == 3));
         // After invalid bytes the reader looks for events, unless the stream ends there.
         write.write_all(&[0xFF; 8]).unwrap();
         assert_eq!(trace.waits().unwrap(), after_damage == AfterDamage::Resync);
         drop(write);
-        assert!(matches!(trace.next().unwrap(), Some(Item::Notice(_))));
+        assert!(matches!(trace.next().unwrap(), Some(AixItem::Notice(_))));
         assert!(!trace.waits().unwrap() && trace.next().unwrap().is_none());
     }
     // The reader does not wait at the end of a pipe or file.
@@ -800,12 +801,12 @@ fn a_marker_of_the_other_kind_in_a_text_does_not_mislead() {
 #[test]
 fn kinds_have_the_names_that_the_flag_takes() {
     let directory = tempfile::tempdir().unwrap();
-    for kind in Kind::ALL {
+    for kind in AixKind::ALL {
         let path = directory.path().join(kind.name());
         let bytes = match kind {
-            Kind::Stream32 => event32(1, 1),
-            Kind::Stream64 => event64(1, 1),
-            Kind::Log32 | Kind::Log64 => log(kind == Kind::Log64, 2, 0, &[1..3, 3..4]).bytes(),
+            AixKind::Stream32 => event32(1, 1),
+            AixKind::Stream64 => event64(1, 1),
+            AixKind::Log32 | AixKind::Log64 => log(kind == AixKind::Log64, 2, 0, &[1..3, 3..4]).bytes(),
         };
         std::fs::write(&path, bytes).unwrap();
         let mut command = command("tfbc");

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
-use tfbc::reader::aix::{Input, Kind, LogItem, Logs, ReadOptions, Trace};
+use tfbc::reader::aix::{AixKind, Input, LogItem, Logs, ReadOptions, Trace};
 use tfbc_recorder::clock::{Clock, Source};
 use tfbc_recorder::options::{Hooks, Mode, Options};
 use tfbc_recorder::record::{Data, Event, Record, Width};
@@ -281,7 +281,9 @@ fn every_layout_comes_back_as_it_was_recorded() {
 
 #[test]
 fn streams_and_logs_begin_as_their_kinds_do() {
-    for (trace, stream, log) in [(Width::W32, Kind::Stream32, Kind::Log32), (Width::W64, Kind::Stream64, Kind::Log64)] {
+    for (trace, stream, log) in
+        [(Width::W32, AixKind::Stream32, AixKind::Log32), (Width::W64, AixKind::Stream64, AixKind::Log64)]
+    {
         let setup = setup(options(trace, Mode::Alternate, 8192, 8192));
         let kind =
             |bytes: Vec<u8>| Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap().kind();

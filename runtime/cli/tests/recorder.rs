@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
+use tfbc::reader::aix::{AixItem, Input, ReadOptions, Trace};
 use tfbc_recorder::hooks;
 use tfbc_recorder::options::{Hooks, Mode, Options, Output};
 use tfbc_recorder::record::Width;
@@ -86,11 +86,11 @@ fn read(log: &Path) -> Counts {
     let mut trace = Trace::from_input("log", input, &ReadOptions::default()).unwrap();
     while let Some(item) = trace.next().unwrap() {
         let event = match item {
-            Item::Event(event) => event,
-            Item::Notice(notice) if !notice.damage => continue,
+            AixItem::Event(event) => event,
+            AixItem::Notice(notice) if !notice.damage => continue,
             // A session was killed before it entered its buffer into the table.
-            Item::Notice(notice) if notice.message.starts_with("the header does not reach") => continue,
-            Item::Notice(notice) => {
+            AixItem::Notice(notice) if notice.message.starts_with("the header does not reach") => continue,
+            AixItem::Notice(notice) => {
                 counts.damaged.push(format!("{notice:?}"));
                 continue;
             }
@@ -564,8 +564,8 @@ fn what_a_full_disk_took_is_told_and_salvaged() {
         let (mut end, mut is_damaged) = (0, false);
         while let Some(item) = trace.next().unwrap() {
             match item {
-                Item::Event(event) => end = event.offset + event.recorded.len() as u64,
-                Item::Notice(notice) => is_damaged |= notice.damage,
+                AixItem::Event(event) => end = event.offset + event.recorded.len() as u64,
+                AixItem::Notice(notice) => is_damaged |= notice.damage,
             }
         }
         (end, is_damaged)
@@ -602,9 +602,9 @@ fn long_data_is_cut() {
     let mut lens = Vec::new();
     while let Some(item) = trace.next().unwrap() {
         match item {
-            Item::Event(event) if event.id == 0x0300 => lens.push(event.bytes.len()),
-            Item::Event(_) => {}
-            Item::Notice(notice) => panic!("{notice:?}"),
+            AixItem::Event(event) if event.id == 0x0300 => lens.push(event.bytes.len()),
+            AixItem::Event(_) => {}
+            AixItem::Notice(notice) => panic!("{notice:?}"),
         }
     }
     assert_eq!(lens, [16 + 4096, 16]);

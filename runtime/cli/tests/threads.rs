@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
 use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::filter::{Filter, Numbers, Processes};
-use tfbc::forms::Form;
 use tfbc::ids::IdSet;
+use tfbc::output_format::Form;
 use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
 use tfbc::report::{ReportError, ReportOptions, Summary, report};
 

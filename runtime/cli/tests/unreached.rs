@@ -5,7 +5,7 @@ use crate::common::damage::{Outcome, check_bytes};
 use crate::common::*;
 use std::fs;
 use std::ops::Range;
-use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
+use tfbc::reader::aix::{AixItem, Input, ReadOptions, Trace};
 use tfbc::reader::kev::KevOptions;
 
 /// Numbered events whose stamps follow their numbers.
@@ -287,7 +287,7 @@ fn a_trace_gives_its_salvaged_events_once() {
     let mut trace = Trace::from_input("test", Input::from_bytes(bytes), &options).unwrap();
     let mut n = 0;
     while let Some(item) = trace.next().unwrap() {
-        n += u64::from(matches!(item, Item::Event(_)));
+        n += u64::from(matches!(item, AixItem::Event(_)));
     }
     assert_eq!((n, trace.n_whole()), (15, 15));
 }

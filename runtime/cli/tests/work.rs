@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::catalog::{FormatSet, LoadOptions};
-use tfbc::forms::Form;
+use tfbc::output_format::Form;
 use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
 use tfbc::reader::kev::{KevLog, KevOptions};
 use tfbc::records::{self, RecordOptions};

@@ -462,7 +462,7 @@ fn chosen(lists: &[String], group_lists: &[String]) -> Result<Option<IdSet>, Not
 }
 
 fn load_groups() -> Result<Groups, Notice> {
-    let Some(path) = groups::place() else {
+    let Some(path) = groups::default_path() else {
         return Groups::parse(Vec::new()).map_err(|error| Notice::new(UNREADABLE, error.to_string()));
     };
     Groups::load(&path).map_err(|error| Notice::new(UNREADABLE, format!("cannot read {}: {error}", path.display())))

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! default.context, --context FILE ─parse─> ContextTable ─┐
-//! trace ─reader─> RawEvent ──────────────────────────────┴─ContextState::advance─> Facts
+//! trace ─reader─> RawEvent ──────────────────────────────┴─ContextState::advance─> ThreadContext
 //! ```
 //!
 //! No hook has a fixed meaning in the code. A [`ContextTable`] says which hooks carry context, and in which of their
@@ -22,6 +22,6 @@ mod table;
 
 pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
-pub(crate) use state::Wanted;
-pub use state::{ContextState, Facts, MAX_KNOWN};
+pub(crate) use state::RequiredContext;
+pub use state::{ContextState, MAX_KNOWN, ThreadContext};
 pub use table::{ContextTable, LoadError};

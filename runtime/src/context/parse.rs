@@ -8,7 +8,7 @@
 //! ```
 
 use super::table::{Action, ContextTable, NumberPos, Offset, Section, TableEntry, TextPos};
-use crate::spelling::hint;
+use crate::suggest::hint;
 use std::fmt;
 
 /// Largest number of reported mistakes.

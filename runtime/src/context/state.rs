@@ -26,7 +26,7 @@ const DAEMON_NAME: TextPos = TextPos { at: Offset { words: 2, bytes: 0 }, path: 
 
 /// Context of an event, derived from earlier events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Facts<'c> {
+pub struct ThreadContext<'c> {
     /// Thread id of the event.
     pub tid: u64,
     /// Process id of the thread.
@@ -47,13 +47,13 @@ pub struct Facts<'c> {
 
 /// Parts of the context that a report needs besides processes and CPUs. The others are not tracked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct RequiredContext {
     pub depth: bool,
     pub priority: bool,
     pub svc: bool,
 }
 
-impl Wanted {
+impl RequiredContext {
     pub const ALL: Self = Self { depth: true, priority: true, svc: true };
 
     pub fn or(self, other: Self) -> Self {
@@ -92,7 +92,7 @@ pub struct ContextState {
     last: Option<(u64, Option<u32>)>,
     /// Change that takes effect after the last event.
     leaving: Vec<Leaving>,
-    wanted: Wanted,
+    wanted: RequiredContext,
     /// Counts changes, except of interrupt depths.
     version: u64,
     /// Version after the last change that concerns all threads.
@@ -113,7 +113,7 @@ fn version_place(tid: u64) -> usize {
 #[derive(Debug, Clone, Default)]
 struct Process {
     path: Vec<u8>,
-    /// Short name for [`Facts::name`].
+    /// Short name for [`ThreadContext::name`].
     name: Vec<u8>,
 }
 
@@ -139,11 +139,16 @@ enum Leaving {
 impl ContextState {
     /// Creates an empty state. `names` resolves the addresses of system calls.
     pub fn new(table: Arc<ContextTable>, names: Arc<AddressNames>) -> Self {
-        Self::within(table, names, MAX_KNOWN, Wanted::ALL)
+        Self::within(table, names, MAX_KNOWN, RequiredContext::ALL)
     }
 
     /// Creates an empty state with a limit of processes and of threads, which tracks only the wanted parts.
-    pub(crate) fn within(table: Arc<ContextTable>, names: Arc<AddressNames>, max_known: usize, wanted: Wanted) -> Self {
+    pub(crate) fn within(
+        table: Arc<ContextTable>,
+        names: Arc<AddressNames>,
+        max_known: usize,
+        wanted: RequiredContext,
+    ) -> Self {
         Self {
             lookup: lookup(&table, b"", wanted),
             table,
@@ -216,17 +221,17 @@ impl ContextState {
 
     /// Context of the last event.
     #[inline]
-    pub fn facts(&mut self, event: &RawEvent<'_>) -> Facts<'_> {
+    pub fn facts(&mut self, event: &RawEvent<'_>) -> ThreadContext<'_> {
         self.facts_and_paths(event).0
     }
 
     /// Context of the last event, and the paths of all processes.
     #[inline]
-    pub fn facts_and_paths(&mut self, event: &RawEvent<'_>) -> (Facts<'_>, &ProcessNames) {
+    pub fn facts_and_paths(&mut self, event: &RawEvent<'_>) -> (ThreadContext<'_>, &ProcessNames) {
         let thread = self.find_thread(event.tid).map(|slot| self.threads.get(slot));
         let cpu = event.cpu.or(thread.and_then(|thread| thread.cpu));
         let depth = self.depths.get(depth_place(cpu)).copied().unwrap_or(0);
-        let mut facts = Facts { tid: event.tid, cpu, depth, ..Facts::default() };
+        let mut facts = ThreadContext { tid: event.tid, cpu, depth, ..ThreadContext::default() };
         if let Some(thread) = thread {
             facts.priority = thread.priority;
             facts.svc = &thread.svc;
@@ -482,7 +487,7 @@ impl ContextState {
 }
 
 /// Wanted entries of the table for traces of the recorder `daemon`.
-fn lookup(table: &ContextTable, daemon: &[u8], wanted: Wanted) -> Lookup {
+fn lookup(table: &ContextTable, daemon: &[u8], wanted: RequiredContext) -> Lookup {
     let mut lookup = table.lookup(daemon, |entry| wanted.asks_for(entry));
     // The recorder's name is always read, whether the table contains this hook or not.
     lookup.list(hooks::UTILITY);
@@ -607,10 +612,10 @@ mod tests {
     }
 
     fn state(table: &str) -> ContextState {
-        state_of(table, Wanted::ALL)
+        state_of(table, RequiredContext::ALL)
     }
 
-    fn state_of(table: &str, wanted: Wanted) -> ContextState {
+    fn state_of(table: &str, wanted: RequiredContext) -> ContextState {
         let names = AddressNames::parse(b"kread 1A2B4").unwrap();
         ContextState::within(Arc::new(table.parse().unwrap()), Arc::new(names), MAX_KNOWN, wanted)
     }
@@ -707,7 +712,7 @@ mod tests {
             cpu: None,
         };
         assert_eq!(state.depth_at(&event), if state.wanted.depth { state.facts(&event).depth } else { 0 });
-        let Facts { pid, path, name, cpu, depth, priority, svc, .. } = state.facts(&event);
+        let ThreadContext { pid, path, name, cpu, depth, priority, svc, .. } = state.facts(&event);
         (pid, path.to_vec(), name.to_vec(), cpu, depth, priority, svc.to_vec())
     }
 
@@ -722,13 +727,13 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) % n
         };
-        let none = Wanted::default();
+        let none = RequiredContext::default();
         let all_wanted = [
-            Wanted::ALL,
+            RequiredContext::ALL,
             none,
-            Wanted { depth: true, ..none },
-            Wanted { priority: true, ..none },
-            Wanted { svc: true, ..none },
+            RequiredContext { depth: true, ..none },
+            RequiredContext { priority: true, ..none },
+            RequiredContext { svc: true, ..none },
         ];
         let mut states = all_wanted.map(|wanted| state_of(table, wanted));
         // Context of each thread, with the version at that time.
@@ -755,7 +760,7 @@ mod tests {
             }
             let of_all: Vec<_> = (0..4).map(|tid| known(&mut states[0], tid)).collect();
             for (state, before) in states.iter_mut().zip(&mut before) {
-                let Wanted { depth, priority, svc } = state.wanted;
+                let RequiredContext { depth, priority, svc } = state.wanted;
                 for (tid, expected) in of_all.iter().enumerate() {
                     let found = known(state, tid as u64);
                     let of = |known: &Known| (known.0, known.1.clone(), known.2.clone(), known.3);

@@ -5,7 +5,7 @@
 
 use super::{BuiltInEntry, Opened};
 use crate::reader::kev::KevRecord;
-use tfbc_vm::{Context, Env, Event, Job, Layout, Limits, Machine, Record, Straight, TextBuf, Timers};
+use tfbc_vm::{Context, Env, Event, FlatRoutine, Job, Layout, Limits, Machine, Record, TextBuf, Timers};
 
 /// Prints one part of a record's line. Contains the state of the machine, so each thread needs its own.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ struct FlatRoutines {
     /// Index into `known`, by entry and record size (simple or combine). Empty if a line's limit is below the size of a
     /// flattened text, so that the machine checks the limit.
     indices: Vec<u32>,
-    known: Vec<Straight>,
+    known: Vec<FlatRoutine>,
 }
 
 /// Index of an entry that has had no record yet.
@@ -33,7 +33,7 @@ const RUN: u32 = u32::MAX - 1;
 
 impl FlatRoutines {
     #[inline(always)]
-    fn find(&self, index: usize) -> Option<&Straight> {
+    fn find(&self, index: usize) -> Option<&FlatRoutine> {
         self.known.get(*self.indices.get(index)? as usize)
     }
 
@@ -41,7 +41,7 @@ impl FlatRoutines {
         self.indices.get(index) == Some(&UNKNOWN)
     }
 
-    fn learn(&mut self, index: usize, straight: Option<Straight>) {
+    fn learn(&mut self, index: usize, straight: Option<FlatRoutine>) {
         if let Some(known) = self.indices.get_mut(index) {
             *known = if straight.is_some() { self.known.len() as u32 } else { RUN };
             self.known.extend(straight);
@@ -51,7 +51,7 @@ impl FlatRoutines {
 
 impl EventPrinter {
     pub(super) fn new(opened: &'static Opened, big_endian: bool, limits: Limits) -> Self {
-        let n_indices = if limits.text < Straight::MAX_TEXT { 0 } else { 2 * opened.entries.len() };
+        let n_indices = if limits.text < FlatRoutine::MAX_TEXT { 0 } else { 2 * opened.entries.len() };
         EventPrinter {
             opened,
             big_endian,
@@ -64,12 +64,12 @@ impl EventPrinter {
     /// Appends the part of a record and a line end. Returns false if the part has no entry for the record.
     #[inline]
     pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        self.print_behind([], record, out)
+        self.print_after([], record, out)
     }
 
     /// Like [`EventPrinter::print`], with a text before the part. The text is appended only if the part is.
     #[inline(always)]
-    pub(crate) fn print_behind<const N: usize>(
+    pub(crate) fn print_after<const N: usize>(
         &mut self,
         before: [u8; N],
         record: &KevRecord<'_>,
@@ -81,12 +81,12 @@ impl EventPrinter {
             return true;
         }
         // Only the slow path takes references, and it takes them to copies: the originals can stay in registers.
-        self.run_behind(&{ before }, number, &{ *record }, out)
+        self.run_after(&{ before }, number, &{ *record }, out)
     }
 
     /// Slow path: flattens the routine at an entry's first record, and runs the machine for this record.
     #[inline(never)]
-    fn run_behind(&mut self, before: &[u8], number: usize, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+    fn run_after(&mut self, before: &[u8], number: usize, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let opened = self.opened;
         let Some(entry) = opened.entries.get(number) else { return false };
         let index = 2 * number + usize::from(record.wide);
@@ -106,7 +106,7 @@ impl EventPrinter {
 
     /// Flattens the routine of an entry; `None` if it needs the machine.
     #[cold]
-    fn straight(&self, entry: &BuiltInEntry, wide: bool) -> Option<Straight> {
+    fn straight(&self, entry: &BuiltInEntry, wide: bool) -> Option<FlatRoutine> {
         let env = match (wide, self.big_endian) {
             (false, false) => Env::SimpleLittle,
             (true, false) => Env::WideLittle,
@@ -162,8 +162,8 @@ mod tests {
                         };
                         let (mut text, mut expected) = (TextBuf::new(), TextBuf::new());
                         // Twice, since the first record only flattens the routine.
-                        let prints = [(); 2].map(|()| printer.print_behind(*b"before", &record, &mut text));
-                        let expect = [(); 2].map(|()| machine.print_behind(*b"before", &record, &mut expected));
+                        let prints = [(); 2].map(|()| printer.print_after(*b"before", &record, &mut text));
+                        let expect = [(); 2].map(|()| machine.print_after(*b"before", &record, &mut expected));
                         assert_eq!(prints, expect);
                         assert_eq!(text.as_bytes(), expected.as_bytes(), "{part:?} {release} {big_endian} {record:?}");
                     }

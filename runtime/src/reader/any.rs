@@ -1,6 +1,6 @@
 //! Detects the kind of a trace by its first bytes, and opens it.
 
-use super::aix::{Kind, Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
+use super::aix::{AixKind, Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
 use super::window::{Input, Window};
 use std::fmt;
@@ -31,7 +31,7 @@ pub enum System {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceKind {
     /// An AIX trace.
-    Aix(Kind),
+    Aix(AixKind),
     /// A QNX kernel log.
     Kev,
 }

@@ -12,5 +12,5 @@ pub use any::{AnyTrace, System, TraceError, TraceKind};
 pub use follow::Follower;
 pub use notice::{Imbalance, Notice, Tally};
 pub use packed::{Compression, MaxRatio, Unpacker};
-pub(crate) use window::Taken;
+pub(crate) use window::SharedBuf;
 pub use window::{Input, Packing, ReadSeek};

@@ -321,7 +321,7 @@ impl Deref for Buffer {
 
 /// A buffer that left the window for a batch, because events refer to its bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct SharedBuf {
     pub bytes: Buffer,
     /// File offset of the first byte.
     pub offset: u64,
@@ -379,7 +379,7 @@ impl Ahead {
 /// Sliding window over the unconsumed bytes of an area of the file. Offsets count from the start of the file.
 ///
 /// Consumed bytes can be retained: events then refer to their place in the buffer instead of copying them, until
-/// [`Window::hand_over`] passes the buffer to the batch. Until then, no byte of that buffer moves or changes. If it is
+/// [`Window::detach`] passes the buffer to the batch. Until then, no byte of that buffer moves or changes. If it is
 /// full, or reading continues elsewhere in the file, the window leaves it alone and continues in a second buffer, in
 /// which nothing can be retained. The buffer of an input in memory is a view of the input itself.
 pub(in crate::reader) struct Window {
@@ -395,9 +395,9 @@ pub(in crate::reader) struct Window {
     /// Look-ahead bytes of an input that is not seekable.
     ahead: Option<Ahead>,
     /// Range of retained bytes, in `buf` or in the buffer that was left.
-    held: Option<Range<usize>>,
+    retained: Option<Range<usize>>,
     /// Buffer with the retained bytes, after the window has moved on to another one.
-    left: Option<Taken>,
+    left: Option<SharedBuf>,
     ended: bool,
     /// State of a compressed input that was copied to a temporary file.
     spooled: Option<Packing>,
@@ -417,7 +417,7 @@ impl Window {
             offset: 0,
             area_end: u64::MAX,
             ahead: None,
-            held: None,
+            retained: None,
             left: None,
             ended: false,
             spooled: None,
@@ -541,7 +541,7 @@ impl Window {
         if self.has_room() {
             return;
         }
-        if !self.is_held()
+        if !self.is_retained()
             && let Buffer::Own(bytes) = &mut self.buf
         {
             bytes.copy_within(self.start..self.end, 0);
@@ -583,8 +583,8 @@ impl Window {
     /// Replaces the buffer. The old one is kept if it has retained bytes.
     fn leave(&mut self, other: Buffer) {
         let bytes = std::mem::replace(&mut self.buf, other);
-        if self.is_held() {
-            self.left = Some(Taken { bytes, offset: self.first_offset() });
+        if self.is_retained() {
+            self.left = Some(SharedBuf { bytes, offset: self.first_offset() });
         }
     }
 
@@ -594,8 +594,8 @@ impl Window {
     }
 
     /// True if bytes of the current buffer are retained.
-    fn is_held(&self) -> bool {
-        self.held.is_some() && self.left.is_none()
+    fn is_retained(&self) -> bool {
+        self.retained.is_some() && self.left.is_none()
     }
 
     /// Offset of [`Window::bytes`] in the buffer; `None` if they cannot be retained.
@@ -604,28 +604,28 @@ impl Window {
     }
 
     /// Retains the `n` bytes that were consumed last.
-    pub fn hold(&mut self, n: usize) {
+    pub fn retain(&mut self, n: usize) {
         let from = self.start - n;
         // Areas of a file may be read in any order.
-        let held = self.held.take().unwrap_or(from..from);
-        self.held = Some(held.start.min(from)..held.end.max(self.start));
+        let retained = self.retained.take().unwrap_or(from..from);
+        self.retained = Some(retained.start.min(from)..retained.end.max(self.start));
     }
 
     /// True if the window has moved on and left a buffer with retained bytes.
-    pub fn has_left(&self) -> bool {
+    pub fn has_moved_on(&self) -> bool {
         self.left.is_some()
     }
 
     /// True if the next read would have to leave the buffer with the retained bytes.
-    pub fn would_leave(&self) -> bool {
-        self.is_held() && !self.has_room() && !self.at_end()
+    pub fn would_move_on(&self) -> bool {
+        self.is_retained() && !self.has_room() && !self.at_end()
     }
 
     /// Borrows the buffer of a batch if the window's own was handed over. A thread so reads into the memory that it
     /// formats
     /// from, which stays in its cache.
-    pub fn lend(&mut self, own: &mut Taken) {
-        if self.held.is_some() {
+    pub fn recycle(&mut self, own: &mut SharedBuf) {
+        if self.retained.is_some() {
             return;
         }
         if let Buffer::Lent(bytes) = &mut self.buf {
@@ -639,20 +639,20 @@ impl Window {
 
     /// Hands over the retained bytes at their offsets: the buffer itself, or a copy if most of the buffer is still
     /// unread.
-    pub fn hand_over(&mut self, to: &mut Taken) {
-        let Some(held) = self.held.take() else { return };
+    pub fn detach(&mut self, to: &mut SharedBuf) {
+        let Some(retained) = self.retained.take() else { return };
         let n_left = self.end - self.start;
         if let Some(left) = self.left.take() {
             *to = left;
         } else if let Buffer::Lent(bytes) = &self.buf {
-            *to = Taken { bytes: Buffer::Lent(bytes.clone()), offset: self.first_offset() };
-        } else if held.len() < n_left {
+            *to = SharedBuf { bytes: Buffer::Lent(bytes.clone()), offset: self.first_offset() };
+        } else if retained.len() < n_left {
             let mut bytes = match std::mem::take(&mut to.bytes) {
-                Buffer::Own(bytes) if bytes.len() >= held.end => bytes,
+                Buffer::Own(bytes) if bytes.len() >= retained.end => bytes,
                 _ => vec![0; self.buf.len()],
             };
-            bytes[held.clone()].copy_from_slice(&self.buf[held]);
-            *to = Taken { bytes: Buffer::Own(bytes), offset: self.first_offset() };
+            bytes[retained.clone()].copy_from_slice(&self.buf[retained]);
+            *to = SharedBuf { bytes: Buffer::Own(bytes), offset: self.first_offset() };
         } else {
             let offset = self.first_offset();
             // A small rest is copied to a buffer of just its size, since the next batch lends a real one. A large rest
@@ -661,7 +661,7 @@ impl Window {
             let mut other =
                 if n_left < LITTLE { vec![0; n_left] } else { self.roomy(std::mem::take(&mut to.bytes), n_left) };
             other[..n_left].copy_from_slice(&self.buf[self.start..self.end]);
-            *to = Taken { bytes: std::mem::replace(&mut self.buf, Buffer::Own(other)), offset };
+            *to = SharedBuf { bytes: std::mem::replace(&mut self.buf, Buffer::Own(other)), offset };
             (self.start, self.end) = (0, n_left);
         }
     }
@@ -699,7 +699,7 @@ impl Window {
         let other = match &mut self.input {
             Input::Seekable(input) => {
                 input.seek(SeekFrom::Start(to))?;
-                if self.is_held() { Buffer::default() } else { std::mem::take(&mut self.buf) }
+                if self.is_retained() { Buffer::default() } else { std::mem::take(&mut self.buf) }
             }
             Input::Memory(input) => {
                 let whole = input.get_ref();

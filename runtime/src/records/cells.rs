@@ -13,10 +13,10 @@ use super::fields::{Fields, push_escaped};
 use super::owners::Owner;
 use crate::columns::{Column, Columns, OwnerValue, QnxWriter, Side, Value, Writer};
 use crate::events::{Events, is_interrupt};
-use crate::forms::{Form, any_byte};
 use crate::literal::{Literal, store};
+use crate::output_format::{Form, any_byte};
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
-use crate::screen::marks;
+use crate::terminal::marks;
 use tfbc_vm::{TextBuf, num};
 
 /// Cells of a report.

@@ -5,7 +5,7 @@ use crate::events::spelling::{self, Part};
 use crate::events::{Events, class_name};
 use crate::filter::Threads;
 use crate::reader::kev::classes;
-use crate::spelling::hint;
+use crate::suggest::hint;
 use std::collections::BTreeSet;
 use std::fmt;
 

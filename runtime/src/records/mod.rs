@@ -30,8 +30,8 @@ pub(crate) use run::{RecordWriter, Tallied, run};
 use crate::catalog::Catalog;
 use crate::columns::Columns;
 use crate::events::{Events, class_name};
-pub use crate::forms::Form;
-use crate::forms::{Counted, write_counts};
+pub use crate::output_format::Form;
+use crate::output_format::{Counted, write_counts};
 use crate::reader::kev::{KevCounts, KevHeader, KevLog};
 use crate::reader::{Imbalance, Notice, Tally};
 use crate::report::{MaxWork, Monitor, ReportError};
@@ -67,7 +67,7 @@ pub struct RecordOptions {
     /// True if records are counted by class and event, and nothing else is written.
     pub stats: bool,
     /// True if columns and heading are dimmed on a terminal: they are between marks, which a
-    /// [`Screen`](crate::screen::Screen) turns into styles.
+    /// [`Screen`](crate::terminal::Screen) turns into styles.
     pub colour: bool,
     /// Limits of one record.
     pub limits: Limits,

@@ -3,7 +3,7 @@
 use super::RecordSummary;
 use super::batch::{Batch, Place};
 use super::owners::{Owner, Owners};
-use crate::engine::{self, Format, Portion, Ran, WRITE_AT, Walk, ends_portion};
+use crate::engine::{self, Chunk, Format, Producer, RunResult, WRITE_AT, ends_chunk};
 use crate::events::class_name;
 use crate::reader::Imbalance;
 use crate::reader::kev::{KevItem, KevLog, KevRecord, KevSlot};
@@ -86,7 +86,7 @@ pub(crate) fn run(
     let walk = RecordWalk::new(log, writer.wants_owners());
     let known_steps = AtomicU64::new(0);
     let make = || RecordFormat::new(writer.clone(), &known_steps);
-    let Ran { walk, formats, .. } = engine::run(walk, make, threads, out, monitor)?;
+    let RunResult { walk, formats, .. } = engine::run(walk, make, threads, out, monitor)?;
     let mut summary = RecordSummary { n_damaged: walk.n_damaged, ..RecordSummary::default() };
     let mut n_formatted = 0;
     for format in formats {
@@ -116,9 +116,9 @@ impl<'w> RecordWalk<'w> {
         Self { live: log.is_live(), log, owners, n_damaged: 0 }
     }
 
-    fn fill_batch(&mut self, portion: &mut Portion<Batch>, mut waited: bool) -> Result<bool, ReportError> {
+    fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { log, live, owners, n_damaged } = self;
-        let Portion { events: batch, notices, waits, .. } = portion;
+        let Chunk { events: batch, notices, waits, .. } = chunk;
         owners.iter_mut().for_each(Owners::begin_batch);
         while batch.room() > 0 {
             let row = log.row(batch.room());
@@ -146,7 +146,7 @@ impl<'w> RecordWalk<'w> {
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
                     notices.push(notice);
-                    if ends_portion(*n_damaged, notices.len()) {
+                    if ends_chunk(*n_damaged, notices.len()) {
                         break;
                     }
                 }
@@ -157,14 +157,14 @@ impl<'w> RecordWalk<'w> {
     }
 }
 
-impl Walk for RecordWalk<'_> {
+impl Producer for RecordWalk<'_> {
     type Events = Batch;
 
-    fn fill(&mut self, portion: &mut Portion<Batch>, waited: bool) -> Result<bool, ReportError> {
-        portion.events.clear();
-        portion.events.bytes_before = self.log.offset();
-        let filled = self.fill_batch(portion, waited);
-        portion.progress = (self.log.progress(), self.log.counts().records);
+    fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
+        chunk.events.clear();
+        chunk.events.bytes_before = self.log.offset();
+        let filled = self.fill_batch(chunk, waited);
+        chunk.progress = (self.log.progress(), self.log.counts().records);
         filled
     }
 }
@@ -229,7 +229,7 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
 
 /// A record's line depends on nothing but the record, and on the steps that its definitions may take.
 impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
-    type Carried = Work;
+    type LineState = Work;
 
     fn format(&mut self, batch: &Batch, carried: Option<&mut Work>, text: &mut TextBuf) -> bool {
         self.writer.begin_text();

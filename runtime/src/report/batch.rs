@@ -1,8 +1,8 @@
 //! Events that are on their way to their text, with all that it depends on.
 
-use crate::context::Facts;
-use crate::reader::Taken;
-use crate::reader::aix::{InPlace, SystemInfo, TimedEvent};
+use crate::context::ThreadContext;
+use crate::reader::SharedBuf;
+use crate::reader::aix::{BufferPos, SystemInfo, TimedEvent};
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::{Event, Outcome};
@@ -16,7 +16,7 @@ pub(super) const MAX_EVENTS: usize = 4 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// The reader's buffer, in which ordinary events stand as they were read.
-    pub taken: Taken,
+    pub taken: SharedBuf,
     /// Bytes of it that are held for the batch.
     pub n_held: usize,
     /// Presented buffers of the other events.
@@ -61,7 +61,7 @@ pub(super) struct EventRef {
 pub(super) enum Position {
     /// In the reader's buffer.
     #[default]
-    InPlace,
+    BufferPos,
     /// Among the copies.
     Copied,
     /// Among the copies, and its text is ready.
@@ -141,7 +141,7 @@ impl Batch {
 
     /// Adds an event that stands in the reader's buffer.
     #[inline(always)]
-    pub fn push(&mut self, timed: &TimedEvent<'_>, place: InPlace, setting: u32) {
+    pub fn push(&mut self, timed: &TimedEvent<'_>, place: BufferPos, setting: u32) {
         let TimedEvent { event, time, .. } = timed;
         self.n_bytes += event.bytes.len() as u64;
         self.events.push(EventRef {
@@ -153,7 +153,7 @@ impl Batch {
             setting,
             id: event.id,
             env: place.env.index() as u8,
-            position: Position::InPlace,
+            position: Position::BufferPos,
         });
     }
 
@@ -199,7 +199,13 @@ impl Batch {
     }
 
     /// Adds what is known of an event, and gives its index.
-    pub fn push_context(&mut self, facts: &Facts<'_>, log: usize, reported_cpus: Option<u32>, system: u32) -> u32 {
+    pub fn push_context(
+        &mut self,
+        facts: &ThreadContext<'_>,
+        log: usize,
+        reported_cpus: Option<u32>,
+        system: u32,
+    ) -> u32 {
         let setting = SharedContext {
             log: log as u32,
             reported_cpus,
@@ -220,7 +226,7 @@ impl Batch {
     #[inline(always)]
     pub fn hook<'b>(&'b self, taken: &'b [u8], event: &EventRef) -> Event<'b> {
         let (buffer, at, offset) = match event.position {
-            Position::InPlace => (taken, event.at, self.taken.offset + u64::from(event.at)),
+            Position::BufferPos => (taken, event.at, self.taken.offset + u64::from(event.at)),
             Position::Copied | Position::Ready => {
                 let Copied { at, offset, .. } = self.copied[event.at as usize];
                 (&self.copies[..], at, offset)
@@ -242,17 +248,17 @@ impl Batch {
     }
 
     /// What a setting tells of an event of a thread.
-    pub fn facts(&self, setting: &SharedContext, tid: u64) -> Facts<'_> {
+    pub fn facts(&self, setting: &SharedContext, tid: u64) -> ThreadContext<'_> {
         let SharedContext { pid, cpu, depth, priority, .. } = *setting;
         let name = |range: &Range<u32>| &self.names[range.start as usize..range.end as usize];
         let (path, svc) = (name(&setting.path), name(&setting.svc));
-        Facts { tid, pid, path, name: name(&setting.name), cpu, depth, priority, svc }
+        ThreadContext { tid, pid, path, name: name(&setting.name), cpu, depth, priority, svc }
     }
 
     /// Elapsed time of the event before, if deltas are measured from it.
     pub fn previous_ns(&self, event: &EventRef) -> Option<u64> {
         match event.position {
-            Position::InPlace => None,
+            Position::BufferPos => None,
             Position::Copied | Position::Ready => self.copied[event.at as usize].previous_ns,
         }
     }

@@ -11,12 +11,12 @@
 use super::batch::{Batch, EventRef};
 use crate::catalog::Catalog;
 use crate::columns::{AixWriter, Column, Columns, ContextRow, Fact, Value, Writer, left, right};
-use crate::forms::Form;
 use crate::ids::display_id;
 use crate::json;
 use crate::literal::{Literal, store};
+use crate::output_format::Form;
 use crate::reader::aix::LogInfo;
-use crate::screen::marks;
+use crate::terminal::marks;
 use tfbc_vm::{COLUMNS, Level, TextBuf, num};
 
 /// The cells of a report.
@@ -186,7 +186,7 @@ impl Cells {
     /// True if all times of an event leave a blank free in their columns. Tables have no columns.
     #[inline(always)]
     pub fn holds(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
-        times.hold(elapsed_ns, last_ns) || self.form != Form::Text
+        times.retain(elapsed_ns, last_ns) || self.form != Form::Text
     }
 
     /// Writes the cells of an event that [`Cells::holds`] has taken; gives their length. The values are asked for if more
@@ -252,7 +252,7 @@ impl Cells {
     #[inline(never)]
     pub fn append(&self, values: &Values<'_>, times: &mut Times, out: &mut TextBuf) {
         const ROOM: usize = COLUMNS;
-        let is_narrow = times.hold(values.elapsed_ns, values.last_ns);
+        let is_narrow = times.retain(values.elapsed_ns, values.last_ns);
         let line = out.len() + self.colour_len();
         // The first byte is the one before the cells that are not appended yet.
         let mut room = [b' '; ROOM];
@@ -830,7 +830,7 @@ impl Times {
 
     /// Takes an elapsed time; false if it or its delta leaves no blank free in its column.
     #[inline(always)]
-    fn hold(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
+    fn retain(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
         (elapsed_ns.wrapping_sub(self.since_ns) < MS || self.go_to(elapsed_ns)) && last_ns <= elapsed_ns
     }
 
@@ -1118,10 +1118,10 @@ fn store_blocks(room: &mut [u8], at: usize, text: &[u8]) {
 mod tests {
     use super::*;
     use crate::columns::Timestamp;
-    use crate::context::Facts;
+    use crate::context::ThreadContext;
 
     const NOBODY: ContextRow<'static> = ContextRow {
-        facts: Facts { tid: 0, pid: None, path: b"", name: b"", cpu: None, depth: 0, priority: 0, svc: b"" },
+        facts: ThreadContext { tid: 0, pid: None, path: b"", name: b"", cpu: None, depth: 0, priority: 0, svc: b"" },
         file: b"",
         reported_cpus: 0,
     };
@@ -1220,7 +1220,7 @@ mod tests {
         let (mut n_fit, mut last_ns) = (0, 0u64);
         for n in 0..6000usize {
             let pick = |k: usize| numbers[(n / (k + 1) + k) % numbers.len()];
-            let facts = Facts {
+            let facts = ThreadContext {
                 tid: pick(0).unwrap_or(5),
                 pid: pick(1),
                 cpu: pick(2),
@@ -1255,7 +1255,7 @@ mod tests {
         let columns = |timestamp| Columns::parse("id,elapsed,delta,pid,exec,text", timestamp).unwrap();
         let table = |form, timestamp| {
             let cells = Cells::new(&columns(timestamp), form, false);
-            let facts = Facts { pid: Some(7), name: b"a\tb", ..NOBODY.facts };
+            let facts = ThreadContext { pid: Some(7), name: b"a\tb", ..NOBODY.facts };
             both(
                 &cells,
                 &mut Times::new(&columns(timestamp)),
@@ -1271,8 +1271,15 @@ mod tests {
     }
 
     fn ksh() -> ContextRow<'static> {
-        let facts =
-            Facts { tid: 8191, pid: Some(4522), name: b"ksh", cpu: Some(3), depth: 1, svc: b"kread", ..NOBODY.facts };
+        let facts = ThreadContext {
+            tid: 8191,
+            pid: Some(4522),
+            name: b"ksh",
+            cpu: Some(3),
+            depth: 1,
+            svc: b"kread",
+            ..NOBODY.facts
+        };
         ContextRow { facts, file: b"trcfile", reported_cpus: 2 }
     }
 
@@ -1293,14 +1300,14 @@ mod tests {
     fn unknown_values_are_blank_or_told_so() {
         let columns = Columns::new(&[Column::Exec, Column::Cpu, Column::Pid, Column::Svc], Timestamp::None);
         assert_eq!(row(&columns, (0, 0, 0), &NOBODY).trim_end(), "-?-");
-        let unnamed = ContextRow { facts: Facts { pid: Some(4522), ..NOBODY.facts }, ..NOBODY };
+        let unnamed = ContextRow { facts: ThreadContext { pid: Some(4522), ..NOBODY.facts }, ..NOBODY };
         assert_eq!(row(&columns, (0, 0, 0), &unnamed).trim_end(), "-4522-             4522");
     }
 
     #[test]
     fn wide_values_move_the_rest_of_their_line() {
         let columns = Columns::new(&[Column::File, Column::Pid, Column::Tid], Timestamp::None);
-        let facts = Facts { pid: Some(123_456_789), tid: u64::MAX, ..ksh().facts };
+        let facts = ThreadContext { pid: Some(123_456_789), tid: u64::MAX, ..ksh().facts };
         let line = row(&columns, (0, 0, 0), &ContextRow { facts, file: b"a/rather/long/name", ..NOBODY });
         assert_eq!(line, "a/rather/long/name 123456789 18446744073709551615 1 ");
     }

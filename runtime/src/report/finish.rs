@@ -2,7 +2,7 @@
 
 use super::ReportOptions;
 use crate::columns::Columns;
-use crate::forms::Form;
+use crate::output_format::Form;
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter};
 use regex::bytes::Regex;

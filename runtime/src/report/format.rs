@@ -8,15 +8,15 @@ use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
 use super::{ReportOptions, Summary};
 use crate::catalog::Catalog;
 use crate::columns::{Columns, trim};
+use crate::demand::Readers;
 use crate::engine::{Format, WRITE_AT};
-use crate::forms::Form;
 use crate::ids::IdSet;
-use crate::needs::Readers;
+use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
-use crate::screen::marks;
+use crate::terminal::marks;
 use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
-use tfbc_vm::{Context, Event, Layout, Machine, Outcome, ProcessNames, Run, Scene, TextBuf, Timers};
+use tfbc_vm::{Context, Event, EventContext, Layout, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
 
 /// Paths of processes are asked for by templates that the walk runs.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -28,7 +28,7 @@ pub(super) struct LineState {
     pub(super) last_elapsed_ns: u64,
     /// Steps that templates took.
     steps: u64,
-    begun: bool,
+    has_heading: bool,
     lines_on_page: u64,
 }
 
@@ -170,7 +170,7 @@ impl<'b> BatchedEvent<'b> {
     }
 }
 
-impl<'b> Scene<'b> for BatchedEvent<'b> {
+impl<'b> EventContext<'b> for BatchedEvent<'b> {
     #[inline(always)]
     fn bytes(&self) -> &'b [u8] {
         self.event().bytes
@@ -263,7 +263,7 @@ impl<'r> LineFormat<'r> {
 
     /// Appends the end of the report.
     pub fn end(&mut self, system: &SystemInfo, state: &mut LineState, text: &mut TextBuf) {
-        if !state.begun {
+        if !state.has_heading {
             self.begin(system, text);
         }
         if self.options.stats {
@@ -453,7 +453,7 @@ impl<'r> LineFormat<'r> {
                             n_columns
                         };
                         let shown = BatchedEvent { batch, taken, event, logs };
-                        let is_normal = run.begun(entry, &shown, (prepared.layout, start), put, text);
+                        let is_normal = run.run_prepared(entry, &shown, (prepared.layout, start), put, text);
                         if is_normal && ends_with_text {
                             state.last_elapsed_ns = elapsed_ns;
                             true
@@ -483,7 +483,7 @@ impl<'r> LineFormat<'r> {
 
     /// True if a heading comes before the next line.
     fn heading_is_due(&self, state: &LineState) -> bool {
-        !self.options.stats && (!state.begun || self.page_is_full(state))
+        !self.options.stats && (!state.has_heading || self.page_is_full(state))
     }
 
     /// True if the heading line is due.
@@ -495,7 +495,7 @@ impl<'r> LineFormat<'r> {
     /// event that follows.
     #[cold]
     fn page_break(&mut self, batch: &Batch, at: usize, state: &mut LineState, text: &mut TextBuf) {
-        if !std::mem::replace(&mut state.begun, true) {
+        if !std::mem::replace(&mut state.has_heading, true) {
             match &mut self.deferred {
                 Some(deferred) => deferred.heading = Some(at),
                 None => self.begin(batch.system(batch.shared_context(batch.events[at].setting)), text),
@@ -619,7 +619,7 @@ impl<'r> LineWriter<'r> {
             Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
             Text::Run(entry) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
-                let is_normal = run.begun(entry, &shown, (prepared.layout, start), |_| 0, text);
+                let is_normal = run.run_prepared(entry, &shown, (prepared.layout, start), |_| 0, text);
                 if is_normal { None } else { Some(run.outcome()) }
             }
             Text::Refused => Some(run.refused(prepared.layout, text)),
@@ -703,7 +703,7 @@ impl<'r> LineWriter<'r> {
 }
 
 impl Format<Batch> for LineFormat<'_> {
-    type Carried = LineState;
+    type LineState = LineState;
 
     fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, text: &mut TextBuf) -> bool {
         if let Some(ends) = &mut self.line.ends {
@@ -738,7 +738,7 @@ impl Format<Batch> for LineFormat<'_> {
         self.line.unresolved = None;
         let Some(deferred) = self.deferred.take() else { return true };
         if let Some(at) = deferred.heading
-            && !state.begun
+            && !state.has_heading
         {
             self.page_break(batch, at, state, head);
         }
@@ -753,7 +753,7 @@ impl Format<Batch> for LineFormat<'_> {
             {
                 *count -= 1;
             }
-            *state = LineState { begun: state.begun, ..deferred.state };
+            *state = LineState { has_heading: state.has_heading, ..deferred.state };
         }
         state.steps = self.meter.work().steps;
         self.known_steps.fetch_max(state.steps, Ordering::Relaxed);

@@ -2,8 +2,8 @@
 
 use crate::catalog::Catalog;
 use crate::columns::trim;
-use crate::forms::{Counted, Form, write_counts};
 use crate::ids::display_id;
+use crate::output_format::{Counted, Form, write_counts};
 use crate::reader::aix::SystemInfo;
 use crate::time_zone::TimeZone;
 use tfbc_vm::TextBuf;

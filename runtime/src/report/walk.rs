@@ -5,11 +5,13 @@ use super::batch::{Batch, MAX_EVENTS};
 use super::finish::Grep;
 use super::{PROGRESS_EVERY, ReportError, ReportOptions};
 use crate::catalog::Catalog;
-use crate::context::{ContextState, Facts};
-use crate::engine::{Portion, Walk, ends_portion};
+use crate::context::{ContextState, ThreadContext};
+use crate::demand::{Disposition, EventPolicy};
+use crate::engine::{Chunk, Producer, ends_chunk};
 use crate::filter::Filter;
-use crate::needs::{Deed, Plan};
-use crate::reader::aix::{InPlace, LogInfo, LogItem, Logs, PASSED, Passage, TimedEvent, TraceState, Visit, hooks};
+use crate::reader::aix::{
+    BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, TimedEvent, TraceState, VisitResult, hooks,
+};
 use crate::selection;
 use crate::work::Meter;
 use std::num::NonZeroUsize;
@@ -20,11 +22,11 @@ use tfbc_vm::{Event, Layout, Machine, Outcome, TextBuf, Timers, Unobserved};
 pub(super) struct LogWalk<'w> {
     logs: &'w mut Logs,
     live: bool,
-    taker: Taker<'w>,
+    taker: Collector<'w>,
 }
 
 /// What a walk counts.
-pub(super) struct Walked {
+pub(super) struct Counts {
     /// Events that were read.
     pub n_events: u64,
     /// Those of them that were put into batches.
@@ -45,7 +47,7 @@ impl<'w> LogWalk<'w> {
         options: &'w ReportOptions,
         layouts: [Layout; 5],
     ) -> Self {
-        let mut plan = Plan::new(catalog, options);
+        let mut plan = EventPolicy::new(catalog, options);
         let live = logs.is_live();
         if !live
             && !options.delta_of_all
@@ -54,13 +56,13 @@ impl<'w> LogWalk<'w> {
         {
             logs.need(ids);
         }
-        Self { logs, live, taker: Taker::new(plan, infos, catalog, options, layouts) }
+        Self { logs, live, taker: Collector::new(plan, infos, catalog, options, layouts) }
     }
 
     /// What was counted.
-    pub fn counts(&self) -> Walked {
-        let Taker { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.taker;
-        Walked { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
+    pub fn counts(&self) -> Counts {
+        let Collector { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.taker;
+        Counts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
     }
 
     /// Timers that were not kept, and processes and threads.
@@ -73,13 +75,13 @@ impl<'w> LogWalk<'w> {
         &self.taker.state
     }
 
-    fn fill_batch(&mut self, portion: &mut Portion<Batch>, mut waited: bool) -> Result<bool, ReportError> {
+    fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { logs, live, taker } = self;
-        let Portion { events: batch, notices, waits, .. } = portion;
+        let Chunk { events: batch, notices, waits, .. } = chunk;
         let until = taker.n_events + PROGRESS_EVERY;
         while !batch.is_full(taker.max_events) && taker.n_events < until {
             taker.ordinary(logs, batch);
-            if batch.is_full(taker.max_events) || logs.hands_over() {
+            if batch.is_full(taker.max_events) || logs.should_detach() {
                 break;
             }
             if *live && !waited && logs.waits().map_err(ReportError::Read)? {
@@ -93,7 +95,7 @@ impl<'w> LogWalk<'w> {
                 Some(LogItem::Notice { notice, .. }) => {
                     taker.n_damaged += u64::from(notice.damage);
                     notices.push(notice);
-                    if ends_portion(taker.n_damaged, notices.len()) {
+                    if ends_chunk(taker.n_damaged, notices.len()) {
                         break;
                     }
                 }
@@ -102,8 +104,8 @@ impl<'w> LogWalk<'w> {
             if taker.stopped {
                 return Ok(false);
             }
-            portion.slow = taker.slow.take();
-            if portion.slow.is_some() {
+            chunk.slow = taker.slow.take();
+            if chunk.slow.is_some() {
                 break;
             }
         }
@@ -111,29 +113,29 @@ impl<'w> LogWalk<'w> {
     }
 }
 
-impl Walk for LogWalk<'_> {
+impl Producer for LogWalk<'_> {
     type Events = Batch;
 
-    fn fill(&mut self, portion: &mut Portion<Batch>, waited: bool) -> Result<bool, ReportError> {
-        portion.events.clear();
-        portion.events.bytes_before = self.taker.n_bytes_shown;
+    fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
+        chunk.events.clear();
+        chunk.events.bytes_before = self.taker.n_bytes_shown;
         self.taker.settings.forget();
-        self.logs.lend(&mut portion.events.taken);
-        let filled = self.fill_batch(portion, waited);
-        self.logs.hand_over(&mut portion.events.taken);
-        self.taker.n_shown += portion.events.events.len() as u64;
-        self.taker.n_bytes_shown += portion.events.n_bytes;
-        portion.progress = (self.logs.progress(), self.taker.n_events);
+        self.logs.recycle(&mut chunk.events.taken);
+        let filled = self.fill_batch(chunk, waited);
+        self.logs.detach(&mut chunk.events.taken);
+        self.taker.n_shown += chunk.events.events.len() as u64;
+        self.taker.n_bytes_shown += chunk.events.n_bytes;
+        chunk.progress = (self.logs.progress(), self.taker.n_events);
         filled
     }
 }
 
 /// What takes events into batches.
-struct Taker<'w> {
+struct Collector<'w> {
     catalog: &'w Catalog<'w>,
     options: &'w ReportOptions,
     infos: &'w [LogInfo],
-    plan: Plan<'w>,
+    plan: EventPolicy<'w>,
     max_events: usize,
     filter: Filter,
     grep: Option<Grep>,
@@ -163,9 +165,9 @@ struct Taker<'w> {
     stopped: bool,
 }
 
-impl<'w> Taker<'w> {
+impl<'w> Collector<'w> {
     fn new(
-        plan: Plan<'w>,
+        plan: EventPolicy<'w>,
         infos: &'w [LogInfo],
         catalog: &'w Catalog<'w>,
         options: &'w ReportOptions,
@@ -175,7 +177,7 @@ impl<'w> Taker<'w> {
             max_events: options.batch.map_or(MAX_EVENTS, NonZeroUsize::get),
             filter: options.filter.clone(),
             grep: options.grep.as_ref().map(Grep::new),
-            by_facts: options.filter.asks_for_facts(),
+            by_facts: options.filter.needs_context(),
             by_context: plan.needs.context,
             state: TraceState::default(),
             context: ContextState::within(
@@ -219,14 +221,14 @@ impl<'w> Taker<'w> {
         };
         self.n_events += passage.n_events;
         if batch.events.len() > before && !logs.is_merged() {
-            logs.hold(&passage);
+            logs.retain(&passage);
             batch.n_held += passage.n_bytes;
         }
     }
 
     /// Takes them. `CHOOSES` tells that the filter or the context is asked of each; otherwise all of a log share one context.
     #[inline(never)]
-    fn row<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> Passage {
+    fn row<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
         let Self { infos, plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
         let (room, max_events, by_context) = (batch.room(), *max_events, CHOOSES && *by_context);
         let alone = (!by_context && !logs.is_merged()).then(|| {
@@ -237,17 +239,17 @@ impl<'w> Taker<'w> {
             room,
             plan.ways(),
             #[inline(always)]
-            |timed: &TimedEvent<'_>, place: Option<InPlace>| {
+            |timed: &TimedEvent<'_>, place: Option<BufferPos>| {
                 if CHOOSES {
                     // The header has not told yet when the trace began.
-                    if *by_facts && filter.asks_for_dates() {
-                        return Visit::Leave;
+                    if *by_facts && filter.has_dates() {
+                        return VisitResult::Leave;
                     }
                     if by_context {
                         context.advance(&timed.event);
                     }
                     if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
-                        return Visit::Next;
+                        return VisitResult::Next;
                     }
                 }
                 let setting = match alone {
@@ -265,7 +267,7 @@ impl<'w> Taker<'w> {
                         batch.is_full(max_events)
                     }
                 };
-                if is_full { Visit::Last } else { Visit::Next }
+                if is_full { VisitResult::Last } else { VisitResult::Next }
             },
         )
     }
@@ -284,13 +286,13 @@ impl<'w> Taker<'w> {
             self.context.advance(&timed.event);
         }
         match self.plan.deed(timed.event.id) {
-            Deed::Unknown | Deed::Nothing => {}
-            Deed::Effects => drop(self.run(timed)),
-            Deed::Show if self.admits(timed)? => self.push(timed, batch),
-            Deed::ShowInOrder if self.admits(timed)? => self.show_in_order(timed, batch),
-            Deed::Show => {}
-            Deed::ShowInOrder if self.plan.needs.timers => drop(self.run(timed)),
-            Deed::ShowInOrder => {}
+            Disposition::Unknown | Disposition::Nothing => {}
+            Disposition::Effects => drop(self.run(timed)),
+            Disposition::Show if self.admits(timed)? => self.push(timed, batch),
+            Disposition::ShowInOrder if self.admits(timed)? => self.show_in_order(timed, batch),
+            Disposition::Show => {}
+            Disposition::ShowInOrder if self.plan.needs.timers => drop(self.run(timed)),
+            Disposition::ShowInOrder => {}
         }
         Ok(())
     }
@@ -410,7 +412,7 @@ impl Settings {
         if known.generation == self.generation && known.reported_cpus == reported_cpus {
             return known.index;
         }
-        let index = self.add(&Facts::default(), log, reported_cpus, state, batch);
+        let index = self.add(&ThreadContext::default(), log, reported_cpus, state, batch);
         self.by_log[log] = Known { generation: self.generation, reported_cpus, index, ..Known::default() };
         index
     }
@@ -444,7 +446,7 @@ impl Settings {
 
     fn add(
         &mut self,
-        facts: &Facts<'_>,
+        facts: &ThreadContext<'_>,
         log: usize,
         reported_cpus: Option<u32>,
         state: &TraceState,

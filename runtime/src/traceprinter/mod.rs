@@ -188,7 +188,7 @@ impl<'p> Printer<'p> {
     #[inline(always)]
     fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let Rest::Compat(printer) = &mut self.rest else { return };
-        let printed = printer.print_behind(prefix(record), record, out);
+        let printed = printer.print_after(prefix(record), record, out);
         self.n_left_out += u64::from(!printed);
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::io::{self, Cursor, Read as IoRead};
-use tfbc::reader::aix::{AfterDamage, Kind};
+use tfbc::reader::aix::{AfterDamage, AixKind};
 use tfbc::reader::kev::{KevItem, KevLog, KevOptions};
 use tfbc::reader::{Notice, Tally};
 
@@ -14,7 +14,7 @@ pub struct Reference {
     /// Size of header and tables in bytes; damage there may affect every event.
     pub head: usize,
     /// Kind, for logs without a header and for those whose header may get lost.
-    pub kind: Option<Kind>,
+    pub kind: Option<AixKind>,
 }
 
 /// Typical events of a 64-bit kernel: most have words, some a text, some a CPU.
@@ -85,13 +85,13 @@ pub fn references(min_bytes: usize) -> Vec<Reference> {
             name: "stream32",
             bytes: [factors32(3, 2, 2), narrow.concat()].concat(),
             head: 0,
-            kind: Some(Kind::Stream32),
+            kind: Some(AixKind::Stream32),
         },
         Reference {
             name: "stream64",
             bytes: [STREAM64.to_vec(), factors64(3, 2, 2), wide.concat()].concat(),
             head: 4,
-            kind: Some(Kind::Stream64),
+            kind: Some(AixKind::Stream64),
         },
         Reference { name: "log32", head: log32.head_len(), bytes: log32.bytes(), kind: None },
         Reference { name: "log64", head: log64.head_len(), bytes: log64.bytes(), kind: None },
@@ -187,7 +187,7 @@ pub struct Outcome {
 }
 
 /// Reads a trace to its end; `None` if it is refused.
-pub fn outcome(input: Input, kind: Option<Kind>, after_damage: AfterDamage) -> Option<Outcome> {
+pub fn outcome(input: Input, kind: Option<AixKind>, after_damage: AfterDamage) -> Option<Outcome> {
     outcome_with(input, &ReadOptions { format: kind, after_damage, ..ReadOptions::default() })
 }
 
@@ -197,12 +197,12 @@ pub fn outcome_with(input: Input, options: &ReadOptions) -> Option<Outcome> {
     let (mut events, mut notices) = (Vec::new(), Vec::new());
     while let Some(item) = trace.next().unwrap() {
         match item {
-            Item::Event(event) => {
+            AixItem::Event(event) => {
                 let RawEvent { offset, id, bytes, tid, ticks, cpu, recorded, .. } = event;
                 let event = OwnedEvent { offset, id, bytes: bytes.to_vec(), tid, ticks, cpu };
                 events.push(Placed { from: offset, to: offset + recorded.len() as u64, event });
             }
-            Item::Notice(notice) => notices.push(notice),
+            AixItem::Notice(notice) => notices.push(notice),
         }
     }
     assert!(trace.next().unwrap().is_none(), "a trace that has ended has ended");

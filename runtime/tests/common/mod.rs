@@ -3,7 +3,7 @@
 
 pub mod damage;
 
-use tfbc::reader::aix::{Input, Item, RawEvent, ReadOptions, Trace};
+use tfbc::reader::aix::{AixItem, Input, RawEvent, ReadOptions, Trace};
 
 /// An event in owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,12 @@ pub fn drain(mut trace: Trace) -> Read {
     let mut read = Read::default();
     while let Some(item) = trace.next().unwrap() {
         match item {
-            Item::Event(event) => {
+            AixItem::Event(event) => {
                 let RawEvent { offset, id, bytes, tid, ticks, cpu, .. } = event;
                 read.events.push(OwnedEvent { offset, id, bytes: bytes.to_vec(), tid, ticks, cpu });
             }
-            Item::Notice(notice) if notice.damage => read.damage.push(notice.message),
-            Item::Notice(notice) => read.warnings.push(notice.message),
+            AixItem::Notice(notice) if notice.damage => read.damage.push(notice.message),
+            AixItem::Notice(notice) => read.warnings.push(notice.message),
         }
     }
     let tally = trace.tally();

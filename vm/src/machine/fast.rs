@@ -20,7 +20,7 @@ type Handler = for<'r> fn(&mut Run<'r>, At, &'r Instr, &mut TextBuf) -> (At, Pc)
 pub(super) type Handlers = [Handler; 256];
 
 /// Handlers for events as long as the routine needs, by the byte orders of its numbers
-/// ([`Orders`](crate::verify::Orders)).
+/// ([`Endianness`](crate::verify::Endianness)).
 pub(super) static FAST: [&Handlers; 3] =
     [&handlers::<WHOLE, BIG>(), &handlers::<WHOLE, LITTLE>(), &handlers::<WHOLE, EITHER>()];
 /// Handlers for shorter events.

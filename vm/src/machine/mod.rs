@@ -17,7 +17,7 @@ use crate::cursor::Cursor;
 use crate::mem::{At, Pc, Stage, unchecked};
 use crate::op::{N_REGS, StateUse};
 use crate::program::{PreparedEntry, SHAPES};
-use crate::verify::{MAX_DEPTH, Orders, UNCOUNTED};
+use crate::verify::{Endianness, MAX_DEPTH, UNCOUNTED};
 use crate::{COLUMNS, Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
 use fast::Handlers;
 pub(crate) use texts::prints;
@@ -197,7 +197,7 @@ impl Machine {
 /// Handlers for an event that is shorter than its routine needs.
 #[cold]
 #[inline(never)]
-fn checked(orders: Orders) -> &'static Handlers {
+fn checked(orders: Endianness) -> &'static Handlers {
     fast::CHECKED[orders as usize]
 }
 
@@ -311,7 +311,7 @@ struct Return {
 }
 
 /// An event and what stands around it. All but the bytes is asked for where a routine looks at it; few do.
-pub trait Scene<'r> {
+pub trait EventContext<'r> {
     /// As [`Event::bytes`].
     fn bytes(&self) -> &'r [u8];
     /// The event.
@@ -320,7 +320,7 @@ pub trait Scene<'r> {
     fn context(&self) -> Context<'r>;
 }
 
-impl<'r> Scene<'r> for (&Event<'r>, &Context<'r>) {
+impl<'r> EventContext<'r> for (&Event<'r>, &Context<'r>) {
     #[inline(always)]
     fn bytes(&self) -> &'r [u8] {
         self.0.bytes
@@ -355,10 +355,10 @@ impl<'r> Run<'r> {
     /// written here: `columns` is lent room, and says how many bytes of it they take. True if the event ended normally and took
     /// no steps ([`Run::n_steps`]); else [`Run::outcome`] tells how it ended.
     #[inline(always)]
-    pub fn begun(
+    pub fn run_prepared(
         &mut self,
         prepared: &PreparedEntry<'r>,
-        scene: &impl Scene<'r>,
+        scene: &impl EventContext<'r>,
         (layout, line): (Layout, usize),
         columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         out: &mut TextBuf,
@@ -400,7 +400,7 @@ impl<'r> Run<'r> {
         if is_usual { Outcome::default() } else { self.outcome }
     }
 
-    /// How the event ended that was printed last, where [`Run::begun`] said that there is something to tell.
+    /// How the event ended that was printed last, where [`Run::run_prepared`] said that there is something to tell.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -433,7 +433,7 @@ impl<'r> Run<'r> {
         Outcome { limited: true, ..Outcome::default() }
     }
 
-    /// Prints `[refused]` for an event whose routine the verifier refuses: [`Program::begin`] has none.
+    /// Prints `[refused]` for an event whose routine the verifier refuses: [`Program::prepare`] has none.
     #[cold]
     pub fn refused(&self, layout: Layout, out: &mut TextBuf) -> Outcome {
         refused(layout, out)
@@ -445,7 +445,7 @@ impl<'r> Run<'r> {
     fn print<O: Observer, const AHEAD: bool>(
         &mut self,
         (prepared, code): (&PreparedEntry<'r>, impl FnOnce() -> (&'r [Instr], usize)),
-        scene: &impl Scene<'r>,
+        scene: &impl EventContext<'r>,
         (layout, line): (Layout, usize),
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         out: &mut TextBuf,

@@ -53,7 +53,7 @@ pub(crate) struct Proofs {
 
 /// Byte orders of the numbers that a routine reads from windows. If there is only one, handlers need not test the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Orders {
+pub(crate) enum Endianness {
     /// Big-endian, or no numbers.
     #[default]
     Big,
@@ -127,8 +127,8 @@ impl Proofs {
     }
 
     /// Byte orders and state use of a sound routine.
-    pub fn facts(&self, routine: u32) -> (Orders, StateUse) {
-        const ORDERS: [Orders; 4] = [Orders::Big, Orders::Big, Orders::Little, Orders::Mixed];
+    pub fn facts(&self, routine: u32) -> (Endianness, StateUse) {
+        const ORDERS: [Endianness; 4] = [Endianness::Big, Endianness::Big, Endianness::Little, Endianness::Mixed];
         let facts = self.facts[routine as usize].load(Ordering::Relaxed);
         (ORDERS[usize::from(facts & 3)], StateUse::from_bits(facts >> USES))
     }
@@ -142,7 +142,7 @@ impl Proofs {
     fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
         let row = &sections.routines[routine as usize];
         let mut verifier =
-            Verifier { sections, proofs: self, straight: Straight::default(), shared: 0, uses: StateUse::Nothing };
+            Verifier { sections, proofs: self, straight: FlatRoutine::default(), shared: 0, uses: StateUse::Nothing };
         let found = verifier.routine(routine, row);
         let state = found.map_or(REFUSED, |depth| SOUND + depth as u8);
         if row.zeroed > 0 {
@@ -209,7 +209,7 @@ fn words_of<'s>(sections: &'s Sections<'_>, index: u32) -> &'s [u64] {
 struct Verifier<'s> {
     sections: &'s Sections<'s>,
     proofs: &'s Proofs,
-    straight: Straight,
+    straight: FlatRoutine,
     /// Facts shared with callers: byte orders and [`EFFECTS`].
     shared: u8,
     uses: StateUse,
@@ -217,7 +217,7 @@ struct Verifier<'s> {
 
 /// Check of rule V14 for routines without control flow, done along with the other rules.
 #[derive(Default)]
-struct Straight {
+struct FlatRoutine {
     /// Registers written so far.
     written: Registers,
     /// True if registers other than the zeroed ones are read.
@@ -362,7 +362,7 @@ impl Verifier<'_> {
 
     /// Checks V14 and V15. The routine must satisfy the other rules.
     fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), Rule> {
-        let Straight { reads, unwritten, bends, .. } = self.straight;
+        let FlatRoutine { reads, unwritten, bends, .. } = self.straight;
         if row.called == 0 && !bends {
             return if unwritten { Err(Rule::Initialized) } else { Ok(()) };
         }

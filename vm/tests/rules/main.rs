@@ -71,7 +71,7 @@ fn broken(rule: u8, routine: u32, at: u32) -> Option<BlobError> {
 fn altered(blob: &mut [u8], section: usize, at: usize, value: u32) -> Option<BlobError> {
     let start = u32::from_le_bytes(*blob[32 + (section - 1) * 16 + 4..].first_chunk().unwrap()) as usize;
     blob[start + at..start + at + 4].copy_from_slice(&value.to_le_bytes());
-    tfbc_vm::seal(blob);
+    tfbc_vm::write_checksum(blob);
     open(blob).err()
 }
 

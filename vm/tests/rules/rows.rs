@@ -42,7 +42,7 @@ fn with(in_section: usize, sets: &[(usize, &[u8])]) -> Option<BlobError> {
         assert!(at + bytes.len() <= len);
         blob[start + at..][..bytes.len()].copy_from_slice(bytes);
     }
-    tfbc_vm::seal(&mut blob);
+    tfbc_vm::write_checksum(&mut blob);
     let (whole, lazy) = (Program::open(&blob).err(), Program::open_lazily(&blob).err());
     assert_eq!(whole, lazy, "rows are checked when a blob is opened");
     whole
@@ -102,7 +102,7 @@ fn every_instruction_has_a_place() {
     // One row less in section 2, the places.
     let at = 32 + 16 + 8;
     blob[at..at + 4].copy_from_slice(&24u32.to_le_bytes());
-    tfbc_vm::seal(&mut blob);
+    tfbc_vm::write_checksum(&mut blob);
     assert_eq!(Program::open(&blob).err(), outside(2, 3));
 }
 

@@ -9,7 +9,7 @@ const HEAD: usize = 32 + 9 * 16;
 fn with(at: usize, bytes: &[u8]) -> Option<BlobError> {
     let mut blob = super::blob(&[Instr::new(Op::End)]);
     blob[at..at + bytes.len()].copy_from_slice(bytes);
-    tfbc_vm::seal(&mut blob);
+    tfbc_vm::write_checksum(&mut blob);
     Program::open(&blob).err()
 }
 

@@ -6,7 +6,7 @@ use super::file::{beside, of_others};
 use std::path::{Path, PathBuf};
 use tfbc::filter::seconds;
 use tfbc::records::RecordIds;
-use tfbc::screen::visible;
+use tfbc::terminal::visible;
 use tfbc_grammar::Span;
 use tfbc_vm::ProcessNames;
 

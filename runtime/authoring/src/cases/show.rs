@@ -5,7 +5,7 @@ use tfbc::catalog::{Catalog, RecordEntry};
 use tfbc::ids::display_id;
 use tfbc::reader::kev::KevRecord;
 use tfbc::records::RecordPrinter;
-use tfbc::screen::visible;
+use tfbc::terminal::visible;
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
 
 /// Text of one event.

@@ -174,7 +174,7 @@ impl TraceArgs {
         }
         let flags = self.flags();
         if !flags.only_groups.is_empty() || !flags.except_groups.is_empty() {
-            overwrite::refuse([flags.output.as_deref()], groups::place().as_deref())?;
+            overwrite::refuse([flags.output.as_deref()], groups::default_path().as_deref())?;
         }
         let (options, warnings) = flags.options().map_err(super::refusal)?;
         for warning in warnings {

@@ -5,7 +5,7 @@
 use super::clock::Factors;
 use super::hooks;
 use super::logs::LogInfo;
-use crate::context::Facts;
+use crate::context::ThreadContext;
 use std::sync::Arc;
 use tfbc_vm::{Context, ProcessNames};
 
@@ -124,7 +124,7 @@ impl SystemInfo {
         &self,
         log: &'c LogInfo,
         reported_cpus: Option<u32>,
-        facts: &Facts<'c>,
+        facts: &ThreadContext<'c>,
         paths: &'c ProcessNames,
     ) -> Context<'c> {
         Context {

@@ -8,12 +8,12 @@ use super::cpu_files::{self, CpuFiles};
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::internal::Record;
-use super::merge::{Head, Lane, Merge, Turn, chunk};
-use super::sniff::Kind;
+use super::merge::{Merge, MergeInput, MergeKey, MergeStep, chunk};
+use super::sniff::AixKind;
 use super::step::{Kernel, StepRules};
-use super::trace::{Found, OpenError, RawEvent, ReadOptions, Trace, Visit, Way, Ways};
+use super::trace::{NextItem, OpenError, RawEvent, ReadOptions, SkipAction, SkipPolicy, Trace, VisitResult};
 use crate::ids::IdSet;
-use crate::reader::window::Taken;
+use crate::reader::window::SharedBuf;
 use crate::reader::{Imbalance, Notice, Tally};
 use std::io;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub struct LogInfo {
     /// Name as the user wrote it.
     pub name: String,
     /// Kind of the trace.
-    pub kind: Kind,
+    pub kind: AixKind,
     /// Size of the file in bytes, if it is known.
     pub size: Option<u64>,
     /// CPU of the file, in a log with one file per CPU.
@@ -65,14 +65,14 @@ pub enum LogItem<'t> {
 
 /// Size of a run of events in common encodings.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Passage {
+pub(crate) struct EventSpan {
     pub n_events: u64,
     pub n_bytes: usize,
 }
 
 /// Position of an event in the retained buffer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InPlace {
+pub(crate) struct BufferPos {
     /// Offset of its first byte in the buffer that is handed over.
     pub at: usize,
     pub env: Env,
@@ -97,7 +97,7 @@ pub const PASSED: u64 = 1 << 14;
 /// ```
 pub struct Logs {
     name: String,
-    lanes: Vec<Lane>,
+    lanes: Vec<MergeInput>,
     infos: Vec<LogInfo>,
     elapsed: Elapsed,
     /// Set for several traces, and for one with pending notices.
@@ -115,7 +115,7 @@ impl From<Trace> for Logs {
     fn from(trace: Trace) -> Self {
         let clock = clock_of(&trace, None);
         let name = trace.name().to_owned();
-        Self::new(name, vec![Lane::new(trace, clock, None)], Vec::new())
+        Self::new(name, vec![MergeInput::new(trace, clock, None)], Vec::new())
     }
 }
 
@@ -148,7 +148,7 @@ impl Logs {
         }
         let clock = clock_of(&trace, None);
         let name = trace.name().to_owned();
-        Ok(Self::new(name, vec![Lane::new(trace, clock, cpu)], Vec::new()))
+        Ok(Self::new(name, vec![MergeInput::new(trace, clock, cpu)], Vec::new()))
     }
 
     fn open_cpu_files(base: Trace, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
@@ -163,12 +163,12 @@ impl Logs {
         let chunk = chunk(1 + found.files.len());
         let name = base.name().to_owned();
         let clock = clock_of(&base, None);
-        let mut lanes = vec![Lane::new(base, clock, None)];
+        let mut lanes = vec![MergeInput::new(base, clock, None)];
         for (cpu, path) in found.files {
             match open_part(&path, lanes[0].trace.kind(), &part_options, chunk) {
                 Ok(part) => {
                     let clock = clock_of(&part, Some(&lanes[0].trace));
-                    lanes.push(Lane::new(part, clock, Some(cpu)));
+                    lanes.push(MergeInput::new(part, clock, Some(cpu)));
                 }
                 Err(why) => {
                     let message = format!("the file of CPU {cpu} is left out: cannot read {}: {why}", path.display());
@@ -177,7 +177,7 @@ impl Logs {
             }
         }
         let lacks_factors =
-            |lane: &Lane| lane.trace.survey().first_stamp.is_some() && lane.trace.survey().factors.is_none();
+            |lane: &MergeInput| lane.trace.survey().first_stamp.is_some() && lane.trace.survey().factors.is_none();
         if survey.factors.is_none() && survey.first_stamp.is_none() && lanes.iter().any(lacks_factors) {
             notices.push(Notice::warning(NO_FACTORS));
         }
@@ -211,7 +211,7 @@ impl Logs {
         Ok(merged)
     }
 
-    fn new(name: String, lanes: Vec<Lane>, notices: Vec<Notice>) -> Self {
+    fn new(name: String, lanes: Vec<MergeInput>, notices: Vec<Notice>) -> Self {
         let infos: Vec<LogInfo> = lanes.iter().map(LogInfo::of).collect();
         let n_reporting = lanes.iter().filter(|lane| lane.cpu.is_some()).count() as u32;
         let notices = notices.into_iter().map(|notice| (0, notice)).collect();
@@ -292,8 +292,8 @@ impl Logs {
     /// Reason why the logs cannot be written as one stream, which has one kernel and one clock.
     pub fn no_stream(&self) -> Option<String> {
         let (first, others) = self.lanes.split_first()?;
-        let kernel = |lane: &Lane| lane.trace.kind().kernel();
-        let other = |lane: &&Lane| kernel(lane) != kernel(first) || lane.clock.factors() != first.clock.factors();
+        let kernel = |lane: &MergeInput| lane.trace.kind().kernel();
+        let other = |lane: &&MergeInput| kernel(lane) != kernel(first) || lane.clock.factors() != first.clock.factors();
         let lane = others.iter().find(other)?;
         let (name, other) = (first.trace.name(), lane.trace.name());
         Some(if kernel(lane) == kernel(first) {
@@ -335,25 +335,25 @@ impl Logs {
             // A merge has already computed the times, to compare them.
             let (log, merged_ns, parts) = match &mut self.merge {
                 Some(merge) => match merge.next(&mut self.lanes)? {
-                    Turn::Event(head, parts) => (head.lane, Some(head.time_ns), parts),
-                    Turn::Notice(log, mut notice) => {
+                    MergeStep::Event(head, parts) => (head.lane, Some(head.time_ns), parts),
+                    MergeStep::Notice(log, mut notice) => {
                         if self.infos.len() > 1 {
                             notice.message = format!("{}: {}", self.infos[log].name, notice.message);
                         }
                         return Ok(Some(LogItem::Notice { log, notice }));
                     }
-                    Turn::End => return Ok(None),
+                    MergeStep::End => return Ok(None),
                 },
                 None => match self.lanes[0].trace.find()? {
-                    Found::Event(parts) => (0, None, parts),
-                    Found::Notice(notice) => return Ok(Some(LogItem::Notice { log: 0, notice })),
-                    Found::End => return Ok(None),
+                    NextItem::Event(parts) => (0, None, parts),
+                    NextItem::Notice(notice) => return Ok(Some(LogItem::Notice { log: 0, notice })),
+                    NextItem::End => return Ok(None),
                 },
             };
             if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
                 break (log, merged_ns, parts);
             }
-            let Lane { trace, clock, .. } = &mut self.lanes[log];
+            let MergeInput { trace, clock, .. } = &mut self.lanes[log];
             if merged_ns.is_none() {
                 clock.pass(trace.stamp(&parts));
             }
@@ -363,7 +363,7 @@ impl Logs {
                 return Ok(Some(LogItem::Passed));
             }
         };
-        let Lane { trace, clock, cpu, .. } = &mut self.lanes[log];
+        let MergeInput { trace, clock, cpu, .. } = &mut self.lanes[log];
         let mut event = trace.event(&parts);
         event.cpu = event.cpu.or(cpu.map(u64::from));
         let time_ns = merged_ns.unwrap_or_else(|| clock.advance(event.ticks));
@@ -381,15 +381,15 @@ impl Logs {
     /// Fast path for a run of buffered events in common encodings: passes those that `ways` selects to `visit`.
     ///
     /// The events of a single trace are in the next `room` bytes of its buffer; to refer to them there, call
-    /// [`Logs::hold`]
+    /// [`Logs::retain`]
     /// next. [`Logs::next`] continues after the run.
     #[inline(always)]
     pub(crate) fn ordinary(
         &mut self,
         room: usize,
-        ways: &Ways,
-        visit: impl FnMut(&TimedEvent<'_>, Option<InPlace>) -> Visit,
-    ) -> Passage {
+        ways: &SkipPolicy,
+        visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
+    ) -> EventSpan {
         match self.lanes[0].trace.rules().kernel {
             _ if self.merge.is_some() => self.ordinary_merged(ways, visit),
             Kernel::Bits32 => self.ordinary_of::<false>(room, ways, visit),
@@ -401,23 +401,23 @@ impl Logs {
     fn ordinary_of<const WIDE: bool>(
         &mut self,
         room: usize,
-        ways: &Ways,
-        mut visit: impl FnMut(&TimedEvent<'_>, Option<InPlace>) -> Visit,
-    ) -> Passage {
-        let Lane { trace, clock, cpu, .. } = &mut self.lanes[0];
+        ways: &SkipPolicy,
+        mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
+    ) -> EventSpan {
+        let MergeInput { trace, clock, cpu, .. } = &mut self.lanes[0];
         let (lane_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
         let before = trace.n_events();
         let n_bytes = trace.ordinary::<WIDE>(
             room,
             #[inline(always)]
             |event, stand| match ways.of(event.id) {
-                Way::Leave => Visit::Leave,
-                Way::Pass => {
+                SkipAction::Leave => VisitResult::Leave,
+                SkipAction::Pass => {
                     clock.pass(event.ticks);
                     elapsed.pass(0, clock, event.id);
-                    Visit::Next
+                    VisitResult::Next
                 }
-                Way::Take => {
+                SkipAction::Take => {
                     let ticks = event.ticks;
                     let time_ns = clock.advance_where(!WIDE, ticks);
                     let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
@@ -433,33 +433,36 @@ impl Logs {
                         recorded: event.recorded,
                     };
                     let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };
-                    visit(&timed, Some(InPlace { at: stand.place, env: event.env }))
+                    visit(&timed, Some(BufferPos { at: stand.place, env: event.env }))
                 }
             },
         );
-        Passage { n_events: trace.n_events() - before, n_bytes }
+        EventSpan { n_events: trace.n_events() - before, n_bytes }
     }
 
     /// Like [`Logs::ordinary`], for several traces. Their events cannot be retained.
     #[inline(always)]
     fn ordinary_merged(
         &mut self,
-        ways: &Ways,
-        mut visit: impl FnMut(&TimedEvent<'_>, Option<InPlace>) -> Visit,
-    ) -> Passage {
-        let mut passage = Passage::default();
+        ways: &SkipPolicy,
+        mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
+    ) -> EventSpan {
+        let mut passage = EventSpan::default();
         let Self { merge: Some(merge), lanes, elapsed, needed, has_cpus, .. } = self else { return passage };
-        while let Some((Head { lane: log, time_ns, .. }, found)) = merge.next_ordinary(lanes) {
+        while let Some((MergeKey { lane: log, time_ns, .. }, found)) = merge.next_ordinary(lanes) {
             let lane = &mut lanes[log];
-            let way =
-                if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) { ways.of(found.id) } else { Way::Pass };
+            let way = if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) {
+                ways.of(found.id)
+            } else {
+                SkipAction::Pass
+            };
             let visited = match way {
-                Way::Leave => Visit::Leave,
-                Way::Pass => {
+                SkipAction::Leave => VisitResult::Leave,
+                SkipAction::Pass => {
                     elapsed.pass(log, &lane.clock, found.id);
-                    Visit::Next
+                    VisitResult::Next
                 }
-                Way::Take => {
+                SkipAction::Take => {
                     let mut event = lane.trace.ordinary_event(&found);
                     event.cpu = event.cpu.or(lane.cpu.map(u64::from));
                     let time = EventTime { time_ns, elapsed_ns: elapsed.at(log, &lane.clock, event.id, time_ns) };
@@ -467,43 +470,43 @@ impl Logs {
                     visit(&TimedEvent { event, time, log, reported_cpus }, None)
                 }
             };
-            if visited == Visit::Leave {
+            if visited == VisitResult::Leave {
                 break;
             }
             merge.hand_out(lane, found.id);
             passage.n_events += 1;
-            if visited == Visit::Last {
+            if visited == VisitResult::Last {
                 break;
             }
         }
         passage
     }
 
-    /// Retains the events of the last run in the buffer, until [`Logs::hand_over`].
-    pub(crate) fn hold(&mut self, passage: &Passage) {
-        self.lanes[0].trace.hold(passage.n_bytes);
+    /// Retains the events of the last run in the buffer, until [`Logs::detach`].
+    pub(crate) fn retain(&mut self, passage: &EventSpan) {
+        self.lanes[0].trace.retain(passage.n_bytes);
     }
 
     /// Reads into the buffer of a batch that has no events.
-    pub(crate) fn lend(&mut self, own: &mut Taken) {
+    pub(crate) fn recycle(&mut self, own: &mut SharedBuf) {
         if self.merge.is_none() {
-            self.lanes[0].trace.lend(own);
+            self.lanes[0].trace.recycle(own);
         }
     }
 
     /// Hands over the buffer with the retained events.
-    pub(crate) fn hand_over(&mut self, to: &mut Taken) {
-        self.lanes[0].trace.hand_over(to);
+    pub(crate) fn detach(&mut self, to: &mut SharedBuf) {
+        self.lanes[0].trace.detach(to);
     }
 
     /// True if the retained events should be handed over before the next read.
-    pub(crate) fn hands_over(&self) -> bool {
-        self.lanes[0].trace.hands_over()
+    pub(crate) fn should_detach(&self) -> bool {
+        self.lanes[0].trace.should_detach()
     }
 }
 
 impl LogInfo {
-    fn of(lane: &Lane) -> Self {
+    fn of(lane: &MergeInput) -> Self {
         let trace = &lane.trace;
         Self {
             name: trace.name().to_owned(),
@@ -524,7 +527,7 @@ fn clock_of(trace: &Trace, base: Option<&Trace>) -> Clock {
 }
 
 /// Opens the file of one CPU, which must be of the base file's kernel.
-fn open_part(path: &Path, base: Kind, options: &ReadOptions, chunk: usize) -> Result<Trace, String> {
+fn open_part(path: &Path, base: AixKind, options: &ReadOptions, chunk: usize) -> Result<Trace, String> {
     let mut trace = Trace::open_part(path, options).map_err(|error| error.to_string())?;
     let (bits, of_base) = (trace.kind().kernel().env(), base.kernel().env());
     if bits != of_base {
@@ -535,8 +538,8 @@ fn open_part(path: &Path, base: Kind, options: &ReadOptions, chunk: usize) -> Re
 }
 
 /// True if the earliest event other than 003 and 00A is a 001.
-fn starts_with_trace_on(lanes: &[Lane]) -> bool {
-    let first = |lane: &Lane| {
+fn starts_with_trace_on(lanes: &[MergeInput]) -> bool {
+    let first = |lane: &MergeInput| {
         let event = lane.trace.survey().first_event?;
         let time_ns = lane.clock.clone().advance(event.ticks);
         Some((time_ns, lane.cpu.map_or(0, |cpu| u64::from(cpu) + 1), !event.is_trace_on))
@@ -691,26 +694,26 @@ mod tests {
     }
 
     /// Reads all events as batches of random lengths.
-    fn in_batches(mut logs: Logs, ways: &Ways, n_owners: usize, noise: &mut Noise) -> (Vec<Told>, Vec<String>) {
+    fn in_batches(mut logs: Logs, ways: &SkipPolicy, n_owners: usize, noise: &mut Noise) -> (Vec<Told>, Vec<String>) {
         let (mut all, mut notices) = (Vec::new(), Vec::new());
-        let mut owners: Vec<Taken> = (0..n_owners).map(|_| Taken::default()).collect();
+        let mut owners: Vec<SharedBuf> = (0..n_owners).map(|_| SharedBuf::default()).collect();
         for turn in 0.. {
             let taken = &mut owners[turn % n_owners];
             let (first, max) = (all.len(), [1, 3, 40, 1000][noise.below(4) as usize]);
             let mut places = Vec::new();
-            logs.lend(taken);
+            logs.recycle(taken);
             let ended = loop {
                 let passage = logs.ordinary(1 << 20, ways, |timed, place| {
                     let place = place.unwrap();
                     places.push((all.len(), place, timed.event.bytes.len()));
                     let (number, offset, id, time, ..) = told(timed);
                     all.push((number, offset, id, time, Vec::new(), place.env));
-                    if all.len() - first >= max { Visit::Last } else { Visit::Next }
+                    if all.len() - first >= max { VisitResult::Last } else { VisitResult::Next }
                 });
                 if passage.n_events > 0 {
-                    logs.hold(&passage);
+                    logs.retain(&passage);
                 }
-                if all.len() - first >= max || logs.hands_over() {
+                if all.len() - first >= max || logs.should_detach() {
                     break false;
                 }
                 match logs.next().unwrap() {
@@ -720,8 +723,8 @@ mod tests {
                     None => break true,
                 }
             };
-            logs.hand_over(taken);
-            for (at, InPlace { at: place, .. }, len) in places {
+            logs.detach(taken);
+            for (at, BufferPos { at: place, .. }, len) in places {
                 assert_eq!(taken.offset + place as u64, all[at].1);
                 all[at].4 = taken.bytes[place..][..len].to_vec();
             }
@@ -762,10 +765,10 @@ mod tests {
                 bytes[at..at + 200].fill(0xFF);
             }
             let kind = match (case % 3, wide) {
-                (0, true) => Kind::Log64,
-                (0, false) => Kind::Log32,
-                (_, true) => Kind::Stream64,
-                (_, false) => Kind::Stream32,
+                (0, true) => AixKind::Log64,
+                (0, false) => AixKind::Log32,
+                (_, true) => AixKind::Stream64,
+                (_, false) => AixKind::Stream32,
             };
             let read = |input, chunk| {
                 let options = ReadOptions { format: Some(kind), ..ReadOptions::default() };
@@ -773,8 +776,9 @@ mod tests {
             };
             let expected = one_by_one(read(Input::from_bytes(bytes.clone()), 1 << 20));
             assert!(expected.0.len() > 200, "case {case}");
-            let mut ways = Ways::default();
-            (0..=u16::MAX).for_each(|id| ways.set(id, if id & 0x30 == 0x30 { Way::Leave } else { Way::Take }));
+            let mut ways = SkipPolicy::default();
+            (0..=u16::MAX)
+                .for_each(|id| ways.set(id, if id & 0x30 == 0x30 { SkipAction::Leave } else { SkipAction::Take }));
             for chunk in [16, 100, 700, 5000, 1 << 20] {
                 let n_owners = 1 + noise.below(3) as usize;
                 let file = Input::Seekable(Box::new(Cursor::new(bytes.clone())));
@@ -810,10 +814,10 @@ mod tests {
                 bytes[middle..middle + 50].fill(0xFF);
             }
             let window = Window::in_pieces(Input::from_bytes(bytes), chunk);
-            let kind = if wide { Kind::Stream64 } else { Kind::Stream32 };
+            let kind = if wide { AixKind::Stream64 } else { AixKind::Stream32 };
             let trace = Trace::from_window("x", window, &options(kind)).unwrap();
             let clock = clock_of(&trace, None);
-            Lane::new(trace, clock, (at > 1).then_some(at))
+            MergeInput::new(trace, clock, (at > 1).then_some(at))
         };
         let lanes = (0..5).map(|at| lane(at, &mut noise)).collect();
         Logs::new("several".to_owned(), lanes, Vec::new())
@@ -832,7 +836,7 @@ mod tests {
                 [0x0010, 0x0020, 0x5001, 0x5010, 0x5003, 0x5030].into_iter().for_each(|id| ids.insert(id));
                 ids
             });
-            let read = |ways: Option<&Ways>, noise: &mut Noise| {
+            let read = |ways: Option<&SkipPolicy>, noise: &mut Noise| {
                 let mut logs = several(wide, case, chunk);
                 if let Some(ids) = &needed {
                     logs.need(ids.clone());
@@ -845,10 +849,10 @@ mod tests {
                     if let Some(ways) = ways {
                         let passage = logs.ordinary(1 << 20, ways, |timed, _| {
                             if noise.below(20) == 0 {
-                                return Visit::Leave;
+                                return VisitResult::Leave;
                             }
                             all.push(of(timed));
-                            if noise.below(20) == 0 { Visit::Last } else { Visit::Next }
+                            if noise.below(20) == 0 { VisitResult::Last } else { VisitResult::Next }
                         });
                         n_in_rows += passage.n_events;
                     }
@@ -866,8 +870,9 @@ mod tests {
             let expected = read(None, &mut noise);
             assert!(expected.0.len() > 100, "case {case}");
             assert!(expected.0.iter().any(|(_, _, cpus, _)| *cpus < Some(3)), "case {case}");
-            let mut ways = Ways::default();
-            (0..=u16::MAX).for_each(|id| ways.set(id, if id & 0x30 == 0x30 { Way::Leave } else { Way::Take }));
+            let mut ways = SkipPolicy::default();
+            (0..=u16::MAX)
+                .for_each(|id| ways.set(id, if id & 0x30 == 0x30 { SkipAction::Leave } else { SkipAction::Take }));
             let found = read(Some(&ways), &mut noise);
             // Duplicates are detected on the slow path only.
             let many = if removes_duplicates { found.3 == 0 } else { found.3 > expected.2 / 2 };
@@ -883,19 +888,19 @@ mod tests {
         let pieces = Pieces(Cursor::new(bytes), Noise(1), 40);
         let window = Window::in_pieces(Input::from_read(pieces).unwrap(), 8 << 10);
         let mut logs = Logs::from(Trace::from_window("x", window, &ReadOptions::default()).unwrap());
-        let mut ways = Ways::default();
-        (0..=u16::MAX).for_each(|id| ways.set(id, Way::Take));
-        let (mut taken, mut counts) = (Taken::default(), Vec::new());
+        let mut ways = SkipPolicy::default();
+        (0..=u16::MAX).for_each(|id| ways.set(id, SkipAction::Take));
+        let (mut taken, mut counts) = (SharedBuf::default(), Vec::new());
         loop {
             let (mut n, mut ended) = (0, false);
-            logs.lend(&mut taken);
+            logs.recycle(&mut taken);
             while !ended {
-                let passage = logs.ordinary(1 << 20, &ways, |_, _| Visit::Next);
+                let passage = logs.ordinary(1 << 20, &ways, |_, _| VisitResult::Next);
                 if passage.n_events > 0 {
-                    logs.hold(&passage);
+                    logs.retain(&passage);
                 }
                 n += passage.n_events;
-                if logs.hands_over() {
+                if logs.should_detach() {
                     break;
                 }
                 match logs.next().unwrap() {
@@ -904,7 +909,7 @@ mod tests {
                     None => ended = true,
                 }
             }
-            logs.hand_over(&mut taken);
+            logs.detach(&mut taken);
             counts.push(n);
             if ended {
                 break;

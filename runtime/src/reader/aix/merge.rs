@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::step::Parts;
-use super::trace::{Found, FoundOrdinary, Trace};
+use super::trace::{FoundCommon, NextItem, Trace};
 use crate::reader::Notice;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -20,7 +20,7 @@ pub(super) fn chunk(n_traces: usize) -> usize {
 }
 
 /// One input of a merge: a trace with its clock.
-pub(super) struct Lane {
+pub(super) struct MergeInput {
     pub trace: Trace,
     pub clock: Clock,
     /// CPU whose file it is.
@@ -28,40 +28,40 @@ pub(super) struct Lane {
     /// Index of its log. A base file and the files of its CPUs are one log.
     pub log: usize,
     /// Next event of the trace.
-    stands: Stands,
+    stands: Position,
     /// Id of the last returned event.
     last_id: u16,
     /// True if the CPU still reports events.
     reports: bool,
 }
 
-impl Lane {
+impl MergeInput {
     pub fn new(trace: Trace, clock: Clock, cpu: Option<u32>) -> Self {
-        Self { trace, clock, cpu, log: 0, stands: Stands::Nowhere, last_id: 0, reports: cpu.is_some() }
+        Self { trace, clock, cpu, log: 0, stands: Position::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
 
     /// Merge key of the next event, with this stamp and CPU.
     #[inline(always)]
-    fn head(&mut self, lane: usize, ticks: Option<u64>, cpu: Option<u64>) -> Head {
+    fn head(&mut self, lane: usize, ticks: Option<u64>, cpu: Option<u64>) -> MergeKey {
         let cpu = cpu.or(self.cpu.map(u64::from)).map_or(0, |cpu| cpu + 1);
-        Head { time_ns: self.clock.advance(ticks), cpu, lane }
+        MergeKey { time_ns: self.clock.advance(ticks), cpu, lane }
     }
 }
 
 /// Next event of a trace, as far as it is parsed.
 #[derive(Debug, Clone, Copy)]
-enum Stands {
+enum Position {
     /// No next event.
     Nowhere,
     /// Any event.
     At(Parts),
     /// An event in a common encoding.
-    AtOrdinary(FoundOrdinary),
+    AtCommon(FoundCommon),
 }
 
 /// Merge key of a trace's next event. Ordered by time, then by CPU (unknown ones first), then by the order of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Head {
+pub(super) struct MergeKey {
     pub time_ns: u64,
     /// CPU plus 1; 0 if it is unknown.
     cpu: u64,
@@ -69,8 +69,8 @@ pub(super) struct Head {
 }
 
 /// Result of a step of the merge.
-pub(super) enum Turn {
-    Event(Head, Parts),
+pub(super) enum MergeStep {
+    Event(MergeKey, Parts),
     Notice(usize, Notice),
     End,
 }
@@ -78,7 +78,7 @@ pub(super) enum Turn {
 /// State of a merge.
 #[derive(Default)]
 pub(super) struct Merge {
-    heads: BinaryHeap<Reverse<Head>>,
+    heads: BinaryHeap<Reverse<MergeKey>>,
     /// Number of traces whose first event has been found.
     n_begun: usize,
     /// True if the earliest event has been returned.
@@ -100,23 +100,23 @@ impl Merge {
     }
 
     /// Returns the next event that is not a duplicate, or the next notice.
-    pub fn next(&mut self, lanes: &mut [Lane]) -> io::Result<Turn> {
+    pub fn next(&mut self, lanes: &mut [MergeInput]) -> io::Result<MergeStep> {
         loop {
             if let Some((lane, notice)) = self.notices.pop_front() {
-                return Ok(Turn::Notice(lane, notice));
+                return Ok(MergeStep::Notice(lane, notice));
             }
             if let Some(notice) = self.advance(lanes)? {
                 self.notices.push_back(notice);
                 continue;
             }
-            let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(Turn::End) };
+            let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(MergeStep::End) };
             let lane = &mut lanes[head.lane];
             let parts = match lane.stands {
-                Stands::At(parts) => Some(parts),
-                Stands::AtOrdinary(_) => lane.trace.parts(),
-                Stands::Nowhere => None,
+                Position::At(parts) => Some(parts),
+                Position::AtCommon(_) => lane.trace.parts(),
+                Position::Nowhere => None,
             };
-            let Some(parts) = parts else { return Ok(Turn::End) };
+            let Some(parts) = parts else { return Ok(MergeStep::End) };
             self.taken = true;
             if self.is_duplicate(head, &parts, lane) {
                 self.n_duplicates += 1;
@@ -127,7 +127,7 @@ impl Merge {
                 lane.reports = true;
                 self.n_reporting += 1;
             }
-            return Ok(Turn::Event(head, parts));
+            return Ok(MergeStep::Event(head, parts));
         }
     }
 
@@ -135,7 +135,7 @@ impl Merge {
     /// The
     /// caller then calls [`Merge::hand_out`] if it uses the event.
     #[inline(always)]
-    pub fn next_ordinary(&mut self, lanes: &mut [Lane]) -> Option<(Head, FoundOrdinary)> {
+    pub fn next_ordinary(&mut self, lanes: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
         if self.duplicates.is_some() {
             return None;
         }
@@ -146,18 +146,18 @@ impl Merge {
                 return None;
             }
             let found = lane.trace.find_ordinary()?;
-            lane.stands = Stands::AtOrdinary(found);
+            lane.stands = Position::AtCommon(found);
             *top = Reverse(lane.head(top.0.lane, found.ticks, found.cpu));
             self.taken = false;
         }
         let Reverse(head) = self.heads.peek()?;
         // If a trace is at such an event, all traces have started, no notice is pending, and its CPU still reports.
-        if let Stands::AtOrdinary(found) = lanes[head.lane].stands { Some((*head, found)) } else { None }
+        if let Position::AtCommon(found) = lanes[head.lane].stands { Some((*head, found)) } else { None }
     }
 
     /// Marks the event of [`Merge::next_ordinary`] as used.
     #[inline(always)]
-    pub fn hand_out(&mut self, lane: &mut Lane, id: u16) {
+    pub fn hand_out(&mut self, lane: &mut MergeInput, id: u16) {
         self.taken = true;
         lane.last_id = id;
     }
@@ -168,7 +168,7 @@ impl Merge {
     }
 
     /// Finds the next event of the trace whose event was returned last; at the start, of all traces.
-    fn advance(&mut self, lanes: &mut [Lane]) -> io::Result<Option<(usize, Notice)>> {
+    fn advance(&mut self, lanes: &mut [MergeInput]) -> io::Result<Option<(usize, Notice)>> {
         while let Some(lane) = lanes.get_mut(self.n_begun) {
             match self.find(self.n_begun, lane)? {
                 Ok(Some(head)) => self.heads.push(Reverse(head)),
@@ -178,7 +178,7 @@ impl Merge {
             self.n_begun += 1;
         }
         if self.taken
-            && let Some(Reverse(Head { lane: at, .. })) = self.heads.peek().copied()
+            && let Some(Reverse(MergeKey { lane: at, .. })) = self.heads.peek().copied()
         {
             let found = self.find(at, &mut lanes[at])?;
             if let Some(mut top) = self.heads.peek_mut() {
@@ -194,29 +194,29 @@ impl Merge {
     }
 
     /// Finds the next event or notice of a trace.
-    fn find(&mut self, at: usize, lane: &mut Lane) -> io::Result<Result<Option<Head>, Notice>> {
+    fn find(&mut self, at: usize, lane: &mut MergeInput) -> io::Result<Result<Option<MergeKey>, Notice>> {
         let found = lane.trace.find()?;
-        if lane.reports && (lane.last_id == hooks::TRACE_OFF || matches!(found, Found::End)) {
+        if lane.reports && (lane.last_id == hooks::TRACE_OFF || matches!(found, NextItem::End)) {
             lane.reports = false;
             self.n_reporting -= 1;
         }
         let parts = match found {
-            Found::Event(parts) => parts,
-            Found::Notice(notice) => return Ok(Err(notice)),
-            Found::End => return Ok(Ok(None)),
+            NextItem::Event(parts) => parts,
+            NextItem::Notice(notice) => return Ok(Err(notice)),
+            NextItem::End => return Ok(Ok(None)),
         };
-        lane.stands = Stands::At(parts);
+        lane.stands = Position::At(parts);
         let (ticks, cpu) = lane.trace.stamp_and_cpu(&parts);
         Ok(Ok(Some(lane.head(at, ticks, cpu))))
     }
 
-    fn is_duplicate(&mut self, head: Head, parts: &Parts, lane: &mut Lane) -> bool {
+    fn is_duplicate(&mut self, head: MergeKey, parts: &Parts, lane: &mut MergeInput) -> bool {
         let Some(duplicates) = &mut self.duplicates else { return false };
         let recorded = lane.trace.event(parts).recorded;
         let duplicate = duplicates.is_duplicate(lane.log, head.time_ns, head.cpu.checked_sub(1), recorded);
         if duplicates.take_overflow() && !self.told_of_overflow {
             self.told_of_overflow = true;
-            let message = "too many events of one time: some that two logs hold may be reported twice";
+            let message = "too many events of one time: some that two logs retain may be reported twice";
             self.notices.push_back((head.lane, Notice::warning(message)));
         }
         duplicate

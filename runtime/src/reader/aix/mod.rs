@@ -29,16 +29,16 @@ pub use clock::{Clock, Elapsed, EventTime, Factors};
 pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
-pub(crate) use logs::{InPlace, Passage};
+pub(crate) use logs::{BufferPos, EventSpan};
 pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
-pub use sniff::Kind;
+pub use sniff::AixKind;
 pub(in crate::reader) use sniff::format_file;
 pub use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
 pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
 pub(super) use trace::find_kind;
-pub use trace::{AfterDamage, Item, OpenError, RawEvent, ReadOptions, Survey, Trace};
-pub(crate) use trace::{Visit, Way, Ways};
+pub use trace::{AfterDamage, AixItem, OpenError, RawEvent, ReadOptions, Survey, Trace};
+pub(crate) use trace::{SkipAction, SkipPolicy, VisitResult};
 
 /// Canonical ids of hooks with a fixed meaning.
 pub mod hooks {

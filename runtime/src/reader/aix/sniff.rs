@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Kind of an AIX trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum AixKind {
     /// Sequential stream of a 32-bit kernel, which has no header.
     Stream32,
     /// Sequential stream of a 64-bit kernel.
@@ -29,51 +29,51 @@ const MAX_TEXT_HEAD: usize = 16 << 10;
 /// Number of valid events at the start of a file without a header that make it a 32-bit stream.
 const CLEAN_EVENTS: u32 = 8;
 
-impl Kind {
+impl AixKind {
     /// All kinds.
-    pub const ALL: [Kind; 4] = [Kind::Stream32, Kind::Stream64, Kind::Log32, Kind::Log64];
+    pub const ALL: [AixKind; 4] = [AixKind::Stream32, AixKind::Stream64, AixKind::Log32, AixKind::Log64];
 
     /// Name of the kind, as `--format` accepts it.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Stream32 => "stream32",
-            Kind::Stream64 => "stream64",
-            Kind::Log32 => "log32",
-            Kind::Log64 => "log64",
+            AixKind::Stream32 => "stream32",
+            AixKind::Stream64 => "stream64",
+            AixKind::Log32 => "log32",
+            AixKind::Log64 => "log64",
         }
     }
 
     /// Kernel of the traced system.
     pub const fn kernel(self) -> Kernel {
         match self {
-            Kind::Stream32 | Kind::Log32 => Kernel::Bits32,
-            Kind::Stream64 | Kind::Log64 => Kernel::Bits64,
+            AixKind::Stream32 | AixKind::Log32 => Kernel::Bits32,
+            AixKind::Stream64 | AixKind::Log64 => Kernel::Bits64,
         }
     }
 
     /// True for log files, which are read by position.
     pub const fn is_log(self) -> bool {
-        matches!(self, Kind::Log32 | Kind::Log64)
+        matches!(self, AixKind::Log32 | AixKind::Log64)
     }
 
     /// First word of files of this kind.
     pub const fn magic(self) -> Option<u32> {
         match self {
-            Kind::Stream32 => None,
-            Kind::Stream64 => Some(MAGIC_STREAM64),
-            Kind::Log32 => Some(MAGIC_LOG32),
-            Kind::Log64 => Some(MAGIC_LOG64),
+            AixKind::Stream32 => None,
+            AixKind::Stream64 => Some(MAGIC_STREAM64),
+            AixKind::Log32 => Some(MAGIC_LOG32),
+            AixKind::Log64 => Some(MAGIC_LOG64),
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for AixKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Stream32 => "AIX 32-bit trace stream",
-            Kind::Stream64 => "AIX 64-bit trace stream",
-            Kind::Log32 => "AIX 32-bit trace log",
-            Kind::Log64 => "AIX 64-bit trace log",
+            AixKind::Stream32 => "AIX 32-bit trace stream",
+            AixKind::Stream64 => "AIX 64-bit trace stream",
+            AixKind::Log32 => "AIX 32-bit trace log",
+            AixKind::Log64 => "AIX 64-bit trace log",
         })
     }
 }
@@ -144,7 +144,7 @@ fn begins_stream32(word: u32) -> bool {
 /// Result of looking at the first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sniffed {
-    Kind(Kind),
+    AixKind(AixKind),
     /// A log of AIX 3, whose layout is not public.
     Aix3,
     /// Not recognized as an AIX trace.
@@ -158,9 +158,9 @@ pub(super) fn sniff(bytes: &[u8], ended: bool) -> Sniffed {
     let Some(magic) = bytes.first_chunk() else { return if ended { Sniffed::Unknown } else { Sniffed::More } };
     match u32::from_be_bytes(*magic) {
         MAGIC_LOG_AIX3 => Sniffed::Aix3,
-        MAGIC_LOG32 => Sniffed::Kind(Kind::Log32),
-        MAGIC_LOG64 => Sniffed::Kind(Kind::Log64),
-        MAGIC_STREAM64 => Sniffed::Kind(Kind::Stream64),
+        MAGIC_LOG32 => Sniffed::AixKind(AixKind::Log32),
+        MAGIC_LOG64 => Sniffed::AixKind(AixKind::Log64),
+        MAGIC_STREAM64 => Sniffed::AixKind(AixKind::Stream64),
         word => sniff_stream32(word, bytes, ended),
     }
 }
@@ -184,7 +184,7 @@ fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
             Step::Malformed { size: None, .. } => return Sniffed::Unknown,
         }
     }
-    Sniffed::Kind(Kind::Stream32)
+    Sniffed::AixKind(AixKind::Stream32)
 }
 
 /// True if the first event contains time factors: a generic 00A of 24 bytes and kind 25C.

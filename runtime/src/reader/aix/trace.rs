@@ -4,14 +4,14 @@ mod ordinary;
 mod resync;
 mod salvage;
 
-pub(super) use ordinary::Found as FoundOrdinary;
-pub(crate) use ordinary::{Visit, Way, Ways};
+pub(super) use ordinary::FoundCommon;
+pub(crate) use ordinary::{SkipAction, SkipPolicy, VisitResult};
 
 use super::clock::Factors;
 use super::hooks;
 use super::internal::Record;
 use super::log::{self, Area, Claims, LogHeader};
-use super::sniff::{Kind, Sniffed, compressed, format_file, is_text, sniff};
+use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally};
@@ -34,7 +34,7 @@ const LARGE_EVENT: usize = 2 * MAX_GENERIC;
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// Kind of the trace; `None` to detect it.
-    pub format: Option<Kind>,
+    pub format: Option<AixKind>,
     /// Position of the CPU id in events that have one.
     pub cpuid_word: CpuidWord,
     /// True to accept generic events longer than a trace buffer allows.
@@ -77,7 +77,7 @@ pub enum OpenError {
     /// The first bytes are not those of a trace.
     Unknown,
     /// A log cannot be followed, because only streams grow at their end.
-    CannotFollow(Kind),
+    CannotFollow(AixKind),
     /// A requested CPU has no file.
     NoCpu {
         /// Number of the CPU.
@@ -140,7 +140,7 @@ pub struct RawEvent<'t> {
 
 /// Item read from a trace.
 #[derive(Debug)]
-pub enum Item<'t> {
+pub enum AixItem<'t> {
     /// An event.
     Event(RawEvent<'t>),
     /// A damaged place, or a warning.
@@ -218,7 +218,7 @@ enum Refusal {
     Overlap(u64, u64),
 }
 
-pub(super) enum Found {
+pub(super) enum NextItem {
     Event(Parts),
     Notice(Notice),
     End,
@@ -227,17 +227,17 @@ pub(super) enum Found {
 /// An open AIX trace.
 ///
 /// ```
-/// use tfbc::reader::aix::{Input, Item, ReadOptions, Trace};
+/// use tfbc::reader::aix::{Input, AixItem, ReadOptions, Trace};
 /// let bytes = [0xef, 0xdf, 0x11, 0x14, 0, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x1a, 0x2b];
 /// let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default())?;
-/// let Some(Item::Event(event)) = trace.next()? else { panic!() };
+/// let Some(AixItem::Event(event)) = trace.next()? else { panic!() };
 /// assert_eq!((event.id, event.tid, event.offset), (0x5000, 0x1a2b, 4));
 /// assert!(trace.next()?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Trace {
     name: String,
-    kind: Kind,
+    kind: AixKind,
     size: Option<u64>,
     rules: StepRules,
     header: Option<LogHeader>,
@@ -361,7 +361,7 @@ impl Trace {
     }
 
     /// Kind of the trace.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> AixKind {
         self.kind
     }
 
@@ -471,13 +471,13 @@ impl Trace {
         reason = "an event borrows the reader's buffer, which no Iterator can say"
     )]
     #[inline]
-    pub fn next(&mut self) -> io::Result<Option<Item<'_>>> {
+    pub fn next(&mut self) -> io::Result<Option<AixItem<'_>>> {
         let parts = match self.find()? {
-            Found::Event(parts) => parts,
-            Found::Notice(notice) => return Ok(Some(Item::Notice(notice))),
-            Found::End => return Ok(None),
+            NextItem::Event(parts) => parts,
+            NextItem::Notice(notice) => return Ok(Some(AixItem::Notice(notice))),
+            NextItem::End => return Ok(None),
         };
-        Ok(Some(Item::Event(self.event(&parts))))
+        Ok(Some(AixItem::Event(self.event(&parts))))
     }
 
     #[inline]
@@ -512,14 +512,14 @@ impl Trace {
 
     /// Finds the next event, which stays at the window's start until the next call.
     #[inline]
-    pub(super) fn find(&mut self) -> io::Result<Found> {
+    pub(super) fn find(&mut self) -> io::Result<NextItem> {
         self.step_on();
         if self.in_area
             && let Step::Whole(parts) = self.rules.step(self.window.bytes())
         {
             self.pending = parts.size;
             self.number += 1;
-            return Ok(Found::Event(parts));
+            return Ok(NextItem::Event(parts));
         }
         self.find_slow()
     }
@@ -535,17 +535,17 @@ impl Trace {
         }
     }
 
-    fn find_slow(&mut self) -> io::Result<Found> {
+    fn find_slow(&mut self) -> io::Result<NextItem> {
         loop {
             if let Some(notice) = self.notices.pop_front() {
-                return Ok(Found::Notice(notice));
+                return Ok(NextItem::Notice(notice));
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
                     if self.passes_outside()? || self.says_ending() {
                         continue;
                     }
-                    return Ok(Found::End);
+                    return Ok(NextItem::End);
                 }
                 self.open_area()?;
                 continue;
@@ -554,7 +554,7 @@ impl Trace {
                 Step::Whole(parts) => {
                     self.pending = parts.size;
                     self.number += 1;
-                    return Ok(Found::Event(parts));
+                    return Ok(NextItem::Event(parts));
                 }
                 Step::Short(need) => {
                     if !self.window.fill()? {
@@ -885,7 +885,7 @@ impl Trace {
         let mut cpu_files = Vec::new();
         // A base file may contain the names of its CPUs' files anywhere. A log that is not marked as one has them in its ic area.
         let is_base = self.header.is_some_and(|header| header.is_base());
-        while let Found::Event(parts) = self.find_event()? {
+        while let NextItem::Event(parts) = self.find_event()? {
             let event = self.event(&parts);
             survey.first_stamp = survey.first_stamp.or(event.ticks);
             match event.id {
@@ -928,10 +928,10 @@ impl Trace {
         }
     }
 
-    fn find_event(&mut self) -> io::Result<Found> {
+    fn find_event(&mut self) -> io::Result<NextItem> {
         loop {
             match self.find()? {
-                Found::Notice(_) => {}
+                NextItem::Notice(_) => {}
                 found => return Ok(found),
             }
         }
@@ -949,18 +949,18 @@ fn named(places: &[(u64, u64)]) -> String {
 }
 
 /// Detects the kind of a trace from its first bytes.
-pub(in crate::reader) fn find_kind(window: &mut Window) -> Result<Kind, OpenError> {
+pub(in crate::reader) fn find_kind(window: &mut Window) -> Result<AixKind, OpenError> {
     sniff_kind(window).map_err(|error| match window.fault() {
         Some(fault) => OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, fault)),
         None => error,
     })
 }
 
-fn sniff_kind(window: &mut Window) -> Result<Kind, OpenError> {
+fn sniff_kind(window: &mut Window) -> Result<AixKind, OpenError> {
     let mut ended = false;
     loop {
         match sniff(window.bytes(), ended) {
-            Sniffed::Kind(kind) => return Ok(kind),
+            Sniffed::AixKind(kind) => return Ok(kind),
             Sniffed::Aix3 => return Err(OpenError::Aix3),
             Sniffed::Unknown if window.bytes().is_empty() => return Err(OpenError::Empty),
             Sniffed::Unknown => {

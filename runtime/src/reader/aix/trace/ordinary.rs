@@ -3,12 +3,12 @@
 
 use super::{LARGE_EVENT, RawEvent, Trace};
 use crate::reader::aix::step::{CpuidWord, Kernel, MAX_GENERIC, Parts, Step};
-use crate::reader::window::Taken;
+use crate::reader::window::SharedBuf;
 use tfbc_vm::Env;
 
 /// Treatment of the common events of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Way {
+pub(crate) enum SkipAction {
     /// Left to the slow path.
     #[default]
     Leave,
@@ -20,30 +20,30 @@ pub(crate) enum Way {
 
 /// Treatment of common events by id.
 #[derive(Debug, Clone)]
-pub(crate) struct Ways([Way; 1 << 16]);
+pub(crate) struct SkipPolicy([SkipAction; 1 << 16]);
 
-impl Default for Ways {
+impl Default for SkipPolicy {
     fn default() -> Self {
-        Self([Way::Leave; 1 << 16])
+        Self([SkipAction::Leave; 1 << 16])
     }
 }
 
-impl Ways {
+impl SkipPolicy {
     /// Treatment of the events of a canonical id.
     #[inline]
-    pub fn of(&self, id: u16) -> Way {
+    pub fn of(&self, id: u16) -> SkipAction {
         self.0[usize::from(id)]
     }
 
     /// Sets the treatment of the events of a canonical id.
-    pub fn set(&mut self, id: u16, way: Way) {
+    pub fn set(&mut self, id: u16, way: SkipAction) {
         self.0[usize::from(id)] = way;
     }
 }
 
 /// Verdict of the caller on an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Visit {
+pub(crate) enum VisitResult {
     /// The event is not consumed, and the run ends before it.
     Leave,
     /// The event is consumed, and the run continues.
@@ -54,7 +54,7 @@ pub(crate) enum Visit {
 
 /// A whole event in a common encoding.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::reader::aix) struct Ordinary<'t> {
+pub(in crate::reader::aix) struct CommonEvent<'t> {
     /// Recorded bytes; templates see the first `n_presented` of them.
     pub recorded: &'t [u8],
     /// Number of bytes that templates see.
@@ -67,14 +67,14 @@ pub(in crate::reader::aix) struct Ordinary<'t> {
     pub cpu: Option<u64>,
 }
 
-/// Size of the largest event that [`Ordinary::usual64`] decodes, in bytes.
-const MAX_USUAL: usize = 64;
+/// Size of the largest event that [`Ordinary::fast64`] decodes, in bytes.
+const MAX_FAST: usize = 64;
 
 const STAMPED: u64 = 0x8000;
 const GENERIC: u64 = 0x4000;
 const CPUID: u64 = 0x1000;
 
-impl<'t> Ordinary<'t> {
+impl<'t> CommonEvent<'t> {
     /// Decodes the event at the start of some bytes, if its encoding is common.
     ///
     /// ```text
@@ -115,7 +115,7 @@ impl<'t> Ordinary<'t> {
     /// is
     /// 8 times 0 to 5.
     #[inline(always)]
-    fn usual64(bytes: &'t [u8; MAX_USUAL]) -> Option<Self> {
+    fn fast64(bytes: &'t [u8; MAX_FAST]) -> Option<Self> {
         let number = |at: usize| Some(u64::from_be_bytes(*bytes[at..].first_chunk()?));
         let word = number(0)?;
         let n_words = ((word >> 32) as u32 ^ 0x8000_0000).rotate_right(3) as usize;
@@ -165,7 +165,7 @@ impl<'t> Ordinary<'t> {
 
 /// Position of a decoded event.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::reader::aix) struct Stand {
+pub(in crate::reader::aix) struct Position {
     /// Number in the trace, from 1.
     pub number: u64,
     /// File offset.
@@ -176,7 +176,7 @@ pub(in crate::reader::aix) struct Stand {
 
 /// Next event of a trace, if its encoding is common.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::reader::aix) struct Found {
+pub(in crate::reader::aix) struct FoundCommon {
     n_presented: u32,
     pub id: u16,
     wide: bool,
@@ -195,27 +195,27 @@ struct Stepping<'t> {
 impl Stepping<'_> {
     /// Applies a verdict to an event of `size` bytes; true if the run ends.
     #[inline(always)]
-    fn ends(&mut self, visited: Visit, size: usize) -> bool {
-        if visited == Visit::Leave {
+    fn ends(&mut self, visited: VisitResult, size: usize) -> bool {
+        if visited == VisitResult::Leave {
             return true;
         }
         self.number += 1;
         self.left = &self.left[size..];
-        visited == Visit::Last
+        visited == VisitResult::Last
     }
 }
 
 impl Trace {
     /// Passes a run of common events to `visit`, as far as they are buffered and in the next `room` bytes. Returns the
     /// size
-    /// of the run in bytes. To refer to the events in the buffer, call [`Trace::hold`] next; [`Trace::next`] continues
+    /// of the run in bytes. To refer to the events in the buffer, call [`Trace::retain`] next; [`Trace::next`] continues
     /// with
     /// the event after the run.
     #[inline(always)]
     pub(in crate::reader::aix) fn ordinary<const WIDE: bool>(
         &mut self,
         room: usize,
-        mut visit: impl FnMut(&Ordinary<'_>, Stand) -> Visit,
+        mut visit: impl FnMut(&CommonEvent<'_>, Position) -> VisitResult,
     ) -> usize {
         self.step_on();
         let Some(place) = self.window.place().filter(|_| self.in_area && self.notices.is_empty()) else { return 0 };
@@ -224,19 +224,19 @@ impl Trace {
         let bytes = &bytes[..bytes.len().min(room)];
         let (place_behind, offset_behind) = (place + bytes.len(), offset + bytes.len() as u64);
         let mut run = Stepping { left: bytes, number: self.number };
-        let stand = |run: &Stepping<'_>| Stand {
+        let stand = |run: &Stepping<'_>| Position {
             number: run.number + 1,
             offset: offset_behind - run.left.len() as u64,
             place: place_behind - run.left.len(),
         };
         'run: loop {
             // The most frequent events have their own loop, since their layout is nearly constant.
-            while WIDE && let Some(event) = run.left.first_chunk().and_then(Ordinary::usual64) {
+            while WIDE && let Some(event) = run.left.first_chunk().and_then(CommonEvent::fast64) {
                 if run.ends(visit(&event, stand(&run)), event.recorded.len()) {
                     break 'run;
                 }
             }
-            let event = if WIDE { Ordinary::first64(run.left, takes_cpu) } else { Ordinary::first32(run.left) };
+            let event = if WIDE { CommonEvent::first64(run.left, takes_cpu) } else { CommonEvent::first32(run.left) };
             let Some(event) = event else { break };
             if run.ends(visit(&event, stand(&run)), event.recorded.len()) {
                 break;
@@ -253,7 +253,7 @@ impl Trace {
 
     /// Like [`Trace::find`], but only for a buffered event in a common encoding.
     #[inline(always)]
-    pub(in crate::reader::aix) fn find_ordinary(&mut self) -> Option<Found> {
+    pub(in crate::reader::aix) fn find_ordinary(&mut self) -> Option<FoundCommon> {
         self.step_on();
         if !self.in_area {
             return None;
@@ -261,21 +261,21 @@ impl Trace {
         let bytes = self.window.bytes();
         let wide = self.rules.kernel == Kernel::Bits64;
         let event = if wide {
-            let usual = bytes.first_chunk().and_then(Ordinary::usual64);
-            usual.or_else(|| Ordinary::first64(bytes, self.rules.cpuid_word == CpuidWord::Last))
+            let usual = bytes.first_chunk().and_then(CommonEvent::fast64);
+            usual.or_else(|| CommonEvent::first64(bytes, self.rules.cpuid_word == CpuidWord::Last))
         } else {
-            Ordinary::first32(bytes)
+            CommonEvent::first32(bytes)
         }?;
-        let Ordinary { recorded, n_presented, id, tid, ticks, cpu, .. } = event;
+        let CommonEvent { recorded, n_presented, id, tid, ticks, cpu, .. } = event;
         self.pending = recorded.len();
         self.number += 1;
-        Some(Found { n_presented: n_presented as u32, id, wide, tid, ticks, cpu })
+        Some(FoundCommon { n_presented: n_presented as u32, id, wide, tid, ticks, cpu })
     }
 
     /// The event that was found.
     #[inline(always)]
-    pub(in crate::reader::aix) fn ordinary_event(&self, found: &Found) -> RawEvent<'_> {
-        let Found { n_presented, id, wide, tid, ticks, cpu } = *found;
+    pub(in crate::reader::aix) fn ordinary_event(&self, found: &FoundCommon) -> RawEvent<'_> {
+        let FoundCommon { n_presented, id, wide, tid, ticks, cpu } = *found;
         let recorded = &self.window.bytes()[..self.pending];
         let bytes = &recorded[..n_presented as usize];
         RawEvent { number: self.number, offset: self.window.offset(), bytes, wide, id, tid, ticks, cpu, recorded }
@@ -287,26 +287,26 @@ impl Trace {
     }
 
     /// Retains the last bytes of the run in the buffer.
-    pub(in crate::reader::aix) fn hold(&mut self, n_bytes: usize) {
-        self.window.hold(n_bytes);
+    pub(in crate::reader::aix) fn retain(&mut self, n_bytes: usize) {
+        self.window.retain(n_bytes);
     }
 
     /// Reads into the buffer of a batch that has no events.
-    pub(in crate::reader::aix) fn lend(&mut self, own: &mut Taken) {
-        self.window.lend(own);
+    pub(in crate::reader::aix) fn recycle(&mut self, own: &mut SharedBuf) {
+        self.window.recycle(own);
     }
 
     /// Hands over the buffer with the retained events.
-    pub(in crate::reader::aix) fn hand_over(&mut self, to: &mut Taken) {
-        self.window.hand_over(to);
+    pub(in crate::reader::aix) fn detach(&mut self, to: &mut SharedBuf) {
+        self.window.detach(to);
     }
 
     /// True if the retained events should be handed over, because the buffer has no room for the next event.
-    pub(in crate::reader::aix) fn hands_over(&self) -> bool {
+    pub(in crate::reader::aix) fn should_detach(&self) -> bool {
         let left = self.window.bytes().get(self.pending..).unwrap_or_default();
         let may_be_cut = left.len() < LARGE_EVENT || self.rules.lenient;
         let is_cut = || self.in_area && self.notices.is_empty() && matches!(self.rules.step(left), Step::Short(_));
-        self.window.has_left() || (may_be_cut && self.window.would_leave() && is_cut())
+        self.window.has_moved_on() || (may_be_cut && self.window.would_move_on() && is_cut())
     }
 }
 
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::reader::Tally;
     use crate::reader::aix::step::{Form, Kernel, StepRules, present};
-    use crate::reader::aix::{Input, Item, ReadOptions};
+    use crate::reader::aix::{AixItem, Input, ReadOptions};
     use tfbc_vm::Event;
 
     const PLACES: [CpuidWord; 4] = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
@@ -334,16 +334,16 @@ mod tests {
         for len in [0, 3, 4, 7, 8, size - 8, size - 5, size - 4, size - 1, size, bytes.len()] {
             let bytes = &bytes[..len];
             let found = match rules.kernel {
-                Kernel::Bits32 => Ordinary::first32(bytes),
-                Kernel::Bits64 => Ordinary::first64(bytes, rules.cpuid_word == CpuidWord::Last),
+                Kernel::Bits32 => CommonEvent::first32(bytes),
+                Kernel::Bits64 => CommonEvent::first64(bytes, rules.cpuid_word == CpuidWord::Last),
             };
             let told = |event| {
-                let Ordinary { recorded, n_presented, id, env, tid, ticks, cpu } = event;
+                let CommonEvent { recorded, n_presented, id, env, tid, ticks, cpu } = event;
                 (recorded.len(), &recorded[..n_presented], id, env, tid, ticks, cpu)
             };
             let found = found.map(told);
             if rules.kernel == Kernel::Bits64
-                && let Some(usual) = bytes.first_chunk().and_then(Ordinary::usual64)
+                && let Some(usual) = bytes.first_chunk().and_then(CommonEvent::fast64)
             {
                 assert_eq!(Some(told(usual)), found);
             }
@@ -421,20 +421,20 @@ mod tests {
         let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
         // Notices about the trace come before its events.
         trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
-        assert!(matches!(trace.next().unwrap(), Some(Item::Notice(_))));
+        assert!(matches!(trace.next().unwrap(), Some(AixItem::Notice(_))));
         trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
-        assert!(matches!(trace.next().unwrap(), Some(Item::Event(first)) if first.number == 1));
+        assert!(matches!(trace.next().unwrap(), Some(AixItem::Event(first)) if first.number == 1));
 
-        let visits = [Visit::Next; 7];
+        let visits = [VisitResult::Next; 7];
         let mut seen = Vec::new();
         let n_bytes = trace.ordinary::<true>(usize::MAX, |event, stand| {
             seen.push((event.recorded.to_vec(), stand));
-            visits.get(seen.len() - 1).copied().unwrap_or(Visit::Leave)
+            visits.get(seen.len() - 1).copied().unwrap_or(VisitResult::Leave)
         });
-        let mut taken = Taken::default();
-        trace.hold(n_bytes);
-        trace.hand_over(&mut taken);
-        for (at, (recorded, Stand { number, offset, place })) in seen.iter().enumerate() {
+        let mut taken = SharedBuf::default();
+        trace.retain(n_bytes);
+        trace.detach(&mut taken);
+        for (at, (recorded, Position { number, offset, place })) in seen.iter().enumerate() {
             assert_eq!((recorded, *number, *offset), (&events[at + 1], at as u64 + 2, offset_of(at + 1)));
             if at < visits.len() {
                 assert!(taken.bytes[*place..].starts_with(recorded), "event {number} is not kept at {place}");
@@ -444,20 +444,20 @@ mod tests {
         assert_eq!(seen.len(), visits.len() + 1);
         // The event that was not consumed comes next.
         assert!(
-            matches!(trace.next().unwrap(), Some(Item::Event(left)) if (left.number, left.offset) == (9, offset_of(8)))
+            matches!(trace.next().unwrap(), Some(AixItem::Event(left)) if (left.number, left.offset) == (9, offset_of(8)))
         );
 
         let mut visited = 0;
         trace.ordinary::<true>(usize::MAX, |_, _| {
             visited += 1;
-            Visit::Last
+            VisitResult::Last
         });
         trace.ordinary::<true>(events[10].len(), |_, _| {
             visited += 1;
-            Visit::Next
+            VisitResult::Next
         });
         assert_eq!((visited, trace.n_events()), (2, 11));
-        trace.ordinary::<true>(usize::MAX, |_, _| Visit::Next);
+        trace.ordinary::<true>(usize::MAX, |_, _| VisitResult::Next);
         assert_eq!(trace.n_events(), 12);
         assert!(trace.next().unwrap().is_none());
         let n: u64 = events.iter().map(|event| event.len() as u64).sum();
@@ -473,13 +473,13 @@ mod tests {
             let options = ReadOptions { cpuid_word, ..ReadOptions::default() };
             let begun = || {
                 let mut trace = Trace::from_input("x", Input::from_bytes(bytes.clone()), &options).unwrap();
-                while !matches!(trace.next().unwrap(), Some(Item::Event(_))) {}
+                while !matches!(trace.next().unwrap(), Some(AixItem::Event(_))) {}
                 trace
             };
             let (mut trace, mut cpus) = (begun(), Vec::new());
             trace.ordinary::<true>(usize::MAX, |event, _| {
                 cpus.push(event.cpu);
-                Visit::Next
+                VisitResult::Next
             });
             let expected: &[_] = if cpuid_word == CpuidWord::Last { &[Some(3)] } else { &[] };
             assert_eq!(cpus, expected, "{cpuid_word:?}");

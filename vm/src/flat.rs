@@ -31,9 +31,9 @@ const MAX_WORDS: u32 = 4;
 /// What a routine prints of an event that is long enough, where that is text and numbers at fixed places alone.
 ///
 /// [`Program::straight`] gives it. It prints what [`Machine::run`](crate::Machine::run) prints without margins and with
-/// room for [`Straight::MAX_TEXT`] bytes.
+/// room for [`FlatRoutine::MAX_TEXT`] bytes.
 #[derive(Debug, Clone)]
-pub struct Straight {
+pub struct FlatRoutine {
     /// Bytes that the event has at least.
     need: usize,
     big_endian: bool,
@@ -93,7 +93,7 @@ impl Window {
     }
 }
 
-impl Straight {
+impl FlatRoutine {
     /// The longest text that is printed so.
     pub const MAX_TEXT: u32 = ROOM as u32;
 
@@ -192,7 +192,7 @@ fn n_printed_one_by_one(word: [u8; 4]) -> usize {
 
 impl Program<'_> {
     /// What an entry prints behind its label in an environment, laid out once; `None` where it takes more than that.
-    pub fn straight(&self, hook: &Hook<'_>, env: Env, label: &[u8]) -> Option<Straight> {
+    pub fn straight(&self, hook: &Hook<'_>, env: Env, label: &[u8]) -> Option<FlatRoutine> {
         if !hook.space.envs().contains(&env) {
             return None;
         }
@@ -276,7 +276,7 @@ impl Draft {
         (*self.little_endian.get_or_insert(little_endian) == little_endian).then_some(Window { at, left, right })
     }
 
-    fn finish(mut self) -> Option<Straight> {
+    fn finish(mut self) -> Option<FlatRoutine> {
         self.push(b"\n");
         let Draft { need, little_endian, unless, head, numbers, .. } = self;
         let (start, rest) = head.split_at(head.len().min(HEAD));
@@ -291,7 +291,7 @@ impl Draft {
         head[..start.len()].copy_from_slice(start);
         let big_endian = little_endian == Some(false);
         let (head_len, steps) = (start.len(), steps.into());
-        (MAX_BEFORE + start.len() + room + TEXT <= ROOM).then_some(Straight {
+        (MAX_BEFORE + start.len() + room + TEXT <= ROOM).then_some(FlatRoutine {
             need,
             big_endian,
             unless,

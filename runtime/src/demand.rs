@@ -1,25 +1,25 @@
 //! Filter and projection pushed down to the reader: which hidden events must still be read, for context or timers.
 
-use crate::catalog::{Catalog, Entry};
-use crate::context::Wanted;
+use crate::catalog::{Catalog, HookEntry};
+use crate::context::RequiredContext;
 use crate::ids::IdSet;
-use crate::reader::aix::{Way, Ways, hooks};
+use crate::reader::aix::{SkipAction, SkipPolicy, hooks};
 use crate::report::ReportOptions;
 use tfbc_vm::{EnvText, EnvValue, Instr, Kind, Op, Program, Space};
 
 /// Demand of a report on its reader.
-pub(crate) struct Needs {
+pub(crate) struct Demand {
     /// Ids that must be read; `None` if hardly any event could be skipped.
     pub ids: Option<IdSet>,
     /// True if anything in the report depends on processes, threads, CPUs or system calls.
     pub context: bool,
     /// Required context besides processes and CPUs.
-    pub wanted: Wanted,
+    pub wanted: RequiredContext,
     /// True if a shown event reads timers. Hidden events must then still start them.
     pub timers: bool,
 }
 
-impl Needs {
+impl Demand {
     /// Computes the demand of a report with these options.
     fn of(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
         if options.filter.only.is_none() && !options.defined {
@@ -53,7 +53,7 @@ impl Needs {
     fn of_nearly_all(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
         let catalog = readers.catalog;
         let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);
-        let shown = |entry: &&Entry| options.filter.shows(entry.id()) || serves_others(entry.id());
+        let shown = |entry: &&HookEntry| options.filter.shows(entry.id()) || serves_others(entry.id());
         let of_shown = catalog.entries().filter(shown).map(|entry| readers.asked(entry));
         let mut asked = of_shown.fold(Asked::of(options), Asked::or);
         if asked.timers {
@@ -66,7 +66,7 @@ impl Needs {
 
 /// Disposition of the events of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Deed {
+pub(crate) enum Disposition {
     /// Not computed yet.
     #[default]
     Unknown,
@@ -81,64 +81,64 @@ pub(crate) enum Deed {
 }
 
 /// Disposition of events by id, computed at the first event of each id.
-pub(crate) struct Plan<'p> {
+pub(crate) struct EventPolicy<'p> {
     readers: Readers<'p>,
     options: &'p ReportOptions,
-    pub needs: Needs,
-    deeds: Box<[Deed]>,
-    ways: Box<Ways>,
+    pub needs: Demand,
+    deeds: Box<[Disposition]>,
+    ways: Box<SkipPolicy>,
     /// Ids of events that change the context, shown or hidden.
-    telling: IdSet,
+    stateful_ids: IdSet,
 }
 
-impl<'p> Plan<'p> {
+impl<'p> EventPolicy<'p> {
     /// Creates the policy of a report with these options.
     pub fn new(catalog: &'p Catalog<'p>, options: &'p ReportOptions) -> Self {
         let mut readers = Readers::new(catalog);
-        let needs = Needs::of(&mut readers, options);
-        let mut telling = IdSet::default();
+        let needs = Demand::of(&mut readers, options);
+        let mut stateful_ids = IdSet::default();
         if needs.context {
-            options.context.ids().for_each(|id| telling.insert(id));
+            options.context.ids().for_each(|id| stateful_ids.insert(id));
         }
-        let deeds = vec![Deed::Unknown; 1 << 16].into_boxed_slice();
-        Self { readers, options, needs, deeds, ways: Box::default(), telling }
+        let deeds = vec![Disposition::Unknown; 1 << 16].into_boxed_slice();
+        Self { readers, options, needs, deeds, ways: Box::default(), stateful_ids }
     }
 
     /// Policy by which the reader skips runs of events.
-    pub fn ways(&self) -> &Ways {
+    pub fn ways(&self) -> &SkipPolicy {
         &self.ways
     }
 
     /// Disposition of the events of an id.
     #[inline]
-    pub fn deed(&mut self, id: u16) -> Deed {
+    pub fn deed(&mut self, id: u16) -> Disposition {
         match self.deeds[usize::from(id)] {
-            Deed::Unknown => self.look_up(id),
+            Disposition::Unknown => self.look_up(id),
             deed => deed,
         }
     }
 
     #[cold]
-    fn look_up(&mut self, id: u16) -> Deed {
+    fn look_up(&mut self, id: u16) -> Disposition {
         let catalog = self.readers.catalog;
         let deed = match catalog.lookup(id) {
             Some(entry) if self.options.shows(catalog, id) => {
                 let asked = self.readers.asked(entry);
                 let in_order = asked.order || asked.timers || (self.needs.timers && entry.has_effects);
-                if in_order { Deed::ShowInOrder } else { Deed::Show }
+                if in_order { Disposition::ShowInOrder } else { Disposition::Show }
             }
             // Events of the header configure the report itself; no stanza runs for them.
-            _ if matches!(id, hooks::HEADER | hooks::UTILITY) => Deed::Nothing,
-            Some(entry) if self.needs.timers && entry.has_effects => Deed::Effects,
-            _ => Deed::Nothing,
+            _ if matches!(id, hooks::HEADER | hooks::UTILITY) => Disposition::Nothing,
+            Some(entry) if self.needs.timers && entry.has_effects => Disposition::Effects,
+            _ => Disposition::Nothing,
         };
         self.deeds[usize::from(id)] = deed;
         let way = match deed {
-            _ if matches!(id, hooks::HEADER | hooks::UTILITY) => Way::Leave,
-            Deed::Show => Way::Take,
-            Deed::Nothing if !self.telling.contains(id) => Way::Pass,
-            Deed::Nothing => Way::Leave,
-            Deed::Unknown | Deed::Effects | Deed::ShowInOrder => Way::Leave,
+            _ if matches!(id, hooks::HEADER | hooks::UTILITY) => SkipAction::Leave,
+            Disposition::Show => SkipAction::Take,
+            Disposition::Nothing if !self.stateful_ids.contains(id) => SkipAction::Pass,
+            Disposition::Nothing => SkipAction::Leave,
+            Disposition::Unknown | Disposition::Effects | Disposition::ShowInOrder => SkipAction::Leave,
         };
         self.ways.set(id, way);
         deed
@@ -149,7 +149,7 @@ impl<'p> Plan<'p> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     context: bool,
-    wanted: Wanted,
+    wanted: RequiredContext,
     timers: bool,
     /// True if the entry must run in the order of events: it may end the report, or reads the paths of all processes.
     order: bool,
@@ -184,7 +184,7 @@ pub(crate) struct Readers<'c> {
     /// State read by each routine and its callees, by program and routine.
     routines: Vec<Vec<Asked>>,
     /// Last result, since many ids share one entry.
-    last: Option<(&'c Entry, Asked)>,
+    last: Option<(&'c HookEntry, Asked)>,
 }
 
 impl<'c> Readers<'c> {
@@ -193,11 +193,11 @@ impl<'c> Readers<'c> {
     }
 
     /// True if an entry may skip its event.
-    pub fn may_skip(&mut self, entry: &'c Entry) -> bool {
+    pub fn may_skip(&mut self, entry: &'c HookEntry) -> bool {
         self.asked(entry).skips
     }
 
-    fn asked(&mut self, entry: &'c Entry) -> Asked {
+    fn asked(&mut self, entry: &'c HookEntry) -> Asked {
         match self.last {
             Some((last, asked)) if std::ptr::eq(last, entry) => asked,
             _ => {
@@ -208,7 +208,7 @@ impl<'c> Readers<'c> {
         }
     }
 
-    fn look_up(&self, entry: &Entry) -> Asked {
+    fn look_up(&self, entry: &HookEntry) -> Asked {
         let program = self.catalog.program(entry);
         let Some(hook) = program.entry_at(entry.hook) else { return Asked::default() };
         let envs = Space::Hook.envs();
@@ -220,11 +220,11 @@ impl<'c> Readers<'c> {
 
 /// Computes the state that each routine reads. One pass is enough, since callees have lower numbers (rule V11).
 fn routines(program: &Program<'_>) -> Vec<Asked> {
-    let telling: Vec<bool> = (0..=u8::MAX).map(|op| Op::from_u8(op).is_some_and(tells)).collect();
+    let stateful_ids: Vec<bool> = (0..=u8::MAX).map(|op| Op::from_u8(op).is_some_and(tells)).collect();
     let mut known: Vec<Asked> = Vec::new();
     for routine in program.routines() {
         let mut asked = Asked::default();
-        for instr in routine.code.iter().filter(|instr| telling[usize::from(instr.op)]) {
+        for instr in routine.code.iter().filter(|instr| stateful_ids[usize::from(instr.op)]) {
             asked.context |= asks(instr);
             asked.wanted.priority |= operands(instr, Kind::Value).any(|value| value == EnvValue::Priority as u32);
             asked.wanted.svc |= operands(instr, Kind::Name).any(|name| name == EnvText::Svc as u32);
@@ -287,7 +287,7 @@ mod tests {
         (needs.context, ids)
     }
 
-    fn needs_of(only: Option<&str>, columns: Columns) -> Needs {
+    fn needs_of(only: Option<&str>, columns: Columns) -> Demand {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.trcfmt");
         fs::write(&path, FORMATS).unwrap();
@@ -295,7 +295,7 @@ mod tests {
         let catalog = set.catalog().unwrap();
         let mut options = ReportOptions { columns, ..ReportOptions::default() };
         options.filter.only = only.map(|list| IdSet::parse(list).unwrap());
-        Needs::of(&mut Readers::new(&catalog), &options)
+        Demand::of(&mut Readers::new(&catalog), &options)
     }
 
     #[test]
@@ -312,14 +312,14 @@ mod tests {
 
     #[test]
     fn facts_that_nothing_asks_for_need_not_be_known() {
-        let none = Wanted::default();
-        let (svc, priority) = (Wanted { svc: true, ..none }, Wanted { priority: true, ..none });
+        let none = RequiredContext::default();
+        let (svc, priority) = (RequiredContext { svc: true, ..none }, RequiredContext { priority: true, ..none });
         let of_template = |only| needs_of(Some(only), Columns::default()).wanted;
         assert_eq!([of_template("011"), of_template("012"), of_template("017")], [none, svc, priority]);
         let of_column = |column| needs_of(Some("010"), Columns::new(&[column], Timestamp::Milli)).wanted;
         assert_eq!([of_column(Column::Cpu), of_column(Column::Svc)], [none, svc]);
         // The process column also needs the interrupt depth.
-        assert_eq!(of_column(Column::Exec), Wanted { depth: true, ..none });
+        assert_eq!(of_column(Column::Exec), RequiredContext { depth: true, ..none });
         assert_eq!(needs_of(None, Columns::default()).wanted, svc.or(priority));
     }
 
