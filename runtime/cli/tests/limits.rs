@@ -312,7 +312,7 @@ fn hostile_format_files_are_refused_by_name() {
         ("entities.xml", format!("<!DOCTYPE a [{entities}]><a>&e20;</a>"), "DOCTYPE declares entities"),
         ("name.xml", format!("<{}", "a".repeat(1 << 20)), "error[X"),
         ("siblings.xml", xml(&"<a/>".repeat(100_000)), "warning"),
-        ("open.trcfmt", format!("010 1.0 \"A\" {{{{ $x = {}", "(".repeat(100_000)), "nest deeper than 64"),
+        ("open.trcfmt", format!("010 1.0 \"A\" {{{{ $x = {}", "(".repeat(100_000)), "nested deeper than 64"),
         ("cases.trcfmt", format!("010 1.0 \"A\" X4, {cases}\\* x\n"), ""),
         ("text.trcfmt", format!("010 1.0 \"A\" \"{}", "x".repeat(4 << 20)), "error[S06]"),
         ("errors.trcfmt", "010 1.0 \"A\" X17\n".repeat(100_000), "error[S07]"),

@@ -353,6 +353,7 @@ impl EventTexts {
 }
 
 /// Times of a log as a report shows them.
+#[derive(Clone)]
 pub(super) struct Times {
     pub form: TimeForm,
     pub clock: Option<Clock>,

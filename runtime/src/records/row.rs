@@ -99,8 +99,12 @@ impl Counts {
 
 impl Clone for RowWriter<'_> {
     fn clone(&self) -> Self {
-        let start = self.source.times.start.clone();
-        RowWriter { counts: self.counts(), ..RowWriter::new(self.catalog, self.options, &self.header, start) }
+        let times = self.source.times.clone();
+        let mut clone = RowWriter::new(self.catalog, self.options, &self.header, times.start.clone());
+        // The header that is kept has no system page, which tells the time of the boot.
+        clone.source.times = times;
+        clone.counts = self.counts();
+        clone
     }
 }
 
