@@ -17,6 +17,7 @@ use crate::output_format::Form;
 use crate::reader::{AnyTrace, Notice};
 use crate::records::{QnxEvent, QnxEvents};
 use crate::report::{AixEvent, AixEvents, ReportError};
+use crate::terminal::ReportColour;
 use crate::trace::{Prepared, ReportOptions, Trace};
 use std::borrow::Cow;
 use std::fmt;
@@ -154,10 +155,11 @@ impl<'a> State<'a> {
         let State::Idle(trace, formats, options) = self else { return self };
         let ReportOptions { mut aix, mut qnx } = *options;
         aix.columns = Columns::text_only();
-        (aix.form, aix.no_heading, aix.page_size, aix.colour) = (Form::Text, true, 0, false);
+        (aix.form, aix.no_heading, aix.page_size, aix.colour) = (Form::Text, true, 0, ReportColour::Off);
         (aix.stats, aix.histogram) = (false, false);
         qnx.columns = Columns::data_only();
-        (qnx.form, qnx.no_heading, qnx.sort, qnx.colour, qnx.stats) = (Form::Text, true, false, false, false);
+        (qnx.form, qnx.no_heading, qnx.sort, qnx.colour, qnx.stats) =
+            (Form::Text, true, false, ReportColour::Off, false);
         let (source, prepared) = trace.prepare(ReportOptions { aix, qnx });
         let Prepared { options, infos, known_steps } = prepared;
         match source {

@@ -26,6 +26,7 @@ use crate::ids::IdSet;
 use crate::output_format::Form;
 use crate::reader::Imbalance;
 use crate::reader::aix::{Logs, Notice};
+use crate::terminal::ReportColour;
 use crate::time_zone::TimeZone;
 pub use crate::work::MaxWork;
 pub(crate) use events::{AixEvent, AixEvents};
@@ -79,9 +80,8 @@ pub struct ReportOptions {
     pub grep: Option<Regex>,
     /// The form: as lines, or as a table.
     pub form: Form,
-    /// Whether columns and heading step back on a terminal: they stand between marks, which a
-    /// [`Screen`](crate::terminal::Screen) makes styles.
-    pub colour: bool,
+    /// Colours of columns and heading.
+    pub colour: ReportColour,
     /// True if processes and threads are followed even if no column, filter or template needs them.
     pub follow_context: bool,
     /// Whether the events are counted by hook id, and nothing else is written.

@@ -11,19 +11,54 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 
 /// Length of a mark in bytes.
-pub(crate) const MARK_LEN: usize = 18;
+const MARK_LEN: usize = 18;
 
 /// Placeholders for terminal styles in a report's text, replaced at the terminal. They are random per process, so that
 /// no trace can contain them.
-pub(crate) struct Marks {
+struct Marks {
     /// Start of dimmed columns.
-    pub dim: [u8; MARK_LEN],
+    dim: [u8; MARK_LEN],
     /// End of dimmed columns.
-    pub plain: [u8; MARK_LEN],
+    plain: [u8; MARK_LEN],
 }
 
+/// Colours of a report: its columns and heading are dimmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReportColour {
+    /// No colours.
+    #[default]
+    Off,
+    /// Escape sequences of ANSI terminals.
+    Ansi,
+    /// Marks that a [`Screen`] replaces, so that the text of a trace cannot do the same.
+    Marked,
+}
+
+impl ReportColour {
+    /// Start of dimmed text; empty without colours.
+    pub(crate) fn dim(self) -> &'static [u8] {
+        match self {
+            ReportColour::Off => b"",
+            ReportColour::Ansi => DIM,
+            ReportColour::Marked => &marks().dim,
+        }
+    }
+
+    /// End of dimmed text; empty without colours.
+    pub(crate) fn plain(self) -> &'static [u8] {
+        match self {
+            ReportColour::Off => b"",
+            ReportColour::Ansi => PLAIN,
+            ReportColour::Marked => &marks().plain,
+        }
+    }
+}
+
+const DIM: &[u8; 4] = b"\x1b[2m";
+const PLAIN: &[u8; 4] = b"\x1b[0m";
+
 /// Marks of this process.
-pub(crate) fn marks() -> &'static Marks {
+fn marks() -> &'static Marks {
     static MARKS: OnceLock<Marks> = OnceLock::new();
     MARKS.get_or_init(|| {
         let secret = RandomState::new().hash_one(0u8);
@@ -36,51 +71,39 @@ pub(crate) fn marks() -> &'static Marks {
     })
 }
 
-/// Output that replaces marks by styles and, for a terminal, makes control characters visible.
+/// Output that makes control characters visible and replaces the marks of [`ReportColour::Marked`] by escape sequences.
 #[derive(Debug)]
 pub struct Screen<W> {
     out: W,
     shows: bool,
-    styles: bool,
     text: Vec<u8>,
 }
 
 impl<W: Write> Screen<W> {
-    /// Wraps an output. `shows` makes control characters visible; `styles` means that the text contains marks.
-    pub fn new(out: W, shows: bool, styles: bool) -> Self {
-        Self { out, shows, styles, text: Vec::new() }
+    /// Wraps an output. Unless `shows` is true, all bytes pass as they are.
+    pub fn new(out: W, shows: bool) -> Self {
+        Self { out, shows, text: Vec::new() }
     }
 
     /// Returns the wrapped output.
     pub fn into_inner(self) -> W {
         self.out
     }
-
-    #[inline]
-    fn show(&mut self, bytes: &[u8]) {
-        if self.shows {
-            show(bytes, &mut self.text);
-        } else {
-            self.text.extend_from_slice(bytes);
-        }
-    }
 }
 
 impl<W: Write> Write for Screen<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.shows && !self.styles {
+        if !self.shows {
             return self.out.write(bytes);
         }
         self.text.clear();
-        self.text.reserve(bytes.len());
         let mut shown = 0;
-        let marked = if self.styles { bytes } else { &[] };
-        for (at, style) in styles(marked) {
-            self.show(&bytes[shown..at]);
+        for (at, style) in styles(bytes) {
+            show(&bytes[shown..at], &mut self.text);
             self.text.extend_from_slice(style);
             shown = at + MARK_LEN;
         }
-        self.show(&bytes[shown..]);
+        show(&bytes[shown..], &mut self.text);
         self.out.write_all(&self.text)?;
         Ok(bytes.len())
     }
@@ -94,8 +117,8 @@ impl<W: Write> Write for Screen<W> {
 fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
     let Marks { dim, plain } = marks();
     memchr_iter(dim[0], bytes).filter_map(move |at| match bytes[at..].first_chunk() {
-        Some(mark) if mark == dim => Some((at, b"\x1b[2m")),
-        Some(mark) if mark == plain => Some((at, b"\x1b[0m")),
+        Some(mark) if mark == dim => Some((at, DIM)),
+        Some(mark) if mark == plain => Some((at, PLAIN)),
         _ => None,
     })
 }
@@ -159,8 +182,8 @@ fn visible_lines(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn shown(bytes: &[u8], shows: bool, styles: bool) -> Vec<u8> {
-        let mut screen = Screen::new(Vec::new(), shows, styles);
+    fn shown(bytes: &[u8], shows: bool) -> Vec<u8> {
+        let mut screen = Screen::new(Vec::new(), shows);
         screen.write_all(bytes).unwrap();
         screen.into_inner()
     }
@@ -168,12 +191,12 @@ mod tests {
     #[test]
     fn no_control_reaches_a_terminal() {
         for byte in 0..=255 {
-            let shown = shown(&[b'a', byte, b'b'], true, true);
+            let shown = shown(&[b'a', byte, b'b'], true);
             let controls = shown.iter().filter(|byte| matches!(byte, 0..32 | 0x7F..=0x9F)).count();
             assert_eq!(controls, usize::from(matches!(byte, b'\n' | b'\t')), "{byte:#x}");
         }
         for char in ('\0'..='\u{ffff}').filter(|char| char.is_control() && !matches!(char, '\n' | '\t')) {
-            let text = shown(format!("a{char}b").as_bytes(), true, false);
+            let text = shown(format!("a{char}b").as_bytes(), true);
             assert!(!String::from_utf8(text).unwrap().contains(char), "{char:?}");
         }
     }
@@ -181,23 +204,22 @@ mod tests {
     #[test]
     fn other_text_is_as_it_was() {
         for text in ["", "plain\ttext\n", "Grüße, 世界\n", "a,b\r\nc,d\r\n"] {
-            assert_eq!(shown(text.as_bytes(), true, true), text.as_bytes());
+            assert_eq!(shown(text.as_bytes(), true), text.as_bytes());
         }
-        assert_eq!(shown(b"\xe9\xff\xc3", true, false), b"\xe9\xff\xc3");
-        assert_eq!(shown(b"over\rwritten", true, false), b"over\\x0dwritten");
+        assert_eq!(shown(b"\xe9\xff\xc3", true), b"\xe9\xff\xc3");
+        assert_eq!(shown(b"over\rwritten", true), b"over\\x0dwritten");
     }
 
     #[test]
     fn a_file_gets_every_byte() {
         let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(shown(&all, false, false), all);
+        assert_eq!(shown(&all, false), all);
     }
 
     #[test]
     fn marks_become_styles_and_styles_do_not_pass() {
         let Marks { dim, plain } = marks();
         let text = [&dim[..], b"a\x1b[0m", plain, b"b\x1b[2m"].concat();
-        assert_eq!(shown(&text, true, true), b"\x1b[2ma\\x1b[0m\x1b[0mb\\x1b[2m");
-        assert_eq!(shown(&text, false, true), b"\x1b[2ma\x1b[0m\x1b[0mb\x1b[2m");
+        assert_eq!(shown(&text, true), b"\x1b[2ma\\x1b[0m\x1b[0mb\\x1b[2m");
     }
 }

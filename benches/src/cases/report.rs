@@ -10,6 +10,7 @@ use tfbc::columns::{Column, Columns, Timestamp};
 use tfbc::output_format::Form;
 use tfbc::reader::aix::{AixItem, Input, LogItem, Logs, ReadOptions, Trace};
 use tfbc::report::ReportOptions;
+use tfbc::terminal::ReportColour;
 
 /// Number of merged logs.
 const N_MERGED: u32 = 64;
@@ -90,7 +91,7 @@ pub(super) fn realistic() -> Vec<Measure> {
         ("turned", with(parse("elapsed,id,text"))),
         ("bare", with(parse("text"))),
         ("processes", with(of_processes())),
-        ("colour", ReportOptions { colour: true, ..ReportOptions::default() }),
+        ("colour", ReportOptions { colour: ReportColour::Ansi, ..ReportOptions::default() }),
         ("table", to(Form::Tsv)),
         ("csv", to(Form::Csv)),
         ("ndjson", to(Form::Ndjson)),

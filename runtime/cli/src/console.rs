@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tfbc::output::Output;
-use tfbc::terminal::{Screen, visible};
+use tfbc::terminal::{ReportColour, Screen, visible};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -218,6 +218,15 @@ impl Console {
             }
     }
 
+    /// Colours of a report to `output`, which [`Console::open`] opens.
+    pub fn report_colour(&self, output: Option<&Path>) -> ReportColour {
+        match self.colours_output(output) {
+            false => ReportColour::Off,
+            true if self.shows_controls() => ReportColour::Marked,
+            true => ReportColour::Ansi,
+        }
+    }
+
     /// True if control characters from traces and files are shown as escapes on standard output.
     pub fn shows_controls(&self) -> bool {
         !self.raw_text && io::stdout().is_terminal()
@@ -230,7 +239,7 @@ impl Console {
     pub fn open(&self, path: Option<&Path>) -> io::Result<Screen<Output>> {
         let out = Output::open(path)?;
         let shows = !self.raw_text && out.is_terminal();
-        Ok(Screen::new(out, shows, self.colours_output(path)))
+        Ok(Screen::new(out, shows))
     }
 
     /// Writes text that contains no control characters from a trace or file. A closed standard error is ignored.

@@ -21,6 +21,7 @@ use tfbc::reader::kev::KevLog;
 use tfbc::records::{Form, RecordFilter, RecordIds, RecordOptions, TimeForm, cpus};
 use tfbc::report::ReportOptions;
 use tfbc::suggest::hint;
+use tfbc::terminal::ReportColour;
 use tfbc::time_zone::TimeZone;
 
 /// Flags of `tfbc report`.
@@ -149,7 +150,7 @@ impl ReportArgs {
         check_times("--from", self.from, "--until", until).map_err(usage)?;
         let set = formats::load_for_report(console, &self.formats, &self.language)?;
         let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
-        let colour = console.colours_output(self.output.as_deref());
+        let colour = console.report_colour(self.output.as_deref());
         // Files from flags are read once, at the first AIX trace.
         let known = RefCell::new(None);
         let aix = || {
@@ -204,7 +205,12 @@ impl ReportArgs {
         given.into_iter().filter_map(|(given, flag)| given.then_some(flag)).collect()
     }
 
-    fn report_options(&self, until: Option<i128>, colour: bool, time_zone: TimeZone) -> Result<ReportOptions, Failure> {
+    fn report_options(
+        &self,
+        until: Option<i128>,
+        colour: ReportColour,
+        time_zone: TimeZone,
+    ) -> Result<ReportOptions, Failure> {
         if self.time != TimeArg::Absolute {
             let text = "--time is for logs of QNX, and this is a trace of AIX, whose columns are elapsed and delta";
             return Err(Failure::Error(Message::Usage, String::from(text)));
@@ -304,7 +310,12 @@ impl ReportArgs {
         }
     }
 
-    fn record_options(&self, log: &KevLog, until: Option<i128>, colour: bool) -> Result<RecordOptions, Failure> {
+    fn record_options(
+        &self,
+        log: &KevLog,
+        until: Option<i128>,
+        colour: ReportColour,
+    ) -> Result<RecordOptions, Failure> {
         let usage = |text: String| Failure::Error(Message::Usage, text);
         let of_aix = [(self.names.is_some(), "--names"), (self.context.is_some(), "--context")];
         if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {

@@ -12,6 +12,7 @@ use tfbc::ids::IdSet;
 use tfbc::output_format::Form;
 use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
 use tfbc::report::{ReportError, ReportOptions, Summary, report};
+use tfbc::terminal::ReportColour;
 
 const FORMATS: &str = r#"
 010 1.0 L=APPL "@USER HOOK" "hook = " $D1%U4
@@ -147,7 +148,7 @@ fn options(noise: &mut Noise) -> ReportOptions {
         defined: with(5, noise),
         grep: with(5, noise).then(|| regex::bytes::Regex::new("(?m)[13]|^more").unwrap()),
         form: if with(3, noise) { noise.pick(&[Form::Tsv, Form::Csv, Form::Ndjson]) } else { Form::Text },
-        colour: with(8, noise),
+        colour: if with(8, noise) { ReportColour::Marked } else { ReportColour::Ansi },
         stats: with(10, noise),
         histogram: with(8, noise),
         context: Arc::new(CONTEXT.parse().unwrap()),

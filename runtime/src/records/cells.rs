@@ -16,7 +16,7 @@ use crate::events::{Events, is_interrupt};
 use crate::literal::{Literal, store};
 use crate::output_format::{Form, any_byte};
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
-use crate::terminal::marks;
+use crate::terminal::ReportColour;
 use tfbc_vm::{TextBuf, num};
 
 /// Cells of a report.
@@ -66,7 +66,7 @@ pub(super) struct Segment {
 }
 
 impl Cells {
-    pub fn new(columns: &Columns, form: Form, colour: bool) -> Self {
+    pub fn new(columns: &Columns, form: Form, colour: ReportColour) -> Self {
         let mut cells = Builder { columns, form, colour, list: Vec::new(), segments: Vec::new(), len: 0 };
         match form {
             Form::Ndjson => cells.object(),
@@ -80,7 +80,7 @@ impl Cells {
 struct Builder<'c> {
     columns: &'c Columns,
     form: Form,
-    colour: bool,
+    colour: ReportColour,
     list: Vec<Cell>,
     segments: Vec<Segment>,
     /// Bytes of the cells since the last one that is appended by itself.
@@ -94,16 +94,15 @@ impl Builder<'_> {
             if at > 0 {
                 self.literal(self.form.separator());
             }
-            let is_dim = self.colour
-                && self.form == Form::Text
+            let is_dim = self.form == Form::Text
                 && !matches!(column.info().writer, Writer::Qnx(QnxWriter::Data))
                 && *column != Column::EventType;
             if is_dim {
-                self.literal(&marks().dim);
+                self.literal(self.colour.dim());
             }
             self.value(*column, at + 1 == self.columns.list().len());
             if is_dim {
-                self.literal(&marks().plain);
+                self.literal(self.colour.plain());
             }
         }
         self.literal(self.form.line_end());

@@ -35,6 +35,7 @@ use crate::output_format::{Counted, write_counts};
 use crate::reader::kev::{KevCounts, KevHeader, KevLog};
 use crate::reader::{Imbalance, Notice, Tally};
 use crate::report::{MaxWork, Monitor, ReportError};
+use crate::terminal::ReportColour;
 use clock::Clock;
 use regex::bytes::Regex;
 use row::{Counts, RowWriter};
@@ -66,9 +67,8 @@ pub struct RecordOptions {
     pub follow_owners: bool,
     /// True if records are counted by class and event, and nothing else is written.
     pub stats: bool,
-    /// True if columns and heading are dimmed on a terminal: they are between marks, which a
-    /// [`Screen`](crate::terminal::Screen) turns into styles.
-    pub colour: bool,
+    /// Colours of columns and heading.
+    pub colour: ReportColour,
     /// Limits of one record.
     pub limits: Limits,
     /// Limits of all records together.
@@ -90,7 +90,7 @@ impl Default for RecordOptions {
             grep: None,
             follow_owners: false,
             stats: false,
-            colour: false,
+            colour: ReportColour::Off,
             limits: Limits::default(),
             max_work: MaxWork::default(),
             threads: None,

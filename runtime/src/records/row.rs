@@ -10,7 +10,6 @@ use crate::json;
 use crate::literal::store;
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
-use crate::terminal::marks;
 use crate::work::Meter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,14 +177,13 @@ impl<'r> RowWriter<'r> {
         match self.options.form {
             Form::Ndjson => {}
             Form::Text if columns.is_bare() => {}
-            Form::Text if self.options.colour => {
-                out.push(&marks().dim);
+            Form::Text => {
+                out.push(self.options.colour.dim());
                 columns.write_heading(out);
                 out.truncate(out.len() - 1);
-                out.push(&marks().plain);
+                out.push(self.options.colour.plain());
                 out.push(b"\n");
             }
-            Form::Text => columns.write_heading(out),
             form @ (Form::Tsv | Form::Csv) => columns.write_names(form, out),
         }
     }
@@ -455,6 +453,7 @@ mod tests {
     use crate::columns::{Columns, Side};
     use crate::events::{Events, class_name};
     use crate::records::fields::{Field, Fields, push_escaped};
+    use crate::terminal::ReportColour;
     use regex::bytes::Regex;
 
     #[test]
@@ -592,8 +591,8 @@ mod tests {
                     form.value(&value, &mut out);
                     continue;
                 }
-                let is_dim = *colour && !matches!(column, Column::EventType | Column::Data);
-                out.push(if is_dim { &marks().dim } else { b"" });
+                let is_dim = !matches!(column, Column::EventType | Column::Data);
+                out.push(if is_dim { colour.dim() } else { b"" });
                 let value = match column {
                     Column::Argument(_) => text(|out| push_escaped(&value, out)),
                     _ => value,
@@ -605,7 +604,7 @@ mod tests {
                     Side::Left if at == last => out.push(&value),
                     Side::Left => out.push(&[value, blanks].concat()),
                 }
-                out.push(if is_dim { &marks().plain } else { b"" });
+                out.push(if is_dim { colour.plain() } else { b"" });
             }
             out.push(b"\n");
             out.as_bytes().to_vec()
@@ -647,7 +646,7 @@ mod tests {
                 columns: Columns::parse_qnx(list).unwrap(),
                 form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][n / 3 % 4],
                 time: if n % 7 == 0 { TimeForm::Clock } else { TimeForm::Absolute },
-                colour: n % 11 == 0,
+                colour: [ReportColour::Ansi, ReportColour::Marked, ReportColour::Off][(n % 11).min(2)],
                 grep: (n % 13 == 0).then(|| odd.clone()),
                 ..RecordOptions::default()
             };

@@ -16,7 +16,7 @@ use crate::json;
 use crate::literal::{Literal, store};
 use crate::output_format::Form;
 use crate::reader::aix::LogInfo;
-use crate::terminal::marks;
+use crate::terminal::ReportColour;
 use tfbc_vm::{COLUMNS, Level, TextBuf, num};
 
 /// The cells of a report.
@@ -25,6 +25,7 @@ pub(super) struct Cells {
     /// The context columns of each [`Put::Context`], in the order of the cells.
     segments: Box<[Segment]>,
     form: Form,
+    colour: ReportColour,
     quick: Quick,
     fixed: Fixed,
     /// Values of a table's row, each with the bytes before it.
@@ -103,7 +104,7 @@ struct Segment(Vec<(Vec<u8>, Column, usize)>);
 
 impl Cells {
     /// Cells for a report's columns. No cells if nothing of an event is written.
-    pub fn new(columns: &Columns, form: Form, colour: bool) -> Self {
+    pub fn new(columns: &Columns, form: Form, colour: ReportColour) -> Self {
         let mut cells = Builder { columns, form, list: Vec::new(), segments: Vec::new() };
         match form {
             Form::Text => cells.text(colour),
@@ -130,7 +131,7 @@ impl Cells {
         };
         let table = if quick == Quick::Table { row(&list) } else { Vec::new() };
         let (list, segments, table) = (list.into(), segments.into(), table.into());
-        Self { list, segments, form, quick, fixed: fixed.unwrap_or_default(), table }
+        Self { list, segments, form, colour, quick, fixed: fixed.unwrap_or_default(), table }
     }
 
     /// No cells.
@@ -139,6 +140,7 @@ impl Cells {
             list: Box::default(),
             segments: Box::default(),
             form: Form::Text,
+            colour: ReportColour::Off,
             quick: Quick::Plain,
             fixed: Fixed::default(),
             table: Box::default(),
@@ -299,7 +301,7 @@ impl Cells {
     /// Length of the mark before the first column.
     fn colour_len(&self) -> usize {
         match self.list.first() {
-            Some(Cell { put: Put::Literal(literal), .. }) if literal.as_bytes() == marks().dim => literal.len(),
+            Some(Cell { put: Put::Literal(literal), .. }) if literal.as_bytes() == self.colour.dim() => literal.len(),
             _ => 0,
         }
     }
@@ -634,10 +636,8 @@ struct Builder<'c> {
 }
 
 impl Builder<'_> {
-    fn text(&mut self, colour: bool) {
-        if colour {
-            self.literal(&marks().dim);
-        }
+    fn text(&mut self, colour: ReportColour) {
+        self.literal(colour.dim());
         for (at, column) in self.columns.list().iter().enumerate() {
             let Writer::Aix(writer) = column.info().writer else { continue };
             let put = match writer {
@@ -660,9 +660,7 @@ impl Builder<'_> {
         if self.columns.has_two_lines() {
             self.put(Put::EndLine);
         }
-        if colour {
-            self.literal(&marks().plain);
-        }
+        self.literal(colour.plain());
         if !self.columns.has_text() {
             self.put(Put::EndLine);
         }
@@ -1170,7 +1168,7 @@ mod tests {
     }
 
     fn row(columns: &Columns, event: Event, row: &ContextRow<'_>) -> String {
-        let cells = Cells::new(columns, Form::Text, false);
+        let cells = Cells::new(columns, Form::Text, ReportColour::Off);
         let (put, appended) = both(&cells, &mut Times::new(columns), event, row);
         assert!(put.is_none_or(|put| put == appended), "{appended:?}");
         appended
@@ -1235,7 +1233,11 @@ mod tests {
             let columns = Columns::parse(lists[n % lists.len()], timestamp).unwrap();
             let columns = columns.with_wide_ids(n % 3 == 0).on_two_lines(n % 11 == 0);
             let form = [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][n / 7 % 4];
-            let cells = Cells::new(&columns, form, n % 5 == 0);
+            let cells = Cells::new(
+                &columns,
+                form,
+                [ReportColour::Ansi, ReportColour::Marked, ReportColour::Off][(n % 5).min(2)],
+            );
             let elapsed_ns =
                 last_ns.wrapping_add([1, 999, 1_000_000, 31_000_000, 2_000_000_000, 10u64.pow(n as u32 % 20)][n % 6]);
             let event = (
@@ -1255,7 +1257,7 @@ mod tests {
     fn values_of_tables_have_no_blanks() {
         let columns = |timestamp| Columns::parse("id,elapsed,delta,pid,exec,text", timestamp).unwrap();
         let table = |form, timestamp| {
-            let cells = Cells::new(&columns(timestamp), form, false);
+            let cells = Cells::new(&columns(timestamp), form, ReportColour::Off);
             let facts = ThreadContext { pid: Some(7), name: b"a\tb", ..NOBODY.facts };
             both(
                 &cells,

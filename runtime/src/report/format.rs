@@ -13,7 +13,6 @@ use crate::engine::{Format, WRITE_AT};
 use crate::ids::IdSet;
 use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
-use crate::terminal::marks;
 use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Context, Event, EventContext, Layout, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
@@ -523,13 +522,9 @@ impl<'r> LineFormat<'r> {
     }
 
     fn column_heading(&self, text: &mut TextBuf) {
-        if self.options.colour {
-            text.push(&marks().dim);
-            self.columns.write_heading(text);
-            text.push(&marks().plain);
-        } else {
-            self.columns.write_heading(text);
-        }
+        text.push(self.options.colour.dim());
+        self.columns.write_heading(text);
+        text.push(self.options.colour.plain());
     }
 }
 
