@@ -21,7 +21,7 @@ body: ioctl | run/ioctl engine | run/ioctl native | | 1.80 | 1.80
 body: wakeup | run/wakeup engine | run/wakeup native | | 1.80 | 1.80
 body: dump | run/dump engine | run/dump native | | 1.80 | 1.80
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
-4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.49
+4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.69
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
 line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.20 | 1.36
 line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.34
@@ -30,18 +30,18 @@ line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.20
 line: dump | line/dump engine | line/dump native | | 1.20 | 1.59
 step | step/events engine | step/events native | | | 7.48
 step with times | step/timed engine | step/timed native | | | 9.16
-report: realistic, instructions | report/default engine | | | 480 | 557
+report: realistic, instructions | report/default engine | | | 480 | 501
 report: id, elapsed time, text, instructions | report/short engine | | | 720 | 720
 report: elapsed time first, instructions | report/turned engine | | | 720 | 720
 report: text alone, instructions | report/bare engine | | | 720 | 720
-report: realistic with processes, instructions | report/processes engine | | | 720 | 1125
+report: realistic with processes, instructions | report/processes engine | | | 720 | 1165
 report: colour, instructions | report/colour engine | | | 720 | 720
-report: realistic as a table, instructions | report/table engine | | | 720 | 1131
-report: CSV, instructions | report/csv engine | | | 720 | 1130
-report: NDJSON, instructions | report/ndjson engine | | | 720 | 1539
-report: counts, instructions | report/stats engine | | | 150 | 190
-report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.49
-report: realistic, 64 logs, instructions | report/merged engine | | | | 1064
+report: realistic as a table, instructions | report/table engine | | | 720 | 941
+report: CSV, instructions | report/csv engine | | | 720 | 981
+report: NDJSON, instructions | report/ndjson engine | | | 720 | 1016
+report: counts, instructions | report/stats engine | | | 150 | 150
+report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.69
+report: realistic, 64 logs, instructions | report/merged engine | | | | 993
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
 number: hex | numbers/hex engine | numbers/hex native | | 1.80 | 1.99

@@ -141,8 +141,7 @@ impl<'r> RowWriter<'r> {
             catalog,
             options,
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
-            is_timed: columns.list().iter().any(|column| column.name() == Column::Time.name())
-                || options.filter.is_timed(),
+            is_timed: !options.stats && columns.has(Column::Time.name()) || options.filter.is_timed(),
             data_use: DataUse::of(options, catalog),
             source: Source {
                 events: printer.events(),
