@@ -625,7 +625,7 @@ fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
     let whole = log(true, 2, 0, &[1..3, 3..5]);
     let bytes = whole.bytes();
     let (len, cut) = (bytes.len(), bytes.len() - 32);
-    let message = format!("truncated at offset {cut:#x}: 0 bytes left, entry 1 goes on to {len:#x}");
+    let message = format!("truncated at offset {cut:#x}: 0 bytes left, entry 1 continues to {len:#x}");
     let told = notice(Input::from_bytes(bytes[..cut].to_vec()), AfterDamage::Resync);
     assert_eq!(told, (4, 4, message, None));
     // A malformed event loses the rest of its entry, and nothing else.

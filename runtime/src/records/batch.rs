@@ -22,7 +22,7 @@ pub(super) struct Batch {
     slots: Vec<[u8; SLOT_BYTES]>,
     ends: Vec<Option<Ended>>,
     clocks: Vec<Clocks>,
-    /// Owners of the records, if they are asked for, each once, and the index of each record's.
+    /// Distinct owners of the records, if needed, and an index into them per record.
     owners: Vec<Owner>,
     owner_ids: Vec<u32>,
     n_slots: usize,

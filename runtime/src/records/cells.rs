@@ -22,7 +22,7 @@ use tfbc_vm::{TextBuf, num};
 /// Cells of a report.
 pub(super) struct Cells {
     pub list: Box<[Cell]>,
-    /// Columns of each [`Cell::Event`] and [`Cell::Owner`].
+    /// Columns per [`Cell::Event`] and [`Cell::Owner`].
     pub segments: Box<[Segment]>,
 }
 
@@ -201,7 +201,7 @@ impl Builder<'_> {
     }
 }
 
-/// Where the values of cells come from, beside the record.
+/// Sources of cell values other than the record.
 pub(super) struct Source {
     pub events: Events,
     pub columns: Columns,

@@ -32,7 +32,7 @@ impl fmt::Debug for RecordIds {
 }
 
 impl RecordIds {
-    /// Adds an event; numbers out of range are nobody's.
+    /// Adds an event; numbers out of range are ignored.
     pub fn insert(&mut self, class: u8, event: u16) {
         let at = usize::from(class) * N_EVENTS + usize::from(event);
         if usize::from(event) < N_EVENTS
@@ -42,7 +42,7 @@ impl RecordIds {
         }
     }
 
-    /// Whether an event is in the set.
+    /// True if the set contains the event.
     #[inline]
     pub fn contains(&self, class: u8, event: u16) -> bool {
         let at = usize::from(class) * N_EVENTS + usize::from(event);
@@ -56,7 +56,7 @@ impl RecordIds {
     }
 
     /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` names, in logs of a
-    /// release (major, minor). A kernel call without `:enter`, `:exit` or `:int` stands for all its records.
+    /// release (major, minor). A kernel call without `:enter`, `:exit` or `:int` means all its records.
     ///
     /// # Errors
     /// What is wrong with the item.
@@ -94,11 +94,11 @@ impl RecordIds {
         Ok(())
     }
 
-    /// The one event that a class (a number or name) and an event (a number or name) stand for; class 13 is 5 here. A kernel
-    /// call is named by its entry, unless its class or what follows its name says otherwise.
+    /// Resolves a class and an event, each a number or name, to one event; class 13 becomes 5. The name of a kernel call
+    /// means its entry record, unless the class or a suffix says otherwise.
     ///
     /// # Errors
-    /// What is wrong with them, or that they stand for several events.
+    /// A name is unknown or means several events.
     pub fn one(class: &str, event: &str) -> Result<(u8, u16), String> {
         let item = format!("{class}:{event}");
         let events = Events::of(None, false);
@@ -120,7 +120,7 @@ impl RecordIds {
             [] => Err(format!("`{item}`: class {class} does not contain the event")),
             [(class, _), ..] => {
                 let labels = spelling::event_list(events, class);
-                Err(format!("`{event}` stands for several events: give the number, or one of {labels}"))
+                Err(format!("`{event}` means several events: give the number, or one of {labels}"))
             }
         }
     }
@@ -205,7 +205,7 @@ impl RecordFilter {
         only.iter().all(|(class, event)| except.contains(class, event))
     }
 
-    /// Whether it asks for times.
+    /// True if it has a time range.
     #[inline]
     pub fn is_timed(&self) -> bool {
         self.from_ns.is_some() || self.to_ns.is_some()

@@ -60,14 +60,14 @@ enum DataUse {
 struct OwnerTexts {
     /// By owner, true if the filter admits it, and the index of its first text in `ends`.
     known: Vec<Option<(bool, u32)>>,
-    /// End of each text; it starts at the one before.
+    /// Ends of the texts; a text starts at the end of the previous one.
     ends: Vec<u32>,
     texts: TextBuf,
     /// The owner of the next record.
     current: (bool, u32),
 }
 
-/// How often each event was reported, counted by all workers together.
+/// Number of reported records per event, shared by all workers.
 pub(super) struct Counts(Vec<AtomicU64>);
 
 impl Counts {

@@ -1,7 +1,7 @@
 //! Rows in the order of their times.
 //!
-//! A [`Timed`] writer puts a header before the text of each record: its time, if it has one, and the length of its text. The
-//! [`Sorter`] that they are written to takes headers and texts apart, and writes the texts in ascending time at the end.
+//! A [`Timed`] writer puts a header before a record's text: its time, if it has one, and the length of the text. A
+//! [`Sorter`] reads headers and texts, and writes the texts in ascending time at the end.
 
 use super::clock::Clock;
 use super::owners::Owner;
@@ -111,7 +111,7 @@ pub(crate) struct Sorter {
     max_memory: usize,
     /// Bytes written so far of a text that is not complete.
     pending: Vec<u8>,
-    /// Texts of the rows in memory, and of those ahead of the next row.
+    /// Texts of the rows in memory, then the texts that belong to the next row.
     texts: Vec<u8>,
     /// Start of the next row's text.
     start: usize,
@@ -268,11 +268,11 @@ mod tests {
             (TIMED, 10, "10\n"),
             (TIMED, 20, ""),
             (UNTIMED, 0, "after a hidden 20\n"),
-            (AHEAD, 0, "ahead of 5\n"),
+            (AHEAD, 0, "before 5\n"),
             (TIMED, 5, "5\n"),
             (TIMED, 30, "30 again\n"),
         ];
-        let expected = "no time yet\nahead of 5\n5\n10\nafter a hidden 20\n30 first\nafter 30\n30 again\n";
+        let expected = "no time yet\nbefore 5\n5\n10\nafter a hidden 20\n30 first\nafter 30\n30 again\n";
         let bytes = written(&texts);
         for max_memory in [0, 60, 150, MAX_MEMORY] {
             for size in [1, 7, 40, bytes.len()] {

@@ -22,7 +22,7 @@ use tfbc_vm::{COLUMNS, Level, TextBuf, num};
 /// The cells of a report.
 pub(super) struct Cells {
     list: Box<[Cell]>,
-    /// The context columns of each [`Put::Context`], in the order of the cells.
+    /// Context columns per [`Put::Context`], in the order of the cells.
     segments: Box<[Segment]>,
     form: Form,
     quick: Quick,

@@ -56,7 +56,7 @@ impl<'a> AixEvents<'a> {
         Ok(Step::Text)
     }
 
-    /// The event at hand, and its text.
+    /// The current event and its text.
     #[inline]
     pub fn current(&self) -> Option<(&[u8], AixEvent<'_>)> {
         let ends = self.steps.format.ends();

@@ -8,9 +8,9 @@ use memchr::{memchr, memchr_iter};
 use regex::bytes::Regex;
 use tfbc_vm::{Layout, TextBuf};
 
-/// What is done with a line after its text is formatted.
+/// Last step of a line, after its text is formatted.
 pub(super) struct Finish {
-    /// Only lines whose text has a match.
+    /// Pattern that the text must match.
     grep: Option<Grep>,
     ending: Ending,
     counts_lines: bool,
@@ -24,7 +24,7 @@ enum Ending {
     SecondLine,
     /// The text as the last value of a table's row.
     Value(Form),
-    /// Nothing: the columns are all.
+    /// Nothing: the line has columns only.
     Dropped,
 }
 

@@ -1,4 +1,4 @@
-//! Lines of a report: columns, and the text of each event's template.
+//! Lines of a report: columns, then the text that the event's template prints.
 
 use super::batch::{Batch, EventRef};
 use super::cells::{Cells, ContextTexts, Times, Values};
@@ -18,7 +18,7 @@ use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Context, Event, EventContext, Layout, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
 
-/// Paths of processes are asked for by templates that the walk runs.
+/// Empty: templates that need paths of processes are run by the walk.
 static NO_PATHS: ProcessNames = ProcessNames::new();
 
 /// State that a line takes over from the lines before it.

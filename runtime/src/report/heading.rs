@@ -1,4 +1,4 @@
-//! What stands before the first line, and behind the last one.
+//! Text before the first line of a report and after the last one.
 
 use crate::catalog::Catalog;
 use crate::columns::trim;
@@ -8,7 +8,7 @@ use crate::reader::aix::SystemInfo;
 use crate::time_zone::TimeZone;
 use tfbc_vm::TextBuf;
 
-/// The heading block before the heading line: what the trace does not tell is left out.
+/// Writes the heading block above the heading line, without the properties that the trace does not contain.
 pub(super) fn write_heading(system: &SystemInfo, zone: &TimeZone, out: &mut TextBuf) {
     let start = out.len();
     if let Some(seconds) = system.start_time {
