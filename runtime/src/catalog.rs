@@ -299,8 +299,8 @@ impl FormatSet {
         &self.points
     }
 
-    /// Source spans per routine and instruction, if the sources were compiled plainly. Their program is the last one of the
-    /// catalog.
+    /// Source spans per routine and instruction, if the sources were compiled plainly. Their program is the last one of
+    /// the catalog.
     #[cfg(feature = "compile")]
     pub fn places(&self) -> &[Vec<(SourceId, Span)>] {
         &self.places

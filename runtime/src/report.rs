@@ -4,8 +4,9 @@
 //! Logs ─LogWalk─> Batch ─LineFormat─> text ─in order─> output
 //! ```
 //!
-//! The walk tracks everything that depends on earlier events: times, context, timers and the filter. A batch contains the
-//! events to show, their context and the reader's buffer with most of their bytes, so batches are formatted in parallel.
+//! The walk tracks everything that depends on earlier events: times, context, timers and the filter. A batch contains
+//! the events to show, their context and the reader's buffer with most of their bytes, so batches are formatted in
+//! parallel.
 
 mod batch;
 mod cells;

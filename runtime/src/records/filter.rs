@@ -94,8 +94,8 @@ impl RecordIds {
         Ok(())
     }
 
-    /// Resolves a class and an event, each a number or name, to one event; class 13 becomes 5. The name of a kernel call
-    /// means its entry record, unless the class or a suffix says otherwise.
+    /// Resolves a class and an event, each a number or name, to one event; class 13 becomes 5. The name of a kernel
+    /// call means its entry record, unless the class or a suffix says otherwise.
     ///
     /// # Errors
     /// A name is unknown or means several events.
