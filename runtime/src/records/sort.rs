@@ -1,4 +1,4 @@
-//! Rows in the order of their times.
+//! Sorting of rows by time.
 //!
 //! A [`Timed`] writer puts a header before a record's text: its time, if it has one, and the length of the text. A
 //! [`Sorter`] reads headers and texts, and writes the texts in ascending time at the end.
@@ -56,7 +56,7 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         self.text.clear();
         self.writer.record(record, &mut self.text);
-        // A record without text still sets the time of those without a time after it.
+        // A record without text still sets the time of later records that have none.
         match self.clock.zip(record.cycles()) {
             Some((clock, cycles)) => self.push(TIMED, clock.ns(cycles), out),
             None => self.push(UNTIMED, 0, out),
@@ -106,7 +106,7 @@ struct Row {
     len: usize,
 }
 
-/// Takes texts with their headers, and sorts them.
+/// Sorter of texts by the times in their headers.
 pub(crate) struct Sorter {
     max_memory: usize,
     /// Bytes written so far of a text that is not complete.
@@ -140,7 +140,7 @@ impl Sorter {
         !self.runs.is_empty()
     }
 
-    /// Takes the whole texts at the start of some bytes; returns the bytes after them.
+    /// Reads the complete texts at the start of `bytes`, and returns the bytes after them.
     fn take<'b>(&mut self, mut bytes: &'b [u8]) -> io::Result<&'b [u8]> {
         while let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() {
             let [kind, numbers @ ..] = header;
