@@ -427,7 +427,7 @@ fn entries_that_overlap_or_stand_outside_are_left_out() {
     for wide in [false, true] {
         let whole = log(wide, 3, 0, &[1..3, 3..6, 6..8]);
         let first = (whole.head_len() + whole.ic.len()) as u64;
-        for (offset, part) in [(first + 8, "overlaps"), (0, "overlaps"), (1 << 30, "behind the end")] {
+        for (offset, part) in [(first + 8, "overlaps"), (0, "overlaps"), (1 << 30, "after the end")] {
             let mut bytes = whole.bytes();
             set_row(&mut bytes, &whole, 1, offset, 64);
             let read = read(&bytes);
