@@ -171,7 +171,7 @@ struct LoadedBlob {
 #[derive(Debug)]
 enum Rank {
     File(usize),
-    /// Name and position of each source that was compiled into the blob.
+    /// Name and position per source that was compiled into the blob.
     #[cfg(feature = "compile")]
     Sources(Vec<(String, usize)>),
 }
@@ -299,9 +299,8 @@ impl FormatSet {
         &self.points
     }
 
-    /// Source span of each instruction of each routine, if the sources were compiled plainly. Their program is the last
-    /// one
-    /// of the catalog.
+    /// Source spans per routine and instruction, if the sources were compiled plainly. Their program is the last one of
+    /// the catalog.
     #[cfg(feature = "compile")]
     pub fn places(&self) -> &[Vec<(SourceId, Span)>] {
         &self.places
@@ -494,7 +493,7 @@ pub struct RecordEntry {
 #[derive(Debug)]
 pub struct Catalog<'b> {
     programs: Vec<Program<'b>>,
-    /// Entries of each defined QNX event, in the order of the files.
+    /// Entries per defined QNX event, in the order of the files.
     records: Vec<Vec<RecordEntry>>,
     /// Index into `records` plus 1, by space and event id; 0 if the event is not defined. Empty if no event is.
     by_record: Vec<u32>,
@@ -639,7 +638,7 @@ impl<'b> Catalog<'b> {
         })
     }
 
-    /// Class and number of each QNX event with a definition, in ascending order.
+    /// Class and number per QNX event with a definition, in ascending order.
     pub(crate) fn defined_records(&self) -> impl Iterator<Item = (u8, u16)> {
         let known = self.by_record.iter().take(1 << 15).enumerate().filter(|(_, at)| **at != 0);
         known.map(|(id, _)| ((id >> 10) as u8, (id & 1023) as u16))

@@ -33,7 +33,7 @@ pub(crate) enum Value {
     Number,
 }
 
-/// What a report has to follow to know a column's values.
+/// Part of the trace that a column's values depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The event itself.
@@ -195,7 +195,7 @@ columns! {
     /// Number of CPU logs that continue: `$REPORTEDCPUS`.
     ReportedCpus: Aix "reportedcpus", "RCPUS" 6 Left, "reportedcpus" Number, Log
         by AixWriter::Context(|row| Fact::Number(Some(row.reported_cpus.into()))),
-        -O "reportedcpus" "the column of how many CPU logs go on; also reportedprocessors";
+        -O "reportedcpus" "the column of how many CPU logs still have events; also reportedprocessors";
     /// Process id, blank if it is unknown.
     Pid: Aix "pid", "PID" 9 Left, "pid" Number, Context by AixWriter::Context(|row| Fact::Number(row.facts.pid)),
         -O "pid" "the PID column";
@@ -262,7 +262,7 @@ const QNX_DEFAULT: [Column; 7] =
     [Column::Number, Column::Time, Column::RecordCpu, Column::Class, Column::EventId, Column::EventType, Column::Data];
 
 impl Column {
-    /// The names that `--columns` takes for a system, in the order of reports. `arg.NAME` stands for any field.
+    /// The names that `--columns` takes for a system, in the order of reports. `arg.NAME` means any field.
     pub fn names(system: System) -> impl Iterator<Item = &'static str> {
         let rows = Column::ALL.iter().map(|column| column.info()).filter(move |info| info.system == system);
         let mut last = "";
@@ -298,7 +298,7 @@ impl Column {
     }
 }
 
-/// How times are shown: the values of `-O timestamp=`.
+/// Format of times: the values of `-O timestamp=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Timestamp {
     /// 0: elapsed seconds with 9 decimals, delta milliseconds with 6.

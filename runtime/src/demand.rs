@@ -80,7 +80,7 @@ pub(crate) enum Disposition {
     ShowInOrder,
 }
 
-/// Disposition of events by id, computed at the first event of each id.
+/// Disposition of events by id, computed at the first event with that id.
 pub(crate) struct EventPolicy<'p> {
     readers: Readers<'p>,
     options: &'p ReportOptions,

@@ -164,7 +164,7 @@ impl<W: Producer, F: Format<W::Events>> Steps<W, F> {
 /// Result of a run.
 pub(crate) struct RunResult<W, F, C> {
     pub walk: W,
-    /// Formatter of each thread.
+    /// One formatter per thread.
     pub formats: Vec<F>,
     pub carried: C,
 }

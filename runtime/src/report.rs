@@ -4,9 +4,9 @@
 //! Logs ─LogWalk─> Batch ─LineFormat─> text ─in order─> output
 //! ```
 //!
-//! The walk knows all that depends on the events before: times, context, timers, what the filter admits. A batch holds
-//! what is shown with what is known of it, and the reader's buffer in which most of it stands, so that batches are
-//! formatted side by side.
+//! The walk tracks everything that depends on earlier events: times, context, timers and the filter. A batch contains
+//! the events to show, their context and the reader's buffer with most of their bytes, so batches are formatted in
+//! parallel.
 
 mod batch;
 mod cells;
@@ -43,10 +43,10 @@ use walk::{Counts, LogWalk};
 /// Events between two calls of [`Monitor::progress`].
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
 
-/// How many entries the tables have that live through a report: their ids come from the trace.
+/// Maximum sizes of the tables kept during a report; their ids come from the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableLimits {
-    /// Timers that run.
+    /// Running timers.
     pub timers: u32,
     /// Processes, and as many threads.
     pub processes: u32,
@@ -59,14 +59,14 @@ impl Default for TableLimits {
     }
 }
 
-/// What a report looks like and holds.
+/// Content and layout of a report.
 #[derive(Debug, Clone, Default)]
 pub struct ReportOptions {
     /// The columns.
     pub columns: Columns,
     /// Lines between two heading lines; 0 for a single one.
     pub page_size: u64,
-    /// Whether there is no heading at all.
+    /// True if the report has no heading.
     pub no_heading: bool,
     /// True if delta is measured from the previous event of the trace, otherwise from the previous reported one.
     pub delta_of_all: bool,
@@ -74,9 +74,9 @@ pub struct ReportOptions {
     pub time_zone: TimeZone,
     /// Which events are reported.
     pub filter: Filter,
-    /// Whether only events are reported that a stanza of the given files formats.
+    /// True if only events with a stanza in the given files are reported.
     pub defined: bool,
-    /// Only events whose text, without columns and margins, has a match.
+    /// Pattern that an event's text, without columns and margins, must match.
     pub grep: Option<Regex>,
     /// The form: as lines, or as a table.
     pub form: Form,
@@ -84,44 +84,44 @@ pub struct ReportOptions {
     pub colour: ReportColour,
     /// True if processes and threads are followed even if no column, filter or template needs them.
     pub follow_context: bool,
-    /// Whether the events are counted by hook id, and nothing else is written.
+    /// True if only the number of events per hook id is written.
     pub stats: bool,
-    /// Whether the events are counted by hook id behind the report.
+    /// True if the number of events per hook id follows the report.
     pub histogram: bool,
-    /// What the events tell of processes, threads, CPUs and system calls.
+    /// Rules that extract processes, threads, CPUs and system calls from events.
     pub context: Arc<ContextTable>,
-    /// Names of system calls, where a trace has addresses.
+    /// Names of system calls by address, for traces that contain only addresses.
     pub names: Arc<AddressNames>,
-    /// What one event may cost.
+    /// Limits on the work for one event.
     pub limits: Limits,
-    /// What all events together may cost.
+    /// Limit on the work for all events together.
     pub max_work: MaxWork,
-    /// How much is remembered from event to event.
+    /// Limits on the state kept between events.
     pub tables: TableLimits,
     /// Threads that format; `None` for as many as there are processors. The report is the same for any number.
     pub threads: Option<NonZeroUsize>,
-    /// Events that are formatted in one go; `None` for as many as serve speed. The report is the same for any number.
+    /// Events per batch; `None` for a number chosen for speed. The report is the same for any number.
     pub batch: Option<NonZeroUsize>,
 }
 
 impl ReportOptions {
-    /// Whether events of a canonical id may be shown.
+    /// True if events with this canonical id may be shown.
     pub fn shows(&self, catalog: &Catalog<'_>, id: u16) -> bool {
         self.filter.shows(id) && (!self.defined || catalog.defines(id))
     }
 
-    /// Whether events are lines for people.
+    /// True if events are written as text, not as a table or as counts.
     fn is_text(&self) -> bool {
         self.form == Form::Text && !self.stats
     }
 
-    /// Whether these are columns and text.
+    /// True if the report is text, and its columns include the events' texts.
     fn has_lines(&self) -> bool {
         self.is_text() && self.columns.has_text()
     }
 }
 
-/// What a run counted.
+/// Counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
     /// Events of the trace that were read.
@@ -134,7 +134,7 @@ pub struct Summary {
     pub n_truncated: u64,
     /// Events that reached a limit of one event.
     pub n_limited: u64,
-    /// Events that had no steps or too few, since the events before had taken those of the whole report.
+    /// Events cut short because earlier events used up the report's work limit.
     pub n_over_work: u64,
     /// Events whose template divided by zero.
     pub n_divided: u64,
@@ -142,15 +142,15 @@ pub struct Summary {
     pub n_refused: u64,
     /// 32-bit stamps that went back a little.
     pub n_clamped: u64,
-    /// Timers that were not kept, since as many ran as may.
+    /// Timers dropped because the table was full.
     pub n_timers_lost: u64,
-    /// Processes and threads that were not kept, since as many were known as may be.
+    /// Processes and threads dropped because a table was full.
     pub n_processes_lost: u64,
-    /// Bytes that were taken in, and that were reported as unreadable.
+    /// Bytes read, and bytes reported as unreadable.
     pub bytes: (u64, u64),
     /// `$STOP` ended the report.
     pub stopped: bool,
-    /// What was read is not what was formatted, filtered out and skipped: a fault of this program.
+    /// Mismatch between the bytes read and the bytes accounted for: a bug in this program.
     pub imbalance: Option<Imbalance>,
 }
 
@@ -161,9 +161,9 @@ pub enum ReportError {
     Read(io::Error),
     /// The report cannot be written.
     Write(io::Error),
-    /// The report is to hold the events of certain dates, and the trace does not tell when it began.
+    /// The filter has dates, but the trace does not contain its start time.
     NoStart,
-    /// The logs cannot be one stream, for this reason.
+    /// The logs cannot be merged into one stream, for this reason.
     NoStream(String),
 }
 
@@ -183,16 +183,15 @@ impl fmt::Display for ReportError {
 
 impl std::error::Error for ReportError {}
 
-/// Hears of a run while it goes on.
+/// Callbacks of a running report.
 pub trait Monitor {
     /// A damaged place or a warning; the report up to there has been written.
     fn notice(&mut self, notice: &Notice);
-    /// Now and then: where the run is.
+    /// Progress, about every 16,000 events.
     fn progress(&mut self, offset: u64, n_events: u64) {
         let _ = (offset, n_events);
     }
-    /// Stanzas of the built-in format file printed events of these hooks, and the trace does not say that it has their
-    /// layouts (`docs/hooks.md`).
+    /// Built-in stanzas printed events of these hooks, but the trace does not confirm their layouts (`docs/hooks.md`).
     fn guessed_layouts(&mut self, hooks: &IdSet) {
         let _ = hooks;
     }

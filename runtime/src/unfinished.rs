@@ -113,7 +113,7 @@ mod signals {
         let _ = emulate_default_handler(signal);
     }
 
-    /// Those of the three signals that are neither ignored nor handled by other code.
+    /// The termination signals that are neither ignored nor handled by other code.
     fn with_default_action() -> Vec<i32> {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = |name: &str| {

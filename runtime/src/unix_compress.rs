@@ -210,7 +210,7 @@ impl<R: Read> Codes<R> {
 /// Meaning of the codes from 257 on.
 #[derive(Debug)]
 struct CodeTable {
-    /// Entry of each code: the code of its text without the last byte, and that byte.
+    /// Entry per code: the code of its text without the last byte, and that byte.
     entries: Vec<(u16, u8)>,
     block_mode: bool,
     /// Largest number of entries.

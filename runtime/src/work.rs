@@ -201,7 +201,7 @@ impl Meter {
 mod tests {
     use super::*;
 
-    /// Runs events of the given bytes and steps. Returns the limit of each.
+    /// Runs events of the given bytes and steps. Returns the limit per event.
     fn allowed(meter: &mut Meter, events: &[(u64, u64)]) -> Vec<Option<u64>> {
         let each = |&(bytes, steps): &(u64, u64)| {
             meter.next(bytes);

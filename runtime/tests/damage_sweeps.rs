@@ -110,7 +110,7 @@ fn qnx_logs_with_damage_at_every_byte() {
     }
 }
 
-/// End offset of the last slot of each record, in the order in which the reader yields them.
+/// End offset of the last slot per record, in the order in which the reader yields them.
 fn last_slots(bytes: &[u8], head: usize, big: bool) -> Vec<usize> {
     let kind = |slot: &[u8]| if big { slot[0] >> 6 } else { slot[3] >> 6 };
     let slots = bytes[head..].chunks_exact(16).enumerate();

@@ -149,7 +149,7 @@ struct Drained {
 }
 
 impl Drained {
-    /// CPU and first payload byte of each record, which identify it in these tests.
+    /// CPU and first payload byte per record, which identify it in these tests.
     fn marks(&self) -> Vec<(u8, u8)> {
         self.records.iter().map(|record| (record.cpu, record.bytes[0])).collect()
     }
@@ -765,7 +765,7 @@ fn a_system_page_may_be_missing_but_not_cut() {
     let cut = open(b"TRACE_HEADER_BEGIN::TRACE_A::1TRACE_B::22TRACE_C::3TRACE_HEADER_EN").err().unwrap();
     assert!(matches!(cut.kind, KevRefusalKind::Cut));
     assert_eq!(cut.header, [(b"A".to_vec(), b"1".to_vec()), (b"B".to_vec(), b"22".to_vec())]);
-    assert_eq!(cut.to_string(), "truncated at offset 0x42: the header goes on to TRACE_HEADER_END::");
+    assert_eq!(cut.to_string(), "truncated at offset 0x42: the header has no TRACE_HEADER_END::");
 }
 
 #[test]

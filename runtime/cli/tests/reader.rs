@@ -427,7 +427,7 @@ fn entries_that_overlap_or_stand_outside_are_left_out() {
     for wide in [false, true] {
         let whole = log(wide, 3, 0, &[1..3, 3..6, 6..8]);
         let first = (whole.head_len() + whole.ic.len()) as u64;
-        for (offset, part) in [(first + 8, "overlaps"), (0, "overlaps"), (1 << 30, "behind the end")] {
+        for (offset, part) in [(first + 8, "overlaps"), (0, "overlaps"), (1 << 30, "after the end")] {
             let mut bytes = whole.bytes();
             set_row(&mut bytes, &whole, 1, offset, 64);
             let read = read(&bytes);
@@ -625,7 +625,7 @@ fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
     let whole = log(true, 2, 0, &[1..3, 3..5]);
     let bytes = whole.bytes();
     let (len, cut) = (bytes.len(), bytes.len() - 32);
-    let message = format!("truncated at offset {cut:#x}: 0 bytes left, entry 1 goes on to {len:#x}");
+    let message = format!("truncated at offset {cut:#x}: 0 bytes left, entry 1 continues to {len:#x}");
     let told = notice(Input::from_bytes(bytes[..cut].to_vec()), AfterDamage::Resync);
     assert_eq!(told, (4, 4, message, None));
     // A malformed event loses the rest of its entry, and nothing else.

@@ -38,7 +38,7 @@ const ACTIONS: [(&str, Keys); 14] = [
 /// All mistakes in the text of a context table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextError {
-    /// Line and column, both from 1, and message of each mistake.
+    /// Line and column, both from 1, and message per mistake.
     pub mistakes: Vec<(u32, u32, String)>,
 }
 
@@ -193,7 +193,7 @@ impl Places {
                 return Err((column, format!("`{action}` has no `{key}`, but {}{hint}", known.join(", "))));
             };
             if places.number(key).is_some() || places.text(key).is_some() {
-                return Err((column, format!("`{key}` stands twice")));
+                return Err((column, format!("`{key}` is given twice")));
             }
             places.add(key, place).map_err(|message| (column, message))?;
         }
@@ -331,7 +331,7 @@ mod tests {
             "6:1: hook `106` has no action",
             "7:5: `exec` needs `path=`",
             "8:14: expected KEY=PLACE",
-            "9:21: `pid` stands twice",
+            "9:21: `pid` is given twice",
             "10:1: expected a section",
             "11:5: `x` is no kind",
             "12:5: `enter` needs either",

@@ -82,7 +82,7 @@ pub struct ContextState {
     lookup: Lookup,
     processes: Slots<Process>,
     threads: Slots<Thread>,
-    /// Threads of each process, as slots.
+    /// Pairs of process and thread, as slots.
     members: BTreeSet<(u32, u32)>,
     /// Paths by process id, for the template code `P`.
     paths: ProcessNames,
@@ -736,7 +736,7 @@ mod tests {
             RequiredContext { svc: true, ..none },
         ];
         let mut states = all_wanted.map(|wanted| state_of(table, wanted));
-        // Context of each thread, with the version at that time.
+        // Context per thread, with the version at that time.
         let mut before: [[Option<(u64, Known)>; 4]; 5] = Default::default();
         let ids =
             [0x00A0, 0x1000, 0x1010, 0x1010, 0x1030, 0x1040, 0x1060, 0x1340, 0x1350, 0x1390, 0x2000, 0x4650, 0x4B00];

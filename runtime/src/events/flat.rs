@@ -1,7 +1,7 @@
 //! Argument lists flattened to texts and numbers at fixed words.
 //!
-//! Which arguments a record has depends on its class, event number, length and little else. So the list of the first
-//! record of each kind is flattened, and the records after it are printed without looking at the tables.
+//! The arguments of a record depend on its class, event number, length and little else. So the list of a kind's first
+//! record is flattened, and later records of that kind are printed without looking at the tables.
 //!
 //! ```text
 //! pid:4098 tid:2          "pid:" Int(0)  " tid:" Int(1)

@@ -1,4 +1,4 @@
-//! Tables of the default layout: the label of each event, and the arguments of its records.
+//! Tables of the default layout: a label per event, and the arguments of its records.
 
 use super::N_IDS;
 use std::sync::OnceLock;
@@ -199,7 +199,7 @@ static EVENTS_8_0: &[Row] = include!("../../built_in/events_8_0.rs");
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: &'static [Row],
-    /// Index of the row of each event; [`NONE`] if it has none.
+    /// Index of the row per event; [`NONE`] if it has none.
     indices: Box<[u16; N_IDS]>,
 }
 

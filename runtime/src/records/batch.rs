@@ -22,7 +22,7 @@ pub(super) struct Batch {
     slots: Vec<[u8; SLOT_BYTES]>,
     ends: Vec<Option<Ended>>,
     clocks: Vec<Clocks>,
-    /// Owners of the records, if they are asked for, each once, and the index of each record's.
+    /// Distinct owners of the records, if needed, and an index into them per record.
     owners: Vec<Owner>,
     owner_ids: Vec<u32>,
     n_slots: usize,
@@ -35,7 +35,7 @@ pub(super) struct Batch {
 enum Item {
     /// A record without its payload, which ends at `end`.
     Record { record: KevRecord<'static>, end: usize },
-    /// Records in a row; `slot`, `end` and `byte` are where their slots, ends and payloads end.
+    /// A run of records; `slot`, `end` and `byte` are the ends of its slots, combines and payloads.
     Row {
         number: u64,
         offset: u64,
@@ -61,7 +61,7 @@ pub(super) struct Place {
 }
 
 impl Batch {
-    /// Empties the batch and keeps its room.
+    /// Empties the batch and keeps its allocations.
     pub fn clear(&mut self) {
         self.items.clear();
         self.bytes.clear();
@@ -107,13 +107,13 @@ impl Batch {
         self.n_slots += row.slots.len();
     }
 
-    /// Slots that there is room for in one row.
+    /// Maximum slots of the next row.
     pub fn room(&self) -> usize {
         let room = MAX_SLOTS.saturating_sub(self.n_slots).min(MAX_ROW);
         if self.bytes.len() >= MAX_BYTES { 0 } else { room }
     }
 
-    /// Tells a writer the owner of the record at a position, and moves to the next owner.
+    /// Passes the owner of the record at a position to a writer, and moves to the next owner.
     #[inline]
     fn own(&self, at: &mut Place, writer: &mut impl RecordWriter) {
         if let Some(id) = self.owner_ids.get(at.record)

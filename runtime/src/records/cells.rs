@@ -6,7 +6,8 @@
 //! --columns pid,arg.fd    Owner(0) "  " Argument "\n"
 //! ```
 //!
-//! Columns in a row that depend on the event number alone are rendered once per event, columns of owners once per owner.
+//! Adjacent columns that depend on the event number alone are rendered once per event number, columns of owners once
+//! per owner.
 
 use super::clock::{Clock, TimeForm, date_and_time};
 use super::fields::{Fields, push_escaped};
@@ -22,7 +23,7 @@ use tfbc_vm::{TextBuf, num};
 /// Cells of a report.
 pub(super) struct Cells {
     pub list: Box<[Cell]>,
-    /// Columns of each [`Cell::Event`] and [`Cell::Owner`].
+    /// Columns per [`Cell::Event`] and [`Cell::Owner`].
     pub segments: Box<[Segment]>,
 }
 
@@ -57,7 +58,7 @@ pub(super) enum Cell {
     Flush,
 }
 
-/// Columns in a row of one kind, each with the bytes before it.
+/// Adjacent columns of one kind, each with the bytes before it.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
     columns: Vec<(Vec<u8>, Column, usize)>,
@@ -83,7 +84,7 @@ struct Builder<'c> {
     colour: ReportColour,
     list: Vec<Cell>,
     segments: Vec<Segment>,
-    /// Bytes of the cells since the last one that is appended by itself.
+    /// Bytes of the cells since the last one that is written directly to the output.
     len: usize,
 }
 
@@ -114,7 +115,7 @@ impl Builder<'_> {
         let list = self.columns.list();
         let is_argument = |column: &Column| matches!(column, Column::Argument(_));
         for (at, column) in list.iter().enumerate() {
-            // A field that the record does not have leaves out its key.
+            // A field that the record does not have is left out with its key.
             let may_be_first = list[..at].iter().all(is_argument);
             if is_argument(column) || (may_be_first && at > 0) {
                 self.put(Cell::Comma, 1);
@@ -153,7 +154,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds a column to the last cell if that is of the same kind, and takes over the literals before it.
+    /// Adds a column to the last cell if both are of the same kind, together with the literals between them.
     fn segment(&mut self, column: Column, cell: fn(u8) -> Cell, last: bool) {
         let mut before = Vec::new();
         while let Some(Cell::Literal(literal)) = self.list.last() {
@@ -174,7 +175,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds a cell of at most `len` bytes; 0 if it is appended by itself.
+    /// Adds a cell of at most `len` bytes, or 0 if it is written directly to the output.
     fn put(&mut self, cell: Cell, len: usize) {
         if self.len + len > TextBuf::SPARE - Literal::MAX {
             self.list.push(Cell::Flush);
@@ -200,7 +201,7 @@ impl Builder<'_> {
     }
 }
 
-/// Where the values of cells come from, beside the record.
+/// Sources of cell values other than the record.
 pub(super) struct Source {
     pub events: Events,
     pub columns: Columns,
@@ -217,7 +218,7 @@ impl Segment {
             let is_string = source.form == Form::Ndjson && column.info().value == Value::Text;
             out.push(if is_string { b"\"" } else { b"" });
             let start = out.len();
-            // Names of classes and events have nothing that a form escapes.
+            // Names of classes and events contain no characters that need escapes.
             write(&source.events, record, out);
             if source.form == Form::Text {
                 align(start, *width, column.info().side, out);
@@ -271,7 +272,7 @@ fn align(start: usize, width: usize, side: Side, out: &mut TextBuf) {
     }
 }
 
-/// Bytes of a segment's text that is kept in place.
+/// Maximum bytes of a cached segment text.
 const MAX_TEXT: usize = 96;
 
 /// Texts of segments by class and event number, each rendered once.
@@ -295,10 +296,10 @@ impl ShortText {
         Some(short)
     }
 
-    /// Last place in the room of short cells at which a text may start.
+    /// Largest offset in the buffer of short cells at which a text may start.
     pub const MAX_START: usize = TextBuf::SPARE - MAX_TEXT;
 
-    /// Writes the text at a place; returns the place after it.
+    /// Writes the text at an offset, and returns its end.
     #[inline(always)]
     pub fn put(&self, room: &mut [u8], at: usize) -> usize {
         store(room, at, self.text);
@@ -320,15 +321,15 @@ impl EventTexts {
         if event < Self::N_EVENTS { usize::from(record.class) * Self::N_EVENTS + event } else { usize::MAX }
     }
 
-    /// The text of one segment, if it is kept.
+    /// The text of one segment, if it is cached.
     #[inline(always)]
     pub fn find(&self, n: u8, record: &KevRecord<'_>) -> Option<&ShortText> {
         let first = self.places.get(Self::place(record))?.checked_sub(1)?;
         self.texts.get(first as usize + usize::from(n))
     }
 
-    /// Appends the text of one segment, and keeps the texts of the event. The label of an interrupt is followed by its
-    /// number, so its texts are not kept.
+    /// Appends the text of one segment, and caches the texts of the event. The label of an interrupt contains its
+    /// number, which is data, so its texts are not cached.
     #[inline(never)]
     pub fn append(&mut self, n: u8, cells: &Cells, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
         if !is_interrupt(record.class, record.event)
@@ -392,8 +393,8 @@ impl Times {
         }
     }
 
-    /// Writes the time of a cell at a place; returns the place after it. `None` for a date, an unknown or negative time,
-    /// and one that is wider than its column.
+    /// Fast path: writes the time of a cell at an offset, and returns its end. `None` for a date, an unknown or
+    /// negative time, and a time wider than its column.
     #[inline(always)]
     pub fn put(&self, cell: Cell, ns: Option<u64>, room: &mut [u8], at: usize) -> Option<usize> {
         let ns = match self.form {
@@ -432,7 +433,7 @@ impl Times {
         out.advance(len);
     }
 
-    /// Appends date and time. Records in a row share their second.
+    /// Appends date and time. Consecutive records share their second, whose text is cached.
     fn append_date(&mut self, ns: i128, out: &mut TextBuf) {
         let (second, fraction) = (ns.div_euclid(NS), ns.rem_euclid(NS));
         if second != self.second.0 {
@@ -478,7 +479,7 @@ pub(super) fn cpu_texts() -> [[u8; 4]; 256] {
     })
 }
 
-/// Writes a record's number in its column at a place; returns the place after it.
+/// Writes a record's number in its column at an offset, and returns its end.
 #[inline(always)]
 pub(super) fn put_number(room: &mut [u8], at: usize, number: u64) -> usize {
     if number >= 100_000_000 {
@@ -506,7 +507,7 @@ pub(super) fn append_argument(
             field.push_raw(out);
         }
         (None, Form::Ndjson) => {
-            // Its comma goes, too.
+            // Removes the comma before its key, too.
             if out.as_bytes().ends_with(b",") {
                 out.truncate(start - 1);
             }

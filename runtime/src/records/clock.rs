@@ -4,7 +4,7 @@ use crate::reader::kev::KevHeader;
 
 const NS: u64 = 1_000_000_000;
 
-/// The form in which times are shown.
+/// Form of times in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeForm {
     /// Seconds of the clock.
@@ -20,7 +20,7 @@ pub enum TimeForm {
 pub(super) fn date_and_time(ns: i128) -> String {
     let (seconds, ns) = (ns.div_euclid(i128::from(NS)), ns.rem_euclid(i128::from(NS)));
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years that begin in March have their leap day at the end. An era is 400 of them, 146,097 days.
+    // Years counted from March have their leap day at the end. An era is 400 such years, or 146,097 days.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -33,17 +33,17 @@ pub(super) fn date_and_time(ns: i128) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ns:09}")
 }
 
-/// Makes times of cycles without a division: what divides by the clock's rate is a multiplication.
+/// Converts cycles to times. Multiplying by the inverse of the clock's rate avoids a slow division.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    /// Cycles of a second.
+    /// Cycles per second.
     rate: u64,
     /// 2^64 divided by the rate, or 1 less.
     inverse: u64,
 }
 
 impl Clock {
-    /// The clock of a log; `None` where its rate is not known.
+    /// The clock of a log; `None` if its rate is unknown.
     pub fn new(header: &KevHeader) -> Option<Self> {
         let rate = header.cycles_per_sec.filter(|rate| *rate > 0)?;
         Some(Clock { rate, inverse: u64::MAX / rate })
@@ -60,10 +60,10 @@ impl Clock {
         seconds.saturating_mul(NS).saturating_add(rest_ns)
     }
 
-    /// A number divided by the rate, and what remains.
+    /// Quotient and remainder of a number divided by the rate.
     #[inline]
     fn divide(self, n: u64) -> (u64, u64) {
-        // At most 1 too small: the inverse leaves out less than 1 / 2^64 of the number.
+        // At most 1 too small: `inverse` is at most 1 below 2^64 / rate, and `n` is below 2^64.
         let quotient = ((u128::from(n) * u128::from(self.inverse)) >> 64) as u64;
         let rest = n - quotient * self.rate;
         if rest < self.rate { (quotient, rest) } else { (quotient + 1, rest - self.rate) }

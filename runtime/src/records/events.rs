@@ -46,7 +46,7 @@ trait PrintFields {
     fn fields(&self, record: &KevRecord<'_>) -> Vec<Field>;
 }
 
-/// Writer that keeps each record that it has written a line of.
+/// Writer that keeps the records whose lines it has written.
 #[derive(Clone)]
 pub(super) struct Collector<'a> {
     rows: RowWriter<'a>,

@@ -127,7 +127,7 @@ impl Field<'_> {
 
     /// Appends `{"name":"pid","raw":1,"text":"1"}`.
     pub fn push_object(&self, scratch: &mut TextBuf, out: &mut TextBuf) {
-        // Names of the built-in tables have nothing that JSON escapes.
+        // Names of the built-in tables contain no characters that JSON escapes.
         out.push(b"{\"name\":\"");
         self.push_name(out);
         out.push(b"\",\"raw\":");

@@ -1,4 +1,4 @@
-//! Which records are reported.
+//! Filter of the records to report.
 
 use super::owners::Owner;
 use crate::events::spelling::{self, Part};
@@ -32,7 +32,7 @@ impl fmt::Debug for RecordIds {
 }
 
 impl RecordIds {
-    /// Adds an event; numbers out of range are nobody's.
+    /// Adds an event; numbers out of range are ignored.
     pub fn insert(&mut self, class: u8, event: u16) {
         let at = usize::from(class) * N_EVENTS + usize::from(event);
         if usize::from(event) < N_EVENTS
@@ -42,7 +42,7 @@ impl RecordIds {
         }
     }
 
-    /// Whether an event is in the set.
+    /// True if the set contains the event.
     #[inline]
     pub fn contains(&self, class: u8, event: u16) -> bool {
         let at = usize::from(class) * N_EVENTS + usize::from(event);
@@ -56,10 +56,10 @@ impl RecordIds {
     }
 
     /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` names, in logs of a
-    /// release (major, minor). A kernel call without `:enter`, `:exit` or `:int` stands for all its records.
+    /// release (major, minor). A kernel call without `:enter`, `:exit` or `:int` means all its records.
     ///
     /// # Errors
-    /// What is wrong with the item.
+    /// A message that describes the mistake in the item.
     pub fn add(&mut self, item: &str, release: Option<(u32, u32)>) -> Result<(), String> {
         let events = Events::of(release, false);
         let (class_text, event_text) = item.split_once(':').map_or((item, None), |(class, event)| (class, Some(event)));
@@ -94,11 +94,11 @@ impl RecordIds {
         Ok(())
     }
 
-    /// The one event that a class (a number or name) and an event (a number or name) stand for; class 13 is 5 here. A kernel
-    /// call is named by its entry, unless its class or what follows its name says otherwise.
+    /// Resolves a class and an event, each a number or name, to one event; class 13 becomes 5. The name of a kernel
+    /// call means its entry record, unless the class or a suffix says otherwise.
     ///
     /// # Errors
-    /// What is wrong with them, or that they stand for several events.
+    /// A name is unknown or means several events.
     pub fn one(class: &str, event: &str) -> Result<(u8, u16), String> {
         let item = format!("{class}:{event}");
         let events = Events::of(None, false);
@@ -120,7 +120,7 @@ impl RecordIds {
             [] => Err(format!("`{item}`: class {class} does not contain the event")),
             [(class, _), ..] => {
                 let labels = spelling::event_list(events, class);
-                Err(format!("`{event}` stands for several events: give the number, or one of {labels}"))
+                Err(format!("`{event}` means several events: give the number, or one of {labels}"))
             }
         }
     }
@@ -146,7 +146,7 @@ fn named(release: Option<(u32, u32)>, class: u8, text: &str) -> Result<Vec<u16>,
     let records = (0..8).map(|record| first + 128 * record);
     Ok(match kind.and_then(spelling::call_record) {
         None => records.collect(),
-        // Those with 64-bit values too.
+        // Numbers of records with 64-bit values are 512 higher.
         Some(add @ 0..512) => vec![first + add, first + add + 512],
         Some(add) => vec![first + add],
     })
@@ -177,7 +177,7 @@ fn range(text: &str) -> Option<Vec<u16>> {
     (first <= last).then(|| (first..=last).collect())
 }
 
-/// Which records are reported.
+/// Filter of the records to report.
 #[derive(Debug, Clone, Default)]
 pub struct RecordFilter {
     /// Only these events.
@@ -186,7 +186,7 @@ pub struct RecordFilter {
     pub except: Option<RecordIds>,
     /// Only these CPUs, a bit each.
     pub cpus: Option<u64>,
-    /// From this time on, in ns as the report shows times. Records whose time is not known are left out if a time is asked for.
+    /// From this time on, in ns as the report shows times. With a time range, records of unknown time are left out.
     pub from_ns: Option<i128>,
     /// Up to this time, in ns as the report shows times.
     pub to_ns: Option<i128>,
@@ -194,18 +194,18 @@ pub struct RecordFilter {
     pub pids: Option<BTreeSet<u64>>,
     /// Only records of these threads, or of all but these.
     pub threads: Option<Threads>,
-    /// Only records of processes with these names: the whole name, or what follows its last `/`.
+    /// Only records of processes with these names: the whole name, or the part after its last `/`.
     pub names: Option<BTreeSet<Vec<u8>>>,
 }
 
 impl RecordFilter {
-    /// True if the events that are left out are all that are asked for.
+    /// True if every event in `only` is also in `except`.
     pub fn leaves_nothing(&self) -> bool {
         let (Some(only), Some(except)) = (&self.only, &self.except) else { return false };
         only.iter().all(|(class, event)| except.contains(class, event))
     }
 
-    /// Whether it asks for times.
+    /// True if it has a time range.
     #[inline]
     pub fn is_timed(&self) -> bool {
         self.from_ns.is_some() || self.to_ns.is_some()

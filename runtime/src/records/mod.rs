@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A record's line depends on the record and its owner alone, so batches are formatted in parallel; the output is the same
-//! for any number of threads. `cells.rs` says how a line is put together.
+//! for any number of threads. `cells.rs` describes the parts of a line.
 
 mod batch;
 mod cells;
@@ -57,11 +57,11 @@ pub struct RecordOptions {
     pub sort: bool,
     /// True if there is no heading.
     pub no_heading: bool,
-    /// True for only those events that a definition names and prints.
+    /// True if only events with a definition that prints them are reported.
     pub defined: bool,
     /// Filter of records.
     pub filter: RecordFilter,
-    /// Only records whose data has a match.
+    /// Pattern that a record's data must match.
     pub grep: Option<Regex>,
     /// True if processes and threads are followed even if no column or filter needs them.
     pub follow_owners: bool,
@@ -111,7 +111,7 @@ pub struct RecordSummary {
     pub n_over_work: u64,
     /// Records whose definition the verifier refuses.
     pub n_refused: u64,
-    /// Records that the layout of traceprinter 1.02 has nothing for.
+    /// Records that the layout of traceprinter 1.02 does not print.
     pub n_left_out: u64,
     /// Damaged places that were reported one by one.
     pub n_damaged: u64,
@@ -168,7 +168,7 @@ pub(crate) fn run_sorted(
     Ok(summary)
 }
 
-/// Writes how often each event was reported.
+/// Writes the number of reported records per event.
 fn write_stats(counts: &Counts, options: &RecordOptions, header: &KevHeader, out: &mut impl Write) -> io::Result<()> {
     let events = Events::of(header.release, header.big_endian);
     let rows = counts.iter().map(|(class, event, n)| {

@@ -1,4 +1,4 @@
-//! Owners of records: processes and threads, as the log's own records tell them.
+//! Owners of records: processes and threads, derived from the log's own records.
 //!
 //! The state is followed in the order of the file, so an owner never depends on which records are shown.
 
@@ -51,7 +51,7 @@ const N_CACHED: usize = 256;
 /// Cached index of a thread's owner in the batch that is being filled.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cached {
-    /// The cache's `epoch` when it was entered; another one is out of date.
+    /// `epoch` of the cache when the entry was added; the entry is stale if they differ.
     epoch: u64,
     thread: (i32, i32),
     id: u32,
@@ -64,7 +64,7 @@ struct Process {
     threads: HashMap<i32, Arc<[u8]>>,
 }
 
-/// State at a place of a log: the running threads, and all names.
+/// State at a position in a log: the running threads, and all names.
 #[derive(Debug)]
 pub(super) struct Owners {
     big_endian: bool,
@@ -73,11 +73,11 @@ pub(super) struct Owners {
     last_buffer: Option<u32>,
     /// Bytes that the names count for; see [`MAX_NAME_BYTES`].
     n_bytes: usize,
-    /// Owners of the batch by process and thread: records in a row are of few threads.
+    /// Cache of the batch's owners by process and thread: consecutive records belong to few threads.
     cache: Box<[Cached; N_CACHED]>,
     /// Index in the batch of the unknown owner.
     nobody: Option<u32>,
-    /// Counts batches and changes of names.
+    /// Incremented per batch and per change of a name, which makes the cache stale.
     epoch: u64,
 }
 
@@ -101,7 +101,8 @@ impl Owners {
         self.nobody = None;
     }
 
-    /// Takes the next record of the log, and returns the index of its owner in `known`, to which new ones are added.
+    /// Processes the next record of the log, and returns the index of its owner in `known`. Adds owners not in `known`
+    /// yet.
     pub fn take(&mut self, record: &KevRecord<'_>, known: &mut Vec<Owner>) -> u32 {
         match record.meant_class() {
             classes::CONTROL => {
@@ -171,7 +172,7 @@ impl Owners {
         }
     }
 
-    /// Takes a record that may change names; returns its owner.
+    /// Processes a record that may change names, and returns its owner.
     fn change(&mut self, record: &KevRecord<'_>, first: i32, second: i32) -> Owner {
         self.epoch += 1;
         match record.event {
@@ -239,7 +240,7 @@ impl Owners {
         self.n_bytes -= names.map(|name| cost(&name)).sum::<usize>();
     }
 
-    /// Forgets the threads running on CPUs that `is_gone` chooses.
+    /// Removes the running threads for which `is_gone` is true.
     fn stop(&mut self, is_gone: impl Fn((i32, i32)) -> bool) {
         self.running.iter_mut().filter(|running| running.is_some_and(&is_gone)).for_each(|running| *running = None);
     }

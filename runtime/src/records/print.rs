@@ -77,7 +77,7 @@ impl<'r> RecordPrinter<'r> {
         Tallied { n_truncated, n_limited, n_refused, n_over_work, ..Tallied::default() }
     }
 
-    /// Goes back to earlier counts.
+    /// Resets the counts to earlier ones.
     pub(crate) fn set_tallied(&mut self, tallied: Tallied) {
         let Tallied { n_truncated, n_limited, n_refused, n_over_work, .. } = tallied;
         (self.n_truncated, self.n_limited) = (n_truncated, n_limited);
@@ -180,7 +180,7 @@ impl<'r> RecordPrinter<'r> {
             self.slow = Some((record.class, record.event));
         }
         if !outcome.skipped {
-            // The machine ends a line.
+            // Removes the newline that the machine appends.
             out.truncate(out.len() - 1);
             self.n_truncated += u64::from(outcome.truncated);
             let is_over_work = outcome.limited && self.meter.limit().is_some();

@@ -25,13 +25,14 @@ pub(super) struct RowWriter<'r> {
     source: Source,
     /// True if times are shown or filtered.
     is_timed: bool,
-    /// When the data of a record is formatted.
+    /// Time at which the data of a record is formatted.
     data_use: DataUse,
     printer: RecordPrinter<'r>,
     cpus: [[u8; 4]; 256],
     event_texts: EventTexts,
     owners: OwnerTexts,
-    /// Data that is formatted before the line; `None` while it is in use. An empty buffer in its place costs an allocation.
+    /// Buffer for data formatted before the line; `None` while in use, because an empty buffer would cost an
+    /// allocation.
     data: Option<TextBuf>,
     /// Fields of definitions.
     fields: TextBuf,
@@ -41,7 +42,7 @@ pub(super) struct RowWriter<'r> {
     counted: Vec<(u8, u16)>,
 }
 
-/// When the data of a record is formatted.
+/// Time at which the data of a record is formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DataUse {
     /// In its cell.
@@ -59,14 +60,14 @@ enum DataUse {
 struct OwnerTexts {
     /// By owner, true if the filter admits it, and the index of its first text in `ends`.
     known: Vec<Option<(bool, u32)>>,
-    /// End of each text; it starts at the one before.
+    /// Ends of the texts; a text starts at the end of the previous one.
     ends: Vec<u32>,
     texts: TextBuf,
     /// The owner of the next record.
     current: (bool, u32),
 }
 
-/// How often each event was reported, counted by all workers together.
+/// Number of reported records per event, shared by all workers.
 pub(super) struct Counts(Vec<AtomicU64>);
 
 impl Counts {
@@ -100,7 +101,7 @@ impl Clone for RowWriter<'_> {
     fn clone(&self) -> Self {
         let times = self.source.times.clone();
         let mut clone = RowWriter::new(self.catalog, self.options, &self.header, times.start.clone());
-        // The header that is kept has no system page, which tells the time of the boot.
+        // The kept header has no system page, so the time of the boot must be copied.
         clone.source.times = times;
         clone.counts = self.counts();
         clone
@@ -117,7 +118,7 @@ impl DataUse {
         } else if options.grep.is_some() || options.stats {
             DataUse::First
         } else if !columns.iter().any(is_data) {
-            // Arguments are printed without a mistake that is counted.
+            // Only definitions cause errors that are counted; the built-in arguments do not.
             if options.defined || catalog.has_records() || columns.iter().any(is_argument) {
                 DataUse::Unseen
             } else {
@@ -162,7 +163,7 @@ impl<'r> RowWriter<'r> {
         }
     }
 
-    /// The counts, which are written in place of a report.
+    /// Counts, which replace the report.
     pub fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.counts)
     }
@@ -199,7 +200,7 @@ impl<'r> RowWriter<'r> {
     ) -> bool {
         let mut next = 0;
         loop {
-            // Short cells share their room.
+            // Short cells are written to one buffer, which is appended once.
             let mut room = out.spare();
             let mut at = 0;
             let cell = loop {
@@ -308,7 +309,7 @@ impl<'r> RowWriter<'r> {
 }
 
 impl OwnerTexts {
-    /// Begins a batch, which has other owners.
+    /// Begins a batch; its owners differ from those of the last one.
     fn begin(&mut self) {
         self.known.clear();
         self.ends.clear();
@@ -658,7 +659,7 @@ mod tests {
             };
             let mut writer = RowWriter::new(&catalog, &options, &header, TraceStart::default());
             writer.set_owner(n as u32 % 4, &setup.owner);
-            // Each event comes twice: its texts are rendered once.
+            // Every event comes twice, but its texts are rendered once.
             for k in (0..6000).flat_map(|k| [k, k]) {
                 let (class, event) = ((k >> 2 & 31) as u8, (((k >> 7) * 11 + k * 7) & 1023) as u16);
                 if setup.events.label(class, event).is_none() && k % 37 > 0 {

@@ -29,7 +29,7 @@ pub(crate) trait RecordWriter: Clone + Send {
         false
     }
 
-    /// Tells the owner of the next record, and its index in the batch.
+    /// Sets the owner of the next record, and its index in the batch.
     fn set_owner(&mut self, id: u32, owner: &Owner) {
         let _ = (id, owner);
     }
@@ -43,7 +43,7 @@ pub(crate) trait RecordWriter: Clone + Send {
     /// Counts so far.
     fn tallied(&self) -> Tallied;
 
-    /// Goes back to earlier counts: the records since then are written again.
+    /// Resets the counts to earlier ones, because the records since then are written again.
     fn take_back(&mut self, tallied: Tallied);
 
     /// Meter of the steps that definitions take, if there are definitions.
@@ -142,7 +142,7 @@ impl<'w> RecordWalk<'w> {
                     batch.push(&record);
                 }
                 Some(KevItem::Slot(slot)) => batch.push_slot(slot),
-                // It is written after the records before it.
+                // Usually ends the batch, so that the notice is written right after the records before it.
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
                     notices.push(notice);
@@ -176,7 +176,7 @@ pub(super) struct RecordFormat<'r, W> {
     known_steps: &'r AtomicU64,
     at: Place,
     in_batch: bool,
-    /// True if the batch was begun before the steps of the batches before it were known.
+    /// True if the batch was begun before the steps of earlier batches were known.
     is_guess: bool,
     n_formatted: u64,
     /// Counts and number of formatted records before the batch.

@@ -1,7 +1,7 @@
-//! Rows in the order of their times.
+//! Sorting of rows by time.
 //!
-//! A [`Timed`] writer puts a header before the text of each record: its time, if it has one, and the length of its text. The
-//! [`Sorter`] that they are written to takes headers and texts apart, and writes the texts in ascending time at the end.
+//! A [`Timed`] writer puts a header before a record's text: its time, if it has one, and the length of the text. A
+//! [`Sorter`] reads headers and texts, and writes the texts in ascending time at the end.
 
 use super::clock::Clock;
 use super::owners::Owner;
@@ -56,7 +56,7 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         self.text.clear();
         self.writer.record(record, &mut self.text);
-        // A record without text still sets the time of those without a time after it.
+        // A record without text still sets the time of later records that have none.
         match self.clock.zip(record.cycles()) {
             Some((clock, cycles)) => self.push(TIMED, clock.ns(cycles), out),
             None => self.push(UNTIMED, 0, out),
@@ -106,12 +106,12 @@ struct Row {
     len: usize,
 }
 
-/// Takes texts with their headers, and sorts them.
+/// Sorter of texts by the times in their headers.
 pub(crate) struct Sorter {
     max_memory: usize,
     /// Bytes written so far of a text that is not complete.
     pending: Vec<u8>,
-    /// Texts of the rows in memory, and of those ahead of the next row.
+    /// Texts of the rows in memory, then the texts that belong to the next row.
     texts: Vec<u8>,
     /// Start of the next row's text.
     start: usize,
@@ -140,7 +140,7 @@ impl Sorter {
         !self.runs.is_empty()
     }
 
-    /// Takes the whole texts at the start of some bytes; returns the bytes after them.
+    /// Reads the complete texts at the start of `bytes`, and returns the bytes after them.
     fn take<'b>(&mut self, mut bytes: &'b [u8]) -> io::Result<&'b [u8]> {
         while let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() {
             let [kind, numbers @ ..] = header;
@@ -268,11 +268,11 @@ mod tests {
             (TIMED, 10, "10\n"),
             (TIMED, 20, ""),
             (UNTIMED, 0, "after a hidden 20\n"),
-            (AHEAD, 0, "ahead of 5\n"),
+            (AHEAD, 0, "before 5\n"),
             (TIMED, 5, "5\n"),
             (TIMED, 30, "30 again\n"),
         ];
-        let expected = "no time yet\nahead of 5\n5\n10\nafter a hidden 20\n30 first\nafter 30\n30 again\n";
+        let expected = "no time yet\nbefore 5\n5\n10\nafter a hidden 20\n30 first\nafter 30\n30 again\n";
         let bytes = written(&texts);
         for max_memory in [0, 60, 150, MAX_MEMORY] {
             for size in [1, 7, 40, bytes.len()] {

@@ -1,4 +1,4 @@
-//! Events that are on their way to their text, with all that it depends on.
+//! A batch of events read but not yet formatted, with the context each needs.
 
 use crate::context::ThreadContext;
 use crate::reader::SharedBuf;
@@ -7,31 +7,31 @@ use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::{Event, Outcome};
 
-/// Bytes of events that were copied, and of names and texts with them, that fill a batch; as many of a reader's buffer do.
+/// Maximum bytes of a batch's copied events, names and texts; also of the part of the reader's buffer it keeps.
 const MAX_BYTES: usize = 128 << 10;
-/// Events that fill a batch.
+/// Maximum events of a batch.
 pub(super) const MAX_EVENTS: usize = 4 << 10;
 
-/// Events that are reported, if their templates say so.
+/// Events that pass the filter; their templates may still skip them.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// The reader's buffer, in which ordinary events stand as they were read.
+    /// The reader's buffer, which contains the events of the fast path unchanged.
     pub taken: SharedBuf,
-    /// Bytes of it that are held for the batch.
+    /// Bytes of `taken` that belong to the batch.
     pub n_held: usize,
-    /// Presented buffers of the other events.
+    /// Bytes of the other events, as templates see them.
     copies: Vec<u8>,
     copied: Vec<Copied>,
     pub events: Vec<EventRef>,
-    /// Bytes of the events that were shown before.
+    /// Bytes of the events in earlier batches.
     pub bytes_before: u64,
     /// Bytes of the events.
     pub n_bytes: u64,
     settings: Vec<SharedContext>,
     systems: Vec<Arc<SystemInfo>>,
-    /// Paths, names and system calls of the settings.
+    /// Paths, names and system calls of `settings`.
     names: Vec<u8>,
-    /// Texts that were formatted while the events were taken.
+    /// Texts that had to be formatted in order, by the walk.
     texts: Vec<u8>,
     ready: Vec<Ready>,
     /// Elapsed time of the event before the next one that is copied, if deltas are measured from it.
@@ -44,19 +44,19 @@ pub(super) struct EventRef {
     pub time_ns: u64,
     pub elapsed_ns: u64,
     pub tid: u64,
-    /// Where the presented buffer stands in [`Batch::taken`], or the index of the copied event.
+    /// Offset of the event in [`Batch::taken`], or index of the copied event.
     pub at: u32,
     pub len: u32,
-    /// Index of its setting.
+    /// Index of its [`SharedContext`].
     pub setting: u32,
     /// Canonical hook id.
     pub id: u16,
-    /// The environment that templates see, by its place among those of hooks.
+    /// Index of the template environment, see [`Event::env_index`].
     pub env: u8,
     pub position: Position,
 }
 
-/// Where an event's bytes are.
+/// Location of an event's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Position {
     /// In the reader's buffer.
@@ -69,27 +69,27 @@ pub(super) enum Position {
 }
 
 impl EventRef {
-    /// Whether its text is ready.
+    /// True if its text is ready.
     #[inline(always)]
     pub fn is_ready(&self) -> bool {
         self.position == Position::Ready
     }
 }
 
-/// What else is known of an event that was copied.
+/// Data of a copied event that [`EventRef`] has no room for.
 #[derive(Debug, Clone, Copy)]
 struct Copied {
-    /// Where the presented buffer stands in [`Batch::copies`].
+    /// Offset of the event in [`Batch::copies`].
     at: u32,
-    /// Index of its text, where that is ready.
+    /// Index of its text, if that is ready.
     ready: u32,
     /// Offset in the file.
     offset: u64,
-    /// As of [`Batch::previous_ns`].
+    /// [`Batch::previous_ns`] at this event.
     previous_ns: Option<u64>,
 }
 
-/// What is known of an event from those before it. Consecutive events share one.
+/// Context derived from earlier events; neighbours usually share one.
 #[derive(Debug, Clone)]
 pub(super) struct SharedContext {
     /// Index of the event's log.
@@ -105,7 +105,7 @@ pub(super) struct SharedContext {
     svc: Range<u32>,
 }
 
-/// A text that was formatted while its event was taken.
+/// A text that the walk formatted.
 #[derive(Debug, Clone)]
 struct Ready {
     outcome: Outcome,
@@ -113,7 +113,7 @@ struct Ready {
 }
 
 impl Batch {
-    /// Empties the batch and keeps its room.
+    /// Empties the batch and keeps its allocations.
     pub fn clear(&mut self) {
         (self.n_held, self.n_bytes) = (0, 0);
         self.copies.clear();
@@ -126,7 +126,7 @@ impl Batch {
         self.ready.clear();
     }
 
-    /// Whether there is no room for more than `max` events.
+    /// True if the batch has `max` events or its maximum of bytes.
     #[inline]
     pub fn is_full(&self, max: usize) -> bool {
         self.events.len() >= max
@@ -134,12 +134,12 @@ impl Batch {
             || self.n_held >= MAX_BYTES
     }
 
-    /// Bytes of the reader's buffer in which events may be taken: so many that it is full where they are used up.
+    /// Bytes of the reader's buffer that may still join the batch; more than fill it.
     pub fn room(&self) -> usize {
         (2 * MAX_BYTES).saturating_sub(self.n_held)
     }
 
-    /// Adds an event that stands in the reader's buffer.
+    /// Adds an event whose bytes are in the reader's buffer.
     #[inline(always)]
     pub fn push(&mut self, timed: &TimedEvent<'_>, place: BufferPos, setting: u32) {
         let TimedEvent { event, time, .. } = timed;
@@ -182,7 +182,7 @@ impl Batch {
         self.copies.extend_from_slice(event.bytes);
     }
 
-    /// Adds the text of the event that was added last, which was copied.
+    /// Adds the text of the event added last, which must be a copy.
     pub fn push_ready(&mut self, outcome: Outcome, text: &[u8]) {
         if let (Some(event), Some(copied)) = (self.events.last_mut(), self.copied.last_mut()) {
             event.position = Position::Ready;
@@ -192,13 +192,13 @@ impl Batch {
         }
     }
 
-    /// Adds a state of the system, and gives its index.
+    /// Adds system properties and returns their index.
     pub fn push_system(&mut self, system: &Arc<SystemInfo>) -> u32 {
         self.systems.push(Arc::clone(system));
         self.systems.len() as u32 - 1
     }
 
-    /// Adds what is known of an event, and gives its index.
+    /// Adds a context and returns its index.
     pub fn push_context(
         &mut self,
         facts: &ThreadContext<'_>,
@@ -242,12 +242,12 @@ impl Batch {
         &self.settings[index as usize]
     }
 
-    /// The state of the system in a setting.
+    /// System properties of a context.
     pub fn system(&self, setting: &SharedContext) -> &SystemInfo {
         &self.systems[setting.system as usize]
     }
 
-    /// What a setting tells of an event of a thread.
+    /// Context of an event of thread `tid`.
     pub fn facts(&self, setting: &SharedContext, tid: u64) -> ThreadContext<'_> {
         let SharedContext { pid, cpu, depth, priority, .. } = *setting;
         let name = |range: &Range<u32>| &self.names[range.start as usize..range.end as usize];
@@ -263,7 +263,7 @@ impl Batch {
         }
     }
 
-    /// How an event ended whose text is ready, and the text.
+    /// Outcome and text of an event that the walk formatted.
     pub fn ready(&self, event: &EventRef) -> Option<(Outcome, &[u8])> {
         if !event.is_ready() {
             return None;
@@ -273,7 +273,7 @@ impl Batch {
     }
 }
 
-/// Appends bytes, and gives their place. Batches are short: places fit.
+/// Appends bytes and returns their range. A batch is far smaller than 4 GiB, so `u32` suffices.
 fn append(to: &mut Vec<u8>, bytes: &[u8]) -> Range<u32> {
     let start = to.len() as u32;
     to.extend_from_slice(bytes);

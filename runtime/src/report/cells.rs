@@ -22,7 +22,7 @@ use tfbc_vm::{COLUMNS, Level, TextBuf, num};
 /// The cells of a report.
 pub(super) struct Cells {
     list: Box<[Cell]>,
-    /// The context columns of each [`Put::Context`], in the order of the cells.
+    /// Context columns per [`Put::Context`], in the order of the cells.
     segments: Box<[Segment]>,
     form: Form,
     colour: ReportColour,
@@ -32,21 +32,22 @@ pub(super) struct Cells {
     table: Box<[(Literal, Put)]>,
 }
 
-/// Way to write the cells of most events in one go, within [`COLUMNS`] bytes.
+/// Fast path of [`Cells::put`], which writes all cells of an event into a buffer of [`COLUMNS`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quick {
-    /// At fixed places: id and times in their usual forms.
+    /// Id and times in their common forms, at fixed offsets.
     Plain,
-    /// At fixed places.
+    /// Any cells at fixed offsets.
     Fixed,
     Table,
-    /// One after the other.
+    /// Cells one after the other.
     InOrder,
-    /// They may take more room.
+    /// None: the cells may need a larger buffer.
     Never,
 }
 
-/// Places of cells in columns. A cell that a report does not have is written after the last one, where the text follows.
+/// Fixed offsets of cells. A missing cell gets the offset after the last one, so the text overwrites it: no branch
+/// needed.
 #[derive(Debug, Default)]
 struct Fixed {
     len: u8,
@@ -58,10 +59,10 @@ struct Fixed {
     /// Form of the times if they do not have nine and six decimals.
     is_short: bool,
     is_micro: bool,
-    /// True if the columns end their line, with the blanks before its end removed.
+    /// True if a newline follows the columns, and trailing blanks are removed.
     ends_line: bool,
-    /// Literals and context columns in their order, with their width. More is stored for them than that. Wide values of
-    /// the context move all cells after them but the id.
+    /// Offset, cell and width of literals and context columns, in order. Writing one stores more bytes than its width.
+    /// A wide context value shifts all later cells but the id.
     rest: Box<[(u8, Put, usize)]>,
 }
 
@@ -80,7 +81,7 @@ enum Put {
     Id(u8),
     /// Hook id without blanks.
     BareId,
-    /// Opening of a JSON object up to the value after the label.
+    /// Start of a JSON object, up to the end of the label.
     Label,
     /// Columns of one segment.
     Context(u8),
@@ -192,8 +193,8 @@ impl Cells {
         times.advance(elapsed_ns, last_ns) || self.form != Form::Text
     }
 
-    /// Writes the cells of an event that [`Cells::holds`] has taken; gives their length. The values are asked for if more
-    /// than id and times are written.
+    /// Fast path: writes the cells of an event for which [`Cells::fit`] and [`Cells::holds`] are true, and returns
+    /// their length. `values` is called only if cells other than id and times are written.
     #[inline(always)]
     pub fn put<'v>(
         &self,
@@ -251,13 +252,13 @@ impl Cells {
         self.list.iter().fold(0, |at, cell| cell.put(values, times, room, at))
     }
 
-    /// Appends the cells of any event.
+    /// Slow path: appends the cells of any event.
     #[inline(never)]
     pub fn append(&self, values: &Values<'_>, times: &mut Times, out: &mut TextBuf) {
         const ROOM: usize = COLUMNS;
         let is_narrow = times.advance(values.elapsed_ns, values.last_ns);
         let line = out.len() + self.colour_len();
-        // The first byte is the one before the cells that are not appended yet.
+        // `room[0]` is a copy of the last byte appended, so that a cell can see if it touches the previous one.
         let mut room = [b' '; ROOM];
         let mut at = 1;
         for cell in &self.list {
@@ -308,11 +309,11 @@ impl Cells {
 }
 
 impl Fixed {
-    /// Places of cells; `None` if a place depends on values in another way.
+    /// Computes the offsets; `None` if a list of cells has no fixed offsets.
     fn of(list: &[Cell], segments: &[Segment]) -> Option<Self> {
         let (mut fixed, mut at, mut rest) = (Self::default(), 0usize, Vec::new());
         let (mut elapsed_at, mut delta_at) = (None, None);
-        // True if the cell before ends with a value that may touch the next.
+        // True if the previous cell ends with a value that may touch the next one.
         let mut touches = false;
         for (n, cell) in list.iter().enumerate() {
             let place = u8::try_from(at).ok()?;
@@ -449,7 +450,7 @@ fn row(list: &[Cell]) -> Vec<(Literal, Put)> {
 }
 
 impl Cell {
-    /// Bytes that the cell takes at most if its value fits, and that are stored at its place.
+    /// Maximum length of the cell if its value fits, and the number of bytes that writing it stores.
     fn max_len(&self) -> (usize, usize) {
         let blank = usize::from(self.apart);
         let (len, stored) = match self.put {
@@ -572,7 +573,7 @@ impl Values<'_> {
         self.elapsed_ns.abs_diff(self.last_ns)
     }
 
-    /// Writes a minus if time went back; gives the place after it.
+    /// Writes a minus if time went back, and returns its end.
     #[inline(always)]
     fn sign(&self, room: &mut [u8], at: usize) -> usize {
         let is_negative = self.elapsed_ns < self.last_ns;
@@ -580,8 +581,8 @@ impl Values<'_> {
         at + usize::from(is_negative)
     }
 
-    // These four write values without blanks and give the place after them. Inlined, they and the others of the loop would do
-    // their divisions before it, whichever are shown.
+    // These four write values without blanks and return their end. They are not inlined, because the compiler would
+    // move their divisions before the loop over cells, even for cells that are not shown.
 
     #[inline(never)]
     fn bare_elapsed(&self, times: &Times, room: &mut [u8], at: usize) -> usize {
@@ -620,7 +621,7 @@ impl Values<'_> {
         num::decimal::<3>(room, at, self.delta())
     }
 
-    /// True if the first value of a cell is empty: blanks touch nothing.
+    /// True if the first value of a cell is empty, so the cell starts with a blank.
     #[inline(always)]
     fn starts_blank(&self, put: Put) -> bool {
         matches!(put, Put::Context(n) if self.context(n).starts_blank)
@@ -804,7 +805,7 @@ impl IdCells {
 /// A millisecond.
 const MS: u64 = 1_000_000;
 
-/// Cache of the text of elapsed times: events in a row share their millisecond.
+/// Cache of the text of elapsed times: consecutive events share their millisecond.
 #[derive(Debug)]
 pub(super) struct Times {
     /// Start of the millisecond.
@@ -827,13 +828,13 @@ impl Times {
         Self { since_ns: 0, text, bare, bare_len: 5, is_short: columns.list().contains(&Column::ElapsedShort) }
     }
 
-    /// Takes an elapsed time; false if it or its delta leaves no blank free in its column.
+    /// Moves the cache to an elapsed time. Returns false if the time or its delta may need its whole column.
     #[inline(always)]
     fn advance(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
         (elapsed_ns.wrapping_sub(self.since_ns) < MS || self.go_to(elapsed_ns)) && last_ns <= elapsed_ns
     }
 
-    /// Writes the elapsed time that was taken last.
+    /// Writes an elapsed time in the cached millisecond.
     #[inline(always)]
     fn elapsed(&self, elapsed_ns: u64, text: &mut [u8; 14]) {
         if let Some(text) = text.last_chunk_mut() {
@@ -892,7 +893,7 @@ impl Times {
         text
     }
 
-    /// Takes the millisecond of an elapsed time; false if that is too long.
+    /// Caches the millisecond of an elapsed time. Returns false if its text is too long.
     #[inline(never)]
     fn go_to(&mut self, elapsed_ns: u64) -> bool {
         let mut text = [0; 14];
@@ -938,7 +939,7 @@ impl ContextText {
 /// Cache of the texts of a batch's contexts.
 #[derive(Default)]
 pub(super) struct ContextTexts {
-    /// Thread of the texts, and true if [`Cells::put`] may write them, by context.
+    /// By context: thread of the texts, and true if [`Cells::put`] may write them.
     threads: Vec<Option<(u64, bool)>>,
     /// Texts by context and segment.
     texts: Vec<ContextText>,
@@ -982,7 +983,7 @@ impl ContextTexts {
         is_quick
     }
 
-    /// Forgets the texts: another batch has other contexts.
+    /// Clears the cache at the end of a batch: the next one has other contexts.
     pub fn forget(&mut self) {
         self.threads.clear();
         self.texts.clear();
@@ -1067,7 +1068,7 @@ impl Segment {
 }
 
 impl Fact<'_> {
-    /// Appends the value as people read it.
+    /// Appends the value in text form.
     fn push(&self, column: Column, out: &mut TextBuf) {
         match (self, column) {
             (Fact::Number(None), Column::Exec) => out.push(b"-?-"),
@@ -1082,7 +1083,7 @@ impl Fact<'_> {
         }
     }
 
-    /// Appends the value as programs read it.
+    /// Appends the value in a table's form: JSON, CSV or TSV.
     fn push_value(&self, column: Column, form: Form, out: &mut TextBuf) {
         let is_text = column.info().value == Value::Text;
         let text = match self {
@@ -1104,7 +1105,7 @@ impl Fact<'_> {
 /// Bytes that are stored at once.
 const BLOCK: usize = 32;
 
-/// Writes whole blocks at a place, as far as there is room.
+/// Copies `bytes` block by block, as far as there is room.
 #[inline(always)]
 fn store_blocks(room: &mut [u8], at: usize, text: &[u8]) {
     let room = room.get_mut(at..).unwrap_or_default();

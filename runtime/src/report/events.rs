@@ -40,7 +40,7 @@ impl<'a> AixEvents<'a> {
         Self { steps: Steps::new(walk, format), catalog, next: 0 }
     }
 
-    /// Goes to the next event, notice or the end.
+    /// Moves to the next event, notice or the end.
     #[inline]
     pub fn advance(&mut self) -> Result<Step, ReportError> {
         self.next += 1;
@@ -56,7 +56,7 @@ impl<'a> AixEvents<'a> {
         Ok(Step::Text)
     }
 
-    /// The event at hand, and its text.
+    /// The current event and its text.
     #[inline]
     pub fn current(&self) -> Option<(&[u8], AixEvent<'_>)> {
         let ends = self.steps.format.ends();

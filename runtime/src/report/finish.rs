@@ -8,9 +8,9 @@ use memchr::{memchr, memchr_iter};
 use regex::bytes::Regex;
 use tfbc_vm::{Layout, TextBuf};
 
-/// What is done with a line after its text is formatted.
+/// Last step of a line, after its text is formatted.
 pub(super) struct Finish {
-    /// Only lines whose text has a match.
+    /// Pattern that the text must match.
     grep: Option<Grep>,
     ending: Ending,
     counts_lines: bool,
@@ -24,7 +24,7 @@ enum Ending {
     SecondLine,
     /// The text as the last value of a table's row.
     Value(Form),
-    /// Nothing: the columns are all.
+    /// Nothing: the line has columns only.
     Dropped,
 }
 
@@ -74,7 +74,7 @@ impl Finish {
     /// Number of lines in a text.
     #[inline]
     pub fn count_lines(&self, text: &[u8]) -> u64 {
-        // Most lines have their newline at their end alone, and `memchr` tells so at once.
+        // Most texts have one newline, at their end.
         match text.split_last() {
             Some((_, text)) if self.counts_lines => 1 + memchr_iter(b'\n', text).fold(0, |n, _| n + 1),
             _ => 0,
@@ -84,9 +84,9 @@ impl Finish {
 
 /// Search in the texts of events, without the blanks of their margins and the newline at their end.
 pub(super) struct Grep {
-    /// A copy of the options' with scratch of its own.
+    /// Clone of the pattern in the options, with its own scratch memory.
     wanted: Regex,
-    /// The pattern, if it is a plain text without blanks: no margin is part of a match.
+    /// The pattern if it is a literal without blanks, which cannot match part of a margin.
     literal: Option<Finder<'static>>,
 }
 
@@ -94,7 +94,7 @@ impl Grep {
     pub fn new(wanted: &Regex) -> Self {
         let pattern = wanted.as_str();
         let is_literal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=' | b':' | b',' | b'/');
-        // The flags of a regular expression are not told. Those that matter here show in what it matches.
+        // A `Regex` does not reveal its flags, so a match in the other case detects "ignore case".
         let other_case: String = pattern.chars().map(other_case).collect();
         let is_exact = other_case == pattern || !wanted.is_match(other_case.as_bytes());
         let literal = (!pattern.is_empty() && pattern.bytes().all(is_literal) && is_exact)

@@ -1,4 +1,4 @@
-//! Lines of a report: columns, and the text of each event's template.
+//! Lines of a report: columns, then the text that the event's template prints.
 
 use super::batch::{Batch, EventRef};
 use super::cells::{Cells, ContextTexts, Times, Values};
@@ -17,7 +17,7 @@ use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Context, Event, EventContext, Layout, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
 
-/// Paths of processes are asked for by templates that the walk runs.
+/// Empty: templates that need paths of processes are run by the walk.
 static NO_PATHS: ProcessNames = ProcessNames::new();
 
 /// State that a line takes over from the lines before it.
@@ -43,15 +43,15 @@ pub(super) struct LineFormat<'r> {
     /// Templates that ask for timers are run by the walk.
     timers: Timers,
     meter: Meter,
-    /// Steps of all events up to a batch that was written; those of later ones are more.
+    /// Steps of all written batches: a lower bound for the steps before any later batch.
     known_steps: &'r AtomicU64,
-    /// Hook of the template that took most of the steps lately.
+    /// Hook of the template that took most of the recent steps.
     slow: Option<u16>,
-    /// Tells which routines may skip an event, if the report counts events and formats no others.
+    /// Knows which routines may skip an event; set if the report only counts events, so only those routines are run.
     readers: Option<Readers<'r>>,
     /// Index of the next event.
     at: usize,
-    /// True if the batch has begun, and the number of its events whose bytes the meter knows.
+    /// True after [`LineFormat::begin_batch`]. `n_metered` counts the events whose bytes the meter knows.
     in_batch: bool,
     n_metered: usize,
     deferred: Option<Deferred>,
@@ -68,18 +68,18 @@ struct LineWriter<'r> {
     finish: Finish,
     /// Lines of a page; `u64::MAX` if there are no pages.
     page_size: u64,
-    /// True if a line is finished by its text: nothing follows, and only events are counted.
+    /// True if a line needs no work after its text, except that its event is counted.
     ends_with_text: bool,
     delta_of_all: bool,
     bounds: Bounds,
-    /// True if lines are noted by [`LineWriter::note`].
+    /// True if [`LineWriter::note`] must be called after a line.
     has_notes: bool,
-    /// True if [`Cells::put`] has more conditions than that times and texts fit.
+    /// True if [`Cells::put`] needs more checks than that times and context texts fit.
     has_more_conditions: bool,
     counted: Counted,
-    /// Reported events by canonical id; empty unless they are asked for.
+    /// Number of reported events by canonical id; empty if no option needs it.
     counts: Vec<u64>,
-    /// Ids counted while the beginning of the text is deferred: they are taken back if the text is formatted again.
+    /// Ids counted while the head of the text is deferred; subtracted again if the text is formatted anew.
     unresolved: Option<Vec<u16>>,
     /// Hooks whose events a stanza of the built-in format file printed.
     guessed: IdSet,
@@ -150,7 +150,7 @@ impl Counted {
     }
 }
 
-/// An event of a batch with its surroundings.
+/// An event of a batch with the context of its template.
 #[derive(Clone, Copy)]
 struct BatchedEvent<'b> {
     batch: &'b Batch,
@@ -180,7 +180,7 @@ impl<'b> EventContext<'b> for BatchedEvent<'b> {
         self.batch.hook(self.taken, self.event)
     }
 
-    // By value: a reference would keep the event in memory for the few templates that look at their surroundings.
+    // By value: a reference would keep the event in memory for the few templates that read their context.
     #[inline(always)]
     fn context(&self) -> Context<'b> {
         Self::context_of(self.batch, self.event, self.logs)
@@ -216,7 +216,7 @@ impl<'r> LineFormat<'r> {
         }
     }
 
-    /// Collects where each event's line ends from now on.
+    /// Collects the ends of lines from now on.
     pub fn collect_ends(&mut self) {
         self.line.ends = Some(Vec::new());
         self.line.ends_with_text = false;
@@ -272,7 +272,7 @@ impl<'r> LineFormat<'r> {
         }
     }
 
-    /// Appends the lines of events until there is text enough: false at the end of the batch.
+    /// Appends lines until the text is long enough. Returns false at the end of the batch.
     #[inline]
     fn lines<'b>(&mut self, batch: &'b Batch, state: &mut LineState, text: &mut TextBuf) -> bool
     where
@@ -298,7 +298,7 @@ impl<'r> LineFormat<'r> {
         false
     }
 
-    /// Sets the limit of the next event; false if the text is in vain, and will be formatted again.
+    /// Sets the limit of the next event. Returns false if the batch's text is useless and must be formatted again.
     #[inline]
     fn has_work_left(&mut self, batch: &Batch) -> bool {
         self.meter.room() > 0 || self.look(batch)
@@ -315,7 +315,7 @@ impl<'r> LineFormat<'r> {
         !self.meter.has_given_up()
     }
 
-    /// Begins a batch, after a state if that is known.
+    /// Begins a batch. `state` is the state before it, if known.
     fn begin_batch(&mut self, batch: &Batch, state: Option<&LineState>) {
         (self.in_batch, self.n_metered) = (true, 0);
         self.before = self.line.counted;
@@ -335,7 +335,7 @@ impl<'r> LineFormat<'r> {
         self.line.context_texts.forget();
     }
 
-    /// Counts the batch's events, and gets ready for the next one.
+    /// Counts the batch's events, and resets for the next batch.
     fn end_batch(&mut self) {
         self.line.counted.n_formatted += self.at as u64;
         (self.at, self.in_batch) = (0, false);
@@ -366,7 +366,7 @@ impl<'r> LineFormat<'r> {
     fn first_line(&mut self, batch: &Batch, state: &mut LineState, text: &mut TextBuf) {
         let (line, n_reported) = (text.len(), self.line.counted.n_reported);
         let is_due = self.heading_is_due(state);
-        // Lines for people come after a heading even if their event is skipped.
+        // In text form, the heading is written even if the event is skipped.
         let comes_first = self.options.has_lines() && self.options.grep.is_none();
         if is_due && comes_first {
             self.page_break(batch, self.at, state, text);
@@ -407,8 +407,7 @@ impl<'r> LineFormat<'r> {
         self.meter.take(0, (self.at - first) as u64);
     }
 
-    /// Appends the lines of events: at most `extent`, until there is text enough, the page is full, or the events have taken
-    /// many steps.
+    /// Appends lines up to `extent`; stops early if the text is long enough, the page is full, or many steps were used.
     #[inline(never)]
     fn format_lines<'b>(&mut self, batch: &'b Batch, extent: Extent, state: &mut LineState, text: &mut TextBuf)
     where
@@ -421,7 +420,7 @@ impl<'r> LineFormat<'r> {
         }
         let LineFormat { lines, line, machine, timers, meter, catalog, at: first_index, .. } = self;
         let limit = meter.limit();
-        // The limit of the whole report is that of one event.
+        // Near the limit of the whole report, each event needs its own limit, so it runs alone.
         let extent = if limit.is_some() { Extent::One } else { extent };
         let events = if extent == Extent::One { &events[..1] } else { events };
         let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
@@ -583,7 +582,7 @@ impl<'r> LineWriter<'r> {
         self.has_notes = self.ends.is_some() || !self.counts.is_empty() || self.finish.counts_lines();
     }
 
-    /// Appends the line of any event: false if no other line follows it now.
+    /// Slow path: appends the line of any event. Returns false if the run of lines ends after it.
     #[inline(never)]
     fn write<'b>(
         &mut self,
@@ -631,8 +630,8 @@ impl<'r> LineWriter<'r> {
         self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
     }
 
-    /// Ends a line after its text: false if no other line follows it now. `ended` is `None` if the event ended normally;
-    /// otherwise it has the run's steps, too.
+    /// Ends a line after its text. Returns false if the run of lines ends after it. `ended` is `None` if the event
+    /// ended normally; otherwise it has the run's steps, too.
     #[inline(never)]
     fn end(
         &mut self,
@@ -666,7 +665,7 @@ impl<'r> LineWriter<'r> {
         has_steps && self.bounds.extent == Extent::Many && state.lines_on_page < self.page_size
     }
 
-    /// Notes a line: its end, its lines on the page, its hook.
+    /// Records the end of a line, its number of lines on the page, and its hook.
     fn note(
         &mut self,
         (event, prepared): (&EventRef, &PreparedLine<'_>),

@@ -1,4 +1,4 @@
-//! What stands before the first line, and behind the last one.
+//! Text before the first line of a report and after the last one.
 
 use crate::catalog::Catalog;
 use crate::columns::trim;
@@ -8,7 +8,7 @@ use crate::reader::aix::SystemInfo;
 use crate::time_zone::TimeZone;
 use tfbc_vm::TextBuf;
 
-/// The heading block before the heading line: what the trace does not tell is left out.
+/// Writes the heading block above the heading line, without the properties that the trace does not contain.
 pub(super) fn write_heading(system: &SystemInfo, zone: &TimeZone, out: &mut TextBuf) {
     let start = out.len();
     if let Some(seconds) = system.start_time {
@@ -38,7 +38,7 @@ pub(super) fn write_heading(system: &SystemInfo, zone: &TimeZone, out: &mut Text
     }
 }
 
-/// A line of a trace's own texts, in which unprintable bytes become points.
+/// Appends a line of texts from the trace, with `.` for unprintable bytes.
 fn line(out: &mut TextBuf, texts: &[&[u8]]) {
     for byte in texts.iter().copied().flatten() {
         out.push(if (0x20..0x7f).contains(byte) { std::slice::from_ref(byte) } else { b"." });
@@ -64,7 +64,7 @@ pub(super) fn write_histogram(counts: &[u64], catalog: &Catalog<'_>, out: &mut T
     }
 }
 
-/// Writes how often each hook was reported.
+/// Writes the number of reported events per hook.
 pub(super) fn write_stats(counts: &[u64], catalog: &Catalog<'_>, form: Form, heading: bool, out: &mut TextBuf) {
     let rows = (0..=u16::MAX).zip(counts).filter(|(_, n)| **n > 0).map(|(id, n)| {
         let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));

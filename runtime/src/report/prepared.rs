@@ -6,7 +6,7 @@ use crate::catalog::Catalog;
 use std::cell::Cell;
 use tfbc_vm::{Layout, Level, PreparedEntry};
 
-/// The prepared lines that a thread has met.
+/// A thread's cache of prepared lines.
 pub(super) struct PreparedLines<'r> {
     lines: Vec<PreparedLine<'r>>,
     /// A hash table with open addressing, at most half full: an index of `lines` plus 1, or 0.
@@ -24,7 +24,7 @@ pub(super) struct PreparedLine<'r> {
     pub has_cells: bool,
     /// True if [`Cells::put`] writes that before the text of a routine, unless a value is wider than its column.
     pub fits: bool,
-    /// The same; false of a guess until it is noted that it printed an event.
+    /// True if `fits`, and the hook needs no note that a guess printed it: the first event of a guess is noted.
     pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
@@ -86,8 +86,8 @@ impl<'r> PreparedLines<'r> {
         self.slots[slot & mask] = line as u32 + 1;
     }
 
-    /// The lines of the events that come next, up to one that is not known; gives their number. Of many templates, most
-    /// are in no near cache when their event comes: this prefetches them.
+    /// Looks up and prefetches the lines of the next events, up to one not in the cache, and returns their number. With
+    /// many templates, most lines have left the CPU's caches when their event comes.
     #[inline(always)]
     pub fn look_ahead<'s>(&'s self, events: &[EventRef], lines: &mut [&'s PreparedLine<'r>; AHEAD]) -> usize {
         let mut n_known = 0;
@@ -107,7 +107,7 @@ impl<'r> PreparedLines<'r> {
         n_known
     }
 
-    /// Prepares the line of an event; `is_counted` tells that its text is not needed.
+    /// Prepares the line of an event. `is_counted` is true if its text is not needed.
     #[cold]
     pub fn add(
         &mut self,
@@ -154,7 +154,7 @@ pub(super) const AHEAD: usize = 16;
 /// The slots of an empty table, as a power of two.
 const FIRST_BITS: u32 = 8;
 
-/// An id in an environment, and where the event's bytes are: one word of the line.
+/// Key of a line: hook id, environment and location of the event's bytes.
 #[inline(always)]
 fn key(event: &EventRef) -> u32 {
     u32::from(event.id) | u32::from(event.env) << 16 | (event.position as u32) << 24
@@ -175,7 +175,7 @@ mod tests {
         let catalog = formats.catalog().unwrap();
         let mut lines = PreparedLines::new();
         let all = || (0..=u16::MAX).flat_map(|id| [event(id, 0), event(id, 3)]);
-        // Those without a stanza are printed by that of hook 007.
+        // Hooks without a stanza are printed by the stanza of hook 007.
         for event in all() {
             assert!(lines.get(&event).is_none(), "{:04X} in {} is not known yet", event.id, event.env);
             lines.add(&event, &catalog, (&[Layout::default(); 5], &Cells::none()), false);

@@ -25,17 +25,17 @@ pub(super) struct LogWalk<'w> {
     taker: Collector<'w>,
 }
 
-/// What a walk counts.
+/// Counts of a walk.
 pub(super) struct Counts {
     /// Events that were read.
     pub n_events: u64,
-    /// Those of them that were put into batches.
+    /// Events put into batches.
     pub n_shown: u64,
     /// Damaged places.
     pub n_damaged: u64,
-    /// Events that are shown and were run here with no steps or too few.
+    /// Shown events that the walk formatted and that reached the report's work limit.
     pub n_over_work: u64,
-    /// Whether `$STOP` ended the walk.
+    /// True if `$STOP` ended the walk.
     pub stopped: bool,
 }
 
@@ -59,18 +59,18 @@ impl<'w> LogWalk<'w> {
         Self { logs, live, taker: Collector::new(plan, infos, catalog, options, layouts) }
     }
 
-    /// What was counted.
+    /// Counts so far.
     pub fn counts(&self) -> Counts {
         let Collector { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.taker;
         Counts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
     }
 
-    /// Timers that were not kept, and processes and threads.
+    /// Timers dropped because their table was full; then processes and threads.
     pub fn lost(&self) -> (u64, u64) {
         (self.taker.timers.n_lost(), self.taker.context.n_lost())
     }
 
-    /// The state of the system, as the trace told it so far.
+    /// System properties that the trace contained so far.
     pub fn state(&self) -> &TraceState {
         &self.taker.state
     }
@@ -130,7 +130,7 @@ impl Producer for LogWalk<'_> {
     }
 }
 
-/// What takes events into batches.
+/// Collector of events into batches.
 struct Collector<'w> {
     catalog: &'w Catalog<'w>,
     options: &'w ReportOptions,
@@ -139,23 +139,23 @@ struct Collector<'w> {
     max_events: usize,
     filter: Filter,
     grep: Option<Grep>,
-    /// True if the filter asks for more than the hook id.
+    /// True if the filter needs more than the hook id.
     by_facts: bool,
-    /// Whether anything asks for the context.
+    /// True if a column, filter or template needs the context.
     by_context: bool,
     state: TraceState,
     context: ContextState,
     settings: Settings,
-    /// Layouts by level of the texts that are formatted here.
+    /// Layouts, by level, of the texts that the walk formats.
     layouts: [Layout; 5],
     machine: Machine,
     timers: Timers,
-    /// Steps of the templates that are run here.
+    /// Work of the templates that the walk runs.
     meter: Meter,
-    /// The template that took most of them lately.
+    /// Template that took most of the recent work, if it is slow.
     slow: Option<String>,
     text: TextBuf,
-    /// Elapsed time of the last event that the report does not consume.
+    /// Elapsed time of the last event other than header and utility events.
     last_elapsed_ns: u64,
     n_events: u64,
     n_shown: u64,
@@ -207,9 +207,9 @@ impl<'w> Collector<'w> {
         }
     }
 
-    /// Takes events of the common encodings in a row, as far as they are at hand.
+    /// Adds a run of events in the common encodings, as far as they are already in the buffer.
     fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
-        // Each event has to be known for the delta of the next one.
+        // The delta of an event needs the time of every event before it, shown or not.
         if self.options.delta_of_all {
             return;
         }
@@ -226,7 +226,8 @@ impl<'w> Collector<'w> {
         }
     }
 
-    /// Takes them. `CHOOSES` tells that the filter or the context is asked of each; otherwise all of a log share one context.
+    /// Adds the run. With `CHOOSES`, every event goes through filter and context; otherwise a log's events share one
+    /// context.
     #[inline(never)]
     fn row<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
         let Self { infos, plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
@@ -241,7 +242,7 @@ impl<'w> Collector<'w> {
             #[inline(always)]
             |timed: &TimedEvent<'_>, place: Option<BufferPos>| {
                 if CHOOSES {
-                    // The header has not told yet when the trace began.
+                    // Dates need the trace's start time, which the header event has not set yet.
                     if *by_facts && filter.has_dates() {
                         return VisitResult::Leave;
                     }
@@ -272,7 +273,7 @@ impl<'w> Collector<'w> {
         )
     }
 
-    /// Takes in any event.
+    /// Processes one event of any encoding.
     fn take(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) -> Result<(), ReportError> {
         self.n_events += 1;
         batch.previous_ns = self.options.delta_of_all.then_some(self.last_elapsed_ns);
@@ -297,7 +298,7 @@ impl<'w> Collector<'w> {
         Ok(())
     }
 
-    /// Whether the filter admits an event for more than its id.
+    /// True if the filter admits an event; its id was checked before.
     fn admits(&mut self, timed: &TimedEvent<'_>) -> Result<bool, ReportError> {
         Ok(!self.by_facts || selection::admits(&mut self.filter, &self.state, &mut self.context, timed)?)
     }
@@ -308,7 +309,7 @@ impl<'w> Collector<'w> {
         batch.push_copy(timed, setting);
     }
 
-    /// Takes an event with its text.
+    /// Formats an event and adds it with its text.
     fn show_in_order(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
         let Some((outcome, layout)) = self.run(timed) else { return };
         let text = self.text.as_bytes();
@@ -324,7 +325,7 @@ impl<'w> Collector<'w> {
         self.stopped |= outcome.stop;
     }
 
-    /// Runs the template of an event, beside its columns.
+    /// Runs the template of an event, without columns. `None` if it has no template.
     fn run(&mut self, timed: &TimedEvent<'_>) -> Option<(Outcome, Layout)> {
         let TimedEvent { event, time, .. } = timed;
         let entry = self.catalog.lookup(event.id)?;
@@ -345,21 +346,21 @@ impl<'w> Collector<'w> {
     }
 }
 
-/// Which settings of a batch hold for which events.
+/// Cache that finds the [`SharedContext`](super::batch::SharedContext) of an event in its batch.
 struct Settings {
-    /// By log, where nothing asks for the context.
+    /// By log; used if nothing needs the context.
     by_log: Vec<Known>,
-    /// Others by a mix of thread and log: events come back to the same few.
+    /// By hash of thread and log; used if something needs the context. Events return to the same few threads.
     known: Box<[Known; N_KNOWN]>,
-    /// Counts batches and states of the system: what is known of earlier ones does not hold.
+    /// Incremented per batch and per change of the system properties, which makes older entries stale.
     generation: u64,
-    /// Index in the batch of the system's state.
+    /// Index in the batch of the system properties.
     system: Option<u32>,
 }
 
 const N_KNOWN: usize = 256;
 
-/// A setting, and which events it holds for.
+/// Index of a context, and the key of the events it belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Known {
     generation: u64,
@@ -377,13 +378,13 @@ impl Settings {
         Self { by_log: Vec::new(), known: Box::new([Known::default(); N_KNOWN]), generation: 0, system: None }
     }
 
-    /// The batch or the state of the system is another one from here on.
+    /// Makes all entries stale: the batch or the system properties changed.
     fn forget(&mut self) {
         self.generation += 1;
         self.system = None;
     }
 
-    /// The setting of an event that context, where anything asks for it, and state have taken in.
+    /// Index of the context of an event that `context` and `state` have already processed.
     fn of(
         &mut self,
         timed: &TimedEvent<'_>,
@@ -397,7 +398,7 @@ impl Settings {
         }
     }
 
-    /// The setting of the events of a log, where nothing asks for the context.
+    /// Index of the context that all events of a log share if nothing needs more.
     fn without_context(
         &mut self,
         log: usize,

@@ -3,13 +3,13 @@
 use std::fmt;
 use tfbc_vm::{TextBuf, num};
 
-/// What begins an event's line in the default layout.
+/// Start of an event's line in the default layout.
 pub const DEFAULT: &str = "t:0x%08c CPU:%02C %-16Z:%-18z";
 
 /// Digits of `%e`.
 const NUMBER_DIGITS: usize = 10;
 
-/// Widths and precisions up to here are taken.
+/// Maximum width and precision.
 const MAX_WIDTH: u32 = 4096;
 
 /// Text before an event's arguments, as C's `printf` would write it.
@@ -30,7 +30,7 @@ pub(super) enum Piece {
     Field(Field),
 }
 
-/// What a conversion shows.
+/// Value that a conversion prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conversion {
     Cycles,
@@ -48,7 +48,7 @@ pub(super) struct Field {
     left: bool,
     /// `0`
     zero: bool,
-    /// `+` or a blank, which stand before numbers that are not negative.
+    /// `+` or a blank, printed before numbers that are not negative.
     sign: Option<u8>,
     /// `#`
     alternate: bool,
@@ -56,7 +56,7 @@ pub(super) struct Field {
     precision: Option<Precision>,
 }
 
-/// What a precision does.
+/// Effect of a precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Precision {
     /// A text's first characters, a number's least digits.
@@ -77,7 +77,7 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// What an event's line is made of.
+/// Values of an event's line.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Line<'l> {
     pub cycles: u64,
@@ -260,8 +260,8 @@ fn number(text: &str) -> Option<usize> {
 }
 
 impl Field {
-    /// Writes the clock at a place, where it has as many digits as are asked for, as it nearly always has; gives the place
-    /// behind it.
+    /// Fast path for a clock that already has the requested number of digits, as nearly all do. Writes it at `at` and
+    /// returns its end.
     #[inline]
     pub fn write_cycles(&self, cycles: u64, room: &mut [u8; TextBuf::SPARE], at: usize) -> Option<usize> {
         if self.precision.is_some() || self.alternate || at > TextBuf::SPARE - 16 {

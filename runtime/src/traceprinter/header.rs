@@ -1,4 +1,4 @@
-//! What stands before the events.
+//! Text before the events.
 
 use super::syspage;
 use crate::reader::kev::{Attribute, KevHeader, KevRefusal, KevRefusalKind};
@@ -23,7 +23,8 @@ pub(super) fn write(header: &KevHeader, verbose: bool, out: &mut TextBuf) {
     out.push(&text);
 }
 
-/// What traceprinter 1.02 prints of a log that it refuses; its code for the reason, where it has one.
+/// Writes the output of traceprinter 1.02 for a log that it refuses, and returns its code for the reason, if it has
+/// one.
 pub fn write_refused(refusal: &KevRefusal, verbose: bool, out: &mut TextBuf) -> Option<u8> {
     let (complaint, code) = match refusal.kind {
         KevRefusalKind::Endian => ("TRACEPARSER: Wrong input trace file endian type\n", Some(11)),

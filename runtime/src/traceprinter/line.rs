@@ -1,36 +1,36 @@
-//! What stands before the arguments in the default layout, put together as far as class, event and CPU determine it.
+//! Text before the arguments in the default layout. Parts that depend only on class, event or CPU are formatted once.
 
 use super::format::{Conversion, Elapsed, Field, Line, LineFormat, Piece};
 use crate::events::N_IDS;
 use crate::reader::kev::{KevHeader, KevRecord};
 use tfbc_vm::{Space, TextBuf};
 
-/// Writes lines of a format. What class, event or CPU alone determine is put together once for each of them.
+/// Writer of lines in one format, with a cache of the texts that depend only on class, event or CPU.
 #[derive(Debug, Clone)]
 pub(super) struct LineWriter {
     steps: Vec<Step>,
-    /// The pieces of each [`Step::Named`].
+    /// Pieces per [`Step::Named`].
     runs: Vec<Vec<Piece>>,
-    /// The texts of the runs, those of one event behind those of another.
+    /// Cached texts of `runs`, event after event.
     named: Vec<Fixed>,
-    /// By class and event, where their texts begin in `named`; 0 where they are not known.
+    /// By class and event, index of the first text in `named`; 0 if not cached.
     places: Vec<u32>,
 }
 
-/// What comes next of a line.
+/// One part of a line.
 #[derive(Debug, Clone)]
 enum Step {
     Text(Fixed),
     Cycles(Field),
     /// Time since the trace's start, or the running number of the event.
     OfRecord(Field),
-    /// The text of each CPU.
+    /// One text per CPU.
     Cpu(Vec<Fixed>),
-    /// The run of pieces with this number, which class and event determine.
+    /// Index in `runs` of pieces that depend on class and event.
     Named(usize),
 }
 
-/// A text that is appended often.
+/// A text that is appended often. The fast path copies the whole array of a short one.
 #[derive(Debug, Clone)]
 enum Fixed {
     Short { text: [u8; Fixed::SHORT], len: usize },
@@ -64,14 +64,14 @@ impl Fixed {
     }
 }
 
-/// Texts that are kept, and bytes of each.
+/// Maximum cached texts, and maximum bytes per text.
 const MAX_KEPT: usize = 1 << 13;
 const MAX_KEPT_BYTES: usize = 256;
 
 impl LineWriter {
     pub fn new(format: &LineFormat) -> Self {
         let (mut steps, mut runs) = (Vec::new(), Vec::new());
-        // Texts go with what follows them where that is put together once.
+        // A text before a cached piece joins that piece.
         let mut before = Vec::new();
         for piece in &format.pieces {
             let field = match piece {
@@ -109,18 +109,19 @@ impl LineWriter {
             }
         }
         push_step(Step::Text(Fixed::new(&before)), &mut steps);
-        // Place 0 is nobody's.
+        // Index 0 means "not cached".
         LineWriter { steps, runs, named: vec![Fixed::new(b"")], places: vec![0; N_IDS] }
     }
 
-    /// Where the texts of a record's class and event stand, where they are known.
+    /// Index of the texts of a record's class and event, if they are cached.
     #[inline]
     pub fn find(&self, record: &KevRecord<'_>) -> Option<usize> {
         let id = usize::from(Space::record_id(record.class, record.event));
         self.places.get(id).map(|place| *place as usize).filter(|place| *place > 0)
     }
 
-    /// Puts together what a record's class and event come to, where it is worth being kept; where it stands.
+    /// Caches the texts of a record's class and event, and returns their index; `None` if they are too long or the
+    /// cache is full.
     pub fn learn(&mut self, record: &KevRecord<'_>, names: Names<'_>) -> Option<usize> {
         let line = names.line();
         let text = |run: &Vec<Piece>| Fixed::of(|out| run.iter().for_each(|piece| piece.write(&line, out)));
@@ -138,8 +139,8 @@ impl LineWriter {
         Some(place)
     }
 
-    /// Writes a line up to the arguments: with the texts that [`LineWriter::find`] or [`LineWriter::learn`] gave the
-    /// place of, or else with names.
+    /// Writes a line up to the arguments. `place` is the result of [`LineWriter::find`] or [`LineWriter::learn`], or
+    /// else the names.
     #[inline]
     pub fn write(&self, place: Result<usize, Names<'_>>, record: &KevRecord<'_>, times: Times<'_>, out: &mut TextBuf) {
         let cycles = record.cycles().unwrap_or(record.stamp.into());
@@ -163,7 +164,7 @@ impl LineWriter {
         }
     }
 
-    /// The same in one piece, where nothing of it is long or a time; `None`, and nothing written, for other lines.
+    /// Fast path for a line of short texts and clocks. `None`, with nothing written, for other lines.
     #[inline]
     fn write_short(&self, place: usize, cycles: u64, cpu: u8, out: &mut TextBuf) -> Option<()> {
         let room = out.spare();
@@ -188,7 +189,7 @@ impl LineWriter {
     }
 }
 
-/// What stands for an event's class and for itself.
+/// Texts of an event's class and of the event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Names<'l> {
     pub class_text: &'l [u8],

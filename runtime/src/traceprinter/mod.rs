@@ -27,7 +27,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf, num};
 
-/// How events are laid out.
+/// Layout of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layout {
     /// The layout of QNX 7 and 8.
@@ -44,18 +44,18 @@ pub enum Layout {
     },
 }
 
-/// What is printed.
+/// Options of [`print`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrintOptions {
     /// The layout.
     pub layout: Layout,
-    /// Whether every slot is shown, too (`-v`). The log must have been opened for slots.
+    /// True if every slot is printed, too (`-v`). The log must have been opened for slots.
     pub verbose: bool,
     /// True if events come in ascending time.
     pub sort: bool,
-    /// What one event may cost.
+    /// Limits on the work for one event.
     pub limits: Limits,
-    /// What all events together may cost.
+    /// Limit on the work for all events together.
     pub max_work: MaxWork,
     /// Threads that format; `None` for as many as there are processors.
     pub threads: Option<NonZeroUsize>,
@@ -83,7 +83,7 @@ pub fn print(
     run(log, printer, options.threads, out, monitor)
 }
 
-/// Appends the line of a slot, and what 1.02 says of one that belongs to no combine.
+/// Appends the line of a slot, and the message of 1.02 if it belongs to no combine.
 fn write_slot(slot: KevSlot, out: &mut TextBuf) {
     out.push(b"event =>");
     for (name, word) in [" h:0x", " d0:0x", " d1:0x", " d2:0x"].iter().zip(slot.words) {
@@ -114,7 +114,7 @@ struct Printer<'p> {
     header: KevHeader,
     start: TraceStart,
     events: Events,
-    /// What the layout prints of events that no definition names.
+    /// Printer of events without a definition.
     rest: Rest,
     definitions: Option<Definitions<'p>>,
     class_text: TextBuf,
@@ -129,7 +129,7 @@ enum Rest {
     Default(LineWriter, ArgumentPrinter),
 }
 
-/// What prints the events that definitions name.
+/// Printers of events with a definition.
 struct Definitions<'p> {
     text: RecordPrinter<'p>,
     /// Class and event in the layout of 1.02.
@@ -214,7 +214,7 @@ impl<'p> Printer<'p> {
         out.push(b"\n");
     }
 
-    /// Finds what stands for the record's class and event.
+    /// Looks up the texts of the record's class and event.
     fn name(&mut self, record: &KevRecord<'_>) {
         self.class_text.clear();
         self.event_text.clear();
@@ -256,7 +256,7 @@ impl RecordWriter for Printer<'_> {
         if matches!(self.rest, Rest::Compat(_)) && self.definitions.is_none() {
             self.compat(record, out);
         } else {
-            // What is lent is a copy, so that the record stands in memory here alone.
+            // Passing a copy keeps the record itself in registers; only this branch has one in memory.
             self.other(&{ *record }, out);
         }
     }
@@ -295,7 +295,7 @@ fn prefix(record: &KevRecord<'_>) -> [u8; 20] {
     text
 }
 
-/// The text of each CPU.
+/// One text per CPU.
 static CPUS: [[u8; 8]; 64] = {
     let mut texts = [*b" CPU:00 "; 64];
     let mut cpu = 0;

@@ -56,7 +56,7 @@ pub fn events32(noise: &mut Noise, n: u64, first_ticks: u32) -> Vec<Vec<u8>> {
     events
 }
 
-/// One AIX trace of each kind, with about `min_bytes` bytes of events.
+/// One AIX trace per kind, with about `min_bytes` bytes of events.
 pub fn references(min_bytes: usize) -> Vec<Reference> {
     let mut noise = Noise::new(11);
     let n = min_bytes as u64 / 24;

@@ -27,7 +27,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// Last byte of each event, which identifies it in these tests.
+    /// Last byte per event, which identifies it in these tests.
     pub fn marks(&self) -> Vec<u8> {
         self.events.iter().map(|event| *event.bytes.last().unwrap()).collect()
     }
@@ -105,7 +105,7 @@ pub struct Log {
     pub wraps: u32,
     /// Content of the `ic` area.
     pub ic: Vec<u8>,
-    /// Content of each entry's buffer; empty for unused entries.
+    /// Buffer contents by entry; empty for unused entries.
     pub entries: Vec<Vec<u8>>,
 }
 

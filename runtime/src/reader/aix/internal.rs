@@ -9,7 +9,7 @@ use crate::context::ThreadContext;
 use std::sync::Arc;
 use tfbc_vm::{Context, ProcessNames};
 
-/// Size of each of the five names of `utsname` in bytes.
+/// Size of a `utsname` field in bytes; there are five.
 const UTSNAME_FIELD: usize = 32;
 
 /// Properties of the system, for the heading and for macros. `None` if the trace does not contain a property.

@@ -1,4 +1,4 @@
-//! Merge of several traces by time: of the next event of each trace, the earliest comes first.
+//! Merge of several traces by time: among the traces' next events, the earliest comes first.
 
 use super::clock::Clock;
 use super::duplicates::Duplicates;

@@ -7,10 +7,9 @@
 //! ```
 //!
 //! The size of an event follows from its hook word alone, so a trace is read at memory speed and in constant memory.
-//! The
-//! areas of a log are read in the order of recording. [`Trace`] yields events, and notices at damaged places; damage
-//! never
-//! hides the events before it. [`Logs`] adds the time of each event and merges several traces; reports read from it.
+//! The areas of a log are read in the order of recording. [`Trace`] yields events, and notices at damaged places;
+//! damage never hides the events before it. [`Logs`] adds times to the events and merges several traces; reports read
+//! from it.
 
 mod clock;
 mod cpu_files;

@@ -166,8 +166,7 @@ pub(super) fn sniff(bytes: &[u8], ended: bool) -> Sniffed {
 }
 
 /// Detects a 32-bit stream, which has no header: it starts with one of a few hooks, and its first events are valid.
-/// Time
-/// factors are as good as a header; damage after them is left to the report.
+/// Time factors at the start suffice as proof; the report handles damage after them.
 fn sniff_stream32(word: u32, bytes: &[u8], ended: bool) -> Sniffed {
     if !begins_stream32(word) {
         return Sniffed::Unknown;

@@ -584,10 +584,10 @@ impl Trace {
         if let Some(refusal) = area.refused {
             self.damage(Notice::damage(match refusal {
                 Refusal::Beyond => {
-                    format!("{} at offset {:#x} stands behind the end of the file", area.what, area.start)
+                    format!("{} at offset {:#x} is after the end of the file", area.what, area.start)
                 }
                 Refusal::Overlap(start, end) => format!(
-                    "{} at offset {:#x} to {:#x} overlaps what stands at {start:#x} to {end:#x}",
+                    "{} at offset {:#x} to {:#x} overlaps the data at {start:#x} to {end:#x}",
                     area.what, area.start, area.end
                 ),
             }));
@@ -612,7 +612,7 @@ impl Trace {
         let to = self.window.offset();
         let message = match (left, cut_from) {
             (0, None) => return Ok(()),
-            (0, Some(end)) => format!("truncated at offset {offset:#x}: 0 bytes left, {what} goes on to {end:#x}"),
+            (0, Some(end)) => format!("truncated at offset {offset:#x}: 0 bytes left, {what} continues to {end:#x}"),
             _ if self.in_area => {
                 let n = to - offset;
                 format!(

@@ -1,4 +1,4 @@
-//! Events whose slots are still coming in.
+//! Combines: events of several slots, collected until their end slot.
 
 use super::slot::{N_CPUS, PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot};
 use std::collections::{BTreeMap, HashMap};
@@ -8,13 +8,13 @@ pub const MAX_OPEN_BYTES: usize = 4 << 20;
 /// Bytes of payload in one event.
 pub const MAX_EVENT_BYTES: usize = 1 << 20;
 
-/// What an open combine counts for beside its payload.
+/// Bytes an open combine counts for in addition to its payload.
 const OVERHEAD: usize = 256;
-/// Combines that are looked through one by one.
+/// Combines that are searched one by one.
 const MAX_RECENT: usize = 16;
 /// Buffers of at most this many bytes are kept for the next combine.
 const MAX_SPARE_BYTES: usize = 4 << 10;
-/// The key of no combine.
+/// Key that no combine has.
 const NONE: u64 = u64::MAX;
 
 /// An event whose end slot has not come.
@@ -29,7 +29,7 @@ pub(super) struct Combine {
 }
 
 impl Default for Combine {
-    /// None, with room for one.
+    /// An empty place for a combine.
     fn default() -> Self {
         Combine { key: NONE, offset: 0, msb: None, payload: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl Combine {
         OVERHEAD + self.payload.len()
     }
 
-    /// Appends its payload and its last slot's, and leaves none in its place.
+    /// Appends its payload and the last slot's to `into`, and empties its place.
     #[inline]
     fn end(&mut self, last: &Payload, into: &mut Vec<u8>) -> Ended {
         let len = self.payload.len() + PAYLOAD_BYTES;
@@ -64,7 +64,7 @@ impl Combine {
     }
 }
 
-/// A combine whose end slot has come, and whose payload stands elsewhere.
+/// A complete combine, without its payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     /// Offset in the file of its first slot.
@@ -75,7 +75,7 @@ pub(crate) struct Ended {
     pub len: u32,
 }
 
-/// Why a slot belongs to no combine.
+/// Reason why a slot belongs to no combine.
 #[derive(Debug)]
 pub(super) enum Stray {
     /// No combine of its key is open.
@@ -86,8 +86,8 @@ pub(super) enum Stray {
 
 /// The open combines.
 ///
-/// Of each CPU the one that was begun last has its own place, which is all that sound logs need. What else is open stands in a
-/// short list, and the rest in a map, so that a log of nothing but begins costs little more time a slot than a sound one.
+/// The latest combine of a CPU has its own place, and sound logs need no more. Older ones are in a short list, then in
+/// a map, so a log of nothing but begins takes little more time per slot than a sound one.
 #[derive(Debug)]
 pub(super) struct OpenCombines {
     /// By CPU.
@@ -95,7 +95,7 @@ pub(super) struct OpenCombines {
     recent: Vec<Combine>,
     /// By offset.
     older: BTreeMap<u64, Combine>,
-    /// Offset of each of `older` by key.
+    /// Offsets of `older` by key.
     offsets: HashMap<u64, u64>,
     bytes: usize,
     spare: Vec<Vec<u8>>,

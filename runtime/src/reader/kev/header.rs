@@ -1,4 +1,4 @@
-//! The text at a log's start, and the system page behind it.
+//! The text at a log's start, and the system page after it.
 
 use super::syspage::{QTIME_ONE_CLOCK, Syspage};
 use crate::reader::aix::{format_file, is_trace};
@@ -6,11 +6,11 @@ use crate::reader::window::Window;
 use std::fmt;
 use std::io;
 
-/// The begin marker stands within this many bytes.
+/// The begin marker ends within this many bytes.
 pub const MAX_MARKER_OFFSET: usize = 64 << 10;
-/// Bytes before the system page, and those of the page.
+/// Maximum bytes before the system page; also of the page.
 pub const MAX_HEADER_BYTES: usize = 2 << 20;
-/// Attributes of a header.
+/// Maximum attributes of a header.
 const MAX_ATTRIBUTES: usize = 4096;
 
 const PREFIX: &[u8] = b"TRACE_";
@@ -21,27 +21,27 @@ const END: &[u8] = b"TRACE_HEADER_END::";
 /// A key without its `TRACE_`, and its value.
 pub type Attribute = (Vec<u8>, Vec<u8>);
 
-/// What stands before a log's slots.
+/// Header of a log: everything before its slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KevHeader {
     /// All attributes between `HEADER_BEGIN` and `HEADER_END`, in their order.
     pub attributes: Vec<Attribute>,
     /// The byte order of slots and system page.
     pub big_endian: bool,
-    /// Cycles of the clock in a second: `CYCLES_PER_SEC`, or else the system page's; never 0.
+    /// Clock cycles per second: `CYCLES_PER_SEC`, or else the value of the system page; never 0.
     pub cycles_per_sec: Option<u64>,
     /// Major and minor number of `SYS_RELEASE`.
     pub release: Option<(u32, u32)>,
     /// `CPU_NUM`.
     pub cpu_num: Option<u32>,
-    /// The system page, where the log holds one.
+    /// The system page, if the log contains one.
     pub syspage: Option<Syspage>,
-    /// Whether one clock serves all CPUs (system page, qtime flag 8).
+    /// True if one clock serves all CPUs (system page, qtime flag 8).
     pub one_clock: bool,
 }
 
 impl KevHeader {
-    /// The value of a key without its `TRACE_`; the first where there are several.
+    /// The value of a key without its `TRACE_`; the first if there are several.
     ///
     /// Tracelogger writes its own attributes before those that users add.
     pub fn attribute(&self, key: &str) -> Option<&[u8]> {
@@ -54,7 +54,7 @@ impl KevHeader {
         qtime.filter(|qtime| qtime.boot_time > 0).map(|qtime| i128::from(qtime.boot_time) * 1_000_000_000)
     }
 
-    /// Nanoseconds of a count of cycles, rounded down, at most [`u64::MAX`]; `None` where the clock's rate is not known.
+    /// Converts cycles to nanoseconds, rounded down, at most [`u64::MAX`]; `None` if the clock rate is unknown.
     ///
     /// ```
     /// use tfbc::reader::kev::KevHeader;
@@ -74,30 +74,30 @@ impl KevHeader {
     }
 }
 
-/// Why a log cannot be read at all.
+/// Refusal of a log that cannot be read at all.
 #[derive(Debug)]
 pub struct KevRefusal {
-    /// What kind of reason it is.
+    /// Kind of the reason.
     pub kind: KevRefusalKind,
-    /// The attributes that were read before.
+    /// Attributes read before the refusal.
     pub header: Vec<Attribute>,
-    /// Where in the file, and what was found and expected there.
+    /// Message with the offset, the value found and the value expected.
     pub(super) message: String,
 }
 
-/// What a log was refused for.
+/// Reason for refusing a log.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum KevRefusalKind {
     /// It cannot be opened or read.
     Io(io::Error),
-    /// No begin marker stands within the first [`MAX_MARKER_OFFSET`] bytes.
+    /// No begin marker within the first [`MAX_MARKER_OFFSET`] bytes.
     NotKev,
     /// The file ends before the header does.
     Cut,
     /// The header passes [`MAX_HEADER_BYTES`], or has more than 4,096 attributes.
     TooLong,
-    /// No endian key, or both and a system page that does not tell which holds.
+    /// No endian key, or both keys and a system page that does not decide between them.
     Endian,
     /// The log is older than 0.96, or than 1.01 with [`KevOptions::only_new`](super::KevOptions).
     Version,
@@ -129,7 +129,7 @@ impl From<io::Error> for KevRefusal {
     }
 }
 
-/// Whether the first bytes of a file are those of a log: a begin marker stands in its first 64 KiB.
+/// True if a file's first bytes are those of a log: its first 64 KiB contain a begin marker.
 ///
 /// ```
 /// use tfbc::reader::kev::is_kev;
@@ -140,8 +140,8 @@ pub fn is_kev(bytes: &[u8]) -> bool {
     marker(bytes, BEGIN).is_some_and(|at| at + BEGIN.len() <= MAX_MARKER_OFFSET)
 }
 
-/// Reads everything before the slots. Returns the header, the bytes of the system page, which is at the window's start then,
-/// and warnings.
+/// Reads everything before the slots, and leaves the system page at the window's start. Returns the header, the page's
+/// length and warnings.
 pub(super) fn read(window: &mut Window, only_new: bool) -> Result<(KevHeader, usize, Vec<String>), KevRefusal> {
     let attributes = read_attributes(window)?;
     match checked(window, &attributes, only_new) {
@@ -185,30 +185,30 @@ fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
         }
         Sought::Ended => {
             let at = start + so_far.len();
-            let message = format!("truncated at offset {at:#x}: the header goes on to TRACE_HEADER_END::");
-            // The last value may go on.
+            let message = format!("truncated at offset {at:#x}: the header has no TRACE_HEADER_END::");
+            // The last value may be incomplete.
             let mut header = split(so_far);
             header.pop();
             Err(KevRefusal { kind: KevRefusalKind::Cut, header, message })
         }
         Sought::Beyond => refuse(
             KevRefusalKind::TooLong,
-            format!("no TRACE_HEADER_END:: up to offset {MAX_HEADER_BYTES:#x}, where headers end at the latest"),
+            format!("no TRACE_HEADER_END:: up to offset {MAX_HEADER_BYTES:#x}, the limit of a header"),
         ),
     }
 }
 
-/// What became of looking for a marker.
+/// Result of a search for a marker.
 enum Sought {
-    /// It stands at this index of the window's bytes.
+    /// Index of the marker in the window's bytes.
     Found(usize),
     /// The file has no more bytes.
     Ended,
-    /// It does not end within the limit.
+    /// The marker does not end within the limit.
     Beyond,
 }
 
-/// Looks for a marker that begins at `from` or later and ends at `limit` or before.
+/// Searches for a marker that starts at `from` or later and ends at `limit` or earlier.
 fn seek_marker(window: &mut Window, text: &[u8], from: usize, limit: usize) -> io::Result<Sought> {
     let mut looked = from;
     loop {
@@ -231,7 +231,8 @@ fn marker(bytes: &[u8], text: &[u8]) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text)
 }
 
-/// Splits what stands between the markers, up to one attribute more than there may be. Text before the first key belongs to `HEADER_BEGIN` and is left out.
+/// Splits the text between the markers into attributes, and stops at one more than the limit. Text before the first key
+/// belongs to `HEADER_BEGIN` and is left out.
 fn split(bytes: &[u8]) -> Vec<Attribute> {
     let mut attributes: Vec<Attribute> = Vec::new();
     let (mut at, mut value_start) = (0, 0);
@@ -240,7 +241,7 @@ fn split(bytes: &[u8]) -> Vec<Attribute> {
             at += 1;
             continue;
         }
-        // All that could begin a key inside this run ends where the run does.
+        // A key that starts inside this run also ends with it.
         let run = at + bytes[at..].iter().take_while(|byte| is_key_byte(**byte)).count();
         if run > at + PREFIX.len() && bytes[run..].starts_with(COLONS) {
             end_value(&mut attributes, &bytes[value_start..at]);

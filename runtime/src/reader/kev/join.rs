@@ -1,34 +1,34 @@
-//! What becomes of each slot of a combine, and what is dropped.
+//! Joining the slots of combines, and counting the dropped ones.
 
 use super::combine::{Combine, Ended, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, Stray};
 use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
 
-/// What a log held, and what of it could not be delivered.
+/// Counts of a log's records, slots and losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KevCounts {
     /// Records delivered.
     pub records: u64,
-    /// Slots taken in.
+    /// Slots read.
     pub slots: u64,
-    /// Combines dropped since another one of their key began.
+    /// Combines dropped because another one with their key began.
     pub dropped_begins: u64,
-    /// Continuation slots dropped since no combine of their key was open.
+    /// Continuation slots dropped because no combine with their key was open.
     pub continuations_without_begin: u64,
-    /// End slots dropped since no combine of their key was open.
+    /// End slots dropped because no combine with their key was open.
     pub ends_without_begin: u64,
     /// Combines open at the end of the log, dropped.
     pub open_at_end: u64,
     /// Combines dropped at a limit: [`MAX_OPEN_BYTES`](super::MAX_OPEN_BYTES) or [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES).
     pub over_limits: u64,
-    /// Slots of all that was dropped.
+    /// Slots dropped for any of these reasons.
     pub dropped_slots: u64,
     /// Gaps in the numbers of the buffers.
     pub gaps: u64,
-    /// Buffers lost in them, as far as their numbers tell.
+    /// Buffers lost in the gaps; a lower bound, because the numbers wrap.
     pub lost_buffers: u64,
-    /// Bytes behind the last whole slot.
+    /// Bytes after the last whole slot.
     pub cut_bytes: u64,
-    /// Bytes that were skipped where slots were out of step.
+    /// Bytes skipped because slots were out of step.
     pub skipped_bytes: u64,
 }
 
@@ -138,7 +138,7 @@ impl Joiner {
             + self.open.slot_bytes()
     }
 
-    /// What is to be said of all that was dropped; `None` where nothing was.
+    /// Message about all dropped slots; `None` if there are none.
     pub fn dropped_message(&self) -> Option<String> {
         if self.counts.dropped_slots == 0 {
             return None;

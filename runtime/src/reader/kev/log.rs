@@ -18,29 +18,29 @@ use std::sync::{Arc, OnceLock};
 const BUFFER_NUMBERS: u32 = 2048;
 /// Bytes of payload of the combines of one row, unless one has more.
 const MAX_ROW_BYTES: usize = 128 << 10;
-/// Slots that tell whether what begins with them is in step.
+/// Slots that decide whether a position is in step, that is, at the start of a slot.
 const JUDGED_SLOTS: usize = 8;
-/// Bytes that are looked at for that.
+/// Bytes searched for a position in step.
 const JUDGED_BYTES: usize = 4 * JUDGED_SLOTS * SLOT_BYTES;
-/// Gaps that are said one by one; the rest is summed up at the end.
+/// Gaps with a notice of their own; the end of the log sums up the rest.
 const MAX_GAP_NOTICES: u64 = 100;
 
-/// How to read logs.
+/// Options for reading logs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KevOptions {
-    /// Whether every slot is handed out as [`KevItem::Slot`], too, before what it completes.
+    /// True if every slot is also returned as [`KevItem::Slot`], before the record it completes.
     pub slots: bool,
-    /// Whether slots are taken as they stand where they are out of step, as traceprinter 1.02 does.
+    /// True if slots that are out of step are read unchanged, as traceprinter 1.02 does.
     pub out_of_step: bool,
     /// True if logs of versions before 1.01 are refused, as traceprinter 1.02 refuses them.
     pub only_new: bool,
-    /// Whether slots that the header counts to the system page are read: see [`KevLog`].
+    /// True if slots that the header counts as system page are read: see [`KevLog`].
     pub salvage: bool,
-    /// What a compressed file may come to.
+    /// Limit on the decompression ratio.
     pub max_ratio: MaxRatio,
 }
 
-/// What stands next in a log.
+/// Next item of a log.
 #[derive(Debug)]
 pub enum KevItem<'k> {
     /// An event.
@@ -84,24 +84,24 @@ pub struct KevRecord<'k> {
     pub event: u16,
     /// CPU, 0 to 63.
     pub cpu: u8,
-    /// Whether it came in several slots, or as a begin and an end.
+    /// True if it has several slots, or a begin and an end.
     pub wide: bool,
     /// Low half of the clock.
     pub stamp: u32,
     /// High half of the clock; `None` before the first `TIME` record that counts for its CPU.
     pub msb: Option<u32>,
-    /// Payload in memory order, 8 bytes for each slot.
+    /// Payload in memory order, 8 bytes per slot.
     pub bytes: &'k [u8],
 }
 
 impl KevRecord<'_> {
-    /// The clock, where its high half is known.
+    /// The clock, if its high half is known.
     #[inline]
     pub fn cycles(&self) -> Option<u64> {
         self.msb.map(|msb| u64::from(msb) << 32 | u64::from(self.stamp))
     }
 
-    /// The class that is meant: what 6.4 writes as [`classes::STRAY_SYSTEM`] is [`classes::SYSTEM`].
+    /// The class, with [`classes::STRAY_SYSTEM`] of QNX 6.4 corrected to [`classes::SYSTEM`].
     #[inline]
     pub fn meant_class(&self) -> u8 {
         if self.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { self.class }
@@ -111,10 +111,10 @@ impl KevRecord<'_> {
 enum Found {
     /// The simple slot at the window's start.
     Simple(Slot),
-    /// A combine, whose payload stands in `payloads`.
+    /// A combine, whose payload is in `payloads`.
     Joined(Slot, Ended),
     Slot(KevSlot),
-    /// The notice that was made first.
+    /// The oldest pending notice.
     Notice,
     End,
 }
@@ -144,18 +144,18 @@ pub struct KevLog {
     header_bytes: u64,
     options: KevOptions,
     window: Window,
-    /// Bytes of the slot that was handed out last.
+    /// Bytes of the slot returned last.
     pending: usize,
-    /// Whether something may stand before the next slot: a notice, or the slot itself.
+    /// True if a notice, or the slot itself, may come before the next record.
     detour: bool,
-    /// Whether the next slot was handed out as a slot.
+    /// True if the next slot was already returned as [`KevItem::Slot`].
     slot_shown: bool,
     ended: bool,
     clocks: Clocks,
     start: TraceStart,
     marks: Marks,
     joiner: Joiner,
-    /// What ended in the row that was handed out last, and the payloads.
+    /// Combines that ended in the row returned last, and their payloads.
     ends: Vec<Option<Ended>>,
     payloads: Vec<u8>,
     last_buffer: Option<u32>,
@@ -257,7 +257,7 @@ impl KevLog {
         }
     }
 
-    /// What stands before the slots.
+    /// The header before the slots.
     pub fn header(&self) -> &KevHeader {
         &self.header
     }
@@ -272,17 +272,17 @@ impl KevLog {
         &self.name
     }
 
-    /// Bytes of the whole file, where that is known.
+    /// Bytes of the whole file, if known.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Whether reading may wait for another program.
+    /// True if reading may wait for another program.
     pub(crate) fn is_live(&self) -> bool {
         self.window.is_live()
     }
 
-    /// Whether the next record must be waited for: it is not at hand, and the log comes from another program.
+    /// True if the next record is not in the buffer yet, and the log comes from another program.
     #[inline]
     pub fn waits(&self) -> bool {
         let next = self.window.bytes().get(self.pending..).unwrap_or_default();
@@ -293,32 +293,32 @@ impl KevLog {
         self.window.is_live() && !self.ended && self.notices.is_empty() && next.len() < needs
     }
 
-    /// How the file is compressed.
+    /// Compression of the file.
     pub fn packing(&self) -> Option<Packing> {
         self.window.packing()
     }
 
-    /// Bytes of the file as it stands, which may be compressed; `None` where they are not known.
+    /// Bytes of the file on disk, which may be compressed; `None` if unknown.
     pub fn file_size(&self) -> Option<u64> {
         self.size.or_else(|| self.packing()?.size)
     }
 
-    /// How far the reading of the file is, in bytes of the file as it stands.
+    /// Progress of reading, in bytes of the file on disk.
     pub fn progress(&self) -> u64 {
         self.window.progress()
     }
 
-    /// Offset in the file of the slot that was handed out last.
+    /// Offset in the file of the slot returned last.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
 
-    /// What the log held so far, and what was dropped.
+    /// Counts so far.
     pub fn counts(&self) -> KevCounts {
         KevCounts { slots: self.n_slots(), ..self.joiner.counts }
     }
 
-    /// Where the bytes went that were taken in so far. Slots of open combines count as events.
+    /// Bytes read so far, by use. Slots of open combines count as events.
     pub fn tally(&self) -> Tally {
         let KevCounts { dropped_slots, cut_bytes, skipped_bytes, .. } = self.joiner.counts;
         Tally {
@@ -337,7 +337,7 @@ impl KevLog {
         (self.n_read() - self.header_bytes - self.joiner.counts.skipped_bytes) / SLOT_BYTES as u64
     }
 
-    /// The next record, notice or, where they were asked for, slot; `None` at the end.
+    /// The next record, notice or, if requested, slot; `None` at the end.
     ///
     /// # Errors
     /// The input cannot be read on.
@@ -363,10 +363,10 @@ impl KevLog {
         })
     }
 
-    /// What stands next of at most `max_slots` slots that are at hand, up to a record of the class CONTROL or a place that something is
-    /// to be said of: those are for [`KevLog::next`], as is everything where the row is empty.
+    /// Reads a run of at most `max_slots` slots from the buffer. It ends before a record of the class CONTROL and
+    /// before a damaged place: after an empty row, call [`KevLog::next`].
     ///
-    /// Nearly all records of a log stand in rows, and taking them so costs a fraction of asking for each.
+    /// Nearly all records of a log are in rows, and reading a row is far cheaper than reading its records one by one.
     #[inline]
     pub fn row(&mut self, max_slots: usize) -> KevRow<'_> {
         self.window.consume(self.pending);
@@ -548,13 +548,13 @@ impl KevLog {
         self.detour = true;
     }
 
-    /// Whether what stands where a slot should begin has to be judged by what follows.
+    /// True if these bytes may not be the start of a slot, so the slots after them must decide.
     #[inline]
     fn looks_out_of_step(&self, bytes: &[u8; SLOT_BYTES]) -> bool {
         !self.options.out_of_step && self.marks.is_foreign(bytes)
     }
 
-    /// Skips bytes to where slots are in step again, if they are out of step; whether they were.
+    /// Skips to the next position in step. Returns false if nothing had to be skipped.
     #[cold]
     fn steps_on(&mut self) -> io::Result<bool> {
         while self.window.bytes().len() < JUDGED_BYTES && self.window.fill()? {}
@@ -571,12 +571,12 @@ impl KevLog {
         Ok(true)
     }
 
-    /// Whether some bytes look like a slot.
+    /// True if the bytes look like a slot.
     fn is_likely(&self, bytes: &[u8; SLOT_BYTES]) -> bool {
         is_likely(self.marks, self.header.big_endian, bytes)
     }
 
-    /// The log has no more whole slots: says what could not be delivered.
+    /// Ends the log after its last whole slot, and adds notices about everything that was not delivered.
     fn end(&mut self) {
         self.ended = true;
         self.detour = true;
@@ -601,14 +601,14 @@ impl KevLog {
     }
 }
 
-/// Whether some bytes look like a slot.
+/// True if the bytes look like a slot.
 fn is_likely(marks: Marks, big_endian: bool, bytes: &[u8; SLOT_BYTES]) -> bool {
     let class = Slot::read(bytes, big_endian).class();
     !marks.is_foreign(bytes) && (classes::CONTROL..=classes::STRAY_SYSTEM).contains(&class)
 }
 
-/// Where slots begin in what the header takes for the system page, which is at the window's start: behind the page's own end,
-/// if most of the first eight slots from there look like slots.
+/// Offset of slots that the header counts as part of the system page, which is at the window's start. They start at the
+/// page's own end, if most of the eight slots from there look like slots.
 fn hidden_slots(window: &mut Window, header: &KevHeader, page_len: usize, marks: Marks) -> io::Result<Option<usize>> {
     let own_len = header.syspage.as_ref().and_then(Syspage::own_len).filter(|own| *own < page_len);
     let Some(from) = own_len else { return Ok(None) };
@@ -622,9 +622,9 @@ fn hidden_slots(window: &mut Window, header: &KevHeader, page_len: usize, marks:
     Ok((2 * n_likely > n_slots).then_some(from))
 }
 
-/// How many bytes behind the start of some bytes eight slots stand that are likely, where most of those that begin at
-/// the start are not. The first of those may be damaged itself. Data may look like slots, too: where there are several
-/// such places, it is the one behind which the fewest slots are unlikely or go back in time.
+/// Number of bytes to skip until eight likely slots in a row. `None` if most of the slots at the start are likely: then
+/// only the first is damaged. Data may look like slots, too, so among several positions it takes the one with the
+/// fewest later slots that are unlikely or go back in time.
 fn out_of_step(bytes: &[u8], is_likely: impl Fn(&[u8; SLOT_BYTES]) -> bool, big_endian: bool) -> Option<usize> {
     let slots = |at: usize| bytes.get(at..).unwrap_or_default().as_chunks::<SLOT_BYTES>().0.iter();
     let n_likely = |at: usize| slots(at).take(JUDGED_SLOTS).filter(|slot| is_likely(slot)).count();

@@ -55,7 +55,7 @@ pub mod classes {
     pub const USER: u8 = 6;
     /// Messages, pulses and signals.
     pub const COMM: u8 = 7;
-    /// What `trace_here` and `trace_func_enter` of QNX 6.4 write where [`SYSTEM`] is meant.
+    /// Wrong number for [`SYSTEM`] that `trace_here` and `trace_func_enter` of QNX 6.4 write.
     pub const STRAY_SYSTEM: u8 = 13;
 }
 

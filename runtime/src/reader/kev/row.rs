@@ -8,9 +8,9 @@ use super::slot::{N_CPUS, SLOT_BYTES, Slot, SlotKind};
 #[derive(Debug, Clone)]
 pub(crate) struct Clocks {
     msbs: [Option<u32>; N_CPUS],
-    /// Selects a CPU's place; 0 where one clock serves all.
+    /// Maps a CPU to its index in `msbs`; 0 if one clock serves all.
     mask: u8,
-    /// How often they were set.
+    /// Incremented at each change.
     pub version: u64,
 }
 
@@ -30,15 +30,15 @@ impl Clocks {
     }
 }
 
-/// Records in a row, as slots with what they do not tell: the clocks, and the payloads of combines.
+/// Consecutive records, as slots together with the clocks and the payloads of combines.
 ///
-/// It stands on its own, so it can be formatted, or copied, while the log is read on.
+/// A row is self-contained, so it can be formatted, or copied, while the log is read further.
 #[derive(Debug, Clone, Copy)]
 pub struct KevRow<'k> {
     pub(crate) slots: &'k [[u8; SLOT_BYTES]],
-    /// What each end slot of `slots` ended, in their order; `None` where that was dropped.
+    /// Combines of the end slots in `slots`, in their order; `None` if a combine was dropped.
     pub(crate) ends: &'k [Option<Ended>],
-    /// Payloads of what ended, in their order.
+    /// Payloads of `ends`, in their order.
     pub(crate) payloads: &'k [u8],
     pub(crate) n_records: usize,
     /// Number of the record before the first.
@@ -50,17 +50,17 @@ pub struct KevRow<'k> {
 }
 
 impl KevRow<'_> {
-    /// How many records there are.
+    /// Number of records.
     pub fn len(&self) -> usize {
         self.n_records
     }
 
-    /// Whether there are no slots. Those of a row may all belong to combines that end behind it, and be no record.
+    /// True if there are no slots. A row can have slots but no records, if its combines end after it.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Shows the records, in their order, and tells how many they were.
+    /// Calls `visit` with every record in order, and returns their number.
     #[inline]
     pub fn each(self, mut visit: impl FnMut(&KevRecord<'_>)) -> u64 {
         let (mut ends, mut payloads, mut number) = (self.ends.iter(), self.payloads, self.number);

@@ -15,15 +15,15 @@ pub(super) const N_CPUS: usize = 64;
 /// Bits of a header that name class, event and CPU.
 const IDENTITY: u32 = 0x3F00_7FFF;
 
-/// Bits of a header that are zero in all logs that are known.
+/// Bits of a header that are zero in all known logs.
 const UNUSED: u32 = 0x00FE_8000;
-/// Bits that hold the CPU, and where they begin.
+/// Mask of the CPU, and its shift.
 const CPU: (u32, u32) = (0x3F, 24);
 
-/// What tells in a header, as it stands in the file, whether the slot is simple, and whether it is of the class CONTROL.
+/// Masks for headers in the file's byte order: they detect simple slots, slots of the class CONTROL and bits never set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marks {
-    /// Bits of which a header of a simple slot has none.
+    /// Bits that are zero in the header of a simple slot.
     not_simple: u32,
     foreign: u32,
     class: u32,
@@ -31,7 +31,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Those of a byte order, and of a number of CPUs where that is known.
+    /// Masks for a byte order and, if known, a number of CPUs.
     pub fn new(big_endian: bool, n_cpus: Option<u32>) -> Self {
         let cpus = n_cpus.unwrap_or(u32::MAX).clamp(1, N_CPUS as u32).next_power_of_two() - 1;
         let foreign = UNUSED | (CPU.0 & !cpus) << CPU.1;
@@ -40,13 +40,13 @@ impl Marks {
         Self { not_simple: kind | foreign, foreign, class, control }
     }
 
-    /// Whether it is a simple slot whose header has no bit that none should have.
+    /// True for a simple slot whose header has no bit that is never set.
     #[inline]
     pub fn is_simple(self, bytes: &[u8; SLOT_BYTES]) -> bool {
         word(bytes, 0, false) & self.not_simple == 0
     }
 
-    /// Whether a header has bits that none should have: as it may be read all the same, or be none.
+    /// True if a header has bits that are never set: it is damaged, or not a header.
     #[inline]
     pub fn is_foreign(self, bytes: &[u8; SLOT_BYTES]) -> bool {
         word(bytes, 0, false) & self.foreign != 0
@@ -58,7 +58,7 @@ impl Marks {
     }
 }
 
-/// What a slot is to its event.
+/// Role of a slot in its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotKind {
     /// The whole event.
@@ -114,13 +114,13 @@ impl Slot {
         (self.header >> 24 & 0x3F) as u8
     }
 
-    /// The CPU's place in tables.
+    /// Index of the CPU in tables.
     #[inline]
     pub fn place(self) -> usize {
         usize::from(self.cpu()) % N_CPUS
     }
 
-    /// What the slots of one combine have in common: CPU, class, event and stamp.
+    /// Key that all slots of a combine share: CPU, class, event and stamp.
     #[inline]
     pub fn key(self) -> u64 {
         u64::from(self.header & IDENTITY) << 32 | u64::from(self.stamp)

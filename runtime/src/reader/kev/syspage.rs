@@ -170,7 +170,7 @@ impl Syspage {
         })
     }
 
-    /// Whether the sizes at the page's start make sense in this byte order.
+    /// True if the sizes at the page's start make sense in this byte order.
     pub(super) fn is_plausible(&self) -> bool {
         self.own_len().is_some()
     }

@@ -195,7 +195,7 @@ mod tests {
                 (last.wrapping_add(half), false),
             ] {
                 let ticks = if kernel == Kernel::Bits32 { ticks & 0xFFFF_FFFF } else { ticks };
-                assert_eq!(is_not_before(kernel, last, ticks), expected, "{kernel:?}: {ticks:#x} behind {last:#x}");
+                assert_eq!(is_not_before(kernel, last, ticks), expected, "{kernel:?}: {ticks:#x} after {last:#x}");
             }
         }
     }
