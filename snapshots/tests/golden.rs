@@ -1,4 +1,4 @@
-//! Checks every corpus case, and compares the output of each stage with its golden file.
+//! Checks every corpus case, and compares the output of every stage with its golden file.
 //!
 //! `INSTA_GLOB_FILTER='*tab*' cargo test -p tfbc-snapshots --test golden` runs some of the cases, and
 //! `INSTA_UPDATE=always` accepts their output.
