@@ -1,7 +1,7 @@
 //! Bundled trace `copy.trc`: a shell starts `cp`, which copies a file while `cron` opens another.
 //!
 //! It serves the tutorial about the events of one program: list the hooks, find the open event, show all opens, then
-//! those of `cp`. The words of each hook follow `docs/hooks.md`. Times are exact microseconds.
+//! those of `cp`. The words of a hook follow `docs/hooks.md`. Times are exact microseconds.
 
 use crate::{Hook, Process, Stamp, Width, Writer};
 

@@ -207,7 +207,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 pub struct RecordLoad {
     /// Payloads, one after the other.
     bytes: Vec<u8>,
-    /// End of each payload, and its event number.
+    /// End and event number per payload.
     records: Vec<(usize, u16)>,
 }
 

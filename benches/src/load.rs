@@ -234,7 +234,7 @@ fn header() -> Vec<u8> {
 pub struct Load {
     /// Events, one after the other.
     bytes: Vec<u8>,
-    /// End of each event, and its time in ns.
+    /// End and time in ns per event.
     events: Vec<(usize, u64)>,
 }
 

@@ -1,6 +1,6 @@
 //! Bundled trace: a shell runs three commands on a machine with one CPU.
 //!
-//! The words of each hook follow `docs/hooks.md`, and the built-in format file prints them.
+//! The words of a hook follow `docs/hooks.md`, and the built-in format file prints them.
 
 use crate::{Header, Hook, Process, Rng, Stamp, TimeBase, Width, Writer};
 

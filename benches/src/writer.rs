@@ -399,7 +399,7 @@ impl Log {
         out
     }
 
-    /// Final contents of each slot; unused slots are empty.
+    /// Final contents per slot; unused slots are empty.
     fn slotted(&self) -> Vec<&[u8]> {
         assert!(self.slots > 0 || self.entries.is_empty(), "a log without slots has no room for buffers");
         let mut slots: Vec<&[u8]> = vec![&[]; self.slots];
@@ -409,7 +409,7 @@ impl Log {
         slots
     }
 
-    /// Offset and size of the initial conditions and of each slot; unused slots are zero.
+    /// Offset and size of the initial conditions and of every slot; unused slots are zero.
     fn push_table(&self, sizes: &[usize], out: &mut Vec<u8>) {
         let pair = if self.trace == Width::W32 { 8 } else { 16 };
         let mut offset = out.len() + pair * (1 + sizes.len());

@@ -1,4 +1,4 @@
-//! The built-in format file prints what `docs/hooks.md` says of each hook.
+//! The built-in format file prints every hook as `docs/hooks.md` says.
 
 use tfbc_benches::{Hook, Width};
 use tfbc_compiler::{Options, compile};

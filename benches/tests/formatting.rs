@@ -11,7 +11,7 @@ fn numbers() -> impl Iterator<Item = u64> {
     near.chain((0..3000u64).map(|k| k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (k % 64))).chain([u64::MAX, 0])
 }
 
-/// Checks the line of each event, by the stanza of hook 100.
+/// Checks one line per event, printed by the stanza of hook 100.
 fn check(descriptor: &str, events: impl Iterator<Item = (Hook, String)>) {
     let blob = blob("load.trcfmt", &format!("100 1.0 L=KERN \"@T\" {descriptor}\n"));
     let program = program(&blob);
@@ -28,7 +28,7 @@ fn check(descriptor: &str, events: impl Iterator<Item = (Hook, String)>) {
     }
 }
 
-/// Checks how a data word is printed, by its code, behind a text and alone.
+/// Checks how a data word is printed, by its code, after a text and alone.
 fn check_words(code: &str, values: impl Iterator<Item = u64> + Clone, plain: impl Fn(u64) -> String) {
     let event = |value| Hook::words(0x1000, 0, &[value, !value]);
     check(&format!("$D1%{code}"), values.clone().map(|value| (event(value), plain(value))));
@@ -91,7 +91,7 @@ fn every_set_of_16_flags() {
         check(
             &format!("\"set=\" BITFLAGS $D1{} \"|\" \"end\"", flags(n)),
             events().map(|(hook, value)| {
-                // The text behind the list is printed where the last flag is not set.
+                // The text after the list is printed if the last flag is not set.
                 let none = if value >> (n - 1) & 1 == 0 { "|" } else { "" };
                 (hook, format!("set={}{none}end", plain_flags(value, n)))
             }),

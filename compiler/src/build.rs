@@ -151,7 +151,7 @@ impl fmt::Display for RoutineName<'_> {
 }
 
 impl<'p> Builder<'p> {
-    /// Builds all routines, callees before callers. Returns the routines of each stanza by environment.
+    /// Builds all routines, callees before callers. Returns, per stanza, the routine for every environment.
     fn nodes(&mut self) -> Vec<[u32; 4]> {
         let (program, graph) = (self.program, self.graph);
         let n_stanzas = program.stanzas.len();

@@ -113,7 +113,7 @@ fn missing(source: SourceId, span: Span, name: CallTarget<'_>) -> Diagnostic {
     }
 }
 
-/// Callers of each name, and the number of its definitions.
+/// Callers and number of definitions per name.
 struct Calls<'ast> {
     n_definitions: HashMap<CallTarget<'ast>, usize>,
     users: HashMap<CallTarget<'ast>, Vec<(StanzaRef, Span)>>,

@@ -14,7 +14,7 @@ const MAX_INLINE: usize = 48;
 pub(crate) struct LinkBuffers {
     /// Instructions of the last linked routine.
     pub code: Vec<Instr>,
-    /// Source position of each instruction.
+    /// Source position per instruction.
     pub spans: Vec<Span>,
     /// Text waiting for an instruction to carry it.
     text: Vec<u8>,

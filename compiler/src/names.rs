@@ -84,7 +84,7 @@ impl<'ast> NameTable<'ast> {
         });
     }
 
-    /// Visits the id and position of each template subroutine that an item calls.
+    /// Visits every template subroutine that an item calls, by id and position.
     pub fn each_insertion(&self, item: &Item<'ast>, visit: &mut impl FnMut(u16, Span)) {
         let mut name = |node: &MacroRef<'_>| match self.meaning(node.name) {
             Meaning::Subroutine(id) => visit(id, node.span),

@@ -136,7 +136,7 @@ fn check_files(room: &Room, line: &str, status: u8, inputs: [&[u8]; 2]) {
     let writes_input = line.starts_with("trcupdate") || line.starts_with("trcevgrp");
     let expected: &[&str] = if writes_input { &["b.undo.trc"] } else { &["out"] };
     let other = names.iter().find(|name| !["a", "b.trc"].contains(&&***name) && !expected.contains(&&***name));
-    assert_eq!(other, None, "{line}: a file is left behind");
+    assert_eq!(other, None, "{line}: an unexpected file is left");
     let has_product = names.iter().any(|name| name == "out");
     // These commands produce output despite errors: a compiler stage of invalid sources, and a report of several
     // traces.

@@ -205,7 +205,7 @@ impl<'p> Case<'p> {
         all
     }
 
-    /// Checks the limits of each event's text.
+    /// Checks that the text of an event keeps its limits.
     fn keeps_limits(&self, job: &Job<'_>, (text, outcome): (&[u8], Outcome)) {
         if outcome.refused {
             return;
@@ -411,7 +411,7 @@ impl<'c> Shared<'c> {
     }
 }
 
-/// Program that leaves as much state behind as possible: registers, pointers, a soft blank, a call.
+/// Program that leaves as much state as possible: registers, pointers, a soft blank, a call.
 static OTHER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut code: Vec<Instr> = (0..9).chain([1023]).map(|register| Instr::of(Op::Const, &[register, 7])).collect();
     code.extend([
@@ -463,7 +463,7 @@ fn entries<'p>(program: &'p Program<'_>, rng: &mut Rng) -> Vec<(Hook<'p>, usize)
 struct Meter<'c> {
     case: &'c Case<'c>,
     job: &'c Job<'c>,
-    /// Words of each table.
+    /// Number of words per table.
     tables: &'c [usize],
     /// Maximum number of steps since the last jump, call or return, which no limit has counted yet.
     uncounted: usize,

@@ -1,4 +1,4 @@
-//! Shared by the report targets of both systems: ways to read an input, templates, and properties of each output
+//! Shared by the report targets of both systems: ways to read an input, templates, and properties of every output
 //! format.
 
 use crate::programs::{Draft, generate};

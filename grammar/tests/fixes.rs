@@ -114,7 +114,7 @@ fn marks() {
     check("S10", false, "010 1.0 \"E\" f ($D1)", "010 1.0 \"E\" f($D1)");
 }
 
-/// Checks a fix in event definitions, given without their root; `D` stands for the first lines of a datakey.
+/// Checks a fix in event definitions, given without their root; `D` is replaced by the first lines of a datakey.
 #[track_caller]
 fn check_xml(code: &str, safe: bool, text: &str, expected: &str) {
     let whole = |text: &str| {

@@ -41,7 +41,7 @@ pub struct Case {
     pub events: Vec<(u16, GeneratedEvent)>,
     /// Context of the events.
     pub facts: Facts,
-    /// Limits of each event.
+    /// Limits per event.
     pub limits: Limits,
     columns: &'static [u8],
     reach: Reach,

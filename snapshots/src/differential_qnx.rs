@@ -78,7 +78,7 @@ fn spelt(field: &ShownField) -> [Vec<u8>; 3] {
     [field.label.clone().into(), field.value.spelt().into(), field.text.clone()]
 }
 
-/// Compares the problems found by product and reference, and their text of each record.
+/// Compares the problems found by product and reference, and the text that each prints per record.
 ///
 /// # Errors
 /// The first difference.

@@ -75,7 +75,7 @@ impl<'r> Running<'r> {
         self.run_record(Space::Record, record)
     }
 
-    /// Label, raw value and text of each field of a QNX record.
+    /// Label, raw value and text per field of a QNX record.
     pub fn fields(&mut self, record: &datakey::Record<'r>) -> Option<Vec<[Vec<u8>; 3]>> {
         let (text, _) = self.run_record(Space::Fields, record)?;
         let fields = text.split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());

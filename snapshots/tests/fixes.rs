@@ -51,7 +51,7 @@ fn damaged(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Text of each event with other sources; `None` if they do not compile.
+/// Text per event with other sources; `None` if they do not compile.
 fn texts(case: &Case, text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let blob = compile(&sources(text), &Options::default()).blob?;
     let mut runner =

@@ -1,4 +1,4 @@
-//! Checks every corpus case, and compares the output of each stage with its golden file.
+//! Checks every corpus case, and compares the output of every stage with its golden file.
 //!
 //! `INSTA_GLOB_FILTER='*tab*' cargo test -p tfbc-snapshots --test golden` runs some of the cases, and
 //! `INSTA_UPDATE=always` accepts their output.
@@ -94,7 +94,9 @@ fn check(path: &Path) -> Result<(), String> {
     let Some(blob) = &compiled.blob else { return Ok(()) };
     let reference = reference.map_err(|found| format!("{}: {found:?}", case.name))?;
     check_report("the reference", &case, &case.reference_report(&reference))?;
-    for (who, machine) in [("the machine", Machine::default()), ("its twin", Machine::checked(Limits::default()))] {
+    for (who, machine) in
+        [("the machine", Machine::default()), ("the checked interpreter", Machine::checked(Limits::default()))]
+    {
         check_report(who, &case, &machine_report(&case, &reference, blob, machine)?)?;
     }
     Ok(())

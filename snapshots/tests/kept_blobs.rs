@@ -1,4 +1,4 @@
-//! Blobs of each released format version, in `blobs/v*/`. Those of the current version load and contain the same
+//! Blobs of every released format version, in `blobs/v*/`. Those of the current version load and contain the same
 //! instructions; all others are refused.
 //!
 //! `TFBC_BLOBS=update cargo test -p tfbc-snapshots --test kept_blobs` rewrites the current version. After a release

@@ -1,4 +1,4 @@
-//! Symbolic event names: each name of the event table stands for the number in the table, and an ambiguous name is
+//! Symbolic event names: each name of the event table means the number in the table, and an ambiguous name is
 //! refused.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,57 +15,57 @@ use crate::mem::{unchecked, window};
 use crate::op::form;
 use crate::{Env, Hook, Instr, Op, Program, TextBuf, num};
 
-/// Bytes that may stand before what is printed.
+/// Maximum size of the bytes before a routine's text.
 const MAX_BEFORE: usize = 32;
-/// Bytes of the text that comes first, and of the one behind each number.
+/// Room for the text at the start, and for the text after a number.
 const HEAD: usize = 64;
 const TEXT: usize = 32;
-/// Bytes that a line takes, at most.
+/// Maximum size of a line in bytes.
 const ROOM: usize = TextBuf::SLACK;
-/// Bytes of a number, and of a word between quotes and in hex.
+/// Maximum size of a printed number, and of a word printed both in quotes and in hex.
 const NUMBER: usize = 20;
 const WORD: usize = 16;
-/// Words that are printed as a text, at most.
+/// Maximum number of words printed as one text.
 const MAX_WORDS: u32 = 4;
 
-/// What a routine prints of an event that is long enough, where that is text and numbers at fixed places alone.
+/// Routine that prints only text and numbers at fixed offsets, for events that contain all of them.
 ///
-/// [`Program::straight`] gives it. It prints what [`Machine::run`](crate::Machine::run) prints without margins and with
+/// [`Program::straight`] returns it. It prints the text of [`Machine::run`](crate::Machine::run) without margins and with
 /// room for [`FlatRoutine::MAX_TEXT`] bytes.
 #[derive(Debug, Clone)]
 pub struct FlatRoutine {
-    /// Bytes that the event has at least.
+    /// Minimum size of the event in bytes.
     need: usize,
     big_endian: bool,
-    /// What the event must not hold.
+    /// Value of the event for which the machine runs the routine instead.
     unless: Option<Unless>,
     head: [u8; HEAD],
     head_len: usize,
     steps: Box<[Step]>,
 }
 
-/// A number that leads to another part of the routine.
+/// Number in the event for which the routine takes another path.
 #[derive(Debug, Clone, Copy)]
 struct Unless {
     window: Window,
     value: u64,
 }
 
-/// A number, and the text behind it.
+/// Number, and the text after it.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     put: Put,
-    /// Of `put`: hex digits, or words.
+    /// Number of hex digits, or of words, as `put` says.
     count: u8,
     text_len: u8,
     window: Window,
     text: [u8; TEXT],
 }
 
-/// How a number is printed.
+/// Notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Put {
-    /// Not at all.
+    /// No number.
     Nothing,
     Dec,
     Int,
@@ -75,7 +75,7 @@ enum Put {
     Words,
 }
 
-/// Where a number stands in the event: the bits that remain of eight bytes when they are moved left and then right.
+/// Position of a number in the event: the bits that remain of eight bytes when they are shifted left, then right.
 #[derive(Debug, Clone, Copy, Default)]
 struct Window {
     at: u32,
@@ -84,7 +84,7 @@ struct Window {
 }
 
 impl Window {
-    /// The number at the high end of its word. The event is as long as its routine needs.
+    /// Returns the number at the high end of its word. The event is as long as its routine needs.
     #[inline(always)]
     fn left_aligned(self, bytes: &[u8], big_endian: bool) -> u64 {
         let number = u64::from_le_bytes(unchecked!(FixedReads: window(bytes, self.at)));
@@ -94,10 +94,10 @@ impl Window {
 }
 
 impl FlatRoutine {
-    /// The longest text that is printed so.
+    /// Maximum length of a printed text.
     pub const MAX_TEXT: u32 = ROOM as u32;
 
-    /// Appends the text of an event behind another one; false, and nothing appended, where the routine has to be run.
+    /// Appends `before` and the text of an event. Returns false, and appends nothing, if the machine must run the routine.
     #[inline(always)]
     pub fn write<const N: usize>(&self, before: [u8; N], bytes: &[u8], out: &mut TextBuf) -> bool {
         const { assert!(N <= MAX_BEFORE) };
@@ -125,7 +125,7 @@ impl Unless {
 }
 
 impl Step {
-    /// Writes the number and the text behind it at a place; gives the place behind them.
+    /// Writes the number and its text at an offset. Returns the offset after them.
     #[inline(always)]
     fn write(&self, bytes: &[u8], big_endian: bool, room: &mut [u8; ROOM], at: usize) -> usize {
         let right = self.window.right & 63;
@@ -146,7 +146,7 @@ impl Step {
     }
 }
 
-/// Words as a text between quotes, and in hex between parentheses.
+/// Writes words as text in quotes, then in hex in parentheses. Returns the offset after them.
 #[inline(always)]
 fn put_words(room: &mut [u8; ROOM], at: usize, words: &[[u8; 4]]) -> usize {
     num::store(room, at, [b'"']);
@@ -171,7 +171,7 @@ fn put_words(room: &mut [u8; ROOM], at: usize, words: &[[u8; 4]]) -> usize {
     at
 }
 
-/// How many bytes of a word are printed: those before a NUL, or none where one of them does not print.
+/// Number of bytes of a word that are printed: those before a NUL, or none if one of them is not printable.
 #[inline(always)]
 fn n_printed(word: [u8; 4]) -> usize {
     const BLANKS: u32 = 0x2020_2020;
@@ -191,7 +191,8 @@ fn n_printed_one_by_one(word: [u8; 4]) -> usize {
 }
 
 impl Program<'_> {
-    /// What an entry prints behind its label in an environment, laid out once; `None` where it takes more than that.
+    /// Flattens the routine of an entry in an environment, with its label as first text; `None` if the routine does more than
+    /// print text and numbers.
     pub fn straight(&self, hook: &Hook<'_>, env: Env, label: &[u8]) -> Option<FlatRoutine> {
         if !hook.space.envs().contains(&env) {
             return None;
@@ -211,15 +212,15 @@ impl Program<'_> {
     }
 }
 
-/// A straight routine that is being read.
+/// Flat routine under construction.
 struct Draft {
     need: usize,
     little_endian: Option<bool>,
     unless: Option<Unless>,
     head: Vec<u8>,
-    /// The numbers, each with the text behind it.
+    /// Numbers, each with the text after it.
     numbers: Vec<(Put, u8, Window, Vec<u8>)>,
-    /// The data pointer, where it has been set.
+    /// Data pointer, if it has been set.
     pointer: Option<u32>,
 }
 
@@ -233,8 +234,7 @@ impl Draft {
         self.numbers.last_mut().map_or(&mut self.head, |(.., behind)| behind).extend_from_slice(text);
     }
 
-    /// Takes in an instruction behind its literal, and tells where it jumps, if it does; `None` where it does what is not
-    /// laid out.
+    /// Adds an instruction without its literal, and returns its jump target if it jumps; `None` if it cannot be flattened.
     fn add(&mut self, instr: &Instr) -> Option<Option<usize>> {
         match Op::from_u8(instr.op)? {
             Op::Print => {}
@@ -268,7 +268,7 @@ impl Draft {
         Some(())
     }
 
-    /// The window of a form. All of a routine are in one byte order.
+    /// Returns the window of a form; `None` if its byte order is not that of earlier windows.
     fn window(&mut self, at: u32, how: u32) -> Option<Window> {
         let little_endian = how & form::LITTLE != 0;
         let left = (how & form::LEFT) as u8;
@@ -303,14 +303,14 @@ impl Draft {
 }
 
 impl Step {
-    /// A text of up to [`TEXT`] bytes without a number.
+    /// Creates a step with a text of up to [`TEXT`] bytes and no number.
     fn text(text: &[u8]) -> Self {
         let mut room = [0; TEXT];
         room[..text.len()].copy_from_slice(text);
         Step { put: Put::Nothing, count: 0, text_len: text.len() as u8, window: Window::default(), text: room }
     }
 
-    /// Bytes that it prints, at most.
+    /// Maximum number of bytes that the step prints.
     fn room(&self) -> usize {
         let number = match self.put {
             Put::Nothing => 0,

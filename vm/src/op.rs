@@ -66,7 +66,7 @@ pub enum Kind {
     Width,
     /// Number of bytes, 9 to 16.
     WideWidth,
-    /// How bits are taken from a window ([`form`]).
+    /// Encoding of the bits to take from a window ([`form`]).
     Form,
     /// Fixed byte offset of a window, eight bytes of the event.
     Window,
@@ -203,7 +203,7 @@ impl StateUse {
     }
 }
 
-/// Encoding of how a number is taken from a window, that is eight bytes of an event at a fixed offset. The window is
+/// Encoding of the number to take from a window, that is eight bytes of an event at a fixed offset. The window is
 /// read in the given byte order, shifted left and then right, so that the wanted bits remain.
 pub mod form {
     /// Mask of the left shift.

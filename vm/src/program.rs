@@ -106,7 +106,7 @@ pub struct Routine<'p> {
     pub name: &'p [u8],
     /// Its instructions.
     pub code: &'p [Instr],
-    /// Source position of each instruction.
+    /// Source position per instruction.
     pub places: &'p [Place],
     /// Event bytes that its fixed reads need.
     pub need: u32,

@@ -1,4 +1,4 @@
-//! Benchmark cases of each phase: run by the engine, by hand-written code, and some by the standard library.
+//! Benchmark cases per phase: run by the engine, by hand-written code, and some by the standard library.
 //!
 //! The benches measure the time of a pass, and `count-run` lets a tool count its instructions, so both measure the same
 //! work. Before any measurement, all implementations must have printed the same bytes.

@@ -66,7 +66,7 @@ pub(super) fn step() -> Vec<Measure> {
     vec![Measure::new("events", events), Measure::new("timed", timed)]
 }
 
-/// Stepping, columns and text of each event in the default layout.
+/// Stepping, columns and text of an event in the default layout.
 pub(super) fn line() -> Vec<Measure> {
     let loads = [
         ("disk-read", Pick::Only(Shape::DiskRead)),

@@ -73,14 +73,14 @@ struct Lowering<'m> {
     plan: &'m EventPlan,
     space: Space,
     probes: &'m Probes,
-    /// How to decide if each key applies.
+    /// Condition tests, one per key.
     applies: Vec<Applies>,
     n_locals: u16,
     span: Span,
     block: Block,
 }
 
-/// How to decide if a key applies.
+/// Test that decides if a key applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applies {
     /// The key has no condition.

@@ -28,7 +28,7 @@ fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{}{}", said(&output.stdout), said(&output.stderr));
 }
 
-/// Output of a command on an example's trace. `LOG`, `FORMATS` and `REPORT` stand for the file names.
+/// Output of a command on an example's trace. `LOG`, `FORMATS` and `REPORT` are replaced by the file names.
 fn report(example: &str, arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

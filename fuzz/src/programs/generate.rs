@@ -135,7 +135,7 @@ struct Plan {
     ops: Vec<Op>,
     /// Instructions of the body.
     body: usize,
-    /// First and last instruction of each loop.
+    /// First and last instruction per loop.
     loops: Vec<(usize, usize)>,
 }
 

@@ -167,7 +167,7 @@ pub fn strings_len(blob: &[u8]) -> usize {
     section(blob, 7).len()
 }
 
-/// Number of words of each table in a valid blob.
+/// Number of words per table in a valid blob.
 pub fn table_lens(blob: &[u8]) -> Vec<usize> {
     rows::<TableRow>(blob, 5).iter().map(|row| row.len as usize).collect()
 }

@@ -1,7 +1,7 @@
 //! QNX event definitions: XML that describes how to print the payloads of events.
 //!
 //! ```text
-//! bytes ─xml→ elements ─parse→ File, and of each format: text ─lexer→ tokens ─grammar→ fields
+//! bytes ─xml→ elements ─parse→ File, and per format: text ─lexer→ tokens ─grammar→ fields
 //! ```
 
 pub mod ast;

@@ -123,7 +123,7 @@ pub enum TextKind {
     },
 }
 
-/// One item of a descriptor. Large nodes are behind a reference, because items are numerous.
+/// One item of a descriptor. Large nodes are references, because items are numerous.
 #[derive(Debug, Clone, Copy)]
 pub enum Item<'ast> {
     /// `"text"` or a bare word.

@@ -164,7 +164,7 @@ fn quote(word: Span) -> Fix {
     Fix::safe("put the word in quotes", [Edit::insert(word.start, "\""), Edit::insert(word.end, "\"")])
 }
 
-/// Probable intention behind a word that looks like a code.
+/// Code or text that the author of a similar-looking word probably meant.
 enum Similar {
     /// Code whose letter has the wrong case.
     OtherCase(Vec<u8>),

@@ -65,7 +65,7 @@ pub fn fix(sources: Sources, options: &Options, wanted: FixLevel) -> Fixed {
     fixer.fixed
 }
 
-/// How much else a problem hides. Grades are fixed in this order.
+/// Rank of a problem by how many others it hides. Grades are fixed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Grade {
     /// Syntax errors: the rest of the stanza was not parsed.

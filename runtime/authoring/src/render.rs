@@ -101,7 +101,7 @@ struct Excerpt {
     text: String,
     /// Source offset of the first byte.
     start: u32,
-    /// Text offset of each source byte, and of the end.
+    /// Text offset per source byte, and of the end.
     offsets: Vec<usize>,
     /// True if a line is cut.
     cut: bool,

@@ -45,7 +45,7 @@ impl ConvertArgs {
         let word = if self.env == "32" { 4 } else { 8 };
         let converted = convert(&sources, &options.compile, ConvertOptions { word, class, first_event: self.first_id });
         if converted.text.is_none() && converted.diagnostics.is_empty() {
-            let text = "files of both languages were given: convert those of each by themselves";
+            let text = "files of both languages were given: convert one language at a time";
             return Err(Failure::Error(Message::Usage, text.into()));
         }
         let status = formats::show(console, &Findings::new(sources, converted.diagnostics), self.language.strict);

@@ -1,4 +1,4 @@
-//! First column of a table made from several inputs: the file of each row.
+//! First column of a table made from several inputs: the file that a row comes from.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -126,7 +126,7 @@ pub fn dialect_help() -> String {
     out
 }
 
-/// Loads format files for a command that shows its author a stanza at work. Errors are printed and end the command.
+/// Loads format files for a command that shows an author what a stanza does. Errors are printed and end the command.
 /// Warnings are hidden unless they count as errors.
 pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
     load_with(console, paths, language, &cached(language)?)

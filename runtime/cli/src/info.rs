@@ -18,7 +18,7 @@ pub struct InfoArgs {
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Traces; `-` is standard input, and a directory stands for the traces in it. Compressed files (.gz, .zst, .Z) are
+    /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
     /// unpacked; offsets in messages count unpacked bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,

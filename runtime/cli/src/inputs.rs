@@ -109,7 +109,7 @@ pub struct InputCounts {
 /// Summary of all inputs.
 #[derive(Debug, Default)]
 pub struct RunSummary {
-    /// Name, kind and counts of each input.
+    /// Name, kind and counts per input.
     rows: Vec<(String, &'static str, Option<InputCounts>)>,
 }
 

@@ -123,7 +123,7 @@ Examples:
   tfbc report --no-heading - < trace.stream      standard input, no heading
   tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
   trace -o - | tfbc report --follow --grep exec -
-  tfbc report --stats --to tsv trace.log         count the events of each hook
+  tfbc report --stats --to tsv trace.log         count the events per hook
   tfbc report -t defs.xml --defined log.kev      a QNX log with event definitions
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
     Report(Box<report::ReportArgs>),

@@ -115,7 +115,7 @@ pub struct ReportArgs {
     limits: LimitArgs,
     #[command(flatten)]
     tables: TableArgs,
-    /// Traces; `-` is standard input, and a directory stands for the traces in it. Compressed files (.gz, .zst, .Z) are
+    /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
     /// unpacked; offsets in messages count unpacked bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
     traces: Vec<PathBuf>,

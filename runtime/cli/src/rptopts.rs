@@ -13,7 +13,7 @@ const OPTIONS: [(&str, &str, &str); 9] = [
     ("2line", "on|off", "the text on a separate line after the columns (off)"),
     ("component", "on|off", "the component column; always empty here (off)"),
     ("endtime", "SECONDS", "only events up to this time since the trace began, such as 12.5"),
-    ("hist", "on|off", "after the report, count the events of each hook (off)"),
+    ("hist", "on|off", "after the report, count the events per hook (off)"),
     ("pagesize", "0..500", "lines between two headings; 0 for a single heading (0)"),
     ("PURR", "on|off", "times of the PURR register; these traces have none (off)"),
     ("removedups", "on|off", "with -m, leave out duplicates of events (on)"),

@@ -65,7 +65,7 @@ pub struct TestArgs {
     /// Number of threads; all cores by default. The results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
-    /// Write a first case file from a trace: the first event of each kind, or with --first the first events
+    /// Write a first case file from a trace: the first event of every kind, or with --first the first events
     #[arg(long, value_name = "TRACE", help_heading = "A first case file", conflicts_with_all = ["paths", "accept", "update", "review", "report"])]
     new: Option<PathBuf>,
     /// Format files for the new case file, sources or blobs; `default` is the built-in file

@@ -153,7 +153,7 @@ struct InputIndex {
 /// Prints the messages about one trace, with the progress bar hidden.
 pub struct Reporter<'c> {
     console: &'c Console,
-    /// Prefix of each message; with several logs, each message has its own.
+    /// Prefix of messages; with several logs, the name of the log.
     name: Option<String>,
     progress: Progress,
     /// Number of damaged places with and without a byte range.

@@ -99,7 +99,7 @@ pub struct TrcrptArgs {
     /// Show process names and system calls: -O exec=on,svc=on
     #[arg(short = 'x')]
     exec: bool,
-    /// Print the name of each opened file; twice, also its kind and how much of it is reported
+    /// Print the name of every opened file; twice, also its kind and how much of it is reported
     #[arg(short = 'v', action = ArgAction::Count)]
     verbose: u8,
     /// Show errors in format files without source lines
@@ -268,7 +268,7 @@ impl TrcrptArgs {
         let is_flag = |file: &&PathBuf| file.as_os_str().len() > 1 && file.to_string_lossy().starts_with('-');
         match self.files.iter().find(is_flag) {
             Some(flag) => {
-                let text = format!("{} stands behind a file: options come before files", flag.display());
+                let text = format!("{} comes after a file: put options before files", flag.display());
                 Err(Failure::Error(Message::OptionBehindFile, text))
             }
             None => Ok(()),

@@ -29,7 +29,7 @@ pub struct TrcupdateArgs {
     /// Format file, plain or packed by compress, instead of /etc/trcfmt
     #[arg(short = 't', value_name = "FORMAT", default_value = SYSTEM_FORMATS, hide_default_value = true)]
     format: PathBuf,
-    /// Print the name of each opened file
+    /// Print the name of every opened file
     #[arg(short = 'v')]
     verbose: bool,
     /// Write these stanzas to standard output unchanged: hh, hhh or hhhh, separated by commas or blanks

@@ -3,7 +3,7 @@
 //!
 //! A fence ` ```LANGUAGE,file=NAME ` is written to a file of that name in the page's scratch directory, where
 //! `samples/` contains copies of `runtime/samples`. A fence ` ```console ` contains `$ command` lines, each followed by
-//! its standard output and standard error. A line `...` stands for any lines, and `[N]` at the end is an exit status
+//! its standard output and standard error. A line `...` matches any lines, and `[N]` at the end is an exit status
 //! other than 0. Other fences are not checked.
 //!
 //! `TFBC_BOOK=update` writes the commands' output into the pages; `TFBC_BOOK=NAME` runs one page.

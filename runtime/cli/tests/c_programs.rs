@@ -467,7 +467,7 @@ int main(void) {
 }
 "#;
 
-/// Numbers that the program recorded while `trace` ran with these flags; `PID` stands for its process.
+/// Numbers that the program recorded while `trace` ran with these flags; `PID` is replaced by its process id.
 fn relatives(bench: &Bench, flags: &[&str]) -> Vec<String> {
     let mut program = bench.command("relatives").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut ready = [0; 6];

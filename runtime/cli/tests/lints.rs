@@ -198,7 +198,7 @@ fn a_log_that_is_not_valid_is_found_out() {
 
 // List of codes
 
-/// Fixes of each code in addition to the one in its example.
+/// Fixes per code in addition to the one in its example.
 const MORE_FIXES: &[(&str, &str)] = &[
     ("S02", "guess"),
     ("S05", "guess"),

@@ -243,7 +243,7 @@ fn check(lines: &[Line]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // No failed command leaves a file behind.
+    // No failed command leaves a file.
     assert_eq!(files(), before);
 }
 

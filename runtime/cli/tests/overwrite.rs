@@ -36,7 +36,7 @@ const COMMANDS: &[(&str, &str, &[&str])] = &[
     ("tfbc", "traceprinter -o OUT -f k.kev", &["k.kev"]),
 ];
 
-/// Directory with an input of each kind.
+/// Directory with one input per kind.
 fn world() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();

@@ -649,7 +649,7 @@ fn what_no_entry_reaches_is_named_up_to_eight_places() {
         let mut bytes = whole.bytes();
         let mut places = Vec::new();
         for at in 0..n as usize {
-            // The second event of each entry is no longer part of it.
+            // Every entry loses its second event.
             let offset = whole.head_len() + whole.ic.len() + 64 * at;
             set_row(&mut bytes, &whole, at, offset as u64, 32);
             places.push(format!("{:#x} to {:#x}", offset + 32, offset + 64));

@@ -68,7 +68,7 @@ fn count(who: u64, n: u64) {
     }
 }
 
-/// Contents of a log: the counts of each thread, in order, and the number of missed events.
+/// Contents of a log: the counts per thread, in order, and the number of missed events.
 #[derive(Default, Debug)]
 struct Counts {
     by_thread: BTreeMap<u64, Vec<u64>>,

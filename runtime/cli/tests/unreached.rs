@@ -309,7 +309,7 @@ fn qnx(big_endian: bool, n: u32) -> (Vec<u8>, usize) {
     ([head, (1..=n).flat_map(slot).collect()].concat(), len)
 }
 
-/// Offset and payload of each record.
+/// Offset and payload per record.
 type Records = Vec<(u64, Vec<u8>)>;
 
 /// Records of a log; true if it is damaged.

@@ -104,7 +104,7 @@ pub fn actions(
     let edits = all_safe(&found.diagnostics);
     if !edits.is_empty() {
         actions.push(json!({
-            "title": "mend all that tfbc can mend safely",
+            "title": "fix everything that tfbc can fix safely",
             "kind": "source.fixAll",
             "edit": changes(project, key, edits, encoding),
         }));

@@ -91,7 +91,7 @@ impl Document {
         self.lines.range(self.bytes(), span, encoding)
     }
 
-    /// Offset of each line.
+    /// Offset per line.
     pub fn line_starts(&self) -> &[u32] {
         self.lines.starts()
     }

@@ -1,7 +1,7 @@
 //! Language server for format files, over the Language Server Protocol.
 //!
 //! ```text
-//! messages ─queue→ server ─→ documents: text, and facts of each stanza; only changed ones are analysed
+//! messages ─queue→ server ─→ documents: text, and facts per stanza; only changed ones are analysed
 //!                    │ └───→ answers
 //!                    └ every change ─→ a thread that compiles all files ─→ findings
 //! ```

@@ -59,7 +59,7 @@ pub fn renamed(project: &Project, key: &str, offset: u32) -> Result<Span, String
     }
 }
 
-/// Spans to change for a new name, with the new text of each.
+/// Spans to change for a new name, with their new texts.
 ///
 /// # Errors
 /// Reason why the name cannot change, or why the new name is invalid.

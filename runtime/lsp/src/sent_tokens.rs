@@ -4,7 +4,7 @@ use super::json::Json;
 use lsp_types::SemanticToken;
 use std::collections::BTreeMap;
 
-/// Last tokens of each file, by key, with their result id.
+/// Last tokens sent per file, by key, with their result id.
 #[derive(Debug, Default)]
 pub struct Sent {
     files: BTreeMap<String, (u64, Vec<SemanticToken>)>,

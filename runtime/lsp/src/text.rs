@@ -71,13 +71,13 @@ impl Lines {
         without_line_end(&bytes[self.starts[line] as usize..end])
     }
 
-    /// Offset of each line.
+    /// Offset per line.
     pub fn starts(&self) -> &[u32] {
         &self.starts
     }
 }
 
-/// Adds the start of each line that follows a line end in `bytes[from..to]`.
+/// Adds the start of every line that follows a line end in `bytes[from..to]`.
 fn push_starts(bytes: &[u8], from: usize, to: usize, starts: &mut Vec<u32>) {
     for (at, byte) in bytes.iter().enumerate().take(to).skip(from) {
         if *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1) != Some(&b'\n')) {

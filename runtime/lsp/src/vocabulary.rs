@@ -41,13 +41,13 @@ pub const MACROS: &[(&str, &str, &str)] = &[
     ("LOGIDX0", "number", "the event's offset in the trace file"),
     ("TRACEID", "text", "the hook id as the report prints it"),
     ("DEFAULT", "stanza", "inserts stanza 008, which shows an event's words in hexadecimal"),
-    ("STOP", "action", "lets the event go on to its end; no later event is read"),
+    ("STOP", "action", "prints the rest of the event; no later event is read"),
     ("BREAK", "action", "ends the event, keeping what it has printed"),
     ("SKIP", "action", "ends the event and drops it: no line at all"),
     (
         "ERROR",
         "action",
-        "prints an error line with file, offset and hook id; the event ends behind the braces it stands in",
+        "prints an error line with file, offset and hook id; the event ends after the enclosing braces",
     ),
 ];
 
@@ -60,10 +60,10 @@ pub fn predefined(name: &str) -> Option<(&'static str, &'static str)> {
 pub const CODES: &[(&str, &str)] = &[
     ("A16", "text of up to 16 bytes"),
     ("A8.16", "text of up to 8 bytes, padded to 16 columns"),
-    ("S2", "text behind its length of 2 bytes"),
+    ("S2", "text after its length of 2 bytes"),
     ("B4", "32 bits in binary"),
     ("B0.8", "8 bits in binary"),
-    ("X0", "one byte as 2 hexadecimal digits, no blank behind it"),
+    ("X0", "one byte as 2 hexadecimal digits, no blank after it"),
     ("X1", "1 byte in hexadecimal"),
     ("X2", "2 bytes in hexadecimal"),
     ("X4", "4 bytes in hexadecimal"),
@@ -96,7 +96,7 @@ pub const CODES: &[(&str, &str)] = &[
 /// Description of a keyword or escape.
 pub fn keyword(word: &str) -> Option<&'static str> {
     Some(match word {
-        "LOOP" => "`LOOP count { … }`: what stands between the braces, `count` times. The count is a code or a macro.",
+        "LOOP" => "`LOOP count { … }`: the items between the braces, `count` times. The count is a code or a macro.",
         "BITFLAGS" => {
             "`BITFLAGS selector, flag \"true\" \"false\", & mask field \"text\", …`: every entry is tested. A flag's text \
              prints when all its bits are set, a field's when the bits of the mask are the field's."
@@ -149,7 +149,7 @@ fn prints(code: Code) -> String {
         }
         Code::Counted(n) => {
             return format!(
-                "Text behind its length, which is {}. Moves on by length and text.\n\nExample: \
+                "Text after its length, which is {}. Moves on by length and text.\n\nExample: \
                             a length of 2 and `68 69` print `hi`.",
                 size(n)
             );

@@ -139,7 +139,7 @@ impl XmlFacts {
         None
     }
 
-    /// Class and id, as written, of each event that a `datakey` or event describes.
+    /// Class and id, as written, of every event that a `datakey` or event describes.
     pub fn events(&self, owner: usize) -> Vec<(String, String)> {
         let text = |element: &Element, name| element.get(name).map(|found| found.value.trim().to_owned());
         let element = &self.elements[owner];

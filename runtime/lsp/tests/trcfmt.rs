@@ -246,7 +246,7 @@ fn files_that_the_project_names_belong_to_it() {
     assert_eq!(found[0]["range"]["start"]["character"], 15, "a byte that is no UTF-8 counts one");
 }
 
-/// Line, column, severity (1 error, 2 warning) and message of each diagnostic. Lines and columns start at 1.
+/// Line, column, severity (1 error, 2 warning) and message per diagnostic. Lines and columns start at 1.
 fn findings(uri: &str, text: &str) -> Vec<(u64, u64, u64, String)> {
     let mut client = Client::with(uri, text);
     let found = client.diagnostics(uri, 1);

@@ -4,7 +4,7 @@
 //! header    4096 bytes    [`SessionHeader`]
 //! filter    8192 bytes    a bit an id: bit `id % 64` of word `id / 64`, 1 for an id that is recorded
 //! processes 1024 × 256    process id u32, length u32, parent u32, u32, path
-//! heads     n × 64        [`BufferHeader`] of each buffer
+//! heads     n × 64        one [`BufferHeader`] per buffer
 //! buffers   n × size      events of one thread each, from the next page on
 //! ```
 //!
@@ -156,9 +156,9 @@ pub(crate) struct BufferPool {
     buffer_size: usize,
 }
 
-// SAFETY: everything behind the address is atomic, or owned by one thread as `BufferHeader::state` says.
+// SAFETY: all memory at the address is atomic, or owned by one thread as `BufferHeader::state` says.
 unsafe impl Send for BufferPool {}
-// SAFETY: everything behind the address is atomic, or owned by one thread as `BufferHeader::state` says.
+// SAFETY: all memory at the address is atomic, or owned by one thread as `BufferHeader::state` says.
 unsafe impl Sync for BufferPool {}
 
 /// Size of a session's memory.

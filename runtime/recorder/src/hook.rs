@@ -125,8 +125,8 @@ pub fn format_file<'s>(stanzas: impl IntoIterator<Item = &'s str>) -> String {
 ///
 /// * An argument is a number, `bool`, or what else is an [`Argument`](crate::hook::Argument). At most five are data words; a
 ///   hook with bytes (`&str`, `&[u8]`), of which at most 4096 are recorded, has these last and at most one word before them.
-/// * `TEXT` is what a report prints for it. In it, `%` and a format code, such as `%X8`, stand for the value; a text without
-///   one stands before the value, which is printed by its type. Without a text it is `"ARGUMENT="`.
+/// * `TEXT` is what a report prints for it. In it, `%` and a format code, such as `%X8`, print the value; a text without
+///   one is printed before the value, which is printed by its type. Without a text it is `"ARGUMENT="`.
 /// * `ID` is the hook's number, `0x010` to `0xFFF`, or one of four digits; `0x010` to `0x0FF` are free for everyone's use.
 /// * `L=LEVEL` is the column of the report: `APPL` unless told otherwise.
 /// * `DESCRIPTOR` is the stanza's own text in the place of those of the arguments: `$D1` to `$D5` are the words.

@@ -140,9 +140,9 @@ const fn find(text: &str, byte: u8) -> Option<usize> {
 /// Length of the format code at the start of a text: a letter and a size.
 const fn code_len(text: &str) -> usize {
     let bytes = text.as_bytes();
-    assert!(!bytes.is_empty(), "behind `%` stands a format code, such as `%U4`");
+    assert!(!bytes.is_empty(), "`%` is followed by a format code, such as `%U4`");
     let is_code = matches!(bytes[0], b'A' | b'B' | b'D' | b'E' | b'F' | b'P' | b'S' | b'T' | b'U' | b'X' | b'W' | b'o');
-    assert!(is_code, "behind `%` stands a format code, such as `%U4`");
+    assert!(is_code, "`%` is followed by a format code, such as `%U4`");
     let mut len = 1;
     while len < bytes.len() && (bytes[len].is_ascii_digit() || bytes[len] == b'.' || bytes[len] == b'W') {
         len += 1;

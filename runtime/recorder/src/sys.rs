@@ -211,7 +211,7 @@ pub fn read_link(link: &CStr, path: &mut [u8]) -> usize {
     usize::try_from(n).unwrap_or(0)
 }
 
-/// Registers a function that runs in the child of each `fork`.
+/// Registers a function that runs in the child after every `fork`.
 pub fn at_fork_in_child(child: extern "C" fn()) {
     // SAFETY: `child` is valid for the whole run of the program.
     unsafe { libc::pthread_atfork(None, None, Some(child)) };

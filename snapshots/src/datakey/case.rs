@@ -30,7 +30,7 @@ pub struct Case {
     pub files: Vec<Vec<u8>>,
     /// The records in order.
     pub events: Vec<CaseEvent>,
-    /// Expected text of each record; `None` if no datakey names it.
+    /// Expected text per record; `None` if no datakey names it.
     pub expect: Vec<Option<Vec<u8>>>,
     /// Expected diagnostics.
     pub diagnostics: Vec<(Severity, Option<Place>)>,

@@ -36,7 +36,7 @@ pub struct Key {
     pub place: Place,
     /// True if it is refused.
     pub refused: bool,
-    /// Class and id of each valid event, without duplicates.
+    /// Class and id per valid event, without duplicates.
     pub events: Vec<(u8, u16)>,
     /// Fields; empty if the format is invalid.
     pub fields: Vec<KeyField>,

@@ -13,7 +13,7 @@ pub struct Field {
     pub signed: bool,
     /// Kind of data.
     pub kind: Kind,
-    /// How a number is shown.
+    /// Notation of a number.
     pub show: Show,
 }
 
@@ -30,7 +30,7 @@ pub enum Kind {
     Text,
 }
 
-/// How a number is shown.
+/// Notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
     /// By its sign.
@@ -81,7 +81,7 @@ pub fn read(text: &str, arrays: bool) -> Result<(Vec<Field>, bool), &'static str
 /// Reads `[size] [sign] [count] [fmt]`.
 fn field(spec: &str) -> Result<Field, &'static str> {
     if spec.is_empty() {
-        return Err("nothing behind %");
+        return Err("nothing after %");
     }
     if spec == "s" {
         return Ok(Field { label: String::new(), size: 1, signed: true, kind: Kind::Text, show: Show::Decimal });

@@ -16,7 +16,7 @@ pub struct Shown {
     pub truncated: bool,
     /// Fields in order.
     pub fields: Vec<ShownField>,
-    /// File and position of each datakey used.
+    /// File and position of every datakey used.
     pub keys: Vec<(usize, Place)>,
 }
 

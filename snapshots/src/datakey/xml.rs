@@ -87,7 +87,7 @@ pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
             break;
         }
     }
-    if reader.rest().is_empty() { Ok(document) } else { reader.fail("something behind the root") }
+    if reader.rest().is_empty() { Ok(document) } else { reader.fail("something after the root") }
 }
 
 /// Characters 0x80 to 0x9f of windows-1252; `\0` for undefined ones.
@@ -171,7 +171,7 @@ fn is_blank(c: char) -> bool {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
-    /// Start offset of each line.
+    /// Start offset per line.
     lines: Vec<usize>,
     /// Namespace prefixes bound by open elements.
     prefixes: Vec<String>,
@@ -283,7 +283,7 @@ impl<'t> Reader<'t> {
     fn doctype(&mut self) -> Result<(), Malformed> {
         self.need("<!DOCTYPE")?;
         if !self.blanks() {
-            return self.fail("no blank behind DOCTYPE");
+            return self.fail("no blank after DOCTYPE");
         }
         self.name()?;
         let blank = self.blanks();

@@ -54,7 +54,7 @@ impl Timers {
 pub struct Line<'c> {
     /// Columns before the text.
     pub columns: &'c [u8],
-    /// Blanks before the text of each line.
+    /// Blanks before the text of every line.
     pub layout: Layout,
     /// Limits of the event.
     pub limits: Limits,

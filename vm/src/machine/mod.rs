@@ -310,13 +310,13 @@ struct Return {
     at: u64,
 }
 
-/// An event and what stands around it. All but the bytes is asked for where a routine looks at it; few do.
+/// Event and its context. Everything except the bytes is computed only if a routine needs it; few do.
 pub trait EventContext<'r> {
-    /// As [`Event::bytes`].
+    /// Bytes of the event ([`Event::bytes`]).
     fn bytes(&self) -> &'r [u8];
     /// The event.
     fn event(&self) -> Event<'r>;
-    /// What a template may ask beyond the event's bytes.
+    /// Values that a template may read beyond the event's bytes.
     fn context(&self) -> Context<'r>;
 }
 
@@ -351,9 +351,9 @@ impl<'r> Run<'r> {
         self.observed(hook, (event, context), (layout, line), out, &mut Unobserved)
     }
 
-    /// The same of an event of any program, by what was looked up for its hook and environment, behind columns that are
-    /// written here: `columns` is lent room, and says how many bytes of it they take. True if the event ended normally and took
-    /// no steps ([`Run::n_steps`]); else [`Run::outcome`] tells how it ended.
+    /// Prints an event of any program by its prepared entry, after its columns: `columns` writes them into the given buffer
+    /// and returns their length. True if the event ended normally and took no steps ([`Run::n_steps`]); otherwise
+    /// [`Run::outcome`] returns its outcome.
     #[inline(always)]
     pub fn run_prepared(
         &mut self,
@@ -400,7 +400,7 @@ impl<'r> Run<'r> {
         if is_usual { Outcome::default() } else { self.outcome }
     }
 
-    /// How the event ended that was printed last, where [`Run::run_prepared`] said that there is something to tell.
+    /// Outcome of the last event, if [`Run::run_prepared`] returned false for it.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -439,8 +439,8 @@ impl<'r> Run<'r> {
         refused(layout, out)
     }
 
-    /// Prints an event; `AHEAD` tells that its beginning was looked up before the event ahead of it was printed. Its code is
-    /// asked for where it is needed: looked up earlier, it would be kept in a register of the loop's.
+    /// Prints an event. `AHEAD` is true if its entry was prepared before the previous event was printed. `code` is called
+    /// only if the code is needed: an earlier lookup would occupy a register of the loop.
     #[inline(always)]
     fn print<O: Observer, const AHEAD: bool>(
         &mut self,

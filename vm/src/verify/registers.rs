@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn jumps_back_bring_what_was_written_before_them() {
-        // Behind the body at 5: back to 3, without what 2 writes.
+        // After the body, at 5: jumps back to 3 and skips the write at 2.
         let reach = Instr::of(Op::Reach, &[8, 6]);
         let back = Instr::new(Op::Back).with(Slot::D, 3);
         let code = [set(0), reach, set(1), put(0), put(1), Instr::new(Op::End), back];
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn ways_through_many_blocks_behind_the_body_are_told() {
-        // A chain of parts, each of which writes and reads a register, or goes on behind the body and back to the next.
+        // A chain of parts. Each writes and reads a register, or jumps past the body and back to the next part.
         let n = 2000;
         let body = 4 * n + 1;
         let mut code = vec![set(1)];

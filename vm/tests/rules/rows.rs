@@ -4,7 +4,7 @@ use super::{altered, open};
 use tfbc_vm::table::number_table;
 use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow};
 
-/// Row size in bytes of each section with rows of its own.
+/// Row size in bytes, per section with rows of its own.
 const ROUTINE: usize = 28;
 const HOOK: usize = 44;
 const TABLE: usize = 12;

@@ -71,7 +71,7 @@ fn v8_the_texts_of_a_table_lie_in_the_pool() {
     assert_eq!(case(0, pack_str(0, 5)), broken(8, 0, 0));
     assert_eq!(case(0, pack_str(1, 4)), broken(8, 0, 0));
     assert_eq!(case(pack_str(5, 0), 0), broken(8, 0, 0));
-    // A hash table is as good as a dense one.
+    // A hash table is accepted, like a dense one.
     let (kind, words) = number_table(&[(1, 0), (1 << 40, pack_str(0, 4))], 0);
     assert_eq!(kind, TableKind::Hash);
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words), None);

@@ -265,7 +265,7 @@ fn refuse_circles(entries: &mut [Candidate], conditions: &Conditions, findings: 
 
 /// Graph of datakeys that read each other. A node is a datakey at one event.
 struct Circles {
-    /// Datakey of each node.
+    /// Datakey per node.
     entries: Vec<usize>,
     /// Per node: the nodes that it reads, with the tags of the conditions. Datakeys without conditions are no nodes.
     reads: Vec<Vec<(usize, Span)>>,
@@ -297,7 +297,7 @@ impl Circles {
         members
     }
 
-    /// Strongly connected component of each node: Tarjan's algorithm without recursion, because chains can be long.
+    /// Strongly connected component per node: Tarjan's algorithm without recursion, because chains can be long.
     fn components(&self) -> Vec<usize> {
         const NONE: usize = usize::MAX;
         let n_nodes = self.reads.len();

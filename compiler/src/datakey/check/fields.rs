@@ -256,7 +256,7 @@ enum Reach {
 }
 
 impl Reach {
-    /// Removes the values that an enum matches; `None` stands for a literal that no value equals. Returns true if any
+    /// Removes the values that an enum matches; `None` is a literal that no value equals. Returns true if any
     /// value was removed.
     fn take(&mut self, bits: Option<u64>, not: bool) -> bool {
         if let Reach::All = self {

@@ -1,4 +1,4 @@
-//! Threads that take work from a queue; the report shows the time of each item.
+//! Threads that take work from a queue; the report shows the time per item.
 //!
 //! ```text
 //! threads && trcrpt -d 020,021 -t threads.trcfmt -O tid=on threads.trc

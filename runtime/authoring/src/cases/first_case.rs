@@ -1,4 +1,4 @@
-//! Writes a first case file from a trace. It contains the first event of each kind, so that every template runs.
+//! Writes a first case file from a trace. It contains the first event of every kind, so that every template runs.
 
 use super::event::Slice;
 use super::file::SUFFIX;
@@ -19,7 +19,7 @@ pub struct FirstCase {
     pub dialect: Vec<(String, String)>,
     /// Ids to include; `None` for all.
     pub only: Option<String>,
-    /// Number of events; `None` for the first of each kind.
+    /// Number of events; `None` for the first of every kind.
     pub first: Option<u64>,
 }
 

@@ -30,7 +30,7 @@ pub struct Picked {
     pub group: usize,
 }
 
-/// First `max` events that the filter selects; with `distinct`, only the first of each kind.
+/// First `max` events that the filter selects; with `distinct`, only the first of every kind.
 ///
 /// # Errors
 /// The trace cannot be read, or the filter is invalid.

@@ -20,7 +20,7 @@ use tfbc::reader::Input;
 /// Options of a test run.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// How format files are loaded. The dialect settings of a case file are added to these.
+    /// Options for loading format files. The dialect settings of a case file are added to these.
     pub load: LoadOptions,
     /// Options for parts of traces.
     pub slices: SliceOptions,

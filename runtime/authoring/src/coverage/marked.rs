@@ -1,4 +1,4 @@
-//! Source text with the count of each line, and underlines below unreached parts.
+//! Source text with a count per line, and underlines below unreached parts.
 
 use super::{Coverage, Covered, segments};
 use anstyle::{AnsiColor, Style};

@@ -152,7 +152,7 @@ mod lines {
     use super::{Covered, Hit};
     use tfbc_compiler::coverage::PointKind;
 
-    /// True if the part stands for a missing branch, so that it contains no text of its own.
+    /// True if the part is a missing branch, which contains no text of its own.
     fn is_branch_only(kind: PointKind) -> bool {
         matches!(kind, PointKind::Fails | PointKind::FlagClear)
     }

@@ -36,7 +36,7 @@ pub fn of(hits: &[Hit]) -> Vec<Segment> {
 
 #[derive(Default)]
 struct Segments {
-    /// End and count of each open part, innermost last.
+    /// End and count per open part, innermost last.
     open: Vec<(u32, u64)>,
     at: u32,
     done: Vec<Segment>,

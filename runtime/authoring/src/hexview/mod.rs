@@ -73,12 +73,12 @@ impl View {
     }
 }
 
-/// Observer that notes the reads and the text of each step.
+/// Observer that notes reads and text per step.
 #[derive(Debug)]
 pub struct Recorder<'v, 'r, 'p> {
     program: &'r Program<'p>,
     places: &'v [Vec<(SourceId, Span)>],
-    /// Receives the view of each complete event.
+    /// Receives one view per complete event.
     done: &'v mut Vec<View>,
     view: View,
     /// Routine and instruction of the last step.

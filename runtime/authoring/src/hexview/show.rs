@@ -65,7 +65,7 @@ struct Dump<'p> {
     /// Labels of the rows that read bytes.
     labels: &'p [Option<String>],
     inks: &'p [AnsiColor],
-    /// Row index of each part.
+    /// Row index per part.
     row_of: &'p [usize],
     colour: bool,
 }

@@ -24,7 +24,7 @@ pub(super) struct Edit {
 pub(super) struct Spliced {
     /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Offset of each edit's replacement.
+    /// Offset of the replacement, per edit.
     pub starts: Vec<usize>,
 }
 

@@ -189,7 +189,7 @@ fn texts_with_errors(format: &Source, options: &Options) -> HashSet<Vec<u8>> {
 struct Moved {
     result: SourceId,
     update: SourceId,
-    /// Offset in the result and span in the update file of each inserted stanza, ascending.
+    /// Offset in the result and span in the update file, per inserted stanza, ascending.
     places: Vec<(usize, Span)>,
 }
 

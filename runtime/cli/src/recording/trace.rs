@@ -78,7 +78,7 @@ pub struct TraceArgs {
     /// Write a log for each of these CPUs, FILE-0 and so on, and FILE, which lists them: CPU numbers, or all
     #[arg(short = 'C', value_name = "CPUS")]
     cpus: Vec<String>,
-    /// Record the CPU of each event
+    /// Record the CPU with every event
     #[arg(short = 'p')]
     cpu_ids: bool,
     /// Stop when the log is full instead of wrapping

@@ -87,7 +87,7 @@ struct BufferTable {
     /// Offset of the first region, and bytes per region.
     base: u64,
     slot_len: u64,
-    /// Bytes of each region that may be nonzero.
+    /// Number of bytes per region that may be nonzero.
     extents: Vec<u64>,
     wraps: u32,
 }
