@@ -55,7 +55,7 @@ impl<'b> Engine<'b> {
         let entries = || [Space::Hook, Space::Record].into_iter().flat_map(|space| program.entries(space));
         entries().for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
         let n_hooks = entries().map(|hook| hook.index + 1).max().unwrap_or(0);
-        let begins = (0..n_hooks).map(|hook| [0, 1, 2, 3].map(|env| program.begin(hook, env))).collect();
+        let begins = (0..n_hooks).map(|hook| [0, 1, 2, 3].map(|env| program.prepare(hook, env))).collect();
         Engine { program, hooks, begins, machine, timers: Timers::new(), text: TextBuf::new() }
     }
 

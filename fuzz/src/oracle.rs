@@ -370,7 +370,7 @@ fn run_prepared<'r>(
     line: usize,
     out: &mut TextBuf,
 ) -> Outcome {
-    let begin = program.begin(job.entry.index, event.env_index()).expect("a routine of a verified program");
+    let begin = program.prepare(job.entry.index, event.env_index()).expect("a routine of a verified program");
     let columns = |room: &mut [u8; COLUMNS]| {
         room[..job.columns.len()].copy_from_slice(job.columns);
         job.columns.len()

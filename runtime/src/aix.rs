@@ -1,6 +1,6 @@
 //! Options and counts of AIX traces.
 
-pub use crate::columns::{Column, Columns, ColumnsError, Timestamp};
+pub use crate::columns::Timestamp;
 pub use crate::context::{AddressNames, ContextTable};
 pub use crate::filter::{Filter, Numbers, Processes, Threads};
 pub use crate::ids::{IdListError, IdSet};

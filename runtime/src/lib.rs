@@ -111,9 +111,11 @@ pub mod work;
 #[cfg(feature = "compile")]
 pub use catalog::Findings;
 pub use catalog::{LoadError, LoadOptions};
+pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Field, FieldValue, Item};
 pub use formats::{EventFormat, Formats};
 pub use output_format::Form;
 pub use reader::{Compression, MaxRatio, Notice, System, TraceError};
 pub use report::{MaxWork, Monitor, ReportError};
+pub use terminal::ReportColour;
 pub use trace::{ReportOptions, ReportSummary, Trace, TraceInfo, report, report_with};

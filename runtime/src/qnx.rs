@@ -1,5 +1,4 @@
 //! Options and counts of QNX kernel logs.
 
-pub use crate::columns::{Column, Columns, ColumnsError};
 pub use crate::reader::kev::KevCounts;
 pub use crate::records::{RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm};

@@ -169,7 +169,7 @@ impl Start {
 /// let events = [b"\x10\x0a\0\x01", b"\x10\x0a\0\x02"]
 ///     .map(|bytes| Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 });
 /// let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
-/// let prepared = program.begin(hook, events[0].env_index()).unwrap();
+/// let prepared = program.prepare(hook, events[0].env_index()).unwrap();
 /// let mut run = machine.start(&program, &mut timers);
 /// for event in &events {
 ///     let line = text.len();
@@ -375,7 +375,7 @@ impl<'b> Program<'b> {
 
     /// Resolves the routine of a hook in an environment, given by its index in the space
     /// ([`Event::env_index`](crate::Event::env_index)). Returns `None` for an unknown hook or a refused routine.
-    pub fn begin(&self, hook: u32, env: usize) -> Option<PreparedEntry<'_>> {
+    pub fn prepare(&self, hook: u32, env: usize) -> Option<PreparedEntry<'_>> {
         let beginning = Program::beginning(hook, env);
         Some(PreparedEntry::of(self, beginning, &self.proved(beginning)?))
     }

@@ -110,7 +110,7 @@ fn a_shape_changes_no_text() {
         let program = Program::open(&blob).unwrap();
         let event = Event { bytes: &[], wide: false, record: None, time_ns: 0, offset: 0 };
         let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
-        let begin = program.begin(program.hook(0x0100).unwrap().index, event.env_index()).unwrap();
+        let begin = program.prepare(program.hook(0x0100).unwrap().index, event.env_index()).unwrap();
         let mut run = machine.start(&program, &mut timers);
         run.run_prepared(&begin, &(&event, &Context::EMPTY), (Layout::default(), 0), |_| 0, &mut text);
         assert_eq!(text.as_bytes(), b"text\n", "shape {shape}");

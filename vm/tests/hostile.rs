@@ -233,7 +233,7 @@ fn a_run_keeps_its_program() {
     let [own, other] = [&blobs[0], &blobs[1]].map(|blob| Program::open(blob).expect("code that keeps the rules"));
     let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
     let (event, context, layout) = (event(EIGHT), Context::EMPTY, Layout::default());
-    let begin = other.begin(0, event.env_index()).expect("a sound routine");
+    let begin = other.prepare(0, event.env_index()).expect("a sound routine");
     let mut run = machine.start(&own, &mut timers);
     run.run_prepared(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
     let line = out.len();

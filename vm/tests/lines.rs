@@ -454,7 +454,7 @@ fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_onc
     let (mut machine, mut timers, mut out) = (Machine::new(limits), Timers::new(), TextBuf::new());
     out.push(&vec![b'#'; before]);
     let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 0 };
-    let begin = program.begin(0, event.env_index()).expect("a sound routine");
+    let begin = program.prepare(0, event.env_index()).expect("a sound routine");
     let scene = (&event, &Context::EMPTY);
     let mut run = machine.start(&program, &mut timers);
     let is_usual = if at_once {
@@ -493,7 +493,7 @@ fn columns_take_no_more_than_their_room() {
     let program = Program::open(&bytes).expect("sound code");
     let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
     let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 0 };
-    let begin = program.begin(0, event.env_index()).expect("a sound routine");
+    let begin = program.prepare(0, event.env_index()).expect("a sound routine");
     let put = |room: &mut [u8; COLUMNS]| {
         room.fill(b'c');
         usize::MAX

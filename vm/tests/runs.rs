@@ -133,7 +133,7 @@ fn print_prepared<'r>(run: &mut Run<'r>, begin: PreparedEntry<'r>, of: (u16, &'s
 
 fn look_up<'r>(program: &'r Program<'r>, of: (u16, &'static [u8])) -> PreparedEntry<'r> {
     let hook = program.hook(of.0).expect("a hook of the program").index;
-    program.begin(hook, surrounded(of).0.env_index()).expect("a routine that is sound")
+    program.prepare(hook, surrounded(of).0.env_index()).expect("a routine that is sound")
 }
 
 /// Output of the second hook for some bytes: observed, as the first event, after the first hook, and with an entry
@@ -241,7 +241,7 @@ fn events_that_were_looked_up_are_of_their_own_programs() {
         }
         assert_eq!(texts, [" 282two\n", " 282one\n", " two\n", " one\n"]);
         // Unknown hook.
-        assert!(two.begin(u32::MAX, 0).is_none());
+        assert!(two.prepare(u32::MAX, 0).is_none());
     }
 }
 
@@ -281,7 +281,7 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
                 let mut texts = [(); 3].map(|()| TextBuf::new());
                 let mut routines = Vec::new();
                 run.event(entry.index, of, place, &mut texts[0]);
-                let begin = program.begin(entry.index, event.env_index()).expect("a routine that is sound");
+                let begin = program.prepare(entry.index, event.env_index()).expect("a routine that is sound");
                 run.run_prepared(&begin, &of, place, |_| 0, &mut texts[1]);
                 run.observed(entry.index, of, place, &mut texts[2], &mut |step: Step<'_>| routines.push(step.routine));
                 let expected = format!("{:x} {}\n", entry.id >> 4, env.name());

@@ -121,7 +121,9 @@ impl<'r> PreparedLines<'r> {
             None => Text::Nothing,
             Some(_) if is_counted => Text::Counted,
             Some(_) if event.position == Position::Ready => Text::Ready,
-            Some(entry) => catalog.program(entry).begin(entry.hook, event.env.into()).map_or(Text::Refused, Text::Run),
+            Some(entry) => {
+                catalog.program(entry).prepare(entry.hook, event.env.into()).map_or(Text::Refused, Text::Run)
+            }
         };
         let level = entry.map_or(Level::Zero, |entry| entry.level);
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
