@@ -84,7 +84,7 @@ fn compatible_messages_have_numbers() {
         (&["-O", "timestmp=1", &sample], "0454-900", "did you mean `timestamp`"),
         (&["-O", "timestamp=7", &sample], "0454-900", "timestamp"),
         (&["-d", "15b,xyz", &sample], "0454-013", "position 5"),
-        (&[&sample, "-h"], "0454-187", "options come before files"),
+        (&[&sample, "-h"], "0454-187", "put options before files"),
         (&["-Z", &sample], "0454-900", "-Z"),
         (&["/no/such/file"], "0454-902", "/no/such/file"),
         (&["-t", "/no/such/format", &sample], "0454-902", "/no/such/format"),
