@@ -490,8 +490,9 @@ pub fn input_shapes() -> Vec<InputShape> {
             random(size, b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_HEADER_END::")
         }),
         shape("kev/long-header", Deed::Kev, |size| {
-            let text =
-                String::from_utf8_lossy(&pieces(size.min(15 << 20), |n| format!("TRACE_KEY{n}::value"))).into_owned();
+            // Long values: a header has at most 4,096 attributes and 2 MiB.
+            let attribute = |n| format!("TRACE_KEY{n}::{}", "value".repeat(200));
+            let text = String::from_utf8_lossy(&pieces(size.min(3 << 19), attribute)).into_owned();
             kev_of(16, &text, |n| [0x1807, 16 * n, n, n])
         }),
         shape("packed/compress", Deed::Unpack(Compression::Compress), |size| {

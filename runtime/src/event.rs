@@ -195,6 +195,7 @@ impl<'e> Event<'e> {
     }
 
     /// Canonical 16-bit hook id of an AIX event, such as `0x1060` for hook 106.
+    #[inline]
     pub fn hook_id(&self) -> Option<u16> {
         match &self.source {
             Source::Aix(event) => Some(event.id()),
@@ -221,6 +222,7 @@ impl<'e> Event<'e> {
     /// Time in nanoseconds since the epoch of the trace's clock; the epoch of a QNX log is the boot.
     ///
     /// `None` for events of a QNX log before its first time event.
+    #[inline]
     pub fn time_ns(&self) -> Option<u64> {
         match &self.source {
             Source::Aix(event) => Some(event.time_ns()),
@@ -229,6 +231,7 @@ impl<'e> Event<'e> {
     }
 
     /// Time in nanoseconds since the trace began.
+    #[inline]
     pub fn elapsed_ns(&self) -> Option<u64> {
         match &self.source {
             Source::Aix(event) => Some(event.elapsed_ns()),
@@ -253,6 +256,7 @@ impl<'e> Event<'e> {
     }
 
     /// Thread id. For QNX, the thread's number in its process, which needs [`Events::with_context`].
+    #[inline]
     pub fn tid(&self) -> Option<u64> {
         match &self.source {
             Source::Aix(event) => Some(event.tid()),
@@ -272,6 +276,7 @@ impl<'e> Event<'e> {
     /// Bytes of the event: for AIX, from the hook word up to the time stamp; for QNX, the payload in the byte order of
     /// the
     /// traced machine.
+    #[inline]
     pub fn bytes(&self) -> &'e [u8] {
         match &self.source {
             Source::Aix(event) => event.bytes(),
@@ -287,6 +292,7 @@ impl<'e> Event<'e> {
     }
 
     /// Like [`Event::text`], but the bytes of the report, unchanged.
+    #[inline]
     pub fn text_bytes(&self) -> &'e [u8] {
         self.text
     }

@@ -40,6 +40,7 @@ impl TextBuf {
     }
 
     /// The text.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.buf[..self.len]
     }

@@ -70,6 +70,7 @@ impl<'a> AixEvents<'a> {
 }
 
 impl<'e> AixEvent<'e> {
+    #[inline]
     pub fn id(&self) -> u16 {
         self.shown.id
     }
@@ -80,14 +81,17 @@ impl<'e> AixEvent<'e> {
         hook.map_or(&[], |hook| hook.label)
     }
 
+    #[inline]
     pub fn time_ns(&self) -> u64 {
         self.shown.time_ns
     }
 
+    #[inline]
     pub fn elapsed_ns(&self) -> u64 {
         self.shown.elapsed_ns
     }
 
+    #[inline]
     pub fn tid(&self) -> u64 {
         self.shown.tid
     }
@@ -108,6 +112,7 @@ impl<'e> AixEvent<'e> {
         Some(self.batch.facts(self.shared_context(), self.shown.tid).name).filter(|name| !name.is_empty())
     }
 
+    #[inline]
     pub fn bytes(&self) -> &'e [u8] {
         self.batch.hook(&self.batch.taken.bytes, self.shown).bytes
     }

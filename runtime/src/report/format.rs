@@ -219,7 +219,6 @@ impl<'r> LineFormat<'r> {
     /// Collects the ends of lines from now on.
     pub fn collect_ends(&mut self) {
         self.line.ends = Some(Vec::new());
-        self.line.ends_with_text = false;
     }
 
     /// Ends of the lines in the text that was formatted last, in order.
@@ -288,7 +287,11 @@ impl<'r> LineFormat<'r> {
                 if self.readers.is_some() {
                     self.count_events(batch, state);
                 }
-                self.format_lines(batch, Extent::Many, state, text);
+                if self.line.ends.is_some() {
+                    self.format_lines::<true>(batch, Extent::Many, state, text);
+                } else {
+                    self.format_lines::<false>(batch, Extent::Many, state, text);
+                }
             }
             if text.len() >= WRITE_AT {
                 return true;
@@ -372,7 +375,7 @@ impl<'r> LineFormat<'r> {
             self.page_break(batch, self.at, state, text);
         }
         let lines_before = state.lines_on_page;
-        self.format_lines(batch, Extent::First, state, text);
+        self.format_lines::<true>(batch, Extent::First, state, text);
         if is_due && !comes_first && self.line.counted.n_reported > n_reported && text.len() > line {
             let own = text.as_bytes()[line..].to_vec();
             text.truncate(line);
@@ -408,9 +411,15 @@ impl<'r> LineFormat<'r> {
     }
 
     /// Appends lines up to `extent`; stops early if the text is long enough, the page is full, or many steps were used.
+    /// `ENDS` is true if the ends of lines may be collected.
     #[inline(never)]
-    fn format_lines<'b>(&mut self, batch: &'b Batch, extent: Extent, state: &mut LineState, text: &mut TextBuf)
-    where
+    fn format_lines<'b, const ENDS: bool>(
+        &mut self,
+        batch: &'b Batch,
+        extent: Extent,
+        state: &mut LineState,
+        text: &mut TextBuf,
+    ) where
         'r: 'b,
     {
         let events = batch.events.get(self.at..).unwrap_or_default();
@@ -454,6 +463,9 @@ impl<'r> LineFormat<'r> {
                         let is_normal = run.run_prepared(entry, &shown, (prepared.layout, start), put, text);
                         if is_normal && ends_with_text {
                             state.last_elapsed_ns = elapsed_ns;
+                            if ENDS && let Some(ends) = &mut line.ends {
+                                ends.push(LineEnd { event: index as u32, end: text.len() as u32 });
+                            }
                             true
                         } else {
                             n_counted += 1;
@@ -739,7 +751,7 @@ impl Format<Batch> for LineFormat<'_> {
         if let Some(at) = deferred.reported {
             // It has been counted.
             let (counted, meter, next) = (self.line.counted, self.meter, std::mem::replace(&mut self.at, at));
-            self.format_lines(batch, Extent::One, state, head);
+            self.format_lines::<true>(batch, Extent::One, state, head);
             (self.line.counted, self.meter, self.at) = (counted, meter, next);
             // The next batch has other contexts.
             self.line.context_texts.forget();
