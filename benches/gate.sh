@@ -40,7 +40,7 @@ report: realistic as a table, instructions | report/table engine | | | 720 | 941
 report: CSV, instructions | report/csv engine | | | 720 | 981
 report: NDJSON, instructions | report/ndjson engine | | | 720 | 1016
 report: counts, instructions | report/stats engine | | | 150 | 150
-report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.69
+report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.37
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
