@@ -35,7 +35,8 @@ def program():
 
 def report():
     """Returns the first lines of the report, with colour marks."""
-    env = {name: value for name, value in os.environ.items() if name not in ("TZ", "NO_COLOR")}
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    env["TZ"] = "UTC"
     arguments = [program(), *COMMAND[:1], "--quiet", "--color", "always", *COMMAND[1:]]
     run = subprocess.run(arguments, cwd=ROOT, env=env, stdout=subprocess.PIPE, check=True)
     return run.stdout.decode().splitlines()[:LINES]
