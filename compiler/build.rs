@@ -101,7 +101,7 @@ fn side(row: &Table, same: Option<&Table>, side: &str) -> String {
         format!("fast_64: {}", arguments(own("fast64"))),
         format!("wide_64: {}", arguments(own("wide64"))),
     ];
-    format!("Side {{ {} }}", fields.join(", "))
+    format!("CallArgs {{ {} }}", fields.join(", "))
 }
 
 /// A list of `<letter>:<name>` as `Option<&[Arg]>`.
@@ -118,14 +118,14 @@ fn arguments(list: Option<&Value>) -> String {
 
 fn kind(letter: &str) -> &'static str {
     match letter {
-        "D" => "Letter::Decimal",
-        "H" => "Letter::Hex",
-        "P" => "Letter::Pointer",
-        "E" => "Letter::Decimal64",
-        "X" => "Letter::Hex64",
-        "S" => "Letter::Text",
-        "s" => "Letter::MoreText",
-        "N" => "Letter::Name",
+        "D" => "ArgType::Decimal",
+        "H" => "ArgType::Hex",
+        "P" => "ArgType::Pointer",
+        "E" => "ArgType::Decimal64",
+        "X" => "ArgType::Hex64",
+        "S" => "ArgType::Text",
+        "s" => "ArgType::MoreText",
+        "N" => "ArgType::Name",
         _ => panic!("argument letter {letter}"),
     }
 }

@@ -15,7 +15,7 @@
 //! | message | numbers, masks and a text, 24 to 40 bytes | `channel:3 flags:0x9 READ URGENT address:0x8048000 text:open` |
 //! | phases | value enums without their values | `phase:RUN next:SUSPEND level:-3` |
 
-use tfbc_vm::{Event, Record};
+use tfbc_vm::{Event, RecordHeader};
 
 use crate::{KevEvent, KevHead, KevWriter, Rng};
 
@@ -233,7 +233,7 @@ impl RecordLoad {
             let bytes = &self.bytes[start..end];
             let offset = start as u64;
             start = end;
-            let record = Some(Record { event, big_endian: false });
+            let record = Some(RecordHeader { event, big_endian: false });
             Event { bytes, wide: bytes.len() > 8, record, time_ns: 0, offset }
         })
     }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use tfbc_benches::{NativeText, RecordLoad, UserEvent, definitions};
-use tfbc_vm::{Event, Record};
+use tfbc_vm::{Event, RecordHeader};
 
 /// The texts of the enums with values of one field, read from the definitions.
 fn label(field: &str, value: u64) -> Option<String> {
@@ -89,7 +89,7 @@ fn line(event: &Event<'_>) -> String {
 }
 
 fn check(event: UserEvent, payload: &[u8]) {
-    let record = Some(Record { event: event.id(), big_endian: false });
+    let record = Some(RecordHeader { event: event.id(), big_endian: false });
     let event = Event { bytes: payload, wide: payload.len() > 8, record, time_ns: 0, offset: 0 };
     let mut text = NativeText::new();
     text.record(&event).unwrap();
@@ -145,7 +145,7 @@ fn texts_without_a_nul_end_with_the_payload() {
 fn a_record_that_is_too_short_or_unknown_prints_nothing() {
     let mut text = NativeText::new();
     for (event, len) in [(UserEvent::Value.id(), 7), (UserEvent::Message.id(), 15), (1, 8)] {
-        let record = Some(Record { event, big_endian: false });
+        let record = Some(RecordHeader { event, big_endian: false });
         assert_eq!(text.record(&Event { bytes: &[0; 16][..len], wide: false, record, time_ns: 0, offset: 0 }), None);
     }
     assert_eq!(text.as_bytes(), b"");

@@ -2,15 +2,15 @@
 
 use crate::Dialect;
 use crate::codes::{TOO_LARGE, TOO_MANY_REGISTERS};
-use crate::emit::{self, Callee, Callees, EmitContext, EnvDeps, ROW, Shape, UnlinkedRoutine};
+use crate::emit::{self, Callee, Callees, CallingConvention, EmitContext, EnvDeps, ROW, UnlinkedRoutine};
 use crate::graph::Graph;
 use crate::ir::ShowId;
-use crate::ir::{Block, Program};
+use crate::ir::{Block, IrProgram};
 use crate::link::{self, LinkBuffers};
 use foldhash::{HashMap, HashMapExt};
 use std::fmt;
 use tfbc_grammar::{CodeInfo, Diagnostic, Source, SourceId, Span};
-use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, Place, RoutineRow, Space};
+use tfbc_vm::{BlobBuilder, Env, HookRow, N_REGS, RoutineRow, SourcePos, Space};
 
 /// Limit on the plain instructions of one routine.
 const MAX_ROUTINE: usize = 1 << 18;
@@ -20,14 +20,14 @@ const MAX_PROGRAM: usize = 1 << 22;
 
 /// Builds the blob of a checked program. `sources` are indexed by the source ids of the IR.
 pub(crate) fn build<'p>(
-    program: &'p Program,
+    program: &'p IrProgram,
     graph: &'p Graph,
     sources: &'p [&'p Source],
     dialect: &Dialect,
-    form: Form,
+    form: CodeForm,
 ) -> Built<'p> {
     let functions = program.stanzas.len()..program.stanzas.len() + program.functions.len();
-    let mut builder = Builder {
+    let mut builder = ProgramBuilder {
         program,
         graph,
         sources,
@@ -68,7 +68,7 @@ pub(crate) fn build<'p>(
             routines: routines[at],
         });
     }
-    let Builder { blob, diagnostics, drafts, places, .. } = builder;
+    let ProgramBuilder { blob, diagnostics, drafts, places, .. } = builder;
     Built { blob, diagnostics, drafts, places }
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Built<'p> {
 
 /// Form of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CodeForm {
     /// Linked code.
     Linked,
     /// Linked code, and plain code for listings.
@@ -93,14 +93,14 @@ pub(crate) enum Form {
     Plain,
 }
 
-struct Builder<'p> {
-    program: &'p Program,
+struct ProgramBuilder<'p> {
+    program: &'p IrProgram,
     graph: &'p Graph,
     sources: &'p [&'p Source],
     blob: BlobBuilder,
     diagnostics: Vec<Diagnostic>,
     drafts: Vec<(String, UnlinkedRoutine<'p>)>,
-    form: Form,
+    form: CodeForm,
     /// Per routine of a plain program: the source positions of its instructions.
     places: Vec<Vec<(SourceId, Span)>>,
     n_lines: usize,
@@ -150,7 +150,7 @@ impl fmt::Display for RoutineName<'_> {
     }
 }
 
-impl<'p> Builder<'p> {
+impl<'p> ProgramBuilder<'p> {
     /// Builds all routines, callees before callers. Returns, per stanza, the routine for every environment.
     fn nodes(&mut self) -> Vec<[u32; 4]> {
         let (program, graph) = (self.program, self.graph);
@@ -209,7 +209,7 @@ impl<'p> Builder<'p> {
         let mut callees = Callees::default();
         for (at, env) in plan.envs.iter().enumerate() {
             let same_code_for = |known: &usize| callees[*known].deps.same_code_for(plan.envs[*known], *env);
-            callees[at] = match (0..at).find(same_code_for).filter(|_| self.form != Form::Listed) {
+            callees[at] = match (0..at).find(same_code_for).filter(|_| self.form != CodeForm::Listed) {
                 Some(known) => callees[known],
                 None => self.routine(plan, *env),
             };
@@ -226,8 +226,13 @@ impl<'p> Builder<'p> {
         let first = below.max(ROW.into()).min(N_REGS) as u16;
         let facts = self.graph.facts[plan.node];
         let base_is_zero = if plan.called { !self.any_base } else { !facts.sets_base };
-        let shape =
-            Shape { called: plan.called, base_is_zero, n_locals: plan.n_locals, first, lower_hex: plan.lower_hex };
+        let shape = CallingConvention {
+            called: plan.called,
+            base_is_zero,
+            n_locals: plan.n_locals,
+            first,
+            lower_hex: plan.lower_hex,
+        };
         let context = EmitContext {
             program: self.program,
             env,
@@ -246,7 +251,7 @@ impl<'p> Builder<'p> {
         if !self.fits(&draft, plan) {
             return Callee { first, deps, ..Callee::default() };
         }
-        let linked = link::link(&draft, &mut self.blob, &mut self.buffers, self.form == Form::Plain);
+        let linked = link::link(&draft, &mut self.blob, &mut self.buffers, self.form == CodeForm::Plain);
         let places: Vec<_> = self.buffers.spans.iter().map(|span| self.place(plan.source, *span)).collect();
         let row = RoutineRow {
             body: linked.body,
@@ -257,11 +262,11 @@ impl<'p> Builder<'p> {
         };
         let name = format_args!("{} {}", plan.name, env.name());
         let routine = self.blob.named_routine(row, name, &self.buffers.code, &places);
-        if self.form == Form::Plain && routine as usize == self.places.len() {
+        if self.form == CodeForm::Plain && routine as usize == self.places.len() {
             self.places.push(self.buffers.spans.iter().map(|span| (plan.source, *span)).collect());
         }
         let callee = Callee { routine, first, end: draft.end, need: linked.need, deps };
-        if self.form == Form::Listed && !plan.builtin {
+        if self.form == CodeForm::Listed && !plan.builtin {
             self.drafts.push((name.to_string(), draft));
         }
         callee
@@ -300,10 +305,10 @@ impl<'p> Builder<'p> {
         callees.map(|callees| callees[env.index()])
     }
 
-    fn place(&self, source: SourceId, span: Span) -> Place {
-        let Some(text) = self.sources.get(source.0 as usize) else { return Place::default() };
+    fn place(&self, source: SourceId, span: Span) -> SourcePos {
+        let Some(text) = self.sources.get(source.0 as usize) else { return SourcePos::default() };
         let (line, column) = text.line_column(span.start);
-        Place { line, column: column.min(u16::MAX.into()) as u16, source: source.0 }
+        SourcePos { line, column: column.min(u16::MAX.into()) as u16, source: source.0 }
     }
 }
 
@@ -314,7 +319,7 @@ pub(crate) fn entry_name(space: Space, id: u16) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Form;
+    use super::CodeForm;
     use crate::{Options, run};
     use tfbc_grammar::{Source, Sources};
 
@@ -323,7 +328,7 @@ mod tests {
         let mut sources = Sources::new();
         sources.add(Source::new(name, text));
         let probes = &mut Default::default();
-        let form = if listed { Form::Listed } else { Form::Linked };
+        let form = if listed { CodeForm::Listed } else { CodeForm::Linked };
         run(&sources, &Options::default(), form, probes, |_, built| built.map(|built| built.blob.finish())).0
     }
 

@@ -4,7 +4,7 @@
 //! into the IR, before any decision depends on the environment, and they prevent instructions from being merged across
 //! cases. So the observed coverage is exact for every construct and environment, and the output does not change.
 
-use crate::build::Form;
+use crate::build::CodeForm;
 use crate::ir::PROBE_REGISTER;
 use crate::{Built, Compiled, Options, run};
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ pub enum PointKind {
 
 /// Part of a format file that events may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Point {
+pub struct CoveragePoint {
     /// Kind of the part.
     pub kind: PointKind,
     /// Its source.
@@ -63,7 +63,7 @@ pub struct Instrumented {
     /// Blob and diagnostics, as returned by [`compile`](crate::compile).
     pub compiled: Compiled,
     /// Points, indexed by the numbers of their probes.
-    pub points: Vec<Point>,
+    pub points: Vec<CoveragePoint>,
 }
 
 /// Compiles sources like [`compile`](crate::compile), with a probe at every point. Stanzas and functions that are
@@ -81,7 +81,7 @@ pub struct Instrumented {
 pub fn instrument(sources: &Sources, options: &Options) -> Instrumented {
     let mut probes = Probes::new(true);
     let take = |_: &_, built: Option<Built<'_>>| built.map(|built| built.blob.finish());
-    let (blob, diagnostics, left_out) = run(sources, options, Form::Linked, &mut probes, take);
+    let (blob, diagnostics, left_out) = run(sources, options, CodeForm::Linked, &mut probes, take);
     Instrumented { compiled: Compiled { blob, diagnostics, left_out }, points: probes.points }
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Probes {
     pub wanted: bool,
     /// True if the current part gets probes.
     pub on: bool,
-    points: Vec<Point>,
+    points: Vec<CoveragePoint>,
     /// Points of XML elements, which several events may share.
     known: HashMap<(PointKind, SourceId, Span), u32>,
 }
@@ -114,7 +114,7 @@ impl Probes {
             return None;
         }
         let name = String::from_utf8_lossy(name).into_owned();
-        self.points.push(Point { kind, source, span, name });
+        self.points.push(CoveragePoint { kind, source, span, name });
         Some(self.points.len() as u32 - 1)
     }
 

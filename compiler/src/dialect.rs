@@ -27,7 +27,7 @@ pub struct Dialect {
     /// True if match values without a prefix are decimal on uncast selectors that print in hex.
     pub(crate) decimal_matches: bool,
     /// Codes that are followed by a soft blank.
-    pub(crate) soft: Soft,
+    pub(crate) soft: SoftBlankCodes,
     /// True if the label of a subroutine prints.
     pub(crate) subroutine_labels: bool,
     /// Level of a stanza without `L=`.
@@ -67,7 +67,7 @@ pub(crate) enum WideOffset {
 
 /// Codes that are followed by a soft blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Soft {
+pub(crate) enum SoftBlankCodes {
     /// Numbers: every code except `X0` and those that print text.
     Numbers,
     /// Every code except `X0`.
@@ -97,7 +97,7 @@ impl Default for Dialect {
             loop_counts: false,
             line_tabs: false,
             decimal_matches: false,
-            soft: Soft::Numbers,
+            soft: SoftBlankCodes::Numbers,
             subroutine_labels: true,
             level: Level::Kern,
             msec: 1000,
@@ -263,9 +263,9 @@ impl Dialect {
             "match-base" => self.decimal_matches = value == "decimal",
             "soft-blank" => {
                 self.soft = match value {
-                    "all" => Soft::All,
-                    "none" => Soft::None,
-                    _ => Soft::Numbers,
+                    "all" => SoftBlankCodes::All,
+                    "none" => SoftBlankCodes::None,
+                    _ => SoftBlankCodes::Numbers,
                 }
             }
             "subroutine-labels" => self.subroutine_labels = value == "print",
@@ -315,9 +315,9 @@ impl Dialect {
             "tabs" => either(self.line_tabs, "margin", "line"),
             "match-base" => either(self.decimal_matches, "hex", "decimal"),
             "soft-blank" => match self.soft {
-                Soft::Numbers => "numbers".into(),
-                Soft::All => "all".into(),
-                Soft::None => "none".into(),
+                SoftBlankCodes::Numbers => "numbers".into(),
+                SoftBlankCodes::All => "all".into(),
+                SoftBlankCodes::None => "none".into(),
             },
             "subroutine-labels" => either(self.subroutine_labels, "omit", "print"),
             "level" => format!("{:?}", self.level).to_uppercase(),
@@ -342,9 +342,9 @@ impl Dialect {
             _ => true,
         };
         match self.soft {
-            Soft::Numbers => number,
-            Soft::All => true,
-            Soft::None => false,
+            SoftBlankCodes::Numbers => number,
+            SoftBlankCodes::All => true,
+            SoftBlankCodes::None => false,
         }
     }
 

@@ -148,7 +148,7 @@ pub(crate) type Callees = [Callee; 4];
 
 /// Context of the emitter: the program and the routines built so far.
 pub(crate) struct EmitContext<'p, 'c> {
-    pub program: &'p Program,
+    pub program: &'p IrProgram,
     pub env: Env,
     pub functions: &'c HashMap<usize, Callees>,
     pub stanzas: &'c HashMap<u16, Callees>,
@@ -158,7 +158,7 @@ pub(crate) struct EmitContext<'p, 'c> {
 
 /// Calling convention and registers of a routine.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
+pub(crate) struct CallingConvention {
     /// True if other routines call it.
     pub called: bool,
     /// True if the base pointer is known to be 0.
@@ -195,7 +195,7 @@ enum Pointer {
 
 /// Knowledge about the soft blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Soft {
+enum SoftBlank {
     /// Not due.
     No,
     /// Due, but not printed.
@@ -206,14 +206,14 @@ enum Soft {
 
 struct Emitter<'p, 'c> {
     context: &'c EmitContext<'p, 'c>,
-    shape: Shape,
+    shape: CallingConvention,
     deps: Cell<EnvDeps>,
     lines: Vec<AsmLine<'p>>,
     /// Code after the body: rare paths, reached by jumps.
     tails: Vec<AsmLine<'p>>,
     tables: Vec<UnlinkedTable<'p>>,
     pointer: Pointer,
-    soft: Soft,
+    soft: SoftBlank,
     /// True if the event has ended here.
     dead: bool,
     /// Label at which a failed demand continues.
@@ -239,7 +239,7 @@ const fn data_start(env: Env) -> u64 {
 /// Emits one routine: heading, then body.
 pub(crate) fn emit<'p>(
     context: &EmitContext<'p, '_>,
-    shape: Shape,
+    shape: CallingConvention,
     heading: &'p Block,
     body: &'p Block,
 ) -> UnlinkedRoutine<'p> {
@@ -252,7 +252,7 @@ pub(crate) fn emit<'p>(
         tails: Vec::new(),
         tables: Vec::new(),
         pointer: if shape.called { Pointer::Live } else { Pointer::Start(0) },
-        soft: if shape.called { Soft::Maybe } else { Soft::No },
+        soft: if shape.called { SoftBlank::Maybe } else { SoftBlank::No },
         dead: false,
         short: None,
         need: 0,
@@ -384,37 +384,37 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn print_soft(&mut self) {
-        if self.soft == Soft::Due {
+        if self.soft == SoftBlank::Due {
             self.op(Op::Soft, &[]);
-            self.soft = Soft::Maybe;
+            self.soft = SoftBlank::Maybe;
         }
     }
 
     /// Drops a pending soft blank before a line end, a tab or the end of the event.
     fn end_line(&mut self) {
-        if self.soft == Soft::Maybe {
+        if self.soft == SoftBlank::Maybe {
             self.op(Op::SoftDrop, &[]);
         }
-        self.soft = Soft::No;
+        self.soft = SoftBlank::No;
     }
 
     /// Emits template text; not empty.
     fn text(&mut self, text: &'p [u8]) {
         match (self.soft, begins_blank(text)) {
-            (Soft::Due, false) => self.push(BLANK),
-            (Soft::Maybe, true) => self.op(Op::SoftDrop, &[]),
+            (SoftBlank::Due, false) => self.push(BLANK),
+            (SoftBlank::Maybe, true) => self.op(Op::SoftDrop, &[]),
             _ => {}
         }
         self.push(AsmItem::Text(Cow::Borrowed(text)));
-        self.soft = Soft::No;
+        self.soft = SoftBlank::No;
     }
 
     /// Prepares for output of at least one byte.
     fn before_some(&mut self) {
-        if self.soft == Soft::Due {
+        if self.soft == SoftBlank::Due {
             self.push(BLANK);
         }
-        self.soft = Soft::No;
+        self.soft = SoftBlank::No;
     }
 
     /// Prepares for output that may be empty, after which a blank may still be due.
@@ -435,7 +435,7 @@ impl<'p> Emitter<'p, '_> {
     fn inst(&mut self, inst: &'p Inst) {
         match inst {
             Inst::Text(text) => self.text(text),
-            Inst::Soft => self.soft = Soft::Due,
+            Inst::Soft => self.soft = SoftBlank::Due,
             Inst::Probe(point) => self.op(Op::Const, &[PROBE_REGISTER, *point]),
             Inst::Newline => {
                 self.end_line();
@@ -535,7 +535,7 @@ impl<'p> Emitter<'p, '_> {
             }
             Inst::Stop => self.op(Op::Stop, &[]),
             Inst::Break => {
-                if self.soft == Soft::Maybe {
+                if self.soft == SoftBlank::Maybe {
                     self.op(Op::SoftDrop, &[]);
                 }
                 self.op(Op::End, &[]);
@@ -574,7 +574,7 @@ impl<'p> Emitter<'p, '_> {
             self.lines = body;
         }
         self.push(AsmItem::Label(end));
-        let soft = if self.soft == body_state.0 { self.soft } else { Soft::Maybe };
+        let soft = if self.soft == body_state.0 { self.soft } else { SoftBlank::Maybe };
         (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, self.dead && body_state.1);
     }
 
@@ -635,7 +635,7 @@ impl<'p> Emitter<'p, '_> {
         }
         self.push(AsmItem::Label(end));
         self.pointer = if same { pointer } else { Pointer::Live };
-        self.soft = if yes.2 == no_soft { no_soft } else { Soft::Maybe };
+        self.soft = if yes.2 == no_soft { no_soft } else { SoftBlank::Maybe };
         self.dead = yes.3 && no_dead;
     }
 
@@ -775,10 +775,10 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    fn put(&mut self, value: &'p Value, how: How) {
+    fn put(&mut self, value: &'p Value, how: ValueFormat) {
         match how {
-            How::Path => self.before_maybe(),
-            How::Chars { width: 0, .. } => self.before_maybe(),
+            ValueFormat::Path => self.before_maybe(),
+            ValueFormat::Chars { width: 0, .. } => self.before_maybe(),
             _ => self.before_some(),
         }
         if let Some(text) = self.fold(value).and_then(|value| self.constant_text(value, how)) {
@@ -786,51 +786,53 @@ impl<'p> Emitter<'p, '_> {
         }
         let src = u32::from(self.eval(value));
         match how {
-            How::Hex(size) => {
+            ValueFormat::Hex(size) => {
                 let digits = self.bytes(size) * 2;
                 self.hex_digits(|emitter| emitter.op(Op::PutHex, &[src, digits]));
             }
-            How::HookType => {
+            ValueFormat::HookType => {
                 let digits = if self.word() == 4 { 1 } else { 4 };
                 self.hex_digits(|emitter| emitter.op(Op::PutHex, &[src, digits]));
             }
-            How::HexFit => self.hex_digits(|emitter| emitter.op(Op::PutHexFit, &[src])),
-            How::HexLow(size) => {
+            ValueFormat::HexFit => self.hex_digits(|emitter| emitter.op(Op::PutHexFit, &[src])),
+            ValueFormat::HexLow(size) => {
                 let digits = self.bytes(size) * 2;
                 self.op(Op::PutHexLow, &[src, digits]);
             }
-            How::HexC => self.op(Op::PutHexC, &[src]),
-            How::HexMin => self.op(Op::PutHexMin, &[src]),
-            How::OctC => self.op(Op::PutOctC, &[src]),
-            How::Ascii => self.op(Op::PutAscii, &[src]),
-            How::Dec => self.op(Op::PutDec, &[src]),
-            How::Int => self.op(Op::PutInt, &[src]),
-            How::Oct => self.op(Op::PutOct, &[src]),
-            How::Bin(count) => self.op(Op::PutBin, &[src, count.into()]),
-            How::Float(n, decimals) => {
+            ValueFormat::HexC => self.op(Op::PutHexC, &[src]),
+            ValueFormat::HexMin => self.op(Op::PutHexMin, &[src]),
+            ValueFormat::OctC => self.op(Op::PutOctC, &[src]),
+            ValueFormat::Ascii => self.op(Op::PutAscii, &[src]),
+            ValueFormat::Dec => self.op(Op::PutDec, &[src]),
+            ValueFormat::Int => self.op(Op::PutInt, &[src]),
+            ValueFormat::Oct => self.op(Op::PutOct, &[src]),
+            ValueFormat::Bin(count) => self.op(Op::PutBin, &[src, count.into()]),
+            ValueFormat::Float(n, decimals) => {
                 let decimals = if decimals == 4 { 0 } else { decimals };
                 self.op(Op::PutFloat, &[src, n.into(), decimals.into()]);
             }
-            How::Errno(size) => {
+            ValueFormat::Errno(size) => {
                 let n = self.bytes(size);
                 self.op(Op::PutErrno, &[src, n]);
             }
-            How::Time => self.op(Op::PutTime, &[src]),
-            How::Path => self.op(Op::PutPath, &[src]),
+            ValueFormat::Time => self.op(Op::PutTime, &[src]),
+            ValueFormat::Path => self.op(Op::PutPath, &[src]),
             // No bytes of the value are printed, only the padding.
-            How::Chars { len: 0, width } => self.op(Op::Text, &[0, 0, width]),
-            How::Chars { len, width } => self.op(Op::PutChars, &[src, len.into(), width]),
+            ValueFormat::Chars { len: 0, width } => self.op(Op::Text, &[0, 0, width]),
+            ValueFormat::Chars { len, width } => self.op(Op::PutChars, &[src, len.into(), width]),
         }
     }
 
     /// Text that a constant prints, if it needs no run-time state.
-    fn constant_text(&self, value: u64, how: How) -> Option<Vec<u8>> {
+    fn constant_text(&self, value: u64, how: ValueFormat) -> Option<Vec<u8>> {
         let mut buf = [0; 64];
         let end = match how {
-            How::Dec => num::dec(&mut buf, 0, value),
-            How::Int => num::int(&mut buf, 0, value),
-            How::HexFit if !self.shape.lower_hex => num::hex_fit(&mut buf, 0, value),
-            How::Hex(size) if !self.shape.lower_hex => num::hex(&mut buf, 0, value, self.bytes(size) as usize * 2),
+            ValueFormat::Dec => num::dec(&mut buf, 0, value),
+            ValueFormat::Int => num::int(&mut buf, 0, value),
+            ValueFormat::HexFit if !self.shape.lower_hex => num::hex_fit(&mut buf, 0, value),
+            ValueFormat::Hex(size) if !self.shape.lower_hex => {
+                num::hex(&mut buf, 0, value, self.bytes(size) as usize * 2)
+            }
             _ => return None,
         };
         Some(buf[..end].to_vec())
@@ -981,7 +983,7 @@ impl<'p> Emitter<'p, '_> {
     fn call(&mut self, callee: Callee) {
         self.need = self.need.max(callee.need);
         self.op(Op::Call, &[callee.routine]);
-        self.soft = Soft::Maybe;
+        self.soft = SoftBlank::Maybe;
     }
 
     fn call_function(&mut self, function: usize, arguments: &'p [Value]) {
@@ -1004,18 +1006,18 @@ impl<'p> Emitter<'p, '_> {
 
     fn switch(&mut self, switch: &'p Switch) {
         match &switch.on {
-            Select::Number { value, width, keys } => {
+            SwitchSelector::Number { value, width, keys } => {
                 let width = width.unwrap_or(u32::from(self.word()) * 8);
                 let mut cases = Vec::with_capacity(keys.len());
                 cases.extend(keys.iter().filter_map(|(number, body)| Some((number.pattern(width)?, *body))));
                 keep_first(&mut cases);
                 self.switch_number(value, &cases, switch);
             }
-            Select::Text(text, keys) => {
+            SwitchSelector::Text(text, keys) => {
                 let mark = self.temp();
                 self.op(Op::Mark, &[mark.into()]);
                 // The text is removed again before any output, so the pending soft blank stays as it is.
-                let soft = std::mem::replace(&mut self.soft, Soft::No);
+                let soft = std::mem::replace(&mut self.soft, SoftBlank::No);
                 self.block(text);
                 self.soft = soft;
                 let keys: Vec<_> = keys.iter().map(|(text, body)| (&text[..], *body)).collect();
@@ -1064,7 +1066,7 @@ impl<'p> Emitter<'p, '_> {
             [Node { inst: Inst::Text(text), .. }] => Some(&text[..]),
             _ => None,
         };
-        let default = switch.default.map_or(Some(&b""[..]), text).filter(|_| self.soft == Soft::No)?;
+        let default = switch.default.map_or(Some(&b""[..]), text).filter(|_| self.soft == SoftBlank::No)?;
         let texts = cases.iter().map(|(key, body)| Some((*key, text(*body)?))).collect::<Option<_>>()?;
         Some(UnlinkedTable::Texts(texts, default))
     }
@@ -1073,11 +1075,12 @@ impl<'p> Emitter<'p, '_> {
     /// no soft blank is pending.
     fn texts_or_hex(&self, value: &Value, cases: &[(u64, usize)], switch: &'p Switch) -> Option<Vec<&'p [u8]>> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
-        let [Node { inst: Inst::Put(Value::Slot(other), How::HexC), .. }] = &switch.bodies[switch.default?][..] else {
+        let [Node { inst: Inst::Put(Value::Slot(other), ValueFormat::HexC), .. }] = &switch.bodies[switch.default?][..]
+        else {
             return None;
         };
         let same = matches!(value, Value::Slot(slot) if slot == other);
-        if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) || !same || self.soft != Soft::No {
+        if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) || !same || self.soft != SoftBlank::No {
             return None;
         }
         let mut by_key = vec![&b""[..]; last as usize + 2];
@@ -1093,7 +1096,7 @@ impl<'p> Emitter<'p, '_> {
 
     /// Texts by key of a switch whose cases only print short texts, with the default last. Also returns the soft blank
     /// state after the switch; the blank before it is already emitted.
-    fn short_texts(&mut self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<(Vec<&'p [u8]>, Soft)> {
+    fn short_texts(&mut self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<(Vec<&'p [u8]>, SoftBlank)> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
         if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) {
             return None;
@@ -1119,20 +1122,20 @@ impl<'p> Emitter<'p, '_> {
             return None;
         }
         let before = match self.soft {
-            Soft::No => Soft::No,
-            Soft::Due if all(&begins_blank) => Soft::No,
-            Soft::Due if all(&|text| !text.is_empty() && !begins_blank(text)) => {
+            SoftBlank::No => SoftBlank::No,
+            SoftBlank::Due if all(&begins_blank) => SoftBlank::No,
+            SoftBlank::Due if all(&|text| !text.is_empty() && !begins_blank(text)) => {
                 self.push(BLANK);
-                Soft::No
+                SoftBlank::No
             }
             _ if all(&|text| !begins_blank(text)) => {
                 self.print_soft();
-                Soft::Maybe
+                SoftBlank::Maybe
             }
             _ => return None,
         };
         let texts = by_key.iter().map(|(text, _)| *text).collect();
-        Some((texts, if soft > 0 { Soft::Due } else { before }))
+        Some((texts, if soft > 0 { SoftBlank::Due } else { before }))
     }
 
     /// Emits the cases of a switch one by one, then brings all of them to the same pointer and blank state.
@@ -1161,7 +1164,7 @@ impl<'p> Emitter<'p, '_> {
         let one_pointer = live.iter().all(|(pointer, _)| self.one_place(*pointer, first_pointer));
         let one_soft = live.iter().all(|(_, soft)| *soft == first_soft);
         let after_pointer = if one_pointer { first_pointer } else { Pointer::Live };
-        let after_soft = if one_soft { first_soft } else { Soft::Maybe };
+        let after_soft = if one_soft { first_soft } else { SoftBlank::Maybe };
         let end = self.label();
         let mut labels = vec![end; n_bodies];
         let mut default = end;
@@ -1173,7 +1176,7 @@ impl<'p> Emitter<'p, '_> {
                 if after_pointer == Pointer::Live {
                     self.go_live();
                 }
-                if after_soft == Soft::Maybe {
+                if after_soft == SoftBlank::Maybe {
                     self.print_soft();
                 }
             }
@@ -1216,7 +1219,7 @@ impl<'p> Emitter<'p, '_> {
             self.go_live();
             self.op(Op::Dump, &[src.into(), soft.into()]);
             if soft {
-                self.soft = Soft::Maybe;
+                self.soft = SoftBlank::Maybe;
             }
             return;
         }
@@ -1234,7 +1237,7 @@ impl<'p> Emitter<'p, '_> {
         }
         self.print_soft();
         if blanks {
-            self.soft = Soft::Maybe;
+            self.soft = SoftBlank::Maybe;
         }
         let (pointer, soft, dead) = (self.pointer, self.soft, self.dead);
         let (top, exit, turn) = (self.label(), self.label(), self.temp());
@@ -1258,20 +1261,20 @@ impl<'p> Emitter<'p, '_> {
             let table = self.table(UnlinkedTable::Nibbles(nibbles));
             self.op(Op::Nibbles, &[src.into(), table, soft.into()]);
             if soft {
-                self.soft = Soft::Maybe;
+                self.soft = SoftBlank::Maybe;
             }
             return;
         }
         let table = self.flag_table(entries);
         self.op(Op::Flags, &[src.into(), table]);
-        if self.soft != Soft::No || entries.iter().any(|entry| entry.yes.soft || entry.no.soft) {
-            self.soft = Soft::Maybe;
+        if self.soft != SoftBlank::No || entries.iter().any(|entry| entry.yes.soft || entry.no.soft) {
+            self.soft = SoftBlank::Maybe;
         }
     }
 
     /// Emits flags with a default text as nibble texts. Returns false if that is not possible.
     fn nibble_flags(&mut self, Flags { value, entries }: &'p Flags, default: &[u8]) -> bool {
-        if self.soft != Soft::No {
+        if self.soft != SoftBlank::No {
             return false;
         }
         let Some((mut nibbles, false)) = self.nibbles(entries) else { return false };
@@ -1291,7 +1294,7 @@ impl<'p> Emitter<'p, '_> {
         let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
         let soft = texts().any(|text| text.soft);
         let leading = texts().any(|text| begins_blank(&text.text));
-        if texts().any(|text| text.soft != soft) || (leading && (soft || self.soft != Soft::No)) {
+        if texts().any(|text| text.soft != soft) || (leading && (soft || self.soft != SoftBlank::No)) {
             return None;
         }
         let mut last = 0;
@@ -1338,7 +1341,10 @@ fn begins_blank(text: &[u8]) -> bool {
 /// Checks if a loop's body is only `X0` or `X1`. Returns true inside if a soft blank follows it.
 fn dumped(body: &Block) -> Option<bool> {
     let byte = |inst: &Inst| {
-        matches!(inst, Inst::Put(Value::Read(EventField::Bytes { size: Size::Bytes(1), .. }), How::Hex(Size::Bytes(1))))
+        matches!(
+            inst,
+            Inst::Put(Value::Read(EventField::Bytes { size: Size::Bytes(1), .. }), ValueFormat::Hex(Size::Bytes(1)))
+        )
     };
     match &body[..] {
         [put] if byte(&put.inst) => Some(false),

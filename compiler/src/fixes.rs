@@ -32,20 +32,26 @@ fn body_span(body: &Body<'_>) -> Span {
 fn is_plain_body(body: &Body<'_>) -> bool {
     match body {
         Body::Text(_) => true,
-        Body::Backquoted(text) => text.parts.iter().all(|part| !matches!(part, Part::Macro(_))),
+        Body::Backquoted(text) => text.parts.iter().all(|part| !matches!(part, BackquotedPart::Macro(_))),
         Body::Group(group) => group.items.iter().all(is_plain),
     }
 }
 
 /// True if the item contains no names.
-fn is_plain(item: &Item<'_>) -> bool {
+fn is_plain(item: &DescriptorItem<'_>) -> bool {
     let code = |selector: &Selector<'_>| matches!(selector, Selector::Code(_));
     match item {
-        Item::Text(_) | Item::Newline(_) | Item::Tab(_) | Item::Move(_) | Item::Code(_) => true,
-        Item::Backquoted(text) => text.parts.iter().all(|part| !matches!(part, Part::Macro(_))),
-        Item::Switch(switch) => code(&switch.selector) && switch.cases.iter().all(|case| is_plain_body(&case.body)),
-        Item::Loop(node) => code(&node.count) && node.body.items.iter().all(is_plain),
-        Item::Bitflags(node) => code(&node.selector),
+        DescriptorItem::Text(_)
+        | DescriptorItem::Newline(_)
+        | DescriptorItem::Tab(_)
+        | DescriptorItem::Move(_)
+        | DescriptorItem::Code(_) => true,
+        DescriptorItem::Backquoted(text) => text.parts.iter().all(|part| !matches!(part, BackquotedPart::Macro(_))),
+        DescriptorItem::Switch(switch) => {
+            code(&switch.selector) && switch.cases.iter().all(|case| is_plain_body(&case.body))
+        }
+        DescriptorItem::Loop(node) => code(&node.count) && node.body.items.iter().all(is_plain),
+        DescriptorItem::Bitflags(node) => code(&node.selector),
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::codes::{NESTING, RECURSION};
 use crate::ir::ShowId;
-use crate::ir::{Block, Inst, Program, walk};
+use crate::ir::{Block, Inst, IrProgram, walk};
 use foldhash::HashMap;
 use tfbc_grammar::{Diagnostic, SourceId, Span};
 use tfbc_vm::Space;
@@ -35,7 +35,7 @@ pub(crate) struct CallFacts {
 }
 
 impl Graph {
-    pub fn new(program: &Program) -> (Graph, Vec<Diagnostic>) {
+    pub fn new(program: &IrProgram) -> (Graph, Vec<Diagnostic>) {
         let hooks = program.stanzas.iter().enumerate().filter(|(_, stanza)| stanza.space == Space::Hook);
         let stanzas: HashMap<u16, usize> = hooks.map(|(at, stanza)| (stanza.id, at)).collect();
         let n_stanzas = program.stanzas.len();
@@ -66,7 +66,7 @@ impl Graph {
         called
     }
 
-    fn facts_of(&self, program: &Program, node: usize, block: &Block) -> CallFacts {
+    fn facts_of(&self, program: &IrProgram, node: usize, block: &Block) -> CallFacts {
         let mut facts = CallFacts::default();
         if let Some(stanza) = program.stanzas.get(node) {
             facts.n_slots = stanza.n_slots;
@@ -93,7 +93,7 @@ impl Graph {
     }
 
     /// Sorts the nodes after their callees. Nodes that cannot be sorted are part of a cycle or call one.
-    fn sort(&mut self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+    fn sort(&mut self, program: &IrProgram, diagnostics: &mut Vec<Diagnostic>) {
         let mut waiting: Vec<usize> = self.calls.iter().map(Vec::len).collect();
         let mut callers = vec![Vec::new(); self.calls.len()];
         for (caller, calls) in self.calls.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Graph {
     /// before and after.
     fn report_circle(
         &self,
-        program: &Program,
+        program: &IrProgram,
         start: usize,
         seen: &mut [bool],
         on_path: &mut [bool],
@@ -152,7 +152,7 @@ impl Graph {
         found.push(Diagnostic::error(&RECURSION, self.source(program, *first), *span, text));
     }
 
-    fn check_depth(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+    fn check_depth(&self, program: &IrProgram, diagnostics: &mut Vec<Diagnostic>) {
         for (at, stanza) in program.stanzas.iter().enumerate() {
             let depth = self.facts[at].depth;
             let is_reported = |callee: usize| callee < self.n_stanzas && self.facts[callee].depth > MAX_NESTING;
@@ -175,14 +175,14 @@ impl Graph {
         }
     }
 
-    fn name(&self, program: &Program, node: usize) -> String {
+    fn name(&self, program: &IrProgram, node: usize) -> String {
         match program.stanzas.get(node) {
             Some(stanza) => format!("${}", ShowId(stanza.id)),
             None => format!("{}()", String::from_utf8_lossy(&program.functions[node - self.n_stanzas].name)),
         }
     }
 
-    fn source(&self, program: &Program, node: usize) -> SourceId {
+    fn source(&self, program: &IrProgram, node: usize) -> SourceId {
         match program.stanzas.get(node) {
             Some(stanza) => stanza.source,
             None => program.functions[node - self.n_stanzas].source,

@@ -24,8 +24,8 @@ impl fmt::Display for ShowId {
 
 /// All routines of one set of files.
 #[derive(Debug, Default)]
-pub(crate) struct Program {
-    pub stanzas: Vec<Stanza>,
+pub(crate) struct IrProgram {
+    pub stanzas: Vec<IrEntry>,
     pub functions: Vec<Function>,
     /// True if it contains coverage probes.
     pub probed: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Program {
 
 /// Entry for a hook, or for class and event of a record.
 #[derive(Debug)]
-pub(crate) struct Stanza {
+pub(crate) struct IrEntry {
     pub space: Space,
     /// Canonical id, or `class << 10 | event`.
     pub id: u16,
@@ -94,7 +94,7 @@ pub(crate) enum Inst {
     Newline,
     Tab,
     Move(Move),
-    Put(Value, How),
+    Put(Value, ValueFormat),
     /// Text at the data pointer.
     Ascii {
         len: u32,
@@ -123,11 +123,11 @@ pub(crate) enum Inst {
     Cut,
     /// Runs `body`; a failed `Demand` in it continues with `short`. Afterwards the data pointer is at the first byte of
     /// the event.
-    Guarded(Box<Guarded>),
+    Guarded(Box<BlockWithFallback>),
     /// Continues with `short` of the enclosing guarded block if the event has fewer bytes after the data pointer.
     Demand(u64),
     /// Block for simple records and block for combines.
-    ByForm(Box<ByForm>),
+    ByForm(Box<BlockByForm>),
     If(Box<If>),
     /// Texts of all matching entries, separated by blanks.
     FlagList(Box<Flags>),
@@ -228,7 +228,7 @@ pub(crate) enum EventField {
 
 /// Output format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ValueFormat {
     /// Upper- or lower-case hex (see the dialect), two digits per byte.
     Hex(Size),
     /// Hex with 4, 8 or 16 digits.
@@ -264,14 +264,14 @@ pub(crate) enum How {
 
 /// Block with a fallback that runs if a demand in it fails.
 #[derive(Debug)]
-pub(crate) struct Guarded {
+pub(crate) struct BlockWithFallback {
     pub body: Block,
     pub short: Block,
 }
 
 /// Block for simple records and block for combines.
 #[derive(Debug)]
-pub(crate) struct ByForm {
+pub(crate) struct BlockByForm {
     pub simple: Block,
     pub wide: Block,
 }
@@ -302,7 +302,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug)]
 pub(crate) struct Switch {
-    pub on: Select,
+    pub on: SwitchSelector,
     /// Blocks of the cases.
     pub bodies: Vec<Block>,
     /// Index of the block for all other values.
@@ -310,7 +310,7 @@ pub(crate) struct Switch {
 }
 
 #[derive(Debug)]
-pub(crate) enum Select {
+pub(crate) enum SwitchSelector {
     /// Number of `width` bits (`None`: a word). Keys are pairs of a number and a block; the first match is used.
     Number { value: Value, width: Option<u32>, keys: Vec<(Number, usize)> },
     /// Text printed by a block. Keys are pairs of a distinct text and a block.
@@ -344,7 +344,7 @@ pub(crate) fn walk_node(node: &Node, visit: &mut impl FnMut(&Node)) {
     visit(node);
     match &node.inst {
         Inst::Switch(switch) => {
-            if let Select::Text(text, _) = &switch.on {
+            if let SwitchSelector::Text(text, _) = &switch.on {
                 walk(text, visit);
             }
             switch.bodies.iter().for_each(|body| walk(body, visit));
@@ -399,7 +399,7 @@ impl Inst {
             | Inst::CallStanza(_)
             | Inst::CallFunction { .. } => true,
             Inst::Put(value, _) | Inst::Assign(_, value) => value.touches_pointer(),
-            Inst::Switch(node) => matches!(&node.on, Select::Number { value, .. } if value.touches_pointer()),
+            Inst::Switch(node) => matches!(&node.on, SwitchSelector::Number { value, .. } if value.touches_pointer()),
             Inst::Loop(node) => node.count.touches_pointer(),
             Inst::Flags(flags) | Inst::FlagList(flags) => flags.value.touches_pointer(),
             Inst::If(node) => node.on.touches_pointer(),

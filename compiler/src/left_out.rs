@@ -129,7 +129,7 @@ impl<'ast> Calls<'ast> {
                 let mut add = |name, span| calls.users.entry(name).or_default().push((node, span));
                 for_each_item(stanza.body, &mut |item| {
                     names.each_insertion(item, &mut |id, span| add(CallTarget::Stanza(id), span));
-                    if let Item::Call(call) = item {
+                    if let DescriptorItem::Call(call) = item {
                         add(CallTarget::Function(call.name.node), call.name.span);
                     }
                 });
@@ -158,7 +158,7 @@ impl<'ast> Calls<'ast> {
 fn definitions<'ast>(stanza: &Stanza<'ast>) -> impl Iterator<Item = CallTarget<'ast>> {
     let mut names = vec![CallTarget::Stanza(stanza.id.node.0)];
     for_each_item(stanza.body, &mut |item| {
-        if let Item::Function(function) = item {
+        if let DescriptorItem::Function(function) = item {
             names.push(CallTarget::Function(function.name.node));
         }
     });

@@ -8,7 +8,7 @@ use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, Severity, SourceId, Span, Sp
 
 /// Treatment of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LintLevel {
     /// Dropped.
     Allow,
     /// Reported as a warning.
@@ -20,18 +20,18 @@ pub enum Level {
 /// Levels set by the caller. If several apply to a code, the most specific one is used; among equals, the strictest.
 ///
 /// ```
-/// use tfbc_compiler::{Level, Levels};
+/// use tfbc_compiler::{LintLevel, Levels};
 /// let mut levels = Levels::default();
-/// levels.set("all", Level::Deny)?;
-/// levels.set("C4x", Level::Warn)?;
-/// levels.set("C49", Level::Allow)?;
-/// assert_eq!(levels.set("S02", Level::Allow).unwrap_err(), "S02 is an error and cannot be allowed");
+/// levels.set("all", LintLevel::Deny)?;
+/// levels.set("C4x", LintLevel::Warn)?;
+/// levels.set("C49", LintLevel::Allow)?;
+/// assert_eq!(levels.set("S02", LintLevel::Allow).unwrap_err(), "S02 is an error and cannot be allowed");
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Levels {
     /// Prefixes of codes, each with its level.
-    rules: Vec<(String, Level)>,
+    rules: Vec<(String, LintLevel)>,
 }
 
 impl Levels {
@@ -39,11 +39,11 @@ impl Levels {
     ///
     /// # Errors
     /// The code is unknown, or it is an error, whose level cannot be lowered.
-    pub fn set(&mut self, code: &str, level: Level) -> Result<(), String> {
+    pub fn set(&mut self, code: &str, level: LintLevel) -> Result<(), String> {
         let start = if code == "all" { "" } else { code.trim_end_matches('x') };
         if let Some(known) = known().find(|known| known.code == code) {
-            if known.severity == Severity::Error && level != Level::Deny {
-                let verb = if level == Level::Allow { "allowed" } else { "made a warning" };
+            if known.severity == Severity::Error && level != LintLevel::Deny {
+                let verb = if level == LintLevel::Allow { "allowed" } else { "made a warning" };
                 return Err(format!("{code} is an error and cannot be {verb}"));
             }
         } else {
@@ -62,9 +62,9 @@ impl Levels {
         self.rules.is_empty()
     }
 
-    fn of(&self, code: &CodeInfo) -> Level {
+    fn of(&self, code: &CodeInfo) -> LintLevel {
         let about = self.rules.iter().filter(|(start, _)| code.code.starts_with(&start[..]));
-        about.map(|(start, level)| (start.len(), *level)).max().map_or(Level::Warn, |(_, level)| level)
+        about.map(|(start, level)| (start.len(), *level)).max().map_or(LintLevel::Warn, |(_, level)| level)
     }
 
     /// Drops the allowed warnings and turns the denied ones into errors.
@@ -73,11 +73,11 @@ impl Levels {
             return;
         }
         diagnostics.retain_mut(|found| {
-            let level = if found.severity == Severity::Warning { self.of(found.code) } else { Level::Warn };
-            if level == Level::Deny {
+            let level = if found.severity == Severity::Warning { self.of(found.code) } else { LintLevel::Warn };
+            if level == LintLevel::Deny {
                 found.severity = Severity::Error;
             }
-            level != Level::Allow
+            level != LintLevel::Allow
         });
     }
 }
@@ -131,11 +131,11 @@ pub(crate) fn allow(source: SourceId, allows: &[Allow<'_>], diagnostics: &mut Ve
 }
 
 /// Scopes in which each code is allowed. Scopes are stanzas or elements, so two of them are nested or disjoint.
-struct Scopes(HashMap<&'static str, Vec<Scope>>);
+struct Scopes(HashMap<&'static str, Vec<AllowScope>>);
 
 /// Scope of one `allow=`; a span of `None` is the whole file. The scopes of a code are sorted by start, outer ones
 /// first.
-struct Scope {
+struct AllowScope {
     span: Option<Span>,
     /// Index of the innermost scope around this one.
     around: Option<usize>,
@@ -144,10 +144,10 @@ struct Scope {
 
 impl Scopes {
     fn of(rules: &[Rule<'_>]) -> Self {
-        let mut scopes: HashMap<&'static str, Vec<Scope>> = HashMap::new();
+        let mut scopes: HashMap<&'static str, Vec<AllowScope>> = HashMap::new();
         for rule in rules {
             if let Some(known) = rule.known {
-                scopes.entry(known.code).or_default().push(Scope { span: rule.scope, around: None, used: false });
+                scopes.entry(known.code).or_default().push(AllowScope { span: rule.scope, around: None, used: false });
             }
         }
         for list in scopes.values_mut() {
@@ -184,12 +184,12 @@ impl Scopes {
 
     fn is_used(&self, rule: &Rule<'_>) -> bool {
         let list = rule.known.and_then(|known| self.0.get(known.code));
-        let order = Scope { span: rule.scope, around: None, used: false }.order();
-        list.is_some_and(|list| list.binary_search_by_key(&order, Scope::order).is_ok_and(|at| list[at].used))
+        let order = AllowScope { span: rule.scope, around: None, used: false }.order();
+        list.is_some_and(|list| list.binary_search_by_key(&order, AllowScope::order).is_ok_and(|at| list[at].used))
     }
 }
 
-impl Scope {
+impl AllowScope {
     fn start(&self) -> u32 {
         self.span.map_or(0, |span| span.start)
     }

@@ -41,9 +41,9 @@ pub use codes::DEFINES_NOTHING;
 pub use convert::{ConvertOptions, Converted, convert};
 pub use dialect::{Dialect, DialectError};
 pub use left_out::LeftOut;
-pub use levels::{Level, Levels};
+pub use levels::{Levels, LintLevel};
 
-use build::{Built, Form};
+use build::{Built, CodeForm};
 use codes::{BAD_SETTING, NO_FUNCTION, NO_SUBROUTINE};
 use coverage::Probes;
 use datakey::XmlUnit;
@@ -91,13 +91,13 @@ pub struct Compiled {
 /// XML files apply. Every blob includes the built-in stanzas of the reserved hooks.
 pub fn compile(sources: &Sources, options: &Options) -> Compiled {
     let take = |_: &_, built: Option<Built<'_>>| built.map(|built| built.blob.finish());
-    let (blob, diagnostics, left_out) = run(sources, options, Form::Linked, &mut Probes::default(), take);
+    let (blob, diagnostics, left_out) = run(sources, options, CodeForm::Linked, &mut Probes::default(), take);
     Compiled { blob, diagnostics, left_out }
 }
 
 /// Result of [`compile_plainly`].
 #[derive(Debug, Clone)]
-pub struct Plain {
+pub struct CompiledPlain {
     /// Blob and diagnostics.
     pub compiled: Compiled,
     /// Per routine of the blob: the source positions of its instructions. The source id after the last given one refers
@@ -120,7 +120,7 @@ pub const BUILT_IN_STANZAS: &str = include_str!("core.trcfmt");
 /// let texts: Vec<&[u8]> = texts.map(|(id, span)| sources.get(id).unwrap().slice(span)).collect();
 /// assert!(texts.contains(&b"X4".as_slice()));
 /// ```
-pub fn compile_plainly(sources: &Sources, options: &Options) -> Plain {
+pub fn compile_plainly(sources: &Sources, options: &Options) -> CompiledPlain {
     let mut places = Vec::new();
     let take = |_: &_, built: Option<Built<'_>>| {
         built.map(|built| {
@@ -128,8 +128,8 @@ pub fn compile_plainly(sources: &Sources, options: &Options) -> Plain {
             built.blob.finish()
         })
     };
-    let (blob, diagnostics, left_out) = run(sources, options, Form::Plain, &mut Probes::default(), take);
-    Plain { compiled: Compiled { blob, diagnostics, left_out }, places }
+    let (blob, diagnostics, left_out) = run(sources, options, CodeForm::Plain, &mut Probes::default(), take);
+    CompiledPlain { compiled: Compiled { blob, diagnostics, left_out }, places }
 }
 
 /// Stage of the compiler whose output can be listed.
@@ -175,11 +175,11 @@ pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<
             (text, diagnostics)
         }
         Stage::Ir | Stage::Bytecode => {
-            let show = |program: &ir::Program, built: Option<Built<'_>>| match stage {
+            let show = |program: &ir::IrProgram, built: Option<Built<'_>>| match stage {
                 Stage::Ir => show::ir(program),
                 _ => built.map_or(String::new(), |built| show::bytecode(&built)),
             };
-            let (text, diagnostics, _) = run(sources, options, Form::Listed, &mut Probes::default(), show);
+            let (text, diagnostics, _) = run(sources, options, CodeForm::Listed, &mut Probes::default(), show);
             (text, diagnostics)
         }
     }
@@ -203,9 +203,9 @@ impl Language {
 fn run<T>(
     sources: &Sources,
     options: &Options,
-    form: Form,
+    form: CodeForm,
     probes: &mut Probes,
-    take: impl FnOnce(&ir::Program, Option<Built<'_>>) -> T,
+    take: impl FnOnce(&ir::IrProgram, Option<Built<'_>>) -> T,
 ) -> (T, Vec<Diagnostic>, Vec<LeftOut>) {
     let core = Source::new("built-in", BUILT_IN_STANZAS);
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
@@ -229,7 +229,7 @@ fn run<T>(
         match Language::of(source) {
             Language::Trcfmt => {
                 let (codes_as_text, codes_anywhere) = (options.codes_as_text, options.dialect.codes_anywhere);
-                let reading = trcfmt::Reading { codes_as_text, codes_anywhere };
+                let reading = trcfmt::WordOptions { codes_as_text, codes_anywhere };
                 let (file, found) = trcfmt::parse_with(&arena, id, source, &options.limits, reading);
                 diagnostics.extend(found);
                 n_templates += file.stanzas.len();

@@ -4,7 +4,7 @@
 use crate::emit::{AsmItem, AsmLine, UnlinkedRoutine, UnlinkedTable};
 use tfbc_grammar::Span;
 use tfbc_vm::table::{self, TableKind};
-use tfbc_vm::{BlobBuilder, Instr, Kind, Op, Slot, form};
+use tfbc_vm::{BlobBuilder, Instr, Op, OperandKind, Slot, form};
 
 /// Literals up to this length are split into pieces of 16 bytes; longer ones go to the string pool.
 const MAX_INLINE: usize = 48;
@@ -201,11 +201,14 @@ impl Linker<'_> {
             for (_, slot, kind) in op.info().operands {
                 let value = instr.slot(*slot);
                 let resolved = match kind {
-                    Kind::Target => self.buffers.labels[value as usize],
-                    Kind::Short if form::mode(instr.c) == form::FIELD => self.buffers.labels[value as usize],
-                    Kind::Table | Kind::TextTable | Kind::CaseTexts | Kind::Flags | Kind::Lits | Kind::Nibbles => {
-                        self.table(&tables[value as usize])
-                    }
+                    OperandKind::Target => self.buffers.labels[value as usize],
+                    OperandKind::Short if form::mode(instr.c) == form::FIELD => self.buffers.labels[value as usize],
+                    OperandKind::Table
+                    | OperandKind::TextTable
+                    | OperandKind::CaseTexts
+                    | OperandKind::Flags
+                    | OperandKind::Lits
+                    | OperandKind::Nibbles => self.table(&tables[value as usize]),
                     _ => continue,
                 };
                 instr = instr.with(*slot, resolved);
@@ -343,7 +346,7 @@ impl Variables {
             || draft.lines.iter().filter_map(|line| if let AsmItem::Op(op) = &line.plain { Some(op) } else { None });
         // A callee may read any of them.
         let calls = ops().any(|instr| instr.op == Op::Call as u8);
-        if calls || !ops().any(|instr| registers(instr, Kind::Dst).any(|to| below(&to))) {
+        if calls || !ops().any(|instr| registers(instr, OperandKind::Dst).any(|to| below(&to))) {
             return;
         }
         self.in_block.resize(draft.first_temp.into(), false);
@@ -356,9 +359,9 @@ impl Variables {
                 block += 1;
                 continue;
             };
-            let read = registers(instr, Kind::Src).filter(below);
+            let read = registers(instr, OperandKind::Src).filter(below);
             out.extend(read.filter(|register| self.written[*register as usize] != block));
-            for register in registers(instr, Kind::Dst).filter(below) {
+            for register in registers(instr, OperandKind::Dst).filter(below) {
                 self.written[register as usize] = block;
                 self.in_block[register as usize] = true;
             }
@@ -399,8 +402,10 @@ impl<'d> Fuser<'d> {
         }
         for line in self.lines[at + 1..].iter().take(AHEAD) {
             match &line.plain {
-                AsmItem::Op(instr) if registers(instr, Kind::Src).any(|read| read == register) => return false,
-                AsmItem::Op(instr) if registers(instr, Kind::Dst).any(|written| written == register) => return true,
+                AsmItem::Op(instr) if registers(instr, OperandKind::Src).any(|read| read == register) => return false,
+                AsmItem::Op(instr) if registers(instr, OperandKind::Dst).any(|written| written == register) => {
+                    return true;
+                }
                 AsmItem::Label(_) | AsmItem::BodyEnd => return true,
                 AsmItem::Op(_) | AsmItem::Text(_) => {}
             }
@@ -598,12 +603,12 @@ impl FusedNumber {
     }
 }
 
-/// Registers that an instruction reads ([`Kind::Src`]) or writes ([`Kind::Dst`]), including marks.
-fn registers(instr: &Instr, kind: Kind) -> impl Iterator<Item = u32> {
+/// Registers that an instruction reads ([`OperandKind::Src`]) or writes ([`OperandKind::Dst`]), including marks.
+fn registers(instr: &Instr, kind: OperandKind) -> impl Iterator<Item = u32> {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
-    let mark = if kind == Kind::Src { Kind::Mark } else { Kind::NewMark };
+    let mark = if kind == OperandKind::Src { OperandKind::Mark } else { OperandKind::NewMark };
     // A loop also reads its own counter.
-    let counts = kind == Kind::Src && instr.op == Op::LoopNext as u8;
-    let wanted = move |of: Kind| of == kind || of == mark || counts;
+    let counts = kind == OperandKind::Src && instr.op == Op::LoopNext as u8;
+    let wanted = move |of: OperandKind| of == kind || of == mark || counts;
     operands.iter().filter(move |(_, _, of)| wanted(*of)).map(|(_, slot, _)| instr.slot(*slot))
 }

@@ -4,7 +4,9 @@
 use crate::codes::*;
 use crate::coverage::{PointKind, Probes};
 use crate::fixes;
-use crate::ir::{self, Block, Flag, FlagText, How, Inst, LeadingPart, Node, Select, ShowId, Value, VarSlot};
+use crate::ir::{
+    self, Block, Flag, FlagText, Inst, LeadingPart, Node, ShowId, SwitchSelector, Value, ValueFormat, VarSlot,
+};
 use crate::names::{Meaning, NameTable, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
@@ -17,16 +19,20 @@ use tfbc_vm::{EnvValue, Space};
 const MAX_MACROS: usize = 255;
 
 /// Lowers the stanzas and functions of a set of files. Those replaced by later ones are only checked.
-pub(crate) fn lower(units: &[Unit<'_>], names: &NameTable<'_>, probes: &mut Probes) -> (ir::Program, Vec<Diagnostic>) {
+pub(crate) fn lower(
+    units: &[Unit<'_>],
+    names: &NameTable<'_>,
+    probes: &mut Probes,
+) -> (ir::IrProgram, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
-    let mut program = ir::Program::default();
+    let mut program = ir::IrProgram::default();
     let mut called = HashSet::new();
     for (at, unit) in units.iter().enumerate() {
         for (index, stanza) in unit.file.stanzas.iter().enumerate() {
             let mut found = Vec::new();
             let wins = names.stanzas.get(&stanza.id.node.0) == Some(&(at, index));
             probes.on = probes.wanted && wins && !unit.builtin;
-            let mut scope = Scope::new(unit, names, &mut found, &mut called, probes);
+            let mut scope = UnitLowerer::new(unit, names, &mut found, &mut called, probes);
             let lowered = scope.stanza(stanza);
             if !unit.builtin {
                 redefinition(units, names, (at, index), &mut found);
@@ -41,7 +47,7 @@ pub(crate) fn lower(units: &[Unit<'_>], names: &NameTable<'_>, probes: &mut Prob
         let unit = &units[definition.unit];
         let wins = names.functions[definition.function.name.node] == index;
         probes.on = probes.wanted && wins && !unit.builtin;
-        let mut scope = Scope::new(unit, names, &mut diagnostics, &mut called, probes);
+        let mut scope = UnitLowerer::new(unit, names, &mut diagnostics, &mut called, probes);
         program.functions.push(scope.function(definition.function));
         if !wins {
             let name = definition.function.name;
@@ -92,7 +98,7 @@ fn show(name: &[u8]) -> String {
 }
 
 /// Lowering of one stanza or function.
-struct Scope<'s, 'ast> {
+struct UnitLowerer<'s, 'ast> {
     unit: &'s Unit<'ast>,
     names: &'s NameTable<'ast>,
     diagnostics: &'s mut Vec<Diagnostic>,
@@ -117,13 +123,13 @@ struct Variable {
 }
 
 /// Selector: a number with width and base of its match values, or a text.
-enum Selected {
+enum LoweredSelector {
     Number { value: Value, width: Option<u32>, base: Base },
     Errno { value: Value, width: Option<u32> },
     Text(Block),
 }
 
-impl<'s, 'ast> Scope<'s, 'ast> {
+impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     fn new(
         unit: &'s Unit<'ast>,
         names: &'s NameTable<'ast>,
@@ -131,7 +137,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         called: &'s mut HashSet<&'ast [u8]>,
         probes: &'s mut Probes,
     ) -> Self {
-        Scope {
+        UnitLowerer {
             unit,
             names,
             diagnostics,
@@ -166,7 +172,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         self.diagnostics.last_mut().expect("just pushed")
     }
 
-    fn stanza(&mut self, stanza: &Stanza<'ast>) -> ir::Stanza {
+    fn stanza(&mut self, stanza: &Stanza<'ast>) -> ir::IrEntry {
         let id = stanza.id.node.0;
         self.number_macros(stanza.body, VarSlot::Row);
         let n_slots = self.variables.len() as u16;
@@ -189,7 +195,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let text = label.map_or(&b""[..], |label| label.text.bytes);
         let hidden = label.is_some_and(|label| label.hidden);
         let heading = || label.map_or(Vec::new(), heading);
-        ir::Stanza {
+        ir::IrEntry {
             space: Space::Hook,
             id,
             source: self.source(),
@@ -252,8 +258,8 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn number_macros(&mut self, items: Descriptor<'ast>, slot: fn(u16) -> VarSlot) {
         let mut found = Vec::new();
         own_items(items, &mut |item| match item {
-            Item::Assign(assign) => found.push(assign.name),
-            Item::Declare(name) => found.push(*name),
+            DescriptorItem::Assign(assign) => found.push(assign.name),
+            DescriptorItem::Declare(name) => found.push(*name),
             _ => {}
         });
         let mut next = if self.in_function { self.n_locals } else { 0 };
@@ -293,7 +299,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn group(&mut self, items: Descriptor<'ast>) -> Block {
         let (outer, outer_flag) = (std::mem::take(&mut self.error), self.error_flag.take());
         let mut block = Vec::with_capacity(items.len() + 4);
-        let end = items.last().map_or(Span::default(), Item::span);
+        let end = items.last().map_or(Span::default(), DescriptorItem::span);
         for (at, item) in items.iter().enumerate() {
             let n_before = block.len();
             self.item(item, &mut block);
@@ -311,7 +317,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             block.insert(0, Node { inst: clear, span: end });
             let stop = vec![Node { inst: Inst::Break, span: end }];
             let one = number::Number { negative: false, magnitude: 1 };
-            let on = Select::Number { value, width: Some(64), keys: vec![(one, 0)] };
+            let on = SwitchSelector::Number { value, width: Some(64), keys: vec![(one, 0)] };
             push(&mut block, end, Inst::Switch(ir::Switch { on, bodies: vec![stop], default: None }.into()));
         }
         if self.error {
@@ -321,31 +327,31 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         block
     }
 
-    fn item(&mut self, item: &Item<'ast>, out: &mut Block) {
+    fn item(&mut self, item: &DescriptorItem<'ast>, out: &mut Block) {
         match item {
-            Item::Text(text) => self.text(text, out),
-            Item::Backquoted(text) => self.backquoted(text, out),
-            Item::Newline(span) => push(out, *span, Inst::Newline),
-            Item::Tab(span) => push(out, *span, Inst::Tab),
-            Item::Move(step) => push(out, step.span, Inst::Move(step.node)),
-            Item::Code(code) => self.code(code.node, code.span, out, true),
-            Item::Macro(node) => self.print_macro(node, out, true),
-            Item::Assign(assign) => self.assign(assign, out),
-            Item::Declare(name) => {
+            DescriptorItem::Text(text) => self.text(text, out),
+            DescriptorItem::Backquoted(text) => self.backquoted(text, out),
+            DescriptorItem::Newline(span) => push(out, *span, Inst::Newline),
+            DescriptorItem::Tab(span) => push(out, *span, Inst::Tab),
+            DescriptorItem::Move(step) => push(out, step.span, Inst::Move(step.node)),
+            DescriptorItem::Code(code) => self.code(code.node, code.span, out, true),
+            DescriptorItem::Macro(node) => self.print_macro(node, out, true),
+            DescriptorItem::Assign(assign) => self.assign(assign, out),
+            DescriptorItem::Declare(name) => {
                 self.assignable(name);
             }
             // Functions are lowered separately; the parser refuses nested ones.
-            Item::Function(_) => {}
-            Item::Call(call) => self.call(call, out),
-            Item::Switch(switch) => self.switch(switch, out),
-            Item::Loop(node) => {
+            DescriptorItem::Function(_) => {}
+            DescriptorItem::Call(call) => self.call(call, out),
+            DescriptorItem::Switch(switch) => self.switch(switch, out),
+            DescriptorItem::Loop(node) => {
                 let (all, count) = (self.unit.dialect.loop_counts, self.number_of(&node.count));
                 let probe = self.probe(PointKind::Loop, node.body.span, b"LOOP");
                 let body = prepend(probe, self.group(node.body.items));
                 push(out, node.span, Inst::Loop(ir::Loop { all, count, body }.into()));
             }
-            Item::Bitflags(node) => self.bitflags(node, out),
-            Item::Timer(timer) => {
+            DescriptorItem::Bitflags(node) => self.bitflags(node, out),
+            DescriptorItem::Timer(timer) => {
                 let pair = Box::new([self.expr(timer.first), self.expr(timer.second)]);
                 let inst = match timer.action {
                     TimerAction::Start => Inst::TimerStart(pair),
@@ -368,11 +374,11 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn backquoted(&mut self, text: &Backquoted<'ast>, out: &mut Block) {
         for part in text.parts {
             match part {
-                Part::Text(text) if text.node.is_empty() => {}
-                Part::Text(text) => push(out, text.span, Inst::Text(text.node.to_vec())),
-                Part::Code(code) => self.code(code.node, code.span, out, false),
-                Part::Move(step) => push(out, step.span, Inst::Move(step.node)),
-                Part::Macro(node) => self.print_macro(node, out, false),
+                BackquotedPart::Text(text) if text.node.is_empty() => {}
+                BackquotedPart::Text(text) => push(out, text.span, Inst::Text(text.node.to_vec())),
+                BackquotedPart::Code(code) => self.code(code.node, code.span, out, false),
+                BackquotedPart::Move(step) => push(out, step.span, Inst::Move(step.node)),
+                BackquotedPart::Macro(node) => self.print_macro(node, out, false),
             }
         }
     }
@@ -384,19 +390,19 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             Code::Ascii { len, width } => Inst::Ascii { len, width },
             Code::Counted(size) => Inst::Counted(size),
             Code::Hex(Size::Bytes(n)) if n > 8 => Inst::HexBytes(n),
-            Code::Binary { bits } => Inst::Put(Value::Read(ir::EventField::Bits(bits)), How::Bin(bits)),
-            Code::HexByte => Inst::Put(read(Size::Bytes(1), false), How::Hex(Size::Bytes(1))),
-            Code::Hex(size) => Inst::Put(read(size, false), How::Hex(size)),
-            Code::Signed(size) => Inst::Put(read(size, true), How::Int),
-            Code::Unsigned(size) => Inst::Put(read(size, false), How::Dec),
-            Code::Octal(size) => Inst::Put(read(size, false), How::Oct),
-            Code::Float(n) => Inst::Put(read(Size::Bytes(n), false), How::Float(n, self.decimals(n))),
-            Code::HookBytes => Inst::Put(Value::Env(EnvValue::HookLen), How::Dec),
+            Code::Binary { bits } => Inst::Put(Value::Read(ir::EventField::Bits(bits)), ValueFormat::Bin(bits)),
+            Code::HexByte => Inst::Put(read(Size::Bytes(1), false), ValueFormat::Hex(Size::Bytes(1))),
+            Code::Hex(size) => Inst::Put(read(size, false), ValueFormat::Hex(size)),
+            Code::Signed(size) => Inst::Put(read(size, true), ValueFormat::Int),
+            Code::Unsigned(size) => Inst::Put(read(size, false), ValueFormat::Dec),
+            Code::Octal(size) => Inst::Put(read(size, false), ValueFormat::Oct),
+            Code::Float(n) => Inst::Put(read(Size::Bytes(n), false), ValueFormat::Float(n, self.decimals(n))),
+            Code::HookBytes => Inst::Put(Value::Env(EnvValue::HookLen), ValueFormat::Dec),
             // Prints one digit for a 32-bit hook, four for a 64-bit hook.
             Code::HookType => return self.hook_type(span, out, soft),
-            Code::Time(size) => Inst::Put(read(size, false), How::Time),
-            Code::Errno(size) => Inst::Put(read(size, false), How::Errno(size)),
-            Code::Path(size) => Inst::Put(read(size, false), How::Path),
+            Code::Time(size) => Inst::Put(read(size, false), ValueFormat::Time),
+            Code::Errno(size) => Inst::Put(read(size, false), ValueFormat::Errno(size)),
+            Code::Path(size) => Inst::Put(read(size, false), ValueFormat::Path),
         };
         push(out, span, inst);
         if soft && self.unit.dialect.soft_after(code) {
@@ -405,7 +411,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 
     fn hook_type(&mut self, span: Span, out: &mut Block, soft: bool) {
-        push(out, span, Inst::Put(Value::Env(EnvValue::HookType), How::HookType));
+        push(out, span, Inst::Put(Value::Env(EnvValue::HookType), ValueFormat::HookType));
         if soft && self.unit.dialect.soft_after(Code::HookType) {
             push(out, span, Inst::Soft);
         }
@@ -420,21 +426,21 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
         let soft = soft && self.unit.dialect.soft_after_macro();
         let inst = match self.resolve(node.name) {
-            Resolved::Variable(slot) => Inst::Put(Value::Slot(slot), How::HexFit),
-            Resolved::Unassigned => {
+            ResolvedName::Variable(slot) => Inst::Put(Value::Slot(slot), ValueFormat::HexFit),
+            ResolvedName::Unassigned => {
                 self.never_assigned(node);
-                Inst::Put(Value::Const(0), How::HexFit)
+                Inst::Put(Value::Const(0), ValueFormat::HexFit)
             }
-            Resolved::Subroutine(id) => return self.insert(id, node, out),
-            Resolved::Predefined(Predefined::Default) => return self.insert(0x0080, node, out),
-            Resolved::Predefined(Predefined::Number(value, how)) => Inst::Put(value, how),
-            Resolved::Predefined(Predefined::Pointer) => Inst::Put(Value::Pointer, How::Dec),
-            Resolved::Predefined(Predefined::Base) => Inst::Put(Value::Base, How::Int),
-            Resolved::Predefined(Predefined::Text(text)) => return push(out, node.span, Inst::Name(text)),
-            Resolved::Predefined(Predefined::Stop) => return push(out, node.span, Inst::Stop),
-            Resolved::Predefined(Predefined::Break) => return push(out, node.span, Inst::Break),
-            Resolved::Predefined(Predefined::Skip) => return push(out, node.span, Inst::Skip),
-            Resolved::Predefined(Predefined::Error) => {
+            ResolvedName::Subroutine(id) => return self.insert(id, node, out),
+            ResolvedName::Predefined(Predefined::Default) => return self.insert(0x0080, node, out),
+            ResolvedName::Predefined(Predefined::Number(value, how)) => Inst::Put(value, how),
+            ResolvedName::Predefined(Predefined::Pointer) => Inst::Put(Value::Pointer, ValueFormat::Dec),
+            ResolvedName::Predefined(Predefined::Base) => Inst::Put(Value::Base, ValueFormat::Int),
+            ResolvedName::Predefined(Predefined::Text(text)) => return push(out, node.span, Inst::Name(text)),
+            ResolvedName::Predefined(Predefined::Stop) => return push(out, node.span, Inst::Stop),
+            ResolvedName::Predefined(Predefined::Break) => return push(out, node.span, Inst::Break),
+            ResolvedName::Predefined(Predefined::Skip) => return push(out, node.span, Inst::Skip),
+            ResolvedName::Predefined(Predefined::Error) => {
                 self.error = true;
                 return push(out, node.span, Inst::Error);
             }
@@ -460,28 +466,28 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let (inst, followed) = match cast {
             Cast::Bits { low, high } => {
                 let bits = Value::Bits { value: Box::new(value), low, count: high - low + 1 };
-                (Inst::Put(bits, How::HexFit), self.unit.dialect.soft_after_macro())
+                (Inst::Put(bits, ValueFormat::HexFit), self.unit.dialect.soft_after_macro())
             }
-            Cast::Unknown(_) => (Inst::Put(value, How::HexFit), self.unit.dialect.soft_after_macro()),
+            Cast::Unknown(_) => (Inst::Put(value, ValueFormat::HexFit), self.unit.dialect.soft_after_macro()),
             Cast::Code(code) => {
                 let inst = match code {
-                    Code::Ascii { len, width } => Inst::Put(value, How::Chars { len: len.min(8) as u8, width }),
+                    Code::Ascii { len, width } => Inst::Put(value, ValueFormat::Chars { len: len.min(8) as u8, width }),
                     Code::Counted(size) => Inst::CountedBy(low(size, false)),
                     Code::Binary { bits } => {
                         let bits_of = Value::Bits { value: Box::new(value), low: 0, count: bits };
-                        Inst::Put(bits_of, How::Bin(bits))
+                        Inst::Put(bits_of, ValueFormat::Bin(bits))
                     }
-                    Code::HexByte => Inst::Put(low(Size::Bytes(1), false), How::Hex(Size::Bytes(1))),
-                    Code::Hex(size) => Inst::Put(low(size, false), How::Hex(size)),
-                    Code::Signed(size) => Inst::Put(low(size, true), How::Int),
-                    Code::Unsigned(size) => Inst::Put(low(size, false), How::Dec),
-                    Code::Octal(size) => Inst::Put(low(size, false), How::Oct),
-                    Code::Float(n) => Inst::Put(low(Size::Bytes(n), false), How::Float(n, self.decimals(n))),
-                    Code::Time(size) => Inst::Put(low(size, false), How::Time),
-                    Code::Errno(size) => Inst::Put(low(size, false), How::Errno(size)),
-                    Code::Path(size) => Inst::Put(low(size, false), How::Path),
+                    Code::HexByte => Inst::Put(low(Size::Bytes(1), false), ValueFormat::Hex(Size::Bytes(1))),
+                    Code::Hex(size) => Inst::Put(low(size, false), ValueFormat::Hex(size)),
+                    Code::Signed(size) => Inst::Put(low(size, true), ValueFormat::Int),
+                    Code::Unsigned(size) => Inst::Put(low(size, false), ValueFormat::Dec),
+                    Code::Octal(size) => Inst::Put(low(size, false), ValueFormat::Oct),
+                    Code::Float(n) => Inst::Put(low(Size::Bytes(n), false), ValueFormat::Float(n, self.decimals(n))),
+                    Code::Time(size) => Inst::Put(low(size, false), ValueFormat::Time),
+                    Code::Errno(size) => Inst::Put(low(size, false), ValueFormat::Errno(size)),
+                    Code::Path(size) => Inst::Put(low(size, false), ValueFormat::Path),
                     // The parser returns these as unknown casts.
-                    Code::HookBytes | Code::HookType => Inst::Put(value, How::HexFit),
+                    Code::HookBytes | Code::HookType => Inst::Put(value, ValueFormat::HexFit),
                 };
                 (inst, self.unit.dialect.soft_after(code))
             }
@@ -504,15 +510,15 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    fn resolve(&mut self, name: &[u8]) -> Resolved {
+    fn resolve(&mut self, name: &[u8]) -> ResolvedName {
         if let Some(variable) = self.variables.get_mut(name) {
             variable.read = true;
-            return Resolved::Variable(variable.slot);
+            return ResolvedName::Variable(variable.slot);
         }
         match self.names.meaning(name) {
-            Meaning::Predefined(predefined) => Resolved::Predefined(predefined),
-            Meaning::Subroutine(id) => Resolved::Subroutine(id),
-            Meaning::User => Resolved::Unassigned,
+            Meaning::Predefined(predefined) => ResolvedName::Predefined(predefined),
+            Meaning::Subroutine(id) => ResolvedName::Subroutine(id),
+            Meaning::User => ResolvedName::Unassigned,
         }
     }
 
@@ -550,14 +556,14 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     /// Value of a macro, before its cast.
     fn whole_castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
         match self.resolve(node.name) {
-            Resolved::Variable(slot) => Some(Value::Slot(slot)),
-            Resolved::Unassigned => {
+            ResolvedName::Variable(slot) => Some(Value::Slot(slot)),
+            ResolvedName::Unassigned => {
                 self.never_assigned(node);
                 Some(Value::Const(0))
             }
-            Resolved::Predefined(Predefined::Number(value, _)) => Some(value),
-            Resolved::Predefined(Predefined::Pointer) => Some(Value::Pointer),
-            Resolved::Predefined(Predefined::Base) => Some(Value::Base),
+            ResolvedName::Predefined(Predefined::Number(value, _)) => Some(value),
+            ResolvedName::Predefined(Predefined::Pointer) => Some(Value::Pointer),
+            ResolvedName::Predefined(Predefined::Base) => Some(Value::Base),
             _ => {
                 let text = format!("`${}` has no value to cast", show(node.name));
                 self.error(&BAD_CAST, node.span, text);
@@ -645,20 +651,20 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             return self.cast_value(value, cast.node, node.span);
         }
         match self.resolve(node.name) {
-            Resolved::Variable(slot) => Value::Slot(slot),
-            Resolved::Unassigned => {
+            ResolvedName::Variable(slot) => Value::Slot(slot),
+            ResolvedName::Unassigned => {
                 self.never_assigned(node);
                 Value::Const(0)
             }
-            Resolved::Predefined(Predefined::Number(value, _)) => value,
-            Resolved::Predefined(Predefined::Pointer) => Value::Pointer,
-            Resolved::Predefined(Predefined::Base) => Value::Base,
-            Resolved::Predefined(Predefined::Text(_)) => {
+            ResolvedName::Predefined(Predefined::Number(value, _)) => value,
+            ResolvedName::Predefined(Predefined::Pointer) => Value::Pointer,
+            ResolvedName::Predefined(Predefined::Base) => Value::Base,
+            ResolvedName::Predefined(Predefined::Text(_)) => {
                 let text = format!("expected a number, found the text `${}`", show(node.name));
                 self.error(&TEXT_VALUE, node.span, text);
                 Value::Const(0)
             }
-            Resolved::Predefined(_) | Resolved::Subroutine(_) => {
+            ResolvedName::Predefined(_) | ResolvedName::Subroutine(_) => {
                 self.error(
                     &NO_VALUE,
                     node.span,
@@ -720,26 +726,26 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 
     /// Lowers a selector.
-    fn select(&mut self, selector: &Selector<'ast>) -> Selected {
+    fn select(&mut self, selector: &Selector<'ast>) -> LoweredSelector {
         match selector {
             Selector::Code(code) => self.select_code(code.node, code.span),
             Selector::Macro(node) => self.select_macro(node),
         }
     }
 
-    fn select_code(&mut self, code: Code, span: Span) -> Selected {
+    fn select_code(&mut self, code: Code, span: Span) -> LoweredSelector {
         match code {
             Code::Float(_) => {
                 self.error(&FLOAT_SELECTOR, span, "a floating point number cannot select a case");
-                Selected::Text(Vec::new())
+                LoweredSelector::Text(Vec::new())
             }
-            Code::Ascii { len, .. } => Selected::Text(one(span, Inst::Ascii { len, width: 0 })),
+            Code::Ascii { len, .. } => LoweredSelector::Text(one(span, Inst::Ascii { len, width: 0 })),
             Code::Counted(_) | Code::Time(_) | Code::Path(_) => {
                 let mut text = Vec::new();
                 self.code(code, span, &mut text, false);
-                Selected::Text(text)
+                LoweredSelector::Text(text)
             }
-            Code::Errno(size) => Selected::Errno { value: self.code_value(code, span), width: width_of(size) },
+            Code::Errno(size) => LoweredSelector::Errno { value: self.code_value(code, span), width: width_of(size) },
             _ => {
                 let (width, base) = width_and_base(code);
                 // Bit patterns are compared, so the sign does not matter.
@@ -749,58 +755,62 @@ impl<'s, 'ast> Scope<'s, 'ast> {
                     }
                     value => value,
                 };
-                Selected::Number { value, width, base }
+                LoweredSelector::Number { value, width, base }
             }
         }
     }
 
-    fn select_macro(&mut self, node: &MacroRef<'ast>) -> Selected {
+    fn select_macro(&mut self, node: &MacroRef<'ast>) -> LoweredSelector {
         let hex = if self.unit.dialect.decimal_matches { Base::Decimal } else { Base::Hex };
         if let Some(cast) = node.cast {
-            let Some(value) = self.castable(node) else { return Selected::Text(Vec::new()) };
+            let Some(value) = self.castable(node) else { return LoweredSelector::Text(Vec::new()) };
             return self.select_cast(value, cast.node, node.span);
         }
         let (value, base) = match self.resolve(node.name) {
-            Resolved::Predefined(Predefined::Text(text)) => return Selected::Text(one(node.span, Inst::Name(text))),
-            Resolved::Predefined(Predefined::Number(value, How::Dec)) => (value, Base::Decimal),
-            Resolved::Predefined(Predefined::Number(value, _)) => (value, hex),
-            Resolved::Predefined(Predefined::Pointer) => (Value::Pointer, Base::Decimal),
-            Resolved::Predefined(Predefined::Base) => (Value::Base, Base::Decimal),
+            ResolvedName::Predefined(Predefined::Text(text)) => {
+                return LoweredSelector::Text(one(node.span, Inst::Name(text)));
+            }
+            ResolvedName::Predefined(Predefined::Number(value, ValueFormat::Dec)) => (value, Base::Decimal),
+            ResolvedName::Predefined(Predefined::Number(value, _)) => (value, hex),
+            ResolvedName::Predefined(Predefined::Pointer) => (Value::Pointer, Base::Decimal),
+            ResolvedName::Predefined(Predefined::Base) => (Value::Base, Base::Decimal),
             _ => (self.macro_value(node), hex),
         };
-        Selected::Number { value, width: Some(64), base }
+        LoweredSelector::Number { value, width: Some(64), base }
     }
 
-    fn select_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span) -> Selected {
+    fn select_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span) -> LoweredSelector {
         let code = match cast {
             Cast::Code(code) => code,
             Cast::Bits { .. } | Cast::Unknown(_) => {
                 let value = self.cast_value(value, cast, span);
-                return Selected::Number { value, width: Some(64), base: Base::Hex };
+                return LoweredSelector::Number { value, width: Some(64), base: Base::Hex };
             }
         };
         match code {
             Code::Float(_) => {
                 self.error(&FLOAT_SELECTOR, span, "a floating point number cannot select a case");
-                Selected::Text(Vec::new())
+                LoweredSelector::Text(Vec::new())
             }
             Code::Ascii { len, .. } => {
-                let how = How::Chars { len: len.min(8) as u8, width: 0 };
-                Selected::Text(one(span, Inst::Put(value, how)))
+                let how = ValueFormat::Chars { len: len.min(8) as u8, width: 0 };
+                LoweredSelector::Text(one(span, Inst::Put(value, how)))
             }
             Code::Counted(_) | Code::Time(_) | Code::Path(_) => {
                 let mut text = Vec::new();
                 self.print_cast(value, cast, span, &mut text, false);
-                Selected::Text(text)
+                LoweredSelector::Text(text)
             }
-            Code::Errno(size) => Selected::Errno { value: self.cast_value(value, cast, span), width: width_of(size) },
+            Code::Errno(size) => {
+                LoweredSelector::Errno { value: self.cast_value(value, cast, span), width: width_of(size) }
+            }
             _ => {
                 let (width, base) = width_and_base(code);
                 let value = match self.cast_value(value, cast, span) {
                     Value::Low { value, size, .. } => Value::Low { value, size, signed: false },
                     value => value,
                 };
-                Selected::Number { value, width, base }
+                LoweredSelector::Number { value, width, base }
             }
         }
     }
@@ -811,7 +821,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         let broken = self.diagnostics[errors..].iter().any(|found| found.severity == tfbc_grammar::Severity::Error);
         let mut bodies = Vec::with_capacity(switch.cases.len());
         let mut default = None;
-        let mut keys = Keys::with_capacity(switch.cases.len());
+        let mut keys = CaseKeys::with_capacity(switch.cases.len());
         for case in switch.cases {
             let probe =
                 self.probe(PointKind::Case, case.value.span().to(body_span(&case.body)), match_text(&case.value));
@@ -828,27 +838,31 @@ impl<'s, 'ast> Scope<'s, 'ast> {
             }
         }
         let on = match selected {
-            Selected::Text(text) => {
+            LoweredSelector::Text(text) => {
                 if let Some(mask) = switch.mask.filter(|_| !broken) {
                     self.error(&TEXT_MASK, mask.span, "mask needs a number, but the selector is text");
                 }
-                Select::Text(text, keys.texts)
+                SwitchSelector::Text(text, keys.texts)
             }
-            Selected::Number { value, width, base } => {
+            LoweredSelector::Number { value, width, base } => {
                 if base == Base::Hex {
                     self.decimal_looking(switch);
                 }
-                Select::Number { value: self.masked(value, width, base, switch.mask), width, keys: keys.numbers }
+                SwitchSelector::Number {
+                    value: self.masked(value, width, base, switch.mask),
+                    width,
+                    keys: keys.numbers,
+                }
             }
-            Selected::Errno { value, width } => {
+            LoweredSelector::Errno { value, width } => {
                 let value = self.masked(value, width, Base::Decimal, switch.mask);
-                Select::Number { value, width, keys: keys.numbers }
+                SwitchSelector::Number { value, width, keys: keys.numbers }
             }
         };
         push(out, switch.span, Inst::Switch(ir::Switch { on, bodies, default }.into()));
     }
 
-    fn masked(&mut self, value: Value, width: Option<u32>, base: Base, mask: Option<ast::Value<'ast>>) -> Value {
+    fn masked(&mut self, value: Value, width: Option<u32>, base: Base, mask: Option<ast::RawValue<'ast>>) -> Value {
         let Some(mask) = mask else { return value };
         let Some(number) = self.numeral(&mask, base) else { return value };
         let bits = number.pattern(width.unwrap_or(64)).unwrap_or(number.magnitude);
@@ -856,22 +870,22 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     }
 
     /// Adds a case under its key.
-    fn case(&mut self, selected: &Selected, switch: &ast::Switch<'ast>, index: usize, keys: &mut Keys) {
+    fn case(&mut self, selected: &LoweredSelector, switch: &ast::Switch<'ast>, index: usize, keys: &mut CaseKeys) {
         let value = &switch.cases[index].value;
         let fresh = match (selected, value) {
             (_, MatchValue::Any(_)) => true,
-            (Selected::Text(_), MatchValue::Word(word)) => keys.text(word.node, index),
-            (Selected::Text(_), MatchValue::Quoted(text)) => keys.text(text.bytes, index),
+            (LoweredSelector::Text(_), MatchValue::Word(word)) => keys.text(word.node, index),
+            (LoweredSelector::Text(_), MatchValue::Quoted(text)) => keys.text(text.bytes, index),
             (_, MatchValue::Quoted(text)) => {
                 self.error(&BAD_NUMBER, text.span, "a string cannot match a number");
                 return;
             }
-            (Selected::Errno { width, .. }, MatchValue::Word(word)) => {
+            (LoweredSelector::Errno { width, .. }, MatchValue::Word(word)) => {
                 let Some(number) = self.errno(word) else { return };
                 let Some(fresh) = keys.number(number, *width, index) else { return self.never_matches(word, *width) };
                 fresh
             }
-            (Selected::Number { width, base, .. }, MatchValue::Word(word)) => {
+            (LoweredSelector::Number { width, base, .. }, MatchValue::Word(word)) => {
                 let Some(number) = self.numeral(word, *base) else { return };
                 let Some(fresh) = keys.number(number, *width, index) else { return self.never_matches(word, *width) };
                 fresh
@@ -883,13 +897,13 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         }
     }
 
-    fn never_matches(&mut self, word: &ast::Value<'ast>, width: Option<u32>) {
+    fn never_matches(&mut self, word: &ast::RawValue<'ast>, width: Option<u32>) {
         let width = width.unwrap_or(64);
         let text = format!("`{}` does not fit {width} bits and never matches", show(word.node));
         self.warn(&NEVER_MATCHES, word.span, text);
     }
 
-    fn errno(&mut self, word: &ast::Value<'ast>) -> Option<number::Number> {
+    fn errno(&mut self, word: &ast::RawValue<'ast>) -> Option<number::Number> {
         if let Some(value) = tfbc_vm::errno_value(word.node) {
             return Some(number::Number { negative: false, magnitude: value.into() });
         }
@@ -906,7 +920,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         number
     }
 
-    fn numeral(&mut self, word: &ast::Value<'ast>, base: Base) -> Option<number::Number> {
+    fn numeral(&mut self, word: &ast::RawValue<'ast>, base: Base) -> Option<number::Number> {
         let number = number::parse(word.node, base);
         if number.is_none() {
             let kind = match base {
@@ -923,7 +937,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
 
     /// Parses a number of BITFLAGS. If the cast asks for octal but the number is not, it is hexadecimal, as without a
     /// cast.
-    fn flag_numeral(&mut self, word: &ast::Value<'ast>, base: Base) -> Option<number::Number> {
+    fn flag_numeral(&mut self, word: &ast::RawValue<'ast>, base: Base) -> Option<number::Number> {
         let hex = number::parse(word.node, Base::Hex);
         if base != Base::Octal || hex.is_none() || number::parse(word.node, base).is_some() {
             return self.numeral(word, base);
@@ -944,7 +958,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
         };
         let decimal = words().all(|word| word.node.iter().all(u8::is_ascii_digit));
         let has = |text: &[u8]| words().any(|word| word.node == text);
-        let hex = |word: &ast::Value<'_>| number::parse(word.node, Base::Hex).map_or(0, |number| number.magnitude);
+        let hex = |word: &ast::RawValue<'_>| number::parse(word.node, Base::Hex).map_or(0, |number| number.magnitude);
         let is_flag = |value: u64| value == 0 || value.is_power_of_two();
         let has_digit = words().any(|word| matches!(word.node, [b'3'..=b'9']));
         if decimal && has(b"10") && has_digit && !words().all(|word| is_flag(hex(word))) {
@@ -984,7 +998,7 @@ impl<'s, 'ast> Scope<'s, 'ast> {
     fn bitflags(&mut self, node: &Bitflags<'ast>, out: &mut Block) {
         let value = self.number_of(&node.selector);
         let (width, base) = flag_width_and_base(&node.selector);
-        let pattern = |scope: &mut Self, value: &ast::Value<'ast>| {
+        let pattern = |scope: &mut Self, value: &ast::RawValue<'ast>| {
             let number = scope.flag_numeral(value, base)?;
             Some(number.pattern(width).unwrap_or(number.magnitude))
         };
@@ -1081,7 +1095,7 @@ fn match_text<'ast>(value: &MatchValue<'ast>) -> &'ast [u8] {
     }
 }
 
-enum Resolved {
+enum ResolvedName {
     Variable(VarSlot),
     Predefined(Predefined),
     Subroutine(u16),
@@ -1096,14 +1110,14 @@ enum AssignTarget {
 
 /// Keys of a switch, each with its first case.
 #[derive(Default)]
-struct Keys {
+struct CaseKeys {
     numbers: Vec<(number::Number, usize)>,
     texts: Vec<(Vec<u8>, usize)>,
     known_numbers: HashSet<u64>,
     known_texts: HashSet<Vec<u8>>,
 }
 
-impl Keys {
+impl CaseKeys {
     fn with_capacity(n_cases: usize) -> Self {
         let numbers = Vec::with_capacity(n_cases);
         Self { numbers, known_numbers: HashSet::with_capacity(n_cases), ..Self::default() }
@@ -1196,12 +1210,12 @@ fn flag_width_and_base(selector: &Selector<'_>) -> (u32, Base) {
 }
 
 /// Visits the items of a stanza or function, without the bodies of functions defined in it.
-fn own_items<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&Item<'ast>)) {
+fn own_items<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&DescriptorItem<'ast>)) {
     for item in items {
         visit(item);
         match item {
-            Item::Loop(node) => own_items(node.body.items, visit),
-            Item::Switch(switch) => {
+            DescriptorItem::Loop(node) => own_items(node.body.items, visit),
+            DescriptorItem::Switch(switch) => {
                 for case in switch.cases {
                     if let Body::Group(group) = &case.body {
                         own_items(group.items, visit);

@@ -62,7 +62,7 @@ impl<'ast> NameTable<'ast> {
             for (index, stanza) in unit.file.stanzas.iter().enumerate() {
                 names.stanzas.insert(stanza.id.node.0, (at, index));
                 for_each_item(stanza.body, &mut |item| {
-                    if let Item::Function(function) = item {
+                    if let DescriptorItem::Function(function) = item {
                         names.functions.insert(function.name.node, names.definitions.len());
                         names.definitions.push(Definition { unit: at, function });
                     }
@@ -78,14 +78,14 @@ impl<'ast> NameTable<'ast> {
     }
 
     /// Adds the ids of the template subroutines that an item calls.
-    pub fn insertions(&self, item: &Item<'ast>, inserted: &mut HashSet<u16>) {
+    pub fn insertions(&self, item: &DescriptorItem<'ast>, inserted: &mut HashSet<u16>) {
         self.each_insertion(item, &mut |id, _| {
             inserted.insert(id);
         });
     }
 
     /// Visits every template subroutine that an item calls, by id and position.
-    pub fn each_insertion(&self, item: &Item<'ast>, visit: &mut impl FnMut(u16, Span)) {
+    pub fn each_insertion(&self, item: &DescriptorItem<'ast>, visit: &mut impl FnMut(u16, Span)) {
         let mut name = |node: &MacroRef<'_>| match self.meaning(node.name) {
             Meaning::Subroutine(id) => visit(id, node.span),
             Meaning::Predefined(Predefined::Default) => visit(0x0080, node.span),
@@ -93,21 +93,21 @@ impl<'ast> NameTable<'ast> {
         };
         let mut parts = |text: &Backquoted<'_>| {
             for part in text.parts {
-                if let Part::Macro(node) = part {
+                if let BackquotedPart::Macro(node) = part {
                     name(node);
                 }
             }
         };
         match item {
-            Item::Backquoted(text) => parts(text),
-            Item::Switch(switch) => {
+            DescriptorItem::Backquoted(text) => parts(text),
+            DescriptorItem::Switch(switch) => {
                 for case in switch.cases {
                     if let Body::Backquoted(text) = &case.body {
                         parts(text);
                     }
                 }
             }
-            Item::Macro(node) => name(node),
+            DescriptorItem::Macro(node) => name(node),
             _ => {}
         }
     }
@@ -145,13 +145,13 @@ fn subroutine_id(name: &[u8]) -> Option<u16> {
 }
 
 /// Visits all items of a descriptor and of nested groups, in source order.
-pub(crate) fn for_each_item<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&Item<'ast>)) {
+pub(crate) fn for_each_item<'ast>(items: Descriptor<'ast>, visit: &mut impl FnMut(&DescriptorItem<'ast>)) {
     for item in items {
         visit(item);
         match item {
-            Item::Function(function) => for_each_item(function.body, visit),
-            Item::Loop(node) => for_each_item(node.body.items, visit),
-            Item::Switch(switch) => {
+            DescriptorItem::Function(function) => for_each_item(function.body, visit),
+            DescriptorItem::Loop(node) => for_each_item(node.body.items, visit),
+            DescriptorItem::Switch(switch) => {
                 for case in switch.cases {
                     if let Body::Group(group) = &case.body {
                         for_each_item(group.items, visit);

@@ -1,6 +1,6 @@
 //! Predefined macros of trcfmt.
 
-use crate::ir::{How, Value};
+use crate::ir::{Value, ValueFormat};
 use tfbc_grammar::trcfmt::ast::Size;
 use tfbc_vm::{EnvText, EnvValue};
 
@@ -8,7 +8,7 @@ use tfbc_vm::{EnvText, EnvValue};
 #[derive(Debug, Clone)]
 pub(crate) enum Predefined {
     /// Number, and its output format without a cast.
-    Number(Value, How),
+    Number(Value, ValueFormat),
     Text(EnvText),
     /// `$DATAPOINTER`; can be assigned.
     Pointer,
@@ -56,17 +56,17 @@ pub(crate) const NAMES: &[&str] = &[
 
 /// Looks up a predefined name.
 pub(crate) fn predefined(name: &[u8]) -> Option<Predefined> {
-    let env = |value| Some(Predefined::Number(Value::Env(value), How::Dec));
+    let env = |value| Some(Predefined::Number(Value::Env(value), ValueFormat::Dec));
     match name {
-        b"HOOKENV" => Some(Predefined::Number(Value::HookEnv, How::Dec)),
-        b"WORDSIZE" => Some(Predefined::Number(Value::WordSize, How::Dec)),
-        b"GENERIC" => Some(Predefined::Number(Value::Generic, How::Dec)),
+        b"HOOKENV" => Some(Predefined::Number(Value::HookEnv, ValueFormat::Dec)),
+        b"WORDSIZE" => Some(Predefined::Number(Value::WordSize, ValueFormat::Dec)),
+        b"GENERIC" => Some(Predefined::Number(Value::Generic, ValueFormat::Dec)),
         [letter @ (b'D' | b'L'), digit @ b'1'..=b'5'] => {
             let size = if *letter == b'D' { Size::Word } else { Size::Bytes(8) };
-            Some(Predefined::Number(Value::DataWord(digit - b'0'), How::Hex(size)))
+            Some(Predefined::Number(Value::DataWord(digit - b'0'), ValueFormat::Hex(size)))
         }
-        b"HD" => Some(Predefined::Number(Value::Env(EnvValue::HookData), How::HexFit)),
-        b"IPADDR" => Some(Predefined::Number(Value::Env(EnvValue::IpAddress), How::Hex(Size::Bytes(4)))),
+        b"HD" => Some(Predefined::Number(Value::Env(EnvValue::HookData), ValueFormat::HexFit)),
+        b"IPADDR" => Some(Predefined::Number(Value::Env(EnvValue::IpAddress), ValueFormat::Hex(Size::Bytes(4)))),
         b"HL" => env(EnvValue::HookLen),
         b"TRACEENV" => env(EnvValue::TraceEnv),
         b"RELLINENO" => env(EnvValue::RelLine),

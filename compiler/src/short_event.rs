@@ -27,7 +27,7 @@ pub(crate) fn check(units: &[Unit<'_>], names: &NameTable<'_>) -> Vec<Diagnostic
             if !names.inserted.contains(&id) || careful.contains(&id) || asks_size(stanza.body) {
                 continue;
             }
-            if let Some((span, end)) = Walk::default().past(stanza.body) {
+            if let Some((span, end)) = PointerPosition::default().past(stanza.body) {
                 let text = format!("template subroutine ${} goes to byte {end} of the event", ShowId(id));
                 let text = format!("{text}, but an event of five 32-bit words has {SMALLEST}");
                 let warning = Diagnostic::warning(&PAST_SMALLEST, unit.id, span, text);
@@ -56,13 +56,15 @@ fn asks_size(items: Descriptor<'_>) -> bool {
     let is_size = |name: &[u8]| SIZES.contains(&name);
     for_each_item(items, &mut |item| {
         found |= match item {
-            Item::Macro(node) => is_size(node.name),
-            Item::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
-            Item::Assign(assign) => asks(assign.value, &is_size),
-            Item::Switch(Switch { selector, .. }) | Item::Loop(Loop { count: selector, .. }) => match selector {
-                Selector::Macro(node) => is_size(node.name),
-                Selector::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
-            },
+            DescriptorItem::Macro(node) => is_size(node.name),
+            DescriptorItem::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
+            DescriptorItem::Assign(assign) => asks(assign.value, &is_size),
+            DescriptorItem::Switch(Switch { selector, .. }) | DescriptorItem::Loop(Loop { count: selector, .. }) => {
+                match selector {
+                    Selector::Macro(node) => is_size(node.name),
+                    Selector::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
+                }
+            }
             _ => false,
         };
     });
@@ -80,35 +82,35 @@ fn asks(expr: &Expr<'_>, is_size: &impl Fn(&[u8]) -> bool) -> bool {
 
 /// Position of the data pointer in a descriptor, known after a `G` or `W`.
 #[derive(Default, Clone, Copy)]
-struct Walk {
+struct PointerPosition {
     at: Option<u64>,
 }
 
-impl Walk {
+impl PointerPosition {
     /// First item that goes past the shortest event, and the byte it goes to.
     fn past(&mut self, items: Descriptor<'_>) -> Option<(Span, u64)> {
         items.iter().find_map(|item| match item {
-            Item::Move(step) => self.step(step),
-            Item::Code(code) => self.read(code.node, code.span),
-            Item::Assign(assign) => {
+            DescriptorItem::Move(step) => self.step(step),
+            DescriptorItem::Code(code) => self.read(code.node, code.span),
+            DescriptorItem::Assign(assign) => {
                 let found = self.expr(assign.value);
                 if matches!(assign.name.node, b"DATAPOINTER" | b"BASEPOINTER") {
                     self.at = None;
                 }
                 found
             }
-            Item::Switch(switch) => self.switch(switch),
-            Item::Loop(node) => {
+            DescriptorItem::Switch(switch) => self.switch(switch),
+            DescriptorItem::Loop(node) => {
                 let found = self.selector(&node.count).or_else(|| self.past(node.body.items));
                 self.at = None;
                 found
             }
-            Item::Bitflags(node) => self.selector(&node.selector),
-            Item::Call(_) | Item::Backquoted(_) => {
+            DescriptorItem::Bitflags(node) => self.selector(&node.selector),
+            DescriptorItem::Call(_) | DescriptorItem::Backquoted(_) => {
                 self.at = None;
                 None
             }
-            Item::Macro(node) => {
+            DescriptorItem::Macro(node) => {
                 // A hex name may be a subroutine, which may move the pointer.
                 let may_move = node.name == b"DEFAULT" || node.name.iter().all(u8::is_ascii_hexdigit);
                 self.at = self.at.filter(|_| !may_move);
@@ -121,12 +123,12 @@ impl Walk {
     fn switch(&mut self, switch: &Switch<'_>) -> Option<(Span, u64)> {
         let found = self.selector(&switch.selector);
         let before = *self;
-        let in_case = |case: &Case<'_>| match &case.body {
+        let in_case = |case: &SwitchCase<'_>| match &case.body {
             Body::Group(group) => before.clone().past(group.items),
             _ => None,
         };
         let found = found.or_else(|| switch.cases.iter().find_map(in_case));
-        let moves = |case: &Case<'_>| !matches!(case.body, Body::Text(_));
+        let moves = |case: &SwitchCase<'_>| !matches!(case.body, Body::Text(_));
         if switch.cases.iter().any(moves) {
             self.at = None;
         }

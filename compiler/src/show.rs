@@ -7,7 +7,7 @@ use std::fmt::Write;
 use tfbc_vm::{Space, list_instr};
 
 /// Lists the IR: a paragraph per routine, a line per node, nested blocks indented.
-pub(crate) fn ir(program: &Program) -> String {
+pub(crate) fn ir(program: &IrProgram) -> String {
     let mut out = String::new();
     for stanza in program.stanzas.iter().filter(|stanza| !stanza.builtin) {
         let (version, release) = stanza.version;
@@ -106,13 +106,13 @@ fn flag(entry: &Flag) -> String {
 
 fn switch(out: &mut String, switch: &Switch, depth: usize) {
     let keys: Vec<(String, usize)> = match &switch.on {
-        Select::Number { value: on, width, keys } => {
+        SwitchSelector::Number { value: on, width, keys } => {
             let width = width.map_or("a word".to_string(), |width| format!("{width} bits"));
             let _ = writeln!(out, "switch {} of {width}", value(on));
             let sign = |negative| if negative { "-" } else { "" };
             keys.iter().map(|(key, body)| (format!("{}{:#x}", sign(key.negative), key.magnitude), *body)).collect()
         }
-        Select::Text(text, keys) => {
+        SwitchSelector::Text(text, keys) => {
             let _ = writeln!(out, "switch on the text of");
             block(out, text, depth + 2);
             keys.iter().map(|(key, body)| (format!("\"{}\"", key.escape_ascii()), *body)).collect()

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use tfbc_snapshots::generate::{Facts, Rng, facts};
 use tfbc_vm::{
     COLUMNS, Context, Event, FlatRoutine, Hook, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
-    Program, Record, Run, Space, Step, TextBuf, Timers, list_instr,
+    Program, RecordHeader, Run, Space, Step, TextBuf, Timers, list_instr,
 };
 
 /// Bytes that may follow the text limit: ` [limit]` and the line end.
@@ -65,7 +65,7 @@ struct Job<'p> {
     entry: Hook<'p>,
     bytes: Vec<u8>,
     wide: bool,
-    record: Option<Record>,
+    record: Option<RecordHeader>,
     time_ns: u64,
     offset: u64,
     context: Context<'static>,
@@ -85,7 +85,7 @@ impl<'p> Job<'p> {
         };
         let mut bytes = MATERIAL[rng.below(MATERIAL.len() / 2)..][..len].to_vec();
         let (wide, other) = (rng.below(2) == 1, rng.below(2) == 1);
-        let record = (entry.space != Space::Hook).then_some(Record { event: entry.id & 1023, big_endian: other });
+        let record = (entry.space != Space::Hook).then_some(RecordHeader { event: entry.id & 1023, big_endian: other });
         if record.is_none() {
             let head = match (wide, other) {
                 (false, false) => [(entry.id >> 8) as u8, entry.id as u8 & 0xf0 | 9],

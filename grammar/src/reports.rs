@@ -22,7 +22,7 @@ pub(crate) struct Reports<'s> {
 
 /// Position in the list of diagnostics, see [`Reports::take_since`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mark {
+pub(crate) struct ReportMark {
     n_found: usize,
     n_errors: usize,
     n_warnings: usize,
@@ -74,12 +74,16 @@ impl<'s> Reports<'s> {
     }
 
     /// Position of the next diagnostic.
-    pub fn mark(&self) -> Mark {
-        Mark { n_found: self.found.borrow().len(), n_errors: self.n_errors.get(), n_warnings: self.n_warnings.get() }
+    pub fn mark(&self) -> ReportMark {
+        ReportMark {
+            n_found: self.found.borrow().len(),
+            n_errors: self.n_errors.get(),
+            n_warnings: self.n_warnings.get(),
+        }
     }
 
     /// Removes and returns the diagnostics added after `mark`.
-    pub fn take_since(&self, mark: Mark) -> Vec<Diagnostic> {
+    pub fn take_since(&self, mark: ReportMark) -> Vec<Diagnostic> {
         self.n_errors.set(mark.n_errors);
         self.n_warnings.set(mark.n_warnings);
         let mut found = self.found.borrow_mut();

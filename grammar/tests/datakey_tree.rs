@@ -1,6 +1,6 @@
 //! Syntax trees of event definitions.
 
-use tfbc_grammar::datakey::ast::{Item, KeyKind};
+use tfbc_grammar::datakey::ast::{KeyKind, TopLevelElement};
 use tfbc_grammar::{Arena, Source, SourceId, Span, datakey};
 
 /// Compares the listing of elements inside the root, from line 2 on.
@@ -71,7 +71,7 @@ fn places_behind_references_are_right() {
     let (arena, source) = (Arena::new(), Source::new("test", text));
     let (file, found) = datakey::parse(&arena, SourceId(0), &source);
     assert_eq!(found, []);
-    let [Item::Datakey(datakey)] = file.items else { panic!("{file:?}") };
+    let [TopLevelElement::Datakey(datakey)] = file.items else { panic!("{file:?}") };
     let place = |span: Span| String::from_utf8_lossy(source.slice(span)).into_owned();
     let fields = datakey.format.unwrap().fields;
     assert_eq!([fields[0].label.node, fields[1].label.node], [b"a b <".as_slice(), b"etage&"]);
@@ -116,6 +116,6 @@ fn much_is_read_in_no_time() {
     let text = format!("<eventdefinitions><datakey format='{fields}'>{enums}</datakey></eventdefinitions>");
     let (arena, source) = (Arena::new(), Source::new("test", text));
     let (file, _) = datakey::parse(&arena, SourceId(0), &source);
-    let [Item::Datakey(datakey)] = file.items else { panic!() };
+    let [TopLevelElement::Datakey(datakey)] = file.items else { panic!() };
     assert_eq!((datakey.enums.len(), datakey.format.unwrap().fields.len()), (200_000, 100_000));
 }

@@ -10,7 +10,7 @@ use tfbc_vm::{BlobError, Hook, Level, Program, Space};
 #[cfg(feature = "compile")]
 use crate::cache::{Cache, CachedBlob};
 #[cfg(feature = "compile")]
-use tfbc_compiler::coverage::{self, Point};
+use tfbc_compiler::coverage::{self, CoveragePoint};
 #[cfg(feature = "compile")]
 use tfbc_compiler::{Compiled, Dialect, LeftOut, Options};
 #[cfg(feature = "compile")]
@@ -155,7 +155,7 @@ pub struct FormatSet {
     #[cfg(feature = "compile")]
     findings: Findings,
     #[cfg(feature = "compile")]
-    points: Vec<Point>,
+    points: Vec<CoveragePoint>,
     #[cfg(feature = "compile")]
     places: Vec<Vec<(SourceId, Span)>>,
 }
@@ -295,7 +295,7 @@ impl FormatSet {
 
     /// Coverage points of the sources, if they were compiled with probes. Their program is the last one of the catalog.
     #[cfg(feature = "compile")]
-    pub fn points(&self) -> &[Point] {
+    pub fn points(&self) -> &[CoveragePoint] {
         &self.points
     }
 

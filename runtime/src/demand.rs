@@ -5,7 +5,7 @@ use crate::context::RequiredContext;
 use crate::ids::IdSet;
 use crate::reader::aix::{SkipAction, SkipPolicy, hooks};
 use crate::report::ReportOptions;
-use tfbc_vm::{EnvText, EnvValue, Instr, Kind, Op, Program, Space};
+use tfbc_vm::{EnvText, EnvValue, Instr, Op, OperandKind, Program, Space};
 
 /// Demand of a report on its reader.
 pub(crate) struct Demand {
@@ -226,12 +226,13 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
         let mut asked = Asked::default();
         for instr in routine.code.iter().filter(|instr| stateful_ids[usize::from(instr.op)]) {
             asked.context |= asks(instr);
-            asked.wanted.priority |= operands(instr, Kind::Value).any(|value| value == EnvValue::Priority as u32);
-            asked.wanted.svc |= operands(instr, Kind::Name).any(|name| name == EnvText::Svc as u32);
+            asked.wanted.priority |=
+                operands(instr, OperandKind::Value).any(|value| value == EnvValue::Priority as u32);
+            asked.wanted.svc |= operands(instr, OperandKind::Name).any(|name| name == EnvText::Svc as u32);
             asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
             asked.skips |= Op::from_u8(instr.op) == Some(Op::Skip);
             asked.order |= matches!(Op::from_u8(instr.op), Some(Op::Stop | Op::PutPath));
-            for callee in operands(instr, Kind::Routine) {
+            for callee in operands(instr, OperandKind::Routine) {
                 asked = asked.or(known.get(callee as usize).copied().unwrap_or_default());
             }
         }
@@ -243,7 +244,11 @@ fn routines(program: &Program<'_>) -> Vec<Asked> {
 /// True if instructions with this opcode may read state beyond the event.
 fn tells(op: Op) -> bool {
     matches!(op, Op::PutPath | Op::TimerEnd | Op::Stop | Op::Skip)
-        || op.info().operands.iter().any(|(_, _, kind)| matches!(kind, Kind::Value | Kind::Name | Kind::Routine))
+        || op
+            .info()
+            .operands
+            .iter()
+            .any(|(_, _, kind)| matches!(kind, OperandKind::Value | OperandKind::Name | OperandKind::Routine))
 }
 
 /// True if an instruction reads more than the event and the system's properties.
@@ -251,12 +256,12 @@ fn asks(instr: &Instr) -> bool {
     const VALUES: [EnvValue; 3] = [EnvValue::Pid, EnvValue::Cpu, EnvValue::Priority];
     const TEXTS: [EnvText; 2] = [EnvText::Svc, EnvText::ExecPath];
     Op::from_u8(instr.op) == Some(Op::PutPath)
-        || operands(instr, Kind::Value).any(|value| VALUES.iter().any(|known| *known as u32 == value))
-        || operands(instr, Kind::Name).any(|name| TEXTS.iter().any(|known| *known as u32 == name))
+        || operands(instr, OperandKind::Value).any(|value| VALUES.iter().any(|known| *known as u32 == value))
+        || operands(instr, OperandKind::Name).any(|name| TEXTS.iter().any(|known| *known as u32 == name))
 }
 
 /// Operands of a kind.
-fn operands(instr: &Instr, kind: Kind) -> impl Iterator<Item = u32> {
+fn operands(instr: &Instr, kind: OperandKind) -> impl Iterator<Item = u32> {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
     operands.iter().filter(move |(_, _, known)| *known == kind).map(|(_, slot, _)| instr.slot(*slot))
 }

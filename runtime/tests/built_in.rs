@@ -8,15 +8,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tfbc_compiler::Options;
 use tfbc_compiler::events::{
-    EventSpelling, Layout, Release, class_names, class_spellings, compile, event_spellings, listing, lists,
+    EventLayout, EventSpelling, Release, class_names, class_spellings, compile, event_spellings, listing, lists,
 };
 use tfbc_grammar::{Source, Sources};
 
 /// Blobs for the layouts of traceprinter 1.02.
-const BLOBS: [(&str, Layout); 3] = [
-    ("compat.tfbc", Layout::Compat),
-    ("compat_one_line.tfbc", Layout::CompatOneLine),
-    ("compat_heading.tfbc", Layout::CompatHeading),
+const BLOBS: [(&str, EventLayout); 3] = [
+    ("compat.tfbc", EventLayout::Compat),
+    ("compat_one_line.tfbc", EventLayout::CompatOneLine),
+    ("compat_heading.tfbc", EventLayout::CompatHeading),
 ];
 
 /// Tables for the default layout.

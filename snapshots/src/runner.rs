@@ -90,7 +90,7 @@ impl<'r> Running<'r> {
         // Callers of a program map class 13 to class 5.
         let class = if record.class == 13 { 5 } else { record.class };
         let hook = self.program.entry(space, Space::record_id(class, record.id))?;
-        let header = tfbc_vm::Record { event: record.id, big_endian: record.big_endian };
+        let header = tfbc_vm::RecordHeader { event: record.id, big_endian: record.big_endian };
         let event = Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 };
         let start = self.out.len();
         let place = (Layout::default(), start);

@@ -11,7 +11,9 @@ use tfbc_snapshots::differential::{Case, Reach, as_event};
 use tfbc_snapshots::differential_qnx::{self, as_record};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Reference, Timers};
-use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, Record, Space, Step, TextBuf, Timers as MachineTimers};
+use tfbc_vm::{
+    Context, Event, Job, Layout, Machine, Program, RecordHeader, Space, Step, TextBuf, Timers as MachineTimers,
+};
 
 /// Default number of templates, and of sets of event definitions.
 const TEMPLATES: u64 = 200;
@@ -90,7 +92,7 @@ fn check_definitions(seed: u64) {
         let [plain, with_probes] = [0, 1].map(|at| {
             let program: &Program<'_> = &programs[at];
             let entry = program.entry(Space::Record, id)?;
-            let header = Some(Record { event: record.id, big_endian: record.big_endian });
+            let header = Some(RecordHeader { event: record.id, big_endian: record.big_endian });
             let event = Event { bytes: record.payload, wide: record.wide, record: header, time_ns: 0, offset: 0 };
             let mut out = TextBuf::new();
             let job = Job {

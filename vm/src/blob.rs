@@ -38,7 +38,7 @@ const N_SECTIONS: usize = 9;
 /// Source position of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable, Default)]
 #[repr(C)]
-pub struct Place {
+pub struct SourcePos {
     /// Line, from 1.
     pub line: u32,
     /// Column in bytes, from 1; 65,535 also for later columns.
@@ -268,7 +268,7 @@ impl std::error::Error for BlobError {}
 #[derive(Debug, Clone)]
 pub(crate) struct Sections<'b> {
     pub code: Cow<'b, [Instr]>,
-    pub places: Cow<'b, [Place]>,
+    pub places: Cow<'b, [SourcePos]>,
     pub routines: Cow<'b, [RoutineRow]>,
     pub hooks: Cow<'b, [HookRow]>,
     pub tables: Cow<'b, [TableRow]>,
@@ -372,12 +372,12 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
 
 /// Index of a section's rows by content. Hashes are seeded, so that input cannot be chosen to collide.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct RowIndex {
     seed: hashbrown::DefaultHashBuilder,
     rows: HashTable<(u64, u32)>,
 }
 
-impl Known {
+impl RowIndex {
     /// Finds the row with equal content; `Err` contains the hash of the content.
     fn find(&self, content: impl Hash, same: impl Fn(usize) -> bool) -> Result<u32, u64> {
         let hash = self.seed.hash_one(content);
@@ -394,7 +394,7 @@ impl Known {
 #[derive(Debug, Clone, Default)]
 pub struct BlobBuilder {
     code: Vec<Instr>,
-    places: Vec<Place>,
+    places: Vec<SourcePos>,
     routines: Vec<RoutineRow>,
     hooks: Vec<HookRow>,
     tables: Vec<TableRow>,
@@ -406,10 +406,10 @@ pub struct BlobBuilder {
     texts: Vec<[u32; 2]>,
     sources: Vec<SourceRow>,
     dialect: Vec<u8>,
-    known_texts: Known,
-    known_tables: Known,
-    known_runs: Known,
-    known_routines: Known,
+    known_texts: RowIndex,
+    known_tables: RowIndex,
+    known_runs: RowIndex,
+    known_routines: RowIndex,
 }
 
 /// Part of a section, by offset and length.
@@ -464,7 +464,7 @@ impl BlobBuilder {
     }
 
     /// Adds a routine without a name; see [`BlobBuilder::named_routine`].
-    pub fn routine(&mut self, row: RoutineRow, code: &[Instr], places: &[Place]) -> u32 {
+    pub fn routine(&mut self, row: RoutineRow, code: &[Instr], places: &[SourcePos]) -> u32 {
         self.named_routine(row, format_args!(""), code, places)
     }
 
@@ -475,7 +475,7 @@ impl BlobBuilder {
         mut row: RoutineRow,
         name: fmt::Arguments<'_>,
         code: &[Instr],
-        places: &[Place],
+        places: &[SourcePos],
     ) -> u32 {
         row.body = if row.body == 0 { code.len() as u32 } else { row.body };
         row.len = code.len() as u32;

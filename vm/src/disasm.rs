@@ -1,6 +1,6 @@
 //! Listings of instructions, and the reference page of the instruction table.
 
-use crate::op::{EnvText, EnvValue, Instr, Kind, Op, Slot, form};
+use crate::op::{EnvText, EnvValue, Instr, Op, OperandKind, Slot, form};
 use crate::{Hook, Program, Routine};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -61,11 +61,11 @@ impl Program<'_> {
             let Some(op) = Op::from_u8(instr.op) else { continue };
             for (_, slot, kind) in op.info().operands {
                 match kind {
-                    Kind::Target => drop(targets.insert(instr.slot(*slot) as usize)),
-                    Kind::Short if form::mode(instr.c) == form::FIELD => {
+                    OperandKind::Target => drop(targets.insert(instr.slot(*slot) as usize)),
+                    OperandKind::Short if form::mode(instr.c) == form::FIELD => {
                         targets.insert(instr.slot(*slot) as usize);
                     }
-                    Kind::Table | Kind::TextTable => {
+                    OperandKind::Table | OperandKind::TextTable => {
                         let (kind, words) = self.table(instr.slot(*slot));
                         targets.extend(crate::table::targets(kind, words).map(|to| to as usize));
                     }
@@ -96,38 +96,49 @@ fn quote(out: &mut String, text: &[u8]) {
     let _ = write!(out, "\"{}\"", text.escape_ascii());
 }
 
-fn list_operand(out: &mut String, instr: &Instr, slot: Slot, kind: Kind, program: Option<&Program<'_>>) -> fmt::Result {
+fn list_operand(
+    out: &mut String,
+    instr: &Instr,
+    slot: Slot,
+    kind: OperandKind,
+    program: Option<&Program<'_>>,
+) -> fmt::Result {
     let value = instr.slot(slot);
     match kind {
-        Kind::Dst | Kind::Src | Kind::NewMark | Kind::Mark => write!(out, "r{value}"),
-        Kind::Wide => write!(out, "{:#x}", instr.wide()),
-        Kind::Off => write!(out, "@{value}"),
-        Kind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
-        Kind::Window => write!(out, "@{value}"),
-        Kind::Form => list_form(out, value),
-        Kind::Short if form::mode(instr.c) != form::FIELD => unsaid(out),
-        Kind::Short => write!(out, "->{value}"),
-        Kind::Back if value == 0 => unsaid(out),
-        Kind::Back => write!(out, "back {value}"),
-        Kind::Target => write!(out, "->{value}"),
-        Kind::Routine => write!(out, "routine {value}"),
-        Kind::Table | Kind::TextTable => write!(out, "table {value}"),
-        Kind::CaseTexts => write!(out, "texts of table {value}"),
-        Kind::Flags => write!(out, "flags {value}"),
-        Kind::Lits => write!(out, "texts {value}"),
-        Kind::Nibbles => write!(out, "nibbles {value}"),
-        Kind::Value => write!(out, "${}", EnvValue::from_u32(value).map_or("?", EnvValue::name)),
-        Kind::Name => write!(out, "${}", EnvText::from_u32(value).map_or("?", EnvText::name)),
-        Kind::Soft => write!(out, "{}", if value == 1 { "soft" } else { "exact" }),
-        Kind::Str => {
+        OperandKind::Dst | OperandKind::Src | OperandKind::NewMark | OperandKind::Mark => write!(out, "r{value}"),
+        OperandKind::Wide => write!(out, "{:#x}", instr.wide()),
+        OperandKind::Off => write!(out, "@{value}"),
+        OperandKind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
+        OperandKind::Window => write!(out, "@{value}"),
+        OperandKind::Form => list_form(out, value),
+        OperandKind::Short if form::mode(instr.c) != form::FIELD => unsaid(out),
+        OperandKind::Short => write!(out, "->{value}"),
+        OperandKind::Back if value == 0 => unsaid(out),
+        OperandKind::Back => write!(out, "back {value}"),
+        OperandKind::Target => write!(out, "->{value}"),
+        OperandKind::Routine => write!(out, "routine {value}"),
+        OperandKind::Table | OperandKind::TextTable => write!(out, "table {value}"),
+        OperandKind::CaseTexts => write!(out, "texts of table {value}"),
+        OperandKind::Flags => write!(out, "flags {value}"),
+        OperandKind::Lits => write!(out, "texts {value}"),
+        OperandKind::Nibbles => write!(out, "nibbles {value}"),
+        OperandKind::Value => write!(out, "${}", EnvValue::from_u32(value).map_or("?", EnvValue::name)),
+        OperandKind::Name => write!(out, "${}", EnvText::from_u32(value).map_or("?", EnvText::name)),
+        OperandKind::Soft => write!(out, "{}", if value == 1 { "soft" } else { "exact" }),
+        OperandKind::Str => {
             match program {
                 Some(program) => quote(out, program.string([value, instr.c])),
                 None => write!(out, "text {value}+{}", instr.c)?,
             }
             Ok(())
         }
-        Kind::Num | Kind::Width | Kind::WideWidth | Kind::Bits | Kind::Bit | Kind::Len => write!(out, "{value}"),
-        Kind::Digits | Kind::FirstDigits => write!(out, "{value}"),
+        OperandKind::Num
+        | OperandKind::Width
+        | OperandKind::WideWidth
+        | OperandKind::Bits
+        | OperandKind::Bit
+        | OperandKind::Len => write!(out, "{value}"),
+        OperandKind::Digits | OperandKind::FirstDigits => write!(out, "{value}"),
     }
 }
 

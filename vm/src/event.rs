@@ -7,7 +7,7 @@ pub struct Event<'e> {
     /// True for a 64-bit hook (`$HOOKENV` 64) or a combine record.
     pub wide: bool,
     /// Header of a QNX record; `None` for an AIX hook.
-    pub record: Option<Record>,
+    pub record: Option<RecordHeader>,
     /// Time in ns since the epoch of the trace's clock. An event without a stamp has the last known time.
     pub time_ns: u64,
     /// Offset of the event's first byte in the file.
@@ -16,7 +16,7 @@ pub struct Event<'e> {
 
 /// Header fields of a QNX record that templates use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Record {
+pub struct RecordHeader {
     /// Event number, 10 bits.
     pub event: u16,
     /// True if the log is big-endian.

@@ -38,23 +38,23 @@ pub struct FlatRoutine {
     need: usize,
     big_endian: bool,
     /// Value of the event for which the machine runs the routine instead.
-    unless: Option<Unless>,
+    unless: Option<Guard>,
     head: [u8; HEAD],
     head_len: usize,
-    steps: Box<[Step]>,
+    steps: Box<[NumberAndText]>,
 }
 
 /// Number in the event for which the routine takes another path.
 #[derive(Debug, Clone, Copy)]
-struct Unless {
+struct Guard {
     window: Window,
     value: u64,
 }
 
 /// Number, and the text after it.
 #[derive(Debug, Clone, Copy)]
-struct Step {
-    put: Put,
+struct NumberAndText {
+    put: Notation,
     /// Number of hex digits, or of words, as `put` says.
     count: u8,
     text_len: u8,
@@ -64,7 +64,7 @@ struct Step {
 
 /// Notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Put {
+enum Notation {
     /// No number.
     Nothing,
     Dec,
@@ -117,26 +117,26 @@ impl FlatRoutine {
     }
 }
 
-impl Unless {
+impl Guard {
     #[inline(always)]
     fn holds(self, bytes: &[u8], big_endian: bool) -> bool {
         self.window.left_aligned(bytes, big_endian) >> (self.window.right & 63) == self.value
     }
 }
 
-impl Step {
+impl NumberAndText {
     /// Writes the number and its text at an offset. Returns the offset after them.
     #[inline(always)]
     fn write(&self, bytes: &[u8], big_endian: bool, room: &mut [u8; ROOM], at: usize) -> usize {
         let right = self.window.right & 63;
         let number = || self.window.left_aligned(bytes, big_endian);
         let at = match self.put {
-            Put::Nothing => at,
-            Put::Int => num::int(room, at, (number() as i64 >> right) as u64),
-            Put::Hex => num::hex_low_first(room, at, number().to_be_bytes(), self.count.into()),
-            Put::Dec => num::dec(room, at, number() >> right),
-            Put::HexMin => num::hex_min(room, at, number() >> right),
-            Put::Words => {
+            Notation::Nothing => at,
+            Notation::Int => num::int(room, at, (number() as i64 >> right) as u64),
+            Notation::Hex => num::hex_low_first(room, at, number().to_be_bytes(), self.count.into()),
+            Notation::Dec => num::dec(room, at, number() >> right),
+            Notation::HexMin => num::hex_min(room, at, number() >> right),
+            Notation::Words => {
                 let words = bytes.get(self.window.at as usize..).unwrap_or_default().as_chunks().0;
                 put_words(room, at, words.get(..self.count.into()).unwrap_or_default())
             }
@@ -200,7 +200,7 @@ impl Program<'_> {
         let beginning = Program::beginning(hook.index, env.index());
         let start = self.proved(beginning)?;
         let (code, body) = self.code_at(&start);
-        let mut draft = Draft::new(start.need as usize, label);
+        let mut draft = FlatRoutineBuilder::new(start.need as usize, label);
         let mut pc = 0;
         while pc != body {
             let instr = code.get(pc)?;
@@ -213,21 +213,21 @@ impl Program<'_> {
 }
 
 /// Flat routine under construction.
-struct Draft {
+struct FlatRoutineBuilder {
     need: usize,
     little_endian: Option<bool>,
-    unless: Option<Unless>,
+    unless: Option<Guard>,
     head: Vec<u8>,
     /// Numbers, each with the text after it.
-    numbers: Vec<(Put, u8, Window, Vec<u8>)>,
+    numbers: Vec<(Notation, u8, Window, Vec<u8>)>,
     /// Data pointer, if it has been set.
     pointer: Option<u32>,
 }
 
-impl Draft {
+impl FlatRoutineBuilder {
     fn new(need: usize, label: &[u8]) -> Self {
         let head = label.to_vec();
-        Draft { need, little_endian: None, unless: None, head, numbers: Vec::new(), pointer: None }
+        FlatRoutineBuilder { need, little_endian: None, unless: None, head, numbers: Vec::new(), pointer: None }
     }
 
     fn push(&mut self, text: &[u8]) {
@@ -242,27 +242,27 @@ impl Draft {
             Op::Jump => return Some(Some(instr.d as usize)),
             Op::JumpDifferAt if self.unless.is_none() => {
                 let window = self.window(instr.a.into(), instr.c)?;
-                self.unless = Some(Unless { window, value: instr.b.into() });
+                self.unless = Some(Guard { window, value: instr.b.into() });
                 return Some(Some(instr.d as usize));
             }
-            Op::HexLowFullAt if instr.a <= 16 => self.number(Put::Hex, instr.a as u8, instr)?,
-            Op::HexMinAt => self.number(Put::HexMin, 0, instr)?,
-            Op::DecAt => self.number(Put::Dec, 0, instr)?,
-            Op::IntAt => self.number(Put::Int, 0, instr)?,
+            Op::HexLowFullAt if instr.a <= 16 => self.number(Notation::Hex, instr.a as u8, instr)?,
+            Op::HexMinAt => self.number(Notation::HexMin, 0, instr)?,
+            Op::DecAt => self.number(Notation::Dec, 0, instr)?,
+            Op::IntAt => self.number(Notation::Int, 0, instr)?,
             Op::PtrSet if instr.c == 0 => self.pointer = Some(instr.b),
             Op::TakeWords if (1..=MAX_WORDS).contains(&instr.b) => {
                 let at = self.pointer?;
                 let end = at.checked_add(instr.b * 4)?;
                 self.need = self.need.max(end as usize);
                 self.pointer = Some(end);
-                self.numbers.push((Put::Words, instr.b as u8, Window { at, ..Window::default() }, Vec::new()));
+                self.numbers.push((Notation::Words, instr.b as u8, Window { at, ..Window::default() }, Vec::new()));
             }
             _ => return None,
         }
         Some(None)
     }
 
-    fn number(&mut self, put: Put, count: u8, instr: &Instr) -> Option<()> {
+    fn number(&mut self, put: Notation, count: u8, instr: &Instr) -> Option<()> {
         let window = self.window(instr.b, instr.c)?;
         self.numbers.push((put, count, window, Vec::new()));
         Some(())
@@ -278,15 +278,15 @@ impl Draft {
 
     fn finish(mut self) -> Option<FlatRoutine> {
         self.push(b"\n");
-        let Draft { need, little_endian, unless, head, numbers, .. } = self;
+        let FlatRoutineBuilder { need, little_endian, unless, head, numbers, .. } = self;
         let (start, rest) = head.split_at(head.len().min(HEAD));
-        let mut steps: Vec<Step> = rest.chunks(TEXT).map(Step::text).collect();
+        let mut steps: Vec<NumberAndText> = rest.chunks(TEXT).map(NumberAndText::text).collect();
         for (put, count, window, text) in numbers {
             let (text, rest) = text.split_at(text.len().min(TEXT));
-            steps.push(Step { put, count, window, ..Step::text(text) });
-            steps.extend(rest.chunks(TEXT).map(Step::text));
+            steps.push(NumberAndText { put, count, window, ..NumberAndText::text(text) });
+            steps.extend(rest.chunks(TEXT).map(NumberAndText::text));
         }
-        let room: usize = steps.iter().map(Step::room).sum();
+        let room: usize = steps.iter().map(NumberAndText::room).sum();
         let mut head = [0; HEAD];
         head[..start.len()].copy_from_slice(start);
         let big_endian = little_endian == Some(false);
@@ -302,19 +302,25 @@ impl Draft {
     }
 }
 
-impl Step {
+impl NumberAndText {
     /// Creates a step with a text of up to [`TEXT`] bytes and no number.
     fn text(text: &[u8]) -> Self {
         let mut room = [0; TEXT];
         room[..text.len()].copy_from_slice(text);
-        Step { put: Put::Nothing, count: 0, text_len: text.len() as u8, window: Window::default(), text: room }
+        NumberAndText {
+            put: Notation::Nothing,
+            count: 0,
+            text_len: text.len() as u8,
+            window: Window::default(),
+            text: room,
+        }
     }
 
     /// Maximum number of bytes that the step prints.
     fn room(&self) -> usize {
         let number = match self.put {
-            Put::Nothing => 0,
-            Put::Words => WORD * usize::from(self.count) + WORD,
+            Notation::Nothing => 0,
+            Notation::Words => WORD * usize::from(self.count) + WORD,
             _ => NUMBER,
         };
         number + usize::from(self.text_len)

@@ -8,7 +8,7 @@
 //! let mut code = [Instr::of(Op::Load, &[0, 4, 4]), Instr::of(Op::PutDec, &[0])];
 //! code[0].lit[..4].copy_from_slice(b"pid=");
 //! code[0].lit_len = 4;
-//! let routine = blob.routine(RoutineRow { need: 8, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
+//! let routine = blob.routine(RoutineRow { need: 8, ..RoutineRow::default() }, &code, &[SourcePos::default(); 2]);
 //! blob.source("example", b"");
 //! blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
 //! let bytes = blob.finish();
@@ -53,17 +53,17 @@ mod timers;
 mod verify;
 
 pub use blob::{
-    BlobBuilder, BlobError, HookRow, LABEL, Place, RoutineRow, SourceRow, TABS_FROM_LINE, TableRow, VERSION, is_intact,
-    write_checksum,
+    BlobBuilder, BlobError, HookRow, LABEL, RoutineRow, SourcePos, SourceRow, TABS_FROM_LINE, TableRow, VERSION,
+    is_intact, write_checksum,
 };
 pub use context::{Context, ProcessNames};
 pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};
-pub use event::{Env, Event, Record, Space};
+pub use event::{Env, Event, RecordHeader, Space};
 pub use flat::FlatRoutine;
 pub use machine::{EventContext, Job, Layout, Limits, Machine, Outcome, Run};
 pub use observe::{Observer, Step, Unobserved};
-pub use op::{EnvText, EnvValue, Instr, Kind, N_REGS, Op, OpInfo, RETIRED, Reads, Slot, StateUse, form};
+pub use op::{EnvText, EnvValue, Instr, N_REGS, Op, OpInfo, OperandKind, RETIRED, Reads, Slot, StateUse, form};
 pub use program::{Hook, Level, PreparedEntry, Program, Routine};
 pub use rule::{Rule, rules_table};
 pub use text::{COLUMNS, TextBuf};

@@ -49,7 +49,7 @@ pub enum Slot {
 
 /// Type of an operand: determines its listing and its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum OperandKind {
     /// Register that is written.
     Dst,
     /// Register that is read.
@@ -124,7 +124,7 @@ pub struct OpInfo {
     /// True if only the link pass creates it.
     pub fused: bool,
     /// Operands, in listing order.
-    pub operands: &'static [(&'static str, Slot, Kind)],
+    pub operands: &'static [(&'static str, Slot, OperandKind)],
     /// Part of the event that it reads.
     pub reads: Reads,
     /// Machine state that it needs.
@@ -138,25 +138,27 @@ pub struct OpInfo {
 pub enum Reads {
     /// Nothing of the event.
     Nothing,
-    /// Bytes at the [`Kind::Off`] operand; the [`Kind::Width`] or [`Kind::WideWidth`] operand is their number.
+    /// Bytes at the [`OperandKind::Off`] operand; the [`OperandKind::Width`] or [`OperandKind::WideWidth`] operand is
+    /// their number.
     Bytes,
-    /// Bits at the [`Kind::BitOff`] operand; the [`Kind::Bits`] operand is their number.
+    /// Bits at the [`OperandKind::BitOff`] operand; the [`OperandKind::Bits`] operand is their number.
     Bits,
     /// A data word, or nothing if the event does not contain all of it.
     Word,
-    /// The bits that the [`Kind::Form`] operand takes from the [`Kind::Window`] operand.
+    /// The bits that the [`OperandKind::Form`] operand takes from the [`OperandKind::Window`] operand.
     Window,
-    /// Text at the [`Kind::Off`] operand; the first [`Kind::Len`] or [`Kind::Width`] operand is its maximum length.
+    /// Text at the [`OperandKind::Off`] operand; the first [`OperandKind::Len`] or [`OperandKind::Width`] operand is its
+    /// maximum length.
     Text,
     /// Text up to a NUL, at slot b.
     String,
     /// Bytes; the width operand is their number.
     NextBytes,
-    /// Bits; the [`Kind::Bits`] operand is their number.
+    /// Bits; the [`OperandKind::Bits`] operand is their number.
     NextBits,
-    /// Text; the first [`Kind::Len`] operand is its maximum length.
+    /// Text; the first [`OperandKind::Len`] operand is its maximum length.
     NextText,
-    /// Text; the [`Kind::Src`] operand is its maximum length.
+    /// Text; the [`OperandKind::Src`] operand is its maximum length.
     NextTextBy,
     /// A length, followed by that many bytes of text.
     NextCounted,
@@ -166,11 +168,11 @@ pub enum Reads {
     NextName,
     /// Words of 4 bytes; slot b is their number.
     NextWords,
-    /// Bytes; the [`Kind::Src`] operand is their number.
+    /// Bytes; the [`OperandKind::Src`] operand is their number.
     NextDump,
-    /// Part of the header selected by the [`Kind::Value`] operand.
+    /// Part of the header selected by the [`OperandKind::Value`] operand.
     Value,
-    /// Part of the header selected by the [`Kind::Name`] operand.
+    /// Part of the header selected by the [`OperandKind::Name`] operand.
     Name,
     /// The hook id.
     HookId,
@@ -540,7 +542,7 @@ macro_rules! define_ops {
                     mnemonic: $mnemonic,
                     doc: concat!($($doc),*),
                     fused: is_fused!($form),
-                    operands: &[$((stringify!($operand), Slot::$slot, Kind::$kind)),*],
+                    operands: &[$((stringify!($operand), Slot::$slot, OperandKind::$kind)),*],
                     reads: Reads::$reads,
                     uses: StateUse::$uses,
                     has_effects: false $(|| has_effects!($effects))?,
@@ -588,7 +590,7 @@ impl Instr {
     }
 
     /// Instruction with operands in the table's order; missing ones are 0. Use [`Instr::with`] for the high half of a
-    /// [`Kind::Wide`] number and for other operands without a slot of their own.
+    /// [`OperandKind::Wide`] number and for other operands without a slot of their own.
     pub fn of(op: Op, operands: &[u32]) -> Instr {
         let mut instr = Instr::new(op);
         for ((_, slot, _), value) in op.info().operands.iter().zip(operands) {

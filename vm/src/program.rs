@@ -3,7 +3,7 @@ use crate::mem::{behind, part, prefetch, row_at, unchecked};
 use crate::op::StateUse;
 use crate::table::TableKind;
 use crate::verify::{self, Endianness, Proofs};
-use crate::{BlobError, Env, Instr, Place, Space};
+use crate::{BlobError, Env, Instr, SourcePos, Space};
 use std::sync::Arc;
 
 /// Verified program. [`Program::open`] verifies all of it; [`Program::open_lazily`] verifies each routine before its
@@ -107,7 +107,7 @@ pub struct Routine<'p> {
     /// Its instructions.
     pub code: &'p [Instr],
     /// Source position per instruction.
-    pub places: &'p [Place],
+    pub places: &'p [SourcePos],
     /// Event bytes that its fixed reads need.
     pub need: u32,
     /// True if other routines call it, false for an event's own.
@@ -157,11 +157,11 @@ impl Start {
 ///
 /// ```
 /// use tfbc_vm::{Context, Event, Layout, Machine, Timers, TextBuf};
-/// # use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, Place, Program, RoutineRow};
+/// # use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, SourcePos, Program, RoutineRow};
 /// # let mut blob = BlobBuilder::new();
 /// # blob.source("doc", b"");
 /// # let code = [Instr::of(Op::Take, &[0, 4]), Instr::of(Op::PutHex, &[0, 8])];
-/// # let routine = blob.routine(RoutineRow { need: 4, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
+/// # let routine = blob.routine(RoutineRow { need: 4, ..RoutineRow::default() }, &code, &[SourcePos::default(); 2]);
 /// # blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
 /// # let blob = blob.finish();
 /// # let program = Program::open(&blob).unwrap();

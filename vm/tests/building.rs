@@ -5,7 +5,7 @@ mod common;
 use common::printed;
 use tfbc_vm::table::TableKind;
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Place, Program, RoutineRow, Space, TextBuf,
+    BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Program, RoutineRow, SourcePos, Space, TextBuf,
     Timers, write_checksum,
 };
 
@@ -13,8 +13,8 @@ const RET: Instr = Instr::new(Op::Ret);
 const CALLED: RoutineRow =
     RoutineRow { called: 1, shape: 0, start: 0, len: 0, body: 0, need: 0, zeroed: 0, name: [0; 2] };
 
-fn lines<const N: usize>(lines: [u32; N]) -> [Place; N] {
-    lines.map(|line| Place { line, ..Place::default() })
+fn lines<const N: usize>(lines: [u32; N]) -> [SourcePos; N] {
+    lines.map(|line| SourcePos { line, ..SourcePos::default() })
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn equal_strings_words_and_tables_are_stored_once() {
 #[test]
 fn equal_routines_are_stored_once_whatever_their_names() {
     let mut blob = BlobBuilder::new();
-    let mut add = |name: &str, row, code: &[Instr], places: &[Place]| {
+    let mut add = |name: &str, row, code: &[Instr], places: &[SourcePos]| {
         blob.named_routine(row, format_args!("{name}"), code, places)
     };
     assert_eq!(add("first", CALLED, &[RET], &lines([1])), 0);
@@ -74,8 +74,11 @@ fn what_went_in_comes_out() {
 
 /// Hook with one routine.
 fn hook(blob: &mut BlobBuilder, id: u16, code: &[Instr]) {
-    let routine =
-        blob.routine(RoutineRow::default(), code, &vec![Place { line: id.into(), ..Place::default() }; code.len()]);
+    let routine = blob.routine(
+        RoutineRow::default(),
+        code,
+        &vec![SourcePos { line: id.into(), ..SourcePos::default() }; code.len()],
+    );
     blob.hook(HookRow { id, routines: [routine; 4], ..HookRow::default() });
 }
 

@@ -1,7 +1,7 @@
 //! Fields of an event's header (id, type, data, length, environment) for 32- and 64-bit hooks, whole and cut, and for
 //! records.
 
-use tfbc_vm::{Env, Event, Record, Space};
+use tfbc_vm::{Env, Event, RecordHeader, Space};
 
 fn hook(bytes: &[u8], wide: bool) -> Event<'_> {
     Event { bytes, wide, record: None, time_ns: 0, offset: 0 }
@@ -52,7 +52,7 @@ fn a_record_says_its_order_and_whether_it_is_a_combine() {
         (false, true, Env::SimpleBig),
         (true, true, Env::WideBig),
     ] {
-        let record = Some(Record { event: 1, big_endian });
+        let record = Some(RecordHeader { event: 1, big_endian });
         assert_eq!(Event { record, ..hook(&[0xff; 8], wide) }.env(), env);
         assert_eq!((env.little_endian(), env.combine(), env.generic(), env.word()), (!big_endian, wide, false, 4));
     }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 use tfbc_vm::{
-    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Place, Program, RoutineRow,
-    Rule, Slot, TextBuf, Timers,
+    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Program, RoutineRow, Rule,
+    Slot, SourcePos, TextBuf, Timers,
 };
 
 /// Number of registers that a program may name, besides invalid ones.
@@ -86,7 +86,7 @@ struct Code {
 
 /// Property that a program violates.
 #[derive(Debug, PartialEq, Eq)]
-enum Fault {
+enum Violation {
     /// An operand of an instruction.
     Said,
     /// A jump target.
@@ -169,12 +169,12 @@ impl Code {
     }
 
     /// Property that the program violates, if any.
-    fn fault(&self) -> Option<Fault> {
+    fn fault(&self) -> Option<Violation> {
         if !self.atoms.iter().all(|atom| self.says_what_is(*atom)) {
-            return Some(Fault::Said);
+            return Some(Violation::Said);
         }
         if !(0..self.atoms.len()).all(|pc| self.goes_where_it_may(pc)) || !self.ends() {
-            return Some(Fault::Goes);
+            return Some(Violation::Goes);
         }
         // A called routine may read registers that its caller wrote.
         let begin = if self.called { Written::MAX } else { 0 };
@@ -184,7 +184,7 @@ impl Code {
                 continue;
             }
             if self.reads(pc) & !written != 0 {
-                return Some(Fault::Reads);
+                return Some(Violation::Reads);
             }
             open.extend(self.ways(pc, written));
         }
@@ -201,11 +201,11 @@ impl Code {
         }
         let callee = [Instr::of(Op::PutDec, &[0]), Instr::of(Op::Const, &[1, 5]), Instr::new(Op::Ret)];
         let called = RoutineRow { called: 1, ..RoutineRow::default() };
-        assert_eq!(blob.routine(called, &callee, &[Place::default(); 3]), CALLEE);
+        assert_eq!(blob.routine(called, &callee, &[SourcePos::default(); 3]), CALLEE);
         let code: Vec<_> = self.atoms.iter().map(|atom| instr(*atom)).collect();
         let row =
             RoutineRow { need: NEED, body: self.body as u32, called: self.called.into(), ..RoutineRow::default() };
-        assert_eq!(blob.routine(row, &code, &vec![Place::default(); code.len()]), OWN);
+        assert_eq!(blob.routine(row, &code, &vec![SourcePos::default(); code.len()]), OWN);
         if !self.called {
             blob.hook(HookRow { id: 0x0100, routines: [OWN; 4], ..HookRow::default() });
         }
@@ -290,7 +290,7 @@ fn run(machine: &mut Machine, program: &Program<'_>, bytes: &[u8]) -> String {
 
 /// Number of programs accepted, and refused for each reason.
 #[derive(Debug, Default)]
-struct Seen {
+struct Verdicts {
     accepted: usize,
     said: usize,
     goes: usize,
@@ -298,19 +298,19 @@ struct Seen {
 }
 
 /// Checks one program.
-fn check(code: &Code, machines: &mut [Machine; 2], seen: &mut Seen) {
+fn check(code: &Code, machines: &mut [Machine; 2], seen: &mut Verdicts) {
     let blob = code.blob();
     let verdict = Program::open(&blob);
     let fault = code.fault();
     match (&verdict, &fault) {
         (Ok(_), None) => seen.accepted += 1,
         // Another violation may be found first.
-        (Err(BlobError::Instr { .. }), Some(Fault::Said)) => seen.said += 1,
+        (Err(BlobError::Instr { .. }), Some(Violation::Said)) => seen.said += 1,
         (
             Err(BlobError::Instr { rule: Rule::Targets | Rule::Loops | Rule::Ends | Rule::TableTargets, .. }),
-            Some(Fault::Goes),
+            Some(Violation::Goes),
         ) => seen.goes += 1,
-        (Err(BlobError::Instr { rule: Rule::Initialized, .. }), Some(Fault::Reads)) => seen.reads += 1,
+        (Err(BlobError::Instr { rule: Rule::Initialized, .. }), Some(Violation::Reads)) => seen.reads += 1,
         _ => panic!("{code:?}: {fault:?}, and the verifier says {:?}", verdict.err()),
     }
     let Ok(program) = verdict else { return };
@@ -326,8 +326,8 @@ fn check(code: &Code, machines: &mut [Machine; 2], seen: &mut Seen) {
 }
 
 /// All programs of a length.
-fn sweep(len: usize) -> Seen {
-    let (all, mut seen) = (atoms(len as u32), Seen::default());
+fn sweep(len: usize) -> Verdicts {
+    let (all, mut seen) = (atoms(len as u32), Verdicts::default());
     let mut machines = [Machine::new(LIMITS), Machine::checked(LIMITS)];
     let mut digits = vec![0; len];
     loop {

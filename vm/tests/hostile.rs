@@ -5,8 +5,8 @@ mod common;
 use common::printed;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{
-    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Place, Program,
-    RoutineRow, Slot, Step, TextBuf, Timers, Unobserved, form,
+    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Program,
+    RoutineRow, Slot, SourcePos, Step, TextBuf, Timers, Unobserved, form,
 };
 
 const FIRST: u16 = 0x0100;
@@ -17,7 +17,7 @@ fn blob(make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> Vec<u8> {
     blob.source("test", b"");
     let code = make(&mut blob);
     let row = RoutineRow { need: 8, zeroed: 8, ..RoutineRow::default() };
-    let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
+    let routine = blob.routine(row, &code, &vec![SourcePos::default(); code.len()]);
     blob.hook(HookRow { id: FIRST, flags: 4, routines: [routine; 4], ..HookRow::default() });
     blob.finish()
 }
@@ -221,7 +221,7 @@ fn a_limited_event_tells_the_same_to_who_watches() {
     blob.source("test", b"");
     let code = [number(0, 1), number(8, 0), Instr::new(Op::End)];
     let row = RoutineRow { need: 16, ..RoutineRow::default() };
-    let routine = blob.routine(row, &code, &[Place::default(); 3]);
+    let routine = blob.routine(row, &code, &[SourcePos::default(); 3]);
     blob.hook(HookRow { id: FIRST, routines: [routine; 4], ..HookRow::default() });
     let (text, outcome) = print(&blob.finish(), Limits { text: 4, ..Limits::default() });
     assert_eq!((text.as_str(), outcome), ("010A [limit]\n", Outcome { limited: true, ..Outcome::default() }));

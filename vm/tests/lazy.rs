@@ -4,8 +4,8 @@ mod common;
 
 use common::printed;
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Place, Program, RoutineRow, Slot,
-    TextBuf, Timers,
+    BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Program, RoutineRow, Slot,
+    SourcePos, TextBuf, Timers,
 };
 
 /// Blob with a hook per code, from id 010 on, and a called routine 0.
@@ -14,9 +14,9 @@ fn blob(codes: &[Vec<Instr>]) -> Vec<u8> {
     blob.source("test", b"");
     blob.string(b"text");
     let called = RoutineRow { called: 1, ..RoutineRow::default() };
-    blob.routine(called, &[Instr::new(Op::Ret)], &[Place::default()]);
+    blob.routine(called, &[Instr::new(Op::Ret)], &[SourcePos::default()]);
     for (id, code) in codes.iter().enumerate() {
-        let places: Vec<_> = (0..code.len()).map(|_| Place { line: id as u32, ..Place::default() }).collect();
+        let places: Vec<_> = (0..code.len()).map(|_| SourcePos { line: id as u32, ..SourcePos::default() }).collect();
         let routine = blob.routine(RoutineRow { need: 8, ..RoutineRow::default() }, code, &places);
         blob.hook(HookRow { id: (id as u16 + 1) << 4, routines: [routine; 4], ..HookRow::default() });
     }
@@ -60,7 +60,7 @@ fn routines_that_share_callees_are_each_checked_once() {
     // Each routine calls the one before it twice: 2^40 paths.
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
-    let called = |line| (RoutineRow { called: 1, ..RoutineRow::default() }, Place { line, ..Place::default() });
+    let called = |line| (RoutineRow { called: 1, ..RoutineRow::default() }, SourcePos { line, ..SourcePos::default() });
     let (row, place) = called(0);
     let mut last = blob.routine(row, &[Instr::new(Op::Ret)], &[place]);
     for line in 1..=100 {

@@ -6,22 +6,22 @@ use common::printed;
 use std::cell::RefCell;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{
-    BlobBuilder, COLUMNS, Context, EnvValue, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Place,
-    Program, Record, RoutineRow, Slot, Space, Step, TextBuf, Timers, Unobserved,
+    BlobBuilder, COLUMNS, Context, EnvValue, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Program,
+    RecordHeader, RoutineRow, Slot, SourcePos, Space, Step, TextBuf, Timers, Unobserved,
 };
 
 /// Parameters for printing an event.
 #[derive(Clone, Copy)]
-struct How {
+struct PrintOptions {
     bytes: &'static [u8],
     limits: Limits,
     layout: Layout,
     context: Context<'static>,
 }
 
-impl Default for How {
+impl Default for PrintOptions {
     fn default() -> Self {
-        How { bytes: &[], limits: Limits::default(), layout: Layout::default(), context: Context::EMPTY }
+        PrintOptions { bytes: &[], limits: Limits::default(), layout: Layout::default(), context: Context::EMPTY }
     }
 }
 
@@ -29,16 +29,16 @@ fn blob(make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let called = RoutineRow { called: 1, ..RoutineRow::default() };
-    blob.routine(called, &[printed("called"), Instr::new(Op::Ret)], &[Place::default(); 2]);
+    blob.routine(called, &[printed("called"), Instr::new(Op::Ret)], &[SourcePos::default(); 2]);
     let code = make(&mut blob);
     let row = RoutineRow { zeroed: 8, ..RoutineRow::default() };
-    let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
+    let routine = blob.routine(row, &code, &vec![SourcePos::default(); code.len()]);
     blob.hook(HookRow { id: 0x0100, flags: 4, routines: [routine; 4], ..HookRow::default() });
     blob.finish()
 }
 
 /// Output of hook 010 after `columns`, in the fast loop, in the checked loop, and observed.
-fn print(how: How, make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> (String, Outcome) {
+fn print(how: PrintOptions, make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> (String, Outcome) {
     let bytes = blob(make);
     let program = Program::open(&bytes).expect("code that keeps the rules");
     let event = Event { bytes: how.bytes, wide: false, record: None, time_ns: 0, offset: 0x100 };
@@ -61,12 +61,12 @@ fn print(how: How, make: impl FnOnce(&mut BlobBuilder) -> Vec<Instr>) -> (String
 }
 
 /// Output of a few instructions after `columns`.
-fn of(how: How, code: &[Instr]) -> String {
+fn of(how: PrintOptions, code: &[Instr]) -> String {
     print(how, |_| code.to_vec()).0
 }
 
-fn limits(text: u32) -> How {
-    How { limits: Limits { text, ..Limits::default() }, ..How::default() }
+fn limits(text: u32) -> PrintOptions {
+    PrintOptions { limits: Limits { text, ..Limits::default() }, ..PrintOptions::default() }
 }
 
 const NEWLINE: Instr = Instr::new(Op::Newline);
@@ -76,7 +76,7 @@ const STOP: Instr = Instr::new(Op::Stop);
 #[test]
 fn margins_go_where_no_text_follows_them() {
     for first in [0, 1, 3, 40, 300] {
-        let how = How { layout: Layout { first, further: 4 }, ..How::default() };
+        let how = PrintOptions { layout: Layout { first, further: 4 }, ..PrintOptions::default() };
         let margin = " ".repeat(first.into());
         // With and without a changed machine state.
         for rest in [&[][..], &[STOP]] {
@@ -97,13 +97,13 @@ fn margins_go_where_no_text_follows_them() {
 fn lines_are_counted_from_one() {
     let line = [Instr::of(Op::Env, &[0, EnvValue::RelLine as u32]), Instr::of(Op::PutDec, &[0])];
     let code = [&line[..], &[NEWLINE], &line, &[NEWLINE], &line].concat();
-    assert_eq!(of(How::default(), &code), " 1 columns1\n2\n3\n");
+    assert_eq!(of(PrintOptions::default(), &code), " 1 columns1\n2\n3\n");
 }
 
 #[test]
 fn an_event_that_is_skipped_leaves_nothing() {
     for code in [&[Instr::new(Op::Skip)][..], &[printed("text"), NEWLINE, STOP, Instr::new(Op::Skip)]] {
-        let (text, outcome) = print(How::default(), |_| code.to_vec());
+        let (text, outcome) = print(PrintOptions::default(), |_| code.to_vec());
         assert_eq!((text.as_str(), outcome.skipped, outcome.limited), ("", true, false));
         assert_eq!(outcome.stop, code.len() > 1);
     }
@@ -136,12 +136,15 @@ fn text_is_cut_at_its_limit() {
 #[test]
 fn a_soft_blank_at_the_limit_goes_where_the_event_ends_there() {
     // No iteration is left, and a soft blank is at the end.
-    let how = How { limits: Limits { turns: 0, text: 9, ..Limits::default() }, ..How::default() };
+    let how = PrintOptions { limits: Limits { turns: 0, text: 9, ..Limits::default() }, ..PrintOptions::default() };
     let call = Instr::of(Op::Call, &[0]);
     assert_eq!(of(how, &[printed("text"), SOFT, call]), " 1 columnstext [limit]\n");
     assert_eq!(of(how, &[printed("text "), call]), " 1 columnstext  [limit]\n");
     assert_eq!(of(how, &[printed("text"), SOFT, printed("more"), call]), " 1 columnstext more [limit]\n");
-    assert_eq!(of(How { limits: Limits::default(), ..how }, &[printed("text "), call]), " 1 columnstext called\n");
+    assert_eq!(
+        of(PrintOptions { limits: Limits::default(), ..how }, &[printed("text "), call]),
+        " 1 columnstext called\n"
+    );
 }
 
 /// Continues after the selector's text, whatever it is.
@@ -157,7 +160,7 @@ fn selected(length: u32) -> impl FnOnce(&mut BlobBuilder) -> Vec<Instr> {
 
 #[test]
 fn the_text_of_a_selector_does_not_count() {
-    let how = |text| How { limits: Limits { text, ..Limits::default() }, ..How::default() };
+    let how = |text| PrintOptions { limits: Limits { text, ..Limits::default() }, ..PrintOptions::default() };
     for length in [0, 1, 5, 100, 5000, 1 << 20] {
         let (text, outcome) = print(how(4), selected(length));
         assert_eq!((text.as_str(), outcome.limited), (" 1 columnstext\n", false), "{length}");
@@ -176,11 +179,11 @@ fn the_text_of_a_selector_does_not_count() {
 #[test]
 fn text_is_turned_to_lower_case_from_a_mark_on() {
     let code = [printed("ABC"), Instr::of(Op::Mark, &[1]), printed("DEF0"), Instr::of(Op::Lower, &[1]), printed("GHI")];
-    assert_eq!(of(How::default(), &code), " 1 columnsABCdef0GHI\n");
+    assert_eq!(of(PrintOptions::default(), &code), " 1 columnsABCdef0GHI\n");
     assert_eq!(of(limits(9), &code), " 1 columnsABCdef0GH [limit]\n");
 }
 
-fn dump(how: How, count: u64, soft: bool) -> (String, Outcome) {
+fn dump(how: PrintOptions, count: u64, soft: bool) -> (String, Outcome) {
     let constant = Instr::of(Op::Const, &[0, count as u32]).with(Slot::C, (count >> 32) as u32);
     let dump = Instr::of(Op::Dump, &[0, soft.into()]);
     let (text, outcome) = print(how, |_| vec![Instr::of(Op::PtrSet, &[2, 0]), constant, dump, printed("|")]);
@@ -209,7 +212,7 @@ fn dumps_end_behind_the_first_byte_that_is_missing() {
         for count in [0, 1, 2, 7, 8, 9, 16, 17, 100, i64::MAX as u64, u64::MAX, 1 << 63] {
             for soft in [false, true] {
                 let (text, truncated) = pairs(bytes, count, soft);
-                let how = How { bytes, ..How::default() };
+                let how = PrintOptions { bytes, ..PrintOptions::default() };
                 let outcome = Outcome { truncated, ..Outcome::default() };
                 assert_eq!(dump(how, count, soft), (format!("{text}|\n"), outcome), "{count} of {}", bytes.len());
             }
@@ -218,20 +221,20 @@ fn dumps_end_behind_the_first_byte_that_is_missing() {
     // Nothing is printed if the event was already cut.
     let code =
         [Instr::of(Op::Const, &[0, 5]), Instr::of(Op::Take, &[1, 1]), Instr::of(Op::Dump, &[0, 0]), printed("|")];
-    assert_eq!(of(How::default(), &code), " 1 columns|\n");
+    assert_eq!(of(PrintOptions::default(), &code), " 1 columns|\n");
     // The soft blank after the last byte is removed.
     let code = [Instr::of(Op::Const, &[0, 2]), Instr::of(Op::Dump, &[0, 1]), Instr::new(Op::SoftDrop), printed("|")];
-    assert_eq!(of(How { bytes: DUMPED, ..How::default() }, &code), " 1 columns00 01|\n");
+    assert_eq!(of(PrintOptions { bytes: DUMPED, ..PrintOptions::default() }, &code), " 1 columns00 01|\n");
     let code =
         [SOFT, Instr::of(Op::Const, &[0, 0]), Instr::of(Op::Dump, &[0, 1]), Instr::new(Op::SoftDrop), printed("|")];
-    assert_eq!(of(How { bytes: DUMPED, ..How::default() }, &code), " 1 columns|\n");
+    assert_eq!(of(PrintOptions { bytes: DUMPED, ..PrintOptions::default() }, &code), " 1 columns|\n");
 }
 
 #[test]
 fn an_event_that_is_cut_twice_is_cut() {
     let code = [Instr::of(Op::Take, &[0, 4]), Instr::new(Op::Cut)];
     for code in [&code[..], &code[..1], &code[1..]] {
-        assert!(print(How::default(), |_| code.to_vec()).1.truncated);
+        assert!(print(PrintOptions::default(), |_| code.to_vec()).1.truncated);
     }
 }
 
@@ -252,7 +255,7 @@ fn each_byte_of_a_dump_is_a_turn() {
     for (bytes, count) in [(DUMPED, 10), (DUMPED, 16), (DUMPED, 17), (&DUMPED[..6], 9), (&DUMPED[..6], 4)] {
         let n_turns = count.min(bytes.len() as u64 - 2 + 1) as u32;
         for turns in 0..20 {
-            let how = How { bytes, limits: Limits { turns, ..Limits::default() }, ..How::default() };
+            let how = PrintOptions { bytes, limits: Limits { turns, ..Limits::default() }, ..PrintOptions::default() };
             let (text, outcome) = dump(how, count, false);
             let (whole, _) = pairs(bytes, count, false);
             let expected = match turns < n_turns {
@@ -263,7 +266,8 @@ fn each_byte_of_a_dump_is_a_turn() {
         }
     }
     // Iterations used by a dump are gone.
-    let how = How { bytes: DUMPED, limits: Limits { turns: 6, ..Limits::default() }, ..How::default() };
+    let how =
+        PrintOptions { bytes: DUMPED, limits: Limits { turns: 6, ..Limits::default() }, ..PrintOptions::default() };
     let twice = [Instr::of(Op::Const, &[0, 4]), Instr::of(Op::Dump, &[0, 0]), Instr::of(Op::Dump, &[0, 0])];
     assert_eq!(of(how, &twice), " 1 columns0001A2B3C4D5 [limit]\n");
 }
@@ -274,7 +278,7 @@ fn dumps_are_cut_at_the_text_limit() {
         for soft in [false, true] {
             for text in 0..60 {
                 let (whole, truncated) = pairs(bytes, 20, soft);
-                let how = How { bytes, ..limits(text) };
+                let how = PrintOptions { bytes, ..limits(text) };
                 let expected = match text as usize {
                     text if text < whole.len() + 1 => format!("{} [limit]\n", &whole[..text.min(whole.len())]),
                     _ => format!("{whole}|\n"),
@@ -291,7 +295,7 @@ fn dumps_are_cut_at_the_text_limit() {
 fn long_dumps_find_room() {
     static LONG: [u8; 20_000] = [0xab; 20_000];
     for soft in [false, true] {
-        let (text, _) = dump(How { bytes: &LONG, ..How::default() }, 19_998, soft);
+        let (text, _) = dump(PrintOptions { bytes: &LONG, ..PrintOptions::default() }, 19_998, soft);
         assert_eq!(text, format!("{}|\n", if soft { "AB " } else { "AB" }.repeat(19_998)));
     }
 }
@@ -302,7 +306,7 @@ fn numbers_are_divided_toward_zero() {
         let constant =
             |register, value: i64| Instr::of(Op::Const, &[register, value as u32]).with(Slot::C, (value >> 32) as u32);
         let code = [constant(0, left), constant(1, right), Instr::of(Op::Div, &[2, 0, 1]), Instr::of(Op::PutInt, &[2])];
-        let (text, outcome) = print(How::default(), |_| code.to_vec());
+        let (text, outcome) = print(PrintOptions::default(), |_| code.to_vec());
         assert_eq!(outcome.divided_by_zero, right == 0);
         text.trim_start_matches(" 1 columns").trim_end().parse::<i64>().expect("a number")
     };
@@ -315,7 +319,8 @@ fn numbers_are_divided_toward_zero() {
 
 #[test]
 fn seconds_are_shown_as_date_and_time() {
-    let time = |seconds| of(How::default(), &[Instr::of(Op::Const, &[0, seconds]), Instr::of(Op::PutTime, &[0])]);
+    let time =
+        |seconds| of(PrintOptions::default(), &[Instr::of(Op::Const, &[0, seconds]), Instr::of(Op::PutTime, &[0])]);
     assert!(time(0).contains("1970") && time(0).contains("00:00:00"), "{}", time(0));
     assert!(time(1_000_000_000).contains("2001") && time(1_000_000_000).contains("01:46:40"));
 }
@@ -336,7 +341,7 @@ fn surroundings_are_told_as_numbers() {
         priority: 10,
         ..Context::EMPTY
     };
-    let how = How { bytes: &[0x12, 0x3a, 0x45, 0x67, 0, 0], context, ..How::default() };
+    let how = PrintOptions { bytes: &[0x12, 0x3a, 0x45, 0x67, 0, 0], context, ..PrintOptions::default() };
     for (what, value) in [
         (EnvValue::TraceEnv, 64),
         (EnvValue::TotalCpus, 2),
@@ -372,7 +377,7 @@ fn timers_are_told_apart_by_both_numbers_and_where_asked_by_thread() {
         for (id, op, [first, second]) in [(0x0100, Op::TimerStart, [1, 2]), (0x0110, Op::TimerEnd, numbers)] {
             let constants = [Instr::of(Op::Const, &[0, first]), Instr::of(Op::Const, &[1, second])];
             let code = [constants[0], constants[1], Instr::of(op, &[0, 1])];
-            let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 3]);
+            let routine = blob.routine(RoutineRow::default(), &code, &[SourcePos::default(); 3]);
             blob.hook(HookRow { id, flags: 4, routines: [routine; 4], ..HookRow::default() });
         }
         let bytes = blob.finish();
@@ -400,7 +405,7 @@ fn words_that_do_not_fit_at_once_are_printed_as_others() {
     let words = |count: u32, bytes: &'static [u8]| {
         let code =
             [Instr::of(Op::TakeWords, &[count]), Instr::new(Op::PtrGet), printed(" "), Instr::of(Op::PutDec, &[0])];
-        let text = of(How { bytes, ..How::default() }, &code);
+        let text = of(PrintOptions { bytes, ..PrintOptions::default() }, &code);
         text.strip_prefix(" 1 columns").expect("columns").trim_end().to_owned()
     };
     let expected = |bytes: &[u8], text: &str| {
@@ -442,7 +447,7 @@ fn soft_blanks_of_flags_stand_before_what_follows() {
         }
     };
     for (value, text) in [(0, "ab c d |"), (1, "A b c d |"), (15, "A B\tC D |"), (3, "A B c d |"), (4, "ab\tC d |")] {
-        assert_eq!(print(How::default(), code(value)).0, format!(" 1 columns{text}\n"), "{value:#x}");
+        assert_eq!(print(PrintOptions::default(), code(value)).0, format!(" 1 columns{text}\n"), "{value:#x}");
     }
 }
 
@@ -529,7 +534,7 @@ fn who_watches_is_shown_the_event() {
 fn who_watches_sees_the_event_of_a_routine_that_looks_at_nothing() {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
-    let routine = blob.routine(RoutineRow::default(), &[printed("text")], &[Place::default()]);
+    let routine = blob.routine(RoutineRow::default(), &[printed("text")], &[SourcePos::default()]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     let bytes = blob.finish();
     let program = Program::open(&bytes).expect("sound code");
@@ -548,7 +553,7 @@ fn each_environment_has_its_routine() {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let routines = |blob: &mut BlobBuilder, texts: [&str; 4]| {
-        texts.map(|text| blob.routine(RoutineRow::default(), &[printed(text)], &[Place::default()]))
+        texts.map(|text| blob.routine(RoutineRow::default(), &[printed(text)], &[SourcePos::default()]))
     };
     let hook = routines(&mut blob, ["hook32", "generic32", "hook64", "generic64"]);
     let record = routines(&mut blob, ["simple-le", "wide-le", "simple-be", "wide-be"]);
@@ -559,8 +564,8 @@ fn each_environment_has_its_routine() {
     let program = Program::open(&bytes).expect("sound code");
     let record = program.record(6, 65).expect("the record").index;
     let hook = program.hook(0x0100).expect("the hook").index;
-    let little = Some(Record { event: 65, big_endian: false });
-    let big = Some(Record { event: 65, big_endian: true });
+    let little = Some(RecordHeader { event: 65, big_endian: false });
+    let big = Some(RecordHeader { event: 65, big_endian: true });
     for (index, record, wide, bytes) in [
         (hook, None, false, &[0x01, 0x0a, 0, 0][..]),
         (hook, None, false, &[0x01, 0x08, 0, 0]),
@@ -584,13 +589,13 @@ fn records_tell_their_number() {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let code = [Instr::of(Op::Env, &[0, EnvValue::EventNumber as u32]), Instr::of(Op::PutDec, &[0])];
-    let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 2]);
+    let routine = blob.routine(RoutineRow::default(), &code, &[SourcePos::default(); 2]);
     let (id, flags) = (Space::record_id(6, 65), (Space::Record as u8) << 3);
     blob.hook(HookRow { id, flags, routines: [routine; 4], ..HookRow::default() });
     let bytes = blob.finish();
     let program = Program::open(&bytes).expect("sound code");
     let (mut timers, mut out) = (Timers::new(), TextBuf::new());
-    let record = Some(Record { event: 65, big_endian: false });
+    let record = Some(RecordHeader { event: 65, big_endian: false });
     let event = Event { bytes: &[], wide: false, record, time_ns: 0, offset: 0 };
     let (context, timers, layout, line) = (&Context::EMPTY, &mut timers, Layout::default(), 0);
     Machine::default().run(&program, 0, Job { event: &event, context, timers, layout, line, out: &mut out });

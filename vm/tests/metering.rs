@@ -2,8 +2,8 @@
 
 use tfbc_vm::table::{TableKind, number_table, pack_str};
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Observer, Op, Outcome, Place, Program,
-    RoutineRow, Slot, Step, TextBuf, Timers, Unobserved,
+    BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Observer, Op, Outcome, Program,
+    RoutineRow, Slot, SourcePos, Step, TextBuf, Timers, Unobserved,
 };
 
 const LIMITS: Limits = Limits { turns: u32::MAX, steps: 50_000, text: 1 << 22 };
@@ -21,14 +21,14 @@ fn endless(body: impl Fn(u32, u32) -> Vec<Instr>) -> Vec<u8> {
     let (kind, words) = number_table(&[(0, pack_str(0, 4096))], pack_str(0, 64));
     assert_eq!(blob.table(kind, &words), flags + 1);
     let called =
-        blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &code, &vec![Place::default(); code.len()]);
+        blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &code, &vec![SourcePos::default(); code.len()]);
     let mut code = vec![Instr::of(Op::Const, &[0, u32::MAX]), Instr::of(Op::Const, &[1, 0])];
     let top = code.len() as u32 + 1;
     let inner = body(flags, called);
     code.push(Instr::of(Op::Loop, &[2, 0, top + inner.len() as u32 + 1]));
     code.extend(inner);
     code.push(Instr::of(Op::LoopNext, &[2, top]));
-    let routine = blob.routine(RoutineRow::default(), &code, &vec![Place::default(); code.len()]);
+    let routine = blob.routine(RoutineRow::default(), &code, &vec![SourcePos::default(); code.len()]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     blob.finish()
 }
@@ -147,7 +147,7 @@ fn text_that_goes_again_counts() {
         Instr::new(Op::End),
         Instr::of(Op::LoopNext, &[2, 2]),
     ];
-    let routine = blob.routine(RoutineRow::default(), &code, &[Place::default(); 7]);
+    let routine = blob.routine(RoutineRow::default(), &code, &[SourcePos::default(); 7]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     let (n_run, outcome) = run(&blob.finish(), &mut Machine::new(LIMITS));
     assert!(outcome.limited);

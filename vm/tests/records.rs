@@ -1,8 +1,8 @@
 //! QNX records: both byte orders, checked reads, texts.
 
 use tfbc_vm::{
-    BlobBuilder, Context, Env, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Place, Program, Record,
-    RoutineRow, Slot, Space, TextBuf, Timers, form,
+    BlobBuilder, Context, Env, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Program, RecordHeader,
+    RoutineRow, Slot, SourcePos, Space, TextBuf, Timers, form,
 };
 
 /// Class 6, event 65, in the space of records.
@@ -10,7 +10,7 @@ fn blob(code: &[Instr], need: u32) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let row = RoutineRow { zeroed: 16, need, ..RoutineRow::default() };
-    let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+    let routine = blob.routine(row, code, &vec![SourcePos::default(); code.len()]);
     let (id, flags) = (Space::record_id(6, 65), (Space::Record as u8) << 3);
     blob.hook(HookRow { id, flags, routines: [routine; 4], ..HookRow::default() });
     blob.finish()
@@ -22,7 +22,7 @@ fn run(code: &[Instr], need: u32, payload: &[u8], wide: bool) -> (String, Outcom
     let program = Program::open(&blob).unwrap();
     assert!(program.hook(Space::record_id(6, 65)).is_none(), "a record is no hook");
     let entry = program.record(6, 65).unwrap();
-    let record = Some(Record { event: 65, big_endian: false });
+    let record = Some(RecordHeader { event: 65, big_endian: false });
     let event = Event { bytes: payload, wide, record, time_ns: 0, offset: 0 };
     let [fast, checked] = [Machine::default(), Machine::checked(Default::default())].map(|mut machine| {
         let mut out = TextBuf::new();

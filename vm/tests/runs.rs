@@ -4,8 +4,9 @@ mod common;
 
 use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
-    BlobBuilder, Context, Env, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome, Place,
-    PreparedEntry, ProcessNames, Program, Record, RoutineRow, Run, Space, Step, TextBuf, Timers, Unobserved,
+    BlobBuilder, Context, Env, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
+    PreparedEntry, ProcessNames, Program, RecordHeader, RoutineRow, Run, SourcePos, Space, Step, TextBuf, Timers,
+    Unobserved,
 };
 
 const FIRST: u16 = 0x0100;
@@ -16,10 +17,10 @@ fn blob(first: &[Instr], second: &[Instr], zeroed: u16) -> Vec<u8> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let called = RoutineRow { called: 1, ..RoutineRow::default() };
-    blob.routine(called, &[Instr::of(Op::Take, &[0, 1]), Instr::new(Op::Ret)], &[Place::default(); 2]);
+    blob.routine(called, &[Instr::of(Op::Take, &[0, 1]), Instr::new(Op::Ret)], &[SourcePos::default(); 2]);
     for (id, code) in [(FIRST, first), (SECOND, second)] {
         let row = RoutineRow { need: 16, zeroed, ..RoutineRow::default() };
-        let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+        let routine = blob.routine(row, code, &vec![SourcePos::default(); code.len()]);
         let tab_origin = if id == FIRST { 3 } else { 0 };
         blob.hook(HookRow { id, flags: 4, tab_origin, routines: [routine; 4], ..HookRow::default() });
     }
@@ -253,7 +254,7 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
         for id in [FIRST, SECOND] {
             let routines = space.envs().map(|env| {
                 let code = [common::printed(format!("{:x} {}", id >> 4, env.name()))];
-                blob.routine(RoutineRow::default(), &code, &[Place::default()])
+                blob.routine(RoutineRow::default(), &code, &[SourcePos::default()])
             });
             blob.hook(HookRow { id, flags: (space as u8) << 3, routines, ..HookRow::default() });
         }
@@ -267,7 +268,7 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
             Env::Generic64 => &[0xc0],
             _ => &[],
         };
-        let record = bytes.is_empty().then(|| Record { event: 1, big_endian: !env.little_endian() });
+        let record = bytes.is_empty().then(|| RecordHeader { event: 1, big_endian: !env.little_endian() });
         Event { bytes, wide: env.word() == 8 || env.combine(), record, time_ns: 0, offset: 0 }
     };
     for program in [Program::open(&blob), Program::open_lazily(&blob)].map(|program| program.expect("a sound blob")) {

@@ -4,15 +4,15 @@ mod common;
 
 use common::printed;
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Place, Program, RoutineRow,
-    TextBuf, Timers,
+    BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Program, RoutineRow,
+    SourcePos, TextBuf, Timers,
 };
 
 /// Output of code under a text limit, in both loops.
 fn run(code: &[Instr], text: u32) -> (String, Outcome) {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
-    let routine = blob.routine(RoutineRow::default(), code, &vec![Place::default(); code.len()]);
+    let routine = blob.routine(RoutineRow::default(), code, &vec![SourcePos::default(); code.len()]);
     blob.hook(HookRow { id: 0x0100, flags: 4, routines: [routine; 4], ..HookRow::default() });
     let bytes = blob.finish();
     let program = Program::open(&bytes).expect("sound code");

@@ -6,8 +6,8 @@ use common::{behind, printed};
 use std::collections::BTreeSet;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{
-    BlobBuilder, Context, EnvText, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Place, ProcessNames,
-    Program, RoutineRow, Step, TextBuf, Timers, Unobserved, form,
+    BlobBuilder, Context, EnvText, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, ProcessNames, Program,
+    RoutineRow, SourcePos, Step, TextBuf, Timers, Unobserved, form,
 };
 
 /// Form that takes all eight bytes of a window.
@@ -29,7 +29,7 @@ fn print_all(
         blob.words(&[u64::MAX]);
         let code = make(&mut blob);
         let row = RoutineRow { zeroed: 8, need, ..RoutineRow::default() };
-        let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
+        let routine = blob.routine(row, &code, &vec![SourcePos::default(); code.len()]);
         blob.hook(HookRow { id: 0x0100, flags: 4, routines: [routine; 4], tab_origin: 3, ..HookRow::default() });
         blob.finish()
     });

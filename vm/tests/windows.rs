@@ -4,7 +4,7 @@ mod common;
 
 use common::{behind, printed};
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Place, Program, RoutineRow,
+    BlobBuilder, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Program, RoutineRow, SourcePos,
     Step, TextBuf, Timers, Unobserved, form,
 };
 
@@ -13,7 +13,7 @@ fn print(code: &[Instr], bytes: &[u8]) -> (String, Outcome) {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let row = RoutineRow { zeroed: 8, need: 8, ..RoutineRow::default() };
-    let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+    let routine = blob.routine(row, code, &vec![SourcePos::default(); code.len()]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     let blob = blob.finish();
     let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {code:?}"));
@@ -37,16 +37,16 @@ fn print(code: &[Instr], bytes: &[u8]) -> (String, Outcome) {
 
 /// Number within a window.
 #[derive(Clone, Copy, Debug)]
-struct Number {
+struct WindowedNumber {
     start: u32,
     width: u32,
     little: bool,
     mode: u32,
 }
 
-impl Number {
+impl WindowedNumber {
     fn form(self) -> u32 {
-        let Number { start, width, little, mode } = self;
+        let WindowedNumber { start, width, little, mode } = self;
         let left = if little { 64 - 8 * (start + width) } else { 8 * start };
         let order = if little { form::LITTLE } else { 0 };
         left | (64 - 8 * width) << form::RIGHT | order | mode << form::MODE | (start + width) << form::END
@@ -70,12 +70,12 @@ impl Number {
 }
 
 /// All numbers in a window.
-fn numbers() -> impl Iterator<Item = Number> {
+fn numbers() -> impl Iterator<Item = WindowedNumber> {
     let places = (0..8).flat_map(|start| (1..=8 - start).map(move |width| (start, width)));
     places.flat_map(|(start, width)| {
         let orders = [false, true].into_iter();
         orders.flat_map(move |little| {
-            [form::LOAD, form::WORD, form::FIELD].map(|mode| Number { start, width, little, mode })
+            [form::LOAD, form::WORD, form::FIELD].map(|mode| WindowedNumber { start, width, little, mode })
         })
     })
 }
@@ -83,7 +83,7 @@ fn numbers() -> impl Iterator<Item = Number> {
 const BYTES: [u8; 10] = [0x81, 0x92, 0xa3, 0x04, 0xb5, 0xc6, 0xd7, 0x88, 0x99, 0xaa];
 
 /// Prints `=`, the number and `|`. A cut checked field removes the `=`.
-fn check(number: Number, op: Op, shown: impl Fn(u64) -> String, digits: Option<u32>) {
+fn check(number: WindowedNumber, op: Op, shown: impl Fn(u64) -> String, digits: Option<u32>) {
     let mut form = number.form();
     let checked = number.mode == form::FIELD;
     if checked {
@@ -122,7 +122,7 @@ fn numbers_are_taken_from_what_the_event_holds() {
 #[test]
 fn a_routine_may_read_both_orders() {
     for numbers in numbers().collect::<Vec<_>>().windows(2) {
-        let code = [numbers[0], numbers[1]].map(|number| Number { mode: form::WORD, ..number });
+        let code = [numbers[0], numbers[1]].map(|number| WindowedNumber { mode: form::WORD, ..number });
         let hex = code.map(|number| Instr::of(Op::HexMinAt, &[1, number.form(), 0]));
         let full = code.map(|number| Instr::of(Op::HexLowFullAt, &[number.width * 2, 1, number.form(), 0]));
         for held in [0, 5, 8, 9, 10] {
@@ -143,7 +143,7 @@ fn print_far(code: &[Instr], bytes: &[u8]) -> String {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let routine =
-        blob.routine(RoutineRow { need: 9, ..RoutineRow::default() }, code, &vec![Place::default(); code.len()]);
+        blob.routine(RoutineRow { need: 9, ..RoutineRow::default() }, code, &vec![SourcePos::default(); code.len()]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     let blob = blob.finish();
     let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {code:?}"));

@@ -4,7 +4,10 @@
 //! text except the first begins with a blank, which replaces the soft blank before it.
 
 use super::{Losses, hook_of};
-use crate::datakey::{Condition, Definition, Enum, EventPlan, Field, Key, Model, Search, Shape, Show, Test};
+use crate::datakey::{
+    AppliedDefinition, Definition, EnumLabel, EnumSearch, EventPlan, FormatField, Model, NumberStyle, PayloadType,
+    ResolvedCondition, Test,
+};
 use crate::predefined::predefined;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -21,7 +24,7 @@ pub(super) fn convert(model: &Model, losses: &mut Losses) -> Vec<u8> {
         # tfbc: hex=lower\n"
         .to_vec();
     for plan in &model.events {
-        let stanza = Stanza { model, plan, losses, names: MacroNames::default(), lines: Vec::new() }.text();
+        let stanza = StanzaWriter { model, plan, losses, names: MacroNames::default(), lines: Vec::new() }.text();
         out.extend_from_slice(&stanza);
     }
     out
@@ -51,7 +54,7 @@ impl MacroNames {
 }
 
 /// Translation of one event.
-struct Stanza<'m> {
+struct StanzaWriter<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
     losses: &'m mut Losses,
@@ -73,7 +76,7 @@ struct Texts<'s> {
     any: Option<&'s str>,
 }
 
-impl<'m> Stanza<'m> {
+impl<'m> StanzaWriter<'m> {
     fn text(mut self) -> Vec<u8> {
         let n_always = self.plan.keys.iter().position(|key| key.conditions.is_empty());
         let shown = (n_always != Some(0)).then(|| self.names.of(b"shown"));
@@ -86,9 +89,9 @@ impl<'m> Stanza<'m> {
             let close = self.open_conditions(&mut line, key, &tests);
             let known = n_always.is_some_and(|always| always < at);
             let before = match &shown {
-                _ if known || (shown.is_none() && at > 0) => Before::Blank,
-                Some(shown) => Before::Perhaps(shown),
-                None => Before::Nothing,
+                _ if known || (shown.is_none() && at > 0) => LeadingOutput::Blank,
+                Some(shown) => LeadingOutput::Perhaps(shown),
+                None => LeadingOutput::Nothing,
             };
             self.key(&mut line, key, before);
             line.extend_from_slice(close.as_bytes());
@@ -109,7 +112,7 @@ impl<'m> Stanza<'m> {
         self.lines.push(text.into_bytes());
     }
 
-    fn definition(&self, key: &Key) -> &'m Definition {
+    fn definition(&self, key: &AppliedDefinition) -> &'m Definition {
         &self.model.definitions[key.definition]
     }
 
@@ -130,7 +133,7 @@ impl<'m> Stanza<'m> {
             }
             let before = &definition.fields[..place.1];
             let skip: u64 = before.iter().map(|field| field.shape.len()).fold(0, u64::saturating_add);
-            if before.iter().any(|field| field.shape == Shape::Text) {
+            if before.iter().any(|field| field.shape == PayloadType::Text) {
                 let text = "a field after a text of unknown length cannot be tested";
                 self.losses.left_out(definition.source, field.span, text);
             }
@@ -144,9 +147,14 @@ impl<'m> Stanza<'m> {
     }
 
     /// Opens a case per condition. Returns the text that closes them.
-    fn open_conditions(&mut self, line: &mut Vec<u8>, key: &Key, tests: &[((usize, usize), String)]) -> String {
+    fn open_conditions(
+        &mut self,
+        line: &mut Vec<u8>,
+        key: &AppliedDefinition,
+        tests: &[((usize, usize), String)],
+    ) -> String {
         let mut close = String::new();
-        for Condition { field, test, .. } in &key.conditions {
+        for ResolvedCondition { field, test, .. } in &key.conditions {
             let name = field.and_then(|place| tests.iter().find(|(known, _)| *known == place));
             let Some(((at, index), name)) = name else {
                 line.extend_from_slice(b"$WORDSIZE, 0 { ");
@@ -163,13 +171,13 @@ impl<'m> Stanza<'m> {
     }
 
     /// Writes the fields of a datakey, from its own offset.
-    fn key(&mut self, line: &mut Vec<u8>, key: &Key, before: Before<'_>) {
+    fn key(&mut self, line: &mut Vec<u8>, key: &AppliedDefinition, before: LeadingOutput<'_>) {
         let definition = &self.model.definitions[key.definition];
         line.extend_from_slice(seek(key.offsets).as_bytes());
         let mut before = before;
-        if let Before::Perhaps(shown) = before {
+        if let LeadingOutput::Perhaps(shown) = before {
             let _ = write!(ByteWriter(line), " ${shown}, 1 \" \" {{{{ ${shown} = 1 }}}}");
-            before = Before::Nothing;
+            before = LeadingOutput::Nothing;
         }
         for (at, field) in definition.fields.iter().enumerate() {
             if at > 0 {
@@ -178,9 +186,9 @@ impl<'m> Stanza<'m> {
                 line.push(b' ');
             }
             self.field(line, definition, field, before);
-            before = Before::Blank;
+            before = LeadingOutput::Blank;
             let rest = &definition.fields[at + 1..];
-            if field.shape == Shape::Text && !rest.is_empty() {
+            if field.shape == PayloadType::Text && !rest.is_empty() {
                 let span = rest[0].span.to(rest[rest.len() - 1].span);
                 let text = "a stanza cannot locate fields after a text of unknown length";
                 self.losses.left_out(definition.source, span, text);
@@ -189,17 +197,17 @@ impl<'m> Stanza<'m> {
         }
     }
 
-    fn field(&mut self, line: &mut Vec<u8>, definition: &Definition, field: &Field, before: Before<'_>) {
-        let blank: &[u8] = if matches!(before, Before::Blank) { b" " } else { b"" };
+    fn field(&mut self, line: &mut Vec<u8>, definition: &Definition, field: &FormatField, before: LeadingOutput<'_>) {
+        let blank: &[u8] = if matches!(before, LeadingOutput::Blank) { b" " } else { b"" };
         let source = definition.source;
-        let Shape::Number { .. } = field.shape else {
+        let PayloadType::Number { .. } = field.shape else {
             return self.text_or_array(line, source, field, blank);
         };
         self.look(source, field);
         let prefix: &[u8] = match field.show {
-            Show::Hex => b"0x",
-            Show::Octal => b"0",
-            Show::Decimal | Show::Char => b"",
+            NumberStyle::Hex => b"0x",
+            NumberStyle::Octal => b"0",
+            NumberStyle::Decimal | NumberStyle::Char => b"",
         };
         let has_enums = !field.enums.is_empty() || field.default.is_some();
         if !has_enums && field.mask.is_none() {
@@ -230,24 +238,24 @@ impl<'m> Stanza<'m> {
     }
 
     /// Reports numbers that look different in a stanza.
-    fn look(&mut self, source: SourceId, field: &Field) {
+    fn look(&mut self, source: SourceId, field: &FormatField) {
         let text = match field.show {
-            Show::Hex => "hex digits are padded with zeros to the field's width",
-            Show::Octal => "zero is shown as `00`",
-            Show::Char => "a character that is not printable is shown as `.`, and NUL not at all",
-            Show::Decimal => return,
+            NumberStyle::Hex => "hex digits are padded with zeros to the field's width",
+            NumberStyle::Octal => "zero is shown as `00`",
+            NumberStyle::Char => "a character that is not printable is shown as `.`, and NUL not at all",
+            NumberStyle::Decimal => return,
         };
         self.losses.otherwise(source, field.span, text);
     }
 
-    fn text_or_array(&mut self, line: &mut Vec<u8>, source: SourceId, field: &Field, blank: &[u8]) {
+    fn text_or_array(&mut self, line: &mut Vec<u8>, source: SourceId, field: &FormatField, blank: &[u8]) {
         match field.shape {
-            Shape::Array { count, .. } => {
+            PayloadType::Array { count, .. } => {
                 self.look(source, field);
                 let prefix: &[u8] = match field.show {
-                    Show::Hex => b"0x",
-                    Show::Octal => b"0",
-                    Show::Decimal | Show::Char => b"",
+                    NumberStyle::Hex => b"0x",
+                    NumberStyle::Octal => b"0",
+                    NumberStyle::Decimal | NumberStyle::Char => b"",
                 };
                 line.extend(quoted(&[blank, &field.label, b":[", prefix].concat()));
                 let code = code(field);
@@ -265,12 +273,12 @@ impl<'m> Stanza<'m> {
                 }
                 line.extend_from_slice(b" \"]\"");
             }
-            Shape::Chars { count } => {
+            PayloadType::Chars { count } => {
                 line.extend(quoted(&[blank, &field.label, b":"].concat()));
                 let _ = write!(ByteWriter(line), " A{count}");
                 self.losses.otherwise(source, field.span, UNPRINTABLE);
             }
-            Shape::Text | Shape::Number { .. } => {
+            PayloadType::Text | PayloadType::Number { .. } => {
                 line.extend(quoted(&[blank, &field.label, b":"].concat()));
                 line.extend_from_slice(b" A65535");
                 self.losses.otherwise(source, field.span, UNPRINTABLE);
@@ -283,15 +291,15 @@ impl<'m> Stanza<'m> {
         &mut self,
         line: &mut Vec<u8>,
         source: SourceId,
-        field: &Field,
+        field: &FormatField,
         tested: &str,
         shown: &str,
         with_value: bool,
     ) {
         let masks = field.enums.iter().any(|found| matches!(found.test, Test::Mask { .. } | Test::Both { .. }));
         let needs_any = match field.search {
-            Search::All => true,
-            Search::Value => masks && (field.default.is_some() || !with_value),
+            EnumSearch::All => true,
+            EnumSearch::Value => masks && (field.default.is_some() || !with_value),
         };
         let any = needs_any.then(|| self.names.of(b"any"));
         if let Some(any) = &any {
@@ -304,7 +312,14 @@ impl<'m> Stanza<'m> {
     }
 
     /// Writes the enums from the first of `enums` on. Returns false if they are nested too deeply.
-    fn rest(&mut self, line: &mut Vec<u8>, field: &Field, enums: &[Enum], texts: Texts<'_>, depth: usize) -> bool {
+    fn rest(
+        &mut self,
+        line: &mut Vec<u8>,
+        field: &FormatField,
+        enums: &[EnumLabel],
+        texts: Texts<'_>,
+        depth: usize,
+    ) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
@@ -312,7 +327,7 @@ impl<'m> Stanza<'m> {
             self.otherwise(line, field, texts);
             return true;
         };
-        let ends = field.search == Search::Value;
+        let ends = field.search == EnumSearch::Value;
         match first.test {
             Test::Value { bits: Some(_), not: false } if ends => {
                 // Consecutive values become one switch.
@@ -373,7 +388,7 @@ impl<'m> Stanza<'m> {
     }
 
     /// Writes the output for values that no `value` enum matched.
-    fn otherwise(&mut self, line: &mut Vec<u8>, field: &Field, texts: Texts<'_>) {
+    fn otherwise(&mut self, line: &mut Vec<u8>, field: &FormatField, texts: Texts<'_>) {
         let mut items = match (&field.default, texts.with_value) {
             (Some(text), _) => self.items(text, Texts { any: None, ..texts }, false),
             (None, true) => return,
@@ -410,7 +425,7 @@ const UNPRINTABLE: &str = "bytes that are not printable are shown as `.`";
 
 /// Output before the first text of a datakey.
 #[derive(Clone, Copy)]
-enum Before<'s> {
+enum LeadingOutput<'s> {
     Nothing,
     Blank,
     /// A blank if this macro is 1.
@@ -450,36 +465,36 @@ fn seek([simple, wide]: [u64; 2]) -> String {
 }
 
 /// Width of a number in bytes.
-fn width(field: &Field) -> u8 {
+fn width(field: &FormatField) -> u8 {
     match field.shape {
-        Shape::Number { bytes, .. } | Shape::Array { bytes, .. } => bytes,
-        Shape::Chars { .. } | Shape::Text => 1,
+        PayloadType::Number { bytes, .. } | PayloadType::Array { bytes, .. } => bytes,
+        PayloadType::Chars { .. } | PayloadType::Text => 1,
     }
 }
 
 /// Code that prints a number.
-fn code(field: &Field) -> String {
-    let (Shape::Number { bytes, signed } | Shape::Array { bytes, signed, .. }) = field.shape else {
+fn code(field: &FormatField) -> String {
+    let (PayloadType::Number { bytes, signed } | PayloadType::Array { bytes, signed, .. }) = field.shape else {
         return String::from("A1");
     };
     let letter = match field.show {
-        Show::Decimal if signed => 'D',
-        Show::Decimal => 'U',
-        Show::Hex => 'X',
-        Show::Octal => 'o',
-        Show::Char => 'A',
+        NumberStyle::Decimal if signed => 'D',
+        NumberStyle::Decimal => 'U',
+        NumberStyle::Hex => 'X',
+        NumberStyle::Octal => 'o',
+        NumberStyle::Char => 'A',
     };
     format!("{letter}{bytes}")
 }
 
 /// Cast that prints a number from a macro; unsigned if the field has a mask.
-fn shown_as(field: &Field) -> String {
+fn shown_as(field: &FormatField) -> String {
     let code = code(field);
     if field.mask.is_some() { code.replace('D', "U") } else { code }
 }
 
 /// `{{ $name = … }}` with the field's mask.
-fn read_into(name: &str, field: &Field) -> String {
+fn read_into(name: &str, field: &FormatField) -> String {
     let read = format!("U{}", width(field));
     match field.mask {
         None => format!("{{{{ ${name} = {read} }}}}"),

@@ -95,20 +95,20 @@ struct PayloadNumber {
 }
 
 /// `<enum …>`: attributes except name and string, and the string.
-type EnumOut = (String, String);
+type EnumXml = (String, String);
 
 /// Field under construction.
 #[derive(Debug, Clone)]
-struct FieldOut {
+struct FieldXml {
     label: String,
     place: PayloadNumber,
-    enums: Vec<EnumOut>,
+    enums: Vec<EnumXml>,
 }
 
 /// Datakey under construction.
 #[derive(Debug, Clone)]
-struct KeyOut {
-    fields: Vec<FieldOut>,
+struct DatakeyXml {
+    fields: Vec<FieldXml>,
     /// Attributes of `<condition …>`.
     conditions: Vec<String>,
     /// True if an enum's text replaces the number.
@@ -129,7 +129,7 @@ struct Translation<'u, 'l> {
     macros: HashMap<Vec<u8>, PayloadNumber>,
     conditions: Vec<String>,
     labels: HashSet<String>,
-    keys: Vec<KeyOut>,
+    keys: Vec<DatakeyXml>,
     depth: u32,
 }
 
@@ -166,39 +166,42 @@ impl<'u, 'l> Translation<'u, 'l> {
         self.losses.otherwise(source, span, text);
     }
 
-    fn items(&mut self, items: &[Item<'_>]) {
+    fn items(&mut self, items: &[DescriptorItem<'_>]) {
         for item in items {
             self.item(item);
         }
         self.drop_text();
     }
 
-    fn item(&mut self, item: &Item<'_>) {
+    fn item(&mut self, item: &DescriptorItem<'_>) {
         match item {
-            Item::Text(text) => self.text(text.bytes, text.span),
-            Item::Backquoted(text) => text.parts.iter().for_each(|part| self.part(part)),
-            Item::Newline(_) | Item::Tab(_) | Item::Declare(_) | Item::Function(_) => self.drop_text(),
-            Item::Move(node) => self.go(node.node),
-            Item::Code(node) => self.code(node.node, node.span),
-            Item::Macro(node) => self.shown_macro(node),
-            Item::Assign(node) => self.assign(node),
-            Item::Call(node) => self.call(node),
-            Item::Switch(node) => self.switch(node),
-            Item::Bitflags(node) => self.bitflags(node),
-            Item::Loop(node) => {
+            DescriptorItem::Text(text) => self.text(text.bytes, text.span),
+            DescriptorItem::Backquoted(text) => text.parts.iter().for_each(|part| self.part(part)),
+            DescriptorItem::Newline(_)
+            | DescriptorItem::Tab(_)
+            | DescriptorItem::Declare(_)
+            | DescriptorItem::Function(_) => self.drop_text(),
+            DescriptorItem::Move(node) => self.go(node.node),
+            DescriptorItem::Code(node) => self.code(node.node, node.span),
+            DescriptorItem::Macro(node) => self.shown_macro(node),
+            DescriptorItem::Assign(node) => self.assign(node),
+            DescriptorItem::Call(node) => self.call(node),
+            DescriptorItem::Switch(node) => self.switch(node),
+            DescriptorItem::Bitflags(node) => self.bitflags(node),
+            DescriptorItem::Loop(node) => {
                 self.left_out(node.span, "loops are left out");
                 self.pointer = None;
             }
-            Item::Timer(node) => self.left_out(node.span, "event definitions have no timers"),
+            DescriptorItem::Timer(node) => self.left_out(node.span, "event definitions have no timers"),
         }
     }
 
-    fn part(&mut self, part: &Part<'_>) {
+    fn part(&mut self, part: &BackquotedPart<'_>) {
         match part {
-            Part::Text(text) => self.text(text.node, text.span),
-            Part::Code(node) => self.code(node.node, node.span),
-            Part::Move(node) => self.go(node.node),
-            Part::Macro(node) => self.shown_macro(node),
+            BackquotedPart::Text(text) => self.text(text.node, text.span),
+            BackquotedPart::Code(node) => self.code(node.node, node.span),
+            BackquotedPart::Move(node) => self.go(node.node),
+            BackquotedPart::Macro(node) => self.shown_macro(node),
         }
     }
 
@@ -357,15 +360,15 @@ impl<'u, 'l> Translation<'u, 'l> {
         match shown.and_then(|shown| self.take(shown, span)) {
             Some(place) => {
                 let label = self.label(None, place.shown);
-                self.field(FieldOut { label, place, enums: Vec::new() }, false);
+                self.field(FieldXml { label, place, enums: Vec::new() }, false);
             }
             None => self.forget_text(),
         }
     }
 
     /// Appends a field to the last datakey, or to a new one.
-    fn field(&mut self, field: FieldOut, text_alone: bool) {
-        let follows = |key: &KeyOut| {
+    fn field(&mut self, field: FieldXml, text_alone: bool) {
+        let follows = |key: &DatakeyXml| {
             let last = &key.fields[key.fields.len() - 1];
             key.conditions == self.conditions
                 && key.text_alone == text_alone
@@ -376,7 +379,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             Some(key) => key.fields.push(field),
             None => {
                 let conditions = self.conditions.clone();
-                self.keys.push(KeyOut { fields: vec![field], conditions, text_alone });
+                self.keys.push(DatakeyXml { fields: vec![field], conditions, text_alone });
             }
         }
     }
@@ -463,7 +466,7 @@ impl<'u, 'l> Translation<'u, 'l> {
         match self.place(node) {
             Some(place) => {
                 let label = self.label(Some(node.name), place.shown);
-                self.field(FieldOut { label, place, enums: Vec::new() }, false);
+                self.field(FieldXml { label, place, enums: Vec::new() }, false);
             }
             None => self.forget_text(),
         }
@@ -588,7 +591,7 @@ impl<'u, 'l> Translation<'u, 'l> {
         }
         let just_shown = self.just_shown(place);
         let label = just_shown.clone().unwrap_or_else(|| self.label(name, place.shown));
-        let mut field = FieldOut { label: label.clone(), place, enums: Vec::new() };
+        let mut field = FieldXml { label: label.clone(), place, enums: Vec::new() };
         let mut groups = Vec::new();
         let mut taken = Vec::new();
         for case in switch.cases {
@@ -697,10 +700,10 @@ impl<'u, 'l> Translation<'u, 'l> {
         let base =
             if matches!(&flags.selector, Selector::Macro(node) if node.cast.is_some()) { base } else { Base::Hex };
         let label = self.label(name, place.shown);
-        let mut field = FieldOut { label: label.clone(), place, enums: Vec::new() };
-        let mut fields: Vec<FieldOut> = Vec::new();
+        let mut field = FieldXml { label: label.clone(), place, enums: Vec::new() };
+        let mut fields: Vec<FieldXml> = Vec::new();
         let width = place.shown.bytes * 8;
-        let parse = |value: &Value<'_>| number::parse(value.node, base).and_then(|number| number.pattern(width));
+        let parse = |value: &RawValue<'_>| number::parse(value.node, base).and_then(|number| number.pattern(width));
         for entry in flags.entries {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {
@@ -724,7 +727,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                     if !fields.iter().any(|known| known.place.mask == Some(bits)) {
                         let label = self.unique(format!("{label} {bits:#x}"));
                         let place = PayloadNumber { mask: Some(bits), ..place };
-                        fields.push(FieldOut { label, place, enums: Vec::new() });
+                        fields.push(FieldXml { label, place, enums: Vec::new() });
                     }
                     let found = fields.iter_mut().find(|known| known.place.mask == Some(bits));
                     let text = String::from_utf8_lossy(text.bytes).trim().to_owned();
@@ -753,11 +756,11 @@ impl<'u, 'l> Translation<'u, 'l> {
     }
 }
 
-impl KeyOut {
+impl DatakeyXml {
     fn write(&self, out: &mut String, class: u8, event: u16) {
-        let is_array = |field: &FieldOut| field.place.shown.show == 'c' && field.place.shown.bytes > 1;
+        let is_array = |field: &FieldXml| field.place.shown.show == 'c' && field.place.shown.bytes > 1;
         let attribute = if self.fields.iter().any(is_array) { "sformat" } else { "format" };
-        let formats: Vec<String> = self.fields.iter().map(FieldOut::format).collect();
+        let formats: Vec<String> = self.fields.iter().map(FieldXml::format).collect();
         let _ = write!(out, "  <datakey {attribute}=\"{}\"", formats.join(" "));
         let offset = self.fields[0].place.offset;
         if offset > 0 {
@@ -788,7 +791,7 @@ impl KeyOut {
     }
 }
 
-impl FieldOut {
+impl FieldXml {
     /// `%spec label`
     fn format(&self) -> String {
         let FieldType { bytes, sign, show } = self.place.shown;
@@ -821,12 +824,12 @@ fn plain_text(body: &Body<'_>) -> Option<String> {
         Body::Text(found) => Some(text(found)),
         Body::Backquoted(found) => match found.parts {
             [] => Some(String::new()),
-            [Part::Text(part)] => Some(String::from_utf8_lossy(part.node).trim().to_owned()),
+            [BackquotedPart::Text(part)] => Some(String::from_utf8_lossy(part.node).trim().to_owned()),
             _ => None,
         },
         Body::Group(group) => match group.items {
             [] => Some(String::new()),
-            [Item::Text(found)] => Some(text(found)),
+            [DescriptorItem::Text(found)] => Some(text(found)),
             _ => None,
         },
     }

@@ -11,14 +11,14 @@ mod findings;
 #[cfg(test)]
 mod tests;
 
-use super::model::{Condition, Definition, EventPlan, Field, Key, Model};
+use super::model::{AppliedDefinition, Definition, EventPlan, FormatField, Model, ResolvedCondition};
 use crate::Dialect;
 use crate::codes::WIDE_OFFSET;
 use crate::dialect::WideOffset;
 use conditions::Conditions;
 use findings::Findings;
 use std::collections::{BTreeMap, HashMap};
-use tfbc_grammar::datakey::ast::{Datakey, EventClass, File, Item};
+use tfbc_grammar::datakey::ast::{Datakey, EventClass, File, TopLevelElement};
 use tfbc_grammar::{Diagnostic, Edit, Fix, SourceId, Span};
 
 /// One parsed XML file.
@@ -29,7 +29,7 @@ pub(crate) struct XmlUnit<'ast> {
 }
 
 /// (class, event id).
-type Event = (u8, u16);
+type EventKey = (u8, u16);
 
 /// A datakey or an event of an eventclass, before conditions are resolved.
 struct Candidate<'ast> {
@@ -39,15 +39,15 @@ struct Candidate<'ast> {
     /// Format as written; empty if it has an error.
     text: &'ast [u8],
     /// `None` if the format has an error.
-    fields: Option<Vec<Field>>,
+    fields: Option<Vec<FormatField>>,
     offset: u64,
     wide_offset: Option<u64>,
     wide_default: WideOffset,
     show_masked_value: bool,
     /// Valid events, without duplicates.
-    events: Vec<Event>,
+    events: Vec<EventKey>,
     /// Events of a datakey with the spans of their start tags.
-    event_tags: Vec<(Event, Span)>,
+    event_tags: Vec<(EventKey, Span)>,
     conditions: &'ast [tfbc_grammar::datakey::ast::Condition<'ast>],
 }
 
@@ -70,12 +70,12 @@ pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
     for unit in units {
         for item in unit.file.items {
             match item {
-                Item::Datakey(datakey) => entries.push(check_datakey(unit, datakey, &mut findings)),
-                Item::EventClass(class) => check_class(unit, class, &mut entries, &mut findings),
+                TopLevelElement::Datakey(datakey) => entries.push(check_datakey(unit, datakey, &mut findings)),
+                TopLevelElement::EventClass(class) => check_class(unit, class, &mut entries, &mut findings),
             }
         }
     }
-    let mut by_event: BTreeMap<Event, Vec<usize>> = BTreeMap::new();
+    let mut by_event: BTreeMap<EventKey, Vec<usize>> = BTreeMap::new();
     for (at, entry) in entries.iter().enumerate() {
         entry.events.iter().for_each(|event| by_event.entry(*event).or_default().push(at));
     }
@@ -90,7 +90,7 @@ pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
 
 fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: &mut Findings) -> Candidate<'ast> {
     let n_errors = findings.n_errors();
-    let mut named = events::Events::default();
+    let mut named = events::DatakeyEvents::default();
     for event in datakey.events {
         named.name(unit.id, event, findings);
     }
@@ -158,7 +158,7 @@ fn check_class<'ast>(
 }
 
 /// Builds the model from the valid entries.
-fn model(entries: Vec<Candidate>, by_event: &BTreeMap<Event, Vec<usize>>, conditions: &Conditions) -> Model {
+fn model(entries: Vec<Candidate>, by_event: &BTreeMap<EventKey, Vec<usize>>, conditions: &Conditions) -> Model {
     let mut n_standing = 0;
     let mut standing = |entry: &Candidate| {
         n_standing += usize::from(!entry.refused);
@@ -169,13 +169,13 @@ fn model(entries: Vec<Candidate>, by_event: &BTreeMap<Event, Vec<usize>>, condit
     for (event, named) in by_event {
         let kept: Vec<usize> = named.iter().copied().filter(|entry| definitions[*entry].is_some()).collect();
         let key_of: HashMap<usize, usize> = kept.iter().enumerate().map(|(key, entry)| (*entry, key)).collect();
-        let keys = kept.iter().map(|entry| Key {
+        let keys = kept.iter().map(|entry| AppliedDefinition {
             definition: definitions[*entry].unwrap_or_default(),
             offsets: entries[*entry].offsets(event.0),
             conditions: (conditions.of(*entry, *event).iter())
                 .map(|read| {
                     let field = key_of.get(&read.entry).map(|key| (*key, read.field));
-                    Condition { field, test: read.test, tag: read.tag }
+                    ResolvedCondition { field, test: read.test, tag: read.tag }
                 })
                 .collect(),
         });

@@ -1,8 +1,8 @@
 //! Enum texts of a field, resolved at compile time as far as possible. Each value named by an enum becomes a case of a
 //! switch; only masks are left to test on other values.
 
-use super::model::{Field, Search, Shape, Test};
-use crate::ir::{Block, Flag, FlagText, Flags, If, Inst, Node, Select, Switch, Value, VarSlot};
+use super::model::{EnumSearch, FormatField, PayloadType, Test};
+use crate::ir::{Block, Flag, FlagText, Flags, If, Inst, Node, Switch, SwitchSelector, Value, VarSlot};
 use crate::number::Number;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
@@ -13,11 +13,11 @@ pub(crate) const MAX_PAIRS: usize = 1 << 18;
 
 /// Enum texts of one field.
 pub(crate) struct Labels<'f> {
-    field: &'f Field,
+    field: &'f FormatField,
     /// Each value named by an enum, with the enums it matches.
     cases: Vec<(u64, Vec<usize>)>,
     /// Enums that may match values that no enum names.
-    others: Vec<Other<'f>>,
+    others: Vec<DefaultEnum<'f>>,
     default: Option<&'f [u8]>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct LabelOutput<'l> {
 }
 
 /// Enum as it applies to values that no enum names.
-struct Other<'f> {
+struct DefaultEnum<'f> {
     /// Bits that must all be set or, with `not`, must not all be set. 0 always matches.
     mask: u64,
     not: bool,
@@ -45,8 +45,8 @@ struct Other<'f> {
 
 impl<'f> Labels<'f> {
     /// Resolves the enums of a number; `None` if there are more than [`MAX_PAIRS`] pairs.
-    pub fn of(field: &'f Field) -> Option<Self> {
-        debug_assert!(matches!(field.shape, Shape::Number { .. }));
+    pub fn of(field: &'f FormatField) -> Option<Self> {
+        debug_assert!(matches!(field.shape, PayloadType::Number { .. }));
         let default = field.default.as_deref();
         let mut by_value: HashMap<u64, Vec<usize>> = HashMap::new();
         // Enums that match values other than the one they name.
@@ -69,7 +69,7 @@ impl<'f> Labels<'f> {
                 let mut met: Vec<usize> = named;
                 met.extend(loose.iter().copied().filter(|at| meets(field.enums[*at].test, value)));
                 met.sort_unstable();
-                if field.search == Search::Value {
+                if field.search == EnumSearch::Value {
                     let last = met.iter().position(|at| matches!(field.enums[*at].test, Test::Value { .. }));
                     met.truncate(last.map_or(met.len(), |last| last + 1));
                 }
@@ -79,13 +79,13 @@ impl<'f> Labels<'f> {
         cases.sort_unstable_by_key(|(value, _)| *value);
         let mut others = Vec::new();
         for label in loose.iter().map(|at| &field.enums[*at]) {
-            let other = |mask, not| Other { mask, not, text: &label.text, tag: label.tag };
+            let other = |mask, not| DefaultEnum { mask, not, text: &label.text, tag: label.tag };
             match label.test {
                 Test::Mask { bits: Some(mask), not } if mask != 0 => others.push(other(mask, not)),
                 Test::Mask { bits, not } if bits.is_some() != not => others.push(other(0, false)),
                 Test::Value { not: true, .. } => {
                     others.push(other(0, false));
-                    if field.search == Search::Value {
+                    if field.search == EnumSearch::Value {
                         break;
                     }
                 }
@@ -108,7 +108,7 @@ impl<'f> Labels<'f> {
         bodies.push(others);
         let number = |value: &u64| Number { negative: false, magnitude: *value };
         let keys = self.cases.iter().enumerate().map(|(body, (value, _))| (number(value), body)).collect();
-        let on = Select::Number { value: Value::Slot(value), width: Some(64), keys };
+        let on = SwitchSelector::Number { value: Value::Slot(value), width: Some(64), keys };
         let default = Some(bodies.len() - 1);
         block.push(Node { inst: Inst::Switch(Switch { on, bodies, default }.into()), span });
         block
@@ -164,7 +164,7 @@ impl LabelOutput<'_> {
     }
 }
 
-impl Other<'_> {
+impl DefaultEnum<'_> {
     /// Emits the coverage probe of the enum, guarded by its test.
     fn probe(&self, layout: &LabelOutput<'_>) -> Option<Node> {
         let probe = (layout.probe)(self.tag)?;

@@ -4,7 +4,10 @@ use super::enums::{LabelOutput, Labels, MAX_PAIRS};
 use super::model::*;
 use crate::codes::TOO_LARGE;
 use crate::coverage::{PointKind, Probes};
-use crate::ir::{Block, ByForm, EventField as Read, Guarded, How, If, Inst, Loop, Node, Stanza, Value, VarSlot};
+use crate::ir::{
+    Block, BlockByForm, BlockWithFallback, EventField as Read, If, Inst, IrEntry, Loop, Node, Value, ValueFormat,
+    VarSlot,
+};
 use std::collections::{HashSet, VecDeque};
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{Diagnostic, Span};
@@ -14,14 +17,14 @@ use tfbc_vm::{Level, Space};
 const MAX_UNROLLED: u64 = 8;
 
 /// Lowers every event. An event whose enums need too much memory is reported and left out.
-pub(crate) fn lower(model: &Model, probes: &mut Probes) -> (Vec<Stanza>, Vec<Diagnostic>) {
+pub(crate) fn lower(model: &Model, probes: &mut Probes) -> (Vec<IrEntry>, Vec<Diagnostic>) {
     let (mut stanzas, mut diagnostics) = (Vec::new(), Vec::new());
     points(model, probes);
     for plan in &model.events {
         for space in [Space::Record, Space::Fields] {
             // Coverage refers to the text entry only.
             probes.on = probes.wanted && space == Space::Record;
-            match Lowering::new(model, plan, space, probes).stanza() {
+            match EventLowerer::new(model, plan, space, probes).stanza() {
                 Ok(stanza) => stanzas.push(stanza),
                 Err(found) if space == Space::Record => diagnostics.push(*found),
                 Err(_) => {}
@@ -68,13 +71,13 @@ fn points(model: &Model, probes: &mut Probes) {
 }
 
 /// Lowering of one event.
-struct Lowering<'m> {
+struct EventLowerer<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
     space: Space,
     probes: &'m Probes,
     /// Condition tests, one per key.
-    applies: Vec<Applies>,
+    applies: Vec<Applicability>,
     n_locals: u16,
     span: Span,
     block: Block,
@@ -82,7 +85,7 @@ struct Lowering<'m> {
 
 /// Test that decides if a key applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Applies {
+enum Applicability {
     /// The key has no condition.
     Always,
     /// The key has one condition, tested just before its fields.
@@ -92,14 +95,14 @@ enum Applies {
 }
 
 /// Boxed, because a diagnostic is large.
-type Lowered<T> = Result<T, Box<Diagnostic>>;
+type LowerResult<T> = Result<T, Box<Diagnostic>>;
 
 /// Register of the current field's value.
 const VALUE: VarSlot = VarSlot::Row(0);
 /// Register of one condition's result.
 const HOLDS: VarSlot = VarSlot::Row(1);
 
-impl<'m> Lowering<'m> {
+impl<'m> EventLowerer<'m> {
     fn new(model: &'m Model, plan: &'m EventPlan, space: Space, probes: &'m Probes) -> Self {
         let always = |key: usize| plan.keys[key].conditions.is_empty();
         let any_always = (0..plan.keys.len()).any(always);
@@ -107,17 +110,19 @@ impl<'m> Lowering<'m> {
         let read: HashSet<usize> = reads.map(|(key, _)| key).collect();
         let mut n_locals = 0;
         let applies = plan.keys.iter().enumerate().map(|(key, plan)| match &plan.conditions[..] {
-            [] => Applies::Always,
-            [Condition { field: Some((from, _)), .. }] if any_always && always(*from) && !read.contains(&key) => {
-                Applies::Tested
+            [] => Applicability::Always,
+            [ResolvedCondition { field: Some((from, _)), .. }]
+                if any_always && always(*from) && !read.contains(&key) =>
+            {
+                Applicability::Tested
             }
             _ => {
                 n_locals = u16::saturating_add(n_locals, 1);
-                Applies::Local(n_locals - 1)
+                Applicability::Local(n_locals - 1)
             }
         });
         let applies = applies.collect();
-        Lowering { model, plan, space, probes, applies, n_locals, span: Span::default(), block: Block::new() }
+        EventLowerer { model, plan, space, probes, applies, n_locals, span: Span::default(), block: Block::new() }
     }
 
     /// Coverage probe of an element in a key's definition.
@@ -127,19 +132,19 @@ impl<'m> Lowering<'m> {
     }
 
     /// Coverage probes of a condition: for true and for false.
-    fn probes_of(&self, key: usize, condition: &Condition) -> [Block; 2] {
+    fn probes_of(&self, key: usize, condition: &ResolvedCondition) -> [Block; 2] {
         [PointKind::Holds, PointKind::Fails].map(|kind| self.probe(key, kind, condition.tag).into_iter().collect())
     }
 
     /// Emits the coverage probes of a condition, selected by `on`.
-    fn probe_condition(&mut self, key: usize, condition: &Condition, on: Value) {
+    fn probe_condition(&mut self, key: usize, condition: &ResolvedCondition, on: Value) {
         let [then, otherwise] = self.probes_of(key, condition);
         if !then.is_empty() {
             self.push(Inst::If(If { on, then, otherwise }.into()));
         }
     }
 
-    fn stanza(mut self) -> Lowered<Stanza> {
+    fn stanza(mut self) -> LowerResult<IrEntry> {
         let first = self.definition(0);
         for key in self.in_order() {
             self.span = self.definition(key).span;
@@ -150,11 +155,11 @@ impl<'m> Lowering<'m> {
             self.span = self.definition(key).span;
             let shown = self.inside(|inside| inside.key(key))?;
             match (self.applies[key], &self.plan.keys[key].conditions[..]) {
-                (Applies::Local(local), _) => {
+                (Applicability::Local(local), _) => {
                     let on = Value::Slot(VarSlot::Local(local));
                     self.push(Inst::If(If { on, then: shown, otherwise: Block::new() }.into()));
                 }
-                (Applies::Tested, [condition @ Condition { field: Some((from, field)), test, .. }]) => {
+                (Applicability::Tested, [condition @ ResolvedCondition { field: Some((from, field)), test, .. }]) => {
                     // Both branches leave the data pointer at the same place, so that the emitter knows it afterwards.
                     let start = || Node { inst: Inst::Move(Move::Goto { bytes: 0, bits: 0 }), span: self.span };
                     let ([holds, fails], [_, short]) = (self.probes_of(key, condition), self.probes_of(key, condition));
@@ -162,13 +167,13 @@ impl<'m> Lowering<'m> {
                     let otherwise = fails.into_iter().chain([start()]).collect();
                     let test = Inst::If(If { on: tested(*test), then, otherwise }.into());
                     let body = self.condition(*from, *field, test);
-                    self.push(Inst::Guarded(Guarded { body, short }.into()));
+                    self.push(Inst::Guarded(BlockWithFallback { body, short }.into()));
                 }
                 _ => self.block.extend(shown),
             }
         }
         let formats: Vec<&[u8]> = (0..self.plan.keys.len()).map(|key| &self.definition(key).format[..]).collect();
-        Ok(Stanza {
+        Ok(IrEntry {
             space: self.space,
             id: Space::record_id(self.plan.class, self.plan.id),
             source: first.source,
@@ -201,7 +206,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Collects the code pushed by `fill` into a block of its own.
-    fn inside(&mut self, fill: impl FnOnce(&mut Self) -> Lowered<()>) -> Lowered<Block> {
+    fn inside(&mut self, fill: impl FnOnce(&mut Self) -> LowerResult<()>) -> LowerResult<Block> {
         let outer = std::mem::take(&mut self.block);
         let filled = fill(self);
         let inner = std::mem::replace(&mut self.block, outer);
@@ -238,12 +243,12 @@ impl<'m> Lowering<'m> {
     }
 
     fn has_local(&self, key: usize) -> bool {
-        matches!(self.applies[key], Applies::Local(_))
+        matches!(self.applies[key], Applicability::Local(_))
     }
 
     /// Sets the local of a key to 1 if all its conditions are true.
     fn conditions(&mut self, key: usize) {
-        let Applies::Local(local) = self.applies[key] else { return };
+        let Applicability::Local(local) = self.applies[key] else { return };
         let all = VarSlot::Local(local);
         let conditions = &self.plan.keys[key].conditions;
         if conditions.iter().any(|condition| condition.field.is_none()) {
@@ -253,12 +258,12 @@ impl<'m> Lowering<'m> {
             }
             return;
         }
-        if let [condition @ Condition { field: Some((from, field)), test, .. }] = &conditions[..]
-            && self.applies[*from] == Applies::Always
+        if let [condition @ ResolvedCondition { field: Some((from, field)), test, .. }] = &conditions[..]
+            && self.applies[*from] == Applicability::Always
         {
             // Locals start at 0, so nothing is stored if the payload is too short.
             let body = self.condition(*from, *field, Inst::Assign(all, tested(*test)));
-            self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
+            self.push(Inst::Guarded(BlockWithFallback { body, short: Block::new() }.into()));
             return self.probe_condition(key, condition, Value::Slot(all));
         }
         self.push(Inst::Assign(all, Value::Const(1)));
@@ -266,14 +271,14 @@ impl<'m> Lowering<'m> {
             let Some((from, field)) = condition.field else { continue };
             self.push(Inst::Assign(HOLDS, Value::Const(0)));
             let body = self.condition(from, field, Inst::Assign(HOLDS, tested(condition.test)));
-            self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
+            self.push(Inst::Guarded(BlockWithFallback { body, short: Block::new() }.into()));
             let applies = match self.applies[from] {
-                Applies::Local(applies) => and(Value::Slot(HOLDS), Value::Slot(VarSlot::Local(applies))),
+                Applicability::Local(applies) => and(Value::Slot(HOLDS), Value::Slot(VarSlot::Local(applies))),
                 _ => Value::Slot(HOLDS),
             };
             self.probe_condition(key, condition, applies);
             self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(HOLDS))));
-            if let Applies::Local(applies) = self.applies[from] {
+            if let Applicability::Local(applies) = self.applies[from] {
                 self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(VarSlot::Local(applies)))));
             }
         }
@@ -302,13 +307,13 @@ impl<'m> Lowering<'m> {
             return self.push(goto(simple));
         }
         let block = |bytes| vec![Node { inst: goto(bytes), span: self.span }];
-        self.push(Inst::ByForm(ByForm { simple: block(simple), wide: block(wide) }.into()));
+        self.push(Inst::ByForm(BlockByForm { simple: block(simple), wide: block(wide) }.into()));
     }
 
     /// Moves the data pointer past a field.
-    fn pass(&mut self, shape: Shape) {
+    fn pass(&mut self, shape: PayloadType) {
         match shape {
-            Shape::Text => {
+            PayloadType::Text => {
                 self.push(Inst::Demand(1));
                 self.push(Inst::String { print: false });
             }
@@ -318,7 +323,8 @@ impl<'m> Lowering<'m> {
 
     /// Skips the event if no key applies.
     fn skip_unless_any(&mut self) {
-        let local = |applies: &Applies| if let Applies::Local(local) = applies { Some(*local) } else { None };
+        let local =
+            |applies: &Applicability| if let Applicability::Local(local) = applies { Some(*local) } else { None };
         let locals: Option<Vec<u16>> = self.applies.iter().map(local).collect();
         let Some(locals) = locals else { return };
         self.push(Inst::Assign(HOLDS, Value::Const(0)));
@@ -331,9 +337,9 @@ impl<'m> Lowering<'m> {
     }
 
     /// Emits the fields of a key.
-    fn key(&mut self, key: usize) -> Lowered<()> {
+    fn key(&mut self, key: usize) -> LowerResult<()> {
         // After a key that is always printed, the blank before the next one is certain.
-        let shown = |keys: std::ops::Range<usize>| self.applies[keys].contains(&Applies::Always);
+        let shown = |keys: std::ops::Range<usize>| self.applies[keys].contains(&Applicability::Always);
         let (blank, soft) = (shown(0..key), !shown(0..key + 1));
         let body = self.inside(|inside| {
             inside.seek(key);
@@ -357,26 +363,26 @@ impl<'m> Lowering<'m> {
             inside.push(Inst::Cut);
             Ok(())
         })?;
-        self.push(Inst::Guarded(Guarded { body, short }.into()));
+        self.push(Inst::Guarded(BlockWithFallback { body, short }.into()));
         if self.space == Space::Record && soft {
             self.push(Inst::Soft);
         }
         Ok(())
     }
 
-    fn field(&mut self, key: usize, field: &Field, further: bool) -> Lowered<()> {
+    fn field(&mut self, key: usize, field: &FormatField, further: bool) -> LowerResult<()> {
         match self.space {
             Space::Fields => self.text(&[&field.label[..], &[Space::UNIT]].concat()),
             _ => self.text(&[if further { &b" "[..] } else { b"" }, &field.label, b":"].concat()),
         }
         self.push(Inst::Demand(field.shape.len()));
         match field.shape {
-            Shape::Number { .. } => self.number(key, field)?,
-            Shape::Array { count, bytes, signed } => {
+            PayloadType::Number { .. } => self.number(key, field)?,
+            PayloadType::Array { count, bytes, signed } => {
                 let how = NumberFormat { show: field.show, bytes, signed };
                 if self.space == Space::Fields {
                     // Moves the pointer back, to print the same elements a second time.
-                    let raw = NumberFormat { show: Show::Decimal, ..how };
+                    let raw = NumberFormat { show: NumberStyle::Decimal, ..how };
                     self.array(raw, count, b", ");
                     self.text(&[Space::UNIT]);
                     self.push(Inst::SetPointer(Value::Binary(
@@ -387,8 +393,8 @@ impl<'m> Lowering<'m> {
                 }
                 self.array(how, count, b", ");
             }
-            Shape::Chars { count } => self.text_field(Inst::Escaped(count.min(u32::MAX.into()) as u32)),
-            Shape::Text => self.text_field(Inst::String { print: true }),
+            PayloadType::Chars { count } => self.text_field(Inst::Escaped(count.min(u32::MAX.into()) as u32)),
+            PayloadType::Text => self.text_field(Inst::String { print: true }),
         }
         if self.space == Space::Fields {
             self.text(&[Space::FIELD]);
@@ -423,9 +429,9 @@ impl<'m> Lowering<'m> {
         self.text(b"]");
     }
 
-    fn number(&mut self, key: usize, field: &Field) -> Lowered<()> {
+    fn number(&mut self, key: usize, field: &FormatField) -> LowerResult<()> {
         let definition = self.definition(key);
-        let Shape::Number { bytes, signed } = field.shape else { return Ok(()) };
+        let PayloadType::Number { bytes, signed } = field.shape else { return Ok(()) };
         let how = NumberFormat { show: field.show, bytes, signed: signed && field.mask.is_none() };
         let plain = field.mask.is_none() && field.enums.is_empty() && field.default.is_none();
         if plain && self.space == Space::Record {
@@ -436,7 +442,7 @@ impl<'m> Lowering<'m> {
         let masks: Block = field.bitmasks.iter().filter_map(|tag| self.probe(key, PointKind::Bitmask, *tag)).collect();
         self.block.extend(masks);
         if self.space == Space::Fields {
-            let raw = NumberFormat { show: Show::Decimal, ..how };
+            let raw = NumberFormat { show: NumberStyle::Decimal, ..how };
             self.block.extend(raw.put(raw.held(), self.span));
             self.text(&[Space::UNIT]);
         }
@@ -457,14 +463,14 @@ impl<'m> Lowering<'m> {
 /// Output form of a number.
 #[derive(Clone, Copy)]
 struct NumberFormat {
-    show: Show,
+    show: NumberStyle,
     bytes: u8,
     signed: bool,
 }
 
 impl NumberFormat {
     fn is_signed(self) -> bool {
-        self.signed && self.show == Show::Decimal
+        self.signed && self.show == NumberStyle::Decimal
     }
 
     /// The number at the data pointer.
@@ -483,19 +489,19 @@ impl NumberFormat {
 
     fn put(self, value: Value, span: Span) -> Block {
         let how = match self.show {
-            Show::Decimal if self.is_signed() => How::Int,
-            Show::Decimal => How::Dec,
-            Show::Hex => How::HexC,
-            Show::Octal => How::OctC,
-            Show::Char => How::Ascii,
+            NumberStyle::Decimal if self.is_signed() => ValueFormat::Int,
+            NumberStyle::Decimal => ValueFormat::Dec,
+            NumberStyle::Hex => ValueFormat::HexC,
+            NumberStyle::Octal => ValueFormat::OctC,
+            NumberStyle::Char => ValueFormat::Ascii,
         };
         vec![Node { inst: Inst::Put(value, how), span }]
     }
 }
 
 /// Reads a field at the data pointer and applies its mask.
-fn masked(field: &Field) -> Value {
-    let Shape::Number { bytes, .. } = field.shape else { return Value::Const(0) };
+fn masked(field: &FormatField) -> Value {
+    let PayloadType::Number { bytes, .. } = field.shape else { return Value::Const(0) };
     let read = Value::Read(Read::Bytes { size: Size::Bytes(bytes), signed: false });
     match field.mask {
         None => read,
@@ -552,7 +558,7 @@ fn and(left: Value, right: Value) -> Value {
     Value::Binary(BinaryOp::And, Box::new(left), Box::new(right))
 }
 
-fn too_large(definition: &Definition, field: &Field) -> Diagnostic {
+fn too_large(definition: &Definition, field: &FormatField) -> Diagnostic {
     let label = String::from_utf8_lossy(&field.label);
     let text = format!("field `{label}` has too many enums: values times masks exceed {MAX_PAIRS}");
     Diagnostic::error(&TOO_LARGE, definition.source, definition.span, text)
@@ -562,18 +568,18 @@ fn too_large(definition: &Definition, field: &Field) -> Diagnostic {
 mod tests {
     use super::*;
     use crate::graph::Graph;
-    use crate::ir::Program;
+    use crate::ir::IrProgram;
     use tfbc_grammar::{Source, SourceId};
-    use tfbc_vm::{Context, Event, Job, Layout, Machine, Record, TextBuf, Timers};
+    use tfbc_vm::{Context, Event, Job, Layout, Machine, RecordHeader, TextBuf, Timers};
 
-    fn field(label: &str, bytes: u8, show: Show) -> Field {
-        Field {
+    fn field(label: &str, bytes: u8, show: NumberStyle) -> FormatField {
+        FormatField {
             span: Span::default(),
             label: label.into(),
-            shape: Shape::Number { bytes, signed: false },
+            shape: PayloadType::Number { bytes, signed: false },
             show,
             mask: None,
-            search: Search::Value,
+            search: EnumSearch::Value,
             bitmasks: Vec::new(),
             enums: Vec::new(),
             default: None,
@@ -581,11 +587,11 @@ mod tests {
         }
     }
 
-    fn label(test: Test, text: &str) -> Enum {
-        Enum { tag: Span::default(), test, text: text.into() }
+    fn label(test: Test, text: &str) -> EnumLabel {
+        EnumLabel { tag: Span::default(), test, text: text.into() }
     }
 
-    fn model(keys: Vec<(Vec<Field>, Vec<Condition>)>) -> Model {
+    fn model(keys: Vec<(Vec<FormatField>, Vec<ResolvedCondition>)>) -> Model {
         let mut model = Model::default();
         let mut plan = EventPlan { class: 6, id: 65, keys: Vec::new() };
         for (at, (fields, conditions)) in keys.into_iter().enumerate() {
@@ -597,7 +603,7 @@ mod tests {
                 show_masked_value: true,
                 event_tags: Vec::new(),
             });
-            plan.keys.push(Key { definition: at, offsets: [0, 0], conditions });
+            plan.keys.push(AppliedDefinition { definition: at, offsets: [0, 0], conditions });
         }
         model.events.push(plan);
         model
@@ -606,17 +612,18 @@ mod tests {
     fn shown(model: &Model, space: Space, payload: &[u8]) -> Option<String> {
         let (stanzas, diagnostics) = lower(model, &mut Probes::default());
         assert!(diagnostics.is_empty());
-        let program = Program { stanzas, ..Program::default() };
+        let program = IrProgram { stanzas, ..IrProgram::default() };
         let source = Source::new("a.xml", "");
         let (graph, _) = Graph::new(&program);
         let sources = [&source];
-        let built = crate::build::build(&program, &graph, &sources, &Default::default(), crate::build::Form::Listed);
+        let built =
+            crate::build::build(&program, &graph, &sources, &Default::default(), crate::build::CodeForm::Listed);
         let blob = built.blob.finish();
         let program = tfbc_vm::Program::open(&blob).unwrap();
         let entry = program.entry(space, Space::record_id(6, 65)).unwrap();
         let mut texts = [Machine::default(), Machine::checked(Default::default())].map(|mut machine| {
             let mut out = TextBuf::new();
-            let record = Some(Record { event: 65, big_endian: false });
+            let record = Some(RecordHeader { event: 65, big_endian: false });
             let event = Event { bytes: payload, wide: false, record, time_ns: 0, offset: 0 };
             let job = Job {
                 event: &event,
@@ -638,11 +645,11 @@ mod tests {
     fn masks_and_values_are_shown_behind_their_number() {
         let mask = |bits| Test::Mask { bits: Some(bits), not: false };
         let value = |bits| Test::Value { bits: Some(bits), not: false };
-        let mut first = field("ipicmd", 2, Show::Hex);
+        let mut first = field("ipicmd", 2, NumberStyle::Hex);
         first.enums =
             vec![label(mask(0x100), "1_bit_8"), label(mask(0x200), "1_bit_9"), label(mask(0x400), "1_bit_10")];
         first.default = Some(b"1_default".to_vec());
-        let mut second = field("ipicmd2", 2, Show::Hex);
+        let mut second = field("ipicmd2", 2, NumberStyle::Hex);
         second.enums = vec![label(value(1), "2_val_1"), label(value(2), "2_val_2"), label(value(4), "2_val_3")];
         let model = model(vec![(vec![first, second], Vec::new())]);
         let text = |payload: &[u8]| shown(&model, Space::Record, payload).unwrap();
@@ -656,12 +663,16 @@ mod tests {
 
     #[test]
     fn conditions_choose_between_keys() {
-        let text = |label: &str| Field { shape: Shape::Text, ..field(label, 1, Show::Decimal) };
+        let text = |label: &str| FormatField { shape: PayloadType::Text, ..field(label, 1, NumberStyle::Decimal) };
         let on = |not| {
-            vec![Condition { field: Some((0, 0)), test: Test::Mask { bits: Some(1), not }, tag: Span::default() }]
+            vec![ResolvedCondition {
+                field: Some((0, 0)),
+                test: Test::Mask { bits: Some(1), not },
+                tag: Span::default(),
+            }]
         };
         let keys = vec![
-            (vec![field("ipicmd", 2, Show::Hex)], Vec::new()),
+            (vec![field("ipicmd", 2, NumberStyle::Hex)], Vec::new()),
             (vec![text("dstring1")], on(false)),
             (vec![text("dstring2")], on(true)),
         ];
@@ -670,7 +681,7 @@ mod tests {
         assert_eq!(shown(&both, Space::Record, &[2, 0]).unwrap(), "ipicmd:0x2 dstring2:\\x02\n");
         let mut none = both;
         none.events[0].keys[0].conditions =
-            vec![Condition { field: None, test: Test::Value { bits: None, not: true }, tag: Span::default() }];
+            vec![ResolvedCondition { field: None, test: Test::Value { bits: None, not: true }, tag: Span::default() }];
         assert_eq!(shown(&none, Space::Record, &[2, 0]), None);
     }
 }

@@ -7,4 +7,7 @@ mod model;
 
 pub(crate) use check::{XmlUnit, check};
 pub(crate) use lower::lower;
-pub(crate) use model::{Condition, Definition, Enum, EventPlan, Field, Key, Model, Search, Shape, Show, Test};
+pub(crate) use model::{
+    AppliedDefinition, Definition, EnumLabel, EnumSearch, EventPlan, FormatField, Model, NumberStyle, PayloadType,
+    ResolvedCondition, Test,
+};

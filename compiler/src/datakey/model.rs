@@ -20,7 +20,7 @@ pub(crate) struct Definition {
     pub span: Span,
     /// Format as written; the label in listings.
     pub format: Vec<u8>,
-    pub fields: Vec<Field>,
+    pub fields: Vec<FormatField>,
     pub show_masked_value: bool,
     /// Events of a datakey with the spans of their start tags. Empty for an event of an eventclass.
     pub event_tags: Vec<((u8, u16), Span)>,
@@ -28,20 +28,20 @@ pub(crate) struct Definition {
 
 /// One field of a format.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct FormatField {
     /// Span of spec and label in the format.
     pub span: Span,
     /// Label; each run of white space is one blank.
     pub label: Vec<u8>,
-    pub shape: Shape,
-    pub show: Show,
+    pub shape: PayloadType,
+    pub show: NumberStyle,
     /// Bits that remain after all bitmasks, as a pattern of the field's width.
     pub mask: Option<u64>,
-    pub search: Search,
+    pub search: EnumSearch,
     /// Start tags of the bitmasks.
     pub bitmasks: Vec<Span>,
     /// Enums in document order, without `default`s.
-    pub enums: Vec<Enum>,
+    pub enums: Vec<EnumLabel>,
     pub default: Option<Vec<u8>>,
     /// Start tag of the default.
     pub default_tag: Span,
@@ -49,7 +49,7 @@ pub(crate) struct Field {
 
 /// Data that a field reads from the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum PayloadType {
     /// Number of 1, 2, 4 or 8 bytes.
     Number { bytes: u8, signed: bool },
     /// Array of `count` numbers, at least 2.
@@ -60,21 +60,21 @@ pub(crate) enum Shape {
     Text,
 }
 
-impl Shape {
+impl PayloadType {
     /// Bytes that the payload must contain; for a text, only the first byte.
     pub fn len(self) -> u64 {
         match self {
-            Shape::Number { bytes, .. } => bytes.into(),
-            Shape::Array { bytes, count, .. } => count.saturating_mul(bytes.into()),
-            Shape::Chars { count } => count,
-            Shape::Text => 1,
+            PayloadType::Number { bytes, .. } => bytes.into(),
+            PayloadType::Array { bytes, count, .. } => count.saturating_mul(bytes.into()),
+            PayloadType::Chars { count } => count,
+            PayloadType::Text => 1,
         }
     }
 }
 
 /// Output format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Show {
+pub(crate) enum NumberStyle {
     /// Signed if the shape is signed and there is no mask.
     Decimal,
     Hex,
@@ -84,7 +84,7 @@ pub(crate) enum Show {
 
 /// Selects which matching enums are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Search {
+pub(crate) enum EnumSearch {
     /// All matches up to the first `value` enum.
     #[default]
     Value,
@@ -94,7 +94,7 @@ pub(crate) enum Search {
 
 /// One `enum` with a string.
 #[derive(Debug)]
-pub(crate) struct Enum {
+pub(crate) struct EnumLabel {
     /// Span of the start tag.
     pub tag: Span,
     pub test: Test,
@@ -118,23 +118,23 @@ pub(crate) struct EventPlan {
     pub class: u8,
     pub id: u16,
     /// In file order.
-    pub keys: Vec<Key>,
+    pub keys: Vec<AppliedDefinition>,
 }
 
 /// Definition that applies to an event.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct AppliedDefinition {
     /// Index in [`Model::definitions`].
     pub definition: usize,
     /// Bytes from the start of the payload, in simple and in wide records.
     pub offsets: [u64; 2],
     /// Conditions that must all be true. Conditions ignored for this event are left out.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<ResolvedCondition>,
 }
 
 /// Condition with the field it reads. Conditions never form a cycle.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Condition {
+pub(crate) struct ResolvedCondition {
     /// Index of the event's key that has the field, and index of the field. `None` if that definition was refused: the
     /// condition is false.
     pub field: Option<(usize, usize)>,

@@ -1,7 +1,7 @@
 //! The table as Rust source, for the decoder of arguments in the package `tfbc`.
 
 use super::lower::{EXIT, INTERRUPTED, WITH_64_BITS};
-use super::table::{Arg, Args, CLASSES, EventRow, KER_CALL, Letter, PROCESS, Release, THREAD, VTHREAD, call, event};
+use super::table::{Arg, ArgType, Args, CLASSES, EventRow, KER_CALL, PROCESS, Release, THREAD, VTHREAD, call, event};
 use std::fmt::Write;
 
 /// Events in logs of a release, as a Rust expression: a slice of `Row`.
@@ -40,7 +40,7 @@ fn call_row(release: Release, number: u16) -> Option<String> {
         by_length(side.fast.or(side.wide), side.wide)
     } else {
         // No record of 6.4 has 64-bit values; the first release that does supplies the list.
-        let is_known = |side: &super::table::Side| side.fast_64.is_some() || side.wide_64.is_some();
+        let is_known = |side: &super::table::CallArgs| side.fast_64.is_some() || side.wide_64.is_some();
         let newer = Release::ALL.into_iter().filter(|_| release == Release::Qnx6_4 && !is_known(&side));
         let side = newer.filter_map(|newer| call(newer, row.number)).map(side_of).find(is_known).unwrap_or(side);
         let fast_32 = side.fast.filter(|list| shown_of_two(side.wide_64) == 1 && list.iter().all(is_plain_32));
@@ -57,7 +57,7 @@ fn call_row(release: Release, number: u16) -> Option<String> {
 
 /// True for a 32-bit argument that is not a pointer.
 fn is_plain_32(arg: &Arg) -> bool {
-    matches!(arg.letter, Letter::Decimal | Letter::Hex | Letter::Text | Letter::MoreText)
+    matches!(arg.letter, ArgType::Decimal | ArgType::Hex | ArgType::Text | ArgType::MoreText)
 }
 
 /// Number of words that a list prints of a record of two words.
@@ -121,16 +121,16 @@ fn arguments(args: &[Arg]) -> String {
     let mut out = String::from("&[");
     let mut rest = args;
     while let [arg, after @ ..] = rest {
-        let more = after.iter().take_while(|arg| arg.letter == Letter::MoreText).count();
-        let is_text = matches!(arg.letter, Letter::Text | Letter::MoreText);
+        let more = after.iter().take_while(|arg| arg.letter == ArgType::MoreText).count();
+        let is_text = matches!(arg.letter, ArgType::Text | ArgType::MoreText);
         let letter = match arg.letter {
-            Letter::Decimal => "Decimal".into(),
-            Letter::Hex => "Hex".into(),
-            Letter::Pointer => "Pointer".into(),
-            Letter::Decimal64 => "Decimal64".into(),
-            Letter::Hex64 => "Hex64".into(),
-            Letter::Text | Letter::MoreText => format!("Text({})", 1 + more),
-            Letter::Name => String::from("Name"),
+            ArgType::Decimal => "Decimal".into(),
+            ArgType::Hex => "Hex".into(),
+            ArgType::Pointer => "Pointer".into(),
+            ArgType::Decimal64 => "Decimal64".into(),
+            ArgType::Hex64 => "Hex64".into(),
+            ArgType::Text | ArgType::MoreText => format!("Text({})", 1 + more),
+            ArgType::Name => String::from("Name"),
         };
         let _ = write!(out, "ListArg::new({:?}, Letter::{letter}), ", arg.name);
         rest = if is_text { &after[more..] } else { after };

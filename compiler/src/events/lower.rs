@@ -2,16 +2,19 @@
 //!
 //! Records may be cut short, so each field checks for its bytes first. If they are missing, the line ends.
 
-use super::Layout;
-use super::table::{Arg, Args, CallRow, EventRow, Letter, PROCESS, Release, THREAD, VTHREAD, call};
-use crate::ir::{Block, ByForm, EventField, Guarded, How, If, Inst, Node, Select, Switch, Value, VarSlot};
+use super::EventLayout;
+use super::table::{Arg, ArgType, Args, CallRow, EventRow, PROCESS, Release, THREAD, VTHREAD, call};
+use crate::ir::{
+    Block, BlockByForm, BlockWithFallback, EventField, If, Inst, Node, Switch, SwitchSelector, Value, ValueFormat,
+    VarSlot,
+};
 use crate::number::Number;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::{Move, Size};
 
 /// Output and label of one event.
 #[derive(Debug)]
-pub(super) struct Routine {
+pub(super) struct EventRoutine {
     /// Text at the start of the line.
     pub label: String,
     /// Number of variables that `body` uses.
@@ -32,35 +35,35 @@ pub(super) const INTERRUPTED: u16 = 256;
 pub(super) const WITH_64_BITS: u16 = 512;
 
 /// Builder for a block.
-struct Printer {
-    layout: Layout,
+struct BlockBuilder {
+    layout: EventLayout,
     block: Block,
 }
 
-impl Printer {
-    fn new(layout: Layout) -> Self {
-        Printer { layout, block: Vec::new() }
+impl BlockBuilder {
+    fn new(layout: EventLayout) -> Self {
+        BlockBuilder { layout, block: Vec::new() }
     }
 
     /// Builds a nested block.
-    fn nested(&self, print: impl FnOnce(&mut Printer)) -> Block {
-        let mut inner = Printer::new(self.layout);
+    fn nested(&self, print: impl FnOnce(&mut BlockBuilder)) -> Block {
+        let mut inner = BlockBuilder::new(self.layout);
         print(&mut inner);
         inner.block
     }
 
     /// Block that ends at the first missing field.
-    fn guarded(&mut self, print: impl FnOnce(&mut Printer)) {
+    fn guarded(&mut self, print: impl FnOnce(&mut BlockBuilder)) {
         let body = self.nested(print);
-        self.push(Inst::Guarded(Guarded { body, short: Block::new() }.into()));
+        self.push(Inst::Guarded(BlockWithFallback { body, short: Block::new() }.into()));
     }
 
-    fn by_form(&mut self, simple: impl FnOnce(&mut Printer), wide: impl FnOnce(&mut Printer)) {
+    fn by_form(&mut self, simple: impl FnOnce(&mut BlockBuilder), wide: impl FnOnce(&mut BlockBuilder)) {
         let (simple, wide) = (self.nested(simple), self.nested(wide));
-        self.push(Inst::ByForm(ByForm { simple, wide }.into()));
+        self.push(Inst::ByForm(BlockByForm { simple, wide }.into()));
     }
 
-    fn if_else(&mut self, on: Value, then: impl FnOnce(&mut Printer), otherwise: impl FnOnce(&mut Printer)) {
+    fn if_else(&mut self, on: Value, then: impl FnOnce(&mut BlockBuilder), otherwise: impl FnOnce(&mut BlockBuilder)) {
         let (then, otherwise) = (self.nested(then), self.nested(otherwise));
         self.push(Inst::If(If { on, then, otherwise }.into()));
     }
@@ -73,7 +76,7 @@ impl Printer {
         self.push(Inst::Text(text.as_ref().as_bytes().to_vec()));
     }
 
-    fn put(&mut self, value: Value, how: How) {
+    fn put(&mut self, value: Value, how: ValueFormat) {
         self.push(Inst::Put(value, how));
     }
 
@@ -90,7 +93,7 @@ impl Printer {
         self.go_to(at);
         self.demand(4);
         self.text(format!("{before}0x"));
-        self.put(WORD, How::HexLow(Size::Bytes(4)));
+        self.put(WORD, ValueFormat::HexLow(Size::Bytes(4)));
     }
 
     /// Prints the word at offset `at` as signed decimal, after the text `before`.
@@ -98,7 +101,7 @@ impl Printer {
         self.go_to(at);
         self.demand(4);
         self.text(before);
-        self.put(SIGNED_WORD, How::Int);
+        self.put(SIGNED_WORD, ValueFormat::Int);
     }
 
     /// Prints like C's `%#x`.
@@ -107,7 +110,7 @@ impl Printer {
             value.clone(),
             |then| {
                 then.text("0x");
-                then.put(value, How::HexMin);
+                then.put(value, ValueFormat::HexMin);
             },
             |otherwise| otherwise.text("0"),
         );
@@ -123,34 +126,34 @@ const SIGNED_TWO_WORDS: Value = Value::Read(EventField::Bytes { size: Size::Byte
 
 /// Placement of arguments: on the event's line, or one line each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lines {
+enum ArgPlacement {
     One,
     Own,
 }
 
 // Argument lists.
 
-impl Printer {
+impl BlockBuilder {
     /// Placement of the arguments of a combine event.
-    fn list_lines(&self) -> Lines {
-        if self.layout == Layout::Compat { Lines::Own } else { Lines::One }
+    fn list_lines(&self) -> ArgPlacement {
+        if self.layout == EventLayout::Compat { ArgPlacement::Own } else { ArgPlacement::One }
     }
 
     /// Prints an argument list, up to the first missing word.
-    fn list(&mut self, args: &[Arg], lines: Lines) {
+    fn list(&mut self, args: &[Arg], lines: ArgPlacement) {
         self.guarded(|list| {
             let mut at = 0;
             list.go_to(at);
             let mut rest = args;
             while let [arg, behind @ ..] = rest {
-                let more = behind.iter().take_while(|arg| arg.letter == Letter::MoreText).count();
-                let text = matches!(arg.letter, Letter::Text | Letter::MoreText);
+                let more = behind.iter().take_while(|arg| arg.letter == ArgType::MoreText).count();
+                let text = matches!(arg.letter, ArgType::Text | ArgType::MoreText);
                 let n_words = if text { 1 + more as u64 } else { arg.letter.words() };
                 // A text prints even if only its first word is present.
                 list.demand(if text { 4 } else { n_words * 4 });
                 match lines {
-                    Lines::One => list.text(format!(" {}:", arg.name)),
-                    Lines::Own => list.text(format!("\n{:>NAME_END$}:", arg.name)),
+                    ArgPlacement::One => list.text(format!(" {}:", arg.name)),
+                    ArgPlacement::Own => list.text(format!("\n{:>NAME_END$}:", arg.name)),
                 }
                 list.value(arg.letter, n_words as u32);
                 at += n_words as u32 * 4;
@@ -160,31 +163,31 @@ impl Printer {
         });
     }
 
-    fn value(&mut self, letter: Letter, n_words: u32) {
+    fn value(&mut self, letter: ArgType, n_words: u32) {
         match letter {
-            Letter::Decimal => self.put(SIGNED_WORD, How::Int),
-            Letter::Hex => {
+            ArgType::Decimal => self.put(SIGNED_WORD, ValueFormat::Int),
+            ArgType::Hex => {
                 self.text("0x");
-                self.put(WORD, How::HexLow(Size::Bytes(4)));
+                self.put(WORD, ValueFormat::HexLow(Size::Bytes(4)));
             }
-            Letter::Pointer => self.put(WORD, How::HexMin),
-            Letter::Decimal64 => self.put(SIGNED_TWO_WORDS, How::Int),
-            Letter::Hex64 => {
+            ArgType::Pointer => self.put(WORD, ValueFormat::HexMin),
+            ArgType::Decimal64 => self.put(SIGNED_TWO_WORDS, ValueFormat::Int),
+            ArgType::Hex64 => {
                 self.text("0x");
-                self.put(TWO_WORDS, How::HexMin);
+                self.put(TWO_WORDS, ValueFormat::HexMin);
             }
-            Letter::Text | Letter::MoreText => self.push(Inst::Words(n_words)),
-            Letter::Name => self.push(Inst::NameText { spare: 0 }),
+            ArgType::Text | ArgType::MoreText => self.push(Inst::Words(n_words)),
+            ArgType::Name => self.push(Inst::NameText { spare: 0 }),
         }
     }
 
     /// Prints the list of a simple or a combine record.
     fn arguments(&mut self, fast: Args, wide: Args) {
         let lines = self.list_lines();
-        self.by_form(|simple| simple.known(fast, Lines::One), |combine| combine.known(wide, lines));
+        self.by_form(|simple| simple.known(fast, ArgPlacement::One), |combine| combine.known(wide, lines));
     }
 
-    fn known(&mut self, args: Args, lines: Lines) {
+    fn known(&mut self, args: Args, lines: ArgPlacement) {
         self.list(args.unwrap_or_default(), lines);
     }
 }
@@ -192,13 +195,13 @@ impl Printer {
 // Kernel calls.
 
 /// Routine of a kernel call's event number; `None` if traceprinter 1.02 does not print it.
-pub(super) fn ker_call(layout: Layout, number: u16) -> Option<Routine> {
+pub(super) fn ker_call(layout: EventLayout, number: u16) -> Option<EventRoutine> {
     let record = number & (EXIT | INTERRUPTED);
     let row = call(Release::Qnx6_4, number & 127)?;
     if number & WITH_64_BITS != 0 || row.release > Release::Qnx6_4 {
         return None;
     }
-    let mut printer = Printer::new(layout);
+    let mut printer = BlockBuilder::new(layout);
     let label = match record {
         0 | EXIT => format!("{}/{:02}", call_label(row, record == EXIT), row.number),
         INTERRUPTED => format!("KER_{}/{}", row.label(), row.number),
@@ -206,8 +209,8 @@ pub(super) fn ker_call(layout: Layout, number: u16) -> Option<Routine> {
     };
     let class = ["KER_CALL", "KER_EXIT", "INT_CALL"][usize::from(record / EXIT)];
     let label = format!("{class}:{label}");
-    if layout == Layout::CompatHeading {
-        return Some(Routine { label, n_locals: 0, body: printer.block });
+    if layout == EventLayout::CompatHeading {
+        return Some(EventRoutine { label, n_locals: 0, body: printer.block });
     }
     let side = if record == EXIT { row.exit } else { row.enter };
     match record {
@@ -215,18 +218,18 @@ pub(super) fn ker_call(layout: Layout, number: u16) -> Option<Routine> {
         EXIT => printer.unless_failed(|printer| printer.arguments(side.fast, side.wide)),
         _ => {}
     }
-    Some(Routine { label, n_locals: 0, body: printer.block })
+    Some(EventRoutine { label, n_locals: 0, body: printer.block })
 }
 
 fn call_label(row: &CallRow, exit: bool) -> &'static str {
     row.exit_label_6_4.filter(|_| exit).unwrap_or(row.label())
 }
 
-impl Printer {
+impl BlockBuilder {
     /// Prints the return value and errno of a failed call, otherwise runs `print`. A missing word does not count as -1.
-    fn unless_failed(&mut self, print: impl FnOnce(&mut Printer)) {
+    fn unless_failed(&mut self, print: impl FnOnce(&mut BlockBuilder)) {
         let (left, right) = (Box::new(WORD), Box::new(Value::Const(u32::MAX.into())));
-        let failed = |failed: &mut Printer| {
+        let failed = |failed: &mut BlockBuilder| {
             failed.text(" ret_val:-1");
             failed.guarded(|failed| failed.decimal(4, ", errno:"));
             failed.go_to(0);
@@ -238,11 +241,11 @@ impl Printer {
 // Everything else.
 
 /// Routine of a row; `None` if traceprinter 1.02 does not print it.
-pub(super) fn event(layout: Layout, row: &EventRow, number: u16) -> Option<Routine> {
+pub(super) fn event(layout: EventLayout, row: &EventRow, number: u16) -> Option<EventRoutine> {
     if row.since > Release::Qnx6_4 || row.label.is_none() {
         return None;
     }
-    let mut printer = Printer::new(layout);
+    let mut printer = BlockBuilder::new(layout);
     match EventForm::of(row) {
         EventForm::Buffer => printer.buffer(),
         EventForm::Interrupt(event) => printer.interrupt(event),
@@ -251,7 +254,7 @@ pub(super) fn event(layout: Layout, row: &EventRow, number: u16) -> Option<Routi
         EventForm::Listed => printer.listed(row),
     }
     let n_locals = if matches!(EventForm::of(row), EventForm::Interrupt(Interrupt::HandlerExit)) { 2 } else { 0 };
-    Some(Routine { label: heading(row, number), n_locals, body: printer.block })
+    Some(EventRoutine { label: heading(row, number), n_locals, body: printer.block })
 }
 
 /// Output forms of events.
@@ -320,9 +323,9 @@ fn heading(row: &EventRow, number: u16) -> String {
     format!("{class:<8}:{label:<width$}")
 }
 
-impl Printer {
+impl BlockBuilder {
     fn listed(&mut self, row: &EventRow) {
-        if self.layout == Layout::CompatHeading {
+        if self.layout == EventLayout::CompatHeading {
             return;
         }
         // The record has the partition's name from the second word on, even if it is simple.
@@ -335,10 +338,10 @@ impl Printer {
 
     /// Prints pid and tid, then the extra fields of combine events, on one line.
     fn state(&mut self) {
-        if self.layout == Layout::CompatHeading {
+        if self.layout == EventLayout::CompatHeading {
             return;
         }
-        let more = |printer: &mut Printer| {
+        let more = |printer: &mut BlockBuilder| {
             printer.decimal(8, "priority:");
             printer.decimal(12, " policy:");
             printer.decimal(16, " partition:");
@@ -353,20 +356,20 @@ impl Printer {
     }
 
     fn buffer(&mut self) {
-        if self.layout == Layout::CompatHeading {
+        if self.layout == EventLayout::CompatHeading {
             return;
         }
         self.guarded(|buffer| {
             buffer.demand(4);
             buffer.text(" sequence = ");
             // The upper bits are the index of the buffer.
-            buffer.put(Value::Bits { value: Box::new(WORD), low: 0, count: 11 }, How::Dec);
+            buffer.put(Value::Bits { value: Box::new(WORD), low: 0, count: 11 }, ValueFormat::Dec);
             buffer.decimal(4, ", num_events = ");
         });
     }
 
     fn user(&mut self) {
-        if self.layout == Layout::CompatHeading {
+        if self.layout == EventLayout::CompatHeading {
             return;
         }
         self.by_form(
@@ -388,7 +391,7 @@ impl Printer {
 
 // Interrupts.
 
-impl Printer {
+impl BlockBuilder {
     fn interrupt(&mut self, event: Interrupt) {
         let vector = match event {
             Interrupt::HandlerEntry => 4,
@@ -398,7 +401,7 @@ impl Printer {
             printer.hex(vector, "");
             printer.decimal(vector, " (");
             printer.text(")");
-            if printer.layout != Layout::CompatHeading {
+            if printer.layout != EventLayout::CompatHeading {
                 printer.interrupt_arguments(event);
             }
         });
@@ -430,10 +433,10 @@ impl Printer {
             self.nested(|it| it.signal("SIGNAL ", false)),
             self.nested(|it| it.signal("SIGNAL_CODE ", true)),
             self.nested(|it| it.signal("SIGNAL_THREAD ", true)),
-            self.nested(Printer::pulse),
+            self.nested(BlockBuilder::pulse),
             self.nested(|it| it.text("UNBLOCK")),
             self.nested(|it| it.text("INTR")),
-            self.nested(Printer::thread),
+            self.nested(BlockBuilder::thread),
             self.nested(|it| {
                 it.text("UNKNOWN(");
                 it.alternate_hex(Value::Slot(FIRST));
@@ -443,7 +446,7 @@ impl Printer {
         let key = |n: usize| (Number { negative: false, magnitude: n as u64 }, n);
         let unknown = bodies.len() - 1;
         let keys = (0..unknown).map(key).collect();
-        let on = Select::Number { value: Value::Slot(FIRST), width: Some(8), keys };
+        let on = SwitchSelector::Number { value: Value::Slot(FIRST), width: Some(8), keys };
         self.push(Inst::Switch(Switch { on, bodies: bodies.into(), default: Some(unknown) }.into()));
         self.go_to(4);
         self.if_else(notify(8, 1), |critical| critical.text(" CRITICAL"), |_| {});
@@ -453,7 +456,7 @@ impl Printer {
     fn signal(&mut self, text: &str, with_code: bool) {
         self.go_to(8);
         self.text(text);
-        self.put(WORD, How::Dec);
+        self.put(WORD, ValueFormat::Dec);
         if with_code {
             self.code_and_value();
         }
@@ -478,7 +481,7 @@ impl Printer {
         self.alternate_hex(Value::Slot(FIRST));
         self.text(":");
         self.go_to(18);
-        self.put(SIGNED_HALF, How::Int);
+        self.put(SIGNED_HALF, ValueFormat::Int);
         self.code_and_value();
         self.go_to(0);
     }
@@ -487,10 +490,10 @@ impl Printer {
         self.go_to(12);
         self.text("THREAD ");
         self.go_to(16);
-        self.put(code(), How::HexMin);
+        self.put(code(), ValueFormat::HexMin);
         self.text(":");
         self.go_to(12);
-        self.put(WORD, How::HexMin);
+        self.put(WORD, ValueFormat::HexMin);
         self.go_to(0);
     }
 }

@@ -4,8 +4,8 @@
 //! which print whole events like `traceprinter` 1.02. [`lists`] exports the table for the default layout.
 //!
 //! ```
-//! use tfbc_compiler::events::{Layout, compile};
-//! let blob = compile(Layout::CompatOneLine);
+//! use tfbc_compiler::events::{EventLayout, compile};
+//! let blob = compile(EventLayout::CompatOneLine);
 //! let program = tfbc_vm::Program::open(&blob)?;
 //! assert_eq!(program.record(2, 11).unwrap().label, b"KER_CALL:MSG_SENDV/11");
 //! # Ok::<(), tfbc_vm::BlobError>(())
@@ -19,21 +19,21 @@ mod table;
 
 pub use listing::listing;
 pub use lists::lists;
-pub use spelling::{EventSpelling, Part, canonical, class_spellings, event_spellings};
+pub use spelling::{ClassPart, EventSpelling, canonical, class_spellings, event_spellings};
 pub(crate) use spelling::{class_number, event_labels, event_numbers};
 pub use table::Release;
 
 use crate::Dialect;
-use crate::build::{Form, build};
+use crate::build::{CodeForm, build};
 use crate::graph::Graph;
-use crate::ir::{Block, Program, Stanza};
-use lower::Routine;
+use crate::ir::{Block, IrEntry, IrProgram};
+use lower::EventRoutine;
 use tfbc_grammar::{Source, SourceId, Span};
 use tfbc_vm::{Level, Space};
 
 /// Part of an event's line that a blob prints. The label of the entry begins the line; the routine prints the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Layout {
+pub enum EventLayout {
     /// Output of traceprinter 1.02 after time and CPU, with one line per argument of a combine event. Events that it
     /// does not print have no entry.
     Compat,
@@ -52,16 +52,16 @@ pub fn class_names() -> impl Iterator<Item = (u8, &'static str)> {
 ///
 /// # Panics
 /// Never: a test compiles every layout.
-pub fn compile(layout: Layout) -> Vec<u8> {
+pub fn compile(layout: EventLayout) -> Vec<u8> {
     let stanzas = entries(layout).map(|(class, event, routine)| stanza(class, event, routine));
-    let program = Program { stanzas: stanzas.collect(), ..Program::default() };
+    let program = IrProgram { stanzas: stanzas.collect(), ..IrProgram::default() };
     let (graph, _) = Graph::new(&program);
     let source = Source::new("built-in events", "");
-    build(&program, &graph, &[&source], &Dialect::default(), Form::Linked).blob.finish()
+    build(&program, &graph, &[&source], &Dialect::default(), CodeForm::Linked).blob.finish()
 }
 
 /// Class, event and routine of every entry.
-fn entries(layout: Layout) -> impl Iterator<Item = (u8, u16, Routine)> {
+fn entries(layout: EventLayout) -> impl Iterator<Item = (u8, u16, EventRoutine)> {
     let events = (0..32).flat_map(|class| (0..1024).map(move |event| (class, event)));
     events.filter_map(move |(class, event)| {
         let routine = match class {
@@ -72,8 +72,8 @@ fn entries(layout: Layout) -> impl Iterator<Item = (u8, u16, Routine)> {
     })
 }
 
-fn stanza(class: u8, event: u16, routine: Routine) -> Stanza {
-    Stanza {
+fn stanza(class: u8, event: u16, routine: EventRoutine) -> IrEntry {
+    IrEntry {
         space: Space::Record,
         id: Space::record_id(class, event),
         source: SourceId(0),
@@ -96,14 +96,14 @@ fn stanza(class: u8, event: u16, routine: Routine) -> Stanza {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tfbc_vm::{Context, Event, Job, Machine, Record, TextBuf, Timers};
+    use tfbc_vm::{Context, Event, Job, Machine, RecordHeader, TextBuf, Timers};
 
     /// Line of a record, without the line end; `None` if the blob has no entry for it.
     fn print(blob: &[u8], class: u8, event: u16, words: &[u32], big_endian: bool) -> Option<String> {
         let program = tfbc_vm::Program::open(blob).unwrap();
         let bytes = |word: &u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
         let payload: Vec<u8> = words.iter().flat_map(bytes).collect();
-        let record = Some(Record { event, big_endian });
+        let record = Some(RecordHeader { event, big_endian });
         let event_ = Event { bytes: &payload, wide: words.len() > 2, record, time_ns: 0, offset: 0 };
         let (mut timers, mut out) = (Timers::new(), TextBuf::new());
         let (event, timers_, out_) = (&event_, &mut timers, &mut out);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn every_layout_compiles() {
-        for layout in [Layout::Compat, Layout::CompatOneLine, Layout::CompatHeading] {
+        for layout in [EventLayout::Compat, EventLayout::CompatOneLine, EventLayout::CompatHeading] {
             let blob = compile(layout);
             let program = tfbc_vm::Program::open(&blob).unwrap();
             assert!(program.entries(Space::Record).count() > 1024);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn lines_of_6_4() {
-        let blob = compile(Layout::CompatOneLine);
+        let blob = compile(EventLayout::CompatOneLine);
         for big_endian in [false, true] {
             let line = |class, event, words: &[u32]| print(&blob, class, event, words, big_endian);
             let has = |class, event, words: &[u32], expected: &str| {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn headings_of_6_4() {
-        let blob = compile(Layout::CompatHeading);
+        let blob = compile(EventLayout::CompatHeading);
         let has = |class, event, words: &[u32], expected: &str| {
             assert_eq!(print(&blob, class, event, words, true).as_deref(), Some(expected));
         };
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn sigevents() {
-        let blob = compile(Layout::CompatOneLine);
+        let blob = compile(EventLayout::CompatOneLine);
         let line = |notify: u32, signo: u32, value: u32, code: i16, priority: i16| {
             let both = u32::from(code as u16) | u32::from(priority as u16) << 16;
             let text = print(&blob, 3, 4, &[77, notify, signo, value, both, 0], false).unwrap();

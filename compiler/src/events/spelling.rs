@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// Events that a class name selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ClassPart {
     /// The whole class.
     All,
     /// States of threads.
@@ -27,32 +27,32 @@ pub enum Part {
 }
 
 /// Further names of classes, in lower case and without `_nto_trace_`.
-const CLASS_NAMES: [(&str, u8, Part); 20] = [
-    ("process", 4, Part::Processes),
-    ("thread", 4, Part::Threads),
-    ("vthread", 4, Part::VirtualThreads),
-    ("kercall", KER_CALL, Part::All),
-    ("kercallenter", KER_CALL, Part::Entries),
-    ("kercallexit", KER_CALL, Part::Exits),
-    ("kercallint", KER_CALL, Part::Interrupted),
-    ("ker_exit", KER_CALL, Part::Exits),
-    ("int_call", KER_CALL, Part::Interrupted),
-    ("intenter", 3, Part::Event(1)),
-    ("intexit", 3, Part::Event(2)),
-    ("int_handler_enter", 3, Part::Event(3)),
-    ("int_handler_exit", 3, Part::Event(4)),
-    ("int_entr", 3, Part::Event(1)),
-    ("int_exit", 3, Part::Event(2)),
-    ("int_handler_entr", 3, Part::Event(3)),
-    ("interrupt", 3, Part::All),
-    ("usrevent", 6, Part::All),
-    ("sys", 5, Part::All),
-    ("container", 5, Part::All),
+const CLASS_NAMES: [(&str, u8, ClassPart); 20] = [
+    ("process", 4, ClassPart::Processes),
+    ("thread", 4, ClassPart::Threads),
+    ("vthread", 4, ClassPart::VirtualThreads),
+    ("kercall", KER_CALL, ClassPart::All),
+    ("kercallenter", KER_CALL, ClassPart::Entries),
+    ("kercallexit", KER_CALL, ClassPart::Exits),
+    ("kercallint", KER_CALL, ClassPart::Interrupted),
+    ("ker_exit", KER_CALL, ClassPart::Exits),
+    ("int_call", KER_CALL, ClassPart::Interrupted),
+    ("intenter", 3, ClassPart::Event(1)),
+    ("intexit", 3, ClassPart::Event(2)),
+    ("int_handler_enter", 3, ClassPart::Event(3)),
+    ("int_handler_exit", 3, ClassPart::Event(4)),
+    ("int_entr", 3, ClassPart::Event(1)),
+    ("int_exit", 3, ClassPart::Event(2)),
+    ("int_handler_entr", 3, ClassPart::Event(3)),
+    ("interrupt", 3, ClassPart::All),
+    ("usrevent", 6, ClassPart::All),
+    ("sys", 5, ClassPart::All),
+    ("container", 5, ClassPart::All),
 ];
 
 /// All names of classes in [`canonical`] form, with number and selected events.
-pub fn class_spellings() -> impl Iterator<Item = (String, u8, Part)> {
-    let table = CLASSES.iter().map(|class| (class.name.to_ascii_lowercase(), class.number, Part::All));
+pub fn class_spellings() -> impl Iterator<Item = (String, u8, ClassPart)> {
+    let table = CLASSES.iter().map(|class| (class.name.to_ascii_lowercase(), class.number, ClassPart::All));
     table.chain(CLASS_NAMES.iter().map(|(name, class, part)| ((*name).to_owned(), *class, *part)))
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Class {
 
 /// Type of an argument: its output format and number of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Letter {
+pub(crate) enum ArgType {
     /// `D`: signed decimal.
     Decimal,
     /// `H`: `0x` and 8 hex digits.
@@ -39,11 +39,11 @@ pub(crate) enum Letter {
     Name,
 }
 
-impl Letter {
+impl ArgType {
     /// Words that an argument occupies; for a name, at least.
     pub const fn words(self) -> u64 {
         match self {
-            Letter::Decimal64 | Letter::Hex64 => 2,
+            ArgType::Decimal64 | ArgType::Hex64 => 2,
             _ => 1,
         }
     }
@@ -52,7 +52,7 @@ impl Letter {
 /// One argument of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Arg {
-    pub letter: Letter,
+    pub letter: ArgType,
     pub name: &'static str,
 }
 
@@ -103,13 +103,13 @@ pub(crate) struct CallRow {
     pub label: Option<&'static str>,
     /// Name of its exit in the traceprinter of 6.4, if it differs.
     pub exit_label_6_4: Option<&'static str>,
-    pub enter: Side,
-    pub exit: Side,
+    pub enter: CallArgs,
+    pub exit: CallArgs,
 }
 
 /// Argument lists of a call's entry or exit.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Side {
+pub(crate) struct CallArgs {
     pub fast: Args,
     pub wide: Args,
     /// Short list with 64-bit values.
@@ -224,7 +224,7 @@ mod tests {
         assert!(old.enter.wide_64.is_none() && new.enter.wide_64.is_some());
         assert_eq!(new.label(), "MSG_SENDV");
         let first = old.enter.fast.unwrap()[0];
-        assert_eq!(first, Arg { letter: Letter::Hex, name: "coid" });
+        assert_eq!(first, Arg { letter: ArgType::Hex, name: "coid" });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Draft, Table};
 use std::collections::BTreeMap;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, pack_str, unpack_str};
-use tfbc_vm::{Instr, Kind, Op};
+use tfbc_vm::{Instr, Op, OperandKind};
 
 /// New positions of copied tables and words, by their old positions.
 #[derive(Default)]
@@ -45,15 +45,15 @@ impl Draft {
         for (_, slot, kind) in operands {
             let old = instr.slot(*slot);
             let new = match kind {
-                Kind::Str => self.add_string(other, [old, instr.c]),
-                Kind::Table | Kind::TextTable | Kind::CaseTexts | Kind::Flags => {
-                    let of_texts = *kind == Kind::CaseTexts;
+                OperandKind::Str => self.add_string(other, [old, instr.c]),
+                OperandKind::Table | OperandKind::TextTable | OperandKind::CaseTexts | OperandKind::Flags => {
+                    let of_texts = *kind == OperandKind::CaseTexts;
                     *copied.tables.entry((old, of_texts)).or_insert_with(|| self.add_table(other, old, of_texts))
                 }
-                Kind::Lits | Kind::Nibbles => {
+                OperandKind::Lits | OperandKind::Nibbles => {
                     *copied.words.entry(old).or_insert_with(|| self.add_words(other, old as usize, *kind))
                 }
-                Kind::Routine => old + first,
+                OperandKind::Routine => old + first,
                 _ => continue,
             };
             *instr = instr.with(*slot, new);
@@ -66,10 +66,10 @@ impl Draft {
         at
     }
 
-    fn add_words(&mut self, other: &Draft, at: usize, kind: Kind) -> u32 {
+    fn add_words(&mut self, other: &Draft, at: usize, kind: OperandKind) -> u32 {
         let head = other.words[at];
         let n = match kind {
-            Kind::Nibbles => 5 + (head & 0xff) * 64,
+            OperandKind::Nibbles => 5 + (head & 0xff) * 64,
             _ => 1 + ((head & !LONG_TEXTS) + 1) * if head & LONG_TEXTS != 0 { 4 } else { 2 },
         };
         self.words.extend_from_slice(&other.words[at..][..n as usize]);

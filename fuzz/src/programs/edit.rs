@@ -3,7 +3,7 @@
 use super::generate::{dialect, offset};
 use super::{Draft, Routine, Table};
 use tfbc_snapshots::generate::Rng;
-use tfbc_vm::{Instr, Kind, Op, Slot, form};
+use tfbc_vm::{Instr, Op, OperandKind, Slot, form};
 
 /// Values at the boundaries of verifier rules.
 const EDGES: [u32; 24] =
@@ -48,9 +48,9 @@ fn operand(instr: &mut Instr, [need, len]: [u32; 2], rng: &mut Rng) {
         (1, _) => old ^ 1 << rng.below(32),
         (2, _) => old.wrapping_add(1),
         (3, _) => old.wrapping_sub(1),
-        (_, Kind::Dst | Kind::Src | Kind::NewMark | Kind::Mark) => rng.below(9) as u32,
-        (_, Kind::Target | Kind::Short) => rng.below(len as usize + 2) as u32,
-        (_, Kind::Form) => {
+        (_, OperandKind::Dst | OperandKind::Src | OperandKind::NewMark | OperandKind::Mark) => rng.below(9) as u32,
+        (_, OperandKind::Target | OperandKind::Short) => rng.below(len as usize + 2) as u32,
+        (_, OperandKind::Form) => {
             old ^ 1
                 << *rng.pick(&[
                     0,
@@ -69,7 +69,9 @@ fn operand(instr: &mut Instr, [need, len]: [u32; 2], rng: &mut Rng) {
                     form::MORE,
                 ])
         }
-        (_, Kind::Off | Kind::Window | Kind::BitOff | Kind::Num | Kind::Len) => offset(rng, need),
+        (_, OperandKind::Off | OperandKind::Window | OperandKind::BitOff | OperandKind::Num | OperandKind::Len) => {
+            offset(rng, need)
+        }
         _ => rng.below(18) as u32,
     };
     *instr = instr.with(*slot, value);
@@ -113,10 +115,9 @@ fn shift(routine: &mut Routine, from: u32, by: u32) {
     routine.body = moved(routine.body);
     for instr in &mut routine.code {
         let jumps = Op::from_u8(instr.op).is_some_and(|op| {
-            op.info()
-                .operands
-                .iter()
-                .any(|(_, _, kind)| *kind == Kind::Target || *kind == Kind::Short && form::mode(instr.c) == form::FIELD)
+            op.info().operands.iter().any(|(_, _, kind)| {
+                *kind == OperandKind::Target || *kind == OperandKind::Short && form::mode(instr.c) == form::FIELD
+            })
         });
         if jumps {
             *instr = instr.with(Slot::D, moved(instr.d));

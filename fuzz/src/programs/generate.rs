@@ -3,7 +3,7 @@
 use super::{Draft, Routine, Table};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
-use tfbc_vm::{EnvText, EnvValue, HookRow, Instr, Kind, Op, Space, form};
+use tfbc_vm::{EnvText, EnvValue, HookRow, Instr, Op, OperandKind, Space, form};
 
 /// Texts of literals, selectors and tables. They begin and end with bytes that matter to soft blanks, lines and fields.
 const TEXTS: [&[u8]; 16] = [
@@ -223,14 +223,16 @@ impl Maker<'_> {
     }
 
     fn instr(&mut self, plan: &Plan, pc: usize) -> Instr {
-        let reads = |op: Op| op.info().operands.iter().any(|(_, _, kind)| *kind == Kind::Src);
+        let reads = |op: Op| op.info().operands.iter().any(|(_, _, kind)| *kind == OperandKind::Src);
         let op = match plan.ops[pc] {
             Op::Lower | Op::SwitchText if !self.marked && self.rng.below(64) > 0 => Op::Mark,
             op @ (Op::Lower | Op::SwitchText | Op::Loop) => op,
             op if reads(op) && self.readable & !(1 << MARK) == 0 => Op::Const,
             Op::Load | Op::LoadLe | Op::LoadBits if self.need == 0 => Op::Print,
             Op::HexBytes if self.need < 9 => Op::Print,
-            op if self.need < 8 && op.info().operands.iter().any(|(_, _, kind)| *kind == Kind::Window) => Op::Print,
+            op if self.need < 8 && op.info().operands.iter().any(|(_, _, kind)| *kind == OperandKind::Window) => {
+                Op::Print
+            }
             op => op,
         };
         let mut instr = Instr::new(op);
@@ -252,7 +254,7 @@ impl Maker<'_> {
             Op::Loop | Op::LoopNext => self.pair(plan, pc, &mut instr),
             _ => {}
         }
-        let written = op.info().operands.iter().filter(|(_, _, kind)| *kind == Kind::Dst);
+        let written = op.info().operands.iter().filter(|(_, _, kind)| *kind == OperandKind::Dst);
         self.marked |= op == Op::Mark;
         written.for_each(|(_, slot, _)| self.readable |= 1u8.checked_shl(instr.slot(*slot)).unwrap_or(0));
         instr
@@ -302,36 +304,36 @@ impl Maker<'_> {
         };
     }
 
-    fn operand(&mut self, plan: &Plan, pc: usize, op: Op, kind: Kind, instr: &Instr) -> u32 {
+    fn operand(&mut self, plan: &Plan, pc: usize, op: Op, kind: OperandKind, instr: &Instr) -> u32 {
         match kind {
-            Kind::NewMark | Kind::Mark if self.rng.below(64) > 0 => MARK,
-            Kind::Dst | Kind::NewMark => self.destination(),
-            Kind::Src | Kind::Mark => self.source(),
-            Kind::Num => offset(self.rng, self.need),
-            Kind::Off | Kind::Window => self.place(),
-            Kind::BitOff => self.place() * 8 + self.rng.below(8) as u32,
-            Kind::Wide | Kind::Str => 0,
-            Kind::Width => *self.rng.pick(&[1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 15, 16, 4, 1, 2]),
-            Kind::WideWidth => 9 + self.rng.below(8) as u32,
-            Kind::Bits => *self.rng.pick(&[1, 2, 3, 4, 7, 8, 9, 16, 31, 32, 33, 57, 63, 64]),
-            Kind::Bit => self.rng.below(64) as u32,
-            Kind::Len => self.length(),
-            Kind::Soft => self.rng.below(2) as u32,
-            Kind::FirstDigits => 1 + self.rng.below(16) as u32,
-            Kind::Digits => *self.rng.pick(&[2, 4, 6, 8, 8, 10, 12, 14, 16, 16, 16, 1, 3, 7, 17, 18, 31, 32]),
-            Kind::Back => self.rng.below(usize::from(instr.lit_len) + 1) as u32,
-            Kind::Form => self.form(plan, pc, op, instr),
-            Kind::Short if form::mode(instr.c) != form::FIELD => 0,
-            Kind::Short | Kind::Target => self.target(plan, pc, op),
-            Kind::Table => self.switch(plan, pc),
-            Kind::TextTable => self.text_switch(plan, pc),
-            Kind::CaseTexts => self.case_texts(),
-            Kind::Lits => self.lits(),
-            Kind::Flags => self.flags(),
-            Kind::Nibbles => self.nibbles(),
-            Kind::Routine => self.rng.below(self.n_callees) as u32,
-            Kind::Value => self.rng.below(EnvValue::ALL.len()) as u32,
-            Kind::Name => self.rng.below(EnvText::ALL.len()) as u32,
+            OperandKind::NewMark | OperandKind::Mark if self.rng.below(64) > 0 => MARK,
+            OperandKind::Dst | OperandKind::NewMark => self.destination(),
+            OperandKind::Src | OperandKind::Mark => self.source(),
+            OperandKind::Num => offset(self.rng, self.need),
+            OperandKind::Off | OperandKind::Window => self.place(),
+            OperandKind::BitOff => self.place() * 8 + self.rng.below(8) as u32,
+            OperandKind::Wide | OperandKind::Str => 0,
+            OperandKind::Width => *self.rng.pick(&[1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 15, 16, 4, 1, 2]),
+            OperandKind::WideWidth => 9 + self.rng.below(8) as u32,
+            OperandKind::Bits => *self.rng.pick(&[1, 2, 3, 4, 7, 8, 9, 16, 31, 32, 33, 57, 63, 64]),
+            OperandKind::Bit => self.rng.below(64) as u32,
+            OperandKind::Len => self.length(),
+            OperandKind::Soft => self.rng.below(2) as u32,
+            OperandKind::FirstDigits => 1 + self.rng.below(16) as u32,
+            OperandKind::Digits => *self.rng.pick(&[2, 4, 6, 8, 8, 10, 12, 14, 16, 16, 16, 1, 3, 7, 17, 18, 31, 32]),
+            OperandKind::Back => self.rng.below(usize::from(instr.lit_len) + 1) as u32,
+            OperandKind::Form => self.form(plan, pc, op, instr),
+            OperandKind::Short if form::mode(instr.c) != form::FIELD => 0,
+            OperandKind::Short | OperandKind::Target => self.target(plan, pc, op),
+            OperandKind::Table => self.switch(plan, pc),
+            OperandKind::TextTable => self.text_switch(plan, pc),
+            OperandKind::CaseTexts => self.case_texts(),
+            OperandKind::Lits => self.lits(),
+            OperandKind::Flags => self.flags(),
+            OperandKind::Nibbles => self.nibbles(),
+            OperandKind::Routine => self.rng.below(self.n_callees) as u32,
+            OperandKind::Value => self.rng.below(EnvValue::ALL.len()) as u32,
+            OperandKind::Name => self.rng.below(EnvText::ALL.len()) as u32,
         }
     }
 

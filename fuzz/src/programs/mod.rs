@@ -11,7 +11,7 @@ pub use edit::edit;
 pub use generate::generate;
 
 use bytemuck::{Pod, cast_slice, pod_read_unaligned};
-use tfbc_vm::{HookRow, Instr, LABEL, Op, Place, RoutineRow, SourceRow, TableRow, VERSION, write_checksum};
+use tfbc_vm::{HookRow, Instr, LABEL, Op, RoutineRow, SourcePos, SourceRow, TableRow, VERSION, write_checksum};
 
 /// Bytes of the header, and of a section table row.
 const HEAD_LEN: usize = 32;
@@ -73,7 +73,7 @@ impl Draft {
             tables.push(TableRow { kind: *kind, start: words.len() as u32, len: own.len() as u32 });
             words.extend_from_slice(own);
         }
-        let places = vec![Place::default(); code.len()];
+        let places = vec![SourcePos::default(); code.len()];
         let sources = [SourceRow { name: [0; 2], crc: 0, len: 0 }];
         sections([
             cast_slice(&code),

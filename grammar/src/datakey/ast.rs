@@ -18,7 +18,7 @@ pub struct File<'ast> {
     /// `<!-- tfbc: allow=CODE -->` comments.
     pub allows: &'ast [Allow<'ast>],
     /// The root's children.
-    pub items: &'ast [Item<'ast>],
+    pub items: &'ast [TopLevelElement<'ast>],
     /// True if the file cannot be used at all, because it is not XML or has another root. Then it has no items.
     pub refused: bool,
 }
@@ -29,7 +29,7 @@ impl File<'_> {
         let place = diagnostic.primary.span;
         let n_before = self.items.partition_point(|item| item.tag().start <= place.start);
         let around = n_before.checked_sub(1).map(|last| self.items[last]);
-        if let (Some(Item::Datakey(datakey)), Severity::Error) = (around, diagnostic.severity)
+        if let (Some(TopLevelElement::Datakey(datakey)), Severity::Error) = (around, diagnostic.severity)
             && datakey.tag != place
             && *diagnostic.code != codes::LEFT_OUT
         {
@@ -39,19 +39,19 @@ impl File<'_> {
     }
 }
 
-impl Item<'_> {
+impl TopLevelElement<'_> {
     /// Span of the start tag.
     pub fn tag(&self) -> Span {
         match self {
-            Item::Datakey(datakey) => datakey.tag,
-            Item::EventClass(class) => class.tag,
+            TopLevelElement::Datakey(datakey) => datakey.tag,
+            TopLevelElement::EventClass(class) => class.tag,
         }
     }
 }
 
 /// A child of the root.
 #[derive(Debug, Clone, Copy)]
-pub enum Item<'ast> {
+pub enum TopLevelElement<'ast> {
     /// `<datakey …>`
     Datakey(Datakey<'ast>),
     /// `<eventclass …>`
@@ -62,7 +62,9 @@ impl File<'_> {
     /// Number of datakeys plus events of eventclasses, the unit of
     /// [`SourceLimits::templates`](crate::SourceLimits::templates).
     pub fn n_templates(&self) -> usize {
-        let n = |item: &Item<'_>| if let Item::EventClass(class) = item { class.events.len() } else { 1 };
+        let n = |item: &TopLevelElement<'_>| {
+            if let TopLevelElement::EventClass(class) = item { class.events.len() } else { 1 }
+        };
         self.items.iter().map(n).sum()
     }
 }
@@ -83,7 +85,7 @@ pub struct Datakey<'ast> {
     /// `show_masked_value`; true by default.
     pub show_masked_value: bool,
     /// The events without errors, in document order.
-    pub events: &'ast [Event<'ast>],
+    pub events: &'ast [EventElement<'ast>],
     /// In document order.
     pub bitmasks: &'ast [Bitmask<'ast>],
     /// In document order, defaults included.
@@ -94,7 +96,7 @@ pub struct Datakey<'ast> {
 
 /// `<event class="…" id="…"/>` of a datakey.
 #[derive(Debug, Clone, Copy)]
-pub struct Event<'ast> {
+pub struct EventElement<'ast> {
     /// Its start tag.
     pub tag: Span,
     /// The range that a fix deletes: the element and the blanks before it on its line.
@@ -243,7 +245,7 @@ pub struct Spec {
     /// Number of elements: above 1 only in an `sformat`, 0 (text up to its NUL) only as `%1s0`, `%1u0` or `%10`.
     pub count: Option<u64>,
     /// Output format.
-    pub show: Option<Show>,
+    pub show: Option<NumberStyle>,
 }
 
 /// Signedness of a number.
@@ -257,7 +259,7 @@ pub enum Sign {
 
 /// Output format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Show {
+pub enum NumberStyle {
     /// `d`
     Decimal,
     /// `x`

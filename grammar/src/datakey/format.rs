@@ -6,11 +6,11 @@ use std::ops::Range;
 use lalrpop_util::ParseError;
 use logos::Logos;
 
-use super::ast::{Field, Format, Show, Sign, Spec};
+use super::ast::{Field, Format, NumberStyle, Sign, Spec};
 use super::codes;
 use super::grammar::FieldsParser;
 use super::number::is_blank;
-use super::xml::{Attribute, Tag, Value};
+use super::xml::{Attribute, AttributeValue, Tag};
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, CodeInfo, Diagnostic, Span, Spanned};
 
@@ -31,11 +31,11 @@ enum SpecToken {
     #[token("s", |_| Sign::Signed)]
     #[token("u", |_| Sign::Unsigned)]
     Sign(Sign),
-    #[token("d", |_| Show::Decimal)]
-    #[token("x", |_| Show::Hex)]
-    #[token("o", |_| Show::Octal)]
-    #[token("c", |_| Show::Char)]
-    Show(Show),
+    #[token("d", |_| NumberStyle::Decimal)]
+    #[token("x", |_| NumberStyle::Hex)]
+    #[token("o", |_| NumberStyle::Octal)]
+    #[token("c", |_| NumberStyle::Char)]
+    Show(NumberStyle),
     #[regex("[ \t\r\n]+")]
     Blank,
     #[token("%")]
@@ -50,7 +50,7 @@ pub(crate) enum Token {
     /// Saturates at 64 bits: such a count is invalid anyway.
     Count(u64),
     Sign(Sign),
-    Show(Show),
+    Show(NumberStyle),
     /// White space after a spec.
     Blank,
     /// Text up to the next `%` or the end, trimmed.
@@ -75,7 +75,7 @@ impl Token {
     }
 }
 
-enum Mode<'t> {
+enum LexerMode<'t> {
     Text(logos::Lexer<'t, TextToken>),
     /// The flag is true until a token of the spec has been read.
     Spec(logos::Lexer<'t, SpecToken>, bool),
@@ -84,14 +84,14 @@ enum Mode<'t> {
 /// Lexer of one format; yields tokens with their ranges in it.
 pub(crate) struct Lexer<'t> {
     text: &'t str,
-    mode: Option<Mode<'t>>,
+    mode: Option<LexerMode<'t>>,
     /// A count directly after a size: the digits `12` are size 1, count 2.
     count: Option<Range<usize>>,
 }
 
 impl<'t> Lexer<'t> {
     pub fn new(text: &'t str) -> Self {
-        Self { text, mode: Some(Mode::Text(TextToken::lexer(text))), count: None }
+        Self { text, mode: Some(LexerMode::Text(TextToken::lexer(text))), count: None }
     }
 
     fn in_text(&mut self, mut tokens: logos::Lexer<'t, TextToken>) -> Option<(Token, Range<usize>)> {
@@ -99,12 +99,12 @@ impl<'t> Lexer<'t> {
             let token = tokens.next()?;
             let span = tokens.span();
             if token == Ok(TextToken::Percent) {
-                self.mode = Some(Mode::Spec(tokens.morph(), true));
+                self.mode = Some(LexerMode::Spec(tokens.morph(), true));
                 return Some((Token::Percent, span));
             }
             let place = trimmed(self.text, span);
             if !place.is_empty() {
-                self.mode = Some(Mode::Text(tokens));
+                self.mode = Some(LexerMode::Text(tokens));
                 return Some((Token::Label, place));
             }
         }
@@ -124,16 +124,16 @@ impl<'t> Lexer<'t> {
             Ok(SpecToken::Sign(sign)) => Token::Sign(sign),
             Ok(SpecToken::Show(show)) => Token::Show(show),
             Ok(SpecToken::Blank) => {
-                self.mode = Some(Mode::Text(tokens.morph()));
+                self.mode = Some(LexerMode::Text(tokens.morph()));
                 return Some((Token::Blank, span));
             }
             Ok(SpecToken::Percent) => {
-                self.mode = Some(Mode::Spec(tokens, true));
+                self.mode = Some(LexerMode::Spec(tokens, true));
                 return Some((Token::Percent, span));
             }
             Err(()) => Token::Stray,
         };
-        self.mode = Some(Mode::Spec(tokens, false));
+        self.mode = Some(LexerMode::Spec(tokens, false));
         Some((token, span))
     }
 }
@@ -146,8 +146,8 @@ impl Iterator for Lexer<'_> {
             return Some((Token::Count(count(&self.text[span.clone()])), span));
         }
         match self.mode.take()? {
-            Mode::Text(tokens) => self.in_text(tokens),
-            Mode::Spec(tokens, first) => self.in_spec(tokens, first),
+            LexerMode::Text(tokens) => self.in_text(tokens),
+            LexerMode::Spec(tokens, first) => self.in_spec(tokens, first),
         }
     }
 }
@@ -184,13 +184,13 @@ pub(crate) struct Parsed {
 }
 
 /// Parser of formats, reused for all datakeys of a file.
-pub(crate) struct Formats<'ast, 's> {
+pub(crate) struct FormatParser<'ast, 's> {
     arena: &'ast Arena,
     reports: &'s Reports<'s>,
     grammar: FieldsParser,
 }
 
-impl<'ast, 's> Formats<'ast, 's> {
+impl<'ast, 's> FormatParser<'ast, 's> {
     pub fn new(arena: &'ast Arena, reports: &'s Reports<'s>) -> Self {
         Self { arena, reports, grammar: FieldsParser::new() }
     }
@@ -215,7 +215,7 @@ impl<'ast, 's> Formats<'ast, 's> {
         })
     }
 
-    fn field(&self, value: &Value, parsed: &Parsed) -> Field<'ast> {
+    fn field(&self, value: &AttributeValue, parsed: &Parsed) -> Field<'ast> {
         let Range { start, end } = parsed.label;
         let label = self.arena.slice(canonical(&value.text[start..end]).as_bytes());
         Field {
@@ -230,7 +230,7 @@ impl<'ast, 's> Formats<'ast, 's> {
 struct Context<'c> {
     reports: &'c Reports<'c>,
     tag: &'c Tag<'c>,
-    value: &'c Value<'c>,
+    value: &'c AttributeValue<'c>,
     /// True if fields may be arrays.
     arrays: bool,
 }
@@ -374,16 +374,16 @@ mod tests {
     fn parts_are_read_from_the_left() {
         let (signed, unsigned) = (Some(Sign::Signed), Some(Sign::Unsigned));
         for (text, expected) in [
-            ("%2u1x", (Some(2), unsigned, Some(1), Some(Show::Hex))),
-            ("%x", (None, None, None, Some(Show::Hex))),
-            ("%d", (None, None, None, Some(Show::Decimal))),
+            ("%2u1x", (Some(2), unsigned, Some(1), Some(NumberStyle::Hex))),
+            ("%x", (None, None, None, Some(NumberStyle::Hex))),
+            ("%d", (None, None, None, Some(NumberStyle::Decimal))),
             ("%s", (None, signed, None, None)),
             ("%1s0", (Some(1), signed, Some(0), None)),
-            ("%21x", (Some(2), None, Some(1), Some(Show::Hex))),
+            ("%21x", (Some(2), None, Some(1), Some(NumberStyle::Hex))),
             ("%10", (Some(1), None, Some(0), None)),
             ("%8", (Some(8), None, None, None)),
-            ("%3x", (None, None, Some(3), Some(Show::Hex))),
-            ("%uc", (None, unsigned, None, Some(Show::Char))),
+            ("%3x", (None, None, Some(3), Some(NumberStyle::Hex))),
+            ("%uc", (None, unsigned, None, Some(NumberStyle::Char))),
             ("%4u18446744073709551616", (Some(4), unsigned, Some(u64::MAX), None)),
         ] {
             let (size, sign, count, show) = expected;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::format::Lexer;
-use super::xml::{Attribute, Piece, Tag, Xml};
+use super::xml::{Attribute, Tag, XmlReader, XmlToken};
 use crate::reports::{Reports, excerpt};
 use crate::{Source, SourceId, SourceLimits, Span};
 
@@ -27,7 +27,7 @@ pub fn tokens(source: &Source) -> String {
     let (xml, nesting) = (SourceLimits::MAX_BYTES, SourceLimits::MAX_NESTING);
     let widest = SourceLimits { xml, nesting, ..SourceLimits::default() };
     let mut listing = Listing { out: String::new(), source };
-    if let Ok(mut xml) = Xml::new(&reports, &widest) {
+    if let Ok(mut xml) = XmlReader::new(&reports, &widest) {
         while let Ok(Some(piece)) = xml.next() {
             listing.piece(&piece);
         }
@@ -46,13 +46,13 @@ impl Listing<'_> {
         let _ = writeln!(self.out, "{line}:{column} {name} `{}`", excerpt(text));
     }
 
-    fn piece(&mut self, piece: &Piece) {
+    fn piece(&mut self, piece: &XmlToken) {
         match piece {
-            Piece::Start(tag) => self.tag(tag),
-            Piece::End => self.out.push_str("end tag\n"),
-            Piece::Text(span) => self.line(*span, "text", self.source.slice(*span)),
-            Piece::Doctype(span) => self.line(*span, "declaration", self.source.slice(*span)),
-            Piece::Comment(..) => {}
+            XmlToken::Start(tag) => self.tag(tag),
+            XmlToken::End => self.out.push_str("end tag\n"),
+            XmlToken::Text(span) => self.line(*span, "text", self.source.slice(*span)),
+            XmlToken::Doctype(span) => self.line(*span, "declaration", self.source.slice(*span)),
+            XmlToken::Comment(..) => {}
         }
     }
 

@@ -10,9 +10,9 @@ use std::borrow::Cow;
 
 use super::ast::*;
 use super::codes;
-use super::format::{Formats, canonical};
+use super::format::{FormatParser, canonical};
 use super::number::{NumberError, number};
-use super::xml::{Attribute, Fault, Piece, Tag, Xml};
+use super::xml::{Attribute, FatalError, Tag, XmlReader, XmlToken};
 use crate::allow;
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, CodeInfo, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned};
@@ -45,7 +45,7 @@ const CLASS_EVENT: &[&str] = &["id", "sformat", "format"];
 ///   </datakey>
 /// </eventdefinitions>");
 /// let (file, diagnostics) = datakey::parse(&arena, SourceId(0), &source);
-/// assert!(matches!(file.items, [datakey::ast::Item::Datakey(datakey)] if datakey.refused));
+/// assert!(matches!(file.items, [datakey::ast::TopLevelElement::Datakey(datakey)] if datakey.refused));
 /// assert_eq!(diagnostics[0].code.code, "X17");
 /// assert_eq!(source.line_column(diagnostics[0].primary.span.start), (4, 5));
 /// ```
@@ -73,8 +73,8 @@ pub fn parse_within<'ast>(
 struct FileParser<'ast, 's> {
     arena: &'ast Arena,
     reports: &'s Reports<'s>,
-    xml: Xml<'s>,
-    formats: Formats<'ast, 's>,
+    xml: XmlReader<'s>,
+    formats: FormatParser<'ast, 's>,
     settings: Vec<Setting<'ast>>,
     allows: Vec<Allow<'ast>>,
     /// `allow=` comments before the next element; used only after the root's first child.
@@ -86,8 +86,8 @@ struct FileParser<'ast, 's> {
 }
 
 impl<'ast, 's> FileParser<'ast, 's> {
-    fn new(arena: &'ast Arena, reports: &'s Reports<'s>, limits: &SourceLimits) -> Result<Self, Fault> {
-        let (xml, formats) = (Xml::new(reports, limits)?, Formats::new(arena, reports));
+    fn new(arena: &'ast Arena, reports: &'s Reports<'s>, limits: &SourceLimits) -> Result<Self, FatalError> {
+        let (xml, formats) = (XmlReader::new(reports, limits)?, FormatParser::new(arena, reports));
         Ok(Self {
             arena,
             reports,
@@ -101,12 +101,12 @@ impl<'ast, 's> FileParser<'ast, 's> {
         })
     }
 
-    fn file(mut self) -> Result<File<'ast>, Fault> {
+    fn file(mut self) -> Result<File<'ast>, FatalError> {
         let root = self.root()?;
         self.warn_unknown(&root, &[]);
         let items = self.items(root.name)?;
         while let Some(piece) = self.next()? {
-            if let Piece::Comment(text, place) = piece {
+            if let XmlToken::Comment(text, place) = piece {
                 self.comment(text, place);
             }
         }
@@ -115,40 +115,40 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(File { settings, allows, items, refused: false })
     }
 
-    fn root(&mut self) -> Result<Tag<'s>, Fault> {
+    fn root(&mut self) -> Result<Tag<'s>, FatalError> {
         loop {
             match self.next()? {
-                Some(Piece::Start(tag)) if ROOTS.contains(&tag.name) => return Ok(tag),
-                Some(Piece::Start(tag)) => {
+                Some(XmlToken::Start(tag)) if ROOTS.contains(&tag.name) => return Ok(tag),
+                Some(XmlToken::Start(tag)) => {
                     let message = format!("unknown root element `{}`", excerpt(tag.name.as_bytes()));
                     return Err(self.unknown_root(tag.span, message));
                 }
-                Some(Piece::Doctype(place)) => {
+                Some(XmlToken::Doctype(place)) => {
                     let warning = self.reports.warning(&codes::DOCTYPE, place, "DOCTYPE is ignored");
                     let whole = Span::new(place.start, self.xml.offset());
                     let whole = allow::whole_lines(self.reports.source, whole);
                     let fix = Fix::safe("delete the DOCTYPE", [Edit::delete(whole)]);
                     self.reports.add(warning.with_help("delete it").with_fix(fix));
                 }
-                Some(Piece::Comment(text, place)) => self.comment(text, place),
-                Some(Piece::Text(_) | Piece::End) => {}
+                Some(XmlToken::Comment(text, place)) => self.comment(text, place),
+                Some(XmlToken::Text(_) | XmlToken::End) => {}
                 None => return Err(self.unknown_root(Span::default(), "document without root element".into())),
             }
         }
     }
 
-    fn unknown_root(&self, place: Span, message: String) -> Fault {
+    fn unknown_root(&self, place: Span, message: String) -> FatalError {
         const SKELETON: &str = "write event definitions like this: <eventdefinitions><datakey format=\"%4u1x label\">\
                                 <event class=\"6\" id=\"65\"/></datakey></eventdefinitions>";
         Box::new(self.reports.error(&codes::UNKNOWN_ROOT, place, message).with_help(SKELETON))
     }
 
-    fn items(&mut self, root: &str) -> Result<&'ast [Item<'ast>], Fault> {
+    fn items(&mut self, root: &str) -> Result<&'ast [TopLevelElement<'ast>], FatalError> {
         let mut items = self.arena.list();
         while let Some(tag) = self.child()? {
             match tag.name {
-                "datakey" => items.push(Item::Datakey(self.datakey(&tag)?)),
-                "eventclass" => items.push(Item::EventClass(self.event_class(&tag)?)),
+                "datakey" => items.push(TopLevelElement::Datakey(self.datakey(&tag)?)),
+                "eventclass" => items.push(TopLevelElement::EventClass(self.event_class(&tag)?)),
                 _ => self.unknown_element(&tag, root, &["datakey", "eventclass"])?,
             }
         }
@@ -156,30 +156,30 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     /// Reads up to the next child and returns its start tag; `None` at the end of the element.
-    fn child(&mut self) -> Result<Option<Tag<'s>>, Fault> {
+    fn child(&mut self) -> Result<Option<Tag<'s>>, FatalError> {
         let mut has_warned = false;
         loop {
             match self.next()? {
-                Some(Piece::Start(tag)) => {
+                Some(XmlToken::Start(tag)) => {
                     self.has_child = true;
                     return Ok(Some(tag));
                 }
-                Some(Piece::End) | None => return Ok(None),
-                Some(Piece::Text(place)) if !has_warned => {
+                Some(XmlToken::End) | None => return Ok(None),
+                Some(XmlToken::Text(place)) if !has_warned => {
                     has_warned = true;
                     let text = excerpt(self.reports.source.slice(place));
                     let message = format!("text `{text}` between elements is ignored");
                     let warning = self.reports.warning(&codes::TEXT, place, message);
                     self.reports.add(warning.with_help("put comments in `<!-- … -->`"));
                 }
-                Some(Piece::Text(_) | Piece::Doctype(_)) => {}
-                Some(Piece::Comment(text, place)) => self.comment(text, place),
+                Some(XmlToken::Text(_) | XmlToken::Doctype(_)) => {}
+                Some(XmlToken::Comment(text, place)) => self.comment(text, place),
             }
         }
     }
 
     /// Reads to the end of an element that has no children, and warns about any it contains.
-    fn leaf(&mut self, parent: &str) -> Result<(), Fault> {
+    fn leaf(&mut self, parent: &str) -> Result<(), FatalError> {
         while let Some(tag) = self.child()? {
             self.unknown_element(&tag, parent, &[])?;
         }
@@ -187,7 +187,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     /// Warns about an unknown element and skips it.
-    fn unknown_element(&mut self, tag: &Tag, parent: &str, known: &[&str]) -> Result<(), Fault> {
+    fn unknown_element(&mut self, tag: &Tag, parent: &str, known: &[&str]) -> Result<(), FatalError> {
         let name = excerpt(tag.name.as_bytes());
         let message = format!("`{parent}` has no element `{name}`: it is ignored");
         let warning = self.reports.warning(&codes::UNKNOWN_ELEMENT, tag.span, message);
@@ -200,12 +200,12 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     /// Skips to the end of the innermost open element.
-    fn skip(&mut self) -> Result<(), Fault> {
+    fn skip(&mut self) -> Result<(), FatalError> {
         let mut depth = 1_usize;
         while depth > 0 {
             match self.next()? {
-                Some(Piece::Start(_)) => depth += 1,
-                Some(Piece::End) => depth -= 1,
+                Some(XmlToken::Start(_)) => depth += 1,
+                Some(XmlToken::End) => depth -= 1,
                 Some(_) => {}
                 None => break,
             }
@@ -256,7 +256,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     // Elements.
 
-    fn datakey(&mut self, tag: &Tag<'s>) -> Result<Datakey<'ast>, Fault> {
+    fn datakey(&mut self, tag: &Tag<'s>) -> Result<Datakey<'ast>, FatalError> {
         let n_errors = self.reports.n_errors();
         self.warn_unknown(tag, DATAKEY);
         let format = self.format(tag, "format", "sformat");
@@ -300,16 +300,16 @@ impl<'ast, 's> FileParser<'ast, 's> {
         allow::with_blanks(self.reports.source, Span::new(tag.span.start, self.xml.offset()))
     }
 
-    fn event(&mut self, tag: &Tag<'s>) -> Result<Option<Event<'ast>>, Fault> {
+    fn event(&mut self, tag: &Tag<'s>) -> Result<Option<EventElement<'ast>>, FatalError> {
         self.warn_unknown(tag, EVENT);
         let class = self.key(tag, "class", "`class=\"6\"` is the class of user events");
         let id = self.key(tag, "id", "`id=\"65\"` is the event of `trace_logf(65, …)`");
         self.leaf(tag.name)?;
         let whole = self.whole(tag);
-        Ok(class.zip(id).map(|(class, id)| Event { tag: tag.span, whole, class, id }))
+        Ok(class.zip(id).map(|(class, id)| EventElement { tag: tag.span, whole, class, id }))
     }
 
-    fn event_class(&mut self, tag: &Tag<'s>) -> Result<EventClass<'ast>, Fault> {
+    fn event_class(&mut self, tag: &Tag<'s>) -> Result<EventClass<'ast>, FatalError> {
         self.warn_unknown(tag, EVENT_CLASS);
         let id = self.key(tag, "id", "`id=\"6\"` is the class of user events; older samples by QNX omit it");
         let mut events = self.arena.list();
@@ -327,7 +327,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(EventClass { tag: tag.span, id, events: events.into_bump_slice() })
     }
 
-    fn class_event(&mut self, tag: &Tag<'s>) -> Result<ClassEvent<'ast>, Fault> {
+    fn class_event(&mut self, tag: &Tag<'s>) -> Result<ClassEvent<'ast>, FatalError> {
         let n_errors = self.reports.n_errors();
         self.warn_unknown(tag, CLASS_EVENT);
         let id = self.key(tag, "id", "for example `id=\"65\"`; older samples by QNX omit it");
@@ -337,7 +337,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(ClassEvent { tag: tag.span, refused, id, format })
     }
 
-    fn bitmask(&mut self, tag: &Tag<'s>) -> Result<Option<Bitmask<'ast>>, Fault> {
+    fn bitmask(&mut self, tag: &Tag<'s>) -> Result<Option<Bitmask<'ast>>, FatalError> {
         self.warn_unknown(tag, BITMASK);
         let name = self.name(tag);
         if tag.get("value").is_none() {
@@ -349,7 +349,11 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     /// Parses a condition. `format` is that of its datakey, `None` if it has an error.
-    fn condition(&mut self, tag: &Tag<'s>, format: Option<&Format<'ast>>) -> Result<Option<Condition<'ast>>, Fault> {
+    fn condition(
+        &mut self,
+        tag: &Tag<'s>,
+        format: Option<&Format<'ast>>,
+    ) -> Result<Option<Condition<'ast>>, FatalError> {
         self.warn_unknown(tag, CONDITION);
         let mut name = self.name(tag);
         match format.map(|format| format.fields) {
@@ -383,7 +387,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(name.filter(|_| is_good).map(|name| Condition { tag: tag.span, name, value, mask }))
     }
 
-    fn enumeration(&mut self, tag: &Tag<'s>) -> Result<Option<Enum<'ast>>, Fault> {
+    fn enumeration(&mut self, tag: &Tag<'s>) -> Result<Option<Enum<'ast>>, FatalError> {
         self.warn_unknown(tag, ENUM);
         let name = self.name(tag);
         let body = self.enum_body(tag);

@@ -23,26 +23,26 @@ use crate::{Source, Span};
 /// ");
 /// ```
 pub fn show(file: &File, source: &Source) -> String {
-    let mut printer = Printer { out: String::new(), source };
+    let mut printer = TreePrinter { out: String::new(), source };
     for setting in file.settings {
         let (name, value) = (setting.name.node.escape_ascii(), setting.value.node.escape_ascii());
         printer.node(0, setting.name.span, format_args!("setting \"{name}\" \"{value}\""));
     }
     for item in file.items {
         match item {
-            Item::Datakey(datakey) => printer.datakey(datakey),
-            Item::EventClass(class) => printer.event_class(class),
+            TopLevelElement::Datakey(datakey) => printer.datakey(datakey),
+            TopLevelElement::EventClass(class) => printer.event_class(class),
         }
     }
     printer.out
 }
 
-struct Printer<'s> {
+struct TreePrinter<'s> {
     out: String,
     source: &'s Source,
 }
 
-impl Printer<'_> {
+impl TreePrinter<'_> {
     fn node(&mut self, depth: usize, span: Span, text: impl Display) {
         let (line, column) = self.source.line_column(span.start);
         let _ = writeln!(self.out, "{:indent$}{line}:{column} {text}", "", indent = depth * 2);
@@ -122,10 +122,10 @@ fn spec(spec: Spec) -> String {
     });
     let count = spec.count.map_or(String::new(), |count| count.to_string());
     let show = spec.show.map_or("", |show| match show {
-        Show::Decimal => "d",
-        Show::Hex => "x",
-        Show::Octal => "o",
-        Show::Char => "c",
+        NumberStyle::Decimal => "d",
+        NumberStyle::Hex => "x",
+        NumberStyle::Octal => "o",
+        NumberStyle::Char => "c",
     });
     format!("{size}{sign}{count}{show}")
 }

@@ -27,12 +27,12 @@ pub(crate) const MAX_ATTRIBUTES: usize = 64;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Error that ends the document.
-pub(crate) type Fault = Box<Diagnostic>;
+pub(crate) type FatalError = Box<Diagnostic>;
 
 /// A piece of the document. Instructions and white space between tags are skipped.
 #[derive(Debug)]
-pub(crate) enum Piece<'s> {
-    /// A start tag. An empty element yields [`Piece::End`] right after it.
+pub(crate) enum XmlToken<'s> {
+    /// A start tag. An empty element yields [`XmlToken::End`] right after it.
     Start(Tag<'s>),
     /// End of the innermost open element.
     End,
@@ -70,12 +70,12 @@ pub(crate) struct Attribute<'s> {
     pub name_span: Span,
     /// Span of the whole attribute.
     pub span: Span,
-    pub value: Value<'s>,
+    pub value: AttributeValue<'s>,
 }
 
 /// Decoded value of an attribute: references are replaced; tabs and line ends are blanks.
 #[derive(Debug)]
-pub(crate) struct Value<'s> {
+pub(crate) struct AttributeValue<'s> {
     pub text: Cow<'s, str>,
     /// Span between the quotes.
     pub span: Span,
@@ -83,7 +83,7 @@ pub(crate) struct Value<'s> {
     shifts: SmallVec<[(u32, u32); 1]>,
 }
 
-impl Value<'_> {
+impl AttributeValue<'_> {
     /// Maps a range of the decoded text to its span in the source.
     pub fn place(&self, start: usize, end: usize) -> Span {
         Span::new(self.offset(start as u32), self.offset(end as u32))
@@ -105,7 +105,7 @@ impl Value<'_> {
 }
 
 /// Reader over one document.
-pub(crate) struct Xml<'s> {
+pub(crate) struct XmlReader<'s> {
     reports: &'s Reports<'s>,
     max_nesting: usize,
     /// The document without its byte order mark.
@@ -121,12 +121,12 @@ pub(crate) struct Xml<'s> {
     has_doctype: bool,
 }
 
-impl<'s> Xml<'s> {
+impl<'s> XmlReader<'s> {
     /// Starts a document.
     ///
     /// # Errors
     /// The document is too large, not UTF-8, declares another encoding, or contains a character that XML forbids.
-    pub fn new(reports: &'s Reports<'s>, limits: &SourceLimits) -> Result<Self, Fault> {
+    pub fn new(reports: &'s Reports<'s>, limits: &SourceLimits) -> Result<Self, FatalError> {
         let bytes = reports.source.bytes();
         if bytes.len() > limits.xml.min(SourceLimits::MAX_BYTES) {
             let message = format!("event definitions are larger than {}", limits::bytes(limits.xml));
@@ -166,7 +166,7 @@ impl<'s> Xml<'s> {
     ///
     /// # Errors
     /// The document is not well-formed, exceeds a limit, or declares entities.
-    pub fn next(&mut self) -> Result<Option<Piece<'s>>, Fault> {
+    pub fn next(&mut self) -> Result<Option<XmlToken<'s>>, FatalError> {
         loop {
             let start = self.reader.buffer_position();
             let event = self.reader.read_event();
@@ -179,14 +179,14 @@ impl<'s> Xml<'s> {
                     self.open.pop();
                     let n_open = self.open.len();
                     self.prefixes.retain(|(depth, _)| *depth < n_open);
-                    Some(Piece::End)
+                    Some(XmlToken::End)
                 }
                 Ok(Event::Text(_)) => self.text(span)?,
-                Ok(Event::CData(_)) => Some(Piece::Text(self.inside(span)?)),
-                Ok(Event::GeneralRef(_)) => Some(Piece::Text(self.reference(span)?)),
+                Ok(Event::CData(_)) => Some(XmlToken::Text(self.inside(span)?)),
+                Ok(Event::GeneralRef(_)) => Some(XmlToken::Text(self.reference(span)?)),
                 Ok(Event::Comment(_)) => {
                     let text = self.slice(span);
-                    Some(Piece::Comment(&text["<!--".len()..text.len() - "-->".len()], span))
+                    Some(XmlToken::Comment(&text["<!--".len()..text.len() - "-->".len()], span))
                 }
                 Ok(Event::DocType(_)) => Some(self.doctype(span)?),
                 Ok(Event::Decl(_) | Event::PI(_) | Event::Empty(_)) => {
@@ -226,7 +226,7 @@ impl<'s> Xml<'s> {
         diagnostic.with_secondary(self.reports.id(), span, text)
     }
 
-    fn start(&mut self, span: Span) -> Result<Piece<'s>, Fault> {
+    fn start(&mut self, span: Span) -> Result<XmlToken<'s>, FatalError> {
         if self.open.is_empty() && self.has_root {
             let error = self.ill_formed(Span::new(span.start, span.start + 1), "document has a second root element");
             return Err(Box::new(error.with_help("move it into the first")));
@@ -240,11 +240,11 @@ impl<'s> Xml<'s> {
         }
         self.has_root = true;
         self.open.push(tag.span);
-        Ok(Piece::Start(tag))
+        Ok(XmlToken::Start(tag))
     }
 
     /// Removes namespace prefixes from names, and drops the attributes that only concern namespaces and schemas.
-    fn drop_prefixes(&mut self, tag: &mut Tag<'s>) -> Result<(), Fault> {
+    fn drop_prefixes(&mut self, tag: &mut Tag<'s>) -> Result<(), FatalError> {
         let is_about =
             |name: &str| name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|start| name.starts_with(start));
         let is_plain = |name: &str| !name.contains(':') && name != "xmlns";
@@ -268,7 +268,7 @@ impl<'s> Xml<'s> {
     }
 
     /// The name without its prefix, which must be declared.
-    fn local(&self, name: &'s str, place: Span) -> Result<&'s str, Fault> {
+    fn local(&self, name: &'s str, place: Span) -> Result<&'s str, FatalError> {
         let Some((prefix, local)) = name.split_once(':') else { return Ok(name) };
         if prefix == "xml" || self.prefixes.iter().any(|(_, bound)| *bound == prefix) {
             return Ok(local);
@@ -279,7 +279,7 @@ impl<'s> Xml<'s> {
     }
 
     /// Parses `<name …>` or `<name …/>`.
-    fn tag(&self, span: Span) -> Result<Tag<'s>, Fault> {
+    fn tag(&self, span: Span) -> Result<Tag<'s>, FatalError> {
         let content = &self.slice(span)[1..];
         let content = content.strip_suffix('>').unwrap_or(content);
         let content = content.strip_suffix('/').unwrap_or(content);
@@ -300,7 +300,7 @@ impl<'s> Xml<'s> {
     }
 
     /// Parses the attributes of a tag. `content` starts at source offset `at` and begins with the tag's name.
-    fn attributes(&self, content: &'s str, name_len: usize, at: u32) -> Result<Vec<Attribute<'s>>, Fault> {
+    fn attributes(&self, content: &'s str, name_len: usize, at: u32) -> Result<Vec<Attribute<'s>>, FatalError> {
         let mut list: Vec<Attribute> = Vec::new();
         for attribute in Attributes::new(content, name_len) {
             let attribute = attribute.map_err(|error| self.bad_attribute(&error, at))?;
@@ -326,9 +326,9 @@ impl<'s> Xml<'s> {
     }
 
     /// Decodes an attribute's value that starts at source offset `at`.
-    fn value(&self, raw: &'s str, at: u32) -> Result<Value<'s>, Fault> {
+    fn value(&self, raw: &'s str, at: u32) -> Result<AttributeValue<'s>, FatalError> {
         let span = Span::new(at, at + raw.len() as u32);
-        let mut value = Value { text: Cow::Borrowed(raw), span, shifts: SmallVec::new() };
+        let mut value = AttributeValue { text: Cow::Borrowed(raw), span, shifts: SmallVec::new() };
         let is_special = |c| matches!(c, '&' | '\t' | '\n' | '\r');
         if !raw.contains(is_special) {
             return Ok(value);
@@ -356,7 +356,7 @@ impl<'s> Xml<'s> {
 
     /// Decodes the reference at the start of `text`, which starts at source offset `at`. Returns the character and the
     /// reference's length.
-    fn decode(&self, text: &str, at: u32) -> Result<(char, usize), Fault> {
+    fn decode(&self, text: &str, at: u32) -> Result<(char, usize), FatalError> {
         let Some(len) = text.find(';').filter(|len| !text[1..*len].contains(|c| is_blank(c) || c == '&')) else {
             let error = self.ill_formed(Span::new(at, at + 1), "`&` without `;`");
             return Err(Box::new(error.with_help("write `&amp;` for `&` itself")));
@@ -374,7 +374,7 @@ impl<'s> Xml<'s> {
         Ok((found, len + 1))
     }
 
-    fn bad_attribute(&self, error: &AttrError, at: u32) -> Fault {
+    fn bad_attribute(&self, error: &AttrError, at: u32) -> FatalError {
         let place = |position: &usize| {
             let start = (at + *position as u32).min(self.base + self.text.len() as u32);
             Span::new(start, start)
@@ -395,7 +395,7 @@ impl<'s> Xml<'s> {
         })
     }
 
-    fn text(&self, span: Span) -> Result<Option<Piece<'s>>, Fault> {
+    fn text(&self, span: Span) -> Result<Option<XmlToken<'s>>, FatalError> {
         let text = self.slice(span);
         let trimmed = text.trim_start_matches(is_blank);
         let start = span.start + (text.len() - trimmed.len()) as u32;
@@ -409,16 +409,16 @@ impl<'s> Xml<'s> {
             let error = self.ill_formed(Span::new(at, at + 3), "`]]>` in text");
             return Err(Box::new(error.with_help("write `]]&gt;`")));
         }
-        Ok(Some(Piece::Text(span)))
+        Ok(Some(XmlToken::Text(span)))
     }
 
-    fn reference(&self, span: Span) -> Result<Span, Fault> {
+    fn reference(&self, span: Span) -> Result<Span, FatalError> {
         self.decode(self.slice(span), span.start)?;
         self.inside(span)
     }
 
     /// Returns an error if text is outside of the root element.
-    fn inside(&self, span: Span) -> Result<Span, Fault> {
+    fn inside(&self, span: Span) -> Result<Span, FatalError> {
         if self.open.is_empty() {
             let place = if self.has_root { "after" } else { "before" };
             return Err(Box::new(self.ill_formed(span, format!("text {place} the root element"))));
@@ -426,7 +426,7 @@ impl<'s> Xml<'s> {
         Ok(span)
     }
 
-    fn doctype(&mut self, span: Span) -> Result<Piece<'s>, Fault> {
+    fn doctype(&mut self, span: Span) -> Result<XmlToken<'s>, FatalError> {
         let text = self.slice(span);
         let name = Span::new(span.start, span.start + "<!DOCTYPE".len() as u32);
         let is_well_placed = !self.has_root && !self.has_doctype;
@@ -446,11 +446,11 @@ impl<'s> Xml<'s> {
             let place = Span::new(at, at + stray.chars().next().map_or(0, char::len_utf8) as u32);
             return Err(Box::new(self.ill_formed(place, "DOCTYPE is malformed")));
         }
-        Ok(Piece::Doctype(name))
+        Ok(XmlToken::Doctype(name))
     }
 
-    /// Checks `<?name …?>`. The declaration at the start of the document was checked in [`Xml::new`].
-    fn instruction(&self, span: Span) -> Result<(), Fault> {
+    /// Checks `<?name …?>`. The declaration at the start of the document was checked in [`XmlReader::new`].
+    fn instruction(&self, span: Span) -> Result<(), FatalError> {
         let text = self.slice(span);
         let inside = text.strip_prefix("<?").and_then(|rest| rest.strip_suffix("?>")).unwrap_or(text);
         let name = instruction_name(inside);
@@ -466,7 +466,7 @@ impl<'s> Xml<'s> {
     }
 
     /// Checks that all elements are closed at the end.
-    fn end(&self) -> Result<(), Fault> {
+    fn end(&self) -> Result<(), FatalError> {
         let end = self.span(self.text.len(), self.text.len());
         if let Some(tag) = self.open.last() {
             let name = &self.slice(*tag)[1..];
@@ -477,7 +477,7 @@ impl<'s> Xml<'s> {
     }
 
     /// Checks the `<?xml …?>` declaration.
-    fn check_declaration(&self) -> Result<(), Fault> {
+    fn check_declaration(&self) -> Result<(), FatalError> {
         let Some(rest) = self.text.strip_prefix("<?xml").filter(|rest| rest.starts_with(is_blank)) else {
             return Ok(());
         };
@@ -521,7 +521,7 @@ impl<'s> Xml<'s> {
     }
 
     /// Checks for characters that XML forbids.
-    fn check_characters(&self) -> Result<(), Fault> {
+    fn check_characters(&self) -> Result<(), FatalError> {
         let control = self.text.bytes().position(|byte| byte < b' ' && !is_blank(char::from(byte)));
         let others = ["\u{fffe}", "\u{ffff}"].map(|bad| self.text.find(bad));
         let second_bom = self.text.starts_with('\u{feff}').then_some(0);
@@ -532,7 +532,7 @@ impl<'s> Xml<'s> {
     }
 
     /// Turns an error of quick-xml into a diagnostic; `span` is the piece that failed.
-    fn explain(&self, error: &Error, span: Span) -> Fault {
+    fn explain(&self, error: &Error, span: Span) -> FatalError {
         let at = self.span(0, (self.reader.error_position() as usize).min(self.text.len())).end;
         let place = Span::new(at, at);
         let diagnostic = match error {

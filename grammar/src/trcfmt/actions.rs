@@ -9,7 +9,7 @@ use bumpalo::collections::Vec;
 
 use super::ast::*;
 use super::lines::{PhysicalLine, join_len};
-use super::text::Joined;
+use super::text::QuotedText;
 use super::word;
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, Edit, Fix, Span, Spanned, codes};
@@ -32,8 +32,8 @@ pub(crate) struct Actions<'ast, 's> {
 /// moves into the arena.
 #[derive(Default)]
 pub(crate) struct NodeStacks<'ast> {
-    items: RefCell<std::vec::Vec<Item<'ast>>>,
-    cases: RefCell<std::vec::Vec<Case<'ast>>>,
+    items: RefCell<std::vec::Vec<DescriptorItem<'ast>>>,
+    cases: RefCell<std::vec::Vec<SwitchCase<'ast>>>,
     entries: RefCell<std::vec::Vec<FlagEntry<'ast>>>,
 }
 
@@ -92,7 +92,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn stanza(&self, head: StanzaHead, items: Descriptor<'ast>) -> Stanza<'ast> {
         let StanzaHead { id, version, level } = head;
         let (label, body) = match items {
-            [Item::Text(text), body @ ..] => (Some(label(*text)), body),
+            [DescriptorItem::Text(text), body @ ..] => (Some(label(*text)), body),
             body => (None, body),
         };
         Stanza { span: self.line, id, version, level, label, body }
@@ -107,7 +107,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         SequenceStart(self.stacks.items.borrow().len())
     }
 
-    pub fn then(&self, items: SequenceStart, item: Item<'ast>) -> SequenceStart {
+    pub fn then(&self, items: SequenceStart, item: DescriptorItem<'ast>) -> SequenceStart {
         self.stacks.items.borrow_mut().push(item);
         items
     }
@@ -116,12 +116,12 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.take_from(&self.stacks.items, items)
     }
 
-    pub fn first_case(&self, case: Case<'ast>) -> SequenceStart {
+    pub fn first_case(&self, case: SwitchCase<'ast>) -> SequenceStart {
         let begun = SequenceStart(self.stacks.cases.borrow().len());
         self.next_case(begun, case)
     }
 
-    pub fn next_case(&self, cases: SequenceStart, case: Case<'ast>) -> SequenceStart {
+    pub fn next_case(&self, cases: SequenceStart, case: SwitchCase<'ast>) -> SequenceStart {
         self.stacks.cases.borrow_mut().push(case);
         cases
     }
@@ -134,21 +134,26 @@ impl<'ast, 's> Actions<'ast, 's> {
         nodes
     }
 
-    pub fn selected(&self, selector: Selector<'ast>) -> Item<'ast> {
+    pub fn selected(&self, selector: Selector<'ast>) -> DescriptorItem<'ast> {
         match selector {
-            Selector::Code(code) => Item::Code(code),
-            Selector::Macro(node) => Item::Macro(node),
+            Selector::Code(code) => DescriptorItem::Code(code),
+            Selector::Macro(node) => DescriptorItem::Macro(node),
         }
     }
 
-    pub fn switch(&self, selector: Selector<'ast>, mask: Option<Value<'ast>>, cases: SequenceStart) -> Item<'ast> {
+    pub fn switch(
+        &self,
+        selector: Selector<'ast>,
+        mask: Option<RawValue<'ast>>,
+        cases: SequenceStart,
+    ) -> DescriptorItem<'ast> {
         let cases = self.take_from(&self.stacks.cases, cases);
         let last = cases.last().map_or(selector.span(), |case| body_span(&case.body));
         let span = selector.span().to(last);
-        Item::Switch(self.arena.alloc(Switch { selector, mask, cases, span }))
+        DescriptorItem::Switch(self.arena.alloc(Switch { selector, mask, cases, span }))
     }
 
-    pub fn mask(&self, mark: Span, value: Value<'ast>) -> Value<'ast> {
+    pub fn mask(&self, mark: Span, value: RawValue<'ast>) -> RawValue<'ast> {
         if !is_number(value.node) {
             let message = format!("expected a mask after `&`, found `{}`", excerpt(value.node));
             let error = self.reports.error(&codes::STRAY_AMPERSAND, mark, message);
@@ -191,15 +196,15 @@ impl<'ast, 's> Actions<'ast, 's> {
         Body::Group(Group { items: &[], span })
     }
 
-    pub fn repeat(&self, start: u32, count: Selector<'ast>, body: Group<'ast>) -> Item<'ast> {
-        Item::Loop(self.arena.alloc(Loop { count, body, span: Span::new(start, body.span.end) }))
+    pub fn repeat(&self, start: u32, count: Selector<'ast>, body: Group<'ast>) -> DescriptorItem<'ast> {
+        DescriptorItem::Loop(self.arena.alloc(Loop { count, body, span: Span::new(start, body.span.end) }))
     }
 
     pub fn flags(&self, start: u32, selector: Selector<'ast>) -> FlagList<'ast> {
         FlagList { start, end: start, selector, entries: SequenceStart(self.stacks.entries.borrow().len()) }
     }
 
-    pub fn flag(&self, mut flags: FlagList<'ast>, flag: Value<'ast>, yes: Text<'ast>) -> FlagList<'ast> {
+    pub fn flag(&self, mut flags: FlagList<'ast>, flag: RawValue<'ast>, yes: Text<'ast>) -> FlagList<'ast> {
         flags.end = yes.span.end;
         self.stacks.entries.borrow_mut().push(FlagEntry::Flag { flag, yes, no: None });
         flags
@@ -221,8 +226,8 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn field(
         &self,
         mut flags: FlagList<'ast>,
-        mask: Value<'ast>,
-        field: Value<'ast>,
+        mask: RawValue<'ast>,
+        field: RawValue<'ast>,
         text: Text<'ast>,
     ) -> FlagList<'ast> {
         flags.end = text.span.end;
@@ -234,8 +239,8 @@ impl<'ast, 's> Actions<'ast, 's> {
         &self,
         flags: FlagList<'ast>,
         mark: Span,
-        mask: Value<'ast>,
-        field: Value<'ast>,
+        mask: RawValue<'ast>,
+        field: RawValue<'ast>,
         text: Text<'ast>,
     ) -> FlagList<'ast> {
         self.missing_comma(flags.end, mark);
@@ -249,10 +254,10 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.reports.add(warning.with_help("separate entries by commas").with_fix(fix));
     }
 
-    pub fn bitflags(&self, flags: FlagList<'ast>) -> Item<'ast> {
+    pub fn bitflags(&self, flags: FlagList<'ast>) -> DescriptorItem<'ast> {
         let FlagList { start, end, selector, entries } = flags;
         let entries = self.take_from(&self.stacks.entries, entries);
-        Item::Bitflags(self.arena.alloc(Bitflags { selector, entries, span: Span::new(start, end) }))
+        DescriptorItem::Bitflags(self.arena.alloc(Bitflags { selector, entries, span: Span::new(start, end) }))
     }
 
     pub fn word(&self, span: Span) -> Text<'ast> {
@@ -270,11 +275,11 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn quoted(&self, span: Span) -> Text<'ast> {
         let inner = Span::new(span.start + 1, span.end - 1);
         self.lint_escapes(inner, b"nt");
-        let text = Joined::new(self.bytes(inner), inner.start);
+        let text = QuotedText::new(self.bytes(inner), inner.start);
         Text { bytes: self.arena.slice(text.bytes()), span, kind: TextKind::Quoted }
     }
 
-    pub fn value(&self, span: Span) -> Value<'ast> {
+    pub fn value(&self, span: Span) -> RawValue<'ast> {
         Spanned::new(self.copy(span), span)
     }
 
@@ -288,11 +293,11 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn macro_ref(&self, span: Span) -> &'ast MacroRef<'ast> {
-        self.macro_in(&Joined::Whole { bytes: self.bytes(span), start: span.start }, 0..span.len() as usize)
+        self.macro_in(&QuotedText::Whole { bytes: self.bytes(span), start: span.start }, 0..span.len() as usize)
     }
 
     /// Parses the macro at `range` of a text.
-    pub(super) fn macro_in(&self, text: &Joined, range: std::ops::Range<usize>) -> &'ast MacroRef<'ast> {
+    pub(super) fn macro_in(&self, text: &QuotedText, range: std::ops::Range<usize>) -> &'ast MacroRef<'ast> {
         let bytes = &text.bytes()[range.clone()];
         let percent = bytes.iter().position(|b| *b == b'%');
         let name = &bytes[1..percent.unwrap_or(bytes.len())];
@@ -303,9 +308,9 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.arena.alloc(MacroRef { name: self.arena.slice(name), cast, span: text.span(range) })
     }
 
-    pub fn assign(&self, span: Span, name: Span, value: Expr<'ast>) -> Item<'ast> {
+    pub fn assign(&self, span: Span, name: Span, value: Expr<'ast>) -> DescriptorItem<'ast> {
         let (name, value) = (self.assigned_name(name), self.arena.alloc(value));
-        Item::Assign(self.arena.alloc(Assign { name, value, span }))
+        DescriptorItem::Assign(self.arena.alloc(Assign { name, value, span }))
     }
 
     /// Name of a macro that is assigned or declared; a cast on it is an error.
@@ -327,7 +332,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         name: Span,
         params: Vec<'ast, Name<'ast>>,
         body: Descriptor<'ast>,
-    ) -> Item<'ast> {
+    ) -> DescriptorItem<'ast> {
         let mut functions = self.functions.borrow_mut();
         while let Some(inner) = functions.pop_if(|inner| inner.start > span.start) {
             let error =
@@ -337,7 +342,7 @@ impl<'ast, 's> Actions<'ast, 's> {
         }
         functions.push(name);
         let (name, params) = (self.value(name), params.into_bump_slice());
-        Item::Function(self.arena.alloc(Function { name, params, body, span }))
+        DescriptorItem::Function(self.arena.alloc(Function { name, params, body, span }))
     }
 
     pub fn param(&self, span: Span) -> Name<'ast> {
@@ -349,14 +354,20 @@ impl<'ast, 's> Actions<'ast, 's> {
         self.value(span)
     }
 
-    pub fn timer(&self, span: Span, action: TimerAction, first: Expr<'ast>, second: Expr<'ast>) -> Item<'ast> {
+    pub fn timer(
+        &self,
+        span: Span,
+        action: TimerAction,
+        first: Expr<'ast>,
+        second: Expr<'ast>,
+    ) -> DescriptorItem<'ast> {
         let (first, second) = (self.arena.alloc(first), self.arena.alloc(second));
-        Item::Timer(self.arena.alloc(Timer { action, first, second, span }))
+        DescriptorItem::Timer(self.arena.alloc(Timer { action, first, second, span }))
     }
 
-    pub fn call(&self, span: Span, name: Span, arguments: Vec<'ast, Expr<'ast>>) -> Item<'ast> {
+    pub fn call(&self, span: Span, name: Span, arguments: Vec<'ast, Expr<'ast>>) -> DescriptorItem<'ast> {
         let (name, arguments) = (self.value(name), arguments.into_bump_slice());
-        Item::Call(self.arena.alloc(Call { name, arguments, span }))
+        DescriptorItem::Call(self.arena.alloc(Call { name, arguments, span }))
     }
 
     /// Checks an argument: it must be a code, macro or number without parentheses.

@@ -18,14 +18,14 @@ pub struct File<'ast> {
     /// Stanzas without errors.
     pub stanzas: &'ast [Stanza<'ast>],
     /// Stanzas with errors. References to them are not reported again.
-    pub broken: &'ast [Broken],
+    pub broken: &'ast [BrokenStanza],
     /// Names of functions defined in broken stanzas, as far as they are readable.
     pub broken_functions: &'ast [&'ast [u8]],
 }
 
 /// A stanza with a syntax error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenStanza {
     /// The whole logical line, without its line end.
     pub span: Span,
     /// The event id, if it is readable.
@@ -98,7 +98,7 @@ pub struct Label<'ast> {
 }
 
 /// A sequence of items.
-pub type Descriptor<'ast> = &'ast [Item<'ast>];
+pub type Descriptor<'ast> = &'ast [DescriptorItem<'ast>];
 
 /// A quoted string or a bare word.
 #[derive(Debug, Clone, Copy)]
@@ -125,7 +125,7 @@ pub enum TextKind {
 
 /// One item of a descriptor. Large nodes are references, because items are numerous.
 #[derive(Debug, Clone, Copy)]
-pub enum Item<'ast> {
+pub enum DescriptorItem<'ast> {
     /// `"text"` or a bare word.
     Text(Text<'ast>),
     /// `` `text` ``
@@ -158,24 +158,24 @@ pub enum Item<'ast> {
     Timer(&'ast Timer<'ast>),
 }
 
-impl Item<'_> {
+impl DescriptorItem<'_> {
     /// Span of the whole item.
     pub fn span(&self) -> Span {
         match self {
-            Item::Text(text) => text.span,
-            Item::Backquoted(text) => text.span,
-            Item::Newline(span) | Item::Tab(span) => *span,
-            Item::Move(node) => node.span,
-            Item::Code(node) => node.span,
-            Item::Macro(node) => node.span,
-            Item::Assign(node) => node.span,
-            Item::Declare(name) => name.span,
-            Item::Function(node) => node.span,
-            Item::Call(node) => node.span,
-            Item::Switch(node) => node.span,
-            Item::Loop(node) => node.span,
-            Item::Bitflags(node) => node.span,
-            Item::Timer(node) => node.span,
+            DescriptorItem::Text(text) => text.span,
+            DescriptorItem::Backquoted(text) => text.span,
+            DescriptorItem::Newline(span) | DescriptorItem::Tab(span) => *span,
+            DescriptorItem::Move(node) => node.span,
+            DescriptorItem::Code(node) => node.span,
+            DescriptorItem::Macro(node) => node.span,
+            DescriptorItem::Assign(node) => node.span,
+            DescriptorItem::Declare(name) => name.span,
+            DescriptorItem::Function(node) => node.span,
+            DescriptorItem::Call(node) => node.span,
+            DescriptorItem::Switch(node) => node.span,
+            DescriptorItem::Loop(node) => node.span,
+            DescriptorItem::Bitflags(node) => node.span,
+            DescriptorItem::Timer(node) => node.span,
         }
     }
 }
@@ -184,14 +184,14 @@ impl Item<'_> {
 #[derive(Debug, Clone, Copy)]
 pub struct Backquoted<'ast> {
     /// Parts in order; adjacent texts are merged.
-    pub parts: &'ast [Part<'ast>],
+    pub parts: &'ast [BackquotedPart<'ast>],
     /// Span, including the quotes.
     pub span: Span,
 }
 
 /// Part of a backquoted string. Codes and macros print without a soft blank here.
 #[derive(Debug, Clone, Copy)]
-pub enum Part<'ast> {
+pub enum BackquotedPart<'ast> {
     /// Literal text.
     Text(Spanned<&'ast [u8]>),
     /// Word that is a printing code.
@@ -394,16 +394,16 @@ pub struct Switch<'ast> {
     /// Value that is compared.
     pub selector: Selector<'ast>,
     /// `& mask`, typed like a match value.
-    pub mask: Option<Value<'ast>>,
+    pub mask: Option<RawValue<'ast>>,
     /// Cases in order; at least one.
-    pub cases: &'ast [Case<'ast>],
+    pub cases: &'ast [SwitchCase<'ast>],
     /// Span from the selector to the last case.
     pub span: Span,
 }
 
 /// `matchvalue body`
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'ast> {
+pub struct SwitchCase<'ast> {
     /// Value that the selector must have.
     pub value: MatchValue<'ast>,
     /// Items printed on a match.
@@ -416,7 +416,7 @@ pub enum MatchValue<'ast> {
     /// `\*`
     Any(Span),
     /// Bare word: a number or a name, depending on the selector.
-    Word(Value<'ast>),
+    Word(RawValue<'ast>),
     /// A quoted string.
     Quoted(Text<'ast>),
 }
@@ -433,7 +433,7 @@ impl MatchValue<'_> {
 }
 
 /// Raw bytes of a word in the position of a value, such as `0x1F`, `-1`, `ENOENT`, `o17`, `B0`.
-pub type Value<'ast> = Spanned<&'ast [u8]>;
+pub type RawValue<'ast> = Spanned<&'ast [u8]>;
 
 /// Body of a case.
 #[derive(Debug, Clone, Copy)]
@@ -483,7 +483,7 @@ pub enum FlagEntry<'ast> {
     /// `flag "true" ["false"]`
     Flag {
         /// Bits that must all be set.
-        flag: Value<'ast>,
+        flag: RawValue<'ast>,
         /// Text if they are.
         yes: Text<'ast>,
         /// Text if they are not.
@@ -492,9 +492,9 @@ pub enum FlagEntry<'ast> {
     /// `& mask field "text"`
     Field {
         /// Bits that are compared.
-        mask: Value<'ast>,
+        mask: RawValue<'ast>,
         /// Value that these bits must have.
-        field: Value<'ast>,
+        field: RawValue<'ast>,
         /// Text if they have it.
         text: Text<'ast>,
     },

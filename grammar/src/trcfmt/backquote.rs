@@ -6,8 +6,8 @@ use bumpalo::collections::Vec as List;
 use logos::Logos;
 
 use super::actions::Actions;
-use super::ast::{Backquoted, Part};
-use super::text::Joined;
+use super::ast::{Backquoted, BackquotedPart};
+use super::text::QuotedText;
 use super::token::QuoteToken;
 use super::word::{self, CodeWord};
 use crate::{Span, Spanned, codes};
@@ -17,11 +17,11 @@ impl<'ast> Actions<'ast, '_> {
     pub fn backquoted(&self, span: Span) -> Backquoted<'ast> {
         let inner = Span::new(span.start + 1, span.end - 1);
         self.lint_escapes(inner, b"n");
-        let text = Joined::new(self.reports.source.slice(inner), inner.start);
+        let text = QuotedText::new(self.reports.source.slice(inner), inner.start);
         Backquoted { parts: self.parts(&text), span }
     }
 
-    fn parts(&self, text: &Joined) -> &'ast [Part<'ast>] {
+    fn parts(&self, text: &QuotedText) -> &'ast [BackquotedPart<'ast>] {
         let mut parts = self.arena.list();
         let mut own = 0;
         for (token, range) in QuoteToken::lexer(text.bytes()).spanned() {
@@ -46,38 +46,43 @@ impl<'ast> Actions<'ast, '_> {
     }
 
     /// Expansion of a token; `None` if it is text.
-    fn part(&self, text: &Joined, token: Result<QuoteToken, ()>, range: Range<usize>) -> Option<Part<'ast>> {
+    fn part(
+        &self,
+        text: &QuotedText,
+        token: Result<QuoteToken, ()>,
+        range: Range<usize>,
+    ) -> Option<BackquotedPart<'ast>> {
         match token {
             Ok(QuoteToken::Word) => self.code(text, range),
             Ok(QuoteToken::Macro) => {
                 self.require_cast(text, range.end);
-                Some(Part::Macro(self.macro_in(text, range)))
+                Some(BackquotedPart::Macro(self.macro_in(text, range)))
             }
             Ok(QuoteToken::Mark) | Err(()) => None,
         }
     }
 
     /// The format code at `range`; `None` if it is text.
-    fn code(&self, text: &Joined, range: Range<usize>) -> Option<Part<'ast>> {
+    fn code(&self, text: &QuotedText, range: Range<usize>) -> Option<BackquotedPart<'ast>> {
         match word::code(&text.bytes()[range.clone()])? {
-            CodeWord::Prints(code) => Some(Part::Code(Spanned::new(code, text.span(range)))),
-            CodeWord::Moves(code) => Some(Part::Move(Spanned::new(code, text.span(range)))),
+            CodeWord::Prints(code) => Some(BackquotedPart::Code(Spanned::new(code, text.span(range)))),
+            CodeWord::Moves(code) => Some(BackquotedPart::Move(Spanned::new(code, text.span(range)))),
             CodeWord::IllegalSize => None,
         }
     }
 
     /// Reports a `%` after a macro that begins no valid cast: it is never text there.
-    fn require_cast(&self, text: &Joined, at: usize) {
+    fn require_cast(&self, text: &QuotedText, at: usize) {
         if text.bytes().get(at) == Some(&b'%') {
             let error = self.reports.error(&codes::CAST, text.span(at..at + 1), "`%` after a macro begins no cast");
             self.reports.add(error.with_help("put the `%` in a string of its own to print it"));
         }
     }
 
-    fn push_text(&self, parts: &mut List<'ast, Part<'ast>>, text: &Joined, range: Range<usize>) {
+    fn push_text(&self, parts: &mut List<'ast, BackquotedPart<'ast>>, text: &QuotedText, range: Range<usize>) {
         if !range.is_empty() {
             let bytes = self.arena.slice(&text.bytes()[range.clone()]);
-            parts.push(Part::Text(Spanned::new(bytes, text.span(range))));
+            parts.push(BackquotedPart::Text(Spanned::new(bytes, text.span(range))));
         }
     }
 }

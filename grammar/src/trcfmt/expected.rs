@@ -6,7 +6,7 @@
 use lalrpop_util::ParseError;
 
 use super::MAX_OPERATORS;
-use super::lexer::{Fatal, IdFault, Lexer, hook_id};
+use super::lexer::{IdError, Lexer, StanzaError, hook_id};
 use super::token::Token;
 use crate::reports::{Reports, excerpt};
 use crate::{CodeInfo, Diagnostic, Edit, Fix, Span, codes};
@@ -15,13 +15,13 @@ use crate::{CodeInfo, Diagnostic, Edit, Fix, Span, codes};
 pub(crate) fn explain<'s>(
     reports: &Reports<'s>,
     lexer: &Lexer<'s>,
-    error: ParseError<u32, Token, Fatal>,
+    error: ParseError<u32, Token, StanzaError>,
 ) -> Diagnostic {
     match error {
-        ParseError::User { error: Fatal::Nesting(span, max) } => reports
+        ParseError::User { error: StanzaError::Nesting(span, max) } => reports
             .error(&codes::NESTING, span, format!("braces and parentheses are nested deeper than {max}"))
             .with_help("move inner parts to functions, or raise the limit with `--max-nesting`"),
-        ParseError::User { error: Fatal::Operators(span) } => reports
+        ParseError::User { error: StanzaError::Operators(span) } => reports
             .error(&codes::OPERATORS, span, format!("expression has more than {MAX_OPERATORS} operators"))
             .with_help("assign parts of it to macros"),
         ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
@@ -128,7 +128,7 @@ impl Explainer<'_, '_> {
     fn bad_hook_id(&self) -> Diagnostic {
         let word = self.reports.source.slice(self.found.span);
         let text = self.found_text();
-        if hook_id(word) == Err(IdFault::Subhook) {
+        if hook_id(word) == Err(IdError::Subhook) {
             let message = format!("`{text}` is not an event id: a 4-digit id below 1000 must end in 0");
             let help = "write the 3 digits of the hook, with or without a 0 after them";
             return self.error(&codes::HOOK_ID, message).with_help(help);

@@ -46,7 +46,7 @@ pub(super) fn stanza(source: &Source, line: Span, stanza: &Stanza, line_end: &[u
 }
 
 /// A token with the space before it.
-struct Piece {
+struct SpacedToken {
     span: Span,
     /// True if a blank precedes it: only there may a line end.
     blank: bool,
@@ -56,12 +56,12 @@ struct Piece {
 }
 
 /// Tokens of the stanza with their blanks.
-fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<Piece> {
+fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<SpacedToken> {
     let tokens =
         Lexer::new(bytes, line).map_while(Result::ok).map(|(start, token, end)| (token, Span::new(start, end)));
     let tokens: Vec<(Token, Span)> = tokens.collect();
     let joined = joined(&tokens, stanza);
-    let mut pieces: Vec<Piece> = Vec::with_capacity(tokens.len());
+    let mut pieces: Vec<SpacedToken> = Vec::with_capacity(tokens.len());
     let mut n_open = 0usize;
     for (index, (token, span)) in tokens.iter().enumerate() {
         let before = index.checked_sub(1).map(|before| tokens[before].0);
@@ -76,7 +76,12 @@ fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<Piece> {
         }
         let behind = pieces.last().map_or(0, |last| last.at + last.width);
         let at = behind + usize::from(blank);
-        pieces.push(Piece { span: *span, blank, at, width: width(&bytes[span.start as usize..span.end as usize]) });
+        pieces.push(SpacedToken {
+            span: *span,
+            blank,
+            at,
+            width: width(&bytes[span.start as usize..span.end as usize]),
+        });
     }
     pieces
 }
@@ -120,25 +125,29 @@ impl AdjacentTokens<'_> {
         }
     }
 
-    fn item(&mut self, item: &Item) {
+    fn item(&mut self, item: &DescriptorItem) {
         match item {
-            Item::Text(text) => self.text(text),
-            Item::Assign(node) => self.braces(node.span),
-            Item::Declare(name) => {
+            DescriptorItem::Text(text) => self.text(text),
+            DescriptorItem::Assign(node) => self.braces(node.span),
+            DescriptorItem::Declare(name) => {
                 let at = self.tokens.partition_point(|(_, span)| span.start < name.span.start);
                 let second = |index: usize| self.tokens.get(index).map(|(_, span)| span.start);
                 let found = [at.checked_sub(1).and_then(second), second(at + 2)];
                 self.found.extend(found.into_iter().flatten());
             }
-            Item::Function(node) => {
+            DescriptorItem::Function(node) => {
                 self.braces(node.span);
                 self.items(node.body);
             }
-            Item::Switch(node) => node.cases.iter().for_each(|case| self.body(&case.body)),
-            Item::Loop(node) => self.items(node.body.items),
-            Item::Bitflags(node) => node.entries.iter().for_each(|entry| self.entry(entry)),
-            Item::Backquoted(_) | Item::Newline(_) | Item::Tab(_) | Item::Move(_) | Item::Code(_) => {}
-            Item::Macro(_) | Item::Call(_) | Item::Timer(_) => {}
+            DescriptorItem::Switch(node) => node.cases.iter().for_each(|case| self.body(&case.body)),
+            DescriptorItem::Loop(node) => self.items(node.body.items),
+            DescriptorItem::Bitflags(node) => node.entries.iter().for_each(|entry| self.entry(entry)),
+            DescriptorItem::Backquoted(_)
+            | DescriptorItem::Newline(_)
+            | DescriptorItem::Tab(_)
+            | DescriptorItem::Move(_)
+            | DescriptorItem::Code(_) => {}
+            DescriptorItem::Macro(_) | DescriptorItem::Call(_) | DescriptorItem::Timer(_) => {}
         }
     }
 
@@ -198,14 +207,17 @@ fn units(items: Descriptor) -> Vec<Unit> {
     let mut begun = 0;
     for (at, item) in items.iter().enumerate() {
         let kind = match item {
-            Item::Text(_) | Item::Backquoted(_) | Item::Tab(_) | Item::Move(_) => continue,
-            Item::Newline(_) => UnitKind::Newline,
-            Item::Assign(_) | Item::Declare(_) => UnitKind::Assigned,
-            Item::Function(_) => UnitKind::Function,
+            DescriptorItem::Text(_)
+            | DescriptorItem::Backquoted(_)
+            | DescriptorItem::Tab(_)
+            | DescriptorItem::Move(_) => continue,
+            DescriptorItem::Newline(_) => UnitKind::Newline,
+            DescriptorItem::Assign(_) | DescriptorItem::Declare(_) => UnitKind::Assigned,
+            DescriptorItem::Function(_) => UnitKind::Function,
             _ => UnitKind::Printed,
         };
         // Position codes directly before an assignment belong to it: they set where it reads.
-        let n_moves = items[begun..at].iter().rev().take_while(|item| matches!(item, Item::Move(_))).count();
+        let n_moves = items[begun..at].iter().rev().take_while(|item| matches!(item, DescriptorItem::Move(_))).count();
         let first = match kind {
             UnitKind::Printed => begun,
             UnitKind::Assigned => at - n_moves,
@@ -226,7 +238,7 @@ fn units(items: Descriptor) -> Vec<Unit> {
 struct StanzaLayout<'s> {
     source: &'s Source,
     line_end: &'s [u8],
-    pieces: Vec<Piece>,
+    pieces: Vec<SpacedToken>,
     out: Vec<u8>,
     column: usize,
     /// Index of the next piece to write.
@@ -253,10 +265,10 @@ impl StanzaLayout<'_> {
     }
 
     /// Index of the first piece of an item.
-    fn start(&self, item: &Item) -> usize {
+    fn start(&self, item: &DescriptorItem) -> usize {
         let at = self.piece(item.span().start);
         // The span of a declaration begins at its name, after two braces.
-        if matches!(item, Item::Declare(_)) { at.saturating_sub(2) } else { at }
+        if matches!(item, DescriptorItem::Declare(_)) { at.saturating_sub(2) } else { at }
     }
 
     /// Width of the pieces on one line.
@@ -288,7 +300,7 @@ impl StanzaLayout<'_> {
     }
 
     fn write(&mut self) {
-        let Piece { span, blank, width, .. } = self.pieces[self.next];
+        let SpacedToken { span, blank, width, .. } = self.pieces[self.next];
         if blank && !self.at_line_start() {
             self.out.push(b' ');
             self.column += 1;
@@ -352,16 +364,18 @@ impl StanzaLayout<'_> {
     }
 
     /// Writes an item that may be too wide for a line.
-    fn wide_item(&mut self, item: &Item, end: usize, indent: usize) {
+    fn wide_item(&mut self, item: &DescriptorItem, end: usize, indent: usize) {
         if self.fits(end) {
             return self.flat(end);
         }
         match item {
-            Item::Switch(node) => self.switch(node, end, indent),
-            Item::Bitflags(node) => self.bitflags(node, end, indent),
-            Item::Loop(node) => self.group(&node.body, end, indent),
-            Item::Function(node) => self.function(node, end, indent),
-            Item::Assign(_) | Item::Call(_) | Item::Timer(_) => self.flow(end, indent + STEP),
+            DescriptorItem::Switch(node) => self.switch(node, end, indent),
+            DescriptorItem::Bitflags(node) => self.bitflags(node, end, indent),
+            DescriptorItem::Loop(node) => self.group(&node.body, end, indent),
+            DescriptorItem::Function(node) => self.function(node, end, indent),
+            DescriptorItem::Assign(_) | DescriptorItem::Call(_) | DescriptorItem::Timer(_) => {
+                self.flow(end, indent + STEP)
+            }
             _ => self.flow(end, indent),
         }
     }

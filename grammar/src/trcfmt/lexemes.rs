@@ -4,7 +4,7 @@ use logos::Logos;
 
 use super::ast::HookId;
 use super::lexer::Lexer;
-use super::text::Joined;
+use super::text::QuotedText;
 use super::token::{QuoteToken, Token};
 use super::word::{self, CodeWord};
 use crate::{Source, Span};
@@ -137,7 +137,7 @@ impl Words<'_> {
 
     fn cut_backquoted(&mut self, span: Span) {
         let inner = Span::new(span.start + 1, span.end - 1);
-        let text = Joined::new(self.source.slice(inner), inner.start);
+        let text = QuotedText::new(self.source.slice(inner), inner.start);
         let mut own = span.start;
         for (token, range) in QuoteToken::lexer(text.bytes()).spanned() {
             let lexeme = match token {

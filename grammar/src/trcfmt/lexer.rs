@@ -15,7 +15,7 @@ use crate::{SourceLimits, Span};
 
 /// Error that ends the parse of a stanza.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fatal {
+pub(crate) enum StanzaError {
     /// Braces and parentheses are nested deeper than this limit.
     Nesting(Span, usize),
     /// An expression has more than [`MAX_OPERATORS`] operators.
@@ -24,14 +24,14 @@ pub(crate) enum Fatal {
 
 /// Part of the stanza that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum StanzaPart {
     HookId,
     Version,
     Level,
     Descriptor,
 }
 
-enum Mode<'s> {
+enum LexerMode<'s> {
     Text(logos::Lexer<'s, TextToken>),
     Expr(logos::Lexer<'s, ExprToken>),
 }
@@ -40,8 +40,8 @@ enum Mode<'s> {
 pub(crate) struct Lexer<'s> {
     /// Bytes of the source up to the end of the logical line. Starting at offset 0 makes token offsets source offsets.
     text: &'s [u8],
-    mode: Mode<'s>,
-    part: Part,
+    mode: LexerMode<'s>,
+    part: StanzaPart,
     /// Open braces and parentheses.
     open: SmallVec<[Open; 8]>,
     /// Limit on `open`.
@@ -83,8 +83,8 @@ impl<'s> Lexer<'s> {
         tokens.bump(line.start as usize);
         Self {
             text,
-            mode: Mode::Text(tokens),
-            part: Part::HookId,
+            mode: LexerMode::Text(tokens),
+            part: StanzaPart::HookId,
             open: SmallVec::new(),
             max_nesting: SourceLimits::MAX_NESTING,
             closed: false,
@@ -135,7 +135,7 @@ impl<'s> Lexer<'s> {
 
     /// True if the last token is inside or at the end of an expression.
     pub fn is_in_expression(&self) -> bool {
-        matches!(self.mode, Mode::Expr(_))
+        matches!(self.mode, LexerMode::Expr(_))
     }
 
     /// Offset of the end of the stanza.
@@ -151,14 +151,14 @@ impl<'s> Lexer<'s> {
 
     fn take(&mut self) -> Option<(Token, Span)> {
         let (token, span) = match &mut self.mode {
-            Mode::Text(tokens) => {
+            LexerMode::Text(tokens) => {
                 let token = tokens.next()?;
                 let span = span_of(tokens.span());
                 let token = self.text_token(token, span);
                 self.has_illegal_code |= token == Token::IllegalCode;
                 (if self.lenient && token == Token::IllegalCode { Token::Word } else { token }, span)
             }
-            Mode::Expr(tokens) => {
+            LexerMode::Expr(tokens) => {
                 let token = tokens.next()?;
                 let span = span_of(tokens.span());
                 (self.expr_token(token, span), span)
@@ -179,7 +179,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn text_token(&mut self, token: Result<TextToken, ()>, span: Span) -> Token {
-        if self.part != Part::Descriptor
+        if self.part != StanzaPart::Descriptor
             && let Some(token) = self.head_token(span)
         {
             return token;
@@ -191,17 +191,17 @@ impl<'s> Lexer<'s> {
     fn head_token(&mut self, span: Span) -> Option<Token> {
         let word = self.bytes(span);
         match self.part {
-            Part::HookId => {
-                self.part = Part::Version;
+            StanzaPart::HookId => {
+                self.part = StanzaPart::Version;
                 self.hook_id = hook_id(word).ok();
                 Some(self.hook_id.map_or(Token::BadHookId, Token::HookId))
             }
-            Part::Version => {
-                self.part = Part::Level;
+            StanzaPart::Version => {
+                self.part = StanzaPart::Level;
                 Some(version(word).map_or(Token::BadVersion, Token::Version))
             }
-            Part::Level | Part::Descriptor => {
-                self.part = Part::Descriptor;
+            StanzaPart::Level | StanzaPart::Descriptor => {
+                self.part = StanzaPart::Descriptor;
                 let name = word.strip_prefix(b"L=")?;
                 Some(level(name).map_or(Token::BadLevel, Token::Level))
             }
@@ -290,7 +290,7 @@ impl<'s> Lexer<'s> {
     /// `{{ $name` to the closing brace.
     fn follow(&mut self, token: Token, span: Span) {
         self.closed = false;
-        let is_text = matches!(self.mode, Mode::Text(_));
+        let is_text = matches!(self.mode, LexerMode::Text(_));
         match token {
             Token::OpenParen => {
                 if is_text {
@@ -338,7 +338,7 @@ impl<'s> Lexer<'s> {
     fn enter_expr(&mut self, at: u32, call_depth: Option<usize>) {
         let mut tokens = ExprToken::lexer(self.text);
         tokens.bump(at as usize);
-        self.mode = Mode::Expr(tokens);
+        self.mode = LexerMode::Expr(tokens);
         self.call_depth = call_depth;
         self.n_operators = 0;
     }
@@ -346,14 +346,14 @@ impl<'s> Lexer<'s> {
     fn enter_text(&mut self, at: u32) {
         let mut tokens = TextToken::lexer(self.text);
         tokens.bump(at as usize);
-        self.mode = Mode::Text(tokens);
+        self.mode = LexerMode::Text(tokens);
     }
 
-    fn check_limits(&self, span: Span) -> Result<(), Fatal> {
+    fn check_limits(&self, span: Span) -> Result<(), StanzaError> {
         if self.open.len() > self.max_nesting {
-            Err(Fatal::Nesting(span, self.max_nesting))
-        } else if self.n_operators > MAX_OPERATORS && matches!(self.mode, Mode::Expr(_)) {
-            Err(Fatal::Operators(span))
+            Err(StanzaError::Nesting(span, self.max_nesting))
+        } else if self.n_operators > MAX_OPERATORS && matches!(self.mode, LexerMode::Expr(_)) {
+            Err(StanzaError::Operators(span))
         } else {
             Ok(())
         }
@@ -362,7 +362,7 @@ impl<'s> Lexer<'s> {
 
 impl Iterator for Lexer<'_> {
     /// (start offset, token, end offset).
-    type Item = Result<(u32, Token, u32), Fatal>;
+    type Item = Result<(u32, Token, u32), StanzaError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let (token, span) = self.take()?;
@@ -384,7 +384,7 @@ fn code_token(word: CodeWord) -> Token {
 
 /// Reason why a word is not an event id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IdFault {
+pub(crate) enum IdError {
     /// Not 3 or 4 hexadecimal digits.
     Shape,
     /// Four digits below 1000 whose last digit is not 0.
@@ -392,16 +392,16 @@ pub(crate) enum IdFault {
 }
 
 /// Parses an event id; `hhh` means `hhh0`.
-pub(crate) fn hook_id(word: &[u8]) -> Result<HookId, IdFault> {
+pub(crate) fn hook_id(word: &[u8]) -> Result<HookId, IdError> {
     let digits = word.iter().map(|b| char::from(*b).to_digit(16));
     let value = digits
         .map(|digit| digit.map(|digit| digit as u16))
         .try_fold(0, |sum: u16, digit| digit.map(|digit| sum.wrapping_mul(16) | digit));
     match (word.len(), value) {
         (3, Some(value)) => Ok(HookId(value << 4)),
-        (4, Some(value)) if value < 0x1000 && value & 0xF != 0 => Err(IdFault::Subhook),
+        (4, Some(value)) if value < 0x1000 && value & 0xF != 0 => Err(IdError::Subhook),
         (4, Some(value)) => Ok(HookId(value)),
-        _ => Err(IdFault::Shape),
+        _ => Err(IdError::Shape),
     }
 }
 

@@ -36,7 +36,7 @@ impl<'ast> Actions<'ast, '_> {
             let warning = warning.with_help(format!("write `{keyword}`, or put the word in quotes to print it"));
             let fix = Fix::guess(format!("write `{keyword}`"), [Edit::replace(span, *keyword)]);
             self.reports.add(warning.with_fix(fix));
-        } else if let Some(similar) = Similar::to(bytes) {
+        } else if let Some(similar) = IntendedWord::to(bytes) {
             let message = format!("bare word `{}` looks like a format code and is printed as text", excerpt(bytes));
             let warning = self.reports.warning(&codes::CODE_LIKE_WORD, span, message);
             let warning = warning.with_help(format!("{}; put the word in quotes if it is text", similar.help(bytes)));
@@ -165,7 +165,7 @@ fn quote(word: Span) -> Fix {
 }
 
 /// Code or text that the author of a similar-looking word probably meant.
-enum Similar {
+enum IntendedWord {
     /// Code whose letter has the wrong case.
     OtherCase(Vec<u8>),
     /// Code of this many bytes, with other text directly after it.
@@ -174,7 +174,7 @@ enum Similar {
     NoWord,
 }
 
-impl Similar {
+impl IntendedWord {
     fn to(word: &[u8]) -> Option<Self> {
         let (&first, rest) = word.split_first()?;
         if !first.is_ascii_alphabetic() || !(rest.len() == 1 || rest.first().is_some_and(u8::is_ascii_digit)) {
@@ -183,37 +183,37 @@ impl Similar {
         let is_legal = |word: &[u8]| matches!(word::code(word), Some(CodeWord::Prints(_) | CodeWord::Moves(_)));
         let other_case = [word.to_ascii_uppercase(), word.to_ascii_lowercase()];
         if let Some(code) = other_case.into_iter().find(|code| is_legal(code)) {
-            return Some(Similar::OtherCase(code));
+            return Some(IntendedWord::OtherCase(code));
         }
         let len = code_len(word);
         if len < word.len() && is_legal(&word[..len]) {
-            return Some(Similar::Prefix(len));
+            return Some(IntendedWord::Prefix(len));
         }
-        matches!(word, [b'A' | b'B' | b'F', b'W']).then_some(Similar::NoWord)
+        matches!(word, [b'A' | b'B' | b'F', b'W']).then_some(IntendedWord::NoWord)
     }
 
     fn help(&self, word: &[u8]) -> String {
         match self {
-            Similar::OtherCase(code) => format!("write `{}` for the code", excerpt(code)),
-            Similar::Prefix(len) => {
+            IntendedWord::OtherCase(code) => format!("write `{}` for the code", excerpt(code)),
+            IntendedWord::Prefix(len) => {
                 format!("write `{} {}`: a code ends at a blank or mark", excerpt(&word[..*len]), excerpt(&word[*len..]))
             }
-            Similar::NoWord => format!("give `{}` a number", char::from(word[0])),
+            IntendedWord::NoWord => format!("give `{}` a number", char::from(word[0])),
         }
     }
 
     /// Replaces the word at `span` by the code.
     fn fix(&self, word: &[u8], span: Span) -> Option<Fix> {
         match self {
-            Similar::OtherCase(code) => {
+            IntendedWord::OtherCase(code) => {
                 let code = String::from_utf8_lossy(code);
                 Some(Fix::guess(format!("write `{code}`"), [Edit::replace(span, code)]))
             }
-            Similar::Prefix(len) => {
+            IntendedWord::Prefix(len) => {
                 let title = format!("put a blank after `{}`", excerpt(&word[..*len]));
                 Some(Fix::guess(title, [Edit::insert(span.start + *len as u32, " ")]))
             }
-            Similar::NoWord => None,
+            IntendedWord::NoWord => None,
         }
     }
 }

@@ -29,7 +29,7 @@ pub use format::{first_line_end, format, format_stanza, line_end, rewrites};
 pub use lexemes::{KEYWORDS, Lexeme, lexemes};
 pub use lines::{Head, LineKind, LogicalLine, begins_update, head, is_update, logical_lines, raw_lines};
 pub use listing::tokens;
-pub use parse::{Reading, parse, parse_with, parse_within};
+pub use parse::{WordOptions, parse, parse_with, parse_within};
 pub use show::show;
 pub use word::{CodeWord, code as code_word};
 

@@ -1,7 +1,7 @@
 //! Parses a whole file: logical lines, settings and stanzas.
 
 use super::actions::{Actions, NodeStacks};
-use super::ast::{Allow, Broken, File, Setting, Stanza};
+use super::ast::{Allow, BrokenStanza, File, Setting, Stanza};
 use super::expected;
 use super::grammar::StanzaParser;
 use super::lexer::Lexer;
@@ -36,12 +36,12 @@ pub fn parse_within<'ast>(
     source: &Source,
     limits: &SourceLimits,
 ) -> (File<'ast>, Vec<Diagnostic>) {
-    parse_with(arena, id, source, limits, Reading::default())
+    parse_with(arena, id, source, limits, WordOptions::default())
 }
 
 /// Options for ambiguous words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct WordOptions {
     /// True if an undefined format code is read as a bare word, with a warning, where a bare word is valid.
     pub codes_as_text: bool,
     /// True if codes in backquotes expand anywhere in a word, unless a letter, digit or `_` touches them. A comment `#
@@ -56,7 +56,7 @@ pub struct Reading {
 ///
 /// let arena = Arena::new();
 /// let source = Source::new("a.trcfmt", "010 1.0 \"TEXT\" X17\n020 1.0 \"SELECTOR\" X17, 1 \"one\"\n");
-/// let reading = trcfmt::Reading { codes_as_text: true, ..trcfmt::Reading::default() };
+/// let reading = trcfmt::WordOptions { codes_as_text: true, ..trcfmt::WordOptions::default() };
 /// let (file, diagnostics) = trcfmt::parse_with(&arena, SourceId(0), &source, &SourceLimits::default(), reading);
 /// assert_eq!(file.stanzas.len(), 1);
 /// assert_eq!(diagnostics[0].severity, Severity::Warning);
@@ -67,7 +67,7 @@ pub fn parse_with<'ast>(
     id: SourceId,
     source: &Source,
     limits: &SourceLimits,
-    reading: Reading,
+    reading: WordOptions,
 ) -> (File<'ast>, Vec<Diagnostic>) {
     let reports = Reports::new(id, source);
     let stacks = NodeStacks::default();
@@ -88,7 +88,7 @@ pub fn parse_with<'ast>(
 struct FileParser<'ast, 's> {
     arena: &'ast Arena,
     limits: &'s SourceLimits,
-    reading: Reading,
+    reading: WordOptions,
     reports: &'s Reports<'s>,
     stacks: &'s NodeStacks<'ast>,
     n_stanzas: usize,
@@ -98,7 +98,7 @@ struct FileParser<'ast, 's> {
     /// `allow=` comments directly above the current line; used only after the first stanza.
     above: Vec<Allow<'ast>>,
     stanzas: bumpalo::collections::Vec<'ast, Stanza<'ast>>,
-    broken: bumpalo::collections::Vec<'ast, Broken>,
+    broken: bumpalo::collections::Vec<'ast, BrokenStanza>,
     broken_functions: bumpalo::collections::Vec<'ast, &'ast [u8]>,
     saw_stanza: bool,
 }
@@ -112,7 +112,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     ) -> Self {
         Self {
             limits,
-            reading: Reading::default(),
+            reading: WordOptions::default(),
             arena,
             reports,
             stacks,
@@ -240,7 +240,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     /// Records the names that a broken stanza would have defined, so that references to them are not reported.
     fn break_stanza(&mut self, lexer: &mut Lexer, line: Span) {
-        self.broken.push(Broken { span: line, id: lexer.hook_id() });
+        self.broken.push(BrokenStanza { span: line, id: lexer.hook_id() });
         let names = lexer.drain_defined().iter();
         self.broken_functions.extend(names.map(|name| self.arena.slice(self.reports.source.slice(*name))));
     }

@@ -23,7 +23,7 @@ use crate::{Source, Span};
 /// ");
 /// ```
 pub fn show(file: &File, source: &Source) -> String {
-    let mut printer = Printer { out: String::new(), source, depth: 0 };
+    let mut printer = TreePrinter { out: String::new(), source, depth: 0 };
     for setting in file.settings {
         let (name, value) = (Quote(setting.name.node), Quote(setting.value.node));
         printer.node(setting.name.span, format_args!("setting {name} {value}"));
@@ -34,13 +34,13 @@ pub fn show(file: &File, source: &Source) -> String {
     printer.out
 }
 
-struct Printer<'s> {
+struct TreePrinter<'s> {
     out: String,
     source: &'s Source,
     depth: usize,
 }
 
-impl Printer<'_> {
+impl TreePrinter<'_> {
     fn node(&mut self, span: Span, text: impl Display) {
         let (line, column) = self.source.line_column(span.start);
         let _ = writeln!(self.out, "{:indent$}{line}:{column} {text}", "", indent = self.depth * 2);
@@ -70,39 +70,39 @@ impl Printer<'_> {
         items.iter().for_each(|item| self.item(item));
     }
 
-    fn item(&mut self, item: &Item) {
+    fn item(&mut self, item: &DescriptorItem) {
         let span = item.span();
         match item {
-            Item::Text(text) => self.text("", text),
-            Item::Backquoted(text) => self.backquoted(text),
-            Item::Newline(_) => self.node(span, "newline"),
-            Item::Tab(_) => self.node(span, "tab"),
-            Item::Move(code) => self.node(span, code.node),
-            Item::Code(code) => self.node(span, code.node),
-            Item::Macro(node) => self.node(span, node),
-            Item::Assign(node) => {
+            DescriptorItem::Text(text) => self.text("", text),
+            DescriptorItem::Backquoted(text) => self.backquoted(text),
+            DescriptorItem::Newline(_) => self.node(span, "newline"),
+            DescriptorItem::Tab(_) => self.node(span, "tab"),
+            DescriptorItem::Move(code) => self.node(span, code.node),
+            DescriptorItem::Code(code) => self.node(span, code.node),
+            DescriptorItem::Macro(node) => self.node(span, node),
+            DescriptorItem::Assign(node) => {
                 self.node(span, format_args!("assign ${}", Escaped(node.name.node)));
                 self.inside(|p| p.expr(node.value));
             }
-            Item::Declare(name) => self.node(span, format_args!("declare ${}", Escaped(name.node))),
-            Item::Function(node) => {
+            DescriptorItem::Declare(name) => self.node(span, format_args!("declare ${}", Escaped(name.node))),
+            DescriptorItem::Function(node) => {
                 self.node(span, format_args!("function {}({})", Escaped(node.name.node), NameList(node.params)));
                 self.inside(|p| p.items(node.body));
             }
-            Item::Call(node) => {
+            DescriptorItem::Call(node) => {
                 self.node(span, format_args!("call {}", Escaped(node.name.node)));
                 self.inside(|p| node.arguments.iter().for_each(|argument| p.expr(argument)));
             }
-            Item::Switch(node) => self.switch(node),
-            Item::Loop(node) => {
+            DescriptorItem::Switch(node) => self.switch(node),
+            DescriptorItem::Loop(node) => {
                 self.node(span, format_args!("loop {}", node.count));
                 self.inside(|p| p.items(node.body.items));
             }
-            Item::Bitflags(node) => {
+            DescriptorItem::Bitflags(node) => {
                 self.node(span, format_args!("bitflags {}", node.selector));
                 self.inside(|p| node.entries.iter().for_each(|entry| p.flag_entry(entry)));
             }
-            Item::Timer(node) => {
+            DescriptorItem::Timer(node) => {
                 let action = if node.action == TimerAction::Start { "starttimer" } else { "endtimer" };
                 self.node(span, action);
                 self.inside(|p| [node.first, node.second].into_iter().for_each(|key| p.expr(key)));
@@ -125,10 +125,10 @@ impl Printer<'_> {
         self.inside(|p| {
             for part in text.parts {
                 match part {
-                    Part::Text(text) => p.node(text.span, format_args!("text {}", Quote(text.node))),
-                    Part::Code(code) => p.node(code.span, code.node),
-                    Part::Move(code) => p.node(code.span, code.node),
-                    Part::Macro(node) => p.node(node.span, node),
+                    BackquotedPart::Text(text) => p.node(text.span, format_args!("text {}", Quote(text.node))),
+                    BackquotedPart::Code(code) => p.node(code.span, code.node),
+                    BackquotedPart::Move(code) => p.node(code.span, code.node),
+                    BackquotedPart::Macro(node) => p.node(node.span, node),
                 }
             }
         });
@@ -146,7 +146,7 @@ impl Printer<'_> {
         });
     }
 
-    fn case(&mut self, case: &Case) {
+    fn case(&mut self, case: &SwitchCase) {
         let span = case.value.span();
         match case.value {
             MatchValue::Any(_) => self.node(span, "case \\*"),

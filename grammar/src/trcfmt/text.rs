@@ -6,7 +6,7 @@ use super::lines::join_len;
 use crate::Span;
 
 /// Text between quotes without the `\` + line end of continued lines.
-pub(crate) enum Joined<'s> {
+pub(crate) enum QuotedText<'s> {
     /// Text on one physical line.
     Whole {
         /// Bytes of the source.
@@ -23,11 +23,11 @@ pub(crate) enum Joined<'s> {
     },
 }
 
-impl<'s> Joined<'s> {
+impl<'s> QuotedText<'s> {
     /// Joins `text`, which begins at source offset `start`.
     pub fn new(text: &'s [u8], start: u32) -> Self {
         if !text.contains(&b'\n') {
-            return Joined::Whole { bytes: text, start };
+            return QuotedText::Whole { bytes: text, start };
         }
         let (mut bytes, mut runs) = (SmallVec::new(), SmallVec::new());
         let mut at = 0;
@@ -41,14 +41,14 @@ impl<'s> Joined<'s> {
             at += run.len();
             at += join_len(&text[at..]).unwrap_or(text.len() - at);
         }
-        Joined::Cut { bytes, runs }
+        QuotedText::Cut { bytes, runs }
     }
 
     /// Joined bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Joined::Whole { bytes, .. } => bytes,
-            Joined::Cut { bytes, .. } => bytes,
+            QuotedText::Whole { bytes, .. } => bytes,
+            QuotedText::Cut { bytes, .. } => bytes,
         }
     }
 
@@ -61,8 +61,8 @@ impl<'s> Joined<'s> {
 
     fn offset(&self, index: usize) -> u32 {
         match self {
-            Joined::Whole { start, .. } => start + index as u32,
-            Joined::Cut { runs, .. } => {
+            QuotedText::Whole { start, .. } => start + index as u32,
+            QuotedText::Cut { runs, .. } => {
                 let run = runs.partition_point(|(joined, _)| *joined as usize <= index).max(1);
                 let (joined, source) = runs[run - 1];
                 source + (index as u32).saturating_sub(joined)
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str, offsets: &[u32]) {
-        let joined = Joined::new(text.as_bytes(), 100);
+        let joined = QuotedText::new(text.as_bytes(), 100);
         assert_eq!(joined.bytes(), expected.as_bytes(), "{text:?}");
         let found: Vec<u32> = (0..expected.len()).map(|n| joined.span(n..n + 1).start).collect();
         assert_eq!(found, offsets, "{text:?}");
@@ -93,6 +93,6 @@ mod tests {
 
     #[test]
     fn a_span_over_a_join_holds_it() {
-        assert_eq!(Joined::new(b"a\\\nb", 0).span(0..2), Span::new(0, 4));
+        assert_eq!(QuotedText::new(b"a\\\nb", 0).span(0..2), Span::new(0, 4));
     }
 }

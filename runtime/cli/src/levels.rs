@@ -2,7 +2,7 @@
 
 use super::console::{Failure, Message};
 use clap::Args;
-use tfbc_compiler::{Level, Levels};
+use tfbc_compiler::{Levels, LintLevel};
 
 /// Flags of the commands that compile format files.
 #[derive(Debug, Clone, Default, Args)]
@@ -22,7 +22,9 @@ impl LevelArgs {
     /// Levels as compiler options.
     pub fn levels(&self) -> Result<Levels, Failure> {
         let mut levels = Levels::default();
-        for (codes, level) in [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)] {
+        for (codes, level) in
+            [(&self.allow, LintLevel::Allow), (&self.warn, LintLevel::Warn), (&self.deny, LintLevel::Deny)]
+        {
             for code in codes.iter().map(|code| code.trim()).filter(|code| !code.is_empty()) {
                 levels.set(code, level).map_err(|text| Failure::Error(Message::Usage, text))?;
             }

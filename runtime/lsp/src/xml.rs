@@ -1,6 +1,6 @@
 //! Elements and fields of an event definition file, found from its tags, so that malformed files are covered too.
 
-use tfbc_grammar::datakey::ast::{Item, Show, Sign, Spec};
+use tfbc_grammar::datakey::ast::{NumberStyle, Sign, Spec, TopLevelElement};
 use tfbc_grammar::{Arena, Source, SourceId, Span, datakey};
 
 /// Start tag with its attributes.
@@ -176,8 +176,10 @@ fn fields(source: &Source, elements: &[Element]) -> Vec<XmlField> {
     };
     for item in file.items {
         match item {
-            Item::Datakey(datakey) => add(datakey.tag, datakey.format, datakey.offset.map_or(0, |offset| offset.node)),
-            Item::EventClass(class) => class.events.iter().for_each(|event| add(event.tag, event.format, 0)),
+            TopLevelElement::Datakey(datakey) => {
+                add(datakey.tag, datakey.format, datakey.offset.map_or(0, |offset| offset.node))
+            }
+            TopLevelElement::EventClass(class) => class.events.iter().for_each(|event| add(event.tag, event.format, 0)),
         }
     }
     fields
@@ -195,14 +197,14 @@ pub fn describe(field: &XmlField) -> String {
     let Some(width) = field.width else { return String::from("text up to its NUL") };
     let size = field.spec.size.unwrap_or(4);
     let show = match field.spec.show {
-        Some(Show::Hex) => "shown in hexadecimal",
-        Some(Show::Octal) => "shown in octal",
-        Some(Show::Char) => "shown as a character",
-        Some(Show::Decimal) | None => "shown in decimal",
+        Some(NumberStyle::Hex) => "shown in hexadecimal",
+        Some(NumberStyle::Octal) => "shown in octal",
+        Some(NumberStyle::Char) => "shown as a character",
+        Some(NumberStyle::Decimal) | None => "shown in decimal",
     };
     let is_signed = match (field.spec.sign, field.spec.show) {
         (Some(sign), _) => sign == Sign::Signed,
-        (None, show) => show == Some(Show::Decimal),
+        (None, show) => show == Some(NumberStyle::Decimal),
     };
     let sign = if is_signed { "signed" } else { "unsigned" };
     match field.spec.count.unwrap_or(1) {

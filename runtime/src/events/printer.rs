@@ -5,7 +5,7 @@
 
 use super::{BuiltInEntry, Opened};
 use crate::reader::kev::KevRecord;
-use tfbc_vm::{Context, Env, Event, FlatRoutine, Job, Layout, Limits, Machine, Record, TextBuf, Timers};
+use tfbc_vm::{Context, Env, Event, FlatRoutine, Job, Layout, Limits, Machine, RecordHeader, TextBuf, Timers};
 
 /// Prints one part of a record's line. Contains the state of the machine, so each thread needs its own.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl EventPrinter {
         }
         out.push(before);
         entry.push_label(out);
-        let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
+        let of_record = Some(RecordHeader { event: record.event, big_endian: self.big_endian });
         let KevRecord { bytes, wide, offset, .. } = *record;
         let event = Event { bytes, wide, record: of_record, time_ns: 0, offset };
         let (context, timers, layout) = (&Context::EMPTY, &mut self.timers, Layout::default());

@@ -6,7 +6,9 @@ use crate::catalog::{Catalog, RecordEntry};
 use crate::events::{ArgumentForm, ArgumentPrinter, Events, FlatArguments};
 use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};
-use tfbc_vm::{Context, Event, Layout, Limits, Machine, Observer, Outcome, Record, Space, TextBuf, Timers, Unobserved};
+use tfbc_vm::{
+    Context, Event, Layout, Limits, Machine, Observer, Outcome, RecordHeader, Space, TextBuf, Timers, Unobserved,
+};
 
 /// Prints the records of one log.
 #[derive(Debug)]
@@ -168,7 +170,7 @@ impl<'r> RecordPrinter<'r> {
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
-        let of_record = Some(Record { event: record.event, big_endian: self.big_endian });
+        let of_record = Some(RecordHeader { event: record.event, big_endian: self.big_endian });
         let event =
             Event { bytes: record.bytes, wide: record.wide, record: of_record, time_ns: 0, offset: record.offset };
         // A slot of 16 bytes has 8 of payload.

@@ -92,7 +92,7 @@ impl<'ast> Reference<'ast> {
         for stanza in files.iter().flat_map(|file| file.stanzas) {
             reference.stanzas.insert(stanza.id.node.0, *stanza);
             visit(stanza.body, &mut |item| {
-                if let Item::Function(function) = item {
+                if let DescriptorItem::Function(function) = item {
                     reference.functions.insert(function.name.node, function);
                 }
             });
@@ -229,8 +229,8 @@ fn macros_in_order<'ast>(body: Descriptor<'ast>) -> Vec<&'ast [u8]> {
     let mut names: Vec<&[u8]> = Vec::new();
     visit(body, &mut |item| {
         let name = match item {
-            Item::Assign(node) => node.name.node,
-            Item::Declare(name) => name.node,
+            DescriptorItem::Assign(node) => node.name.node,
+            DescriptorItem::Declare(name) => name.node,
             _ => return,
         };
         if !names.contains(&name) && name != b"DATAPOINTER" && name != b"BASEPOINTER" {
@@ -241,12 +241,12 @@ fn macros_in_order<'ast>(body: Descriptor<'ast>) -> Vec<&'ast [u8]> {
 }
 
 /// Visits every item of a descriptor in source order, including groups but not function bodies.
-fn visit<'ast>(items: Descriptor<'ast>, see: &mut impl FnMut(&Item<'ast>)) {
+fn visit<'ast>(items: Descriptor<'ast>, see: &mut impl FnMut(&DescriptorItem<'ast>)) {
     for item in items {
         see(item);
         match item {
-            Item::Loop(node) => visit(node.body.items, see),
-            Item::Switch(node) => {
+            DescriptorItem::Loop(node) => visit(node.body.items, see),
+            DescriptorItem::Switch(node) => {
                 for case in node.cases {
                     if let Body::Group(group) = case.body {
                         visit(group.items, see);

@@ -137,7 +137,7 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     /// Runs the items of a brace group, function body or stanza.
-    fn group(&mut self, items: &[Item<'ast>], scope: &mut Scope<'ast>) -> Flow {
+    fn group(&mut self, items: &[DescriptorItem<'ast>], scope: &mut Scope<'ast>) -> Flow {
         let mut end = Flow::Next;
         for item in items {
             match self.item(item, scope) {
@@ -152,22 +152,22 @@ impl<'ast> Run<'_, 'ast> {
         end
     }
 
-    fn item(&mut self, item: &Item<'ast>, scope: &mut Scope<'ast>) -> Flow {
+    fn item(&mut self, item: &DescriptorItem<'ast>, scope: &mut Scope<'ast>) -> Flow {
         match item {
-            Item::Text(text) => self.text(text),
-            Item::Backquoted(text) => return self.backquoted(text, scope),
-            Item::Newline(_) => self.page.newline(),
-            Item::Tab(_) => self.page.tab(),
-            Item::Move(node) => self.move_pointer(node.node),
-            Item::Code(node) => self.print_code(node.node, true),
-            Item::Macro(node) => return self.print_macro(node, scope, true),
-            Item::Assign(node) => self.assign(node, scope),
-            Item::Declare(_) | Item::Function(_) => {}
-            Item::Call(node) => return self.call(node, scope),
-            Item::Switch(node) => return self.switch(node, scope),
-            Item::Loop(node) => return self.repeat(node, scope),
-            Item::Bitflags(node) => self.bitflags(node, scope),
-            Item::Timer(node) => self.timer(node, scope),
+            DescriptorItem::Text(text) => self.text(text),
+            DescriptorItem::Backquoted(text) => return self.backquoted(text, scope),
+            DescriptorItem::Newline(_) => self.page.newline(),
+            DescriptorItem::Tab(_) => self.page.tab(),
+            DescriptorItem::Move(node) => self.move_pointer(node.node),
+            DescriptorItem::Code(node) => self.print_code(node.node, true),
+            DescriptorItem::Macro(node) => return self.print_macro(node, scope, true),
+            DescriptorItem::Assign(node) => self.assign(node, scope),
+            DescriptorItem::Declare(_) | DescriptorItem::Function(_) => {}
+            DescriptorItem::Call(node) => return self.call(node, scope),
+            DescriptorItem::Switch(node) => return self.switch(node, scope),
+            DescriptorItem::Loop(node) => return self.repeat(node, scope),
+            DescriptorItem::Bitflags(node) => self.bitflags(node, scope),
+            DescriptorItem::Timer(node) => self.timer(node, scope),
         }
         Flow::Next
     }
@@ -183,19 +183,19 @@ impl<'ast> Run<'_, 'ast> {
         let mut end = Flow::Next;
         for part in text.parts {
             let flow = match part {
-                Part::Text(text) => {
+                BackquotedPart::Text(text) => {
                     self.page.own_text(text.node);
                     Flow::Next
                 }
-                Part::Code(code) => {
+                BackquotedPart::Code(code) => {
                     self.print_code(code.node, false);
                     Flow::Next
                 }
-                Part::Move(node) => {
+                BackquotedPart::Move(node) => {
                     self.move_pointer(node.node);
                     Flow::Next
                 }
-                Part::Macro(node) => self.print_macro(node, scope, false),
+                BackquotedPart::Macro(node) => self.print_macro(node, scope, false),
             };
             match flow {
                 Flow::Next => {}
@@ -589,7 +589,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    fn body(&mut self, case: &Case<'ast>, scope: &mut Scope<'ast>) -> Flow {
+    fn body(&mut self, case: &SwitchCase<'ast>, scope: &mut Scope<'ast>) -> Flow {
         match &case.body {
             Body::Text(text) => {
                 self.text(text);
@@ -674,11 +674,11 @@ impl<'ast> Run<'_, 'ast> {
         };
         let value = self.selector_value(&node.selector, scope);
         // A number beyond 64 bits never matches. A word that is not octal where the cast expects octal is read as hex.
-        let number = |word: &Value| match literal::number(word.node, base) {
+        let number = |word: &RawValue| match literal::number(word.node, base) {
             None if base == Base::Octal => literal::number(word.node, Base::Hex),
             number => number,
         };
-        let bits = |word: &Value| number(word).and_then(|number| literal::pattern(number, 64));
+        let bits = |word: &RawValue| number(word).and_then(|number| literal::pattern(number, 64));
         for entry in node.entries {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {

@@ -5,11 +5,11 @@ use super::fast::SHORT;
 use super::texts::*;
 use super::{Run, STEP, slow_ops};
 use crate::TextBuf;
-use crate::mem::{At, Pc, unchecked};
+use crate::mem::{OutPtr, Pc, unchecked};
 use crate::op::Instr;
 use crate::table;
 
-pub(super) fn text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+pub(super) fn text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     if instr.c <= 16 && instr.d == 0 {
         let room = unchecked!(room: run.stage.room(out, at));
         if let Some(n) = copy_sixteen(room, run.cursor.bytes, instr.b, instr.c) {
@@ -21,7 +21,7 @@ pub(super) fn text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut Te
 
 /// Slow path of `text`: long, padded and unprintable texts, and those cut by the end of the event.
 #[inline(never)]
-fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn long_text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     if instr.c as usize <= SHORT && instr.d == 0 {
         let room = unchecked!(room: run.stage.room(out, at));
         if let Some(n) = copy_field(room, run.cursor.bytes, instr.b, instr.c) {
@@ -39,7 +39,7 @@ fn long_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf)
     (run.reopen(out), run.stage.after(instr))
 }
 
-pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     // The copy is only used for the lookup; it is after the end of the text.
     let room = unchecked!(room: run.stage.room(out, at));
     let copied = copy_sixteen(room, run.cursor.bytes, instr.b, instr.d);
@@ -52,7 +52,7 @@ pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, ou
     (at, to)
 }
 
-pub(super) fn string_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+pub(super) fn string_at<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     if run.cursor.bytes.len() <= instr.b as usize {
         return (at.back(instr.c as usize), unchecked!(Targets: run.stage.place(instr.d.into())));
     }
@@ -69,7 +69,7 @@ pub(super) fn string_at<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &m
 
 /// Slow path of `string_at`: long texts, those that need escapes, and texts past a base pointer.
 #[inline(never)]
-fn long_string<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn long_string<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     run.cursor.set(instr.b, 0);
     let text = run.cursor.take_string();
     run.charge(text.len() / STEP);
@@ -78,7 +78,7 @@ fn long_string<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBu
     (run.reopen(out), run.stage.after(instr))
 }
 
-pub(super) fn take_words<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+pub(super) fn take_words<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     let (words, _) = run.cursor.rest().as_chunks::<4>();
     let words = &words[..words.len().min(instr.b as usize)];
     let room = unchecked!(room: run.stage.room(out, at));
@@ -88,7 +88,7 @@ pub(super) fn take_words<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &
     (at.add(n), run.stage.after(instr))
 }
 
-pub(super) fn take_name<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+pub(super) fn take_name<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     let rest = run.cursor.rest();
     let len = rest.len().saturating_sub(instr.b as usize);
     let room = unchecked!(room: run.stage.room(out, at));

@@ -8,13 +8,13 @@ use super::windows::{ALONE, ANY, BIG, EITHER, GIVEN, LITTLE, WHOLE};
 use super::{Run, STEP, slow_ops};
 use crate::TextBuf;
 use crate::cursor::low_first;
-use crate::mem::{At, Pc, unchecked};
+use crate::mem::{OutPtr, Pc, unchecked};
 use crate::num;
 use crate::op::{Instr, for_each_op, form};
 use crate::table::FLAG_WORDS;
 
 /// Runs an instruction after its literal was printed.
-type Handler = for<'r> fn(&mut Run<'r>, At, &'r Instr, &mut TextBuf) -> (At, Pc);
+type Handler = for<'r> fn(&mut Run<'r>, OutPtr, &'r Instr, &mut TextBuf) -> (OutPtr, Pc);
 
 /// Handlers by opcode.
 pub(super) type Handlers = [Handler; 256];
@@ -53,7 +53,7 @@ for_each_op!(define_handlers);
 /// Defines handlers that print nothing.
 macro_rules! doing {
     ($($name:ident |$run:ident, $instr:ident| $does:expr;)*) => {$(
-        fn $name<'r>($run: &mut Run<'r>, at: At, $instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+        fn $name<'r>($run: &mut Run<'r>, at: OutPtr, $instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
             $does;
             (at, $run.stage.after($instr))
         }
@@ -103,7 +103,7 @@ doing! {
 /// Defines handlers that print a register.
 macro_rules! putting {
     ($($name:ident |$room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
-        fn $name<'r>(run: &mut Run<'r>, at: At, $instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+        fn $name<'r>(run: &mut Run<'r>, at: OutPtr, $instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
             let $value = run.reg($instr.b);
             let $room = unchecked!(room: run.stage.room(out, at));
             (at.add($prints), run.stage.after($instr))
@@ -124,7 +124,7 @@ putting! {
     put_int |room, value, instr| num::int(room, 0, value);
 }
 
-fn put_bin<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn put_bin<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     let count = instr.c as usize;
     run.charge(count / STEP);
     let room = unchecked!(room: run.stage.room(out, at));
@@ -137,10 +137,10 @@ macro_rules! printing {
     ($($name:ident $slot:ident $read:ident |$run:ident, $room:ident, $value:ident, $instr:ident| $prints:expr;)*) => {$(
         fn $name<'r, const MODE: u8, const ORDER: u8>(
             $run: &mut Run<'r>,
-            at: At,
+            at: OutPtr,
             $instr: &'r Instr,
             out: &mut TextBuf,
-        ) -> (At, Pc) {
+        ) -> (OutPtr, Pc) {
             let Some($value) = $run.$read::<MODE, ORDER>($instr.$slot.into(), $instr.c) else {
                 return $run.apart(at, $instr, out, $instr.$slot.into());
             };
@@ -162,10 +162,10 @@ printing! {
 
 fn hexc_lit_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
@@ -176,16 +176,21 @@ fn hexc_lit_at<'r, const MODE: u8, const ORDER: u8>(
 
 fn get<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     run.set(instr.a, value);
     (at, run.stage.after(instr))
 }
 
-fn load<'r, const MODE: u8, const ORDER: u8>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+fn load<'r, const MODE: u8, const ORDER: u8>(
+    run: &mut Run<'r>,
+    at: OutPtr,
+    instr: &'r Instr,
+    _: &mut TextBuf,
+) -> (OutPtr, Pc) {
     let value = run.load::<MODE>(instr.b, instr.c);
     run.set(instr.a, value);
     (at, run.stage.after(instr))
@@ -193,10 +198,10 @@ fn load<'r, const MODE: u8, const ORDER: u8>(run: &mut Run<'r>, at: At, instr: &
 
 fn load_le<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     _: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let value = low_first(run.load::<MODE>(instr.b, instr.c), instr.c);
     run.set(instr.a, value);
     (at, run.stage.after(instr))
@@ -207,10 +212,10 @@ macro_rules! digits_at {
     ($($name:ident $prints:path;)*) => {$(
         fn $name<'r, const MODE: u8, const ORDER: u8>(
             run: &mut Run<'r>,
-            mut at: At,
+            mut at: OutPtr,
             mut instr: &'r Instr,
             out: &mut TextBuf,
-        ) -> (At, Pc) {
+        ) -> (OutPtr, Pc) {
             let mut more = if ORDER == ALONE { 0 } else { form::more(instr.c) };
             loop {
                 let Some(digits) = run.high_first::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
@@ -234,20 +239,20 @@ digits_at! {
 
 fn dec_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     run.put_dec(at, instr, out, value)
 }
 
 fn int_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.signed::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     if (value as i64) < 0 {
         unchecked!(room: run.stage.room(out, at))[0] = b'-';
@@ -258,17 +263,17 @@ fn int_at<'r, const MODE: u8, const ORDER: u8>(
 
 /// Slow path of `dec_at` for long numbers. It is a tail call: a call in the middle would make every run save registers.
 #[inline(never)]
-fn long_dec<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (At, Pc) {
+fn long_dec<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (OutPtr, Pc) {
     let room = unchecked!(room: run.stage.room(out, at));
     (at.add(num::dec_long(room, 0, value)), run.stage.after(instr))
 }
 
 fn case_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
@@ -277,10 +282,10 @@ fn case_at<'r, const MODE: u8, const ORDER: u8>(
 
 fn hexc_case_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
@@ -288,17 +293,17 @@ fn hexc_case_at<'r, const MODE: u8, const ORDER: u8>(
     run.put_case(at.add(n), instr, out, instr.b, value)
 }
 
-fn put_case<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn put_case<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     let value = run.reg(instr.b);
     run.put_case(at, instr, out, instr.c, value)
 }
 
 fn nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
@@ -307,10 +312,10 @@ fn nibbles_at<'r, const MODE: u8, const ORDER: u8>(
 
 fn hexc_nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
         return run.apart(at, instr, out, instr.a.into());
     };
@@ -318,7 +323,7 @@ fn hexc_nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     run.put_nibbles(at.add(n), instr, out, instr.b, value)
 }
 
-fn nibbles<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn nibbles<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     if instr.a == 1 {
         return slow_ops::soft_nibbles(run, at, instr, out);
     }
@@ -326,19 +331,19 @@ fn nibbles<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -
     run.put_nibbles(at, instr, out, instr.c, value)
 }
 
-fn switch_lit<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn switch_lit<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     let room = unchecked!(room: run.stage.room(out, at));
     (at.add(put_indexed(room, run.program.words(), instr.c, run.reg(instr.b))), run.stage.after(instr))
 }
 
-fn switch_lit_hex<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn switch_lit_hex<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     let room = unchecked!(room: run.stage.room(out, at));
     (at.add(put_indexed_or_hex(room, run.program.words(), instr.c, run.reg(instr.b))), run.stage.after(instr))
 }
 
 impl<'r> Run<'r> {
     #[inline(always)]
-    fn put_case(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (At, Pc) {
+    fn put_case(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (OutPtr, Pc) {
         let run = case_text(self.program, table, value);
         let room = unchecked!(room: self.stage.room(out, at));
         if let Some(n) = copy_short(room, self.program.strings(), run) {
@@ -348,7 +353,7 @@ impl<'r> Run<'r> {
     }
 
     #[inline(always)]
-    fn put_dec(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (At, Pc) {
+    fn put_dec(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, value: u64) -> (OutPtr, Pc) {
         if value >= num::LONG {
             return long_dec(self, at, instr, out, value);
         }
@@ -357,7 +362,7 @@ impl<'r> Run<'r> {
     }
 
     #[inline(always)]
-    fn put_nibbles(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (At, Pc) {
+    fn put_nibbles(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (OutPtr, Pc) {
         let words = self.program.words();
         if let Some(n) = put_nibbles(unchecked!(room: self.stage.room(out, at)), words, table, value) {
             return (at.add(n), self.stage.after(instr));
@@ -372,11 +377,11 @@ impl<'r> Run<'r> {
 #[inline(never)]
 fn long_case<'r>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
     (offset, len): (usize, usize),
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
     // A text that fits into the room of an instruction costs no steps.
     run.charge(if len <= SHORT { 0 } else { len / STEP });
@@ -388,24 +393,24 @@ fn long_case<'r>(
 #[inline(never)]
 fn many_nibbles<'r>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
     (table, value): (u32, u64),
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     run.stage.close(out, at);
     put_many_nibbles(out, run.program.words(), table, value);
     (run.reopen(out), run.stage.after(instr))
 }
 
-fn soft<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn soft<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     unchecked!(room: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
     run.change().soft_end = run.stage.offset(at);
     (at, run.stage.after(instr))
 }
 
-fn soft_drop<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+fn soft_drop<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let drops = run.state().soft_end == run.stage.offset(at);
     if drops {
         run.change().soft_end = usize::MAX;

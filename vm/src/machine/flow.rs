@@ -2,7 +2,7 @@
 
 use super::{End, Return, Run};
 use crate::TextBuf;
-use crate::mem::{At, Pc, unchecked};
+use crate::mem::{OutPtr, Pc, unchecked};
 use crate::op::Instr;
 use crate::table;
 use crate::verify::MAX_DEPTH;
@@ -10,7 +10,7 @@ use crate::verify::MAX_DEPTH;
 /// Defines handlers of conditional jumps.
 macro_rules! jumping {
     ($($name:ident |$run:ident, $instr:ident| $jumps:expr;)*) => {$(
-        pub(super) fn $name<'r>($run: &mut Run<'r>, at: At, $instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+        pub(super) fn $name<'r>($run: &mut Run<'r>, at: OutPtr, $instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
             let to = if $jumps { unchecked!(Targets: $run.stage.place($instr.d.into())) } else { $run.stage.after($instr) };
             (at, to)
         }
@@ -31,10 +31,10 @@ macro_rules! jumping_at {
     ($($name:ident |$instr:ident, $value:ident| $jumps:expr;)*) => {$(
         pub(super) fn $name<'r, const MODE: u8, const ORDER: u8>(
             run: &mut Run<'r>,
-            at: At,
+            at: OutPtr,
             $instr: &'r Instr,
             out: &mut TextBuf,
-        ) -> (At, Pc) {
+        ) -> (OutPtr, Pc) {
             let Some($value) = run.field::<MODE, ORDER>($instr.a.into(), $instr.c) else { return run.apart(at, $instr, out, $instr.a.into()) };
             (at, if $jumps { unchecked!(Targets: run.stage.place($instr.d.into())) } else { run.stage.after($instr) })
         }
@@ -46,7 +46,7 @@ jumping_at! {
     jump_differ_at |instr, value| value != instr.b.into();
 }
 
-pub(super) fn back<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn back<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     run.count(instr, instr.d.into());
     if !run.turn() {
         return run.stop(End::Limit, at);
@@ -54,7 +54,7 @@ pub(super) fn back<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut Text
     (at, unchecked!(Targets: run.stage.place(instr.d.into())))
 }
 
-pub(super) fn switch<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn switch<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let (kind, table) = run.program.table(instr.c);
     let to = match table::find_number(kind, table, run.reg(instr.b)) {
         Some(to) => unchecked!(TableTargets: run.stage.place(to)),
@@ -63,7 +63,7 @@ pub(super) fn switch<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut Te
     (at, to)
 }
 
-pub(super) fn switch_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+pub(super) fn switch_text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     run.stage.close(out, at);
     let to = match run.switch_text(out, instr.b, instr.c) {
         Some(to) => unchecked!(TableTargets: run.stage.place(to)),
@@ -72,7 +72,7 @@ pub(super) fn switch_text<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: 
     (run.reopen(out), to)
 }
 
-pub(super) fn loop_<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn loop_<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let count = run.reg(instr.b) as i64;
     if count <= 0 || (run.cursor.truncated && instr.c == 0) {
         return (at, unchecked!(Targets: run.stage.place(instr.d.into())));
@@ -84,7 +84,7 @@ pub(super) fn loop_<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut Tex
     (at, run.stage.after(instr))
 }
 
-pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let left = run.reg(instr.a.into()).wrapping_sub(1);
     run.set(instr.a, left);
     if left == 0 || (run.cursor.truncated && instr.c == 0) {
@@ -97,7 +97,7 @@ pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut
     (at, unchecked!(Targets: run.stage.place(instr.d.into())))
 }
 
-pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+pub(super) fn dump<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     match run.short_dump(at, run.reg(instr.b), instr.a == 1, out) {
         Some(at) => (at, run.stage.after(instr)),
         None => long_dump(run, at, instr, out),
@@ -106,14 +106,14 @@ pub(super) fn dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut Te
 
 /// Slow path of `dump`. It is a tail call: a call in the middle of `dump` would make it save registers.
 #[inline(never)]
-fn long_dump<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+fn long_dump<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     run.stage.close(out, at);
     let whole = run.dump(out, run.reg(instr.b), instr.a == 1);
     let at = run.reopen(out);
     if whole { (at, run.stage.after(instr)) } else { run.stop(End::Limit, at) }
 }
 
-pub(super) fn call<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn call<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     if run.scratch.calls.len() >= MAX_DEPTH || !run.turn() {
         return run.stop(End::Limit, at);
     }
@@ -123,7 +123,7 @@ pub(super) fn call<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut Text
     (at, run.stage.enter(run.program.code_of(instr.b)))
 }
 
-pub(super) fn ret<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn ret<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let Some(back) = run.scratch.calls.pop() else { return (at, run.stage.end()) };
     run.count(instr, back.at);
     run.stage.enter(run.program.code_of(run.routine()));
@@ -131,10 +131,10 @@ pub(super) fn ret<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, _: &mut TextB
     (at, unchecked!(Targets: run.stage.place(back.at)))
 }
 
-pub(super) fn end<'r>(run: &mut Run<'r>, at: At, _: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn end<'r>(run: &mut Run<'r>, at: OutPtr, _: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     (at, run.stage.end())
 }
 
-pub(super) fn skip<'r>(run: &mut Run<'r>, at: At, _: &'r Instr, _: &mut TextBuf) -> (At, Pc) {
+pub(super) fn skip<'r>(run: &mut Run<'r>, at: OutPtr, _: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     run.stop(End::Skip, at)
 }

@@ -14,7 +14,7 @@ mod texts;
 mod windows;
 
 use crate::cursor::Cursor;
-use crate::mem::{At, Pc, Stage, unchecked};
+use crate::mem::{ExecState, OutPtr, Pc, unchecked};
 use crate::op::{N_REGS, StateUse};
 use crate::program::{PreparedEntry, SHAPES};
 use crate::verify::{Endianness, MAX_DEPTH, UNCOUNTED};
@@ -75,7 +75,7 @@ pub struct Machine {
     /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
     /// State every event starts from.
-    fresh: State,
+    fresh: EventState,
     scratch: Box<Scratch>,
 }
 
@@ -84,9 +84,9 @@ struct Scratch {
     regs: [u64; N_REGS],
     calls: Vec<Return>,
     /// Between two events: the state that the next one starts with.
-    state: State,
+    state: EventState,
     #[cfg(feature = "paranoid")]
-    watch: paranoid::Watch,
+    watch: paranoid::EventHistory,
 }
 
 impl Default for Machine {
@@ -116,7 +116,7 @@ pub struct Job<'j> {
 impl Machine {
     /// Machine with the given limits.
     pub fn new(limits: Limits) -> Self {
-        let fresh = State {
+        let fresh = EventState {
             line: 1,
             soft_end: usize::MAX,
             turns: limits.turns,
@@ -131,7 +131,7 @@ impl Machine {
             calls: Vec::with_capacity(MAX_DEPTH),
             state: fresh,
             #[cfg(feature = "paranoid")]
-            watch: paranoid::Watch::default(),
+            watch: paranoid::EventHistory::default(),
         });
         Machine { limits, long: fast::FAST, fresh, scratch }
     }
@@ -148,7 +148,7 @@ impl Machine {
         fresh.steps = limits.steps;
         scratch.state = *fresh;
         Run {
-            stage: Stage::new(),
+            stage: ExecState::new(),
             cursor: Cursor::new(&[]),
             scratch,
             home: program,
@@ -167,8 +167,8 @@ impl Machine {
             n_steps: 0,
             max_text: limits.text as usize,
             text_limit: 0,
-            first: Line::default(),
-            further: Line::default(),
+            first: OutputLine::default(),
+            further: OutputLine::default(),
             margin: 0,
         }
     }
@@ -220,7 +220,7 @@ fn refused(layout: Layout, out: &mut TextBuf) -> Outcome {
 
 /// Line of the output.
 #[derive(Debug, Clone, Copy, Default)]
-struct Line {
+struct OutputLine {
     /// Start in the buffer, including columns or margin.
     start: usize,
     /// Start of its text.
@@ -237,7 +237,7 @@ enum End {
 
 /// State that an event changes while it is printed, besides the pointer and the registers.
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct EventState {
     /// Number of the line in the event, from 1.
     line: u64,
     /// End of the text at the last soft blank.
@@ -260,7 +260,7 @@ struct State {
 /// routine uses.
 #[derive(Debug)]
 pub struct Run<'r> {
-    stage: Stage<'r>,
+    stage: ExecState<'r>,
     cursor: Cursor<'r>,
     scratch: &'r mut Scratch,
     /// Program that the run was started with.
@@ -284,7 +284,7 @@ pub struct Run<'r> {
     /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
     /// State that every event starts from.
-    fresh: &'r mut State,
+    fresh: &'r mut EventState,
     /// Limit of the machine on the steps of an event.
     max_steps: u32,
     /// Steps of all events so far.
@@ -294,9 +294,9 @@ pub struct Run<'r> {
     /// Maximum length of the buffer, except for a selector's text. Columns and margins so far are included.
     text_limit: usize,
     /// First line of the event.
-    first: Line,
+    first: OutputLine,
     /// Current line, if it is not the first.
-    further: Line,
+    further: OutputLine,
     /// Blanks before the text of further lines.
     margin: usize,
 }
@@ -520,7 +520,7 @@ impl<'r> Run<'r> {
     }
 
     /// Current line.
-    fn line(&self) -> Line {
+    fn line(&self) -> OutputLine {
         if self.state().line == 1 { self.first } else { self.further }
     }
 
@@ -530,10 +530,10 @@ impl<'r> Run<'r> {
         &mut self,
         handlers: &Handlers,
         mut pc: Pc,
-        mut at: At,
+        mut at: OutPtr,
         out: &mut TextBuf,
         observer: &mut O,
-    ) -> At {
+    ) -> OutPtr {
         while let Some(instr) = self.instr(pc) {
             if O::ACTIVE {
                 self.stage.close(out, at);
@@ -550,7 +550,7 @@ impl<'r> Run<'r> {
 
     /// Runs an instruction.
     #[inline(always)]
-    fn step(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    fn step(&mut self, handlers: &Handlers, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
         #[cfg(feature = "paranoid")]
         self.watch_instr(instr, out, at);
         let behind = unchecked!(room: self.stage.literal(out, at, instr));
@@ -561,7 +561,7 @@ impl<'r> Run<'r> {
     /// limit.
     #[cold]
     #[inline(never)]
-    fn step_behind(&mut self, handlers: &Handlers, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+    fn step_behind(&mut self, handlers: &Handlers, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
         self.stage.close(out, at);
         if self.state().steps == 0 || self.is_over(out.len) {
             return self.stop(End::Limit, at);
@@ -614,12 +614,12 @@ impl<'r> Run<'r> {
     }
 
     /// State changed by the event.
-    fn state(&self) -> &State {
+    fn state(&self) -> &EventState {
         &self.scratch.state
     }
 
     /// State for changes; sets the dirty flag.
-    fn change(&mut self) -> &mut State {
+    fn change(&mut self) -> &mut EventState {
         self.touched = true;
         &mut self.scratch.state
     }
@@ -667,7 +667,7 @@ impl<'r> Run<'r> {
 
     /// Reopens the text after an instruction that appended to the buffer.
     #[inline]
-    fn reopen(&mut self, out: &mut TextBuf) -> At {
+    fn reopen(&mut self, out: &mut TextBuf) -> OutPtr {
         let at = self.stage.open(out, self.text_limit());
         if self.state().steps == 0 {
             self.stage.exhaust();
@@ -682,7 +682,7 @@ impl<'r> Run<'r> {
 
     /// Ends the run.
     #[cold]
-    fn stop(&mut self, end: End, at: At) -> (At, Pc) {
+    fn stop(&mut self, end: End, at: OutPtr) -> (OutPtr, Pc) {
         self.change().end = end;
         (at, self.stage.end())
     }
@@ -706,7 +706,7 @@ impl<'r> Run<'r> {
 
     /// Ends the last line. Returns false if the event did not end normally or changed the state.
     #[inline(always)]
-    fn finish(&mut self, out: &mut TextBuf, at: At, line: usize) -> bool {
+    fn finish(&mut self, out: &mut TextBuf, at: OutPtr, line: usize) -> bool {
         // A further line has set the dirty flag.
         let some = self.stage.offset(at) > self.first.text;
         if some && self.stage.holds(at) && !(self.touched | self.cursor.truncated) {
@@ -720,7 +720,7 @@ impl<'r> Run<'r> {
 
     /// Ends an event that changed the state, or was cut.
     #[inline(never)]
-    fn finish_touched(&mut self, out: &mut TextBuf, at: At) -> bool {
+    fn finish_touched(&mut self, out: &mut TextBuf, at: OutPtr) -> bool {
         let some = self.stage.offset(at) > self.line().text;
         let state = *self.state();
         self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
@@ -748,7 +748,7 @@ impl<'r> Run<'r> {
     #[cold]
     fn finish_slow(&mut self, out: &mut TextBuf) -> Outcome {
         self.select(false);
-        let State { end, soft_end, .. } = *self.state();
+        let EventState { end, soft_end, .. } = *self.state();
         if end == End::Skip {
             out.truncate(self.first.start);
             return Outcome { skipped: true, ..self.met() };
@@ -782,7 +782,7 @@ impl<'r> Run<'r> {
 /// Processors predict the loop's indirect jump from the jumps before it, and routines of many shapes begin with the
 /// same ones. The jump to an entry distinguishes the shapes early; with a [`PreparedEntry`], all later jumps are
 /// predicted better.
-type Entry = for<'r> fn(&mut Run<'r>, &Handlers, At, &'r Instr, &mut TextBuf) -> (At, Pc);
+type Entry = for<'r> fn(&mut Run<'r>, &Handlers, OutPtr, &'r Instr, &mut TextBuf) -> (OutPtr, Pc);
 
 /// Entry of a shape.
 #[inline(always)]
@@ -803,10 +803,10 @@ fn entry(shape: u8) -> Entry {
 fn enter<'r, const SHAPE: u8>(
     run: &mut Run<'r>,
     handlers: &Handlers,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     run.shape = SHAPE;
     run.step(handlers, at, instr, out)
 }

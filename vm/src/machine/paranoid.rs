@@ -4,8 +4,8 @@
 //! single access shows.
 
 use super::Run;
-use crate::mem::{At, Pc};
-use crate::op::{EnvText, EnvValue, Instr, Kind, N_REGS, Op, form};
+use crate::mem::{OutPtr, Pc};
+use crate::op::{EnvText, EnvValue, Instr, N_REGS, Op, OperandKind, form};
 use crate::program::PreparedEntry;
 use crate::table::{self, TableKind};
 use crate::verify::{MAX_DEPTH, Registers};
@@ -13,7 +13,7 @@ use crate::{TextBuf, mem};
 
 /// History of the current event.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct EventHistory {
     /// Registers that were zeroed or written.
     written: Registers,
     /// Routine, index and opcode of the last instruction.
@@ -24,7 +24,7 @@ pub(super) struct Watch {
     turns: u32,
 }
 
-impl Watch {
+impl EventHistory {
     pub fn read(&self, register: u32) {
         assert!((register as usize) < N_REGS, "rule V2: register {register}");
         assert!(self.written.contains(register), "rule V14: register {register} is read before it is written");
@@ -42,7 +42,7 @@ impl<'r> Run<'r> {
         // `routine` depends on these.
         self.beginning = entry.beginning as usize;
         self.scratch.calls.clear();
-        self.scratch.watch = Watch { written: Registers::first(entry.zeroed), ..Watch::default() };
+        self.scratch.watch = EventHistory { written: Registers::first(entry.zeroed), ..EventHistory::default() };
     }
 
     /// Checks an address before the loop reads it.
@@ -67,7 +67,7 @@ impl<'r> Run<'r> {
     }
 
     /// Checks an instruction before it runs.
-    pub(super) fn watch_instr(&mut self, instr: &'r Instr, out: &TextBuf, at: At) {
+    pub(super) fn watch_instr(&mut self, instr: &'r Instr, out: &TextBuf, at: OutPtr) {
         let at = self.stage.offset(at);
         assert!(at + TextBuf::SLACK <= out.buf.len(), "no room for an instruction's text");
         const { assert!(mem::BEFORE + mem::ROOM <= TextBuf::SLACK) };
@@ -94,7 +94,7 @@ impl<'r> Run<'r> {
         watch.last = Some((routine, here, op));
     }
 
-    fn watch_operand(&self, routine: u32, instr: &Instr, here: u64, op: Op, kind: Kind, value: u32) {
+    fn watch_operand(&self, routine: u32, instr: &Instr, here: u64, op: Op, kind: OperandKind, value: u32) {
         let need = || u64::from(self.program.routine_at(routine).need);
         let place = |to: u64| {
             let (code, body) = self.program.code_of(routine);
@@ -103,36 +103,36 @@ impl<'r> Run<'r> {
         let words = |at: u32, n: u64| u64::from(at) + n <= self.program.words().len() as u64;
         let head = || self.program.words().get(value as usize).copied().unwrap_or(u64::MAX);
         let holds = match kind {
-            Kind::Dst | Kind::Src | Kind::NewMark | Kind::Mark => (value as usize) < N_REGS,
-            Kind::Width => (1..=16).contains(&value),
-            Kind::WideWidth => (9..=16).contains(&value),
-            Kind::Bits => (1..=64).contains(&value),
-            Kind::Bit => value < 64,
-            Kind::Digits => (1..=32).contains(&value),
-            Kind::FirstDigits => (1..=form::n_digits(instr.c)).contains(&value),
-            Kind::Soft => value <= 1,
-            Kind::Back => value <= instr.lit_len.into(),
-            Kind::Value => EnvValue::from_u32(value).is_some(),
-            Kind::Name => EnvText::from_u32(value).is_some(),
-            Kind::Window => u64::from(value) + 8 <= need(),
-            Kind::Off | Kind::BitOff => match op {
+            OperandKind::Dst | OperandKind::Src | OperandKind::NewMark | OperandKind::Mark => (value as usize) < N_REGS,
+            OperandKind::Width => (1..=16).contains(&value),
+            OperandKind::WideWidth => (9..=16).contains(&value),
+            OperandKind::Bits => (1..=64).contains(&value),
+            OperandKind::Bit => value < 64,
+            OperandKind::Digits => (1..=32).contains(&value),
+            OperandKind::FirstDigits => (1..=form::n_digits(instr.c)).contains(&value),
+            OperandKind::Soft => value <= 1,
+            OperandKind::Back => value <= instr.lit_len.into(),
+            OperandKind::Value => EnvValue::from_u32(value).is_some(),
+            OperandKind::Name => EnvText::from_u32(value).is_some(),
+            OperandKind::Window => u64::from(value) + 8 <= need(),
+            OperandKind::Off | OperandKind::BitOff => match op {
                 Op::Load | Op::LoadLe | Op::HexBytes => u64::from(value) + u64::from(instr.c) <= need(),
                 Op::LoadBits => u64::from(value) + u64::from(instr.c) <= need() * 8,
                 _ => true,
             },
-            Kind::Form => {
+            OperandKind::Form => {
                 let (code, _) = self.program.code_of(routine);
                 let mut others = (1..=u64::from(form::more(value))).map(|n| code.get((here + n) as usize));
                 form::mode(value) <= form::FIELD && others.all(|other| other.is_some_and(|other| other.op == instr.op))
             }
-            Kind::Short => form::mode(instr.c) != form::FIELD || place(value.into()),
-            Kind::Target => place(value.into()),
-            Kind::Str => u64::from(value) + u64::from(instr.c) <= self.program.strings().len() as u64,
-            Kind::Table | Kind::TextTable => {
+            OperandKind::Short => form::mode(instr.c) != form::FIELD || place(value.into()),
+            OperandKind::Target => place(value.into()),
+            OperandKind::Str => u64::from(value) + u64::from(instr.c) <= self.program.strings().len() as u64,
+            OperandKind::Table | OperandKind::TextTable => {
                 let (of, words) = self.program.table(value);
-                (kind == Kind::TextTable) == (of == TableKind::Text) && table::targets(of, words).all(place)
+                (kind == OperandKind::TextTable) == (of == TableKind::Text) && table::targets(of, words).all(place)
             }
-            Kind::CaseTexts => {
+            OperandKind::CaseTexts => {
                 let (of, words) = self.program.table(value);
                 let held = |word: u64| {
                     let (offset, len) = table::unpack_str(word);
@@ -140,13 +140,13 @@ impl<'r> Run<'r> {
                 };
                 matches!(of, TableKind::Dense | TableKind::Hash) && table::targets(of, words).all(held)
             }
-            Kind::Flags => self.program.table(value).0 == TableKind::Flags,
-            Kind::Lits => {
+            OperandKind::Flags => self.program.table(value).0 == TableKind::Flags,
+            OperandKind::Lits => {
                 let width = if head() & table::LONG_TEXTS != 0 { 4 } else { 2 };
                 words(value, ((head() & !table::LONG_TEXTS).saturating_add(1)).saturating_mul(width).saturating_add(1))
             }
-            Kind::Nibbles => head() & 0xff <= 16 && words(value, 5 + (head() & 0xff) * 64),
-            Kind::Num | Kind::Wide | Kind::Len | Kind::Routine => true,
+            OperandKind::Nibbles => head() & 0xff <= 16 && words(value, 5 + (head() & 0xff) * 64),
+            OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine => true,
         };
         assert!(holds, "{op:?} at {here}: {kind:?} {value}");
     }

@@ -3,10 +3,10 @@
 use super::texts::{
     copy_printable, low_bits, met_texts, prints, put_elapsed, put_escaped, put_hex_bytes, put_many_nibbles, sext,
 };
-use super::{Line, Run, SELECTOR_STEP, STEP, texts};
+use super::{OutputLine, Run, SELECTOR_STEP, STEP, texts};
 use crate::TextBuf;
 use crate::blob::TABS_FROM_LINE;
-use crate::mem::{At, Pc, ROOM, unchecked};
+use crate::mem::{OutPtr, Pc, ROOM, unchecked};
 use crate::num::{self, store, store_slice};
 use crate::op::{EnvText, EnvValue, Instr};
 use crate::table::{self, FLAG_WORDS};
@@ -18,11 +18,11 @@ const SHORT_DUMP: usize = (ROOM - 2) / 3;
 #[inline(never)]
 fn run_slow<'r>(
     run: &mut Run<'r>,
-    at: At,
+    at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
     effect: fn(&mut Run<'r>, &Instr, &mut TextBuf),
-) -> (At, Pc) {
+) -> (OutPtr, Pc) {
     run.stage.close(out, at);
     if !run.is_over(out.len) {
         let before = out.len;
@@ -35,7 +35,7 @@ fn run_slow<'r>(
 /// Defines handlers by their effect on the run and the text.
 macro_rules! slow {
     ($($name:ident |$run:ident, $instr:pat_param, $out:pat_param| $effect:expr;)*) => {$(
-        pub(super) fn $name<'r>(run: &mut Run<'r>, at: At, instr: &'r Instr, out: &mut TextBuf) -> (At, Pc) {
+        pub(super) fn $name<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
             fn effect($run: &mut Run<'_>, $instr: &Instr, $out: &mut TextBuf) {
                 $effect
             }
@@ -172,7 +172,7 @@ impl Run<'_> {
         self.text_limit = self.text_limit.saturating_sub(margins).max(self.first.text + self.max_text);
         if start < self.line().text {
             // The rest of an earlier line has no margin to trim.
-            self.further = Line { start, text: start };
+            self.further = OutputLine { start, text: start };
         }
         out.len = start;
         self.select(false);
@@ -233,7 +233,7 @@ impl Run<'_> {
         if start <= self.text_limit {
             self.text_limit += self.margin;
         }
-        self.further = Line { start, text: out.len };
+        self.further = OutputLine { start, text: out.len };
         let state = self.change();
         state.line += 1;
         state.soft_end = usize::MAX;
@@ -365,7 +365,7 @@ impl Run<'_> {
     /// Fast path of [`Run::dump`]: the event contains all bytes, and their text fits into the room of an instruction.
     /// Returns the new end of the text.
     #[inline(always)]
-    pub(super) fn short_dump(&mut self, at: At, count: u64, soft: bool, out: &mut TextBuf) -> Option<At> {
+    pub(super) fn short_dump(&mut self, at: OutPtr, count: u64, soft: bool, out: &mut TextBuf) -> Option<OutPtr> {
         if !(1..=SHORT_DUMP.min(self.state().turns as usize) as u64).contains(&count) {
             return None;
         }

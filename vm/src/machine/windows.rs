@@ -3,7 +3,7 @@
 use super::Run;
 use super::fast::CUT;
 use crate::TextBuf;
-use crate::mem::{At, Pc, unchecked, window};
+use crate::mem::{OutPtr, Pc, unchecked, window};
 use crate::op::{Instr, form};
 
 /// Byte order that a handler is compiled for: big-endian, little-endian, or as the form says.
@@ -61,7 +61,7 @@ impl<'r> Run<'r> {
     /// "missing" target. It is a tail call: a call in the middle of a handler would make it save registers.
     #[cold]
     #[inline(never)]
-    pub(super) fn apart(&mut self, at: At, instr: &'r Instr, out: &mut TextBuf, place: u32) -> (At, Pc) {
+    pub(super) fn apart(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, place: u32) -> (OutPtr, Pc) {
         match self.cut_window(place as usize, instr.c) {
             Some(given) => {
                 self.given = given;
@@ -86,7 +86,7 @@ impl<'r> Run<'r> {
     }
 
     /// Jumps to the target for a missing field, and removes the field's text.
-    fn short(&mut self, instr: &Instr, at: At) -> (At, Pc) {
+    fn short(&mut self, instr: &Instr, at: OutPtr) -> (OutPtr, Pc) {
         (at.back(form::back(instr.c) as usize), unchecked!(Targets: self.stage.place(instr.d.into())))
     }
 

@@ -9,25 +9,25 @@ pub(crate) struct Pc(usize);
 
 /// End of the text, as an offset in the buffer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct At(usize);
+pub(crate) struct OutPtr(usize);
 
-impl At {
+impl OutPtr {
     /// Position after `n` more bytes.
     #[inline(always)]
-    pub fn add(self, n: usize) -> At {
-        At(self.0 + n)
+    pub fn add(self, n: usize) -> OutPtr {
+        OutPtr(self.0 + n)
     }
 
     /// Position before the last `n` bytes.
     #[inline(always)]
-    pub fn back(self, n: usize) -> At {
-        At(self.0.saturating_sub(n))
+    pub fn back(self, n: usize) -> OutPtr {
+        OutPtr(self.0.saturating_sub(n))
     }
 }
 
 /// Execution state: the current routine and the text it prints.
 #[derive(Debug)]
-pub(crate) struct Stage<'r> {
+pub(crate) struct ExecState<'r> {
     code: &'r [Instr],
     body: usize,
     /// Index of the current instruction.
@@ -36,17 +36,17 @@ pub(crate) struct Stage<'r> {
     limit: Option<usize>,
 }
 
-impl<'r> Stage<'r> {
+impl<'r> ExecState<'r> {
     /// State without routine and text.
     pub fn new() -> Self {
-        Stage { code: &[], body: 0, running: 0.into(), limit: None }
+        ExecState { code: &[], body: 0, running: 0.into(), limit: None }
     }
 
     /// Continues a text at its end; it may grow up to `text_limit`.
-    pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
+    pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> OutPtr {
         out.room(0);
         self.limit = Some(out.end.min(text_limit));
-        At(out.len)
+        OutPtr(out.len)
     }
 
     /// Starts a routine, and a text with columns and `blanks` before it. `columns` writes to the given room and returns
@@ -58,7 +58,7 @@ impl<'r> Stage<'r> {
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
         max_text: usize,
-    ) -> (usize, At) {
+    ) -> (usize, OutPtr) {
         (self.code, self.body) = (code, body);
         out.room(0);
         if let Some(columns) = columns
@@ -77,12 +77,12 @@ impl<'r> Stage<'r> {
     }
 
     /// Writes the length back to the buffer, so that others can append.
-    pub fn close(&self, out: &mut TextBuf, at: At) {
+    pub fn close(&self, out: &mut TextBuf, at: OutPtr) {
         out.len = at.0.min(out.buf.len());
     }
 
     /// Offset of a position in the buffer.
-    pub fn offset(&self, at: At) -> usize {
+    pub fn offset(&self, at: OutPtr) -> usize {
         at.0
     }
 
@@ -138,13 +138,13 @@ impl<'r> Stage<'r> {
 
     /// True if there is room for the text of any one instruction.
     #[inline(always)]
-    pub fn holds(&self, at: At) -> bool {
+    pub fn holds(&self, at: OutPtr) -> bool {
         self.limit.is_some_and(|limit| at.0 <= limit)
     }
 
     /// Prints the literal of an instruction.
     #[inline(always)]
-    pub fn literal(&self, out: &mut TextBuf, at: At, instr: &Instr) -> At {
+    pub fn literal(&self, out: &mut TextBuf, at: OutPtr, instr: &Instr) -> OutPtr {
         crate::num::store(&mut out.buf, at.0, instr.lit);
         at.add(instr.lit_len.into())
     }
@@ -152,7 +152,7 @@ impl<'r> Stage<'r> {
     /// Room after the text.
     #[inline(always)]
     #[expect(clippy::expect_used, reason = "the loop has made sure of the room before each instruction")]
-    pub fn room<'t>(&self, out: &'t mut TextBuf, at: At) -> &'t mut [u8; ROOM] {
+    pub fn room<'t>(&self, out: &'t mut TextBuf, at: OutPtr) -> &'t mut [u8; ROOM] {
         out.buf
             .get_mut(at.0..)
             .and_then(|rest| rest.first_chunk_mut())

@@ -12,26 +12,26 @@ pub(crate) struct Pc(*const Instr);
 
 /// Pointer to the end of the text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct At(*mut u8);
+pub(crate) struct OutPtr(*mut u8);
 
-impl At {
+impl OutPtr {
     /// Position after `n` more bytes.
     #[inline(always)]
-    pub fn add(self, n: usize) -> At {
-        At(self.0.wrapping_add(n))
+    pub fn add(self, n: usize) -> OutPtr {
+        OutPtr(self.0.wrapping_add(n))
     }
 
     /// Position before the last `n` bytes.
     #[inline(always)]
-    pub fn back(self, n: usize) -> At {
-        At(self.0.wrapping_sub(n))
+    pub fn back(self, n: usize) -> OutPtr {
+        OutPtr(self.0.wrapping_sub(n))
     }
 }
 
 /// Execution state: the current routine and the text it prints. `code..end` is the routine's body. `text..limit` is in
 /// the text's buffer, with at least [`TextBuf::SLACK`] more bytes after it.
 #[derive(Debug)]
-pub(crate) struct Stage<'r> {
+pub(crate) struct ExecState<'r> {
     code: *const Instr,
     end: *const Instr,
     text: *mut u8,
@@ -39,19 +39,19 @@ pub(crate) struct Stage<'r> {
     routine: PhantomData<&'r [Instr]>,
 }
 
-impl<'r> Stage<'r> {
+impl<'r> ExecState<'r> {
     /// State without routine and text.
     pub fn new() -> Self {
-        Stage { code: null(), end: null(), text: null_mut(), limit: null_mut(), routine: PhantomData }
+        ExecState { code: null(), end: null(), text: null_mut(), limit: null_mut(), routine: PhantomData }
     }
 
     /// Continues a text at its end; it may grow up to `text_limit`.
     #[inline(always)]
-    pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> At {
+    pub fn open(&mut self, out: &mut TextBuf, text_limit: usize) -> OutPtr {
         out.room(0);
         self.text = out.buf.as_mut_ptr();
         self.limit = self.text.wrapping_add(out.end.min(text_limit));
-        At(self.text.wrapping_add(out.len))
+        OutPtr(self.text.wrapping_add(out.len))
     }
 
     /// Starts a routine, and a text with columns and `blanks` before it. `columns` writes to the given room and returns
@@ -65,7 +65,7 @@ impl<'r> Stage<'r> {
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
         max_text: usize,
-    ) -> (usize, At) {
+    ) -> (usize, OutPtr) {
         const { assert!(COLUMNS + MARGIN as usize <= TextBuf::SLACK) };
         (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
         let mut n_columns = 0;
@@ -83,7 +83,7 @@ impl<'r> Stage<'r> {
         self.limit = text.wrapping_add(out.end.min(len + usize::from(blanks) + max_text));
         let end = end.wrapping_add(n_columns);
         if blanks == 0 {
-            return (len, At(end));
+            return (len, OutPtr(end));
         }
         if blanks > MARGIN {
             out.len = len;
@@ -92,7 +92,7 @@ impl<'r> Stage<'r> {
         }
         // SAFETY: `out.room` was called, so there is room for columns and these blanks after the text.
         unsafe { end.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
-        (len, At(end.wrapping_add(blanks.into())))
+        (len, OutPtr(end.wrapping_add(blanks.into())))
     }
 
     /// Makes `holds` false until the text is opened again.
@@ -103,13 +103,13 @@ impl<'r> Stage<'r> {
 
     /// Writes the length back to the buffer, so that others can append.
     #[inline(always)]
-    pub fn close(&self, out: &mut TextBuf, at: At) {
+    pub fn close(&self, out: &mut TextBuf, at: OutPtr) {
         out.len = self.offset(at);
     }
 
     /// Offset of a position in the buffer.
     #[inline(always)]
-    pub fn offset(&self, at: At) -> usize {
+    pub fn offset(&self, at: OutPtr) -> usize {
         at.0.addr() - self.text.addr()
     }
 
@@ -185,7 +185,7 @@ impl<'r> Stage<'r> {
 
     /// True if there is room for the text of any one instruction.
     #[inline(always)]
-    pub fn holds(&self, at: At) -> bool {
+    pub fn holds(&self, at: OutPtr) -> bool {
         at.0 <= self.limit
     }
 
@@ -194,7 +194,7 @@ impl<'r> Stage<'r> {
     /// # Safety
     /// `holds(at)` must be true, or the text was opened from `out` at `at`.
     #[inline(always)]
-    pub unsafe fn literal(&self, _out: &mut TextBuf, at: At, instr: &Instr) -> At {
+    pub unsafe fn literal(&self, _out: &mut TextBuf, at: OutPtr, instr: &Instr) -> OutPtr {
         // SAFETY: the buffer has `TextBuf::SLACK` bytes after `limit` and after the position at which it was opened.
         unsafe { at.0.cast::<[u8; 16]>().write_unaligned(instr.lit) };
         at.add(instr.lit_len.into())
@@ -207,7 +207,7 @@ impl<'r> Stage<'r> {
     /// `out`. An instruction prints no more before it asks for room; for instructions that run together, rule V10
     /// limits the digits.
     #[inline(always)]
-    pub unsafe fn room<'t>(&self, _out: &'t mut TextBuf, at: At) -> &'t mut [u8; ROOM] {
+    pub unsafe fn room<'t>(&self, _out: &'t mut TextBuf, at: OutPtr) -> &'t mut [u8; ROOM] {
         // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes after `limit`: `BEFORE` plus those lent here.
         unsafe { &mut *at.0.cast() }
     }

@@ -17,7 +17,7 @@ mod registers;
 
 use crate::Space;
 use crate::blob::{BlobError, RoutineRow, Sections};
-use crate::op::{EnvText, EnvValue, Instr, Kind, N_REGS, Op, Slot, StateUse, for_each_op, form};
+use crate::op::{EnvText, EnvValue, Instr, N_REGS, Op, OperandKind, Slot, StateUse, for_each_op, form};
 use crate::rule::Rule;
 use crate::table::{self, TableFacts, TableKind};
 pub(crate) use registers::Registers;
@@ -139,7 +139,7 @@ impl Proofs {
     }
 
     /// Checks a routine whose callees were checked, and stores the verdict.
-    fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), Broken> {
+    fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), BrokenRule> {
         let row = &sections.routines[routine as usize];
         let mut verifier =
             Verifier { sections, proofs: self, straight: FlatRoutine::default(), shared: 0, uses: StateUse::Nothing };
@@ -294,11 +294,11 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
 }
 
 /// Broken rule, and the index of the instruction in the routine.
-type Broken = (Rule, usize);
+type BrokenRule = (Rule, usize);
 
 impl Verifier<'_> {
     /// Checks a routine. Returns the depth of its calls.
-    fn routine(&mut self, index: u32, row: &RoutineRow) -> Result<usize, Broken> {
+    fn routine(&mut self, index: u32, row: &RoutineRow) -> Result<usize, BrokenRule> {
         let code = &self.sections.code[row.start as usize..row.start as usize + row.len as usize];
         let mut depth = 0;
         for (pc, instr) in code.iter().enumerate() {
@@ -354,8 +354,8 @@ impl Verifier<'_> {
 
     /// Notes the register that an instruction writes.
     #[inline(always)]
-    fn written(&mut self, instr: &Instr, slot: Slot, kind: Kind) {
-        if kind == Kind::Dst {
+    fn written(&mut self, instr: &Instr, slot: Slot, kind: OperandKind) {
+        if kind == OperandKind::Dst {
             self.straight.written.insert(instr.slot(slot));
         }
     }
@@ -393,28 +393,28 @@ impl Verifier<'_> {
     }
 
     #[inline(always)]
-    fn operand(&mut self, site: &Site<'_>, op: Op, slot: Slot, kind: Kind) -> Result<(), Rule> {
+    fn operand(&mut self, site: &Site<'_>, op: Op, slot: Slot, kind: OperandKind) -> Result<(), Rule> {
         let value = site.instr.slot(slot);
         let rule = |holds: bool, rule: Rule| if holds { Ok(()) } else { Err(rule) };
         match kind {
-            Kind::Dst | Kind::Src => {
+            OperandKind::Dst | OperandKind::Src => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
-                if (kind == Kind::Src || op == Op::LoopNext) && value >= site.row.zeroed.into() {
+                if (kind == OperandKind::Src || op == Op::LoopNext) && value >= site.row.zeroed.into() {
                     self.straight.reads = true;
                     self.straight.unwritten |= !self.straight.written.contains(value);
                 }
                 Ok(())
             }
-            Kind::NewMark | Kind::Mark => {
+            OperandKind::NewMark | OperandKind::Mark => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
                 // Marks need the analysis of all paths.
                 (self.straight.reads, self.straight.bends) = (true, true);
                 Ok(())
             }
-            Kind::Num | Kind::Wide | Kind::Len | Kind::Routine => Ok(()),
-            Kind::Width => rule((1..=16).contains(&value), Rule::Operands),
-            Kind::WideWidth => rule((9..=16).contains(&value), Rule::Operands),
-            Kind::Form => {
+            OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine => Ok(()),
+            OperandKind::Width => rule((1..=16).contains(&value), Rule::Operands),
+            OperandKind::WideWidth => rule((9..=16).contains(&value), Rule::Operands),
+            OperandKind::Form => {
                 let (mode, end) = (form::mode(value), form::end(value));
                 let known = form::LEFT
                     | 63 << form::RIGHT
@@ -429,33 +429,33 @@ impl Verifier<'_> {
                 self.shared |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
                 rule(run_together(site, op, form::more(value)), Rule::RunTogether)
             }
-            Kind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), Rule::FixedReads),
-            Kind::Short if form::mode(site.instr.c) == form::FIELD => self.target(site, value.into(), op),
-            Kind::Short => rule(value == 0, Rule::Operands),
-            Kind::Back => rule(value <= site.instr.lit_len.into(), Rule::Operands),
-            Kind::Bits => rule((1..=64).contains(&value), Rule::Operands),
-            Kind::Bit => rule(value < 64, Rule::Operands),
-            Kind::Digits => rule((1..=32).contains(&value), Rule::Operands),
-            Kind::FirstDigits => rule((1..=form::n_digits(site.instr.c)).contains(&value), Rule::Operands),
-            Kind::Soft => rule(value <= 1, Rule::Operands),
-            Kind::Value => {
+            OperandKind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), Rule::FixedReads),
+            OperandKind::Short if form::mode(site.instr.c) == form::FIELD => self.target(site, value.into(), op),
+            OperandKind::Short => rule(value == 0, Rule::Operands),
+            OperandKind::Back => rule(value <= site.instr.lit_len.into(), Rule::Operands),
+            OperandKind::Bits => rule((1..=64).contains(&value), Rule::Operands),
+            OperandKind::Bit => rule(value < 64, Rule::Operands),
+            OperandKind::Digits => rule((1..=32).contains(&value), Rule::Operands),
+            OperandKind::FirstDigits => rule((1..=form::n_digits(site.instr.c)).contains(&value), Rule::Operands),
+            OperandKind::Soft => rule(value <= 1, Rule::Operands),
+            OperandKind::Value => {
                 let env = EnvValue::from_u32(value).ok_or(Rule::Operands)?;
                 self.uses(if env.is_of_event() { StateUse::Event } else { StateUse::Context });
                 Ok(())
             }
-            Kind::Name => rule(EnvText::from_u32(value).is_some(), Rule::Operands),
-            Kind::Off | Kind::BitOff => rule(within_need(site, op), Rule::FixedReads),
-            Kind::Str => {
+            OperandKind::Name => rule(EnvText::from_u32(value).is_some(), Rule::Operands),
+            OperandKind::Off | OperandKind::BitOff => rule(within_need(site, op), Rule::FixedReads),
+            OperandKind::Str => {
                 let end = u64::from(value) + u64::from(site.instr.c);
                 rule(end <= self.sections.strings.len() as u64, Rule::Strings)
             }
-            Kind::Target => self.target(site, value.into(), op),
-            Kind::Table => self.switch(site, value, &[TableKind::Dense, TableKind::Hash]),
-            Kind::TextTable => self.switch(site, value, &[TableKind::Text]),
-            Kind::CaseTexts => rule(self.texts(value), Rule::Tables),
-            Kind::Flags => self.switch(site, value, &[TableKind::Flags]),
+            OperandKind::Target => self.target(site, value.into(), op),
+            OperandKind::Table => self.switch(site, value, &[TableKind::Dense, TableKind::Hash]),
+            OperandKind::TextTable => self.switch(site, value, &[TableKind::Text]),
+            OperandKind::CaseTexts => rule(self.texts(value), Rule::Tables),
+            OperandKind::Flags => self.switch(site, value, &[TableKind::Flags]),
             // A count, then texts of 16 or 32 bytes, with the default after the last.
-            Kind::Lits => {
+            OperandKind::Lits => {
                 let words = |[head]: [u64; 1]| {
                     let (count, width) = (head & !table::LONG_TEXTS, if head & table::LONG_TEXTS != 0 { 4 } else { 2 });
                     count.saturating_add(1).saturating_mul(width)
@@ -463,7 +463,7 @@ impl Verifier<'_> {
                 rule(self.holds(value, words), Rule::Tables)
             }
             // A count and a shift, then texts of 32 bytes: the default, then 16 per nibble.
-            Kind::Nibbles => {
+            OperandKind::Nibbles => {
                 let words = |[head]: [u64; 1]| if head & 0xff <= 16 { 4 + (head & 0xff) * 64 } else { u64::MAX };
                 rule(self.holds(value, words), Rule::Tables)
             }
@@ -525,8 +525,8 @@ macro_rules! define_operands {
                         if const { Op::$name.info().has_effects } {
                             self.shared |= EFFECTS;
                         }
-                        $(self.operand(site, Op::$name, Slot::$slot, Kind::$kind)?;)*
-                        $(self.written(site.instr, Slot::$slot, Kind::$kind);)*
+                        $(self.operand(site, Op::$name, Slot::$slot, OperandKind::$kind)?;)*
+                        $(self.written(site.instr, Slot::$slot, OperandKind::$kind);)*
                     })*
                 }
                 Ok(())

@@ -5,7 +5,7 @@
 //! if all paths wrote it, and as a number or mark if any path wrote one. A join is visited again if another path
 //! changes its state.
 
-use crate::op::{Instr, Kind, N_REGS, Op, form};
+use crate::op::{Instr, N_REGS, Op, OperandKind, form};
 use crate::rule::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +127,7 @@ impl Contents {
 
 /// State of the analysis of one routine.
 #[derive(Default)]
-struct Ways {
+struct FlowAnalysis {
     /// Join points, with the joined contents of all paths that reached them so far.
     met: BTreeMap<u32, Option<Contents>>,
     /// Join points to visit.
@@ -148,7 +148,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     /// # Errors
     /// [`Rule::Marks`] if it mixes up marks and numbers, [`Rule::Initialized`] if the analysis exceeds its limit.
     pub fn register_use(&self) -> Result<RegisterUse, Rule> {
-        let mut ways = Ways::default();
+        let mut ways = FlowAnalysis::default();
         self.meeting_places(&mut ways);
         ways.come(0, Contents { written: self.zeroed, numbers: self.zeroed, marks: Registers::default() });
         while let Some(from) = ways.open.pop_first() {
@@ -164,7 +164,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     }
 
     /// Collects the jump targets.
-    fn meeting_places(&self, ways: &mut Ways) {
+    fn meeting_places(&self, ways: &mut FlowAnalysis) {
         let mut tables = BTreeSet::new();
         for instr in self.code {
             ways.met.extend(jumps(instr).map(|to| (to, None)));
@@ -176,7 +176,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     }
 
     /// Follows a path from a join point to its end or to the next join point.
-    fn walk(&self, ways: &mut Ways, from: u32) {
+    fn walk(&self, ways: &mut FlowAnalysis, from: u32) {
         let mut contents = ways.met.get(&from).copied().flatten().unwrap_or_default();
         let mut pc = from;
         let known = |instr: &'f Instr| Op::from_u8(instr.op).map(|op| (instr, op));
@@ -203,7 +203,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     }
 
     /// Notes the registers that an instruction reads.
-    fn read(&self, ways: &mut Ways, instr: &Instr, op: Op, contents: &Contents) {
+    fn read(&self, ways: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &Contents) {
         if op == Op::Call {
             let callee = (self.callee)(instr.b);
             ways.read_numbers(callee.numbers_expected, contents);
@@ -212,16 +212,16 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
         for (_, slot, kind) in op.info().operands {
             let register = Registers::one(instr.slot(*slot));
             match kind {
-                Kind::Src => ways.read_numbers(register, contents),
-                Kind::Dst if op == Op::LoopNext => ways.read_numbers(register, contents),
-                Kind::Mark => ways.read_marks(register, contents),
+                OperandKind::Src => ways.read_numbers(register, contents),
+                OperandKind::Dst if op == Op::LoopNext => ways.read_numbers(register, contents),
+                OperandKind::Mark => ways.read_marks(register, contents),
                 _ => {}
             }
         }
     }
 
     /// Notes the registers that an instruction writes.
-    fn write(&self, ways: &mut Ways, instr: &Instr, op: Op, contents: &mut Contents) {
+    fn write(&self, ways: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &mut Contents) {
         if op == Op::Call {
             // The callee may or may not have written these.
             let callee = (self.callee)(instr.b);
@@ -233,11 +233,11 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
         for (_, slot, kind) in op.info().operands {
             let register = instr.slot(*slot);
             match kind {
-                Kind::Dst => {
+                OperandKind::Dst => {
                     contents.write_number(register);
                     ways.found.numbers_written.insert(register);
                 }
-                Kind::NewMark => {
+                OperandKind::NewMark => {
                     contents.write_mark(register);
                     ways.found.marks_written.insert(register);
                 }
@@ -247,7 +247,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     }
 }
 
-impl Ways {
+impl FlowAnalysis {
     /// Reads registers as numbers.
     fn read_numbers(&mut self, registers: Registers, contents: &Contents) {
         let expected = &mut self.found.numbers_expected;
@@ -285,7 +285,7 @@ impl Ways {
 fn jumps(instr: &Instr) -> impl Iterator<Item = u32> {
     let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
     operands.iter().filter_map(|(_, slot, kind)| {
-        let jumps = *kind == Kind::Target || *kind == Kind::Short && form::mode(instr.c) == form::FIELD;
+        let jumps = *kind == OperandKind::Target || *kind == OperandKind::Short && form::mode(instr.c) == form::FIELD;
         jumps.then(|| instr.slot(*slot))
     })
 }

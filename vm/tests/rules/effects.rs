@@ -1,7 +1,7 @@
 //! V16: timers and `stop` are only in routines of hooks whose row declares effects.
 
 use super::{CALLED, EVENT, broken, open};
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Space};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, RoutineRow, SourcePos, Space};
 
 const EFFECTS: u8 = 4;
 
@@ -9,9 +9,9 @@ const EFFECTS: u8 = 4;
 fn entry(space: Space, flags: u8, called: &[Instr], code: &[Instr]) -> Option<BlobError> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
-    blob.routine(CALLED, called, &vec![Place::default(); called.len()]);
+    blob.routine(CALLED, called, &vec![SourcePos::default(); called.len()]);
     let row = RoutineRow { zeroed: 2, ..EVENT };
-    let routine = blob.routine(row, code, &vec![Place { line: 1, ..Place::default() }; code.len()]);
+    let routine = blob.routine(row, code, &vec![SourcePos { line: 1, ..SourcePos::default() }; code.len()]);
     let flags = flags | (space as u8) << 3;
     blob.hook(HookRow { id: 0x0100, flags, routines: [routine; 4], ..HookRow::default() });
     open(&blob.finish()).err()

@@ -6,7 +6,7 @@ mod rows;
 mod sections;
 mod tables;
 
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow, Rule, Slot, form};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Program, RoutineRow, Rule, Slot, SourcePos, form};
 
 /// Blob whose hook 010 runs `code`, with one string and a routine 0 that may be called.
 fn blob(code: &[Instr]) -> Vec<u8> {
@@ -14,9 +14,9 @@ fn blob(code: &[Instr]) -> Vec<u8> {
     blob.source("test", b"");
     blob.string(b"text");
     let called = RoutineRow { called: 1, ..RoutineRow::default() };
-    blob.routine(called, &[Instr::new(Op::Ret)], &[Place::default()]);
+    blob.routine(called, &[Instr::new(Op::Ret)], &[SourcePos::default()]);
     let row = RoutineRow { need: 8, zeroed: 8, ..RoutineRow::default() };
-    let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+    let routine = blob.routine(row, code, &vec![SourcePos::default(); code.len()]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     blob.finish()
 }
@@ -55,7 +55,7 @@ fn routines(rows: &[(RoutineRow, &[Instr])]) -> Option<BlobError> {
     let mut last = 0;
     for (at, (row, code)) in rows.iter().enumerate() {
         // Different places keep equal routines from being merged.
-        let place = Place { line: at as u32, ..Place::default() };
+        let place = SourcePos { line: at as u32, ..SourcePos::default() };
         last = blob.routine(*row, code, &vec![place; code.len()]);
     }
     blob.hook(HookRow { id: 0x0100, routines: [last; 4], ..HookRow::default() });
@@ -130,7 +130,7 @@ fn v5_called_routines_return_and_only_they() {
     assert!(open(&blob(&[Instr::new(Op::Soft)])).is_ok());
     check(Instr::new(Op::Ret), Some(5));
     let mut blob = BlobBuilder::new();
-    blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &[Instr::new(Op::Soft)], &[Place::default()]);
+    blob.routine(RoutineRow { called: 1, ..RoutineRow::default() }, &[Instr::new(Op::Soft)], &[SourcePos::default()]);
     assert_eq!(open(&blob.finish()).err(), Some(BlobError::Instr { rule: Rule::Ends, routine: 0, at: 0 }));
 }
 
@@ -142,7 +142,7 @@ fn v5_what_stands_behind_a_body_does_not_fall_off_its_end() {
         let routine = blob.routine(
             RoutineRow { body, zeroed: 8, ..RoutineRow::default() },
             code,
-            &vec![Place::default(); code.len()],
+            &vec![SourcePos::default(); code.len()],
         );
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
@@ -361,7 +361,7 @@ fn v13_what_runs_together_is_alike() {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
         let row = RoutineRow { need: 8, body, ..RoutineRow::default() };
-        let routine = blob.routine(row, &code, &vec![Place::default(); code.len()]);
+        let routine = blob.routine(row, &code, &vec![SourcePos::default(); code.len()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };

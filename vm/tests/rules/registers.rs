@@ -2,7 +2,7 @@
 
 use super::{CALLED, EVENT, blob, broken, check, open, routines};
 use tfbc_vm::table::number_table;
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Rule, Slot, form};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, RoutineRow, Rule, Slot, SourcePos, form};
 
 #[test]
 fn v14_registers_are_written_before_they_are_read() {
@@ -16,10 +16,10 @@ fn v14_registers_are_written_before_they_are_read() {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
         let row = RoutineRow { called: 1, ..RoutineRow::default() };
-        let called = blob.routine(row, callee, &vec![Place::default(); callee.len()]);
+        let called = blob.routine(row, callee, &vec![SourcePos::default(); callee.len()]);
         let code = [Instr::of(Op::Const, &[read]), Instr::of(Op::Call, &[called])];
         let row = RoutineRow { zeroed, ..RoutineRow::default() };
-        let routine = blob.routine(row, &code, &[Place::default(); 2]);
+        let routine = blob.routine(row, &code, &[SourcePos::default(); 2]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };
@@ -90,7 +90,7 @@ fn v14_switches_bring_what_was_written_before_them() {
             blob.table(kind, &words);
         }
         let row = RoutineRow { zeroed: 1, ..RoutineRow::default() };
-        let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+        let routine = blob.routine(row, code, &vec![SourcePos::default(); code.len()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };
@@ -119,7 +119,7 @@ fn v14_many_switches_are_told() {
             blob.table(kind, &words);
         }
         let row = RoutineRow { zeroed: 1, ..RoutineRow::default() };
-        let routine = blob.routine(row, code, &vec![Place::default(); code.len()]);
+        let routine = blob.routine(row, code, &vec![SourcePos::default(); code.len()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };

@@ -2,7 +2,7 @@
 
 use super::{altered, open};
 use tfbc_vm::table::number_table;
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, Program, RoutineRow};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Program, RoutineRow, SourcePos};
 
 /// Row size in bytes, per section with rows of its own.
 const ROUTINE: usize = 28;
@@ -16,7 +16,7 @@ fn blob() -> Vec<u8> {
     let (kind, words) = number_table(&[(1, 0)], 0);
     blob.table(kind, &words);
     let mut routine = |called, op, line| {
-        let place = Place { line, ..Place::default() };
+        let place = SourcePos { line, ..SourcePos::default() };
         blob.routine(RoutineRow { called, ..RoutineRow::default() }, &[Instr::new(op)], &[place])
     };
     let [_, _, first, second] = [(1, Op::Ret, 1), (1, Op::Ret, 2), (0, Op::End, 3), (0, Op::End, 4)]

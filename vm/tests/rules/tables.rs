@@ -2,7 +2,7 @@
 
 use super::{altered, broken, check, open};
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
-use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, Place, RoutineRow, Rule, Slot, form};
+use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, RoutineRow, Rule, Slot, SourcePos, form};
 
 #[test]
 fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
@@ -17,7 +17,7 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
         let routine = blob.routine(
             RoutineRow { zeroed: 1, ..RoutineRow::default() },
             &[Instr::of(op, &[0, table])],
-            &[Place::default()],
+            &[SourcePos::default()],
         );
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err().map(|error| error.code())
@@ -36,7 +36,8 @@ fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
         let (kind, words) = number_table(&[(1, target.into())], 1);
         let table = blob.table(kind, &words);
         let code = [Instr::of(Op::Switch, &[0, table]), Instr::new(Op::End)];
-        let routine = blob.routine(RoutineRow { zeroed: 1, ..RoutineRow::default() }, &code, &[Place::default(); 2]);
+        let routine =
+            blob.routine(RoutineRow { zeroed: 1, ..RoutineRow::default() }, &code, &[SourcePos::default(); 2]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };
@@ -55,7 +56,7 @@ fn with_table(instr: Instr, slot: Slot, kind: TableKind, words: &[u64]) -> Optio
     let table = blob.table(kind, words);
     let row = RoutineRow { need: 8, zeroed: 1, ..RoutineRow::default() };
     let code = [instr.with(slot, table), Instr::new(Op::Soft), Instr::new(Op::End)];
-    let routine = blob.routine(row, &code, &[Place::default(); 3]);
+    let routine = blob.routine(row, &code, &[SourcePos::default(); 3]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     open(&blob.finish()).err()
 }
@@ -114,7 +115,7 @@ fn v8_each_instruction_has_its_kind_of_table() {
     let table = blob.table(TableKind::Dense, &dense.1);
     let code = [Instr::of(Op::Switch, &[0, table]), Instr::new(Op::End)];
     let row = RoutineRow { zeroed: 1, ..RoutineRow::default() };
-    let routine = blob.routine(row, &code, &[Place::default(); 2]);
+    let routine = blob.routine(row, &code, &[SourcePos::default(); 2]);
     blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
     assert_eq!(altered(&mut blob.finish(), 5, 0, 4), broken(8, 0, 0));
 }
@@ -163,7 +164,7 @@ fn v8_long_texts_of_a_list_have_four_words() {
         let list = blob.words(words);
         let row = RoutineRow { need: 8, zeroed: 1, ..RoutineRow::default() };
         let code = [Instr::of(Op::SwitchLit, &[0, list])];
-        let routine = blob.routine(row, &code, &[Place::default()]);
+        let routine = blob.routine(row, &code, &[SourcePos::default()]);
         blob.hook(HookRow { id: 0x0100, routines: [routine; 4], ..HookRow::default() });
         open(&blob.finish()).err()
     };

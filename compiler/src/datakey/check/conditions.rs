@@ -2,9 +2,9 @@
 
 use super::events::instead;
 use super::fields::{bits, describe, never_matches, show_label};
-use super::{Candidate, Event, Findings};
+use super::{Candidate, EventKey, Findings};
 use crate::codes::{CYCLE, NO_CONTRIBUTOR, NOT_A_NUMBER, OWN_LABEL, SEVERAL_CONTRIBUTORS, TOO_MANY_CONDITIONS};
-use crate::datakey::model::{Shape, Test};
+use crate::datakey::model::{PayloadType, Test};
 use std::collections::{BTreeMap, HashMap};
 use tfbc_grammar::datakey::ast;
 use tfbc_grammar::{CodeInfo, Diagnostic, Span};
@@ -14,7 +14,7 @@ const MAX_CONDITIONS: usize = 1 << 22;
 
 /// Condition with the field it reads.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Read {
+pub(crate) struct ConditionRead {
     /// Index of the entry that has the field.
     pub entry: usize,
     pub field: usize,
@@ -26,11 +26,11 @@ pub(crate) struct Read {
 /// Resolved conditions, by datakey and event.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
-    by_key: HashMap<(usize, Event), Vec<Read>>,
+    by_key: HashMap<(usize, EventKey), Vec<ConditionRead>>,
 }
 
 impl Conditions {
-    pub fn of(&self, entry: usize, event: Event) -> &[Read] {
+    pub fn of(&self, entry: usize, event: EventKey) -> &[ConditionRead] {
         self.by_key.get(&(entry, event)).map_or(&[], Vec::as_slice)
     }
 }
@@ -38,7 +38,7 @@ impl Conditions {
 /// Resolves all conditions. Datakeys with an invalid condition are marked as refused.
 pub(crate) fn resolve(
     entries: &mut [Candidate],
-    by_event: &BTreeMap<Event, Vec<usize>>,
+    by_event: &BTreeMap<EventKey, Vec<usize>>,
     findings: &mut Findings,
 ) -> Conditions {
     let mut resolver = Resolver::new(entries, by_event, findings);
@@ -55,14 +55,14 @@ type Contributor = Option<(usize, usize, bool)>;
 
 struct Resolver<'r, 'ast> {
     entries: &'r [Candidate<'ast>],
-    by_event: &'r BTreeMap<Event, Vec<usize>>,
+    by_event: &'r BTreeMap<EventKey, Vec<usize>>,
     /// Numbers of the labels that conditions name.
     labels: HashMap<&'ast [u8], usize>,
     /// Per label: the entries that have it, in order, with the index of the field.
     havers: Vec<Vec<(usize, usize)>>,
     /// Index of the field by (label, entry), for lookups.
     field_of: HashMap<(usize, usize), usize>,
-    contributors: HashMap<(Event, usize), Contributor>,
+    contributors: HashMap<(EventKey, usize), Contributor>,
     conditions: Conditions,
     n_conditions: usize,
     findings: &'r mut Findings,
@@ -71,7 +71,7 @@ struct Resolver<'r, 'ast> {
 impl<'r, 'ast> Resolver<'r, 'ast> {
     fn new(
         entries: &'r [Candidate<'ast>],
-        by_event: &'r BTreeMap<Event, Vec<usize>>,
+        by_event: &'r BTreeMap<EventKey, Vec<usize>>,
         findings: &'r mut Findings,
     ) -> Self {
         let mut labels: HashMap<&[u8], usize> = HashMap::new();
@@ -129,7 +129,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
                 continue;
             };
             let shape = self.entries[contributor].fields.as_ref().map(|fields| fields[field].shape);
-            let Some(Shape::Number { bytes, .. }) = shape else {
+            let Some(PayloadType::Number { bytes, .. }) = shape else {
                 odd = shape.map(|shape| (contributor, field, shape));
                 continue;
             };
@@ -138,7 +138,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             }
             let (test, odd_literal) = test(condition, bytes);
             never = never.or(odd_literal.map(|literal| (literal, bytes)));
-            let read = Read { entry: contributor, field, test, tag: condition.tag };
+            let read = ConditionRead { entry: contributor, field, test, tag: condition.tag };
             self.conditions.by_key.entry((at, *event)).or_default().push(read);
         }
         if !missing.is_empty() {
@@ -158,7 +158,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
     }
 
     /// Finds the first entry of an event that has the label. Never called for a label of the datakey itself.
-    fn contributor(&mut self, event: Event, label: usize) -> Contributor {
+    fn contributor(&mut self, event: EventKey, label: usize) -> Contributor {
         if let Some(known) = self.contributors.get(&(event, label)) {
             return *known;
         }
@@ -192,7 +192,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         self.findings.add(warning.with_help(help));
     }
 
-    fn warn_missing(&mut self, entry: &Candidate, condition: &ast::Condition, missing: &[Event]) {
+    fn warn_missing(&mut self, entry: &Candidate, condition: &ast::Condition, missing: &[EventKey]) {
         const LISTED: usize = 3;
         let listed: Vec<String> =
             missing.iter().take(LISTED).map(|(class, id)| format!("class {class} id {id}")).collect();
@@ -220,7 +220,13 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         self.findings.add(warning.with_help("make sure that the first one applies: otherwise the condition is false"));
     }
 
-    fn not_a_number(&mut self, entry: &Candidate, condition: &ast::Condition, read: (usize, usize), shape: Shape) {
+    fn not_a_number(
+        &mut self,
+        entry: &Candidate,
+        condition: &ast::Condition,
+        read: (usize, usize),
+        shape: PayloadType,
+    ) {
         let label = show_label(condition.name.node);
         let message = format!("`condition` on field `{label}`, which is {}", describe(shape));
         let error = Diagnostic::error(&NOT_A_NUMBER, entry.source, condition.tag, message);
@@ -252,7 +258,7 @@ fn test(condition: &ast::Condition, bytes: u8) -> (Test, Option<ast::Literal>) {
 
 /// Refuses every datakey whose conditions form a cycle.
 fn refuse_circles(entries: &mut [Candidate], conditions: &Conditions, findings: &mut Findings) {
-    let circles = Circles::new(entries, conditions);
+    let circles = ReadGraph::new(entries, conditions);
     for (at, condition) in circles.members() {
         let entry = &mut entries[at];
         entry.refused = true;
@@ -264,21 +270,21 @@ fn refuse_circles(entries: &mut [Candidate], conditions: &Conditions, findings: 
 }
 
 /// Graph of datakeys that read each other. A node is a datakey at one event.
-struct Circles {
+struct ReadGraph {
     /// Datakey per node.
     entries: Vec<usize>,
     /// Per node: the nodes that it reads, with the tags of the conditions. Datakeys without conditions are no nodes.
     reads: Vec<Vec<(usize, Span)>>,
 }
 
-impl Circles {
+impl ReadGraph {
     fn new(entries: &[Candidate], conditions: &Conditions) -> Self {
         let stands = conditions.by_key.iter().filter(|((entry, _), _)| !entries[*entry].refused);
         let mut keys: Vec<_> = stands.collect();
         keys.sort_unstable_by_key(|(key, _)| **key);
         let nodes: HashMap<_, _> = keys.iter().enumerate().map(|(node, (key, _))| (**key, node)).collect();
         let reads = keys.iter().map(|((_, event), reads)| {
-            let node_of = |read: &Read| Some((*nodes.get(&(read.entry, *event))?, read.tag));
+            let node_of = |read: &ConditionRead| Some((*nodes.get(&(read.entry, *event))?, read.tag));
             reads.iter().filter_map(node_of).collect()
         });
         Self { entries: keys.iter().map(|((entry, _), _)| *entry).collect(), reads: reads.collect() }
@@ -343,7 +349,7 @@ mod tests {
     fn components_of_chains_and_circles() {
         let check = |reads: &[&[usize]], expected: &[usize]| {
             let reads = reads.iter().map(|reads| reads.iter().map(|read| (*read, Span::default())).collect());
-            let circles = Circles { entries: (0..reads.len()).collect(), reads: reads.collect() };
+            let circles = ReadGraph { entries: (0..reads.len()).collect(), reads: reads.collect() };
             assert_eq!(circles.members().into_keys().collect::<Vec<_>>(), expected);
         };
         check(&[&[1], &[2], &[]], &[]);

@@ -1,6 +1,6 @@
 //! Checks classes and events: ranges of numbers, and names from the table.
 
-use super::{Event, Findings};
+use super::{EventKey, Findings};
 use crate::codes::{BAD_CLASS, BAD_EVENT_ID, CLASS_13, SAME_EVENT};
 use crate::events::{class_names, class_number, event_labels, event_numbers};
 use std::collections::HashSet;
@@ -20,14 +20,14 @@ const MAX_ID: i128 = 1023;
 
 /// Events of one datakey, without duplicates.
 #[derive(Default)]
-pub(crate) struct Events {
-    list: Vec<(Event, Span)>,
-    known: HashSet<Event>,
+pub(crate) struct DatakeyEvents {
+    list: Vec<(EventKey, Span)>,
+    known: HashSet<EventKey>,
 }
 
-impl Events {
+impl DatakeyEvents {
     /// Adds the event named by `<event class= id=>`.
-    pub fn name(&mut self, source: SourceId, event: &ast::Event, findings: &mut Findings) {
+    pub fn name(&mut self, source: SourceId, event: &ast::EventElement, findings: &mut Findings) {
         let class = class(source, event.tag, &event.class, findings);
         let id = id(source, event.tag, class, &event.id, findings);
         let Some(found) = class.zip(id) else { return };
@@ -42,7 +42,7 @@ impl Events {
     }
 
     /// The events with the spans of their start tags.
-    pub fn finish(self) -> Vec<(Event, Span)> {
+    pub fn finish(self) -> Vec<(EventKey, Span)> {
         self.list
     }
 }

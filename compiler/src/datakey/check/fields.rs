@@ -3,7 +3,7 @@
 use super::events::instead;
 use super::{Findings, XmlUnit};
 use crate::codes::*;
-use crate::datakey::model::{Enum, Field, Search, Shape, Show, Test};
+use crate::datakey::model::{EnumLabel, EnumSearch, FormatField, NumberStyle, PayloadType, Test};
 use std::collections::{HashMap, HashSet};
 use tfbc_grammar::datakey::ast;
 use tfbc_grammar::datakey::ast::{Bitmask, Datakey, EnumTest, Format, Literal, Name, Sign, Spec};
@@ -25,13 +25,13 @@ fn escaped(text: &[u8]) -> Vec<u8> {
 }
 
 /// Types the fields of a format. Returns `None` if one has an error, which is reported.
-pub(crate) fn fields(unit: &XmlUnit, tag: Span, format: &Format, findings: &mut Findings) -> Option<Vec<Field>> {
+pub(crate) fn fields(unit: &XmlUnit, tag: Span, format: &Format, findings: &mut Findings) -> Option<Vec<FormatField>> {
     let n_errors = findings.n_errors();
-    let search = if unit.dialect.all_enums { Search::All } else { Search::Value };
+    let search = if unit.dialect.all_enums { EnumSearch::All } else { EnumSearch::Value };
     let mut fields = Vec::with_capacity(format.fields.len());
     for field in format.fields {
         let (shape, show) = shape(unit, tag, field, findings);
-        fields.push(Field {
+        fields.push(FormatField {
             span: field.span,
             label: field.label.node.to_vec(),
             shape,
@@ -47,27 +47,27 @@ pub(crate) fn fields(unit: &XmlUnit, tag: Span, format: &Format, findings: &mut 
     (findings.n_errors() == n_errors).then_some(fields)
 }
 
-fn shape(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findings) -> (Shape, Show) {
+fn shape(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findings) -> (PayloadType, NumberStyle) {
     let (spec, dialect) = (field.spec, &unit.dialect);
     if let Spec { size: None | Some(1), sign: Some(Sign::Signed), count: None, show: None } = spec {
         warn_bare(unit, tag, field, findings);
         if spec.size.is_none() && !dialect.bare_s_number {
-            return (Shape::Text, Show::Decimal);
+            return (PayloadType::Text, NumberStyle::Decimal);
         }
     }
     let bytes = spec.size.unwrap_or(4);
     let show = match spec.show {
-        None if dialect.plain_hex => Show::Hex,
-        None | Some(ast::Show::Decimal) => Show::Decimal,
-        Some(ast::Show::Hex) => Show::Hex,
-        Some(ast::Show::Octal) => Show::Octal,
-        Some(ast::Show::Char) => Show::Char,
+        None if dialect.plain_hex => NumberStyle::Hex,
+        None | Some(ast::NumberStyle::Decimal) => NumberStyle::Decimal,
+        Some(ast::NumberStyle::Hex) => NumberStyle::Hex,
+        Some(ast::NumberStyle::Octal) => NumberStyle::Octal,
+        Some(ast::NumberStyle::Char) => NumberStyle::Char,
     };
-    let signed = spec.sign.map_or(spec.show == Some(ast::Show::Decimal), |sign| sign == Sign::Signed);
+    let signed = spec.sign.map_or(spec.show == Some(ast::NumberStyle::Decimal), |sign| sign == Sign::Signed);
     let shape = match spec.count.unwrap_or(1) {
-        0 => Shape::Text,
-        1 => Shape::Number { bytes, signed },
-        count if show != Show::Char || dialect.char_lists => Shape::Array { bytes, signed, count },
+        0 => PayloadType::Text,
+        1 => PayloadType::Number { bytes, signed },
+        count if show != NumberStyle::Char || dialect.char_lists => PayloadType::Array { bytes, signed, count },
         count => {
             if bytes != 1 {
                 let label = show_label(field.label.node);
@@ -76,7 +76,7 @@ fn shape(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findings)
                 let error = error.with_secondary(unit.id, field.span, "characters of more than a byte");
                 findings.add(error.with_help("use the size 1, or the format `x`"));
             }
-            Shape::Chars { count }
+            PayloadType::Chars { count }
         }
     };
     (shape, show)
@@ -104,25 +104,30 @@ fn warn_bare(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findi
 }
 
 /// Applies the bitmasks and enums of a datakey to its fields.
-pub(crate) fn refine(unit: &XmlUnit, datakey: &Datakey, fields: Vec<Field>, findings: &mut Findings) -> Vec<Field> {
+pub(crate) fn refine(
+    unit: &XmlUnit,
+    datakey: &Datakey,
+    fields: Vec<FormatField>,
+    findings: &mut Findings,
+) -> Vec<FormatField> {
     let by_label = fields.iter().enumerate().map(|(at, field)| (field.label.clone(), at)).collect();
-    let reach = fields.iter().map(|_| Reach::default()).collect();
-    let mut refiner = Refiner { source: unit.id, fields, by_label, reach, findings };
+    let reach = fields.iter().map(|_| UnmatchedValues::default()).collect();
+    let mut refiner = FieldRefiner { source: unit.id, fields, by_label, reach, findings };
     datakey.bitmasks.iter().for_each(|bitmask| refiner.bitmask(bitmask));
     datakey.enums.iter().for_each(|node| refiner.enumeration(node));
     refiner.fields
 }
 
-struct Refiner<'f> {
+struct FieldRefiner<'f> {
     source: SourceId,
-    fields: Vec<Field>,
+    fields: Vec<FormatField>,
     by_label: HashMap<Vec<u8>, usize>,
     /// Per field: values not yet matched by its `value` enums.
-    reach: Vec<Reach>,
+    reach: Vec<UnmatchedValues>,
     findings: &'f mut Findings,
 }
 
-impl Refiner<'_> {
+impl FieldRefiner<'_> {
     /// Finds the field that an element refers to. Returns its index and its width in bytes.
     fn field(&mut self, element: &str, tag: Span, name: Option<Name>) -> Option<(usize, u8)> {
         let Some(name) = name else { return self.only_field(element, tag) };
@@ -154,7 +159,7 @@ impl Refiner<'_> {
 
     /// Reports an error if the field is not a single number.
     fn number(&mut self, element: &str, tag: Span, at: usize) -> Option<(usize, u8)> {
-        if let Shape::Number { bytes, .. } = self.fields[at].shape {
+        if let PayloadType::Number { bytes, .. } = self.fields[at].shape {
             return Some((at, bytes));
         }
         let field = &self.fields[at];
@@ -200,7 +205,7 @@ impl Refiner<'_> {
             EnumTest::Mask(literal) => Test::Mask { bits: self.bits(node.tag, literal, at, bytes), not: literal.not },
             EnumTest::Default => return self.default(node, at),
         };
-        self.fields[at].enums.push(Enum { tag: node.tag, test, text: escaped(node.text) });
+        self.fields[at].enums.push(EnumLabel { tag: node.tag, test, text: escaped(node.text) });
     }
 
     fn default(&mut self, node: &ast::Enum, at: usize) {
@@ -229,7 +234,10 @@ impl Refiner<'_> {
     /// Warns about a `value` enum that never matches, and removes its values from those left for later enums.
     fn reachable(&mut self, node: &ast::Enum, literal: Literal, bits: Option<u64>, at: usize) {
         let reach = &mut self.reach[at];
-        if self.fields[at].search == Search::All || (bits.is_none() && !literal.not) || reach.take(bits, literal.not) {
+        if self.fields[at].search == EnumSearch::All
+            || (bits.is_none() && !literal.not)
+            || reach.take(bits, literal.not)
+        {
             return;
         }
         let (label, not) = (show_label(&self.fields[at].label), if literal.not { "!" } else { "" });
@@ -247,7 +255,7 @@ impl Refiner<'_> {
 
 /// Values not yet matched by the `value` enums of a field.
 #[derive(Default)]
-enum Reach {
+enum UnmatchedValues {
     #[default]
     All,
     AllBut(HashSet<u64>),
@@ -255,28 +263,28 @@ enum Reach {
     Nothing,
 }
 
-impl Reach {
+impl UnmatchedValues {
     /// Removes the values that an enum matches; `None` is a literal that no value equals. Returns true if any
     /// value was removed.
     fn take(&mut self, bits: Option<u64>, not: bool) -> bool {
-        if let Reach::All = self {
-            *self = Reach::AllBut(HashSet::new());
+        if let UnmatchedValues::All = self {
+            *self = UnmatchedValues::AllBut(HashSet::new());
         }
         match (&mut *self, bits, not) {
-            (Reach::AllBut(taken), Some(bits), false) => taken.insert(bits),
-            (Reach::AllBut(taken), Some(bits), true) => {
-                *self = if taken.contains(&bits) { Reach::Nothing } else { Reach::Only(bits) };
+            (UnmatchedValues::AllBut(taken), Some(bits), false) => taken.insert(bits),
+            (UnmatchedValues::AllBut(taken), Some(bits), true) => {
+                *self = if taken.contains(&bits) { UnmatchedValues::Nothing } else { UnmatchedValues::Only(bits) };
                 true
             }
-            (Reach::Only(left), Some(bits), not) => {
+            (UnmatchedValues::Only(left), Some(bits), not) => {
                 let is_met = (*left == bits) != not;
                 if is_met {
-                    *self = Reach::Nothing;
+                    *self = UnmatchedValues::Nothing;
                 }
                 is_met
             }
-            (Reach::AllBut(_) | Reach::Only(_), None, true) => {
-                *self = Reach::Nothing;
+            (UnmatchedValues::AllBut(_) | UnmatchedValues::Only(_), None, true) => {
+                *self = UnmatchedValues::Nothing;
                 true
             }
             _ => false,
@@ -312,11 +320,11 @@ fn n_bytes(bytes: u8) -> String {
 }
 
 /// Kind of a field, for a message.
-pub(crate) fn describe(shape: Shape) -> &'static str {
+pub(crate) fn describe(shape: PayloadType) -> &'static str {
     match shape {
-        Shape::Number { .. } => "a number",
-        Shape::Array { .. } | Shape::Chars { .. } => "an array",
-        Shape::Text => "a text",
+        PayloadType::Number { .. } => "a number",
+        PayloadType::Array { .. } | PayloadType::Chars { .. } => "an array",
+        PayloadType::Text => "a text",
     }
 }
 
@@ -356,7 +364,7 @@ mod tests {
     #[test]
     fn what_values_are_left() {
         let taken = |enums: &[(Option<u64>, bool)]| {
-            let mut reach = Reach::default();
+            let mut reach = UnmatchedValues::default();
             enums.iter().map(|(bits, not)| reach.take(*bits, *not)).collect::<Vec<_>>()
         };
         assert_eq!(taken(&[(Some(1), false), (Some(2), false), (Some(1), false)]), [true, true, false]);

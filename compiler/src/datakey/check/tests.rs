@@ -2,7 +2,7 @@
 
 use super::{XmlUnit, check};
 use crate::Dialect;
-use crate::datakey::model::{Model, Search, Shape, Show, Test};
+use crate::datakey::model::{EnumSearch, Model, NumberStyle, PayloadType, Test};
 use tfbc_grammar::{Arena, Diagnostic, Severity, Source, SourceId, datakey};
 
 /// Model and diagnostics of some files; diagnostics as `file:line:column code`, warnings with a `?` after the code.
@@ -45,7 +45,7 @@ fn model_of(items: &str, dialect: &Dialect) -> Model {
 }
 
 /// First field of a format under a dialect setting.
-fn field(attribute: &str, setting: Option<(&str, &str)>) -> (Shape, Show) {
+fn field(attribute: &str, setting: Option<(&str, &str)>) -> (PayloadType, NumberStyle) {
     let mut dialect = Dialect::default();
     setting.iter().for_each(|(name, value)| dialect.set(name, value).unwrap());
     let model = model_of(&format!("<datakey {attribute}><event class='6' id='1'/></datakey>"), &dialect);
@@ -54,7 +54,7 @@ fn field(attribute: &str, setting: Option<(&str, &str)>) -> (Shape, Show) {
 
 /// Events of a model as `class:id`, with the definitions and the fields of their conditions.
 fn plan(model: &Model) -> Vec<String> {
-    let key = |key: &crate::datakey::model::Key| {
+    let key = |key: &crate::datakey::model::AppliedDefinition| {
         let read = |(at, field): (usize, usize)| format!("?{at}.{field}");
         let reads: Vec<_> = key.conditions.iter().map(|c| c.field.map_or("?-".into(), read)).collect();
         format!(" {}{}", key.definition, reads.concat())
@@ -68,29 +68,29 @@ fn plan(model: &Model) -> Vec<String> {
 
 #[test]
 fn specs_default_from_the_left() {
-    let number = |bytes, signed| Shape::Number { bytes, signed };
+    let number = |bytes, signed| PayloadType::Number { bytes, signed };
     for (spec, shape, show) in [
-        ("%2u1x", number(2, false), Show::Hex),
-        ("%x", number(4, false), Show::Hex),
-        ("%d", number(4, true), Show::Decimal),
-        ("%o", number(4, false), Show::Octal),
-        ("%ud", number(4, false), Show::Decimal),
-        ("%8", number(8, false), Show::Decimal),
-        ("%4s1x", number(4, true), Show::Hex),
-        ("%1s", number(1, true), Show::Decimal),
-        ("%1s1", number(1, true), Show::Decimal),
-        ("%c", number(4, false), Show::Char),
-        ("%s", Shape::Text, Show::Decimal),
-        ("%1s0", Shape::Text, Show::Decimal),
-        ("%1u0", Shape::Text, Show::Decimal),
-        ("%21x", number(2, false), Show::Hex),
+        ("%2u1x", number(2, false), NumberStyle::Hex),
+        ("%x", number(4, false), NumberStyle::Hex),
+        ("%d", number(4, true), NumberStyle::Decimal),
+        ("%o", number(4, false), NumberStyle::Octal),
+        ("%ud", number(4, false), NumberStyle::Decimal),
+        ("%8", number(8, false), NumberStyle::Decimal),
+        ("%4s1x", number(4, true), NumberStyle::Hex),
+        ("%1s", number(1, true), NumberStyle::Decimal),
+        ("%1s1", number(1, true), NumberStyle::Decimal),
+        ("%c", number(4, false), NumberStyle::Char),
+        ("%s", PayloadType::Text, NumberStyle::Decimal),
+        ("%1s0", PayloadType::Text, NumberStyle::Decimal),
+        ("%1u0", PayloadType::Text, NumberStyle::Decimal),
+        ("%21x", number(2, false), NumberStyle::Hex),
     ] {
         assert_eq!(field(&format!("format='{spec} a'"), None), (shape, show), "{spec}");
     }
     for (spec, shape, show) in [
-        ("%2s3", Shape::Array { bytes: 2, signed: true, count: 3 }, Show::Decimal),
-        ("%4u10o", Shape::Array { bytes: 4, signed: false, count: 10 }, Show::Octal),
-        ("%1s4c", Shape::Chars { count: 4 }, Show::Char),
+        ("%2s3", PayloadType::Array { bytes: 2, signed: true, count: 3 }, NumberStyle::Decimal),
+        ("%4u10o", PayloadType::Array { bytes: 4, signed: false, count: 10 }, NumberStyle::Octal),
+        ("%1s4c", PayloadType::Chars { count: 4 }, NumberStyle::Char),
     ] {
         assert_eq!(field(&format!("sformat='{spec} a'"), None), (shape, show), "{spec}");
     }
@@ -98,15 +98,15 @@ fn specs_default_from_the_left() {
 
 #[test]
 fn dialects_decide_what_fields_are() {
-    let signed = Shape::Number { bytes: 4, signed: true };
-    assert_eq!(field("format='%s a'", Some(("bare-s", "number"))), (signed, Show::Decimal));
-    assert_eq!(field("format='%4s1 a'", Some(("plain-number", "hex"))), (signed, Show::Hex));
-    let list = Shape::Array { bytes: 2, signed: false, count: 4 };
-    assert_eq!(field("sformat='%2u4c a'", Some(("char-array", "list"))), (list, Show::Char));
+    let signed = PayloadType::Number { bytes: 4, signed: true };
+    assert_eq!(field("format='%s a'", Some(("bare-s", "number"))), (signed, NumberStyle::Decimal));
+    assert_eq!(field("format='%4s1 a'", Some(("plain-number", "hex"))), (signed, NumberStyle::Hex));
+    let list = PayloadType::Array { bytes: 2, signed: false, count: 4 };
+    assert_eq!(field("sformat='%2u4c a'", Some(("char-array", "list"))), (list, NumberStyle::Char));
     let mut dialect = Dialect::default();
     dialect.set("enum-search", "all").unwrap();
     let model = model_of("<datakey format='%x a'><event class='6' id='1'/></datakey>", &dialect);
-    assert_eq!(model.definitions[0].fields[0].search, Search::All);
+    assert_eq!(model.definitions[0].fields[0].search, EnumSearch::All);
 }
 
 #[test]

@@ -3,26 +3,26 @@
 use super::super::ast::{Allow, Setting};
 use super::super::codes;
 use super::super::number::is_blank;
-use super::super::xml::{Fault, Piece};
+use super::super::xml::{FatalError, XmlToken};
 use super::FileParser;
 use crate::allow;
 use crate::{Span, Spanned};
 
 impl<'ast, 's> FileParser<'ast, 's> {
     /// Reads the next piece and keeps track of the scopes of `allow=` comments.
-    pub(super) fn next(&mut self) -> Result<Option<Piece<'s>>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<XmlToken<'s>>, FatalError> {
         let piece = self.xml.next()?;
         match &piece {
-            Some(Piece::Start(tag)) => {
+            Some(XmlToken::Start(tag)) => {
                 self.open.push((tag.span.start, self.allows.len()));
                 let here = Span::new(tag.span.start, u32::MAX);
                 self.allows.extend(self.before.drain(..).map(|allow| Allow { scope: Some(here), ..allow }));
             }
-            Some(Piece::End) => {
+            Some(XmlToken::End) => {
                 self.allow_nothing();
                 self.close();
             }
-            Some(Piece::Text(_)) => self.allow_nothing(),
+            Some(XmlToken::Text(_)) => self.allow_nothing(),
             _ => {}
         }
         Ok(piece)

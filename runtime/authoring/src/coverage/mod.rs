@@ -21,7 +21,7 @@ use crate::cases::{ProgramObserver, RunOptions, Suite, watch_case};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc::catalog::{BUILT_IN, FormatSet};
-use tfbc_compiler::coverage::{Point, PointKind, probe};
+use tfbc_compiler::coverage::{CoveragePoint, PointKind, probe};
 use tfbc_grammar::Source;
 use tfbc_vm::{Observer, Program, Step};
 
@@ -29,7 +29,7 @@ use tfbc_vm::{Observer, Program, Step};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     /// The part.
-    pub point: Point,
+    pub point: CoveragePoint,
     /// Number of times that events reached it.
     pub n: u64,
 }

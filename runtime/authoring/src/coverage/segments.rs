@@ -64,12 +64,12 @@ impl Segments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tfbc_compiler::coverage::{Point, PointKind};
+    use tfbc_compiler::coverage::{CoveragePoint, PointKind};
     use tfbc_grammar::{SourceId, Span};
 
     fn hit(start: u32, end: u32, n: u64) -> Hit {
         let (kind, name) = (PointKind::Case, String::new());
-        Hit { point: Point { kind, source: SourceId(0), span: Span::new(start, end), name }, n }
+        Hit { point: CoveragePoint { kind, source: SourceId(0), span: Span::new(start, end), name }, n }
     }
 
     #[test]

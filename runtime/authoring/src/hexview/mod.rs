@@ -184,8 +184,8 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
         for (_, slot, kind) in op.info().operands {
             let register = step.instr.slot(*slot) as usize;
             match kind {
-                tfbc_vm::Kind::Dst => made = Some(register),
-                tfbc_vm::Kind::Src => {
+                tfbc_vm::OperandKind::Dst => made = Some(register),
+                tfbc_vm::OperandKind::Src => {
                     let origins = self.origins.get(register).cloned().unwrap_or_default();
                     add(&mut used, &origins);
                 }

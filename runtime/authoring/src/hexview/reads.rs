@@ -1,22 +1,22 @@
 //! Computes the bits of an event that an instruction is about to read.
 
 use std::ops::Range;
-use tfbc_vm::{EnvText, EnvValue, Event, Kind, Op, Reads, Step, form};
+use tfbc_vm::{EnvText, EnvValue, Event, Op, OperandKind, Reads, Step, form};
 
 /// Bits that a step reads. They may extend past the end of the event.
 pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
     let Some(op) = Op::from_u8(step.instr.op) else { return Vec::new() };
-    let operand = |kinds: &[Kind]| operand(step, op, kinds);
-    let register = || step.regs.get(operand(&[Kind::Src]) as usize).copied().unwrap_or(0);
-    let width = || u64::from(operand(&[Kind::Width, Kind::WideWidth]));
-    let at = || u64::from(operand(&[Kind::Off, Kind::BitOff, Kind::Window]));
+    let operand = |kinds: &[OperandKind]| operand(step, op, kinds);
+    let register = || step.regs.get(operand(&[OperandKind::Src]) as usize).copied().unwrap_or(0);
+    let width = || u64::from(operand(&[OperandKind::Width, OperandKind::WideWidth]));
+    let at = || u64::from(operand(&[OperandKind::Off, OperandKind::BitOff, OperandKind::Window]));
     let b = u64::from(step.instr.b);
     let here = DataPointer::of(step);
     let one = |range: Range<u64>| vec![range];
     match op.info().reads {
         Reads::Nothing => Vec::new(),
         Reads::Bytes => one(bytes(at(), width())),
-        Reads::Bits => one(at()..at() + u64::from(operand(&[Kind::Bits]))),
+        Reads::Bits => one(at()..at() + u64::from(operand(&[OperandKind::Bits]))),
         // A data word that is cut by the end of the event is 0, so none of its bytes are read.
         Reads::Word if at() + width() > step.event.bytes.len() as u64 => Vec::new(),
         Reads::Word => one(bytes(at(), width())),
@@ -25,11 +25,11 @@ pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
             let bits = form::bits(step.instr.c);
             one(bytes(at() + u64::from(bits.start / 8), u64::from(bits.end.div_ceil(8) - bits.start / 8)))
         }
-        Reads::Text => one(text(step.event, at(), operand(&[Kind::Len, Kind::Width]).into())),
+        Reads::Text => one(text(step.event, at(), operand(&[OperandKind::Len, OperandKind::Width]).into())),
         Reads::String => one(text(step.event, b, u64::MAX)),
         Reads::NextBytes => one(here.bytes(width())),
-        Reads::NextBits => one(here.bits(operand(&[Kind::Bits]).into())),
-        Reads::NextText => one(here.text(operand(&[Kind::Len]).into())),
+        Reads::NextBits => one(here.bits(operand(&[OperandKind::Bits]).into())),
+        Reads::NextText => one(here.text(operand(&[OperandKind::Len]).into())),
         Reads::NextTextBy => one(here.text(register())),
         Reads::NextCounted => {
             let length = here.bytes(width());
@@ -48,14 +48,14 @@ pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
             let count = register();
             one(here.bytes(if (count as i64) < 0 { 0 } else { count.min(here.rest().len() as u64) }))
         }
-        Reads::Value => env(step.event, EnvValue::from_u32(operand(&[Kind::Value]))),
-        Reads::Name if EnvText::from_u32(operand(&[Kind::Name])) != Some(EnvText::TraceId) => Vec::new(),
+        Reads::Value => env(step.event, EnvValue::from_u32(operand(&[OperandKind::Value]))),
+        Reads::Name if EnvText::from_u32(operand(&[OperandKind::Name])) != Some(EnvText::TraceId) => Vec::new(),
         Reads::Name | Reads::HookId => one(id(step.event)),
     }
 }
 
 /// First operand of the given kinds; 0 if there is none.
-fn operand(step: &Step<'_>, op: Op, kinds: &[Kind]) -> u32 {
+fn operand(step: &Step<'_>, op: Op, kinds: &[OperandKind]) -> u32 {
     let found = op.info().operands.iter().find(|(.., kind)| kinds.contains(kind));
     found.map_or(0, |(_, slot, _)| step.instr.slot(*slot))
 }
