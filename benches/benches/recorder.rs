@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use tfbc_recorder::clock::Source;
+use tfbc_recorder::clock::ClockSource;
 use tfbc_recorder::hooks;
 use tfbc_recorder::options::{Mode, Options, Output};
 use tfbc_recorder::record::Width::W64;
@@ -51,7 +51,7 @@ fn off(criterion: &mut Criterion) {
 
 fn on(criterion: &mut Criterion, folder: &Path) {
     let mut group = criterion.benchmark_group("recorder/on");
-    let clock = Source::of_this_machine();
+    let clock = ClockSource::of_this_machine();
     group.bench_function("clock", |bencher| bencher.iter(|| clock.now()));
     let copied = RefCell::new((vec![0u64; 1 << 20], 0));
     group.bench_function("clock and copy of 64 bytes", |bencher| {

@@ -3,7 +3,7 @@
 //! It serves the tutorial about the events of one program: list the hooks, find the open event, show all opens, then
 //! those of `cp`. The words of a hook follow `docs/hooks.md`. Times are exact microseconds.
 
-use crate::{Hook, Process, Stamp, Width, Writer};
+use crate::{EventWriter, Stamp, StartProcess, TraceHook, Width};
 
 /// Thread in the header's events.
 const HEADER_TID: u64 = 5;
@@ -21,12 +21,12 @@ const KSH: u64 = 8191;
 const CP: u64 = 10_027;
 const CP_PID: u64 = 6424;
 
-const PROCESSES: [Process<'_>; 5] = [
-    Process { pid: 1, tid: 259, path: "/etc/init" },
-    Process { pid: 516, tid: 517, path: "wait" },
-    Process { pid: 3382, tid: CRON, path: "/usr/sbin/cron" },
-    Process { pid: 4522, tid: KSH, path: "/usr/bin/ksh" },
-    Process { pid: 6160, tid: TRACE, path: "/usr/bin/trace" },
+const PROCESSES: [StartProcess<'_>; 5] = [
+    StartProcess { pid: 1, tid: 259, path: "/etc/init" },
+    StartProcess { pid: 516, tid: 517, path: "wait" },
+    StartProcess { pid: 3382, tid: CRON, path: "/usr/sbin/cron" },
+    StartProcess { pid: 4522, tid: KSH, path: "/usr/bin/ksh" },
+    StartProcess { pid: 6160, tid: TRACE, path: "/usr/bin/trace" },
 ];
 
 /// Number of trace buffers in the log.
@@ -38,9 +38,9 @@ pub fn copy_buffers() -> [Vec<u8>; 2] {
 }
 
 fn initial() -> Vec<u8> {
-    let mut writer = Writer::new(Width::W64);
+    let mut writer = EventWriter::new(Width::W64);
     let mut put = |id, kind, bytes: &[u8]| {
-        writer.put(&Hook::generic(id, 0, kind, bytes).width(Width::W64), &Stamp::at(HEADER_TID, 0));
+        writer.put(&TraceHook::generic(id, 0, kind, bytes).width(Width::W64), &Stamp::at(HEADER_TID, 0));
     };
     put(0x0030, 1, &crate::header::start_and_names(START, NAMES));
     put(0x0030, 2, b"trace -a\0");
@@ -53,32 +53,32 @@ fn initial() -> Vec<u8> {
 }
 
 fn events() -> Vec<u8> {
-    let mut trace = Trace(Writer::new(Width::W64));
-    trace.put(0, TRACE, &Hook::words(0x0010, 0, &[]));
-    trace.put(120, KSH, &Hook::words(0x1390, 0, &[CP_PID, CP]));
-    trace.put(180, CP, &Hook::generic(0x1340, 0, CP_PID, b"/usr/bin/cp"));
+    let mut trace = CopiedTrace(EventWriter::new(Width::W64));
+    trace.put(0, TRACE, &TraceHook::words(0x0010, 0, &[]));
+    trace.put(120, KSH, &TraceHook::words(0x1390, 0, &[CP_PID, CP]));
+    trace.put(180, CP, &TraceHook::generic(0x1340, 0, CP_PID, b"/usr/bin/cp"));
     trace.open([240, 252, 271], CP, "/etc/trcfmt", 0, 3);
     trace.open([300, 309, 322], CRON, "/var/spool/cron/FIFO", 4, 5);
     trace.open([360, 371, 402], CP, "/tmp/junk", 0x301, 4);
     trace.call([450, 520], CP, "kread", READ_CALLER, 4096);
     trace.call([530, 590], CP, "kwrite", WRITE_CALLER, 4096);
     trace.open([640, 648, 655], KSH, "/dev/null", 1, 3);
-    trace.put(700, CP, &Hook::words(0x1350, 0, &[CP_PID, 0]));
-    trace.put(760, TRACE, &Hook::words(0x0020, 0, &[]));
+    trace.put(700, CP, &TraceHook::words(0x1350, 0, &[CP_PID, 0]));
+    trace.put(760, TRACE, &TraceHook::words(0x0020, 0, &[]));
     trace.0.take()
 }
 
-struct Trace(Writer);
+struct CopiedTrace(EventWriter);
 
-impl Trace {
-    fn put(&mut self, usec: u64, tid: u64, hook: &Hook) {
+impl CopiedTrace {
+    fn put(&mut self, usec: u64, tid: u64, hook: &TraceHook) {
         self.0.put(&hook.clone().width(Width::W64), &Stamp::at(tid, usec * NS_PER_USEC));
     }
 
     /// A call of `kopen`: entry, open, return.
     fn open(&mut self, [enters, opens, returns]: [u64; 3], tid: u64, path: &str, flags: u64, result: u64) {
         self.enter(enters, tid, "kopen", READ_CALLER);
-        self.put(opens, tid, &Hook::generic(0x15B0, 0, flags, path.as_bytes()));
+        self.put(opens, tid, &TraceHook::generic(0x15B0, 0, flags, path.as_bytes()));
         self.leave(returns, tid, "kopen", result);
     }
 
@@ -88,11 +88,11 @@ impl Trace {
     }
 
     fn enter(&mut self, usec: u64, tid: u64, name: &str, caller: u64) {
-        self.put(usec, tid, &Hook::generic(0x1010, 0, caller, name.as_bytes()));
+        self.put(usec, tid, &TraceHook::generic(0x1010, 0, caller, name.as_bytes()));
     }
 
     fn leave(&mut self, usec: u64, tid: u64, name: &str, result: u64) {
         let bytes = [&0_u32.to_be_bytes()[..], name.as_bytes()].concat();
-        self.put(usec, tid, &Hook::generic(0x1040, 0, result, &bytes));
+        self.put(usec, tid, &TraceHook::generic(0x1040, 0, result, &bytes));
     }
 }

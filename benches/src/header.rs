@@ -1,8 +1,8 @@
-use crate::{Hook, Stamp, Width, Writer};
+use crate::{EventWriter, Stamp, TraceHook, Width};
 
 /// A process that was running when the trace started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Process<'p> {
+pub struct StartProcess<'p> {
     /// Process id.
     pub pid: u64,
     /// Its thread.
@@ -36,7 +36,7 @@ pub struct Header<'h> {
     /// CPUs of the machine, all of them traced.
     pub cpus: u32,
     /// Processes that the trace found running.
-    pub processes: &'h [Process<'h>],
+    pub processes: &'h [StartProcess<'h>],
 }
 
 const HEADER: u16 = 0x0030;
@@ -49,9 +49,9 @@ impl Header<'_> {
     ///
     /// # Panics
     /// If a name is longer than 31 bytes.
-    pub fn write(&self, tid: u64, ticks: u64, width: Width, writer: &mut Writer) {
+    pub fn write(&self, tid: u64, ticks: u64, width: Width, writer: &mut EventWriter) {
         let mut put = |id, kind, bytes: &[u8]| {
-            writer.put(&Hook::generic(id, 0, kind, bytes).width(width), &Stamp::at(tid, ticks));
+            writer.put(&TraceHook::generic(id, 0, kind, bytes).width(width), &Stamp::at(tid, ticks));
         };
         let TimeBase { multiplier, divisor } = self.time_base;
         put(HEADER, 1, &start_and_names(self.start, self.utsname));
@@ -79,7 +79,7 @@ pub(crate) fn start_and_names(start: u32, names: [&str; 5]) -> Vec<u8> {
     bytes
 }
 
-impl Process<'_> {
+impl StartProcess<'_> {
     /// `u64` process id, `u64` thread id, path, NUL.
     pub(crate) fn record(&self) -> Vec<u8> {
         [&self.pid.to_be_bytes()[..], &self.tid.to_be_bytes(), self.path.as_bytes(), &[0]].concat()

@@ -15,7 +15,7 @@ const MEAN_CYCLES: u32 = 20_000;
 /// Slots at the end in which no combine record begins, so that all of them are complete.
 const TAIL_SLOTS: u64 = 128;
 
-/// Maximum words of an event made by [`Cpu::payload`].
+/// Maximum words of an event made by [`CpuQueue::payload`].
 const MAX_WORDS: usize = 20;
 
 const CONTROL: u8 = 1;
@@ -33,7 +33,7 @@ const THREAD_CREATE: u16 = 24;
 const PROCESS_CREATE_NAME: u16 = 192;
 const THREAD_NAME: u16 = 320;
 
-/// A kernel call: number, and fast and wide words on entry and on exit, one letter each (see [`Cpu::payload`]).
+/// A kernel call: number, and fast and wide words on entry and on exit, one letter each (see [`CpuQueue::payload`]).
 struct Call {
     number: u16,
     entry: [&'static str; 2],
@@ -96,7 +96,7 @@ impl KevLoad {
 struct Target {
     writer: KevWriter,
     rng: Rng,
-    cpus: Vec<Cpu>,
+    cpus: Vec<CpuQueue>,
     left: u64,
     n_buffers: u32,
 }
@@ -104,7 +104,7 @@ struct Target {
 impl Target {
     fn new(load: KevLoad, writer: KevWriter) -> Self {
         let rng = Rng::new(load.seed);
-        let cpus = (0..N_CPUS).map(|id| Cpu::new(id, !load.combines)).collect();
+        let cpus = (0..N_CPUS).map(|id| CpuQueue::new(id, !load.combines)).collect();
         let mut target = Self { writer, rng, cpus, left: load.slots, n_buffers: 0 };
         if load.combines && load.slots > 16 * TAIL_SLOTS {
             target.cpus[0].dump_state(writer);
@@ -132,7 +132,7 @@ impl Target {
     }
 
     fn next_slot(&mut self, left: u64) -> SlotBytes {
-        let is_busy = |cpu: &Cpu| !cpu.queue.is_empty();
+        let is_busy = |cpu: &CpuQueue| !cpu.queue.is_empty();
         let busy = if left <= TAIL_SLOTS { self.cpus.iter().position(is_busy) } else { None };
         let at = busy.unwrap_or_else(|| self.rng.below(u32::from(N_CPUS)) as usize);
         let cpu = &mut self.cpus[at];
@@ -148,7 +148,7 @@ impl Target {
 }
 
 /// One processor: its clock, and its pending slots.
-struct Cpu {
+struct CpuQueue {
     id: u8,
     cycles: u64,
     queue: VecDeque<SlotBytes>,
@@ -161,7 +161,7 @@ struct Cpu {
     tid: u32,
 }
 
-impl Cpu {
+impl CpuQueue {
     fn new(id: u8, is_simple: bool) -> Self {
         let cycles = 0x37B0_4F81_E014 + u64::from(id);
         let (queue, tid) = (VecDeque::new(), u32::from(id) + 1);

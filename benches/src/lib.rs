@@ -1,9 +1,10 @@
 //! Generators of traces, and benchmark cases.
 //!
-//! [`Writer`] and [`Log`] write AIX events, streams and log files for generators and tests, and [`shell_buffers`] the
-//! bundled trace. [`templates`] and [`Load`] are the benchmark load, and [`NativeText`] formats it by hand;
-//! [`definitions`] and [`RecordLoad`] are the load of QNX user events. [`KevWriter`] and [`KevHead`] write QNX logs,
-//! [`KevLoad`] one of any length, and [`TraceLoad`] an AIX trace of any length. [`cases`] contains the benchmarks.
+//! [`EventWriter`] and [`LogBuilder`] write AIX events, streams and log files for generators and tests, and
+//! [`shell_buffers`] the bundled trace. [`templates`] and [`Load`] are the benchmark load, and [`NativeText`] formats
+//! it by hand; [`definitions`] and [`RecordLoad`] are the load of QNX user events. [`KevWriter`] and [`KevHead`] write
+//! QNX logs, [`KevLoad`] one of any length, and [`TraceLoad`] an AIX trace of any length. [`cases`] contains the
+//! benchmarks.
 #![forbid(unsafe_code)]
 
 pub mod cases;
@@ -31,7 +32,7 @@ mod writer;
 pub use copy::{COPY_SLOTS, copy_buffers};
 pub use datakeys::{RecordLoad, USER, UserEvent, definitions, user_log};
 pub use engine::{Engine, assert_same_text, blob, program, run_native};
-pub use header::{Header, Process, TimeBase};
+pub use header::{Header, StartProcess, TimeBase};
 pub use kev::{KevEvent, KevHead, KevWriter, SLOT_BYTES, SlotBytes};
 pub use kev_load::KevLoad;
 pub use load::{FLAGS, Load, MAX_TEMPLATES, OPERATIONS, Pick, Shape, mix_buffers, template_id, templates};
@@ -43,5 +44,5 @@ pub use report_run::ReportRun;
 pub use rng::Rng;
 pub use scan::{Word, WordKind, scan, sum, translate};
 pub use shell::shell_buffers;
-pub use trace_load::{Extent, Files, TraceKind, TraceLoad};
-pub use writer::{Data, Hook, LOG32_MAGIC, LOG64_MAGIC, Log, STREAM64_MAGIC, Stamp, Width, Writer};
+pub use trace_load::{Files, TraceKind, TraceLength, TraceLoad};
+pub use writer::{Data, EventWriter, LOG32_MAGIC, LOG64_MAGIC, LogBuilder, STREAM64_MAGIC, Stamp, TraceHook, Width};

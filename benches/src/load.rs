@@ -11,7 +11,7 @@
 
 use tfbc_vm::Event;
 
-use crate::{Header, Hook, Rng, Stamp, TimeBase, Width, Writer};
+use crate::{EventWriter, Header, Rng, Stamp, TimeBase, TraceHook, Width};
 
 /// Maximum number of templates: ids 100 to FFF, and the same number with four digits.
 pub const MAX_TEMPLATES: usize = 2 * IDS_OF_THREE_DIGITS;
@@ -77,16 +77,16 @@ impl Shape {
         Shape::ALL[usize::from(id >> 4 & 3)]
     }
 
-    fn hook(self, id: u16, rng: &mut Rng) -> Hook {
+    fn hook(self, id: u16, rng: &mut Rng) -> TraceHook {
         let mut word = |bits: u32| u64::from(rng.next_u32() >> (32 - bits));
         match self {
-            Shape::DiskRead => Hook::words(id, 0, &[word(32), word(24), word(16)]),
+            Shape::DiskRead => TraceHook::words(id, 0, &[word(32), word(24), word(16)]),
             // The empty string is the last flag's false text. Without it, `op=` would be.
             Shape::Ioctl => {
                 let flags = word(8) & word(8);
                 let magnitude = 32 - rng.below(24);
                 let value = u64::from(rng.next_u32() >> (32 - magnitude));
-                Hook::words(id, 0, &[flags, u64::from(rng.below(16)), value])
+                TraceHook::words(id, 0, &[flags, u64::from(rng.below(16)), value])
             }
             Shape::Wakeup => {
                 let mut name = [0; 16];
@@ -94,11 +94,11 @@ impl Shape {
                 name[..command.len()].copy_from_slice(command);
                 let name = u128::from_be_bytes(name);
                 let (pid, priority) = (1 + rng.below(65535), rng.below(140));
-                Hook::words(id, 0, &[pid.into(), priority.into(), (name >> 64) as u64, name as u64])
+                TraceHook::words(id, 0, &[pid.into(), priority.into(), (name >> 64) as u64, name as u64])
             }
             Shape::Dump => {
                 let bytes: Vec<u8> = (0..8).flat_map(|_| rng.next_u64().to_be_bytes()).collect();
-                Hook::generic(id, 0, 64, &bytes)
+                TraceHook::generic(id, 0, 64, &bytes)
             }
         }
     }
@@ -177,7 +177,7 @@ impl Pick {
 }
 
 /// Endless hooks of a load, with their times in ns.
-fn hooks(pick: Pick, seed: u64) -> impl Iterator<Item = (Hook, u64)> {
+fn hooks(pick: Pick, seed: u64) -> impl Iterator<Item = (TraceHook, u64)> {
     let mut rng = Rng::new(seed);
     let mut time_ns = 1_000_000;
     std::iter::repeat_with(move || {
@@ -192,7 +192,7 @@ pub fn mix_buffers(pick: Pick, n_events: usize, seed: u64) -> impl Iterator<Item
     let mut hooks = hooks(pick, seed).take(n_events).peekable();
     let events = std::iter::from_fn(move || {
         hooks.peek()?;
-        let mut writer = Writer::new(Width::W64);
+        let mut writer = EventWriter::new(Width::W64);
         while writer.events().len() < BUFFER_BYTES
             && let Some((hook, time_ns)) = hooks.next()
         {
@@ -215,9 +215,9 @@ fn header() -> Vec<u8> {
         cpus: 1,
         processes: &[],
     };
-    let mut writer = Writer::new(Width::W64);
+    let mut writer = EventWriter::new(Width::W64);
     header.write(1, 0, Width::W64, &mut writer);
-    writer.put(&Hook::words(0x0010, 0, &[0]), &Stamp::at(1, 0));
+    writer.put(&TraceHook::words(0x0010, 0, &[0]), &Stamp::at(1, 0));
     writer.take()
 }
 

@@ -2,20 +2,20 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-use crate::{Log, Width};
+use crate::{LogBuilder, Width};
 
 /// Log file written buffer by buffer; only the sizes of the buffers are kept in memory.
 ///
 /// ```
 /// use std::io::Cursor;
-/// use tfbc_benches::{Log, LogFile, Width};
+/// use tfbc_benches::{LogBuilder, LogFile, Width};
 ///
 /// let mut file = Cursor::new(Vec::new());
 /// let mut log = LogFile::create(&mut file, Width::W64, 0, b"initial", 2)?;
 /// log.put(b"one")?;
 /// log.put(b"two")?;
 /// log.finish()?;
-/// let whole = Log::new(Width::W64, b"initial".to_vec(), vec![b"one".to_vec(), b"two".to_vec()]);
+/// let whole = LogBuilder::new(Width::W64, b"initial".to_vec(), vec![b"one".to_vec(), b"two".to_vec()]);
 /// assert_eq!(file.into_inner(), whole.to_bytes());
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -23,17 +23,17 @@ use crate::{Log, Width};
 pub struct LogFile<W> {
     out: W,
     /// Log without its buffers.
-    log: Log,
+    log: LogBuilder,
     sizes: Vec<usize>,
 }
 
 impl<W: Write + Seek> LogFile<W> {
-    /// Starts a log with `slots` buffers; `mode` is described at [`Log::mode`].
+    /// Starts a log with `slots` buffers; `mode` is described at [`LogBuilder::mode`].
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn create(mut out: W, trace: Width, mode: u32, initial: &[u8], slots: usize) -> io::Result<Self> {
-        let log = Log { slots, mode, ..Log::new(trace, initial.to_vec(), Vec::new()) };
+        let log = LogBuilder { slots, mode, ..LogBuilder::new(trace, initial.to_vec(), Vec::new()) };
         out.write_all(&log.to_bytes())?;
         Ok(Self { out, log, sizes: Vec::new() })
     }

@@ -28,9 +28,9 @@ enum Word {
 
 use Word::{Both, Dec, Hex, Letters, Pointer, Sequence};
 
-type Row = (u8, u16, &'static str, Word, &'static str, Word, &'static str);
+type LayoutRow = (u8, u16, &'static str, Word, &'static str, Word, &'static str);
 
-const ROWS: [Row; 36] = [
+const ROWS: [LayoutRow; 36] = [
     (1, 1, "CONTROL :TIME msb:", Hex, " lsb(offset):", Hex, ""),
     (1, 2, "CONTROL: BUFFER sequence = ", Sequence, ", num_events = ", Dec, ""),
     (2, 11, "KER_CALL:MSG_SENDV/11 coid:", Hex, " msg:", Letters, ""),
@@ -71,7 +71,7 @@ const ROWS: [Row; 36] = [
 
 /// A row with its texts in fixed-size arrays.
 #[derive(Debug, Clone, Copy)]
-struct Shown {
+struct PaddedRow {
     head: ([u8; 48], usize),
     first: Word,
     middle: ([u8; 16], usize),
@@ -83,7 +83,7 @@ struct Shown {
 /// Hand-written printer of slots.
 #[derive(Debug, Clone)]
 pub struct NativeKev {
-    rows: Vec<Shown>,
+    rows: Vec<PaddedRow>,
     /// Index into `rows` by class and event, or [`NONE`].
     by_event: Vec<u8>,
 }
@@ -102,7 +102,7 @@ impl Default for NativeKev {
         for (class, event, head, first, middle, second, tail) in ROWS {
             printer.by_event[usize::from(class) << 10 | usize::from(event)] = printer.rows.len() as u8;
             let tail = room(&format!("{tail}\n"));
-            printer.rows.push(Shown { head: room(head), first, middle: room(middle), second, tail });
+            printer.rows.push(PaddedRow { head: room(head), first, middle: room(middle), second, tail });
         }
         printer
     }

@@ -63,7 +63,7 @@ impl ReportRun {
     }
 
     fn report(&self, mut logs: Logs, out: &mut (impl Write + Send)) -> usize {
-        let mut out = Counted { out, n_bytes: 0 };
+        let mut out = ByteCounter { out, n_bytes: 0 };
         let mut hear = |notice: &Notice| panic!("{}", notice.message);
         report(&mut logs, &self.catalog, &self.options, &mut out, &mut hear).expect("memory can be read and written");
         out.n_bytes
@@ -95,12 +95,12 @@ pub(crate) fn temporary(suffix: &str) -> PathBuf {
 }
 
 /// Counts the written bytes.
-struct Counted<'w, W> {
+struct ByteCounter<'w, W> {
     out: &'w mut W,
     n_bytes: usize,
 }
 
-impl<W: Write> Write for Counted<'_, W> {
+impl<W: Write> Write for ByteCounter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = self.out.write(bytes)?;
         self.n_bytes += n;

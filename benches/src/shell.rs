@@ -2,7 +2,7 @@
 //!
 //! The words of a hook follow `docs/hooks.md`, and the built-in format file prints them.
 
-use crate::{Header, Hook, Process, Rng, Stamp, TimeBase, Width, Writer};
+use crate::{EventWriter, Header, Rng, Stamp, StartProcess, TimeBase, TraceHook, Width};
 
 /// A 512 MHz time base: 125 ns are 64 ticks.
 const TIME_BASE: TimeBase = TimeBase { multiplier: 1000, divisor: 512 };
@@ -47,7 +47,7 @@ struct System {
     rng: Rng,
     time_ns: u64,
     running: Thread,
-    writer: Writer,
+    writer: EventWriter,
     full: Vec<Vec<u8>>,
     next_buf: u64,
 }
@@ -59,7 +59,7 @@ impl System {
             rng: Rng::new(seed),
             time_ns: 0,
             running: TRACE,
-            writer: Writer::new(width),
+            writer: EventWriter::new(width),
             full: Vec::new(),
             next_buf: 0xF100_0A00_1000_2000,
         }
@@ -74,10 +74,10 @@ impl System {
             ip_address: [192, 0, 2, 17],
             cpus: 1,
             processes: &[
-                Process { pid: 1, tid: 259, path: "/etc/init" },
-                Process { pid: IDLE.pid, tid: IDLE.tid, path: "wait" },
-                Process { pid: KSH.pid, tid: KSH.tid, path: "/usr/bin/ksh" },
-                Process { pid: TRACE.pid, tid: TRACE.tid, path: "/usr/bin/trace" },
+                StartProcess { pid: 1, tid: 259, path: "/etc/init" },
+                StartProcess { pid: IDLE.pid, tid: IDLE.tid, path: "wait" },
+                StartProcess { pid: KSH.pid, tid: KSH.tid, path: "/usr/bin/ksh" },
+                StartProcess { pid: TRACE.pid, tid: TRACE.tid, path: "/usr/bin/trace" },
             ],
         };
         header.write(TRACE.tid, START_TICKS, self.width, &mut self.writer);
@@ -94,10 +94,10 @@ impl System {
     }
 
     /// Traces a hook in the running thread, shortly after the last one.
-    fn trace(&mut self, hook: Hook) {
+    fn trace(&mut self, hook: TraceHook) {
         self.pass(180, 900);
         let ticks = START_TICKS + self.time_ns * TIME_BASE.divisor / TIME_BASE.multiplier;
-        let mut event = Writer::new(self.width);
+        let mut event = EventWriter::new(self.width);
         event.put(&hook.width(self.width), &Stamp::at(self.running.tid, ticks));
         if self.writer.events().len() + event.events().len() > BUFFER_BYTES {
             self.full.push(self.writer.take());
@@ -116,17 +116,17 @@ impl System {
         let old = self.running;
         let id = if thread == IDLE { 0x10C0 } else { 0x1060 };
         self.running = thread;
-        self.trace(Hook::words(id, CPU, &[thread.pid, thread.tid, thread.priority, old.tid, old.priority]));
+        self.trace(TraceHook::words(id, CPU, &[thread.pid, thread.tid, thread.priority, old.tid, old.priority]));
     }
 
     fn interrupt(&mut self, kind: u64) -> u64 {
         let iar = self.address(if self.running == IDLE { 0x0002_3C00 } else { 0x1000_0A40 });
-        self.trace(Hook::words(0x1000, CPU, &[kind, iar]));
+        self.trace(TraceHook::words(0x1000, CPU, &[kind, iar]));
         iar
     }
 
     fn resume(&mut self, iar: u64) {
-        self.trace(Hook::words(0x2000, CPU, &[iar]));
+        self.trace(TraceHook::words(0x2000, CPU, &[iar]));
     }
 
     fn page_fault(&mut self) {
@@ -137,21 +137,21 @@ impl System {
 
     fn clock_tick(&mut self) {
         let iar = self.interrupt(DECREMENTER);
-        self.trace(Hook::words(0x1020, CPU, &[0x0005_2A80, 11]));
+        self.trace(TraceHook::words(0x1020, CPU, &[0x0005_2A80, 11]));
         self.pass(3_000, 8_000);
-        self.trace(Hook::words(0x1030, CPU, &[]));
+        self.trace(TraceHook::words(0x1030, CPU, &[]));
         self.resume(iar);
     }
 
     fn enter(&mut self, call: &str) {
         let caller = self.address(0xD011_0000);
-        self.trace(Hook::generic(0x1010, 0, caller, call.as_bytes()));
+        self.trace(TraceHook::generic(0x1010, 0, caller, call.as_bytes()));
         self.pass(700, 5_000);
     }
 
     fn leave(&mut self, call: &str, result: i64, errno: u32) {
         let bytes = [&errno.to_be_bytes()[..], call.as_bytes()].concat();
-        self.trace(Hook::generic(0x1040, 0, result as u64, &bytes));
+        self.trace(TraceHook::generic(0x1040, 0, result as u64, &bytes));
         self.pass(500, 4_000);
     }
 
@@ -164,7 +164,7 @@ impl System {
     fn disk(&mut self, subhook: u16, block: u64, len: u64) {
         let (waiter, buf) = (self.running, self.next_buf);
         self.next_buf += 0x180;
-        self.trace(Hook::words(0x1050, subhook, &[buf, 0x000A_0007, block, len]));
+        self.trace(TraceHook::words(0x1050, subhook, &[buf, 0x000A_0007, block, len]));
         self.dispatch(IDLE);
         for _ in 0..self.rng.below(2) {
             self.pass(900_000, 1_600_000);
@@ -172,10 +172,10 @@ impl System {
         }
         self.pass(1_200_000, 4_800_000);
         self.interrupt(IO_INTERRUPT);
-        self.trace(Hook::words(0x1020, CPU, &[0x0141_7D20, 3]));
+        self.trace(TraceHook::words(0x1020, CPU, &[0x0141_7D20, 3]));
         self.pass(2_000, 7_000);
-        self.trace(Hook::words(0x1050, 3, &[buf, 0]));
-        self.trace(Hook::words(0x1030, CPU, &[]));
+        self.trace(TraceHook::words(0x1050, 3, &[buf, 0]));
+        self.trace(TraceHook::words(0x1030, CPU, &[]));
         self.dispatch(waiter);
     }
 
@@ -190,14 +190,14 @@ impl System {
     fn fork(&mut self, child: Thread) {
         self.enter("kfork");
         self.pass(60_000, 110_000);
-        self.trace(Hook::words(0x1390, CPU, &[child.pid, child.tid]));
+        self.trace(TraceHook::words(0x1390, CPU, &[child.pid, child.tid]));
         self.leave("kfork", child.pid as i64, 0);
     }
 
     fn exec(&mut self, path: &str) {
         self.enter("execve");
         self.page_fault();
-        self.trace(Hook::generic(0x1340, 0, self.running.pid, path.as_bytes()));
+        self.trace(TraceHook::generic(0x1340, 0, self.running.pid, path.as_bytes()));
         self.leave("execve", 0, 0);
         self.page_fault();
         for _ in 0..2 {
@@ -210,12 +210,12 @@ impl System {
 
     fn exit(&mut self, code: u64) {
         self.enter("_exit");
-        self.trace(Hook::words(0x1350, CPU, &[self.running.pid, code << 8]));
+        self.trace(TraceHook::words(0x1350, CPU, &[self.running.pid, code << 8]));
     }
 
     fn create_thread(&mut self, thread: Thread) {
         self.enter("thread_create");
-        self.trace(Hook::words(0x4650, CPU, &[thread.pid, thread.tid, thread.priority, 0]));
+        self.trace(TraceHook::words(0x4650, CPU, &[thread.pid, thread.tid, thread.priority, 0]));
         self.leave("thread_create", thread.tid as i64, 0);
     }
 }
@@ -223,14 +223,14 @@ impl System {
 /// Events during the trace.
 impl System {
     fn session(&mut self) {
-        self.trace(Hook::words(0x0010, 0, &[0]));
+        self.trace(TraceHook::words(0x0010, 0, &[0]));
         self.call("kwrite", 1);
         self.dispatch(KSH);
         self.command(12, LS, Self::list_directory);
         self.command(17, SORT, Self::sort_file);
         self.command(18, CAT, Self::show_files);
         self.dispatch(TRACE);
-        self.trace(Hook::words(0x0020, 0, &[0]));
+        self.trace(TraceHook::words(0x0020, 0, &[0]));
     }
 
     /// The shell reads a line, forks, and waits for the child, which runs `work`.

@@ -8,7 +8,7 @@ use crate::Rng;
 
 /// Content of a data word, and the way it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum WordContent {
     /// Kernel address: 16 hex digits.
     Address,
     /// Any 32 bits: 8 hex digits.
@@ -25,7 +25,7 @@ pub(crate) enum Field {
     Choice(&'static [&'static str; 8]),
     /// Error number; zero, and not printed, 15 times in 16.
     Error,
-    /// First half of a 16-byte text; [`Field::TextEnd`] follows.
+    /// First half of a 16-byte text; [`WordContent::TextEnd`] follows.
     Text,
     /// The second half.
     TextEnd,
@@ -43,10 +43,10 @@ pub(crate) struct Stanza {
     pub id: u16,
     pub level: &'static str,
     pub label: &'static str,
-    pub words: &'static [(&'static str, Field)],
+    pub words: &'static [(&'static str, WordContent)],
 }
 
-use Field::{Address, Choice, Count, Error, Flags, Hex, OldTid, Pid, Signed, Small, Text, TextEnd, Tid};
+use WordContent::{Address, Choice, Count, Error, Flags, Hex, OldTid, Pid, Signed, Small, Text, TextEnd, Tid};
 
 /// By rank, most frequent first.
 pub(crate) const STANZAS: [Stanza; 40] = [
@@ -128,22 +128,27 @@ const COMMANDS: [&[u8; 16]; 8] = [
     b"db2sysc\0\0\0\0\0\0\0\0\0",
 ];
 
-const fn hook(id: u16, level: &'static str, label: &'static str, words: &'static [(&'static str, Field)]) -> Stanza {
+const fn hook(
+    id: u16,
+    level: &'static str,
+    label: &'static str,
+    words: &'static [(&'static str, WordContent)],
+) -> Stanza {
     Stanza { id, level, label, words }
 }
 
 /// Thread that runs when an event is traced.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Running {
+pub(crate) struct ThreadOnCpu {
     pub pid: u64,
     pub tid: u64,
     pub old_tid: u64,
 }
 
-impl Field {
+impl WordContent {
     /// Random value of a word.
     #[inline]
-    pub fn value(self, running: &Running, rng: &mut Rng) -> u64 {
+    pub fn value(self, running: &ThreadOnCpu, rng: &mut Rng) -> u64 {
         match self {
             Address => 0xF100_0A00_0000_0000 | u64::from(rng.next_u32()) << 3,
             Hex => rng.next_u32().into(),

@@ -1,7 +1,7 @@
 //! Generates traces of any length in constant memory, for benchmarks of whole programs.
 
-use crate::stanzas::{self, Ranks, Running};
-use crate::{Header, Hook, Process, Rng, Stamp, TimeBase, Width, Writer};
+use crate::stanzas::{self, Ranks, ThreadOnCpu};
+use crate::{EventWriter, Header, Rng, Stamp, StartProcess, TimeBase, TraceHook, Width};
 
 /// Content of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,21 +17,21 @@ pub enum TraceKind {
 
 /// Length of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum TraceLength {
     /// This many events, without those that begin and end the trace.
     Events(u64),
     /// Events with at least this many bytes in total.
     Bytes(u64),
 }
 
-impl Extent {
+impl TraceLength {
     /// Share of one of `n` parts. The remainder goes to the first parts.
     #[must_use]
     pub fn share(self, part: u64, n: u64) -> Self {
         let share = |total: u64| total / n + u64::from(part < total % n);
         match self {
-            Extent::Events(total) => Extent::Events(share(total)),
-            Extent::Bytes(total) => Extent::Bytes(share(total)),
+            TraceLength::Events(total) => TraceLength::Events(share(total)),
+            TraceLength::Bytes(total) => TraceLength::Bytes(share(total)),
         }
     }
 }
@@ -39,9 +39,9 @@ impl Extent {
 /// Settings of a trace, or of one CPU's part of it.
 ///
 /// ```
-/// use tfbc_benches::{Extent, TraceKind, TraceLoad};
+/// use tfbc_benches::{TraceLength, TraceKind, TraceLoad};
 ///
-/// let load = TraceLoad { kind: TraceKind::Small32, extent: Extent::Events(1000), seed: 1, cpu: 0, cpus: 1 };
+/// let load = TraceLoad { kind: TraceKind::Small32, extent: TraceLength::Events(1000), seed: 1, cpu: 0, cpus: 1 };
 /// let bytes: usize = load.buffers().map(|buffer| buffer.len()).sum();
 /// assert_eq!(bytes, 12 + 16 * 1000 + 12, "trace on, the events, trace off");
 /// ```
@@ -50,7 +50,7 @@ pub struct TraceLoad {
     /// Content.
     pub kind: TraceKind,
     /// Length.
-    pub extent: Extent,
+    pub extent: TraceLength,
     /// Seed of times and data.
     pub seed: u64,
     /// Index of the CPU.
@@ -125,7 +125,7 @@ const DUMP_STANZAS: &str = r#"# A generic hook: its data word is the length, too
 impl TraceLoad {
     /// Header events of a base file, of a CPU's file, or of a trace of one CPU.
     pub fn header(&self, files: Files<'_>) -> Vec<u8> {
-        let processes: Vec<Process<'_>> =
+        let processes: Vec<StartProcess<'_>> =
             (0..self.cpus).flat_map(|cpu| (0..THREADS_OF_CPU).map(move |n| process(cpu, n))).collect();
         let header = Header {
             start: 941_117_645, // Thu Oct 28 13:34:05 1999
@@ -137,11 +137,11 @@ impl TraceLoad {
             processes: &processes,
         };
         let width = self.kind.width();
-        let mut writer = Writer::new(width);
+        let mut writer = EventWriter::new(width);
         header.write(1, 0, width, &mut writer);
         let mut utility = |kind, cpu: &[u8], name: &str| {
             let bytes = [cpu, name.as_bytes(), &[0]].concat();
-            writer.put(&Hook::generic(UTILITY, 0, kind, &bytes).width(width), &Stamp::at(1, 0));
+            writer.put(&TraceHook::generic(UTILITY, 0, kind, &bytes).width(width), &Stamp::at(1, 0));
         };
         match files {
             Files::One => {}
@@ -162,8 +162,8 @@ impl TraceLoad {
     /// Maximum number of buffers.
     pub fn max_buffers(&self) -> u64 {
         let bytes = match self.extent {
-            Extent::Events(n) => n.saturating_add(2).saturating_mul(self.kind.max_event_bytes()),
-            Extent::Bytes(n) => n.saturating_add(3 * self.kind.max_event_bytes()),
+            TraceLength::Events(n) => n.saturating_add(2).saturating_mul(self.kind.max_event_bytes()),
+            TraceLength::Bytes(n) => n.saturating_add(3 * self.kind.max_event_bytes()),
         };
         bytes / BUFFER_BYTES as u64 + 1
     }
@@ -180,10 +180,14 @@ pub enum Files<'f> {
     Cpu(&'f str),
 }
 
-fn process(cpu: u32, n: u64) -> Process<'static> {
+fn process(cpu: u32, n: u64) -> StartProcess<'static> {
     let number = u64::from(cpu) * THREADS_OF_CPU + n;
     // Two threads per process.
-    Process { pid: 4096 + number / 2 * 2, tid: 8193 + 2 * number, path: PATHS[(number / 2) as usize % PATHS.len()] }
+    StartProcess {
+        pid: 4096 + number / 2 * 2,
+        tid: 8193 + 2 * number,
+        path: PATHS[(number / 2) as usize % PATHS.len()],
+    }
 }
 
 /// One CPU of the kernel.
@@ -191,16 +195,16 @@ struct Kernel {
     load: TraceLoad,
     ranks: Ranks,
     rng: Rng,
-    writer: Writer,
-    running: Running,
+    writer: EventWriter,
+    running: ThreadOnCpu,
     time_ns: u64,
     /// Number of traced events, and their bytes.
     done: (u64, u64),
-    state: State,
+    state: LoadState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LoadState {
     Begins,
     Goes,
     Ended,
@@ -208,40 +212,40 @@ enum State {
 
 impl Kernel {
     fn new(load: TraceLoad) -> Self {
-        let Process { pid, tid, .. } = process(load.cpu, 0);
+        let StartProcess { pid, tid, .. } = process(load.cpu, 0);
         Self {
             load,
             ranks: Ranks::new(),
             // The multiplication spreads neighbouring seeds, so that no CPU repeats another's numbers.
             rng: Rng::new(load.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(load.cpu) << 40)),
-            writer: Writer::new(load.kind.width()),
-            running: Running { pid, tid, old_tid: tid },
+            writer: EventWriter::new(load.kind.width()),
+            running: ThreadOnCpu { pid, tid, old_tid: tid },
             time_ns: START_NS + u64::from(load.cpu),
             done: (0, 0),
-            state: State::Begins,
+            state: LoadState::Begins,
         }
     }
 
     fn is_done(&self) -> bool {
         match self.load.extent {
-            Extent::Events(n) => self.done.0 >= n,
-            Extent::Bytes(n) => self.done.1 >= n,
+            TraceLength::Events(n) => self.done.0 >= n,
+            TraceLength::Bytes(n) => self.done.1 >= n,
         }
     }
 
     fn next_buffer(&mut self) -> Option<Vec<u8>> {
-        if self.state == State::Ended {
+        if self.state == LoadState::Ended {
             return None;
         }
         self.writer.reserve(BUFFER_BYTES + self.load.kind.max_event_bytes() as usize + 24);
-        if self.state == State::Begins {
+        if self.state == LoadState::Begins {
             self.put(TRACE_ON, 0, &[]);
-            self.state = State::Goes;
+            self.state = LoadState::Goes;
         }
         while self.writer.events().len() < BUFFER_BYTES {
             if self.is_done() {
                 self.put(TRACE_OFF, 0, &[]);
-                self.state = State::Ended;
+                self.state = LoadState::Ended;
                 break;
             }
             let before = self.writer.events().len();
@@ -265,8 +269,8 @@ impl Kernel {
     fn realistic(&mut self) {
         let stanza = self.ranks.next(&mut self.rng);
         if stanza.id == DISPATCH {
-            let Process { pid, tid, .. } = process(self.load.cpu, self.rng.below(THREADS_OF_CPU as u32).into());
-            self.running = Running { pid, tid, old_tid: self.running.tid };
+            let StartProcess { pid, tid, .. } = process(self.load.cpu, self.rng.below(THREADS_OF_CPU as u32).into());
+            self.running = ThreadOnCpu { pid, tid, old_tid: self.running.tid };
         }
         let mut words = [0; 5];
         for (word, (_, field)) in words.iter_mut().zip(stanza.words) {

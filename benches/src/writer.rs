@@ -1,8 +1,8 @@
 //! Writes AIX trace events, streams and log files.
 //!
-//! A [`Hook`] is traced by a program, and has that program's environment (32 or 64 bits). A [`Writer`] is the kernel
-//! that records it, and has the trace's environment. If the two differ, the hook is stored as that kernel would: a
-//! 32-bit hook in a 64-bit trace with flag B, a 64-bit hook in a 32-bit trace inside hook 00B.
+//! A [`TraceHook`] is traced by a program, and has that program's environment (32 or 64 bits). A [`EventWriter`] is the
+//! kernel that records it, and has the trace's environment. If the two differ, the hook is stored as that kernel would:
+//! a 32-bit hook in a 64-bit trace with flag B, a 64-bit hook in a 32-bit trace inside hook 00B.
 //!
 //! ```text
 //! 32-bit trace    iiitdddd  words or data word + bytes, filled to 4   tid u32   [stamp u32]
@@ -51,13 +51,13 @@ pub enum Data {
 /// One traced hook.
 ///
 /// ```
-/// use tfbc_benches::{Hook, Width};
+/// use tfbc_benches::{TraceHook, Width};
 ///
-/// let hook = Hook::words(0x0100, 0, &[10]).width(Width::W32);
+/// let hook = TraceHook::words(0x0100, 0, &[10]).width(Width::W32);
 /// assert_eq!(hook.presented(true), [0x01, 0x0A, 0, 0, 0, 0, 0, 10]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hook {
+pub struct TraceHook {
     /// Width of the program.
     pub width: Width,
     /// 16-bit id; id `hhh` is `hhh0`.
@@ -93,26 +93,26 @@ impl Stamp<'_> {
     }
 }
 
-impl Hook {
+impl TraceHook {
     /// 64-bit hook with data words.
     pub fn words(id: u16, subhook: u16, words: &[u64]) -> Self {
-        Hook { width: Width::W64, id, subhook, data: Data::Words(words.to_vec()) }
+        TraceHook { width: Width::W64, id, subhook, data: Data::Words(words.to_vec()) }
     }
 
     /// 64-bit generic hook.
     pub fn generic(id: u16, subhook: u16, word: u64, bytes: &[u8]) -> Self {
-        Hook { width: Width::W64, id, subhook, data: Data::Generic { word, bytes: bytes.to_vec() } }
+        TraceHook { width: Width::W64, id, subhook, data: Data::Generic { word, bytes: bytes.to_vec() } }
     }
 
     /// Changes the width of the program.
     pub fn width(self, width: Width) -> Self {
-        Hook { width, ..self }
+        TraceHook { width, ..self }
     }
 
     /// Bytes that a template sees: hook word and data, without padding, thread id and time stamp.
     ///
     /// # Panics
-    /// See [`Writer::put`].
+    /// See [`EventWriter::put`].
     pub fn presented(&self, stamped: bool) -> Vec<u8> {
         let mut out = Vec::new();
         match self.width {
@@ -191,22 +191,22 @@ fn push_word(width: Width, word: u64, out: &mut Vec<u8>) {
 /// Growing sequence of complete events, as one kernel writes them.
 ///
 /// ```
-/// use tfbc_benches::{Hook, Stamp, Width, Writer};
+/// use tfbc_benches::{EventWriter, Stamp, TraceHook, Width};
 ///
-/// let mut writer = Writer::new(Width::W32);
-/// writer.put(&Hook::words(0x0100, 0, &[10]).width(Width::W32), &Stamp::at(0x1a2b, 0x0f00_ba50));
+/// let mut writer = EventWriter::new(Width::W32);
+/// writer.put(&TraceHook::words(0x0100, 0, &[10]).width(Width::W32), &Stamp::at(0x1a2b, 0x0f00_ba50));
 /// assert_eq!(writer.events(), [1, 0x0A, 0, 0, 0, 0, 0, 10, 0, 0, 0x1a, 0x2b, 0x0f, 0, 0xba, 0x50]);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Writer {
+pub struct EventWriter {
     trace: Width,
     events: Vec<u8>,
 }
 
-impl Writer {
+impl EventWriter {
     /// Creates a writer for a kernel of this width.
     pub fn new(trace: Width) -> Self {
-        Writer { trace, events: Vec::new() }
+        EventWriter { trace, events: Vec::new() }
     }
 
     /// Bytes of the events.
@@ -229,10 +229,10 @@ impl Writer {
         self.events.reserve(n_bytes);
     }
 
-    /// Fast path of [`Writer::put`] for a stamped event with data words, from a program of the kernel's own width.
+    /// Fast path of [`EventWriter::put`] for a stamped event with data words, from a program of the kernel's own width.
     ///
     /// # Panics
-    /// See [`Writer::put`].
+    /// See [`EventWriter::put`].
     #[inline]
     pub fn words(&mut self, id: u16, subhook: u16, words: &[u64], tid: u64, ticks: u64) {
         match (self.trace, words) {
@@ -251,16 +251,16 @@ impl Writer {
                 event.as_chunks_mut::<4>().0.iter_mut().zip(parts).for_each(|(at, word)| *at = word.to_be_bytes());
                 self.events.extend_from_slice(&event);
             }
-            _ => self.put(&Hook::words(id, subhook, words).width(self.trace), &Stamp::at(tid, ticks)),
+            _ => self.put(&TraceHook::words(id, subhook, words).width(self.trace), &Stamp::at(tid, ticks)),
         }
     }
 
-    /// Fast path of [`Writer::put`] for a stamped generic event.
+    /// Fast path of [`EventWriter::put`] for a stamped generic event.
     ///
     /// # Panics
-    /// See [`Writer::put`].
+    /// See [`EventWriter::put`].
     pub fn generic(&mut self, id: u16, word: u64, bytes: &[u8], tid: u64, ticks: u64) {
-        self.put(&Hook::generic(id, 0, word, bytes).width(self.trace), &Stamp::at(tid, ticks));
+        self.put(&TraceHook::generic(id, 0, word, bytes).width(self.trace), &Stamp::at(tid, ticks));
     }
 
     /// Appends one event.
@@ -268,7 +268,7 @@ impl Writer {
     /// # Panics
     /// More than five data words or 65535 bytes; a four-digit id in a 32-bit hook; registers or a CPU id in a 32-bit
     /// trace; more than eight registers.
-    pub fn put(&mut self, hook: &Hook, stamp: &Stamp<'_>) {
+    pub fn put(&mut self, hook: &TraceHook, stamp: &Stamp<'_>) {
         match (self.trace, hook.width) {
             (Width::W32, Width::W32) => self.put_native32(hook, stamp),
             (Width::W32, Width::W64) => self.put_native32(&wrapped(hook, stamp.ticks.is_some()), stamp),
@@ -276,7 +276,7 @@ impl Writer {
         }
     }
 
-    fn put_native32(&mut self, hook: &Hook, stamp: &Stamp<'_>) {
+    fn put_native32(&mut self, hook: &TraceHook, stamp: &Stamp<'_>) {
         assert!(stamp.registers.is_empty() && stamp.cpu.is_none(), "a 32-bit trace holds no registers and CPU ids");
         let start = self.events.len();
         self.events.extend(hook.presented(stamp.ticks.is_some()));
@@ -287,7 +287,7 @@ impl Writer {
         }
     }
 
-    fn put64(&mut self, hook: &Hook, stamp: &Stamp<'_>) {
+    fn put64(&mut self, hook: &TraceHook, stamp: &Stamp<'_>) {
         let start = self.events.len();
         let word = hook.word64(stamp.ticks.is_some()) | added_flags(hook, stamp);
         self.events.extend(word.to_be_bytes());
@@ -316,7 +316,7 @@ impl Writer {
 }
 
 /// Flags for the fields that a 64-bit kernel adds: B, P, and R with the number of registers.
-fn added_flags(hook: &Hook, stamp: &Stamp<'_>) -> u64 {
+fn added_flags(hook: &TraceHook, stamp: &Stamp<'_>) -> u64 {
     let mut flags = 0;
     if hook.width == Width::W32 {
         hook.id12();
@@ -333,19 +333,19 @@ fn added_flags(hook: &Hook, stamp: &Stamp<'_>) -> u64 {
 }
 
 /// Wraps a 64-bit hook in hook 00B, whose data word is the high half of the inner hook word.
-fn wrapped(hook: &Hook, stamped: bool) -> Hook {
+fn wrapped(hook: &TraceHook, stamped: bool) -> TraceHook {
     let inner = hook.presented(stamped);
     let (high, rest) = inner.split_at(4);
     let word = high.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    Hook { width: Width::W32, id: 0x00B0, subhook: 0, data: Data::Generic { word, bytes: rest.to_vec() } }
+    TraceHook { width: Width::W32, id: 0x00B0, subhook: 0, data: Data::Generic { word, bytes: rest.to_vec() } }
 }
 
 /// Parts of a log file.
 ///
-/// Entries are trace buffers in order of recording. A log has room for [`Log::slots`] of them; if there are more, it
-/// wraps, and the oldest are lost.
+/// Entries are trace buffers in order of recording. A log has room for [`LogBuilder::slots`] of them; if there are
+/// more, it wraps, and the oldest are lost.
 #[derive(Debug, Clone)]
-pub struct Log {
+pub struct LogBuilder {
     /// Width of the kernel.
     pub trace: Width,
     /// Initial conditions: header events, time base, process table.
@@ -358,11 +358,11 @@ pub struct Log {
     pub mode: u32,
 }
 
-impl Log {
+impl LogBuilder {
     /// A log that has not wrapped.
     pub fn new(trace: Width, initial: Vec<u8>, entries: Vec<Vec<u8>>) -> Self {
         let slots = entries.len();
-        Log { trace, initial, entries, slots, mode: 0 }
+        LogBuilder { trace, initial, entries, slots, mode: 0 }
     }
 
     /// File contents: header, entry table, initial conditions, and the buffers by slot, at ascending offsets.

@@ -1,6 +1,6 @@
 //! The built-in format file prints every hook as `docs/hooks.md` says.
 
-use tfbc_benches::{Hook, Width};
+use tfbc_benches::{TraceHook, Width};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, ProcessNames, Program, TextBuf, Timers};
@@ -16,7 +16,7 @@ fn blob() -> Vec<u8> {
 }
 
 /// The lines of hooks that are traced one after the other, 1500 ns apart, by thread 8191.
-fn lines(hooks: &[Hook]) -> String {
+fn lines(hooks: &[TraceHook]) -> String {
     let blob = blob();
     let program = Program::open(&blob).unwrap();
     let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
@@ -34,13 +34,13 @@ fn lines(hooks: &[Hook]) -> String {
 }
 
 /// Checks the lines that hooks of 64 bits print.
-fn check(hooks: &[Hook], expected: &[&str]) {
+fn check(hooks: &[TraceHook], expected: &[&str]) {
     assert_eq!(lines(hooks).lines().collect::<Vec<_>>(), expected);
 }
 
 /// Checks the lines that the same hooks print when a 32-bit program traces them.
-fn check32(hooks: &[Hook], expected: &[&str]) {
-    let hooks: Vec<Hook> = hooks.iter().map(|hook| hook.clone().width(Width::W32)).collect();
+fn check32(hooks: &[TraceHook], expected: &[&str]) {
+    let hooks: Vec<TraceHook> = hooks.iter().map(|hook| hook.clone().width(Width::W32)).collect();
     check(&hooks, expected);
 }
 
@@ -55,18 +55,18 @@ fn every_stanza_has_a_hidden_label() {
 
 #[test]
 fn opens() {
-    let hooks = [Hook::generic(0x15B0, 0, 0x301, b"/tmp/junk"), Hook::words(0x15B0, 0, &[4])];
+    let hooks = [TraceHook::generic(0x15B0, 0, 0x301, b"/tmp/junk"), TraceHook::words(0x15B0, 0, &[4])];
     check(&hooks, &["open /tmp/junk flags=00000301", "open (no path) flags=00000004"]);
 }
 
 #[test]
 fn interrupts() {
     let hooks = [
-        Hook::words(0x1000, 1, &[8, 0x2C00]),
-        Hook::words(0x1020, 1, &[0x52A80, 11]),
-        Hook::words(0x1030, 1, &[]),
-        Hook::words(0x2000, 1, &[0x2C00]),
-        Hook::words(0x1000, 0, &[77, 0]),
+        TraceHook::words(0x1000, 1, &[8, 0x2C00]),
+        TraceHook::words(0x1020, 1, &[0x52A80, 11]),
+        TraceHook::words(0x1030, 1, &[]),
+        TraceHook::words(0x2000, 1, &[0x2C00]),
+        TraceHook::words(0x1000, 0, &[77, 0]),
     ];
     check(
         &hooks,
@@ -90,16 +90,16 @@ fn interrupts() {
 
 #[test]
 fn an_interrupt_handler_that_began_before_the_trace_has_no_time() {
-    check(&[Hook::words(0x1030, 1, &[])], &["return from slih cpuid=1"]);
+    check(&[TraceHook::words(0x1030, 1, &[])], &["return from slih cpuid=1"]);
 }
 
 #[test]
 fn system_calls() {
     let hooks = [
-        Hook::generic(0x1010, 0, 0xD011_0000, b"kopen"),
-        Hook::generic(0x1040, 0, u64::MAX, b"\0\0\0\x02kopen"),
-        Hook::generic(0x1010, 0, 0xD011_0004, b"kread"),
-        Hook::generic(0x1040, 0, 4096, b"\0\0\0\0kread"),
+        TraceHook::generic(0x1010, 0, 0xD011_0000, b"kopen"),
+        TraceHook::generic(0x1040, 0, u64::MAX, b"\0\0\0\x02kopen"),
+        TraceHook::generic(0x1010, 0, 0xD011_0004, b"kread"),
+        TraceHook::generic(0x1040, 0, 4096, b"\0\0\0\0kread"),
     ];
     check(
         &hooks,
@@ -116,7 +116,7 @@ fn system_calls() {
 #[test]
 fn system_calls_by_address() {
     check(
-        &[Hook::words(0x1010, 0, &[0x1234, 0x5678]), Hook::words(0x1040, 0, &[u64::MAX, 13])],
+        &[TraceHook::words(0x1010, 0, &[0x1234, 0x5678]), TraceHook::words(0x1040, 0, &[u64::MAX, 13])],
         &["svc 0000000000001234 LR = 0000000000005678", "return from svc rc=-1 [1 usec] errno=EACCES"],
     );
 }
@@ -125,11 +125,11 @@ fn system_calls_by_address() {
 fn transfers() {
     check(
         &[
-            Hook::words(0x1050, 1, &[0xA000, 0x000A_0007, 0x18A40, 4096]),
-            Hook::words(0x1050, 2, &[0xB000, 0x000A_0007, 8, 512]),
-            Hook::words(0x1050, 3, &[0xA000, 0]),
-            Hook::words(0x1050, 3, &[0xB000, 5]),
-            Hook::words(0x1050, 9, &[0xB000]),
+            TraceHook::words(0x1050, 1, &[0xA000, 0x000A_0007, 0x18A40, 4096]),
+            TraceHook::words(0x1050, 2, &[0xB000, 0x000A_0007, 8, 512]),
+            TraceHook::words(0x1050, 3, &[0xA000, 0]),
+            TraceHook::words(0x1050, 3, &[0xB000, 5]),
+            TraceHook::words(0x1050, 9, &[0xB000]),
         ],
         &[
             "LVM read bp=000000000000A000 device=000A0007 block=0000000000018A40 length=4096",
@@ -146,9 +146,9 @@ fn dispatches() {
     let words = [4522, 8191, 60, 517, 127];
     check(
         &[
-            Hook::words(0x1060, 0, &words),
-            Hook::words(0x1060, 1, &[99, 100, 60, 517, 127]),
-            Hook::words(0x10C0, 0, &[516, 517, 127, 8191, 60]),
+            TraceHook::words(0x1060, 0, &words),
+            TraceHook::words(0x1060, 1, &[99, 100, 60, 517, 127]),
+            TraceHook::words(0x10C0, 0, &[516, 517, 127, 8191, 60]),
         ],
         &[
             "dispatch: cmd=/usr/bin/ksh pid=4522 tid=8191 priority=60 old_tid=517 old_priority=127 CPUID=0",
@@ -157,7 +157,7 @@ fn dispatches() {
         ],
     );
     check32(
-        &[Hook::words(0x1060, 0, &words)],
+        &[TraceHook::words(0x1060, 0, &words)],
         &["dispatch: cmd=/usr/bin/ksh pid=4522 tid=8191 priority=60 old_tid=517 old_priority=127 CPUID=0"],
     );
 }
@@ -166,13 +166,13 @@ fn dispatches() {
 fn processes_and_threads() {
     check(
         &[
-            Hook::words(0x1390, 0, &[6418, 10011]),
-            Hook::generic(0x1340, 0, 6418, b"/usr/bin/ls"),
-            Hook::words(0x1340, 0, &[4522]),
-            Hook::words(0x1350, 0, &[6418, 0x0200]),
-            Hook::words(0x1350, 0, &[6418, 9]),
-            Hook::words(0x4650, 0, &[6420, 10017, 62, 2]),
-            Hook::words(0x4650, 0, &[6420, 10017, 62, 5]),
+            TraceHook::words(0x1390, 0, &[6418, 10011]),
+            TraceHook::generic(0x1340, 0, 6418, b"/usr/bin/ls"),
+            TraceHook::words(0x1340, 0, &[4522]),
+            TraceHook::words(0x1350, 0, &[6418, 0x0200]),
+            TraceHook::words(0x1350, 0, &[6418, 9]),
+            TraceHook::words(0x4650, 0, &[6420, 10017, 62, 2]),
+            TraceHook::words(0x4650, 0, &[6420, 10017, 62, 5]),
         ],
         &[
             "fork: pid=6418 tid=10011",

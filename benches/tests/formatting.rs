@@ -1,7 +1,7 @@
 //! Whatever a template prints by a short way, it prints as the plain definition has it: numbers, flags and dumps of
 //! compiled templates, through the fast loop and the checked one, beside `std::fmt`.
 
-use tfbc_benches::{Engine, Hook, Width, blob, program};
+use tfbc_benches::{Engine, TraceHook, Width, blob, program};
 use tfbc_vm::Event;
 
 /// Powers of two and ten with their neighbours and negatives, and numbers of every length.
@@ -12,7 +12,7 @@ fn numbers() -> impl Iterator<Item = u64> {
 }
 
 /// Checks one line per event, printed by the stanza of hook 100.
-fn check(descriptor: &str, events: impl Iterator<Item = (Hook, String)>) {
+fn check(descriptor: &str, events: impl Iterator<Item = (TraceHook, String)>) {
     let blob = blob("load.trcfmt", &format!("100 1.0 L=KERN \"@T\" {descriptor}\n"));
     let program = program(&blob);
     let mut engines = [Engine::new(&program), Engine::checked(&program)];
@@ -30,7 +30,7 @@ fn check(descriptor: &str, events: impl Iterator<Item = (Hook, String)>) {
 
 /// Checks how a data word is printed, by its code, after a text and alone.
 fn check_words(code: &str, values: impl Iterator<Item = u64> + Clone, plain: impl Fn(u64) -> String) {
-    let event = |value| Hook::words(0x1000, 0, &[value, !value]);
+    let event = |value| TraceHook::words(0x1000, 0, &[value, !value]);
     check(&format!("$D1%{code}"), values.clone().map(|value| (event(value), plain(value))));
     check(
         &format!("\"a=\" $D1%{code} \"b=\" $D2%{code} \"end\""),
@@ -86,7 +86,7 @@ fn plain_flags(value: u64, n: u32) -> String {
 
 #[test]
 fn every_set_of_16_flags() {
-    let events = || (0..=u64::from(u16::MAX)).map(|value| (Hook::words(0x1000, 0, &[value]), value));
+    let events = || (0..=u64::from(u16::MAX)).map(|value| (TraceHook::words(0x1000, 0, &[value]), value));
     for n in [1, 3, 4, 5, 8, 16] {
         check(
             &format!("\"set=\" BITFLAGS $D1{} \"|\" \"end\"", flags(n)),
@@ -103,7 +103,7 @@ fn every_set_of_16_flags() {
 fn flags_of_32_bits() {
     check(
         &format!("BITFLAGS $D1{}", flags(32)),
-        numbers().map(|value| (Hook::words(0x1000, 0, &[value]), plain_flags(value, 32))),
+        numbers().map(|value| (TraceHook::words(0x1000, 0, &[value]), plain_flags(value, 32))),
     );
 }
 
@@ -114,7 +114,10 @@ fn dumps_of_every_length() {
         let bytes = &bytes;
         (0..=260).chain([511, 512, 513, 4095, 4096]).map(move |len| {
             let shown: String = bytes[..len].iter().map(|byte| format!("{byte:02X}{blank}")).collect();
-            (Hook::generic(0x1000, 0, 1, &bytes[..len]), format!("data={}{shown}", if len == 0 { "" } else { blank }))
+            (
+                TraceHook::generic(0x1000, 0, 1, &bytes[..len]),
+                format!("data={}{shown}", if len == 0 { "" } else { blank }),
+            )
         })
     };
     check("\"data=\" W2 LOOP $HL { X0 }", events(""));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tfbc_benches::{FLAGS, Hook, Load, NativeText, OPERATIONS, Pick, Shape};
+use tfbc_benches::{FLAGS, Load, NativeText, OPERATIONS, Pick, Shape, TraceHook};
 use tfbc_vm::Event;
 
 fn word(event: &[u8], index: usize) -> u64 {
@@ -35,7 +35,7 @@ fn line(event: &[u8]) -> String {
     text
 }
 
-fn check(hook: Hook) {
+fn check(hook: TraceHook) {
     let bytes = hook.presented(true);
     let mut text = NativeText::new();
     text.event(&Event { bytes: &bytes, wide: true, record: None, time_ns: 0, offset: 0 }).unwrap();
@@ -60,21 +60,21 @@ fn numbers_at_their_bounds() {
     for value in
         [0, 9, 10, 99, 100, 999, 1000, 99_999_999, 100_000_000, 999_999_999, 1_000_000_000, u64::from(u32::MAX)]
     {
-        check(Hook::words(0x1010, 0, &[0, 99, value]));
-        check(Hook::words(0x1000, 0, &[value, value << 4, !value]));
+        check(TraceHook::words(0x1010, 0, &[0, 99, value]));
+        check(TraceHook::words(0x1000, 0, &[value, value << 4, !value]));
     }
 }
 
 #[test]
 fn all_flags() {
-    (0..256).for_each(|flags| check(Hook::words(0x1010, 0, &[flags, flags, 7])));
+    (0..256).for_each(|flags| check(TraceHook::words(0x1010, 0, &[flags, flags, 7])));
 }
 
 #[test]
 fn names_of_every_length_and_byte() {
     let name = |text: [u8; 16]| {
         let bits = u128::from_be_bytes(text);
-        check(Hook::words(0x1020, 0, &[1, 2, (bits >> 64) as u64, bits as u64]));
+        check(TraceHook::words(0x1020, 0, &[1, 2, (bits >> 64) as u64, bits as u64]));
     };
     for len in 0..=16 {
         name(std::array::from_fn(|i| if i < len { b'a' } else { 0 }));
@@ -96,13 +96,13 @@ fn names_of_every_length_and_byte() {
 #[test]
 fn dumps_of_any_length() {
     for len in [0, 1, 2, 64, 65, 4096] {
-        check(Hook::generic(0x1030, 0, len as u64, &vec![0xA5; len]));
+        check(TraceHook::generic(0x1030, 0, len as u64, &vec![0xA5; len]));
     }
 }
 
 #[test]
 fn an_event_that_is_too_short_prints_nothing() {
-    let bytes = Hook::words(0x1000, 0, &[1, 2, 3]).presented(true);
+    let bytes = TraceHook::words(0x1000, 0, &[1, 2, 3]).presented(true);
     let mut text = NativeText::new();
     for len in 0..bytes.len() {
         let event = Event { bytes: &bytes[..len], wide: true, record: None, time_ns: 0, offset: 0 };

@@ -5,7 +5,8 @@ use std::io::Cursor;
 
 use tfbc::reader::aix::{AixItem, Input, ReadOptions, Trace};
 use tfbc_benches::{
-    Data, Extent, Files, Hook, Log, LogFile, STREAM64_MAGIC, Stamp, TraceKind, TraceLoad, Width, Writer, blob,
+    Data, EventWriter, Files, LogBuilder, LogFile, STREAM64_MAGIC, Stamp, TraceHook, TraceKind, TraceLength, TraceLoad,
+    Width, blob,
 };
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, TextBuf, Timers};
 
@@ -14,7 +15,7 @@ const KINDS: [TraceKind; 3] = [TraceKind::Realistic, TraceKind::Small32, TraceKi
 const ENDS: u64 = 2;
 
 fn load(kind: TraceKind, events: u64) -> TraceLoad {
-    TraceLoad { kind, extent: Extent::Events(events), seed: 1, cpu: 0, cpus: 1 }
+    TraceLoad { kind, extent: TraceLength::Events(events), seed: 1, cpu: 0, cpus: 1 }
 }
 
 /// A stream with its header.
@@ -70,8 +71,8 @@ fn streams_and_logs_hold_the_events_asked_for() {
 fn sizes_are_reached_by_less_than_an_event() {
     for (kind, max) in [(TraceKind::Realistic, 64), (TraceKind::Small32, 16), (TraceKind::Dumps, 4128)] {
         for wanted in [0, 1, 1000, 3_000_000] {
-            let load = TraceLoad { extent: Extent::Bytes(wanted), ..load(kind, 0) };
-            let ends = TraceLoad { extent: Extent::Bytes(0), ..load };
+            let load = TraceLoad { extent: TraceLength::Bytes(wanted), ..load(kind, 0) };
+            let ends = TraceLoad { extent: TraceLength::Bytes(0), ..load };
             let len = |load: TraceLoad| load.buffers().map(|buffer| buffer.len() as u64).sum::<u64>();
             let bytes = len(load) - len(ends);
             assert!((wanted..wanted + max).contains(&bytes), "{kind:?}: {bytes} for {wanted}");
@@ -83,9 +84,9 @@ fn sizes_are_reached_by_less_than_an_event() {
 #[test]
 fn shares_add_up() {
     for (total, n) in [(0, 1), (7, 3), (64, 64), (1_000_001, 64)] {
-        let share = |part| match Extent::Events(total).share(part, n) {
-            Extent::Events(events) => events,
-            Extent::Bytes(_) => panic!("bytes of events"),
+        let share = |part| match TraceLength::Events(total).share(part, n) {
+            TraceLength::Events(events) => events,
+            TraceLength::Bytes(_) => panic!("bytes of events"),
         };
         assert_eq!((0..n).map(share).sum::<u64>(), total);
         assert!(share(0) - share(n - 1) <= 1);
@@ -211,16 +212,16 @@ fn cpus_trace_different_events_at_interleaved_times() {
 #[test]
 fn words_and_generic_write_what_put_writes() {
     for width in [Width::W32, Width::W64] {
-        let (mut quick, mut plain) = (Writer::new(width), Writer::new(width));
+        let (mut quick, mut plain) = (EventWriter::new(width), EventWriter::new(width));
         let stamp = Stamp::at(0x1234_5678, 0x9ABC_DEF0_1122);
         let words: Vec<u64> = (1..=5).map(|n| n * 0x0102_0304_0506).collect();
         for n in 0..=5 {
             quick.words(0x4560, 7, &words[..n], stamp.tid, stamp.ticks.unwrap());
-            plain.put(&Hook::words(0x4560, 7, &words[..n]).width(width), &stamp);
+            plain.put(&TraceHook::words(0x4560, 7, &words[..n]).width(width), &stamp);
         }
         quick.generic(0x4570, 9, b"bytes", stamp.tid, stamp.ticks.unwrap());
         let data = Data::Generic { word: 9, bytes: b"bytes".to_vec() };
-        plain.put(&Hook { width, id: 0x4570, subhook: 0, data }, &stamp);
+        plain.put(&TraceHook { width, id: 0x4570, subhook: 0, data }, &stamp);
         assert_eq!(quick.events(), plain.events());
     }
 }
@@ -236,7 +237,7 @@ fn a_log_written_piece_by_piece_is_the_same() {
             assert!(log.put(b"four").is_err());
         }
         log.finish().unwrap();
-        let whole = Log { slots, mode: 8, ..Log::new(width, b"initial!".to_vec(), buffers) };
+        let whole = LogBuilder { slots, mode: 8, ..LogBuilder::new(width, b"initial!".to_vec(), buffers) };
         assert_eq!(file.into_inner(), whole.to_bytes());
     }
 }

@@ -1,6 +1,8 @@
 //! The bytes of written events, streams and logs, against the layouts that AIX documents.
 
-use tfbc_benches::{COPY_SLOTS, Data, Hook, Log, Stamp, Width, Writer, copy_buffers, mix_buffers, shell_buffers};
+use tfbc_benches::{
+    COPY_SLOTS, Data, EventWriter, LogBuilder, Stamp, TraceHook, Width, copy_buffers, mix_buffers, shell_buffers,
+};
 
 const TID: u64 = 0x1a2b;
 const TICKS: u64 = 0x0000_0123_0f00_ba50;
@@ -10,21 +12,21 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Checks the bytes of an event in a trace, blanks aside, and the buffer that a template sees.
-fn check(trace: Width, hook: Hook, stamped: bool, event: &str, presented: &str) {
-    let mut writer = Writer::new(trace);
+fn check(trace: Width, hook: TraceHook, stamped: bool, event: &str, presented: &str) {
+    let mut writer = EventWriter::new(trace);
     let stamp = if stamped { Stamp::at(TID, TICKS) } else { Stamp::unstamped(TID) };
     writer.put(&hook, &stamp);
     assert_eq!(hex(writer.events()), event.replace(' ', ""));
     assert_eq!(hex(&hook.presented(stamped)), presented.replace(' ', ""));
 }
 
-fn five() -> Hook {
-    Hook::words(0x5000, 5, &[1, 2, 3, 4, 5])
+fn five() -> TraceHook {
+    TraceHook::words(0x5000, 5, &[1, 2, 3, 4, 5])
 }
 
 #[test]
 fn hooks_of_32_bits_in_a_32_bit_trace() {
-    let hook = |subhook, words: &[u64]| Hook::words(0x0100, subhook, words).width(Width::W32);
+    let hook = |subhook, words: &[u64]| TraceHook::words(0x0100, subhook, words).width(Width::W32);
     check(Width::W32, hook(0xabcd, &[]), true, "0109abcd 00001a2b 0f00ba50", "0109abcd");
     check(Width::W32, hook(0, &[10]), true, "010a0000 0000000a 00001a2b 0f00ba50", "010a0000 0000000a");
     check(Width::W32, hook(0, &[10]), false, "01020000 0000000a 00001a2b", "01020000 0000000a");
@@ -42,10 +44,10 @@ fn hooks_of_32_bits_in_a_32_bit_trace() {
 
 #[test]
 fn generic_hooks_are_filled_to_whole_words() {
-    let narrow = Hook::generic(0x0100, 0, 1, b"hello\0").width(Width::W32);
+    let narrow = TraceHook::generic(0x0100, 0, 1, b"hello\0").width(Width::W32);
     let presented = "01080006 00000001 68656c6c6f00";
     check(Width::W32, narrow, true, &format!("{presented} 0000 00001a2b 0f00ba50"), presented);
-    let wide = Hook::generic(0x5000, 5, 1, b"hello\0");
+    let wide = TraceHook::generic(0x5000, 5, 1, b"hello\0");
     let presented = "4000000650000005 0000000000000001 68656c6c6f00";
     check(Width::W64, wide, false, &format!("{presented} 0000 0000000000001a2b"), presented);
 }
@@ -55,7 +57,7 @@ fn a_64_bit_hook_in_a_32_bit_trace_stands_inside_hook_00b() {
     let presented =
         "8000002850000005 0000000000000001 0000000000000002 0000000000000003 0000000000000004 0000000000000005";
     check(Width::W32, five(), true, &format!("00b8002c {presented} 00001a2b 0f00ba50"), presented);
-    let generic = Hook::generic(0x5000, 5, 1, b"hello\0");
+    let generic = TraceHook::generic(0x5000, 5, 1, b"hello\0");
     let presented = "4000000650000005 0000000000000001 68656c6c6f00";
     check(Width::W32, generic, false, &format!("00b00012 {presented} 0000 00001a2b"), presented);
 }
@@ -71,7 +73,7 @@ fn a_32_bit_hook_in_a_64_bit_trace_has_flag_b() {
     );
     check(
         Width::W64,
-        Hook::generic(0x5000, 5, 1, b"hello\0").width(Width::W32),
+        TraceHook::generic(0x5000, 5, 1, b"hello\0").width(Width::W32),
         true,
         "e000000650000005 0000000000000001 68656c6c6f000000 0000000000001a2b 000001230f00ba50",
         "50080006 00000001 68656c6c6f00",
@@ -80,9 +82,9 @@ fn a_32_bit_hook_in_a_64_bit_trace_has_flag_b() {
 
 #[test]
 fn registers_and_the_cpu_id_follow_the_stamp() {
-    let mut writer = Writer::new(Width::W64);
+    let mut writer = EventWriter::new(Width::W64);
     let stamp = Stamp { registers: &[7, 8], cpu: Some(3), ..Stamp::at(TID, TICKS) };
-    writer.put(&Hook::words(0x5000, 5, &[]), &stamp);
+    writer.put(&TraceHook::words(0x5000, 5, &[]), &stamp);
     let expected =
         "9801000050000005 0000000000001a2b 000001230f00ba50 0000000000000007 0000000000000008 0000000000000003";
     assert_eq!(hex(writer.events()), expected.replace(' ', ""));
@@ -91,7 +93,7 @@ fn registers_and_the_cpu_id_follow_the_stamp() {
 #[test]
 #[should_panic(expected = "id F5F1 does not fit a 32-bit hook word")]
 fn an_id_of_four_digits_needs_a_64_bit_hook() {
-    Writer::new(Width::W64).put(&Hook::words(0xF5F1, 0, &[]).width(Width::W32), &Stamp::unstamped(1));
+    EventWriter::new(Width::W64).put(&TraceHook::words(0xF5F1, 0, &[]).width(Width::W32), &Stamp::unstamped(1));
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -100,12 +102,13 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 #[test]
 fn a_log_names_its_buffers() {
-    let log = Log::new(Width::W32, b"initial!".to_vec(), vec![b"one.".to_vec(), b"two.two.".to_vec()]).to_bytes();
+    let log =
+        LogBuilder::new(Width::W32, b"initial!".to_vec(), vec![b"one.".to_vec(), b"two.two.".to_vec()]).to_bytes();
     let fields: Vec<u32> = (0..log.len() / 4).map(|i| u32_at(&log, 4 * i)).take(13).collect();
     assert_eq!(fields, [0xEFDF_1112, 2, 2, 0, 0, 0, 0, 52, 8, 60, 4, 64, 8]);
     assert_eq!(&log[52..], b"initial!one.two.two.");
 
-    let log = Log::new(Width::W64, b"initial!".to_vec(), vec![b"one.".to_vec()]).to_bytes();
+    let log = LogBuilder::new(Width::W64, b"initial!".to_vec(), vec![b"one.".to_vec()]).to_bytes();
     let fields: Vec<u32> = (0..log.len() / 4).map(|i| u32_at(&log, 4 * i)).take(16).collect();
     assert_eq!(fields, [0xEFDF_1113, 1, 1, 0, 0, 0, 0, 0, 0, 64, 0, 8, 0, 72, 0, 4]);
 }
@@ -113,14 +116,14 @@ fn a_log_names_its_buffers() {
 #[test]
 fn a_wrapped_log_goes_on_over_its_oldest_buffers() {
     let entries = ["a", "b", "c", "d", "e"].map(|text| text.as_bytes().to_vec()).to_vec();
-    let log = Log { slots: 3, ..Log::new(Width::W32, Vec::new(), entries) }.to_bytes();
+    let log = LogBuilder { slots: 3, ..LogBuilder::new(Width::W32, Vec::new(), entries) }.to_bytes();
     assert_eq!((u32_at(&log, 8), u32_at(&log, 16)), (2, 1), "next slot and wraps");
     assert_eq!(&log[log.len() - 3..], b"dec");
 }
 
 #[test]
 fn unused_slots_are_zero() {
-    let log = Log { slots: 2, ..Log::new(Width::W32, Vec::new(), vec![b"a".to_vec()]) }.to_bytes();
+    let log = LogBuilder { slots: 2, ..LogBuilder::new(Width::W32, Vec::new(), vec![b"a".to_vec()]) }.to_bytes();
     assert_eq!((u32_at(&log, 8), u32_at(&log, 16)), (1, 0));
     assert_eq!(log[44..52], [0; 8]);
 }
@@ -158,7 +161,7 @@ fn the_sample_steps_from_event_to_event() {
 fn the_bundled_trace_is_the_sample() {
     let mut buffers = shell_buffers(Width::W64, 1);
     let initial = buffers.next().unwrap();
-    let log = Log::new(Width::W64, initial, buffers.collect()).to_bytes();
+    let log = LogBuilder::new(Width::W64, initial, buffers.collect()).to_bytes();
     let bundled = include_bytes!("../../runtime/samples/shell.trc");
     assert!(bundled[..] == log, "run `cargo run -p tfbc-benches --bin make-trace -- shell --form log -o FILE`");
 }
@@ -166,7 +169,7 @@ fn the_bundled_trace_is_the_sample() {
 #[test]
 fn the_bundled_copy_is_what_make_trace_makes() {
     let [initial, events] = copy_buffers();
-    let log = Log { slots: COPY_SLOTS, ..Log::new(Width::W64, initial, vec![events]) }.to_bytes();
+    let log = LogBuilder { slots: COPY_SLOTS, ..LogBuilder::new(Width::W64, initial, vec![events]) }.to_bytes();
     let bundled = include_bytes!("../../runtime/samples/copy.trc");
     assert!(bundled[..] == log, "run `cargo run -p tfbc-benches --bin make-trace -- copy --form log -o FILE`");
 }
@@ -180,6 +183,6 @@ fn a_mix_has_as_many_events_as_asked() {
 
 #[test]
 fn data_words_are_cut_to_the_width_of_the_hook() {
-    let hook = Hook { width: Width::W32, id: 0x0100, subhook: 0, data: Data::Words(vec![0xFFFF_FFFF_0000_0001]) };
+    let hook = TraceHook { width: Width::W32, id: 0x0100, subhook: 0, data: Data::Words(vec![0xFFFF_FFFF_0000_0001]) };
     assert_eq!(hex(&hook.presented(false)), "0102000000000001");
 }

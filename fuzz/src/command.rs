@@ -14,17 +14,17 @@ use tfbc::reader::{AnyTrace, Compression};
 use tfbc_vm::Program;
 
 /// Command line: `A` and `B` are input files, `OUT` is an output file.
-struct Line {
+struct CommandLine {
     run: fn(Vec<OsString>) -> ExitCode,
     line: &'static str,
 }
 
-const fn line(run: fn(Vec<OsString>) -> ExitCode, line: &'static str) -> Line {
-    Line { run, line }
+const fn line(run: fn(Vec<OsString>) -> ExitCode, line: &'static str) -> CommandLine {
+    CommandLine { run, line }
 }
 
 /// Commands to choose from.
-static LINES: [Line; 40] = [
+static LINES: [CommandLine; 40] = [
     line(tfbc_cli::tfbc, "tfbc report -t A -o OUT B"),
     line(tfbc_cli::tfbc, "tfbc report -o OUT A"),
     line(tfbc_cli::tfbc, "tfbc report -o OUT A B"),
@@ -101,7 +101,7 @@ impl Room {
 /// The first byte chooses the command. The next two say how many of the remaining bytes form the first file.
 pub fn command(data: &[u8]) {
     let Some((&[which, low, high], files)) = data.split_first_chunk() else { return };
-    let Line { run, line } = &LINES[usize::from(which) % LINES.len()];
+    let CommandLine { run, line } = &LINES[usize::from(which) % LINES.len()];
     let (first, second) = files.split_at(usize::from(u16::from_le_bytes([low, high])).min(files.len()));
     ROOM.with_borrow_mut(|room| {
         let room = room.get_or_insert_with(Room::new);

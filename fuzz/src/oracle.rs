@@ -117,7 +117,7 @@ impl<'p> Job<'p> {
 }
 
 /// A program with its events and their limits.
-struct Case<'p> {
+struct FuzzCase<'p> {
     program: &'p Program<'p>,
     limits: Limits,
     jobs: Vec<Job<'p>>,
@@ -132,7 +132,7 @@ type Printed = (Vec<u8>, Outcome);
 /// Checks the text of a verified program for events that `rng` chooses. `rng` also decides about the slower
 /// comparisons.
 pub fn check(program: &Program<'_>, blob: &[u8], rng: &mut Rng) {
-    let case = Case::new(program, blob, rng);
+    let case = FuzzCase::new(program, blob, rng);
     let expected = case.each_alone();
     case.in_one_buffer(&expected);
     match rng.below(8) {
@@ -148,7 +148,7 @@ pub fn check(program: &Program<'_>, blob: &[u8], rng: &mut Rng) {
 /// Runs a refused program: some of its routines may be valid.
 pub fn check_refused(blob: &[u8], rng: &mut Rng) {
     let Ok(program) = Program::open_lazily(blob) else { return };
-    let case = Case::new(&program, blob, rng);
+    let case = FuzzCase::new(&program, blob, rng);
     let (mut machine, mut timers) = (Machine::new(case.limits), Timers::new());
     let mut run = machine.start(&program, &mut timers);
     for job in &case.jobs {
@@ -161,7 +161,7 @@ pub fn check_refused(blob: &[u8], rng: &mut Rng) {
     }
 }
 
-impl<'p> Case<'p> {
+impl<'p> FuzzCase<'p> {
     fn new(program: &'p Program<'p>, blob: &'p [u8], rng: &mut Rng) -> Self {
         let limits = Limits {
             turns: *rng.pick(&[0, 3, 40, 300]),
@@ -175,7 +175,7 @@ impl<'p> Case<'p> {
         };
         let jobs = (0..2 + rng.below(EVENTS - 1)).map_while(|_| job(rng)).collect();
         let before = *rng.pick(&[b"" as &[u8], b"ANOTHER event\n", b"  ", b"No line end"]);
-        Case { program, limits, jobs, blob, before }
+        FuzzCase { program, limits, jobs, blob, before }
     }
 
     /// Prints each event with the checked interpreter, into a separate buffer and after different events. An event sees
@@ -320,8 +320,17 @@ impl<'p> Case<'p> {
         let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
         let mut run = machine.start(self.program, &mut timers);
         for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
-            let mut meter =
-                Meter { case: self, job, tables: &tables, uncounted, steps: 0, last: 0, len: 0, pads: false, turns: 0 };
+            let mut meter = CostMeter {
+                case: self,
+                job,
+                tables: &tables,
+                uncounted,
+                steps: 0,
+                last: 0,
+                len: 0,
+                pads: false,
+                turns: 0,
+            };
             shared.print(job, expected, |line, out| {
                 out.push(job.columns);
                 run.observed(job.entry.index, (event, &job.context), (job.layout, line), out, &mut meter)
@@ -381,13 +390,13 @@ fn run_prepared<'r>(
 
 /// Buffer that several events are printed into, and its expected contents.
 struct Shared<'c> {
-    case: &'c Case<'c>,
+    case: &'c FuzzCase<'c>,
     out: TextBuf,
     expected: Vec<u8>,
 }
 
 impl<'c> Shared<'c> {
-    fn new(case: &'c Case<'_>) -> Self {
+    fn new(case: &'c FuzzCase<'_>) -> Self {
         let mut out = TextBuf::new();
         case.fill(&mut out, &STALE);
         out.push(case.before);
@@ -460,8 +469,8 @@ fn entries<'p>(program: &'p Program<'_>, rng: &mut Rng) -> Vec<(Hook<'p>, usize)
 }
 
 /// Counts the cost of an event, and panics if it exceeds its limits.
-struct Meter<'c> {
-    case: &'c Case<'c>,
+struct CostMeter<'c> {
+    case: &'c FuzzCase<'c>,
     job: &'c Job<'c>,
     /// Number of words per table.
     tables: &'c [usize],
@@ -477,7 +486,7 @@ struct Meter<'c> {
     turns: usize,
 }
 
-impl Meter<'_> {
+impl CostMeter<'_> {
     /// Steps of an instruction without its text: one, and the entries of its BITFLAGS table.
     fn steps_of(&self, instr: &Instr) -> usize {
         let flags = [Op::Flags, Op::FlagsAny, Op::FlagsList].map(|op| op as u8).contains(&instr.op);
@@ -485,9 +494,9 @@ impl Meter<'_> {
     }
 }
 
-impl Observer for Meter<'_> {
+impl Observer for CostMeter<'_> {
     fn before(&mut self, step: Step<'_>) {
-        let Case { program, limits, .. } = self.case;
+        let FuzzCase { program, limits, .. } = self.case;
         let shown = || format!("{}\n{}", list_instr(step.instr, Some(program)), self.case.shown(self.job));
         if !self.pads {
             self.last += step.text.len().saturating_sub(self.len + FREE) / STEP;

@@ -15,11 +15,11 @@ pub fn reference(data: &[u8]) {
         1 => compare_logs(&mut rng),
         2 => {
             let size = rng.below(24);
-            differential::Case::new(&mut rng, size, Reach::Text).compare()
+            differential::TemplateCase::new(&mut rng, size, Reach::Text).compare()
         }
         _ => {
             let size = rng.below(40);
-            differential::Case::new(&mut rng, size, Reach::Turns).compare()
+            differential::TemplateCase::new(&mut rng, size, Reach::Turns).compare()
         }
     };
     if let Err(difference) = difference {
@@ -28,7 +28,7 @@ pub fn reference(data: &[u8]) {
 }
 
 fn compare_definitions(rng: &mut Rng) -> Result<(), String> {
-    let case = differential_qnx::Case::new(rng);
+    let case = differential_qnx::RecordCase::new(rng);
     let (reference, sources, compiled) = compare_case(&case)?;
     compare_findings(&case, &reference, &sources, &compiled)
 }

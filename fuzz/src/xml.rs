@@ -3,7 +3,7 @@
 use crate::seed_of;
 use crate::template::compiles_or_says_why;
 use tfbc_snapshots::datakey::Definitions;
-use tfbc_snapshots::differential_qnx::{Case, compare_case};
+use tfbc_snapshots::differential_qnx::{RecordCase, compare_case};
 use tfbc_snapshots::generate::Rng;
 use tfbc_snapshots::generate::datakey::GeneratedRecord;
 
@@ -25,7 +25,7 @@ pub fn xml(data: &[u8]) {
         (rng.chance(50), GeneratedRecord { class, id, wide: rng.chance(50), payload })
     };
     let records = (0..RECORDS).map(one).collect();
-    if let Err(difference) = compare_case(&Case { files: vec![data.to_vec()], records }) {
+    if let Err(difference) = compare_case(&RecordCase { files: vec![data.to_vec()], records }) {
         panic!("{difference}");
     }
 }

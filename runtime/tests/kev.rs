@@ -2,6 +2,7 @@
 //!
 //! The logs are built byte by byte. [`expected`] is a second, much simpler reader to compare with.
 
+use crate::common::damage::ShortReader;
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::io::{self, Cursor, Read};
@@ -24,14 +25,14 @@ const END: u32 = 3;
 
 /// Builder of a log.
 #[derive(Clone)]
-struct Log {
+struct KevBuilder {
     big: bool,
     attributes: Vec<(&'static str, String)>,
     syspage: Vec<u8>,
     slots: Vec<u8>,
 }
 
-impl Log {
+impl KevBuilder {
     fn new(big: bool) -> Self {
         let endian = if big { "BIG_ENDIAN" } else { "LITTLE_ENDIAN" };
         let attributes = [
@@ -47,7 +48,7 @@ impl Log {
             ("TRACELOGGER_ARGS", "tracelogger -n 3"),
         ];
         let attributes = attributes.map(|(key, value)| (key, value.to_string())).to_vec();
-        Log { big, attributes, syspage: Vec::new(), slots: Vec::new() }
+        KevBuilder { big, attributes, syspage: Vec::new(), slots: Vec::new() }
     }
 
     fn set(mut self, key: &'static str, value: &str) -> Self {
@@ -63,7 +64,7 @@ impl Log {
 
     fn with_syspage(self, syspage: Vec<u8>) -> Self {
         let len = syspage.len().to_string();
-        Log { syspage, ..self.set("SYSPAGE_LEN", &len) }
+        KevBuilder { syspage, ..self.set("SYSPAGE_LEN", &len) }
     }
 
     fn word(&self, word: u32) -> [u8; 4] {
@@ -216,7 +217,7 @@ fn drain_by_rows(mut log: KevLog, max_slots: usize) -> Drained {
     drained
 }
 
-fn read(log: &Log) -> Drained {
+fn read(log: &KevBuilder) -> Drained {
     read_bytes(&log.bytes())
 }
 
@@ -313,8 +314,8 @@ fn assert_expected(header_len: usize, bytes: &[u8], big: bool) -> Drained {
 
 /// A small log with every feature: four CPUs, interleaved combines that cross buffers, clock wraps, gaps, incomplete
 /// combines.
-fn mixed(big: bool) -> Log {
-    let mut log = Log::new(big);
+fn mixed(big: bool) -> KevBuilder {
+    let mut log = KevBuilder::new(big);
     log.slot(MORE, 1, USER, 5, 7, b"leftover").buffer(33, 0xFFFF_FF00).time(0, 1, 0xFFFF_FF01);
     log.time(1, 1, 0xFFFF_FF02).slot(BEGIN, 0, SYSTEM, 4, 0xFFFF_FF10, b"/dev/ser");
     log.slot(BEGIN, 1, SYSTEM, 4, 0xFFFF_FF10, b"/proc/bo").simple(2, KER_CALL, 11, 0xFFFF_FF11, [1, 2]);
@@ -374,7 +375,7 @@ fn a_mixed_log_reads_as_its_slots_say() {
 #[test]
 fn byte_orders_differ_in_words_and_never_in_payloads() {
     let payloads = [false, true].map(|big| {
-        let mut log = Log::new(big);
+        let mut log = KevBuilder::new(big);
         log.slot(SIMPLE, 1, USER, 1, 0x0102_0304, b"abcdefgh").simple(2, USER, 2, 5, [0x0A0B_0C0D, 1]);
         let drained = read(&log);
         let record = &drained.records[0];
@@ -387,7 +388,7 @@ fn byte_orders_differ_in_words_and_never_in_payloads() {
 
 #[test]
 fn unknown_bits_of_a_slot_header_are_ignored() {
-    let mut log = Log::new(true);
+    let mut log = KevBuilder::new(true);
     log.slots.extend(0x3F01_FFFF_u32.to_be_bytes());
     log.slots.extend([0; 12]);
     log.slots.extend((0x4001_0000_u32 | USER << 10).to_be_bytes());
@@ -403,7 +404,7 @@ fn unknown_bits_of_a_slot_header_are_ignored() {
 
 #[test]
 fn combines_come_at_their_end_with_their_begins_key() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     log.slot(BEGIN, 0, USER, 1, 10, b"AAAAAAAA").simple(0, USER, 2, 11, [7, 7]);
     log.slot(MORE, 0, USER, 1, 10, b"BBBBBBBB").slot(END, 0, USER, 1, 10, b"CCCCCCCC");
     let drained = read(&log);
@@ -416,7 +417,7 @@ fn combines_come_at_their_end_with_their_begins_key() {
 
 #[test]
 fn combines_differ_by_cpu_class_event_and_stamp() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     let keys = [(0, USER, 1, 10), (1, USER, 1, 10), (0, SYSTEM, 1, 10), (0, USER, 2, 10), (0, USER, 1, 11)];
     for round in [BEGIN, MORE, END] {
         for (at, (cpu, class, event, stamp)) in keys.into_iter().enumerate() {
@@ -433,24 +434,25 @@ fn combines_differ_by_cpu_class_event_and_stamp() {
 
 #[test]
 fn clocks_run_per_cpu() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     log.simple(0, USER, 0, 5, [0, 0]).time(0, 7, 6).simple(0, USER, 0, 7, [0, 0]).simple(1, USER, 0, 8, [0, 0]);
     log.time(1, 9, 9).simple(1, USER, 0, 10, [0, 0]).time(0, 8, 1).simple(0, USER, 0, 2, [0, 0]);
     let (none, seven, eight, nine) = (None, Some(7), Some(8), Some(9));
     assert_eq!(read(&log).msbs(), [none, seven, seven, none, nine, nine, eight, eight]);
     for big in [false, true] {
-        let mut log = Log { slots: Vec::new(), big, ..Log::new(big) }.with_syspage(syspage(big, 8 | 4, 1000));
+        let mut log =
+            KevBuilder { slots: Vec::new(), big, ..KevBuilder::new(big) }.with_syspage(syspage(big, 8 | 4, 1000));
         log.time(0, 7, 6).simple(1, USER, 0, 7, [0, 0]).time(1, 8, 1).simple(0, USER, 0, 2, [0, 0]);
         assert_eq!(read(&log).msbs(), [seven, seven, eight, eight]);
         assert!(open(&log.bytes()).unwrap().header().one_clock);
     }
-    let other = Log::new(false).with_syspage(syspage(false, 7, 1000));
+    let other = KevBuilder::new(false).with_syspage(syspage(false, 7, 1000));
     assert!(!open(&other.bytes()).unwrap().header().one_clock);
 }
 
 #[test]
 fn a_combine_keeps_the_clock_of_its_begin() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     log.slot(BEGIN, 0, USER, 1, 0xFFFF_FFFF, &[0; 8]).time(0, 7, 0).slot(END, 0, USER, 1, 0xFFFF_FFFF, &[0; 8]);
     log.slot(BEGIN, 0, USER, 1, 0xFFFF_FFFE, &[0; 8]).time(0, 8, 0).slot(END, 0, USER, 1, 0xFFFF_FFFE, &[0; 8]);
     let drained = read(&log);
@@ -479,7 +481,7 @@ fn cycles_become_nanoseconds() {
 #[test]
 fn gaps_in_the_sequence_are_lost_buffers() {
     let lost = |numbers: &[u32]| {
-        let mut log = Log::new(true);
+        let mut log = KevBuilder::new(true);
         for &number in numbers {
             log.buffer(number, 1);
         }
@@ -498,7 +500,7 @@ fn gaps_in_the_sequence_are_lost_buffers() {
 
 #[test]
 fn gap_notices_do_not_flood() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     for number in 0..1000 {
         log.buffer(number * 2, 1);
     }
@@ -551,7 +553,7 @@ fn values_may_be_long_raw_and_empty() {
 #[test]
 fn text_that_looks_like_a_key_splits_a_value() {
     let values = |value: &str| {
-        let mut log = Log::new(false).set("NOTE", value);
+        let mut log = KevBuilder::new(false).set("NOTE", value);
         log.simple(0, USER, 1, 1, [0, 0]);
         let opened = open(&log.bytes()).unwrap();
         let tail = opened.header().attributes.iter().skip_while(|(key, _)| key != b"NOTE");
@@ -572,11 +574,11 @@ fn text_that_looks_like_a_key_splits_a_value() {
 
 #[test]
 fn the_header_stops_at_the_first_end_marker() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     log.slots.extend(b"TRACE_HEADER_END");
     log.simple(0, USER, 1, 1, [0, 0]);
     assert_eq!(read(&log).counts.slots, 2);
-    let log = Log::new(false).set("NOTE", "aTRACE_HEADER_END::0123456789abcdef");
+    let log = KevBuilder::new(false).set("NOTE", "aTRACE_HEADER_END::0123456789abcdef");
     let opened = open(&log.bytes()).unwrap();
     assert_eq!(opened.header().attribute("NOTE"), Some(&b"a"[..]));
     // Two slots and two bytes of text: a simple slot, and the start of a combine without an end.
@@ -608,9 +610,9 @@ fn the_begin_marker_is_in_the_first_64_kib() {
 
 #[test]
 fn a_header_is_bounded() {
-    let log = Log::new(false).set("NOTE", &"x".repeat(MAX_HEADER_BYTES - 1000));
+    let log = KevBuilder::new(false).set("NOTE", &"x".repeat(MAX_HEADER_BYTES - 1000));
     assert!(open(&log.bytes()).is_ok());
-    let log = Log::new(false).set("NOTE", &"x".repeat(MAX_HEADER_BYTES));
+    let log = KevBuilder::new(false).set("NOTE", &"x".repeat(MAX_HEADER_BYTES));
     let refusal = open(&log.bytes()).err().unwrap();
     assert!(matches!(refusal.kind, KevRefusalKind::TooLong), "{refusal}");
     let endless = io::Cursor::new(b"TRACE_HEADER_BEGIN::").chain(io::repeat(b'T'));
@@ -618,12 +620,12 @@ fn a_header_is_bounded() {
     assert!(matches!(refusal.kind, KevRefusalKind::TooLong), "{refusal}");
 }
 
-fn refusal(log: &Log) -> KevRefusal {
+fn refusal(log: &KevBuilder) -> KevRefusal {
     open(&log.bytes()).err().unwrap()
 }
 
 /// First notice of a log, if it is not refused.
-fn first_notice(log: &Log, options: &KevOptions) -> Result<Option<Notice>, KevRefusal> {
+fn first_notice(log: &KevBuilder, options: &KevOptions) -> Result<Option<Notice>, KevRefusal> {
     let mut opened = KevLog::from_read(Cursor::new(log.bytes()), "a.kev", None, options)?;
     Ok(match opened.next().unwrap() {
         Some(KevItem::Notice(notice)) => Some(notice),
@@ -690,7 +692,7 @@ fn versioned_page(big: bool, major: u16) -> Vec<u8> {
 #[test]
 fn the_versioned_page_of_8_0_is_read() {
     for big in [false, true] {
-        let log = Log::new(big).without("CYCLES_PER_SEC").with_syspage(versioned_page(big, 2));
+        let log = KevBuilder::new(big).without("CYCLES_PER_SEC").with_syspage(versioned_page(big, 2));
         let opened = open(&log.bytes()).unwrap();
         let header = opened.header();
         let page = header.syspage.as_ref().unwrap();
@@ -700,7 +702,7 @@ fn the_versioned_page_of_8_0_is_read() {
         assert_eq!(cpus, [(7, 1000, b"first".to_vec()), (8, 2000, b"second".to_vec())]);
         assert_eq!(first_notice(&log, &KevOptions::default()).unwrap(), None);
         // Of an unknown version, only the type and the number of CPUs are used, and the header of the log.
-        let log = Log::new(big).with_syspage(versioned_page(big, 3));
+        let log = KevBuilder::new(big).with_syspage(versioned_page(big, 3));
         let notice = first_notice(&log, &KevOptions::default()).unwrap().unwrap();
         assert!(notice.message.starts_with("the system page has version 3.0, expected 2") && !notice.damage);
         let opened = open(&log.bytes()).unwrap();
@@ -744,7 +746,7 @@ fn a_system_page_may_be_missing_but_not_cut() {
         assert!(opened.header().syspage.is_none());
         assert_eq!(drain(opened).records.len(), plain);
     }
-    let log = Log { slots: Vec::new(), ..mixed(false).with_syspage(syspage(false, 0, 1)) };
+    let log = KevBuilder { slots: Vec::new(), ..mixed(false).with_syspage(syspage(false, 0, 1)) };
     for cut in 1..128 {
         let bytes = log.bytes();
         let refusal = open(&bytes[..bytes.len() - cut]).err().unwrap();
@@ -771,22 +773,12 @@ fn a_system_page_may_be_missing_but_not_cut() {
 #[test]
 fn the_system_page_replaces_a_missing_clock_rate() {
     for rate in ["", "0"] {
-        let log = Log::new(true).set("CYCLES_PER_SEC", rate).with_syspage(syspage(true, 0, 31_250_000));
+        let log = KevBuilder::new(true).set("CYCLES_PER_SEC", rate).with_syspage(syspage(true, 0, 31_250_000));
         assert_eq!(open(&log.bytes()).unwrap().header().cycles_per_sec, Some(31_250_000));
     }
-    let log = Log::new(true).set("CYCLES_PER_SEC", "0");
+    let log = KevBuilder::new(true).set("CYCLES_PER_SEC", "0");
     for log in [log.clone(), log.with_syspage(syspage(true, 0, 0))] {
         assert_eq!(open(&log.bytes()).unwrap().header().cycles_per_sec, None);
-    }
-}
-
-/// Reader that returns few bytes at a time, like a pipe.
-struct Drip(Cursor<Vec<u8>>, usize);
-
-impl Read for Drip {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = into.len().min(self.1);
-        self.0.read(&mut into[..n])
     }
 }
 
@@ -796,8 +788,8 @@ fn pipes_may_return_any_number_of_bytes() {
     let plain = read(&log);
     for n in [1, 2, 3, 7, 15, 16, 17, 4096] {
         for max_slots in [0, 3, usize::MAX] {
-            let drip = Drip(Cursor::new(log.bytes()), n);
-            let piped = KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap();
+            let reader = ShortReader::new(log.bytes(), n);
+            let piped = KevLog::from_read(reader, "-", None, &KevOptions::default()).unwrap();
             assert_eq!(drain_by_rows(piped, max_slots), plain, "{n} bytes, rows of {max_slots}");
         }
     }
@@ -893,7 +885,7 @@ fn any_slots_read_like_the_simple_reader() {
         (state >> 33) as u32 % n
     };
     for round in 0..200 {
-        let mut log = Log::new(round % 2 == 0);
+        let mut log = KevBuilder::new(round % 2 == 0);
         for _ in 0..random(400) {
             // Few keys, so that slots of one record often interleave.
             let (cpu, class, event) = (random(2), [CONTROL, USER][random(2) as usize], random(3));
@@ -903,8 +895,8 @@ fn any_slots_read_like_the_simple_reader() {
         let drained = assert_expected(log.header().len(), &log.bytes(), log.big);
         // Small reads, so that combines cross the window's end at every offset.
         for max_slots in [0, 2, usize::MAX] {
-            let drip = Drip(Cursor::new(log.bytes()), 1 + random(50) as usize);
-            let piped = KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap();
+            let reader = ShortReader::new(log.bytes(), 1 + random(50) as usize);
+            let piped = KevLog::from_read(reader, "-", None, &KevOptions::default()).unwrap();
             assert_eq!(drain_by_rows(piped, max_slots), drained, "round {round}, rows of {max_slots}");
         }
     }
@@ -920,7 +912,7 @@ fn rows_match_single_items_if_slots_are_misaligned() {
         (state >> 33) as u32 % n
     };
     for round in 0..60 {
-        let mut log = Log::new(round % 2 == 0);
+        let mut log = KevBuilder::new(round % 2 == 0);
         let header_len = log.header().len();
         for stamp in 0..100 + random(100) {
             let payload: [u8; 8] = std::array::from_fn(|_| random(256) as u8);
@@ -960,7 +952,7 @@ fn in_step(bytes: &[u8]) -> (Vec<Owned>, Vec<Notice>) {
 #[test]
 fn an_unused_bit_in_one_slot_is_ignored() {
     for odd in 0..20 {
-        let mut log = Log::new(true);
+        let mut log = KevBuilder::new(true);
         for stamp in 0..20 {
             log.simple(0, USER, if stamp == odd { 1 | 1 << 20 } else { 1 }, stamp, [stamp, 0]);
         }
@@ -971,7 +963,7 @@ fn an_unused_bit_in_one_slot_is_ignored() {
 
 #[test]
 fn misaligned_slots_are_found_among_plausible_bytes() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     for stamp in 0..40 {
         // At a shift of eight bytes, every fourth slot looks like an event of the class USER.
         let word = if stamp % 4 == 0 { USER << 10 } else { u32::MAX };
@@ -1011,7 +1003,7 @@ fn bytes_after_the_last_whole_slot_are_reported() {
 
 #[test]
 fn a_log_has_name_size_and_progress() {
-    let mut log = Log::new(true);
+    let mut log = KevBuilder::new(true);
     for stamp in 0..5 {
         log.simple(0, USER, 1, stamp, [stamp, 0]);
     }
@@ -1044,23 +1036,23 @@ fn missing_bytes_must_be_waited_for() {
     };
     let piped =
         |bytes: &[u8]| KevLog::from_read(Cursor::new(bytes.to_vec()), "-", None, &KevOptions::default()).unwrap();
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     log.simple(0, USER, 1, 1, [1, 1]).simple(0, USER, 2, 2, [2, 2]);
     let file = KevLog::from_input("x", Input::from_bytes(log.bytes()), &KevOptions::default()).unwrap();
     assert_eq!(waits(file), [false; 4]);
     // All bytes arrive at once, but more may follow the last slot.
     assert_eq!(waits(piped(&log.bytes())), [false, false, true, false]);
     assert_eq!(waits(piped(&log.bytes()[..log.bytes().len() - 1])), [false, true, false, false]);
-    let drip = Drip(Cursor::new(log.bytes()), 1);
-    let drip = KevLog::from_read(drip, "-", None, &KevOptions::default()).unwrap();
-    assert_eq!(waits(drip), [true, true, true, false]);
+    let reader = ShortReader::new(log.bytes(), 1);
+    let reader = KevLog::from_read(reader, "-", None, &KevOptions::default()).unwrap();
+    assert_eq!(waits(reader), [true, true, true, false]);
     // A pending notice comes before the next read.
-    let mut gap = Log::new(false);
+    let mut gap = KevBuilder::new(false);
     gap.buffer(1, 1).buffer(3, 2);
     assert_eq!(waits(piped(&gap.bytes())), [false, false, false, true, false]);
     // A slot of an unknown CPU is judged together with the half KiB that follows.
     for (n_slots, waits) in [(20, true), (31, true), (32, false), (40, false)] {
-        let mut odd = Log::new(false);
+        let mut odd = KevBuilder::new(false);
         odd.simple(9, USER, 1, 1, [1, 1]);
         for stamp in 1..n_slots {
             odd.simple(0, USER, 1, stamp, [1, 1]);
@@ -1072,7 +1064,7 @@ fn missing_bytes_must_be_waited_for() {
 
 #[test]
 fn dropped_records_are_located_by_their_slots() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     log.slot(END, 0, USER, 1, 1, b"no begin").simple(0, USER, 2, 2, [0, 0]);
     let first = log.header().len();
     let expected =
@@ -1089,7 +1081,7 @@ fn dropped_records_are_located_by_their_slots() {
 
 #[test]
 fn a_million_open_begins_take_bounded_memory_and_time() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     for stamp in 0..1_000_000 {
         log.slot(BEGIN, stamp & 3, USER, 1, stamp, b"begun...");
     }
@@ -1106,7 +1098,7 @@ fn a_million_open_begins_take_bounded_memory_and_time() {
 
 #[test]
 fn ended_combines_take_no_memory() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     for stamp in 0..130_000 {
         log.slot(BEGIN, 0, USER, 1, stamp, b"begun...").slot(END, 0, USER, 1, stamp, b"ended...");
     }
@@ -1116,7 +1108,7 @@ fn ended_combines_take_no_memory() {
 
 #[test]
 fn old_combines_are_found_however_many_are_open() {
-    let mut log = Log::new(false);
+    let mut log = KevBuilder::new(false);
     for stamp in 0..10_000 {
         log.slot(BEGIN, 0, USER, 1, stamp, &u64::from(stamp).to_le_bytes());
     }
@@ -1132,7 +1124,7 @@ fn old_combines_are_found_however_many_are_open() {
 #[test]
 fn an_event_is_bounded() {
     let with_payload = |n_bytes: usize| {
-        let mut log = Log::new(false);
+        let mut log = KevBuilder::new(false);
         log.slot(BEGIN, 0, USER, 1, 1, &[1; 8]);
         for _ in 2..n_bytes / 8 {
             log.slot(MORE, 0, USER, 1, 1, &[2; 8]);
@@ -1183,7 +1175,7 @@ fn a_missing_file_is_an_io_error() {
 
 #[test]
 fn marks_identify_interleaved_combines() {
-    let mut log = Log::new(true);
+    let mut log = KevBuilder::new(true);
     for kind in [BEGIN, MORE, MORE, END] {
         for cpu in [2, 0, 3, 1] {
             log.slot(kind, cpu, KER_CALL, 14, 0x1000, &[cpu as u8 + 10; 8]);

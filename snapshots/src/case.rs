@@ -19,7 +19,7 @@ use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns}
 
 /// One corpus file.
 #[derive(Debug, Clone, Default)]
-pub struct Case {
+pub struct CorpusCase {
     /// File name without suffix.
     pub name: String,
     /// Comments at the start of the case.
@@ -150,15 +150,15 @@ impl CaseEvent {
     }
 }
 
-impl Case {
+impl CorpusCase {
     /// Reads a corpus file.
     ///
     /// # Panics
     /// If the file does not have the form described at the top of the module.
-    pub fn read(path: &Path) -> Case {
+    pub fn read(path: &Path) -> CorpusCase {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut case = Case { name, ..Case::default() };
+        let mut case = CorpusCase { name, ..CorpusCase::default() };
         let mut sections = text.split("==== ");
         let comment = sections.next().unwrap_or_default();
         assert!(comment.lines().all(|line| line.starts_with("# ")), "{}: no comment first", case.name);

@@ -34,7 +34,7 @@ fn limits(rng: &mut Rng, reach: Reach) -> Limits {
 
 /// A template and events.
 #[derive(Debug)]
-pub struct Case {
+pub struct TemplateCase {
     /// The template.
     pub template: Template,
     /// Events, each with its hook id.
@@ -47,9 +47,9 @@ pub struct Case {
     reach: Reach,
 }
 
-impl Case {
+impl TemplateCase {
     /// Creates a random template of about `size` items, and events for it.
-    pub fn new(rng: &mut Rng, size: usize, reach: Reach) -> Case {
+    pub fn new(rng: &mut Rng, size: usize, reach: Reach) -> TemplateCase {
         let template = template(rng, size);
         let hooks: Vec<u16> = (0..EVENTS)
             .map(|_| if rng.chance(90) { *rng.pick(&template.hooks) } else { *rng.pick(&[0x5550, 0x0010, 0, 0xE5E5]) })
@@ -59,7 +59,7 @@ impl Case {
             Reach::Turns => *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]),
             Reach::Text => b"",
         };
-        Case { template, events, facts: facts(rng), limits: limits(rng, reach), columns, reach }
+        TemplateCase { template, events, facts: facts(rng), limits: limits(rng, reach), columns, reach }
     }
 
     /// Template as a set of sources.

@@ -8,7 +8,7 @@ use tfbc_compiler::{Compiled, Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Limits, Machine};
 
-use crate::datakey::xml::Place;
+use crate::datakey::xml::LineColumn;
 use crate::datakey::{Definitions, Finding, Record, Severity, ShownField, told};
 use crate::generate::Rng;
 use crate::generate::datakey::{GeneratedRecord, definitions, record};
@@ -20,14 +20,14 @@ pub const RECORDS: usize = 8;
 
 /// Definition files and records.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub struct RecordCase {
     /// The files in order.
     pub files: Vec<Vec<u8>>,
     /// Records; true if the record belongs to a big-endian log.
     pub records: Vec<(bool, GeneratedRecord)>,
 }
 
-impl Case {
+impl RecordCase {
     /// Creates random files, and records that reach their parts.
     pub fn new(rng: &mut Rng) -> Self {
         let definitions = definitions(rng);
@@ -36,7 +36,7 @@ impl Case {
             (big_endian, record(rng, &definitions, big_endian))
         };
         let records = (0..RECORDS).map(one).collect();
-        Case { files: definitions.files.into_iter().map(String::into_bytes).collect(), records }
+        RecordCase { files: definitions.files.into_iter().map(String::into_bytes).collect(), records }
     }
 
     fn compile(&self) -> (Sources, Compiled) {
@@ -82,7 +82,7 @@ fn spelt(field: &ShownField) -> [Vec<u8>; 3] {
 ///
 /// # Errors
 /// The first difference.
-pub fn compare_case(case: &Case) -> Result<(Definitions, Sources, Compiled), String> {
+pub fn compare_case(case: &RecordCase) -> Result<(Definitions, Sources, Compiled), String> {
     let reference = Definitions::read(&case.files);
     let (sources, compiled) = case.compile();
     let lines = || compiled.diagnostics.iter().map(|found| render::short(&sources, found)).collect::<String>();
@@ -137,7 +137,7 @@ pub fn compare_case(case: &Case) -> Result<(Definitions, Sources, Compiled), Str
 }
 
 /// True if a position is inside a refused entry of any file.
-fn refused_around(reference: &Definitions, place: Place) -> bool {
+fn refused_around(reference: &Definitions, place: LineColumn) -> bool {
     let around = |file| reference.keys().iter().rfind(|key| key.file == file && key.place <= place);
     (0..3).filter_map(around).any(|key| key.refused)
 }
@@ -148,14 +148,16 @@ fn refused_around(reference: &Definitions, place: Place) -> bool {
 /// # Errors
 /// The first difference.
 pub fn compare_findings(
-    case: &Case,
+    case: &RecordCase,
     reference: &Definitions,
     sources: &Sources,
     compiled: &Compiled,
 ) -> Result<(), String> {
     let lines = || compiled.diagnostics.iter().map(|found| render::short(sources, found)).collect::<String>();
     let product = told(reference, sources, &compiled.diagnostics);
-    let is = |severity, place: &Place, found: &(Severity, Vec<Place>)| found.0 == severity && found.1.contains(place);
+    let is = |severity, place: &LineColumn, found: &(Severity, Vec<LineColumn>)| {
+        found.0 == severity && found.1.contains(place)
+    };
     let refuses = reference.findings.iter().any(|found| found.severity == Severity::Error);
     for found in reference.findings.iter().filter(|found| !refuses || found.severity == Severity::Error) {
         if !product.iter().any(|other| is(found.severity, &found.place, other)) {

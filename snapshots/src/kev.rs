@@ -22,13 +22,13 @@ pub struct LogRecord {
 }
 
 /// Key without its `TRACE_`, and its value.
-pub type Attribute = (String, Vec<u8>);
+pub type LogAttribute = (String, Vec<u8>);
 
 /// A whole log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Log {
     /// Attributes of the header, without `TRACE_`.
-    pub header: Vec<Attribute>,
+    pub header: Vec<LogAttribute>,
     /// True if its numbers are big-endian.
     pub big_endian: bool,
     /// Records in the order of their last slots.
@@ -62,7 +62,7 @@ fn key_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads the header, and returns the bytes after it.
-fn header(file: &[u8]) -> Result<(Vec<Attribute>, &[u8]), &'static str> {
+fn header(file: &[u8]) -> Result<(Vec<LogAttribute>, &[u8]), &'static str> {
     let head = &file[..file.len().min(64 << 10)];
     const BEGIN: &[u8] = b"TRACE_HEADER_BEGIN::";
     let mut rest = &file[find(head, BEGIN).ok_or("no header")? + BEGIN.len()..];

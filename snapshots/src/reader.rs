@@ -37,7 +37,7 @@ impl StreamEvent {
 
 /// Properties of the machine from the stream's own events.
 #[derive(Debug, Clone, Default)]
-pub struct Machine {
+pub struct MachineProperties {
     /// 32 or 64.
     pub trace_env: u8,
     /// `$IPADDR`
@@ -60,7 +60,7 @@ pub struct Stream {
     /// Events in order, without 003 and 00A.
     pub events: Vec<StreamEvent>,
     /// Machine that recorded it.
-    pub machine: Machine,
+    pub machine: MachineProperties,
     /// Offset of the first malformed or cut event.
     pub damage: Option<u64>,
 }
@@ -74,7 +74,7 @@ struct Factors {
 }
 
 /// Lengths of one event, from its hook word alone.
-struct Extent {
+struct EventLengths {
     /// Bytes of hook word and data.
     data: usize,
     /// Bytes to the next event.
@@ -91,22 +91,22 @@ struct Tail {
 /// Reads a stream up to its end, or to the first malformed or cut event.
 pub fn read(file: &[u8]) -> Stream {
     let wide = file.starts_with(&MAGIC_64);
-    let mut reader = Reader { file, wide, stream: Stream::default(), clock: Clock::new(wide), at: 0 };
+    let mut reader = StreamReader { file, wide, stream: Stream::default(), clock: StampConverter::new(wide), at: 0 };
     reader.stream.machine.trace_env = if wide { 64 } else { 32 };
     reader.run();
     reader.stream
 }
 
-struct Reader<'f> {
+struct StreamReader<'f> {
     file: &'f [u8],
     /// True for a 64-bit stream.
     wide: bool,
     stream: Stream,
-    clock: Clock,
+    clock: StampConverter,
     at: usize,
 }
 
-impl Reader<'_> {
+impl StreamReader<'_> {
     fn run(&mut self) {
         self.clock.factors = self.first_factors();
         self.at = self.start();
@@ -129,12 +129,12 @@ impl Reader<'_> {
     }
 
     /// Lengths of the event at an offset; `None` if it is malformed or cut.
-    fn extent(&self, at: usize) -> Option<Extent> {
+    fn extent(&self, at: usize) -> Option<EventLengths> {
         let extent = if self.wide { self.extent_64(at)? } else { self.extent_32(at)? };
         (at + extent.step <= self.file.len()).then_some(extent)
     }
 
-    fn extent_32(&self, at: usize) -> Option<Extent> {
+    fn extent_32(&self, at: usize) -> Option<EventLengths> {
         let word = number(self.file.get(at..at + 4)?) as usize;
         let data = match word >> 16 & 7 {
             0 if word & 0xFFFF > MAX_GENERIC_32 => return None,
@@ -143,10 +143,10 @@ impl Reader<'_> {
             n => 4 * n,
         };
         let stamp = if word & 0x8_0000 != 0 { 4 } else { 0 };
-        Some(Extent { data, step: data.next_multiple_of(4) + 4 + stamp })
+        Some(EventLengths { data, step: data.next_multiple_of(4) + 4 + stamp })
     }
 
-    fn extent_64(&self, at: usize) -> Option<Extent> {
+    fn extent_64(&self, at: usize) -> Option<EventLengths> {
         let word = number(self.file.get(at..at + 8)?);
         let header = Header64::new(word);
         if !header.is_legal() {
@@ -157,10 +157,10 @@ impl Reader<'_> {
         step += if header.stamped { 8 } else { 0 };
         step += 8 * header.registers;
         step += if header.cpu_id { 8 } else { 0 };
-        Some(Extent { data, step })
+        Some(EventLengths { data, step })
     }
 
-    fn tail(&self, extent: &Extent) -> Tail {
+    fn tail(&self, extent: &EventLengths) -> Tail {
         let event = &self.file[self.at..self.at + extent.step];
         let (width, stamped) = match self.wide {
             true => (8, Header64::new(number(&event[..8])).stamped),
@@ -178,7 +178,7 @@ impl Reader<'_> {
         }
     }
 
-    fn event(&mut self, extent: &Extent) {
+    fn event(&mut self, extent: &EventLengths) {
         let tail = self.tail(extent);
         let raw = &self.file[self.at..self.at + extent.data];
         if let Some(factors) = time_factors(raw, self.wide) {
@@ -303,7 +303,7 @@ fn utility_parts(raw: &[u8], wide: bool) -> Option<(u64, &[u8])> {
 }
 
 /// Adds the contents of a 00A event to the machine's properties.
-fn utility(machine: &mut Machine, raw: &[u8], wide: bool) {
+fn utility(machine: &mut MachineProperties, raw: &[u8], wide: bool) {
     let Some((kind, payload)) = utility_parts(raw, wide) else { return };
     let field = |at: usize| payload.get(at * 4..at * 4 + 4).map_or(0, number) as u32;
     match kind {
@@ -316,7 +316,7 @@ fn utility(machine: &mut Machine, raw: &[u8], wide: bool) {
 }
 
 /// Converts time stamps to ns.
-struct Clock {
+struct StampConverter {
     factors: Factors,
     /// True for 64-bit time stamps, which do not wrap.
     wide: bool,
@@ -325,9 +325,9 @@ struct Clock {
     ticks: u64,
 }
 
-impl Clock {
+impl StampConverter {
     fn new(wide: bool) -> Self {
-        Clock { factors: Factors { multiplier: 1, divisor: 1, kind: 0 }, wide, previous: None, ticks: 0 }
+        StampConverter { factors: Factors { multiplier: 1, divisor: 1, kind: 0 }, wide, previous: None, ticks: 0 }
     }
 
     /// Time of an event with a time stamp; otherwise the last known time.

@@ -2,7 +2,7 @@
 
 use tfbc_vm::{Context, Event, Limits};
 
-use crate::reader::{self, Machine, StreamEvent};
+use crate::reader::{self, MachineProperties, StreamEvent};
 use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
 
 /// A finished report.
@@ -45,7 +45,7 @@ pub fn report_by(file: &[u8], log_file: &[u8], mut print: impl FnMut(u16, &Event
     Report { text, status: if damaged { 2 } else { 0 } }
 }
 
-fn context<'c>(machine: &'c Machine, event: &StreamEvent, log_file: &'c [u8]) -> Context<'c> {
+fn context<'c>(machine: &'c MachineProperties, event: &StreamEvent, log_file: &'c [u8]) -> Context<'c> {
     Context {
         trace_env: machine.trace_env,
         total_cpus: machine.total_cpus,

@@ -23,35 +23,35 @@ impl<'p> Runner<'p> {
     }
 
     /// Starts a run over many events.
-    pub fn begin(&mut self) -> Running<'_> {
+    pub fn begin(&mut self) -> EventRun<'_> {
         let Runner { program, machine, timers, out } = self;
-        Running { program, run: machine.start(program, timers), out }
+        EventRun { program, run: machine.start(program, timers), out }
     }
 
-    /// Prints one event as [`Running::print`] does, in a separate run.
+    /// Prints one event as [`EventRun::print`] does, in a separate run.
     pub fn print(&mut self, stanza: u16, event: &Event, context: &Context, line: Line) -> Printed {
         self.begin().print(stanza, event, context, line)
     }
 
-    /// Shows one record as [`Running::show`] does, in a separate run.
+    /// Shows one record as [`EventRun::show`] does, in a separate run.
     pub fn show(&mut self, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
         self.begin().show(record)
     }
 
-    /// Lists one record's fields as [`Running::fields`] does, in a separate run.
+    /// Lists one record's fields as [`EventRun::fields`] does, in a separate run.
     pub fn fields(&mut self, record: &datakey::Record) -> Option<Vec<[Vec<u8>; 3]>> {
         self.begin().fields(record)
     }
 }
 
 /// A run over many events.
-pub struct Running<'r> {
+pub struct EventRun<'r> {
     program: &'r Program<'r>,
     run: Run<'r>,
     out: &'r mut TextBuf,
 }
 
-impl<'r> Running<'r> {
+impl<'r> EventRun<'r> {
     /// Prints an event with the stanza of a canonical id, within the machine's limits. Without such a stanza, nothing
     /// is printed.
     pub fn print(&mut self, stanza: u16, event: &Event<'r>, context: &Context<'r>, line: Line) -> Printed {

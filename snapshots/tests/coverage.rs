@@ -7,7 +7,7 @@ use tfbc_compiler::coverage::{Instrumented, PointKind, instrument, probe};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Arena, Source, Sources, Span};
 use tfbc_snapshots::datakey::Definitions;
-use tfbc_snapshots::differential::{Case, Reach, as_event};
+use tfbc_snapshots::differential::{Reach, TemplateCase, as_event};
 use tfbc_snapshots::differential_qnx::{self, as_record};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Reference, Timers};
@@ -25,7 +25,7 @@ fn sorted(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 fn check_template(seed: u64) {
-    let case = Case::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, Reach::Turns);
+    let case = TemplateCase::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, Reach::Turns);
     let sources = case.sources();
     let plain = compile(&sources, &Options::default()).blob.expect("generated templates compile");
     let Instrumented { compiled, points } = instrument(&sources, &Options::default());
@@ -73,7 +73,7 @@ fn what_is_reached_is_what_the_reference_reaches() {
 }
 
 fn check_definitions(seed: u64) {
-    let case = differential_qnx::Case::new(&mut Rng::new(seed));
+    let case = differential_qnx::RecordCase::new(&mut Rng::new(seed));
     let mut sources = Sources::new();
     for (at, file) in case.files.iter().enumerate() {
         sources.add(Source::new(format!("generated{at}.xml"), file.as_slice()));

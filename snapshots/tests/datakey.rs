@@ -5,19 +5,19 @@
 use tfbc_authoring::render;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_snapshots::datakey::case::Case;
+use tfbc_snapshots::datakey::case::DatakeyCase;
 use tfbc_snapshots::datakey::{Definitions, Record, told};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Limits, Machine};
 
-fn with_reference(case: &Case) -> Result<(), String> {
+fn with_reference(case: &DatakeyCase) -> Result<(), String> {
     let definitions = Definitions::read(&case.files);
     case.check(|record| definitions.show(record).map(|shown| (shown.text, shown.truncated)))
         .map_err(|difference| format!("{difference}{:?}", definitions.findings))?;
     case.check_findings(&definitions)
 }
 
-fn with_machine(case: &Case) -> Result<(), String> {
+fn with_machine(case: &DatakeyCase) -> Result<(), String> {
     let sources = case.sources();
     let compiled = compile(&sources, &Options::default());
     let found = told(&Definitions::read(&case.files), &sources, &compiled.diagnostics);
@@ -34,12 +34,12 @@ fn with_machine(case: &Case) -> Result<(), String> {
 }
 
 /// Runs a check on every case of the corpus.
-fn on_all(check: impl Fn(&Case) -> Result<(), String>) {
+fn on_all(check: impl Fn(&DatakeyCase) -> Result<(), String>) {
     let mut failures = Vec::new();
     let mut cases = 0;
     insta::glob!("../corpus/datakey", "*.case", |path| {
         cases += 1;
-        failures.extend(check(&Case::read(path)).err());
+        failures.extend(check(&DatakeyCase::read(path)).err());
     });
     assert!(cases > 0);
     assert!(failures.is_empty(), "{}\n{} of {cases} fail", failures.join("\n"), failures.len());

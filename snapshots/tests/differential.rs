@@ -4,7 +4,7 @@
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::Arena;
-use tfbc_snapshots::differential::{Case, Reach, as_event, messages};
+use tfbc_snapshots::differential::{Reach, TemplateCase, as_event, messages};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Reference, Timers};
 use tfbc_snapshots::runner::Runner;
@@ -14,8 +14,8 @@ use tfbc_vm::Machine;
 const CASES: u64 = 2000;
 
 /// Template and events of a seed.
-fn case(seed: u64, reach: Reach) -> Case {
-    Case::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, reach)
+fn case(seed: u64, reach: Reach) -> TemplateCase {
+    TemplateCase::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, reach)
 }
 
 /// Compares several seeds, and shows the shortest difference.

@@ -3,7 +3,7 @@
 //! `TFBC_CASES=100000` runs that many seeds, `TFBC_SEED=17` only that one.
 
 use tfbc_snapshots::datakey::Definitions;
-use tfbc_snapshots::differential_qnx::{Case, RECORDS, as_record, compare_case, compare_findings, compare_log};
+use tfbc_snapshots::differential_qnx::{RECORDS, RecordCase, as_record, compare_case, compare_findings, compare_log};
 use tfbc_snapshots::generate::datakey::{GeneratedRecord, definitions, record};
 use tfbc_snapshots::generate::kev::log;
 use tfbc_snapshots::generate::{Rng, seeds};
@@ -34,8 +34,8 @@ fn check_all(seeds: std::ops::Range<u64>, check: impl Fn(u64) -> Result<(), Stri
     }
 }
 
-fn case(seed: u64) -> Case {
-    Case::new(&mut Rng::new(seed))
+fn case(seed: u64) -> RecordCase {
+    RecordCase::new(&mut Rng::new(seed))
 }
 
 fn compare(seed: u64) -> Result<(), String> {

@@ -4,7 +4,7 @@
 use tfbc_authoring::fix::{FixLevel, fix};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Diagnostic, Source, SourceId, Sources};
-use tfbc_snapshots::differential::{Case, Reach, as_event};
+use tfbc_snapshots::differential::{Reach, TemplateCase, as_event};
 use tfbc_snapshots::generate::{Rng, datakey, seeds};
 use tfbc_snapshots::reference::Line;
 use tfbc_snapshots::runner::Runner;
@@ -52,7 +52,7 @@ fn damaged(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
 }
 
 /// Text per event with other sources; `None` if they do not compile.
-fn texts(case: &Case, text: &[u8]) -> Option<Vec<Vec<u8>>> {
+fn texts(case: &TemplateCase, text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let blob = compile(&sources(text), &Options::default()).blob?;
     let mut runner =
         Runner::new(&blob, Machine::new(Limits { turns: 1000, ..Limits::default() })).expect("a sound blob");
@@ -122,7 +122,7 @@ fn safe_fixes_of_templates_keep_what_events_print() {
     let (mut n_fixes, mut n_compared) = (0, 0);
     for seed in seeds(CASES) {
         let mut rng = Rng::new(seed);
-        let case = Case::new(&mut rng, 1 + (seed % 30) as usize, Reach::Turns);
+        let case = TemplateCase::new(&mut rng, 1 + (seed % 30) as usize, Reach::Turns);
         let text = case.template.source.as_bytes();
         for text in [text.to_vec(), damaged(&mut rng, text)] {
             n_fixes += check_each(&text, seed);
@@ -157,7 +157,7 @@ fn what_follows_a_deleted_case_stays_apart_from_the_word_before() {
 fn guesses_come_to_an_end_and_make_no_more_errors() {
     for seed in seeds(CASES / 2) {
         let mut rng = Rng::new(seed);
-        let case = Case::new(&mut rng, 1 + (seed % 20) as usize, Reach::Turns);
+        let case = TemplateCase::new(&mut rng, 1 + (seed % 20) as usize, Reach::Turns);
         let text = damaged(&mut rng, case.template.source.as_bytes());
         let n_errors = |text: &[u8]| {
             let found = compile(&sources(text), &Options::default()).diagnostics;

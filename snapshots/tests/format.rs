@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use tfbc_compiler::{Options, Stage, compile, emit};
 use tfbc_grammar::trcfmt::{LineKind, logical_lines};
 use tfbc_grammar::{Severity, Source, SourceId, SourceLimits, Sources, datakey, format};
-use tfbc_snapshots::case::Case;
-use tfbc_snapshots::datakey::case::Case as XmlCase;
+use tfbc_snapshots::case::CorpusCase;
+use tfbc_snapshots::datakey::case::DatakeyCase as XmlCase;
 use tfbc_snapshots::generate::{Rng, datakey as generated, seeds, template};
 
 fn layout(bytes: &[u8]) -> Vec<u8> {
@@ -104,7 +104,7 @@ fn corpus(language: &str) -> Vec<PathBuf> {
 #[test]
 fn the_corpus_keeps_its_meaning() {
     for path in corpus("trcfmt") {
-        for (_, source) in Case::read(&path).sources().iter() {
+        for (_, source) in CorpusCase::read(&path).sources().iter() {
             check(&path.to_string_lossy(), source.bytes());
         }
     }

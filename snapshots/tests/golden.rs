@@ -9,7 +9,7 @@ use insta::{Settings, assert_snapshot};
 use tfbc_authoring::render;
 use tfbc_compiler::{Compiled, Options, Stage, compile, emit};
 use tfbc_grammar::{Arena, Sources};
-use tfbc_snapshots::case::{Case, Expect};
+use tfbc_snapshots::case::{CorpusCase, Expect};
 use tfbc_snapshots::datakey;
 use tfbc_snapshots::reference::{Line, Reference, layout_without_columns};
 use tfbc_snapshots::runner::Runner;
@@ -55,7 +55,7 @@ fn marked(text: &str) -> String {
 }
 
 /// Report of a machine for a case.
-fn machine_report(case: &Case, reference: &Reference, blob: &[u8], machine: Machine) -> Result<Expect, String> {
+fn machine_report(case: &CorpusCase, reference: &Reference, blob: &[u8], machine: Machine) -> Result<Expect, String> {
     let mut runner = Runner::new(blob, machine).map_err(|error| format!("{}: {error}", case.name))?;
     Ok(case.report(|event| {
         let stanza = reference.stanza(event.hook()).expect("007 formats what nothing else does");
@@ -65,7 +65,7 @@ fn machine_report(case: &Case, reference: &Reference, blob: &[u8], machine: Mach
     }))
 }
 
-fn check_report(who: &str, case: &Case, got: &Expect) -> Result<(), String> {
+fn check_report(who: &str, case: &CorpusCase, got: &Expect) -> Result<(), String> {
     let expect = case.expect.clone().unwrap_or_default();
     if *got == expect {
         return Ok(());
@@ -76,7 +76,7 @@ fn check_report(who: &str, case: &Case, got: &Expect) -> Result<(), String> {
 }
 
 fn check(path: &Path) -> Result<(), String> {
-    let case = Case::read(path);
+    let case = CorpusCase::read(path);
     let sources = case.sources();
     let compiled = compile(&sources, &Options::default());
     let mut stages = compiler_stages(&sources, &compiled);
@@ -104,7 +104,7 @@ fn check(path: &Path) -> Result<(), String> {
 
 /// Compares the stages of an event definition case; `tests/datakey.rs` checks its report.
 fn check_datakey(path: &Path) -> Result<(), String> {
-    let case = datakey::case::Case::read(path);
+    let case = datakey::case::DatakeyCase::read(path);
     let sources = case.sources();
     let compiled = compile(&sources, &Options::default());
     let mut stages = compiler_stages(&sources, &compiled);

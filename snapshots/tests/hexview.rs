@@ -4,7 +4,7 @@
 use tfbc_authoring::hexview::{Recorder, View};
 use tfbc_compiler::{Options, compile, compile_plainly};
 use tfbc_grammar::Sources;
-use tfbc_snapshots::differential::{Case, Reach, as_event};
+use tfbc_snapshots::differential::{Reach, TemplateCase, as_event};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Observer, Program, Space, TextBuf, Timers, Unobserved};
 
@@ -25,7 +25,7 @@ fn run(
 }
 
 /// View of an event, and the text of the linked program.
-fn view(sources: &Sources, case: &Case, at: usize) -> Option<(View, Vec<u8>)> {
+fn view(sources: &Sources, case: &TemplateCase, at: usize) -> Option<(View, Vec<u8>)> {
     let plain = compile_plainly(sources, &Options::default());
     let blob = plain.compiled.blob.expect("generated templates compile");
     let program = Program::open(&blob).expect("a sound blob");
@@ -44,7 +44,7 @@ fn the_parts_print_the_text_and_nothing_else_is_read() {
     let (mut n_unread, mut n_views) = (0, 0);
     for seed in seeds(CASES) {
         let mut rng = Rng::new(seed);
-        let case = Case::new(&mut rng, 1 + (seed % 30) as usize, Reach::Turns);
+        let case = TemplateCase::new(&mut rng, 1 + (seed % 30) as usize, Reach::Turns);
         let sources = case.sources();
         for at in 0..case.events.len().min(3) {
             let Some((view, text)) = view(&sources, &case, at) else { continue };
@@ -66,7 +66,7 @@ fn the_parts_print_the_text_and_nothing_else_is_read() {
 }
 
 /// Changes the unread bytes, all at once and each alone.
-fn check_unread(case: &Case, sources: &Sources, at: usize, view: &View, text: &[u8], seed: u64) -> usize {
+fn check_unread(case: &TemplateCase, sources: &Sources, at: usize, view: &View, text: &[u8], seed: u64) -> usize {
     let linked = compile(sources, &Options::default()).blob.expect("generated templates compile");
     let linked = Program::open(&linked).expect("a sound blob");
     let event = as_event(&case.events[at].1);

@@ -1,7 +1,7 @@
 //! Prose is plain English: comments, messages and documents contain none of the words in `.ci/prose/words.txt`.
 //!
-//! `.ci/prose/finished.txt` lists the parts of the repository that are checked. `TFBC_PROSE=PATH` checks one file or folder
-//! instead, such as a package that is not finished yet.
+//! `.ci/prose/finished.txt` lists the parts of the repository that are checked. `TFBC_PROSE=PATH` checks one file or
+//! folder instead, such as a package that is not finished yet.
 
 use std::collections::HashSet;
 use std::fs;
@@ -29,7 +29,7 @@ fn word_list(name: &str) -> Vec<(String, String)> {
 
 /// Kind of prose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ProseKind {
     Document,
     DocComment,
     Comment,
@@ -39,7 +39,7 @@ enum Kind {
 /// One line of prose in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Prose {
-    kind: Kind,
+    kind: ProseKind,
     /// Counted from 1.
     line: usize,
     text: String,
@@ -57,7 +57,7 @@ fn document(text: &str) -> Vec<Prose> {
         if line.trim_start().starts_with("```") {
             in_fence = !in_fence;
         } else if !in_fence && !in_generated {
-            found.push(Prose { kind: Kind::Document, line: index + 1, text: without_code(line) });
+            found.push(Prose { kind: ProseKind::Document, line: index + 1, text: without_code(line) });
         }
     }
     found
@@ -98,15 +98,15 @@ fn rust(text: &str) -> Vec<Prose> {
 }
 
 /// Returns the length of the token at the start of a text, and its kind if it is prose.
-fn token(text: &str, before: char) -> (usize, Option<Kind>) {
+fn token(text: &str, before: char) -> (usize, Option<ProseKind>) {
     let first = text.chars().next().map_or(1, char::len_utf8);
     if text.starts_with("//") {
         let is_doc = text.starts_with("//!") || text.starts_with("///") && !text.starts_with("////");
-        let kind = if is_doc { Kind::DocComment } else { Kind::Comment };
+        let kind = if is_doc { ProseKind::DocComment } else { ProseKind::Comment };
         return (text.find('\n').unwrap_or(text.len()), Some(kind));
     }
     if text.starts_with("/*") {
-        return (text.find("*/").map_or(text.len(), |end| end + 2), Some(Kind::Comment));
+        return (text.find("*/").map_or(text.len(), |end| end + 2), Some(ProseKind::Comment));
     }
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     if text.starts_with('r') && !is_name(before) || text.starts_with("br") && !is_name(before) {
@@ -117,7 +117,7 @@ fn token(text: &str, before: char) -> (usize, Option<Kind>) {
             let close = format!("\"{}", "#".repeat(n_hashes));
             return (
                 text[start..].find(&close).map_or(text.len(), |end| start + end + close.len()),
-                Some(Kind::Message),
+                Some(ProseKind::Message),
             );
         }
     }
@@ -128,7 +128,7 @@ fn token(text: &str, before: char) -> (usize, Option<Kind>) {
             escaped = c == '\\' && !escaped;
             ends
         });
-        return (end.map_or(text.len(), |(at, _)| at + 1), Some(Kind::Message));
+        return (end.map_or(text.len(), |(at, _)| at + 1), Some(ProseKind::Message));
     }
     if text.starts_with('\'') {
         // A character such as '"' or '\''; a lifetime has no second quote there.
@@ -188,7 +188,7 @@ fn findings(file: &str, text: &str) -> Vec<Finding> {
     let mut last_doc_line = None;
     for part in prose {
         // Strings in tests are inputs and expected outputs.
-        if part.kind == Kind::Message && is_test {
+        if part.kind == ProseKind::Message && is_test {
             continue;
         }
         let mut push = |(word, better): &(String, String)| {
@@ -201,7 +201,7 @@ fn findings(file: &str, text: &str) -> Vec<Finding> {
             });
         };
         words.iter().filter(|(word, _)| has_words(&part.text, word)).for_each(&mut push);
-        if part.kind == Kind::DocComment {
+        if part.kind == ProseKind::DocComment {
             if last_doc_line != Some(part.line - 1) {
                 let text = part.text.trim_start();
                 let begins = |word: &str| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
@@ -265,10 +265,10 @@ fn comments_and_strings_are_told_from_code() {
     assert_eq!(
         found,
         [
-            (Kind::DocComment, 1, "Doc       ."),
-            (Kind::Comment, 2, "note"),
-            (Kind::Message, 3, "\"a \\\" b\""),
-            (Kind::Message, 3, "r#\"x\"y\"#"),
+            (ProseKind::DocComment, 1, "Doc       ."),
+            (ProseKind::Comment, 2, "note"),
+            (ProseKind::Message, 3, "\"a \\\" b\""),
+            (ProseKind::Message, 3, "r#\"x\"y\"#"),
         ]
     );
     let found = document("one `two`\n```sh\nthree\n```\nfour\n");

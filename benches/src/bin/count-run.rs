@@ -8,7 +8,7 @@ use tfbc_benches::cases::{self, Side};
 
 /// Run one implementation of a case.
 #[derive(Debug, Parser)]
-struct Cli {
+struct CountRunArgs {
     /// Case, such as `run/mix200`; without one, all are listed.
     case: Option<String>,
     /// Implementation.
@@ -37,7 +37,7 @@ enum Who {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = CountRunArgs::parse();
     let Some(name) = cli.case else {
         cases::names().iter().for_each(|name| println!("{name}"));
         return ExitCode::SUCCESS;

@@ -7,7 +7,7 @@ use tfbc_benches::shapes::{input_shape, input_shapes};
 
 /// Run an operation on an input of some size.
 #[derive(Debug, Parser)]
-struct Cli {
+struct CountShapeArgs {
     /// Kind of input, such as `xml/enums`; without one, all are listed.
     shape: Option<String>,
     /// Approximate size in bytes.
@@ -19,7 +19,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = CountShapeArgs::parse();
     let Some(name) = cli.shape else {
         input_shapes().iter().for_each(|shape| println!("{}", shape.name));
         return ExitCode::SUCCESS;

@@ -10,7 +10,7 @@ use tfbc_recorder::record::Width;
 
 /// Record events of hook 010, five words each, to channel 0.
 #[derive(Parser)]
-struct Args {
+struct HookLoadArgs {
     /// Events per second
     #[arg(long, default_value_t = 1_000_000)]
     rate: u64,
@@ -23,7 +23,7 @@ struct Args {
 }
 
 fn main() {
-    let args = Args::parse();
+    let args = HookLoadArgs::parse();
     if args.cost {
         println!("TRCHKL5T {} {:.1} ns", if hooks::is_on(0) { "on" } else { "off" }, cost());
     } else {

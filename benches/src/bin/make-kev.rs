@@ -10,7 +10,7 @@ use tfbc_benches::{KevLoad, user_log};
 
 /// Make a QNX .kev log; the same options give the same bytes on every machine.
 #[derive(Debug, Parser)]
-struct Cli {
+struct MakeKevArgs {
     /// Number of 16-byte slots.
     #[arg(long, default_value_t = 2_000_000)]
     slots: u64,
@@ -35,7 +35,7 @@ struct Cli {
 }
 
 fn main() -> io::Result<()> {
-    let Cli { slots, big_endian, seed, user, definitions, simple, out } = Cli::parse();
+    let MakeKevArgs { slots, big_endian, seed, user, definitions, simple, out } = MakeKevArgs::parse();
     let out: Box<dyn Write> =
         if out == Path::new("-") { Box::new(io::stdout().lock()) } else { Box::new(File::create(out)?) };
     let mut file = BufWriter::with_capacity(256 << 10, out);

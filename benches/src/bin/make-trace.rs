@@ -9,13 +9,13 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tfbc_benches::{
-    COPY_SLOTS, Extent, Files, Log, LogFile, MAX_TEMPLATES, Pick, STREAM64_MAGIC, TraceKind, TraceLoad, Width,
-    copy_buffers, mix_buffers, shell_buffers, templates,
+    COPY_SLOTS, Files, LogBuilder, LogFile, MAX_TEMPLATES, Pick, STREAM64_MAGIC, TraceKind, TraceLength, TraceLoad,
+    Width, copy_buffers, mix_buffers, shell_buffers, templates,
 };
 
 /// Make AIX traces; the same options give the same bytes on every machine.
 #[derive(Debug, Parser)]
-struct Cli {
+struct MakeTraceArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -28,12 +28,12 @@ enum What {
         #[arg(long, value_enum, default_value = "64")]
         trace: TraceWidth,
         #[command(flatten)]
-        output: Output,
+        output: OutputArgs,
     },
     /// `copy.trc`: a shell starts `cp`, which copies a file.
     Copy {
         #[command(flatten)]
-        output: Output,
+        output: OutputArgs,
     },
     /// Benchmark load: events of four shapes, formatted by the templates of `make-trace templates N`.
     Mix {
@@ -44,7 +44,7 @@ enum What {
         #[arg(long, default_value_t = 200, value_parser = template_count)]
         templates: usize,
         #[command(flatten)]
-        output: Output,
+        output: OutputArgs,
     },
     /// Realistic 64-bit kernel: forty hooks with Zipf's weights, mostly 3 to 5 data words, 48 bytes on average.
     Realistic(Made),
@@ -56,7 +56,7 @@ enum What {
     Templates {
         /// `realistic`, `small32`, `dumps`, or the number of templates of a mix.
         #[arg(value_name = "LOAD|N")]
-        of: FormatFile,
+        of: WrittenFormat,
         /// Output file; `-` is standard output.
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         out: PathBuf,
@@ -64,10 +64,10 @@ enum What {
 }
 
 #[derive(Debug, Args)]
-struct Output {
+struct OutputArgs {
     /// Log file or sequential stream.
     #[arg(long, value_enum, default_value = "stream")]
-    form: Form,
+    form: FileKind,
     /// Number of trace buffers in the log; if more are recorded, it wraps.
     #[arg(long)]
     slots: Option<usize>,
@@ -89,7 +89,7 @@ struct Made {
     size: Option<Size>,
     /// Log file or sequential stream.
     #[arg(long, value_enum, default_value = "stream")]
-    form: Form,
+    form: FileKind,
     /// Number of CPUs: writes a log file for each, FILE-0 and so on, and a base file FILE that names them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     cpus: Option<u32>,
@@ -102,7 +102,7 @@ struct Made {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum FileKind {
     Log,
     Stream,
 }
@@ -137,29 +137,29 @@ impl FromStr for Size {
 
 /// Load whose format file is written.
 #[derive(Debug, Clone, Copy)]
-enum FormatFile {
+enum WrittenFormat {
     Load(TraceKind),
     Mix(usize),
 }
 
-impl FromStr for FormatFile {
+impl FromStr for WrittenFormat {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text {
-            "realistic" => FormatFile::Load(TraceKind::Realistic),
-            "small32" => FormatFile::Load(TraceKind::Small32),
-            "dumps" => FormatFile::Load(TraceKind::Dumps),
-            _ => FormatFile::Mix(template_count(text)?),
+            "realistic" => WrittenFormat::Load(TraceKind::Realistic),
+            "small32" => WrittenFormat::Load(TraceKind::Small32),
+            "dumps" => WrittenFormat::Load(TraceKind::Dumps),
+            _ => WrittenFormat::Mix(template_count(text)?),
         })
     }
 }
 
-impl fmt::Display for FormatFile {
+impl fmt::Display for WrittenFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FormatFile::Load(kind) => f.write_str(&kind.format_file()),
-            FormatFile::Mix(n) => f.write_str(&templates(*n)),
+            WrittenFormat::Load(kind) => f.write_str(&kind.format_file()),
+            WrittenFormat::Mix(n) => f.write_str(&templates(*n)),
         }
     }
 }
@@ -172,7 +172,7 @@ fn template_count(text: &str) -> Result<usize, String> {
 }
 
 fn main() -> io::Result<()> {
-    match Cli::parse().what {
+    match MakeTraceArgs::parse().what {
         What::Shell { trace: TraceWidth::W32, output } => {
             output.write(Width::W32, shell_buffers(Width::W32, output.seed))
         }
@@ -206,19 +206,19 @@ fn refused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-impl Output {
+impl OutputArgs {
     fn write(&self, trace: Width, buffers: impl Iterator<Item = Vec<u8>>) -> io::Result<()> {
         let mut file = BufWriter::new(sink(&self.out)?);
         match self.form {
-            Form::Stream => write_stream(trace, buffers, &mut file)?,
-            Form::Log => file.write_all(&self.log(trace, buffers)?.to_bytes())?,
+            FileKind::Stream => write_stream(trace, buffers, &mut file)?,
+            FileKind::Log => file.write_all(&self.log(trace, buffers)?.to_bytes())?,
         }
         file.flush()
     }
 
-    fn log(&self, trace: Width, mut buffers: impl Iterator<Item = Vec<u8>>) -> io::Result<Log> {
+    fn log(&self, trace: Width, mut buffers: impl Iterator<Item = Vec<u8>>) -> io::Result<LogBuilder> {
         let initial = buffers.next().unwrap_or_default();
-        let mut log = Log::new(trace, initial, buffers.collect());
+        let mut log = LogBuilder::new(trace, initial, buffers.collect());
         match self.slots {
             Some(0) => return Err(refused("a log has at least one slot")),
             Some(slots) => log.slots = slots,
@@ -230,15 +230,15 @@ impl Output {
 
 impl Made {
     fn write(&self, kind: TraceKind) -> io::Result<()> {
-        let extent = self.size.map_or(Extent::Events(self.events), |Size(bytes)| Extent::Bytes(bytes));
+        let extent = self.size.map_or(TraceLength::Events(self.events), |Size(bytes)| TraceLength::Bytes(bytes));
         let load = TraceLoad { kind, extent, seed: self.seed, cpu: 0, cpus: self.cpus.unwrap_or(1) };
         match (self.cpus, self.form) {
             (Some(_), _) => self.write_cpu_files(load),
-            (None, Form::Stream) => {
+            (None, FileKind::Stream) => {
                 let header = std::iter::once(load.header(Files::One));
                 write_stream(kind.width(), header.chain(load.buffers()), &mut sink(&self.out)?)
             }
-            (None, Form::Log) => self.write_log(&self.out, 0, load, Files::One),
+            (None, FileKind::Log) => self.write_log(&self.out, 0, load, Files::One),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Benchmarks of format files: 1000 templates as text, compiled, and loaded.
 
-use super::{Case, Measure, Side};
+use super::{BenchCase, Measure, Side};
 use crate::{blob, scan, sum, templates, translate};
 use tfbc_compiler::Options;
 use tfbc_grammar::{Arena, Source, SourceId, Sources, trcfmt};
@@ -21,7 +21,7 @@ pub(super) fn lex() -> Vec<Measure> {
             std::hint::black_box(tree);
             N_TEMPLATES
         };
-        Case::new(N_TEMPLATES).side(Side::Engine, parse).side(Side::Native, move || scan(text.as_bytes()).len())
+        BenchCase::new(N_TEMPLATES).side(Side::Engine, parse).side(Side::Native, move || scan(text.as_bytes()).len())
     };
     vec![Measure::new("parse", case)]
 }
@@ -36,7 +36,9 @@ pub(super) fn compile() -> Vec<Measure> {
             let compiled = tfbc_compiler::compile(&sources, &Options::default());
             compiled.blob.expect("the load compiles").len()
         };
-        Case::new(N_TEMPLATES).side(Side::Engine, compile).side(Side::Native, move || translate(text.as_bytes()).len())
+        BenchCase::new(N_TEMPLATES)
+            .side(Side::Engine, compile)
+            .side(Side::Native, move || translate(text.as_bytes()).len())
     };
     vec![Measure::new("templates", case)]
 }
@@ -47,7 +49,7 @@ pub(super) fn load() -> Vec<Measure> {
         Measure::new(name, move |_| {
             let blob: &'static [u8] = blob(NAME, &templates(N_TEMPLATES)).leak();
             let open = move || usize::from(std::hint::black_box(open(blob)).is_ok());
-            Case::new(N_TEMPLATES).side(Side::Engine, open).side(Side::Native, move || sum(blob) as usize)
+            BenchCase::new(N_TEMPLATES).side(Side::Engine, open).side(Side::Native, move || sum(blob) as usize)
         })
     };
     vec![measure("verified", Program::open), measure("lazily", Program::open_lazily)]

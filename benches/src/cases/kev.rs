@@ -1,6 +1,6 @@
 //! Benchmarks of QNX logs: the layout of traceprinter 1.02, one line per slot, and tables of defined user events.
 
-use super::{Case, Measure, Side, assert_same};
+use super::{BenchCase, Measure, Side, assert_same};
 use crate::report_run::catalog;
 use crate::{KevLoad, NativeKev, NativeText, definitions, simple_log, user_log};
 use std::io::{Cursor, Write};
@@ -24,7 +24,7 @@ pub(super) fn measures() -> Vec<Measure> {
         assert_eq!(native.slots(&slots, &mut by_hand), 0, "all are printed by hand");
         let from = text.windows(HEADING.len()).position(|part| part == HEADING).expect("the header is shown");
         assert_same(&text[from + HEADING.len()..], by_hand.as_bytes());
-        Case::new(n_events).side(Side::Engine, move || printed(log, &mut std::io::sink())).side(
+        BenchCase::new(n_events).side(Side::Engine, move || printed(log, &mut std::io::sink())).side(
             Side::Native,
             move || {
                 by_hand.clear();
@@ -36,13 +36,13 @@ pub(super) fn measures() -> Vec<Measure> {
     let all = |n_events: usize| {
         let load = KevLoad { slots: n_events as u64, big_endian: false, seed: 1, combines: true };
         let log: &'static [u8] = load.pieces().flatten().collect::<Vec<u8>>().leak();
-        Case::new(n_events).side(Side::Engine, move || printed(log, &mut std::io::sink()))
+        BenchCase::new(n_events).side(Side::Engine, move || printed(log, &mut std::io::sink()))
     };
     let defined = |n_events: usize| {
         let log: &'static [u8] = user_log(n_events as u64).flatten().collect::<Vec<u8>>().leak();
         let catalog = catalog("xml", &definitions());
         assert_eq!(table(log, &catalog), n_events);
-        Case::new(n_events).side(Side::Engine, move || table(log, &catalog))
+        BenchCase::new(n_events).side(Side::Engine, move || table(log, &catalog))
     };
     vec![Measure::new("simple", simple), Measure::new("all", all), Measure::new("defined", defined)]
 }

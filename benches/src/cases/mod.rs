@@ -47,19 +47,19 @@ impl Side {
 type Pass = Box<dyn FnMut() -> usize>;
 
 /// A load and its implementations.
-pub struct Case {
+pub struct BenchCase {
     /// Number of events, numbers or templates per pass.
     pub units: u64,
     sides: Vec<(Side, Pass)>,
 }
 
-impl fmt::Debug for Case {
+impl fmt::Debug for BenchCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Case").field("units", &self.units).finish_non_exhaustive()
     }
 }
 
-impl Case {
+impl BenchCase {
     fn new(units: usize) -> Self {
         Self { units: units as u64, sides: Vec::new() }
     }
@@ -92,7 +92,7 @@ impl Case {
 pub struct Measure {
     /// Name within the phase.
     pub name: String,
-    make: Box<dyn Fn(usize) -> Case>,
+    make: Box<dyn Fn(usize) -> BenchCase>,
 }
 
 impl fmt::Debug for Measure {
@@ -102,12 +102,12 @@ impl fmt::Debug for Measure {
 }
 
 impl Measure {
-    fn new(name: impl Into<String>, make: impl Fn(usize) -> Case + 'static) -> Self {
+    fn new(name: impl Into<String>, make: impl Fn(usize) -> BenchCase + 'static) -> Self {
         Self { name: name.into(), make: Box::new(make) }
     }
 
     /// Creates the case, with about `n_events` events if their number is variable.
-    pub fn case(&self, n_events: usize) -> Case {
+    pub fn case(&self, n_events: usize) -> BenchCase {
         (self.make)(n_events)
     }
 }

@@ -4,7 +4,7 @@
 //! the number alone.
 
 use super::run::formatted;
-use super::{Case, Measure, Side, assert_same};
+use super::{BenchCase, Measure, Side, assert_same};
 use crate::native::Window;
 use crate::{FLAGS, NativeText, Rng};
 use std::fmt::Write;
@@ -129,7 +129,7 @@ pub(super) fn events(bytes: Vec<u8>, event_bytes: usize) -> impl Iterator<Item =
     bytes.chunks_exact(event_bytes).map(|bytes| Event { bytes, wide: true, record: None, time_ns: 0, offset: 0 })
 }
 
-fn case(number: Number, n_events: usize) -> Case {
+fn case(number: Number, n_events: usize) -> BenchCase {
     let mut rng = Rng::new(1);
     let values: Vec<u64> = (0..n_events).map(|_| (number.value)(&mut rng)).collect();
     let bytes = values.iter().flat_map(|value| [0x8000_0008_1000_0000, *value]).flat_map(u64::to_be_bytes).collect();
@@ -166,7 +166,7 @@ fn without_last_blanks(text: &[u8]) -> Vec<u8> {
     text.split(|byte| *byte == b'\n').flat_map(|line| [line.trim_ascii_end(), b"\n"].concat()).collect()
 }
 
-fn dump(descriptor: &str, blank: &'static str, n_events: usize) -> Case {
+fn dump(descriptor: &str, blank: &'static str, n_events: usize) -> BenchCase {
     const HEAD: usize = 16;
     const BYTES: usize = 64;
     let mut rng = Rng::new(1);

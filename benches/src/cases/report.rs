@@ -1,8 +1,8 @@
 //! Benchmarks of whole lines, from the bytes of a stream to the text of a report.
 
-use super::{Case, Measure, Side, assert_same};
+use super::{BenchCase, Measure, Side, assert_same};
 use crate::{
-    Extent, Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLoad, blob,
+    Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLength, TraceLoad, blob,
     mix_buffers, templates,
 };
 use tfbc::Formats;
@@ -47,7 +47,7 @@ pub(super) fn step() -> Vec<Measure> {
             sum
         };
         assert_eq!(engine(), native(stream)(), "both see all events");
-        Case::new(n_events).side(Side::Engine, engine).side(Side::Native, native(stream))
+        BenchCase::new(n_events).side(Side::Engine, engine).side(Side::Native, native(stream))
     };
     let timed = move |n_events| {
         let stream = stream(Pick::Mix(200), n_events);
@@ -61,7 +61,7 @@ pub(super) fn step() -> Vec<Measure> {
             sum
         };
         assert_eq!(engine(), native(stream)(), "both see all events; a tick is a nanosecond");
-        Case::new(n_events).side(Side::Engine, engine).side(Side::Native, native(stream))
+        BenchCase::new(n_events).side(Side::Engine, engine).side(Side::Native, native(stream))
     };
     vec![Measure::new("events", events), Measure::new("timed", timed)]
 }
@@ -101,13 +101,13 @@ pub(super) fn realistic() -> Vec<Measure> {
         Measure::new(name, move |n_events| {
             let stream = realistic_stream(n_events, 0, 1);
             let mut engine = ReportRun::with(&TraceKind::Realistic.format_file(), options.clone());
-            Case::new(n_events).side(Side::Engine, move || engine.run(stream, &mut std::io::sink()))
+            BenchCase::new(n_events).side(Side::Engine, move || engine.run(stream, &mut std::io::sink()))
         })
     };
     let merged = Measure::new("merged", |n_events| {
         let streams: Vec<_> = (0..N_MERGED).map(|cpu| realistic_stream(n_events, cpu, N_MERGED)).collect();
         let mut engine = ReportRun::new(&TraceKind::Realistic.format_file());
-        Case::new(n_events).side(Side::Engine, move || engine.run_merged(&streams, &mut std::io::sink()))
+        BenchCase::new(n_events).side(Side::Engine, move || engine.run_merged(&streams, &mut std::io::sink()))
     });
     loads.into_iter().map(measure).chain([merged, iterated()]).collect()
 }
@@ -129,19 +129,19 @@ fn iterated() -> Measure {
             }
             sum
         };
-        Case::new(n_events).side(Side::Engine, engine)
+        BenchCase::new(n_events).side(Side::Engine, engine)
     })
 }
 
 /// Stream of one of several CPUs.
 fn realistic_stream(n_events: usize, cpu: u32, cpus: u32) -> &'static [u8] {
-    let extent = Extent::Events(n_events as u64).share(cpu.into(), cpus.into());
+    let extent = TraceLength::Events(n_events as u64).share(cpu.into(), cpus.into());
     let load = TraceLoad { kind: TraceKind::Realistic, extent, seed: 1, cpu, cpus };
     let events = load.buffers().flatten().collect();
     [STREAM64_MAGIC.to_vec(), load.header(Files::One), events].concat().leak()
 }
 
-fn lines(pick: Pick, n_events: usize) -> Case {
+fn lines(pick: Pick, n_events: usize) -> BenchCase {
     let stream = stream(pick, n_events);
     let mut engine = ReportRun::new(&templates(pick.n_templates()));
     let mut text = Vec::new();
@@ -149,7 +149,7 @@ fn lines(pick: Pick, n_events: usize) -> Case {
     let (mut by_hand, mut native_report) = (Vec::new(), NativeReport::new(pick.n_templates()));
     assert_eq!(native(stream, &mut native_report, |text| by_hand.extend_from_slice(text)), n_bytes);
     assert_same(&text, &by_hand);
-    Case::new(n_events)
+    BenchCase::new(n_events)
         .side(Side::Engine, move || engine.run(stream, &mut std::io::sink()))
         .side(Side::Native, move || native(stream, &mut native_report, |_| {}))
 }

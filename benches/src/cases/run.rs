@@ -1,6 +1,6 @@
 //! Benchmarks of the machine on events in memory: text without columns.
 
-use super::{Case, Measure, Side};
+use super::{BenchCase, Measure, Side};
 use crate::{
     Engine, Load, NativeText, Pick, RecordLoad, Shape, UserEvent, assert_same_text, blob, definitions, program,
     run_native, templates,
@@ -48,7 +48,7 @@ pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     n_events: usize,
     events: impl Fn() -> E + 'static,
     native: impl Fn(&mut NativeText, &Event<'static>) -> Option<()> + 'static,
-) -> Case {
+) -> BenchCase {
     let blob: &'static [u8] = blob(name, format_file).leak();
     let program: &'static Program<'static> = Box::leak(Box::new(program(blob)));
     let (mut engine, mut ahead, mut checked) = (Engine::new(program), Engine::new(program), Engine::checked(program));
@@ -58,7 +58,7 @@ pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     let events = Rc::new(events);
     let (for_engine, for_ahead, for_checked) = (Rc::clone(&events), Rc::clone(&events), Rc::clone(&events));
     let mut text = NativeText::new();
-    Case::new(n_events)
+    BenchCase::new(n_events)
         .side(Side::Engine, move || engine.run(for_engine()))
         .side(Side::Ahead, move || ahead.run_ahead(for_ahead()))
         .side(Side::Checked, move || checked.run(for_checked()))

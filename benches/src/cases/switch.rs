@@ -5,7 +5,7 @@
 
 use super::numbers::{events, stanza};
 use super::run::formatted;
-use super::{Case, Measure};
+use super::{BenchCase, Measure};
 use crate::{NativeText, Rng};
 use tfbc_vm::Event;
 
@@ -80,14 +80,14 @@ fn text(index: u64) -> String {
 }
 
 /// Hand-written name lookup, by the word itself or its hash.
-struct Names {
+struct NameLookup {
     multiplier: u64,
     shift: u32,
     /// Word, name, and bytes of the name.
     places: Vec<(u64, [u8; 16], usize)>,
 }
 
-impl Names {
+impl NameLookup {
     fn new(keys: Keys) -> Self {
         let size = (keys.n() * 4).next_power_of_two();
         let shift = 64 - size.trailing_zeros();
@@ -127,7 +127,7 @@ impl Names {
     }
 }
 
-fn case(keys: Keys, n_events: usize) -> Case {
+fn case(keys: Keys, n_events: usize) -> BenchCase {
     let mut rng = Rng::new(1);
     let event = |_| {
         let random = rng.next_u64();
@@ -135,7 +135,7 @@ fn case(keys: Keys, n_events: usize) -> Case {
         [0x8000_0010_1000_0000, keys.word(u64::from(rng.below(keys.n() as u32))), value].map(u64::to_be_bytes).concat()
     };
     let events = events((0..n_events).flat_map(event).collect(), 24);
-    let names = Names::new(keys);
+    let names = NameLookup::new(keys);
     let native = move |text: &mut NativeText, event: &Event<'static>| {
         let [_, word, value] = *event.bytes.as_chunks::<8>().0 else { return None };
         let (word, value) = (u64::from_be_bytes(word), u64::from_be_bytes(value));

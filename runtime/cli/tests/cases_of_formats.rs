@@ -1,6 +1,6 @@
 //! Tests of `tfbc test`: case files, snapshots, decisions, reports.
 
-use crate::common::{Log, event64, factors64, names, run};
+use crate::common::{LogBuilder, event64, factors64, names, run};
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -317,7 +317,7 @@ fn parts_of_traces_of_both_vendors() {
 fn a_damaged_trace_says_so_in_the_text() {
     let folder = folder();
     let entries = vec![[event64(1, 100), event64(2, 200)].concat(), [event64(3, 300), vec![0xff; 40]].concat()];
-    let log = Log { wide: true, current: 2, wraps: 0, ic: factors64(1, 1, 2), entries };
+    let log = LogBuilder { wide: true, current: 2, wraps: 0, ic: factors64(1, 1, 2), entries };
     fs::write(folder.path().join("boot.trc"), log.bytes()).unwrap();
     write(&folder, "door.case.toml", "formats = \"sensor.trcfmt\"\n[[event]]\ntrace = \"boot.trc\"\nonly = \"010\"\n");
     test(&folder, &["--update"]);

@@ -83,7 +83,7 @@ impl Write for Faulty<Vec<u8>> {
     }
 }
 
-type Source = Faulty<Cursor<Vec<u8>>>;
+type FaultySource = Faulty<Cursor<Vec<u8>>>;
 
 /// Items from a reader, and how reading ended.
 type Given = (Vec<String>, io::Result<()>);
@@ -142,7 +142,7 @@ fn stream() -> Vec<u8> {
 
 fn log32() -> Vec<u8> {
     let entries = (0..4).map(|k| (0..12).flat_map(|n| event32(12 * k + n, 100 * (12 * k + n))).collect()).collect();
-    Log { wide: false, current: 2, wraps: 1, ic: factors32(1, 1, 2), entries }.bytes()
+    LogBuilder { wide: false, current: 2, wraps: 1, ic: factors32(1, 1, 2), entries }.bytes()
 }
 
 fn qnx() -> Vec<u8> {
@@ -163,20 +163,20 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-fn seekable(source: Source) -> Input {
+fn seekable(source: FaultySource) -> Input {
     Input::Seekable(Box::new(source))
 }
 
-fn piped(source: Source) -> Input {
+fn piped(source: FaultySource) -> Input {
     Input::Stream(Box::new(source))
 }
 
-fn packed(compression: Compression) -> impl Fn(Source) -> Input {
+fn packed(compression: Compression) -> impl Fn(FaultySource) -> Input {
     move |source| Input::Packed(Box::new(Unpacker::new(compression, source, None)))
 }
 
 /// Name of a log kind, its bytes, its input, and its reader.
-type Way = (&'static str, Vec<u8>, Box<dyn Fn(Source) -> Input>, Reads);
+type Way = (&'static str, Vec<u8>, Box<dyn Fn(FaultySource) -> Input>, Reads);
 
 fn ways() -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();

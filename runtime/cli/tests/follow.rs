@@ -16,12 +16,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MOMENT: Duration = Duration::from_millis(400);
 
 /// A running report.
-struct Running {
+struct RunningReport {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Running {
+impl RunningReport {
     fn start(directory: &Path, args: &[&str]) -> Self {
         let mut child = Command::new(program("tfbc"))
             .args(args)
@@ -81,7 +81,7 @@ fn events_are_written_as_a_file_grows() {
     let directory = directory();
     let path = directory.path().join("trace");
     fs::write(&path, [head(), event64(1, 10)].concat()).unwrap();
-    let running = Running::start(directory.path(), &[&BARE[..], &["trace"]].concat());
+    let running = RunningReport::start(directory.path(), &[&BARE[..], &["trace"]].concat());
     assert_eq!(running.line(), "hook = 1");
     let event = event64(2, 20);
     append(&path, &event[..9]);
@@ -102,7 +102,7 @@ fn an_interrupted_run_has_written_all_whole_events() {
     let directory = directory();
     let path = directory.path().join("trace");
     fs::write(&path, b"").unwrap();
-    let running = Running::start(directory.path(), &[&BARE[..], &["trace"]].concat());
+    let running = RunningReport::start(directory.path(), &[&BARE[..], &["trace"]].concat());
     append(&path, &head());
     let events: Vec<u8> = (1..=5000).flat_map(|n| event64(n, 10 * n)).collect();
     append(&path, &events);
@@ -121,7 +121,7 @@ fn traces_without_time_factors_are_not_waited_for() {
     let directory = directory();
     let path = directory.path().join("trace");
     fs::write(&path, [words32(&[0xEFDF_1114]), event64(1, 10)].concat()).unwrap();
-    let running = Running::start(directory.path(), &[&BARE[..], &["trace"]].concat());
+    let running = RunningReport::start(directory.path(), &[&BARE[..], &["trace"]].concat());
     assert_eq!(running.line(), "hook = 1");
     running.kill();
 }
@@ -140,7 +140,7 @@ fn follow_log(threads: &str) {
     let path = directory.path().join("log.kev");
     let cut = whole.len() - 40;
     fs::write(&path, &whole[..cut]).unwrap();
-    let running = Running::start(directory.path(), &["report", "--follow", "--threads", threads, "log.kev"]);
+    let running = RunningReport::start(directory.path(), &["report", "--follow", "--threads", threads, "log.kev"]);
     let mut lines = vec![running.line()];
     while let Ok(line) = running.lines.recv_timeout(MOMENT) {
         lines.push(line);
@@ -160,7 +160,7 @@ fn follow_log(threads: &str) {
 fn events_of_a_pipe_are_written_as_they_come() {
     let directory = directory();
     for (args, ends) in [(&BARE[..], true), (&["report", "--columns", "text", "-t", "user.trcfmt"], false)] {
-        let mut running = Running::start(directory.path(), &[args, &["-"]].concat());
+        let mut running = RunningReport::start(directory.path(), &[args, &["-"]].concat());
         let mut pipe = running.child.stdin.take().unwrap();
         pipe.write_all(&[head(), event64(1, 10)].concat()).unwrap();
         assert_eq!(running.line(), "hook = 1");
@@ -184,7 +184,7 @@ fn events_of_a_pipe_are_written_as_they_come() {
 #[test]
 fn what_cannot_be_followed_is_refused() {
     let directory = directory();
-    let log = Log { wide: true, current: 1, entries: vec![event64(1, 1)], ..Log::default() }.bytes();
+    let log = LogBuilder { wide: true, current: 1, entries: vec![event64(1, 1)], ..LogBuilder::default() }.bytes();
     let path = |name: &str| directory.path().join(name);
     fs::write(path("log"), log).unwrap();
     fs::write(path("s"), head()).unwrap();
@@ -196,7 +196,7 @@ fn what_cannot_be_followed_is_refused() {
         (&["."], "--follow needs exactly one trace"),
         (&["s", "-o", "out"], "cannot be used with"),
     ] {
-        let running = Running::start(directory.path(), &[&["report", "--follow"], args].concat());
+        let running = RunningReport::start(directory.path(), &[&["report", "--follow"], args].concat());
         let (lines, err, status) = running.end();
         assert_eq!((lines.len(), status.code()), (0, Some(1)), "{args:?}");
         assert!(err.contains(part), "{args:?}: {err}");

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use crate::common::*;
-use crate::terminal::{self, Shown};
+use crate::terminal::{self, TerminalStreams};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -69,7 +69,7 @@ fn directory() -> TempDir {
 fn on_terminal(directory: &Path, args: &[&str], error: bool) -> Vec<u8> {
     let mut command = Command::new(program(args[0]));
     command.args(&args[1..]).current_dir(directory);
-    terminal::on_terminal(&mut command, if error { Shown::Errors } else { Shown::Output }, None).0
+    terminal::on_terminal(&mut command, if error { TerminalStreams::Errors } else { TerminalStreams::Output }, None).0
 }
 
 /// Control characters of a text, except newlines, tabs, our own styles, and decoding artefacts.

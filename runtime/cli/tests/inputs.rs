@@ -60,7 +60,8 @@ fn stream(n: u64) -> Vec<u8> {
 }
 
 fn log(n: u64) -> Vec<u8> {
-    Log { wide: true, current: 1, ic: factors64(1, 1, 1), entries: vec![events(n)], ..Log::default() }.bytes()
+    LogBuilder { wide: true, current: 1, ic: factors64(1, 1, 1), entries: vec![events(n)], ..LogBuilder::default() }
+        .bytes()
 }
 
 /// True if the lines of `part`, without its damaged end, begin those of `whole`.
@@ -499,7 +500,7 @@ fn objects_and_counts_name_their_file() {
 
 #[test]
 fn files_of_processors_belong_to_their_base() {
-    let mut base = Log { wide: true, ic: factors64(1, 1, 1), ..Log::default() }.bytes();
+    let mut base = LogBuilder { wide: true, ic: factors64(1, 1, 1), ..LogBuilder::default() }.bytes();
     base[15] = 4;
     let member = log(3);
     let directory = directory(&[]);

@@ -13,7 +13,7 @@ const CPU: u32 = 8;
 
 /// Log file with a mode: one buffer of events after the initial conditions.
 fn log(wide: bool, mode: u32, ic: &[Vec<u8>], events: &[Vec<u8>]) -> Vec<u8> {
-    let log = Log { wide, current: 1, ic: ic.concat(), entries: vec![events.concat()], ..Log::default() };
+    let log = LogBuilder { wide, current: 1, ic: ic.concat(), entries: vec![events.concat()], ..LogBuilder::default() };
     let mut bytes = log.bytes();
     bytes[12..16].copy_from_slice(&mode.to_be_bytes());
     bytes
@@ -701,9 +701,9 @@ fn raw_streams_read_back() {
 #[test]
 fn raw_streams_of_logs_read_back() {
     let entries = vec![event64(5, 500), event64(6, 600), event64(1, 100), event64(2, 200)];
-    let wrapped = Log { wide: true, current: 2, wraps: 1, ic: factors64(2, 1, 2), entries };
+    let wrapped = LogBuilder { wide: true, current: 2, wraps: 1, ic: factors64(2, 1, 2), entries };
     let entries = vec![event32(1, 0xFFFF_FFF0), event32(2, 0x10), Vec::new()];
-    let narrow = Log { wide: false, current: 2, wraps: 0, ic: factors32(3, 2, 2), entries };
+    let narrow = LogBuilder { wide: false, current: 2, wraps: 0, ic: factors32(3, 2, 2), entries };
     let directory = directory(&[("wrapped", wrapped.bytes()), ("narrow", narrow.bytes())]);
     reads_back(&directory, "wrapped", &[], &MAGIC64);
     let (events, _) = read_all(open(&directory.path().join("raw")));

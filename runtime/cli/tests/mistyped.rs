@@ -10,9 +10,9 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// Command line, in which `''` is an empty word; exit status; words of the message.
-type Line = (&'static str, i32, &'static [&'static str]);
+type MistypedLine = (&'static str, i32, &'static [&'static str]);
 
-const REPORT: &[Line] = &[
+const REPORT: &[MistypedLine] = &[
     ("tfbc reprot shell.trc", 1, &["'reprot'", "'report'"]),
     ("tfbc shell.trc", 1, &["`tfbc report shell.trc` formats a trace", "`tfbc check shell.trc`"]),
     ("tfbc report", 1, &["required", "<TRACE>"]),
@@ -82,7 +82,7 @@ const REPORT: &[Line] = &[
     ("tfbc report -o /no/such/x shell.trc", 1, &["cannot write /no/such/x"]),
 ];
 
-const FORMAT_FILES: &[Line] = &[
+const FORMAT_FILES: &[MistypedLine] = &[
     ("tfbc check", 1, &["required", "<FORMAT>"]),
     ("tfbc check shell.trc", 1, &["shell.trc is not a format file but a trace", "`tfbc report`", "`tfbc info`"]),
     ("tfbc check stream32", 1, &["stream32 is not a format file but a trace"]),
@@ -121,7 +121,7 @@ const FORMAT_FILES: &[Line] = &[
     ("tfbc lsp --port 1", 1, &["'--port'", "Usage: tfbc lsp"]),
 ];
 
-const EVENTS: &[Line] = &[
+const EVENTS: &[MistypedLine] = &[
     ("tfbc event -t pump.trcfmt 0A1B0000", 1, &["--env 32 or --env 64", "--class and --id"]),
     ("tfbc event -t pump.trcfmt --env 16 0A1B0000", 1, &["'16'", "32, 64"]),
     ("tfbc event -t pump.trcfmt --env 32", 1, &["required", "<HEX>"]),
@@ -146,7 +146,7 @@ const EVENTS: &[Line] = &[
     ("tfbc hexview -t pump.tfbc --env 32 0A1B0000", 1, &["pump.tfbc is a blob", "hexview needs the source"]),
 ];
 
-const OF_VENDORS: &[Line] = &[
+const OF_VENDORS: &[MistypedLine] = &[
     ("trcrpt", 1, &["no trace is named", "/var/adm/ras/trcfile"]),
     ("trcrpt pump.trcfmt", 1, &["not a trace but a format file", "give it with -t"]),
     ("trcrpt user.kev", 1, &["a log of QNX", "`traceprinter`"]),
@@ -226,7 +226,7 @@ fn run(directory: &Path, line: &str) -> (String, String, i32) {
 }
 
 #[track_caller]
-fn check(lines: &[Line]) {
+fn check(lines: &[MistypedLine]) {
     let directory = directory();
     // The directory of shared memory is created when a command starts.
     let files = || {

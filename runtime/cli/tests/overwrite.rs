@@ -46,7 +46,8 @@ fn world() -> TempDir {
     };
     let log = |mode: u8, ticks: u64| {
         let events = plain64(0x0100, 0, &[ticks], 7, ticks);
-        let mut log = Log { wide: true, current: 1, wraps: 0, ic: factors64(1, 1, 2), entries: vec![events] }.bytes();
+        let mut log =
+            LogBuilder { wide: true, current: 1, wraps: 0, ic: factors64(1, 1, 2), entries: vec![events] }.bytes();
         log[15] = mode;
         log
     };

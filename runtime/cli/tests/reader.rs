@@ -1,5 +1,6 @@
 //! Tests of the AIX readers: vectors, streams, logs, and damaged input.
 
+use crate::common::damage::ShortReader;
 use crate::common::*;
 use std::io::{self, Read as _};
 use tfbc::reader::aix::{
@@ -22,18 +23,6 @@ fn rules(kind: AixKind, cpuid_word: CpuidWord) -> StepRules {
 
 fn forced(format: AixKind) -> ReadOptions {
     ReadOptions { format: Some(format), ..ReadOptions::default() }
-}
-
-/// Stream that returns few bytes at a time, like a pipe.
-struct Drip(Vec<u8>, usize);
-
-impl io::Read for Drip {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = into.len().min(self.1).min(self.0.len());
-        into[..n].copy_from_slice(&self.0[..n]);
-        self.0.drain(..n);
-        Ok(n)
-    }
 }
 
 #[test]
@@ -126,7 +115,7 @@ fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
     for len in 12..60 {
         assert_eq!(rules(AixKind::Stream32, CpuidWord::Last).step(&bytes[bad..bad + len]), Step::Short(60));
     }
-    let input = Input::Stream(Box::new(Drip(bytes.clone(), 5)));
+    let input = Input::Stream(Box::new(ShortReader::new(bytes.clone(), 5)));
     assert_eq!(drain(Trace::from_input("test", input, &ReadOptions::default()).unwrap()), read);
 }
 
@@ -179,8 +168,8 @@ fn generic_events_of_32_bit_programs_lose_the_high_half_of_their_data_word() {
 fn kinds_are_told_by_content() {
     let mut stream = factors32(1, 1, 1);
     stream.extend(event32(1, 1));
-    let log32 = Log { entries: vec![stream.clone()], current: 1, ..Log::default() }.bytes();
-    let log64 = Log { wide: true, ..Log::default() }.bytes();
+    let log32 = LogBuilder { entries: vec![stream.clone()], current: 1, ..LogBuilder::default() }.bytes();
+    let log64 = LogBuilder { wide: true, ..LogBuilder::default() }.bytes();
     for (bytes, kind) in [
         (stream, AixKind::Stream32),
         (vec![0xEF, 0xDF, 0x11, 0x14], AixKind::Stream64),
@@ -226,7 +215,7 @@ fn what_is_no_trace_is_refused() {
         let bytes = [first, words32(&[0x0777_7777; 20])].concat();
         assert!(matches!(open(&bytes), Err(OpenError::Unknown)));
         for n in [1, 5, 100] {
-            let input = Input::Stream(Box::new(Drip(bytes.clone(), n)));
+            let input = Input::Stream(Box::new(ShortReader::new(bytes.clone(), n)));
             let opened = Trace::from_input("test", input, &ReadOptions::default());
             assert!(matches!(opened, Err(OpenError::Unknown)), "by {n} bytes");
         }
@@ -247,10 +236,10 @@ fn events_of_hook_00a_whose_kind_stands_in_the_hookdata_tell_nothing() {
 
 #[test]
 fn empty_traces() {
-    assert_eq!(read(&[0xEF, 0xDF, 0x11, 0x14]), Read::default());
-    assert_eq!(read_with(b"", &forced(AixKind::Stream32)), Read::default());
+    assert_eq!(read(&[0xEF, 0xDF, 0x11, 0x14]), TraceContents::default());
+    assert_eq!(read_with(b"", &forced(AixKind::Stream32)), TraceContents::default());
     for wide in [false, true] {
-        assert_eq!(read(&Log { wide, ..Log::default() }.bytes()), Read::default());
+        assert_eq!(read(&LogBuilder { wide, ..LogBuilder::default() }.bytes()), TraceContents::default());
     }
 }
 
@@ -262,7 +251,7 @@ fn samples_through_any_pipe() {
         assert_eq!(whole.events.len(), 12);
         assert!(whole.damage.is_empty() && whole.warnings.is_empty());
         for n in [1, 3, 7, 64, 5000] {
-            let input = Input::Stream(Box::new(Drip(bytes.clone(), n)));
+            let input = Input::Stream(Box::new(ShortReader::new(bytes.clone(), n)));
             let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
             assert_eq!(drain(trace), whole, "{name} by {n} bytes");
         }
@@ -298,7 +287,7 @@ fn factors_hold_for_the_events_before_them() {
     bytes.extend(event64(3, 300));
     assert_eq!(elapsed(&bytes)[..2], [0, 300]);
     assert_eq!(elapsed(&bytes)[3], 600);
-    let input = Input::Stream(Box::new(Drip(bytes.clone(), 10)));
+    let input = Input::Stream(Box::new(ShortReader::new(bytes.clone(), 10)));
     let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
     assert_eq!(drain(trace), read(&bytes));
 }
@@ -366,8 +355,8 @@ fn buffer(wide: bool, marks: std::ops::Range<u32>) -> Vec<u8> {
     marks.flat_map(|mark| if wide { event64(mark.into(), mark.into()) } else { event32(mark, mark) }).collect()
 }
 
-fn log(wide: bool, current: u32, wraps: u32, marks: &[std::ops::Range<u32>]) -> Log {
-    Log {
+fn log(wide: bool, current: u32, wraps: u32, marks: &[std::ops::Range<u32>]) -> LogBuilder {
+    LogBuilder {
         wide,
         current,
         wraps,
@@ -400,7 +389,7 @@ fn an_order_that_leaves_out_entries_gives_way_to_their_stamps() {
 #[test]
 fn a_log_through_a_pipe() {
     let bytes = log(true, 1, 3, &[5..7, 1..3, 3..5]).bytes();
-    let input = Input::Stream(Box::new(Drip(bytes.clone(), 100)));
+    let input = Input::Stream(Box::new(ShortReader::new(bytes.clone(), 100)));
     let trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
     assert_eq!(drain(trace), read(&bytes));
 }
@@ -469,7 +458,7 @@ fn every_cut_of_a_log_keeps_a_prefix() {
     }
 }
 
-fn cut_offset(cut: &Read, bytes: &[u8], wide: bool) -> u64 {
+fn cut_offset(cut: &TraceContents, bytes: &[u8], wide: bool) -> u64 {
     let size = if wide { 32 } else { 16 };
     let end = cut.events.last().unwrap().offset + size;
     assert!(end <= bytes.len() as u64);
@@ -703,7 +692,7 @@ fn what_is_looked_ahead_at_in_a_pipe_is_kept() {
     bytes.extend((1..40_000).flat_map(|n| event64(n, n)));
     bytes.extend(factors64(1, 1, 2));
     bytes.extend(event64(40_000, 40_000));
-    let input = Input::Stream(Box::new(Drip(bytes, 100_000)));
+    let input = Input::Stream(Box::new(ShortReader::new(bytes, 100_000)));
     let mut trace = Trace::from_input("test", input, &ReadOptions::default()).unwrap();
     assert!(trace.survey().factors.is_some());
     let mut n = 0;

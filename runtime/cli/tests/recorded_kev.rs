@@ -4,10 +4,10 @@
 use crate::common::{command, run};
 use std::fs;
 use tfbc::reader::kev::{KevItem, KevLog, KevOptions};
-use tfbc_recorder::clock::{Clock, Source};
+use tfbc_recorder::clock::{Clock, ClockSource};
 use tfbc_recorder::logger::{EventRange, Logger};
-use tfbc_recorder::record::{Event, Record};
-use tfbc_recorder::write::{Layout, Machine, Process, Setup, Summary, ThreadFacts, Writer};
+use tfbc_recorder::record::{EventContent, Record};
+use tfbc_recorder::write::{LogLayout, Machine, Setup, Summary, ThreadFacts, ThreadInfo, Writer};
 
 /// 5 seconds before the low half of the clock wraps.
 const START: u64 = (6 << 32) - 5_000_000_000;
@@ -17,8 +17,8 @@ const STATES: EventRange = EventRange::class(4);
 
 fn setup(logger: Logger) -> Setup {
     Setup {
-        layout: Layout::Kev(logger),
-        clock: Clock { source: Source::Monotonic, hertz: 1_000_000_000 },
+        layout: LogLayout::Kev(logger),
+        clock: Clock { source: ClockSource::Monotonic, hertz: 1_000_000_000 },
         start_ticks: START,
         start_seconds: 1_245_840_778,
         machine: Machine {
@@ -44,7 +44,7 @@ fn logger(big_endian: bool) -> Logger {
 
 /// A record in owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Put {
+struct OwnedRecord {
     cpu: u16,
     ticks: u64,
     class: u8,
@@ -53,18 +53,18 @@ struct Put {
     bytes: bool,
 }
 
-fn words(cpu: u16, ticks: u64, event: u16, words: &[u32]) -> Put {
+fn words(cpu: u16, ticks: u64, event: u16, words: &[u32]) -> OwnedRecord {
     let data = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    Put { cpu, ticks, class: USER, event, data, bytes: false }
+    OwnedRecord { cpu, ticks, class: USER, event, data, bytes: false }
 }
 
-fn text(cpu: u16, ticks: u64, event: u16, text: &str) -> Put {
+fn text(cpu: u16, ticks: u64, event: u16, text: &str) -> OwnedRecord {
     let mut data = text.as_bytes().to_vec();
     data.resize((text.len() + 1).next_multiple_of(4), 0);
-    Put { cpu, ticks, class: USER, event, data, bytes: true }
+    OwnedRecord { cpu, ticks, class: USER, event, data, bytes: true }
 }
 
-impl Put {
+impl OwnedRecord {
     /// Payload in the byte order of the target.
     fn payload(&self, big_endian: bool) -> Vec<u8> {
         let mut payload = self.data.clone();
@@ -76,12 +76,12 @@ impl Put {
     }
 }
 
-fn write(setup: &Setup, puts: &[Put]) -> (Vec<u8>, Summary) {
+fn write(setup: &Setup, puts: &[OwnedRecord]) -> (Vec<u8>, Summary) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.kev");
     let mut writer = Writer::create(setup, &path).unwrap();
-    for Put { cpu, ticks, class, event, data, bytes } in puts {
-        let event = Event::Kernel { class: *class, event: *event, data, bytes: *bytes };
+    for OwnedRecord { cpu, ticks, class, event, data, bytes } in puts {
+        let event = EventContent::Kernel { class: *class, event: *event, data, bytes: *bytes };
         writer.record(&Record { ticks: *ticks, pid: 1, tid: 2, cpu: *cpu, event }).unwrap();
     }
     let summary = writer.finish().unwrap();
@@ -131,7 +131,7 @@ fn users(records: &[Got]) -> Vec<Got> {
 }
 
 /// Words and texts of all lengths on four CPUs, over several buffers and a wrap of the clock's low half.
-fn many(n: u64) -> Vec<Put> {
+fn many(n: u64) -> Vec<OwnedRecord> {
     (0..n)
         .map(|i| {
             let (cpu, ticks, event) = ((i % 4) as u16, START + i * 20_000_000, (i % 1024) as u16);
@@ -191,7 +191,7 @@ fn buffers_tell_their_number_and_their_slots() {
 
 #[test]
 fn stamps_are_unique_on_each_cpu() {
-    let puts: Vec<Put> = (0..3000).map(|i| words((i % 2) as u16, START + i / 100, 1, &[i as u32])).collect();
+    let puts: Vec<OwnedRecord> = (0..3000).map(|i| words((i % 2) as u16, START + i / 100, 1, &[i as u32])).collect();
     let (bytes, _) = write(&setup(logger(false)), &puts);
     for cpu in 0..2 {
         let stamps: Vec<u64> = users(&read(&bytes)).iter().filter(|got| got.cpu == cpu).map(|got| got.cycles).collect();
@@ -259,8 +259,8 @@ fn what_was_flushed_outlives_the_session() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.kev");
     let mut writer = Writer::create(&setup(logger(false)), &path).unwrap();
-    for (i, Put { cpu, ticks, class, event, data, bytes }) in many(100).into_iter().enumerate() {
-        let event = Event::Kernel { class, event, data: &data, bytes };
+    for (i, OwnedRecord { cpu, ticks, class, event, data, bytes }) in many(100).into_iter().enumerate() {
+        let event = EventContent::Kernel { class, event, data: &data, bytes };
         writer.record(&Record { ticks, pid: 1, tid: 2, cpu, event }).unwrap();
         if i % 10 == 4 {
             writer.flush().unwrap();
@@ -275,7 +275,7 @@ fn processes_are_left_out_with_their_class() {
         (EventRange { class: 4, first: 64, last: 1023 }, EventRange { class: 4, first: 0, last: 25 });
     for (except, n) in [(vec![], 4), (vec![process], 3), (vec![thread], 1), (vec![STATES], 0)] {
         let mut setup = setup(Logger { except, ..logger(false) });
-        setup.processes = vec![Process { pid: 40, tid: 41, path: b"sensor".to_vec() }];
+        setup.processes = vec![ThreadInfo { pid: 40, tid: 41, path: b"sensor".to_vec() }];
         let (bytes, _) = write(&setup, &[words(0, START, 1, &[1])]);
         assert_eq!(users(&read(&bytes)).iter().filter(|got| got.class == 4).count(), n);
     }
@@ -285,11 +285,11 @@ fn processes_are_left_out_with_their_class() {
 fn what_no_slot_can_hold_is_counted() {
     let good = words(0, START, 1, &[1]);
     let puts = [
-        Put { class: 32, ..good.clone() },
-        Put { event: 1024, ..good.clone() },
-        Put { data: vec![0; 8080], ..good.clone() },
-        Put { data: Vec::new(), ..good.clone() },
-        Put { data: vec![0; 8072], ..good.clone() },
+        OwnedRecord { class: 32, ..good.clone() },
+        OwnedRecord { event: 1024, ..good.clone() },
+        OwnedRecord { data: vec![0; 8080], ..good.clone() },
+        OwnedRecord { data: Vec::new(), ..good.clone() },
+        OwnedRecord { data: vec![0; 8072], ..good.clone() },
         good,
     ];
     let (bytes, summary) = write(&setup(logger(false)), &puts);
@@ -372,13 +372,13 @@ t:0xd5fa0e32 CPU:00 SYSTEM  :FUNC_ENTER thisfn:0x00001000 call_site:0x00002000
 fn traceprinter_prints_it() {
     for big_endian in [false, true] {
         let mut setup = setup(Logger { except: Vec::new(), ..logger(big_endian) });
-        setup.processes = vec![Process { pid: 40, tid: 41, path: b"usr/bin/sensor".to_vec() }];
+        setup.processes = vec![ThreadInfo { pid: 40, tid: 41, path: b"usr/bin/sensor".to_vec() }];
         let puts = [
             words(1, START + 9, 5, &[0x10, 0xABCD]),
             words(1, START + 20, 6, &[1, 2, 3]),
             text(1, START + 30, 7, "a text of some length"),
             text(0, START + 40, 8, "short"),
-            Put { class: 5, event: 10, ..words(0, START + 50, 0, &[0x1000, 0x2000]) },
+            OwnedRecord { class: 5, event: 10, ..words(0, START + 50, 0, &[0x1000, 0x2000]) },
         ];
         let (bytes, _) = write(&setup, &puts);
         let folder = tempfile::tempdir().unwrap();
@@ -400,7 +400,7 @@ fn a_log_tells_who_logged() {
         let logger = Logger { big_endian, wide: true, ..Logger::default() };
         let mut writer = Writer::create(&setup(logger), &path).unwrap();
         let put = |writer: &mut Writer, pid, tid, cpu, ticks| {
-            let event = Event::Kernel { class: USER, event: 5, data: &[0; 8], bytes: false };
+            let event = EventContent::Kernel { class: USER, event: 5, data: &[0; 8], bytes: false };
             writer.record(&Record { ticks: START + ticks, pid, tid, cpu, event }).unwrap();
         };
         let named = ThreadFacts { parent: 3, name: b"io worker".to_vec(), priority: 63, policy: 2 };

@@ -1,23 +1,23 @@
 //! Logs and streams written by the recorder, read by the reader and by reports.
 #![cfg(target_os = "linux")]
 
-use crate::common::{OwnedEvent, Read, command, read_with, run};
+use crate::common::{OwnedEvent, TraceContents, command, read_with, run};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
 use tfbc::reader::aix::{AixKind, Input, LogItem, Logs, ReadOptions, Trace};
-use tfbc_recorder::clock::{Clock, Source};
+use tfbc_recorder::clock::{Clock, ClockSource};
 use tfbc_recorder::options::{Hooks, Mode, Options};
-use tfbc_recorder::record::{Data, Event, Record, Width};
-use tfbc_recorder::write::{AixLog, AixStream, Layout, Machine, Note, Process, Setup, Summary, Symbol, Writer};
+use tfbc_recorder::record::{Data, EventContent, Record, Width};
+use tfbc_recorder::write::{AixLog, AixStream, LogLayout, Machine, Note, Setup, Summary, Symbol, ThreadInfo, Writer};
 
 const START: u64 = 5_000_000_000;
 
 fn setup(options: Options) -> Setup {
     Setup {
-        layout: Layout::Aix { options, channel: 3 },
-        clock: Clock { source: Source::Monotonic, hertz: 1_000_000_000 },
+        layout: LogLayout::Aix { options, channel: 3 },
+        clock: Clock { source: ClockSource::Monotonic, hertz: 1_000_000_000 },
         start_ticks: START,
         start_seconds: 941_117_645,
         machine: Machine {
@@ -30,7 +30,7 @@ fn setup(options: Options) -> Setup {
             n_cpus: 4,
             boot_seconds: 941_000_000,
         },
-        processes: vec![Process { pid: 40, tid: 41, path: b"/usr/bin/sensor".to_vec() }],
+        processes: vec![ThreadInfo { pid: 40, tid: 41, path: b"/usr/bin/sensor".to_vec() }],
         symbols: vec![Symbol { pid: 40, address: 0x1000, name: b"main".to_vec() }],
         recorder: 7,
     }
@@ -43,12 +43,12 @@ fn options(trace: Width, mode: Mode, buffer_size: u64, log_size: u64) -> Options
 /// File in memory that records its writes; one or all of them can be made to fail.
 #[derive(Debug, Clone, Default)]
 struct Disk {
-    state: Rc<RefCell<State>>,
+    state: Rc<RefCell<SinkState>>,
     at: u64,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SinkState {
     writes: Vec<(u64, Vec<u8>)>,
     calls: usize,
     /// Index of the write that fails after half of its bytes; true if all later ones fail too.
@@ -114,7 +114,7 @@ impl Seek for Disk {
 
 /// A hook in owned form.
 #[derive(Debug, Clone)]
-struct Hook {
+struct OwnedHook {
     width: Width,
     stamped: bool,
     id: u16,
@@ -125,14 +125,14 @@ struct Hook {
     tid: u32,
 }
 
-impl Hook {
+impl OwnedHook {
     fn record<R>(&self, take: impl FnOnce(&Record<'_>) -> R) -> R {
         let data = match &self.bytes {
             Some(bytes) => Data::Generic { word: self.words[0], bytes },
             None => Data::Words(&self.words),
         };
-        let Hook { width, stamped, id, subhook, ticks, tid, .. } = *self;
-        let event = Event::Hook { width, stamped, id, subhook, data };
+        let OwnedHook { width, stamped, id, subhook, ticks, tid, .. } = *self;
+        let event = EventContent::Hook { width, stamped, id, subhook, data };
         take(&Record { ticks, pid: 1, tid, cpu: 2, event })
     }
 
@@ -175,7 +175,7 @@ impl Numbers {
 }
 
 /// Hooks of the given program widths. `longest` limits the bytes of generic ones, and `gap` the ticks between two.
-fn hooks(n: usize, widths: &[Width], longest: u64, gap: u64) -> Vec<Hook> {
+fn hooks(n: usize, widths: &[Width], longest: u64, gap: u64) -> Vec<OwnedHook> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut ticks = START;
     let mut hook = || {
@@ -184,7 +184,7 @@ fn hooks(n: usize, widths: &[Width], longest: u64, gap: u64) -> Vec<Hook> {
         let mask = if width == Width::W32 { 0xFFFF_FFFF } else { u64::MAX };
         let generic = numbers.below(3) == 0;
         let n_words = if generic { 1 } else { numbers.below(6) };
-        Hook {
+        OwnedHook {
             width,
             stamped: numbers.below(4) > 0,
             id: (0x100 + numbers.below(0xE00) as u16) << 4,
@@ -199,12 +199,12 @@ fn hooks(n: usize, widths: &[Width], longest: u64, gap: u64) -> Vec<Hook> {
 }
 
 /// Events of programs.
-fn programs(read: &Read) -> Vec<OwnedEvent> {
+fn programs(read: &TraceContents) -> Vec<OwnedEvent> {
     read.events.iter().filter(|event| event.id >= 0x0100).cloned().collect()
 }
 
 /// The recorder's own events with an id.
-fn own(read: &Read, id: u16) -> Vec<&OwnedEvent> {
+fn own(read: &TraceContents, id: u16) -> Vec<&OwnedEvent> {
     read.events.iter().filter(|event| event.id == id).collect()
 }
 
@@ -215,7 +215,7 @@ fn words(event: &OwnedEvent) -> Vec<u64> {
     event.bytes[n..].chunks(n).map(|word| word.iter().fold(0, |all, byte| all << 8 | u64::from(*byte))).collect()
 }
 
-fn assert_same(events: &[OwnedEvent], hooks: &[Hook], trace: Width, flags: u16) {
+fn assert_same(events: &[OwnedEvent], hooks: &[OwnedHook], trace: Width, flags: u16) {
     assert_eq!(events.len(), hooks.len());
     for (event, hook) in events.iter().zip(hooks) {
         let ticks = if trace == Width::W32 { hook.ticks & 0xFFFF_FFFF } else { hook.ticks };
@@ -225,7 +225,7 @@ fn assert_same(events: &[OwnedEvent], hooks: &[Hook], trace: Width, flags: u16) 
     }
 }
 
-fn log_of(setup: &Setup, hooks: &[Hook]) -> (Disk, Summary) {
+fn log_of(setup: &Setup, hooks: &[OwnedHook]) -> (Disk, Summary) {
     let disk = Disk::default();
     let mut log = AixLog::create(disk.clone(), setup).unwrap();
     for hook in hooks {
@@ -235,7 +235,7 @@ fn log_of(setup: &Setup, hooks: &[Hook]) -> (Disk, Summary) {
     (disk, log.summary())
 }
 
-fn stream_of(setup: &Setup, hooks: &[Hook]) -> Vec<u8> {
+fn stream_of(setup: &Setup, hooks: &[OwnedHook]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut stream = AixStream::create(&mut bytes, setup).unwrap();
     for hook in hooks {
@@ -246,7 +246,7 @@ fn stream_of(setup: &Setup, hooks: &[Hook]) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> Read {
+fn read(bytes: &[u8]) -> TraceContents {
     let read = read_with(bytes, &ReadOptions::default());
     assert_eq!(read.damage, [""; 0]);
     read
@@ -297,9 +297,9 @@ fn an_event_that_a_layout_cannot_hold_is_told_as_missed() {
     let good = &hooks(3, &[Width::W32], 10, 100)[..];
     let setup = setup(options(Width::W32, Mode::Alternate, 8192, 16384));
     let mut hooks = good.to_vec();
-    hooks.insert(2, Hook { id: 0x1234, ..good[1].clone() });
-    hooks.insert(2, Hook { words: vec![0; 6], bytes: None, ..good[1].clone() });
-    hooks.insert(2, Hook { words: vec![0], bytes: Some(vec![0; 4097]), ..good[1].clone() });
+    hooks.insert(2, OwnedHook { id: 0x1234, ..good[1].clone() });
+    hooks.insert(2, OwnedHook { words: vec![0; 6], bytes: None, ..good[1].clone() });
+    hooks.insert(2, OwnedHook { words: vec![0], bytes: Some(vec![0; 4097]), ..good[1].clone() });
     let (disk, summary) = log_of(&setup, &hooks);
     assert_eq!((summary.events, summary.refused, summary.missed()), (3, 3, 3));
     let read = read(&disk.bytes());
@@ -358,9 +358,9 @@ fn silence_longer_than_a_wrap_is_told_in_a_32_bit_trace() {
 }
 
 /// Hooks whose only word is a sequence number.
-fn numbered(n: u64) -> Vec<Hook> {
+fn numbered(n: u64) -> Vec<OwnedHook> {
     (0..n)
-        .map(|number| Hook {
+        .map(|number| OwnedHook {
             width: Width::W64,
             stamped: true,
             id: 0x5000,
@@ -374,7 +374,7 @@ fn numbered(n: u64) -> Vec<Hook> {
 }
 
 /// Sequence numbers in a log.
-fn numbers(read: &Read) -> Vec<u64> {
+fn numbers(read: &TraceContents) -> Vec<u64> {
     programs(read).iter().map(|event| u64::from_be_bytes(*event.bytes.last_chunk().unwrap())).collect()
 }
 
@@ -664,7 +664,7 @@ fn the_heading_is_complete_and_time_begins_at_zero() {
             hook.record(|record| writer.record(record)).unwrap();
         }
         writer.process(50, 51, b"/bin/late").unwrap();
-        let late = Hook { tid: 51, width: trace, ticks: START + 1_000_000, ..numbered(1)[0].clone() };
+        let late = OwnedHook { tid: 51, width: trace, ticks: START + 1_000_000, ..numbered(1)[0].clone() };
         late.record(|record| writer.record(record)).unwrap();
         writer.off(START + 2_000_000_000).unwrap();
         writer.finish().unwrap();
@@ -710,7 +710,7 @@ fn a_session_that_begins_off_counts_from_its_first_on() {
         let options = Options { off: true, ..options(trace, Mode::Alternate, 8192, 8192) };
         let mut log = AixLog::create(disk.clone(), &setup(options)).unwrap();
         log.note(Note::On(START + (7 << 32))).unwrap();
-        let hook = Hook { ticks: START + (7 << 32) + 5, ..numbered(1)[0].clone() };
+        let hook = OwnedHook { ticks: START + (7 << 32) + 5, ..numbered(1)[0].clone() };
         hook.record(|record| log.record(record)).unwrap();
         log.finish().unwrap();
         assert_eq!(elapsed(disk.bytes()), (vec![5], 0));

@@ -70,7 +70,7 @@ fn count(who: u64, n: u64) {
 
 /// Contents of a log: the counts per thread, in order, and the number of missed events.
 #[derive(Default, Debug)]
-struct Counts {
+struct LogCounts {
     by_thread: BTreeMap<u64, Vec<u64>>,
     missed: u64,
     damaged: Vec<String>,
@@ -80,8 +80,8 @@ struct Counts {
     bytes: usize,
 }
 
-fn read(log: &Path) -> Counts {
-    let mut counts = Counts::default();
+fn read(log: &Path) -> LogCounts {
+    let mut counts = LogCounts::default();
     let input = Input::from_bytes(std::fs::read(log).unwrap());
     let mut trace = Trace::from_input("log", input, &ReadOptions::default()).unwrap();
     while let Some(item) = trace.next().unwrap() {
@@ -118,7 +118,7 @@ fn read(log: &Path) -> Counts {
     counts
 }
 
-impl Counts {
+impl LogCounts {
     /// Asserts that the log is complete and ordered by time: each thread counted from 0 to its end.
     fn assert_whole(&self, threads: &[(u64, u64)]) {
         assert_eq!((&self.damaged[..], self.missed, self.went_back), (&[][..], 0, 0));

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::common::program;
-use crate::terminal::{Shown, on_terminal};
+use crate::terminal::{TerminalStreams, on_terminal};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -114,7 +114,8 @@ fn no_style_is_shown_as_text() {
         let directory = directory();
         for (line, expected) in LINES {
             let until = expected.is_none().then_some("waiting for a save");
-            let (text, status) = on_terminal(&mut command(directory.path(), line, colour), Shown::Both, until);
+            let (text, status) =
+                on_terminal(&mut command(directory.path(), line, colour), TerminalStreams::Both, until);
             let text = String::from_utf8_lossy(&text);
             assert_eq!(status, *expected, "{line}: {text}");
             assert!(!text.is_empty() || ["trcon", "tfbc lsp"].contains(line), "{line}");
@@ -149,7 +150,7 @@ fn styles_act_where_they_are_promised() {
         "tfbc report shell.trc",
     ] {
         let show = |colour: &str| {
-            let (text, _) = on_terminal(&mut command(directory.path(), line, colour), Shown::Both, None);
+            let (text, _) = on_terminal(&mut command(directory.path(), line, colour), TerminalStreams::Both, None);
             String::from_utf8(text).unwrap()
         };
         assert!(show("auto").contains("\x1b["), "{line}");
@@ -162,7 +163,7 @@ fn control_characters_of_a_file_do_not_act_in_differences() {
     let directory = directory();
     fs::write(directory.path().join("hostile.trcfmt"), "0A1   1.0 \"\x1b[31m\" U4, 0 \"a\",\n").unwrap();
     for line in ["tfbc check --fix --dry-run hostile.trcfmt", "tfbc fmt --check hostile.trcfmt"] {
-        let (text, _) = on_terminal(&mut command(directory.path(), line, "auto"), Shown::Output, None);
+        let (text, _) = on_terminal(&mut command(directory.path(), line, "auto"), TerminalStreams::Output, None);
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("\\x1b[31m") && !text.contains("\x1b[31m\""), "{line}: {text:?}");
     }
@@ -181,14 +182,14 @@ fn a_choice_that_no_event_meets_is_named_on_a_terminal_alone() {
         ("trcrpt -d 0AB shell.trc", "0 of 299 events match -d"),
         ("trcrpt -m -T 1 shell.trc shell.trc", "events match -T"),
     ] {
-        let (text, status) = on_terminal(&mut command(directory.path(), line, "auto"), Shown::Errors, None);
+        let (text, status) = on_terminal(&mut command(directory.path(), line, "auto"), TerminalStreams::Errors, None);
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains(expected) && status == Some(0), "{line}: {text}");
         let piped = command(directory.path(), line, "auto").output().unwrap().stderr;
         assert!(!String::from_utf8(piped).unwrap().contains("match"), "{line}");
     }
     for line in ["tfbc report --only 134 shell.trc", "tfbc report --quiet --only 0AB shell.trc"] {
-        let (text, _) = on_terminal(&mut command(directory.path(), line, "auto"), Shown::Errors, None);
+        let (text, _) = on_terminal(&mut command(directory.path(), line, "auto"), TerminalStreams::Errors, None);
         assert_eq!(String::from_utf8(text).unwrap(), "", "{line}");
     }
 }

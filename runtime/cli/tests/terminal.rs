@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 /// Streams that are connected to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum TerminalStreams {
     Output,
     Errors,
     Both,
@@ -17,7 +17,7 @@ pub enum Shown {
 
 /// Runs a command with some of its streams on a terminal; returns the terminal's output and the exit status. With
 /// `until`, the command is ended when that text appears, and has no status.
-pub fn on_terminal(command: &mut Command, shown: Shown, until: Option<&str>) -> (Vec<u8>, Option<i32>) {
+pub fn on_terminal(command: &mut Command, shown: TerminalStreams, until: Option<&str>) -> (Vec<u8>, Option<i32>) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -25,7 +25,7 @@ pub fn on_terminal(command: &mut Command, shown: Shown, until: Option<&str>) -> 
     let side = OpenOptions::new().read(true).write(true).open(OsStr::from_bytes(name.as_bytes())).unwrap();
     let stream = |is_shown: bool| if is_shown { side.try_clone().unwrap().into() } else { Stdio::null() };
     command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
-    command.stdout(stream(shown != Shown::Errors)).stderr(stream(shown != Shown::Output));
+    command.stdout(stream(shown != TerminalStreams::Errors)).stderr(stream(shown != TerminalStreams::Output));
     let mut child = command.spawn().unwrap();
     // Only the command has the other side of the terminal, so that its end is noticed.
     command.stdout(Stdio::null()).stderr(Stdio::null());

@@ -87,7 +87,13 @@ fn traces(noise: &mut Noise) -> Vec<Vec<u8>> {
     let stream32 = |events: Vec<Vec<u8>>| [factors32(1000, 512, 2), events.concat()].concat();
     let log = |events: &[Vec<u8>], wide| {
         let entries = events.chunks(40).map(|chunk| chunk.concat()).collect();
-        Log { wide, current: 0, wraps: 1, ic: if wide { factors64(1, 1, 2) } else { factors32(1, 1, 2) }, entries }
+        LogBuilder {
+            wide,
+            current: 0,
+            wraps: 1,
+            ic: if wide { factors64(1, 1, 2) } else { factors32(1, 1, 2) },
+            entries,
+        }
     };
     let n = 100 + noise.below(300);
     match noise.below(6) {
@@ -203,9 +209,9 @@ impl Write for Shared {
 }
 
 /// Text; notices with the length of the text before each; and how the run ended.
-type Run = (String, Vec<(usize, String)>, Result<Summary, String>);
+type RunOutput = (String, Vec<(usize, String)>, Result<Summary, String>);
 
-fn run(logs: &mut Logs, catalog: &Catalog<'_>, options: &ReportOptions) -> Run {
+fn run(logs: &mut Logs, catalog: &Catalog<'_>, options: &ReportOptions) -> RunOutput {
     let mut out = Shared::default();
     let mut notices = Vec::new();
     let written = out.clone();
@@ -273,7 +279,7 @@ fn events_read_alike_in_place_and_copied() {
             // Reading starts in the middle of the file and returns to its beginning.
             _ => {
                 let entries = events.chunks(2500).map(|chunk| chunk.concat()).collect();
-                Log { wide, current: 3, wraps: 1, ic: factors, entries }.bytes()
+                LogBuilder { wide, current: 3, wraps: 1, ic: factors, entries }.bytes()
             }
         };
         if seed >= 4 {
@@ -296,7 +302,7 @@ fn events_read_alike_in_place_and_copied() {
 }
 
 /// First difference between two runs.
-fn difference(found: &Run, expected: &Run) -> String {
+fn difference(found: &RunOutput, expected: &RunOutput) -> String {
     let mut lines = found.0.lines().zip(expected.0.lines());
     match lines.find(|(found, expected)| found != expected) {
         Some((found, expected)) => format!("\n{found}\nexpected\n{expected}"),

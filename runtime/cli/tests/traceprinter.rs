@@ -32,19 +32,19 @@ fn samples() -> Vec<PathBuf> {
 }
 
 /// A log while it is built.
-struct Log {
+struct KevBuilder {
     big_endian: bool,
     bytes: Vec<u8>,
 }
 
-impl Log {
+impl KevBuilder {
     fn new(big_endian: bool, release: &str) -> Self {
         let endian = if big_endian { "BIG" } else { "LITTLE" };
         let header = format!(
             "TRACE_HEADER_BEGIN::TRACE_FILE_NAME::a.kevTRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_{endian}_ENDIAN::TRUE\
              TRACE_CYCLES_PER_SEC::1000000TRACE_SYS_RELEASE::{release}TRACE_HEADER_END::"
         );
-        Log { big_endian, bytes: header.into_bytes() }
+        KevBuilder { big_endian, bytes: header.into_bytes() }
     }
 
     fn word(&self, word: u32) -> [u8; 4] {
@@ -88,7 +88,7 @@ impl Log {
 
 /// Printed text of a single record with this payload.
 fn printed(layout: &Layout, release: &str, big_endian: bool, class: u32, event: u32, payload: &[u8]) -> String {
-    let mut log = Log::new(big_endian, release);
+    let mut log = KevBuilder::new(big_endian, release);
     log.record(class, event, payload);
     log.printed(layout.clone())
 }
@@ -264,7 +264,7 @@ fn words(n: u32, salt: u32) -> Vec<u32> {
 }
 
 /// Payloads for a simple record, and for combine records of several lengths.
-fn payloads(log: &Log, salt: u32) -> Vec<Vec<u8>> {
+fn payloads(log: &KevBuilder, salt: u32) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = [2, 4, 6, 8, 18, 24].map(|n| log.payload(&words(n, salt + n))).to_vec();
     let mut named = log.payload(&[7, 9, 11, 13]);
     named.extend(b"/dev/ser1234567/");
@@ -366,7 +366,7 @@ fn every_event_of_6_4() {
             if !known && rows(table, "event").iter().copied().filter(newer_has_number).count() > 1 {
                 continue;
             }
-            for payload in payloads(&Log::new(big_endian, "6.4"), number) {
+            for payload in payloads(&KevBuilder::new(big_endian, "6.4"), number) {
                 let wide = list(row, "print_only_args").or(list(row, "wide")).unwrap_or_default();
                 let fast = list(row, "fast").unwrap_or(wide.clone());
                 let arguments = match text(row, "name") {
@@ -393,7 +393,7 @@ fn every_kernel_call_of_6_4() {
         let (n, label) = (number(row, "number"), text(row, "label"));
         for (layout, big_endian) in [(ONE_LINE, false), (ONE_LINE, true), (OWN_LINES, false), (OWN_LINES, true)] {
             let reading = Reading { big_endian, own_lines: layout == OWN_LINES, all_digits: false };
-            let log = Log::new(big_endian, "6.4");
+            let log = KevBuilder::new(big_endian, "6.4");
             let found = |event, payload: &[u8]| printed(&layout, "6.4", big_endian, 2, event, payload);
             for mut payload in payloads(&log, n) {
                 for (side, class, add) in [("enter", "KER_CALL", 0), ("exit", "KER_EXIT", 128)] {
@@ -430,7 +430,7 @@ fn every_kernel_call_of_6_4() {
 #[test]
 fn interrupts_buffers_and_user_events_of_6_4() {
     for big_endian in [false, true] {
-        let log = Log::new(big_endian, "6.4");
+        let log = KevBuilder::new(big_endian, "6.4");
         let check = |class, event, words: &[u32], expected: &str| {
             let expected = if expected.is_empty() { String::new() } else { format!("{PREFIX}{expected}\n") };
             for layout in [ONE_LINE, OWN_LINES] {
@@ -466,7 +466,7 @@ fn interrupts_buffers_and_user_events_of_6_4() {
 #[test]
 fn sigevents_of_interrupt_handlers() {
     for big_endian in [false, true] {
-        let log = Log::new(big_endian, "6.4");
+        let log = KevBuilder::new(big_endian, "6.4");
         let half = |value: i16| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
         let check = |notify, signo, value, code, priority, expected: &str| {
             let mut payload = log.payload(&[77, notify, signo, value]);
@@ -543,7 +543,7 @@ fn every_event_in_the_default_layout() {
             let label = row.get("traceprinter").map_or(from_name, |label| label.as_str().unwrap());
             for big_endian in [false, true] {
                 let reading = Reading { big_endian, own_lines: false, all_digits: true };
-                for payload in payloads(&Log::new(big_endian, name), number(row, "number")) {
+                for payload in payloads(&KevBuilder::new(big_endian, name), number(row, "number")) {
                     let newer = list(row, "wide_71").filter(|_| release > 0);
                     let long = list(row, "print_only_args").or(newer).or(list(row, "wide"));
                     let is_short = payload.len() == 8;
@@ -589,7 +589,7 @@ fn every_kernel_call_in_the_default_layout() {
             let all: Vec<_> = calls.iter().filter(|row| number(row, "number") == n).copied().collect();
             let big_endian = n % 2 == 1;
             let reading = Reading { big_endian, own_lines: false, all_digits: true };
-            for payload in payloads(&Log::new(big_endian, name), n + 3) {
+            for payload in payloads(&KevBuilder::new(big_endian, name), n + 3) {
                 for one_line in [true, false] {
                     let found = |event| printed(&default(one_line), name, big_endian, 2, event, &payload);
                     let own_lines = !one_line && payload.len() > 8;
@@ -661,7 +661,7 @@ fn lists_32(row: &'static Table, all: &[&'static Table], side: &str) -> Option<(
 #[test]
 fn nothing_is_left_out_of_the_default_layout() {
     let check_in = |release: &str, class, event, words: &[u32], expected: &str| {
-        let payload = Log::new(false, release).payload(words);
+        let payload = KevBuilder::new(false, release).payload(words);
         let found = printed(&default(true), release, false, class, event, &payload);
         assert_eq!(found, format!("{PREFIX}{expected}\n"));
     };
@@ -718,7 +718,7 @@ fn nothing_is_left_out_of_the_default_layout() {
 #[test]
 fn sigevents_of_the_default_layout_are_those_of_6_4() {
     for big_endian in [false, true] {
-        let log = Log::new(big_endian, "6.4");
+        let log = KevBuilder::new(big_endian, "6.4");
         for notify in 0..9 {
             let payload = log.payload(&[77, notify | 0x100, 16, 0x20, 0xfffe_0003, 0]);
             let old = printed(&ONE_LINE, "6.4", big_endian, 3, 4, &payload);
@@ -730,13 +730,13 @@ fn sigevents_of_the_default_layout_are_those_of_6_4() {
 
 #[test]
 fn times_count_from_the_trace_s_start() {
-    let mut log = Log::new(false, "6.4");
+    let mut log = KevBuilder::new(false, "6.4");
     let words = |words: &[u32]| log.payload(words);
     let (event, time) = (words(&[1, 2]), words(&[0x37b0, 0x10]));
     log.record(6, 1, &event);
     log.record(1, 1, &time);
     log.record(6, 1, &event);
-    let slot = |log: &mut Log, stamp: u32| {
+    let slot = |log: &mut KevBuilder, stamp: u32| {
         let head = [log.word(1 << 24 | 6 << 10 | 1), log.word(stamp)].concat();
         log.bytes.extend(head.iter().chain(&event));
     };
@@ -822,7 +822,7 @@ fn verbose_shows_header_and_slots() {
 }
 
 /// System page of 160 bytes: one processor at 64, qtime at 96.
-fn small_page(log: &Log) -> Vec<u8> {
+fn small_page(log: &KevBuilder) -> Vec<u8> {
     let mut page = vec![0; 172];
     let half = |n: u16| if log.big_endian { n.to_be_bytes() } else { n.to_le_bytes() };
     let halves = [(0, 64), (2, 172), (4, 1), (6, 2), (24, 64), (26, 32), (32, 96), (34, 64), (44, 160), (46, 12)];
@@ -848,7 +848,7 @@ fn small_page(log: &Log) -> Vec<u8> {
 #[test]
 fn verbose_shows_page_and_slots_in_both_byte_orders() {
     for big_endian in [false, true] {
-        let mut log = Log::new(big_endian, "6.4");
+        let mut log = KevBuilder::new(big_endian, "6.4");
         let page = small_page(&log);
         let text = String::from_utf8(log.bytes).unwrap();
         let head = text.replace("TRACE_HEADER_END::", &format!("TRACE_SYSPAGE_LEN::{}TRACE_HEADER_END::", page.len()));
@@ -887,7 +887,7 @@ fn verbose_shows_page_and_slots_in_both_byte_orders() {
 
 #[test]
 fn damage_is_counted_on_standard_error() {
-    let mut log = Log::new(false, "6.4");
+    let mut log = KevBuilder::new(false, "6.4");
     // An end without a begin, and a begin without an end.
     let event = log.payload(&[1, 2]);
     for kind in [3u32, 0, 1] {
@@ -918,8 +918,8 @@ fn the_command_is_also_part_of_tfbc() {
 
 /// Log of many records: simple ones, interleaved combine records on two CPUs, times, lost buffers and broken combine
 /// records.
-fn long_log() -> Log {
-    let mut log = Log::new(false, "7.1");
+fn long_log() -> KevBuilder {
+    let mut log = KevBuilder::new(false, "7.1");
     for n in 0..40_000u32 {
         let (cpu, stamp) = (n % 2, n);
         let event = log.payload(&[n, n ^ 0x5555]);
@@ -1012,7 +1012,7 @@ fn definitions_take_the_place_of_arguments() {
         <datakey format=\"%4u1x first %4u1d second\"><event class=\"6\" id=\"111\"/><event class=\"2\" id=\"120\"/>\
         <event class=\"5\" id=\"10\"/></datakey></eventdefinitions>";
     std::fs::write(&xml, text).unwrap();
-    let mut log = Log::new(false, "6.4");
+    let mut log = KevBuilder::new(false, "6.4");
     let payload = log.payload(&[1, 2]);
     // 1.02 does not know the last two events; class 13 counts as 5.
     for (class, event) in [(6, 111), (6, 112), (2, 120), (13, 10)] {

@@ -15,13 +15,19 @@ fn events(wide: bool, numbers: Range<u64>) -> Vec<u8> {
 }
 
 /// Log whose buffers contain events from the first number to before the second.
-fn log(wide: bool, current: u32, wraps: u32, entries: &[(u64, u64)]) -> Log {
+fn log(wide: bool, current: u32, wraps: u32, entries: &[(u64, u64)]) -> LogBuilder {
     let ic = if wide { factors64(1, 1, 2) } else { factors32(1, 1, 2) };
-    Log { wide, current, wraps, ic, entries: entries.iter().map(|(from, to)| events(wide, *from..*to)).collect() }
+    LogBuilder {
+        wide,
+        current,
+        wraps,
+        ic,
+        entries: entries.iter().map(|(from, to)| events(wide, *from..*to)).collect(),
+    }
 }
 
 /// Logs in all states: not full, full, wrapped, with one buffer.
-fn logs(wide: bool) -> [(&'static str, Log); 5] {
+fn logs(wide: bool) -> [(&'static str, LogBuilder); 5] {
     [
         ("full", log(wide, 3, 0, &[(1, 4), (4, 15), (15, 18)])),
         ("with unused entries", log(wide, 2, 0, &[(1, 4), (4, 15), (0, 0), (0, 0)])),
@@ -133,7 +139,7 @@ fn events_without_stamps_are_salvaged_if_eight_step_cleanly() {
     let unstamped = |n: u64| words64(&[0x0000_0008_0100_0000, n, 0x1a2b]);
     for (n, is_read) in [(7, false), (8, true), (20, true)] {
         let entries = vec![(1..=n).flat_map(unstamped).collect()];
-        let whole = Log { entries, ..log(true, 1, 0, &[]) };
+        let whole = LogBuilder { entries, ..log(true, 1, 0, &[]) };
         let mut bytes = whole.bytes();
         set_row(&mut bytes, &whole, 0, 0, 0);
         let read = outcome(&bytes, true).unwrap();
@@ -179,7 +185,7 @@ fn a_log_of_countless_runs_is_read_in_bounded_memory() {
     // Each run has one event, followed by zeros.
     let place = |n: u64| [event64(n, 1000 + n), vec![0; 8]].concat();
     let n = (1 << 16) + 50;
-    let whole = Log { entries: vec![(1..=n).flat_map(place).collect()], ..log(true, 1, 0, &[]) };
+    let whole = LogBuilder { entries: vec![(1..=n).flat_map(place).collect()], ..log(true, 1, 0, &[]) };
     let mut bytes = whole.bytes();
     set_row(&mut bytes, &whole, 0, 0, 0);
     let read = outcome(&bytes, true).unwrap();
@@ -235,8 +241,8 @@ fn base_and_files(directory: &std::path::Path) -> [Vec<u8>; 3] {
     let named: Vec<u8> = kinds.iter().flat_map(|(kind, bytes)| generic_by64(0x00A0, *kind, bytes, 1, 0)).collect();
     let on = plain64(0x0010, 0, &[0], 1, 1000);
     let ic = [factors64(1, 1, 2), on, named].concat();
-    let base = Log { wide: true, ic, ..Log::default() };
-    let of_cpu = |from, to| Log { ic: Vec::new(), ..log(true, 1, 0, &[(from, to)]) };
+    let base = LogBuilder { wide: true, ic, ..LogBuilder::default() };
+    let of_cpu = |from, to| LogBuilder { ic: Vec::new(), ..log(true, 1, 0, &[(from, to)]) };
     let logs = [base, of_cpu(1, 10), of_cpu(10, 30)].map(|log| log.bytes());
     for ((name, mode), bytes) in [("base", 4), ("base-0", 8), ("base-1", 8)].into_iter().zip(&logs) {
         let mut bytes = bytes.clone();

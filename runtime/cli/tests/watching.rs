@@ -14,12 +14,12 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A command that runs until it is dropped.
-struct Running {
+struct RunningCommand {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Running {
+impl RunningCommand {
     fn start(folder: &Path, args: &[&str], errors: bool) -> Self {
         let mut command = Command::new(program("tfbc"));
         command.args(args).current_dir(folder).env("NO_COLOR", "1").env_remove("CI");
@@ -33,7 +33,7 @@ impl Running {
         }
         let from = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || from.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        Running { child, lines }
+        RunningCommand { child, lines }
     }
 
     /// First screen that `is_wanted` accepts, up to the line that waits for a save.
@@ -54,7 +54,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -81,7 +81,7 @@ fn save_by_rename(folder: &Path, name: &str, text: &str) {
 fn every_save_shows_the_report_again() {
     let folder = folder();
     let args = ["watch", "--no-cache", "my.trcfmt", "shell.trc", "--only", "106", "--first", "2"];
-    let running = Running::start(folder.path(), &args, false);
+    let running = RunningCommand::start(folder.path(), &args, false);
     let first = running.screen(|_| true);
     assert_eq!(first.matches("FIRST").count(), 2, "{first}");
     assert!(first.ends_with("-- my.trcfmt: no errors; waiting for a save (Ctrl-C ends)\n"), "{first}");
@@ -111,7 +111,7 @@ fn every_save_shows_the_report_again() {
 fn logs_of_qnx_are_watched_too() {
     let folder = folder();
     let args = ["watch", "--no-cache", "-t", "user.xml", "user.kev", "--first", "1"];
-    let running = Running::start(folder.path(), &args, false);
+    let running = RunningCommand::start(folder.path(), &args, false);
     assert!(running.screen(|_| true).starts_with("USER       140  code:0xfe17a361 unknown\n"));
     let xml = fs::read_to_string(folder.path().join("user.xml")).unwrap();
     save_by_rename(folder.path(), "user.xml", &xml.replace("unknown", "not known"));
@@ -142,7 +142,7 @@ fn case_files_run_again() {
     let folder = folder();
     let case = "formats = \"my.trcfmt\"\n[[event]]\nhex = \"8000000810600000 000000000000002a\"\n";
     fs::write(folder.path().join("my.case.toml"), case).unwrap();
-    let running = Running::start(folder.path(), &["test", "--watch", "--no-cache"], true);
+    let running = RunningCommand::start(folder.path(), &["test", "--watch", "--no-cache"], true);
     running.screen(|screen| screen.contains("1 new"));
     let (.., status) = run(command("tfbc").args(["test", "--accept", "--no-cache"]).current_dir(folder.path()));
     assert_eq!(status, 0);

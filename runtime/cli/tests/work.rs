@@ -1,8 +1,8 @@
 //! Tests of the work limit of a report: hostile templates end soon, and the output does not depend on threads.
 
+use crate::common::damage::ShortReader;
 use crate::common::*;
 use std::fs;
-use std::io::{self, Cursor, Read};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::catalog::{FormatSet, LoadOptions};
@@ -43,15 +43,6 @@ impl Monitor for Heard {
 
     fn slow(&mut self, template: &str) {
         self.0.push(template.to_owned());
-    }
-}
-
-struct Drip(Cursor<Vec<u8>>, usize);
-
-impl Read for Drip {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = into.len().min(self.1);
-        self.0.read(&mut into[..n])
     }
 }
 
@@ -105,8 +96,8 @@ fn the_text_depends_on_neither_threads_nor_chunks_nor_the_way_in() {
             assert!(stats || counted.n_over_work > 0, "{n} events of {turns} turns");
             for (threads, batch) in [(1, 1), (1, 37), (2, 3), (2, 100), (3, 16), (4, 4096), (7, 5)] {
                 let file = reported(&set, Input::from_bytes(bytes.clone()), &with(threads, batch));
-                let dripping = Input::from_read(Drip(Cursor::new(bytes.clone()), 997)).unwrap();
-                let pipe = reported(&set, dripping, &with(threads, batch));
+                let short_reads = Input::from_read(ShortReader::new(bytes.clone(), 997)).unwrap();
+                let pipe = reported(&set, short_reads, &with(threads, batch));
                 for (text, summary, _) in [file, pipe] {
                     assert!(text == expected, "{n} events of {turns} turns, {threads} threads by {batch}, {form:?}");
                     assert_eq!(summary, counted, "{threads} threads by {batch}, {form:?}");
@@ -176,7 +167,7 @@ fn records_of_qnx_share_the_budget_and_do_not_depend_on_threads() {
                 ..RecordOptions::default()
             };
             let input = match piped {
-                true => Input::from_read(Drip(Cursor::new(bytes.clone()), 9973)).unwrap(),
+                true => Input::from_read(ShortReader::new(bytes.clone(), 9973)).unwrap(),
                 false => Input::from_bytes(bytes.clone()),
             };
             let mut log = KevLog::from_input("x", input, &KevOptions::default()).unwrap();

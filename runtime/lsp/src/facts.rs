@@ -7,7 +7,7 @@ use tfbc_grammar::{Source, Span};
 
 /// One use of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub struct NameUse {
     /// Text without `$`.
     pub text: String,
     /// Span with `$`, if there is one.
@@ -51,7 +51,7 @@ pub struct StanzaFacts {
     /// Label without quotes, with its span.
     pub label: Option<(String, Span)>,
     pub words: Vec<(Lexeme, Span)>,
-    pub names: Vec<Name>,
+    pub names: Vec<NameUse>,
     pub functions: Vec<FunctionDef>,
     /// Matching brackets: for each closing `}` or `)`, its own span and that of the opening one, in turn.
     pub pairs: Vec<Span>,
@@ -78,7 +78,7 @@ impl StanzaFacts {
     }
 
     /// Name at an offset, or the name that ends there.
-    pub fn name_at(&self, offset: u32) -> Option<&Name> {
+    pub fn name_at(&self, offset: u32) -> Option<&NameUse> {
         self.names.iter().find(|name| name.span.start <= offset && offset <= name.span.end)
     }
 
@@ -163,7 +163,7 @@ impl FactsReader<'_> {
     fn name(&mut self, span: Span, role: NameRole) {
         let text = self.text(span);
         let text = text.strip_prefix('$').unwrap_or(&text).to_owned();
-        self.facts.names.push(Name { text, span, role, within: self.within() });
+        self.facts.names.push(NameUse { text, span, role, within: self.within() });
     }
 
     fn define(&mut self, span: Span) {

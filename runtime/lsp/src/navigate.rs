@@ -116,7 +116,7 @@ fn refuse(project: &Project, symbol: &Symbol, new: &str) -> Option<String> {
     }
 }
 
-fn is_function(name: &super::facts::Name) -> bool {
+fn is_function(name: &super::facts::NameUse) -> bool {
     use super::facts::NameRole;
     matches!(name.role, NameRole::Defined | NameRole::Called)
 }

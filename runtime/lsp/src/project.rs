@@ -4,7 +4,7 @@
 //! first.
 
 use super::document::Document;
-use super::facts::{Name, NameRole, StanzaFacts};
+use super::facts::{NameRole, NameUse, StanzaFacts};
 use super::vocabulary;
 use lsp_types::Uri;
 use std::cell::OnceCell;
@@ -173,7 +173,7 @@ impl Project {
     }
 
     /// Resolves a name in a stanza.
-    pub fn resolve(&self, key: &str, line: usize, facts: &StanzaFacts, name: &Name) -> Symbol {
+    pub fn resolve(&self, key: &str, line: usize, facts: &StanzaFacts, name: &NameUse) -> Symbol {
         let local = |within| Symbol::Local { key: key.to_owned(), line, within, name: name.text.clone() };
         match name.role {
             NameRole::Defined | NameRole::Called => Symbol::Function(name.text.clone()),

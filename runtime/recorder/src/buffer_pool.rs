@@ -98,7 +98,7 @@ const LOG_WORDS: usize = 256;
 
 /// Bits of [`SessionHeader::flags`].
 pub(crate) mod flag {
-    use crate::clock::Source;
+    use crate::clock::ClockSource;
 
     /// The oldest buffers are overwritten.
     pub const CIRCULAR: u32 = 1;
@@ -117,8 +117,8 @@ pub(crate) mod flag {
 
     /// Clock source of the session's time stamps.
     #[inline(always)]
-    pub fn source(flags: u32) -> Source {
-        if flags & CYCLES != 0 { Source::Cycles } else { Source::Monotonic }
+    pub fn source(flags: u32) -> ClockSource {
+        if flags & CYCLES != 0 { ClockSource::Cycles } else { ClockSource::Monotonic }
     }
 }
 

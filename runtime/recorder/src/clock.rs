@@ -9,34 +9,34 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     /// Source of the ticks.
-    pub source: Source,
+    pub source: ClockSource,
     /// Ticks per second.
     pub hertz: u64,
 }
 
 /// Source of ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ClockSource {
     /// Cycle counter of the CPU, if it has a constant rate and is the same on all CPUs.
     Cycles,
     /// `CLOCK_MONOTONIC` in nanoseconds.
     Monotonic,
 }
 
-impl Source {
+impl ClockSource {
     /// Best source on this machine. The kernel's own choice tells if the cycle counter is reliable.
     /// `TFBC_TRACE_CLOCK=monotonic` disables the cycle counter.
     pub fn of_this_machine() -> Self {
         let kept_out = std::env::var_os("TFBC_TRACE_CLOCK").is_some_and(|name| name == "monotonic");
-        if !kept_out && has_steady_cycles() { Source::Cycles } else { Source::Monotonic }
+        if !kept_out && has_steady_cycles() { ClockSource::Cycles } else { ClockSource::Monotonic }
     }
 
     /// Current time in ticks.
     #[inline(always)]
     pub fn now(self) -> u64 {
         match self {
-            Source::Cycles => cycles(),
-            Source::Monotonic => sys::monotonic_ns(),
+            ClockSource::Cycles => cycles(),
+            ClockSource::Monotonic => sys::monotonic_ns(),
         }
     }
 }
@@ -44,8 +44,8 @@ impl Source {
 impl Clock {
     /// Clock with a measured rate. `since` is an earlier moment; the longer ago it is, the more precise the rate. If it
     /// is too recent, the call waits.
-    pub fn measured(source: Source, since: Moment) -> Self {
-        if source == Source::Monotonic {
+    pub fn measured(source: ClockSource, since: Moment) -> Self {
+        if source == ClockSource::Monotonic {
             return Clock { source, hertz: 1_000_000_000 };
         }
         const ENOUGH_NS: u64 = 10_000_000;
@@ -75,7 +75,7 @@ pub struct Moment {
 impl Moment {
     /// Current moment. Several readings are taken and the closest pair is kept, since the process may be interrupted
     /// between the two clocks.
-    pub fn now(source: Source) -> Self {
+    pub fn now(source: ClockSource) -> Self {
         let read = || {
             let before = source.now();
             let ns = sys::monotonic_ns();
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn a_second_has_the_ticks_of_the_rate() {
-        let source = Source::of_this_machine();
+        let source = ClockSource::of_this_machine();
         let since = Moment::now(source);
         let clock = Clock::measured(source, since);
         assert!(clock.hertz >= 1_000_000, "{clock:?}");
         assert_eq!(Clock { source, hertz: 2_500_000_000 }.ticks_in(Duration::from_millis(2)), 5_000_000);
-        assert_eq!(Clock::measured(Source::Monotonic, since).hertz, 1_000_000_000);
+        assert_eq!(Clock::measured(ClockSource::Monotonic, since).hertz, 1_000_000_000);
     }
 }

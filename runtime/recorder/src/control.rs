@@ -13,7 +13,7 @@
 
 #![expect(unsafe_code, reason = "maps shared memory over a static, and runs before main")]
 
-use crate::clock::{Moment, Source};
+use crate::clock::{ClockSource, Moment};
 use crate::sys;
 use std::ffi::{CStr, OsStr};
 use std::os::fd::AsFd;
@@ -153,12 +153,12 @@ pub(crate) fn map() -> io::Result<()> {
 }
 
 /// Moment of the first session with this clock. The longer ago it is, the more precise the measured clock rate.
-pub(crate) fn first_moment(source: Source) -> Moment {
+pub(crate) fn first_moment(source: ClockSource) -> Moment {
     let [ticks, ns] = &Trconflag.moment;
     let noted = Moment { ticks: ticks.load(Ordering::Relaxed), ns: ns.load(Ordering::Relaxed) };
     let now = Moment::now(source);
     // A clock that went backwards belongs to a machine that was suspended and moved, so the moment is replaced.
-    if source == Source::Cycles && noted.ns > 0 && noted.ns < now.ns && noted.ticks < now.ticks {
+    if source == ClockSource::Cycles && noted.ns > 0 && noted.ns < now.ns && noted.ticks < now.ticks {
         return noted;
     }
     ticks.store(now.ticks, Ordering::Relaxed);

@@ -123,13 +123,14 @@ pub fn format_file<'s>(stanzas: impl IntoIterator<Item = &'s str>) -> String {
 /// pub fn NAME(ARGUMENT: TYPE => "TEXT", …) = ID L=LEVEL "LABEL" { "DESCRIPTOR" };
 /// ```
 ///
-/// * An argument is a number, `bool`, or what else is an [`Argument`](crate::hook::Argument). At most five are data words; a
-///   hook with bytes (`&str`, `&[u8]`), of which at most 4096 are recorded, has these last and at most one word before them.
-/// * `TEXT` is what a report prints for it. In it, `%` and a format code, such as `%X8`, print the value; a text without
-///   one is printed before the value, which is printed by its type. Without a text it is `"ARGUMENT="`.
-/// * `ID` is the hook's number, `0x010` to `0xFFF`, or one of four digits; `0x010` to `0x0FF` are free for everyone's use.
-/// * `L=LEVEL` is the column of the report: `APPL` unless told otherwise.
-/// * `DESCRIPTOR` is the stanza's own text in the place of those of the arguments: `$D1` to `$D5` are the words.
+/// * Arguments are numbers, `bool`, text (`&str`), bytes (`&[u8]`), or any other type that implements
+///   [`Argument`](crate::hook::Argument). A hook has at most five data words. Text or bytes must be the last argument,
+///   with at most one word before them; 4096 of their bytes are recorded.
+/// * `TEXT` prints the argument in a report. A format code after `%`, such as `%X8`, prints the value. A text without
+///   a code is printed before the value, and the type chooses the code. The default is `"ARGUMENT="`.
+/// * `ID` is the hook id, `0x010` to `0xFFF`, or an id of four digits. `0x010` to `0x0FF` are free for any program.
+/// * `L=LEVEL` is the text column; the default is `APPL`.
+/// * `DESCRIPTOR` replaces the descriptor that the texts of the arguments make. `$D1` to `$D5` are the words.
 ///
 /// An invalid definition is a compile error.
 ///
@@ -181,14 +182,14 @@ macro_rules! hook {
         impl $crate::hook::Hook for $name {
             const ID: u16 = $crate::stanza::id($id);
             const STANZA: &'static str = {
-                const FIELDS: &[$crate::stanza::Field] = &[$($crate::stanza::Field {
+                const FIELDS: &[$crate::stanza::HookArg] = &[$($crate::stanza::HookArg {
                     name: stringify!($argument),
                     text: $crate::hook!(@option $($text)?),
                     code: <$type as $crate::hook::Argument>::CODE,
                     is_bytes: <$type as $crate::hook::Argument>::IS_BYTES,
                 }),*];
                 const DESCRIPTOR: Option<&str> = $crate::hook!(@option $($descriptor)?);
-                const TEXT: $crate::stanza::Text =
+                const TEXT: $crate::stanza::StaticText =
                     $crate::stanza::stanza($id, $crate::hook!(@level $($level)?), $label, FIELDS, DESCRIPTOR);
                 TEXT.as_str()
             };

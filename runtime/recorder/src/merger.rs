@@ -5,7 +5,7 @@
 
 use crate::buffer_pool::{BufferPool, EVENT_HEAD, EventWord, bytes_of, flag, state};
 use crate::clock::Clock;
-use crate::record::{Data, Event, Record, Width};
+use crate::record::{Data, EventContent, Record, Width};
 use crate::sys;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -76,7 +76,7 @@ fn record_of<'b>(words: &'b [u64], pid: u32, tid: u32) -> Option<Record<'b>> {
         let data = bytes_of(data).get(..kind.data_len())?;
         let word = kind.hook_word();
         let (class, event) = ((word >> 10) as u8 & 31, word as u16 & 0x3FF);
-        Event::Kernel { class, event, data, bytes: kind.has(EventWord::GENERIC) }
+        EventContent::Kernel { class, event, data, bytes: kind.has(EventWord::GENERIC) }
     } else {
         let data = if kind.has(EventWord::GENERIC) {
             let (&word, data) = data.split_first()?;
@@ -86,7 +86,7 @@ fn record_of<'b>(words: &'b [u64], pid: u32, tid: u32) -> Option<Record<'b>> {
         };
         let width = if kind.has(EventWord::NARROW) { Width::W32 } else { Width::W64 };
         let (id, subhook) = ((kind.hook_word() >> 16) as u16, kind.hook_word() as u16);
-        Event::Hook { width, stamped, id, subhook, data }
+        EventContent::Hook { width, stamped, id, subhook, data }
     };
     Some(Record { ticks, pid, tid, cpu: kind.cpu(), event })
 }
@@ -336,7 +336,7 @@ mod tests {
             let mut drain = Merger::new(pool, numbers.below(10));
             let mut take = |record: &Record<'_>, process: u32| {
                 n += 1;
-                if let Event::Hook { data: Data::Words(words), .. } = record.event {
+                if let EventContent::Hook { data: Data::Words(words), .. } = record.event {
                     assert!(words.len() <= 5);
                 }
                 pool.path_of_process(process);

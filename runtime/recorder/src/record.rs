@@ -21,12 +21,12 @@ pub struct Record<'b> {
     /// CPU of the thread; 0 unless the session records CPUs.
     pub cpu: u16,
     /// The event itself.
-    pub event: Event<'b>,
+    pub event: EventContent<'b>,
 }
 
 /// Content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'b> {
+pub enum EventContent<'b> {
     /// An AIX hook.
     Hook {
         /// Word size of the program.

@@ -509,7 +509,7 @@ fn shape_of(task: &Task) -> PoolSize {
 fn flags_of(task: &Task, clock: crate::clock::Clock) -> u32 {
     let mut flags = 0;
     let mut set = |condition, bit| flags |= if condition { bit } else { 0 };
-    set(clock.source == crate::clock::Source::Cycles, flag::CYCLES);
+    set(clock.source == crate::clock::ClockSource::Cycles, flag::CYCLES);
     match task {
         Task::Aix(options) => {
             set(options.mode == Mode::Circular, flag::CIRCULAR);

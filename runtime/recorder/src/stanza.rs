@@ -5,7 +5,7 @@ const MAX: usize = 2048;
 
 /// Argument of a hook.
 #[derive(Debug)]
-pub struct Field {
+pub struct HookArg {
     /// Name of the argument.
     pub name: &'static str,
     /// Text from the author that prints it.
@@ -18,12 +18,12 @@ pub struct Field {
 
 /// Text built at compile time.
 #[derive(Debug)]
-pub struct Text {
+pub struct StaticText {
     bytes: [u8; MAX],
     len: usize,
 }
 
-impl Text {
+impl StaticText {
     const fn new() -> Self {
         Self { bytes: [0; MAX], len: 0 }
     }
@@ -70,7 +70,7 @@ impl Text {
     }
 
     /// Appends a field's text with its value inserted.
-    const fn field(self, field: &Field, number: usize) -> Self {
+    const fn field(self, field: &HookArg, number: usize) -> Self {
         let Some(text) = field.text else {
             return self.push(" \"").push(field.name).push("=\"").value(field, number, field.code);
         };
@@ -81,7 +81,7 @@ impl Text {
         self.string(before).value(field, number, code).string(behind)
     }
 
-    const fn value(self, field: &Field, number: usize, code: &str) -> Self {
+    const fn value(self, field: &HookArg, number: usize, code: &str) -> Self {
         if !field.is_bytes {
             return self.push(" $D").push("12345".split_at(number).1.split_at(1).0).push("%").push(code);
         }
@@ -100,10 +100,10 @@ pub const fn id(number: u16) -> u16 {
 }
 
 /// Builds the stanza of a hook.
-pub const fn stanza(id: u16, level: &str, label: &str, fields: &[Field], descriptor: Option<&str>) -> Text {
+pub const fn stanza(id: u16, level: &str, label: &str, fields: &[HookArg], descriptor: Option<&str>) -> StaticText {
     check(fields);
     let n_digits = if id < 0x1000 { 3 } else { 4 };
-    let text = Text::new().hex(id, n_digits).push(" 1.0 L=").push(level).push(" ").quoted(label);
+    let text = StaticText::new().hex(id, n_digits).push(" 1.0 L=").push(level).push(" ").quoted(label);
     if let Some(descriptor) = descriptor {
         return text.push(" ").push(descriptor);
     }
@@ -115,7 +115,7 @@ pub const fn stanza(id: u16, level: &str, label: &str, fields: &[Field], descrip
     text
 }
 
-const fn check(fields: &[Field]) {
+const fn check(fields: &[HookArg]) {
     assert!(fields.len() <= 5, "a hook has at most five arguments");
     let mut at = 0;
     while at < fields.len() {

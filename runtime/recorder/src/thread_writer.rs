@@ -9,7 +9,7 @@
 #![expect(unsafe_code, reason = "events are written to shared memory by address")]
 
 use crate::buffer_pool::{BufferHeader, BufferPool, EVENT_HEAD, EventWord, flag, state};
-use crate::clock::Source;
+use crate::clock::ClockSource;
 use crate::control::{self, ALL_CHANNELS};
 use crate::sys;
 use std::cell::{Cell, UnsafeCell};
@@ -133,7 +133,7 @@ pub(crate) fn put(channel: usize, id: u16, len: usize, kind: EventWord, fill: im
             writer.session.get() == control::session_of(channel) && writer.is_plain() && len <= writer.room.get()
         };
         if let Some(writer) = thread.writers[0].get(channel).filter(is_ready) {
-            writer.write(len, kind, Source::Cycles, fill);
+            writer.write(len, kind, ClockSource::Cycles, fill);
             compiler_fence(Ordering::SeqCst);
             thread.depth.set(0);
             return;
@@ -224,7 +224,7 @@ impl ThreadWriter {
 
     /// Writes an event into the buffer, which has room for it.
     #[inline(always)]
-    fn write(&self, len: usize, kind: EventWord, source: Source, fill: impl FnOnce(*mut u64)) {
+    fn write(&self, len: usize, kind: EventWord, source: ClockSource, fill: impl FnOnce(*mut u64)) {
         let used = self.used.get();
         // SAFETY: `take_buffer` set `head` and `data` to a buffer of a mapping that lives as long as the writer uses
         // it, and that this writer owns. The callers checked `room`, which is 0 before that.

@@ -1,7 +1,7 @@
 //! Reference logs of 1 to 4 KiB, damage to them, and the results of reading them.
 
 use super::*;
-use std::io::{self, Cursor, Read as IoRead};
+use std::io::{self, Cursor};
 use tfbc::reader::aix::{AfterDamage, AixKind};
 use tfbc::reader::kev::{KevItem, KevLog, KevOptions};
 use tfbc::reader::{Notice, Tally};
@@ -72,7 +72,7 @@ pub fn references(min_bytes: usize) -> Vec<Reference> {
     };
     let wide = until(events64(&mut noise, n, 1000), min_bytes);
     let narrow = until(events32(&mut noise, 2 * n, 1000), min_bytes);
-    let log = |events: &[Vec<u8>], wide| Log {
+    let log = |events: &[Vec<u8>], wide| LogBuilder {
         wide,
         current: 3,
         wraps: 0,
@@ -226,19 +226,28 @@ pub fn check_bytes(outcome: &Outcome, n_bytes: usize) {
     }
 }
 
-/// Reader that returns small pieces.
-pub struct Drip(pub Cursor<Vec<u8>>, pub usize);
+/// Reader that returns few bytes at a time, like a pipe.
+pub struct ShortReader {
+    bytes: Cursor<Vec<u8>>,
+    max_read: usize,
+}
 
-impl IoRead for Drip {
+impl ShortReader {
+    pub fn new(bytes: Vec<u8>, max_read: usize) -> Self {
+        ShortReader { bytes: Cursor::new(bytes), max_read }
+    }
+}
+
+impl io::Read for ShortReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = into.len().min(self.1);
-        self.0.read(&mut into[..n])
+        let n = into.len().min(self.max_read);
+        self.bytes.read(&mut into[..n])
     }
 }
 
 /// Input that behaves like a pipe.
 pub fn pipe(bytes: &[u8], piece: usize) -> Input {
-    Input::Stream(Box::new(Drip(Cursor::new(bytes.to_vec()), piece)))
+    Input::Stream(Box::new(ShortReader::new(bytes.to_vec(), piece)))
 }
 
 /// A record of a QNX log: offset; class, event and CPU; time; payload.

@@ -18,7 +18,7 @@ pub struct OwnedEvent {
 
 /// Everything read from a trace, in owned form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Read {
+pub struct TraceContents {
     pub events: Vec<OwnedEvent>,
     /// Messages about damage.
     pub damage: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Read {
     pub warnings: Vec<String>,
 }
 
-impl Read {
+impl TraceContents {
     /// Last byte per event, which identifies it in these tests.
     pub fn marks(&self) -> Vec<u8> {
         self.events.iter().map(|event| *event.bytes.last().unwrap()).collect()
@@ -34,8 +34,8 @@ impl Read {
 }
 
 /// Reads a trace to its end and checks that every byte is accounted for.
-pub fn drain(mut trace: Trace) -> Read {
-    let mut read = Read::default();
+pub fn drain(mut trace: Trace) -> TraceContents {
+    let mut read = TraceContents::default();
     while let Some(item) = trace.next().unwrap() {
         match item {
             AixItem::Event(event) => {
@@ -52,12 +52,12 @@ pub fn drain(mut trace: Trace) -> Read {
 }
 
 /// Reads bytes in memory.
-pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Read {
+pub fn read_with(bytes: &[u8], options: &ReadOptions) -> TraceContents {
     drain(Trace::from_input("test", Input::from_bytes(bytes.to_vec()), options).unwrap())
 }
 
 /// Reads bytes in memory, with default options.
-pub fn read(bytes: &[u8]) -> Read {
+pub fn read(bytes: &[u8]) -> TraceContents {
     read_with(bytes, &ReadOptions::default())
 }
 
@@ -96,7 +96,7 @@ pub fn factors64(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
 
 /// Builder of a log file.
 #[derive(Debug, Clone, Default)]
-pub struct Log {
+pub struct LogBuilder {
     /// True for a 64-bit kernel.
     pub wide: bool,
     /// Next entry to write.
@@ -109,7 +109,7 @@ pub struct Log {
     pub entries: Vec<Vec<u8>>,
 }
 
-impl Log {
+impl LogBuilder {
     /// Size of header and table in bytes.
     pub fn head_len(&self) -> usize {
         let (fixed, row) = if self.wide { (48, 16) } else { (36, 8) };
@@ -143,7 +143,7 @@ impl Log {
 }
 
 /// Overwrites an entry of the table.
-pub fn set_row(bytes: &mut [u8], log: &Log, slot: usize, offset: u64, size: u64) {
+pub fn set_row(bytes: &mut [u8], log: &LogBuilder, slot: usize, offset: u64, size: u64) {
     let row = if log.wide { words64(&[offset, size]) } else { words32(&[offset as u32, size as u32]) };
     let at = log.row(slot);
     bytes[at..at + row.len()].copy_from_slice(&row);

@@ -15,13 +15,13 @@ use std::path::Path;
 
 use tfbc_grammar::{Source, Sources};
 
-use super::xml::Place;
+use super::xml::LineColumn;
 use super::{Definitions, Finding, Record, Severity};
 use crate::case::{bytes, number};
 
 /// One corpus file.
 #[derive(Debug, Clone, Default)]
-pub struct Case {
+pub struct DatakeyCase {
     /// File name without suffix.
     pub name: String,
     /// Comments at the start of the case.
@@ -29,18 +29,18 @@ pub struct Case {
     /// The definition files.
     pub files: Vec<Vec<u8>>,
     /// The records in order.
-    pub events: Vec<CaseEvent>,
+    pub events: Vec<CaseRecord>,
     /// Expected text per record; `None` if no datakey names it.
     pub expect: Vec<Option<Vec<u8>>>,
     /// Expected diagnostics.
-    pub diagnostics: Vec<(Severity, Option<Place>)>,
+    pub diagnostics: Vec<(Severity, Option<LineColumn>)>,
     /// True if no other diagnostics are allowed, not even warnings.
     pub quiet: bool,
 }
 
 /// One record of a case.
 #[derive(Debug, Clone, Default)]
-pub struct CaseEvent {
+pub struct CaseRecord {
     class: u8,
     id: u16,
     wide: bool,
@@ -48,15 +48,15 @@ pub struct CaseEvent {
     payload: Vec<u8>,
 }
 
-impl CaseEvent {
+impl CaseRecord {
     /// The record.
     pub fn record(&self) -> Record<'_> {
-        let CaseEvent { class, id, wide, big_endian, payload } = self;
+        let CaseRecord { class, id, wide, big_endian, payload } = self;
         Record { class: *class, id: *id, wide: *wide, big_endian: *big_endian, payload }
     }
 
     fn new(options: &[&str], body: &str) -> Self {
-        CaseEvent {
+        CaseRecord {
             class: number(options[0]) as u8,
             id: number(options[1]) as u16,
             wide: options.contains(&"wide"),
@@ -66,15 +66,15 @@ impl CaseEvent {
     }
 }
 
-impl Case {
+impl DatakeyCase {
     /// Reads a corpus file.
     ///
     /// # Panics
     /// If the file does not have the form described at the top of the module.
-    pub fn read(path: &Path) -> Case {
+    pub fn read(path: &Path) -> DatakeyCase {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut case = Case { name, ..Case::default() };
+        let mut case = DatakeyCase { name, ..DatakeyCase::default() };
         let mut sections = text.split("==== ");
         let comment = sections.next().unwrap_or_default();
         assert!(comment.lines().all(|line| line.starts_with("# ")), "{}: no comment first", case.name);
@@ -84,7 +84,7 @@ impl Case {
             let options: Vec<&str> = head.split_whitespace().collect();
             match options[0] {
                 "xml" => case.files.push(file(&options[1..], body)),
-                "event" => case.events.push(CaseEvent::new(&options[1..], body)),
+                "event" => case.events.push(CaseRecord::new(&options[1..], body)),
                 "expect" => case.expect = body.lines().map(|line| expect(&options[1..], line)).collect(),
                 "diagnostics" => {
                     case.quiet = options.contains(&"none");
@@ -132,15 +132,15 @@ impl Case {
     ///
     /// # Errors
     /// The first difference.
-    pub fn check_diagnostics(&self, found: &[(Severity, Vec<Place>)]) -> Result<(), String> {
-        let is = |(severity, place): &(Severity, Option<Place>), found: &(Severity, Vec<Place>)| {
+    pub fn check_diagnostics(&self, found: &[(Severity, Vec<LineColumn>)]) -> Result<(), String> {
+        let is = |(severity, place): &(Severity, Option<LineColumn>), found: &(Severity, Vec<LineColumn>)| {
             *severity == found.0 && place.is_none_or(|place| found.1.contains(&place))
         };
         if let Some(missing) = self.diagnostics.iter().find(|wanted| !found.iter().any(|found| is(wanted, found))) {
             return Err(format!("{}: not told: {missing:?}; told: {found:?}", self.name));
         }
-        let matters = |found: &&(Severity, Vec<Place>)| self.quiet || found.0 == Severity::Error;
-        let unknown = |found: &&(Severity, Vec<Place>)| !self.diagnostics.iter().any(|wanted| is(wanted, found));
+        let matters = |found: &&(Severity, Vec<LineColumn>)| self.quiet || found.0 == Severity::Error;
+        let unknown = |found: &&(Severity, Vec<LineColumn>)| !self.diagnostics.iter().any(|wanted| is(wanted, found));
         match found.iter().filter(matters).find(unknown) {
             Some(surplus) => Err(format!("{}: told, but the case does not know of it: {surplus:?}", self.name)),
             None => Ok(()),
@@ -173,7 +173,7 @@ fn expect(options: &[&str], line: &str) -> Option<Vec<u8>> {
     (text != "(none)").then(|| text.into())
 }
 
-fn diagnostic(line: &str) -> (Severity, Option<Place>) {
+fn diagnostic(line: &str) -> (Severity, Option<LineColumn>) {
     let (severity, place) = line.split_once(' ').unwrap_or((line, ""));
     let severity = match severity {
         "error" => Severity::Error,

@@ -1,9 +1,9 @@
 //! Reads event definitions from XML, and reports everything that is invalid in them.
 
-use super::format::{self, Field, Kind, label};
+use super::format::{self, FieldKind, FormatField, label};
 use super::names;
-use super::number::{self, Literal};
-use super::xml::{Document, Element, Place};
+use super::number::{self, NumberLiteral};
+use super::xml::{Document, Element, LineColumn};
 
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +22,7 @@ pub struct Finding {
     /// Severity.
     pub severity: Severity,
     /// Position of the tag.
-    pub place: Place,
+    pub place: LineColumn,
     /// Text of the problem.
     pub says: &'static str,
 }
@@ -33,7 +33,7 @@ pub struct Key {
     /// Index of the file.
     pub file: usize,
     /// Position of the tag.
-    pub place: Place,
+    pub place: LineColumn,
     /// True if it is refused.
     pub refused: bool,
     /// Class and id per valid event, without duplicates.
@@ -54,7 +54,7 @@ pub struct Key {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyField {
     /// Field from the format.
-    pub field: Field,
+    pub field: FormatField,
     /// Values of its bitmasks.
     pub masks: Vec<u64>,
     /// Enums except defaults, in order.
@@ -69,7 +69,7 @@ pub struct Enum {
     /// True if it has a mask.
     pub is_mask: bool,
     /// Value or mask.
-    pub literal: Literal,
+    pub literal: NumberLiteral,
     /// Text to show.
     pub string: String,
 }
@@ -80,11 +80,11 @@ pub struct Condition {
     /// Label that is tested.
     pub label: String,
     /// `value`
-    pub value: Option<Literal>,
+    pub value: Option<NumberLiteral>,
     /// `mask`
-    pub mask: Option<Literal>,
+    pub mask: Option<NumberLiteral>,
     /// Position of the tag.
-    pub place: Place,
+    pub place: LineColumn,
 }
 
 /// Contents of all files.
@@ -97,20 +97,20 @@ pub struct Contents {
 }
 
 /// Reader of one file.
-pub struct Reader<'c> {
+pub struct DocumentReader<'c> {
     /// Index of the file.
     pub file: usize,
     /// Destination of the contents.
     pub contents: &'c mut Contents,
 }
 
-impl Reader<'_> {
-    fn warn(&mut self, place: Place, says: &'static str) {
+impl DocumentReader<'_> {
+    fn warn(&mut self, place: LineColumn, says: &'static str) {
         self.contents.findings.push(Finding { file: self.file, severity: Severity::Warning, place, says });
     }
 
     /// Adds an error.
-    pub fn error(&mut self, place: Place, says: &'static str) {
+    pub fn error(&mut self, place: LineColumn, says: &'static str) {
         self.contents.findings.push(Finding { file: self.file, severity: Severity::Error, place, says });
     }
 
@@ -166,8 +166,8 @@ impl Reader<'_> {
     }
 
     /// Reads a number that may have a `!`.
-    fn literal(&mut self, element: &Element, name: &str) -> Option<Literal> {
-        let Some((literal, zeros)) = Literal::read(element.attribute(name)?) else {
+    fn literal(&mut self, element: &Element, name: &str) -> Option<NumberLiteral> {
+        let Some((literal, zeros)) = NumberLiteral::read(element.attribute(name)?) else {
             self.error(element.place, "no number");
             return None;
         };
@@ -366,7 +366,7 @@ impl Reader<'_> {
             self.error(element.place, "no such field");
             return None;
         };
-        if field.field.kind != Kind::Number {
+        if field.field.kind != FieldKind::Number {
             self.error(element.place, "a string or an array");
             return None;
         }
@@ -381,7 +381,7 @@ impl Reader<'_> {
         let value = self.number(element, "value");
         let Some((field, value)) = self.target(element, key).zip(value) else { return };
         let size = field.field.size;
-        if (Literal { not: false, value }).pattern(size).is_none() {
+        if (NumberLiteral { not: false, value }).pattern(size).is_none() {
             self.warn(element.place, "a mask wider than its field");
         }
         let pattern = value as u64 & number::mask(size);
@@ -456,7 +456,7 @@ impl Reader<'_> {
 
 impl Enum {
     /// True if a later value can never match because of this enum.
-    fn takes(&self, later: Literal, size: u32) -> bool {
+    fn takes(&self, later: NumberLiteral, size: u32) -> bool {
         let (Some(own), Some(other)) = (self.literal.pattern(size), later.pattern(size)) else { return false };
         !self.is_mask && !later.not && (own == other) != self.literal.not
     }

@@ -4,7 +4,7 @@ use super::number::trim;
 
 /// One field of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct FormatField {
     /// Its label, with single blanks.
     pub label: String,
     /// Bytes of an item: 1, 2, 4 or 8.
@@ -12,14 +12,14 @@ pub struct Field {
     /// True if decimal output has a sign.
     pub signed: bool,
     /// Kind of data.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Notation of a number.
     pub show: Show,
 }
 
 /// Kind of data in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     /// One number.
     Number,
     /// Several numbers.
@@ -52,12 +52,12 @@ pub fn label(text: &str) -> String {
 ///
 /// # Errors
 /// The reason why the format is invalid.
-pub fn read(text: &str, arrays: bool) -> Result<(Vec<Field>, bool), &'static str> {
+pub fn read(text: &str, arrays: bool) -> Result<(Vec<FormatField>, bool), &'static str> {
     let mut parts = text.split('%');
     if !trim(parts.next().unwrap_or_default()).is_empty() {
         return Err("text before the first %");
     }
-    let mut fields: Vec<Field> = Vec::new();
+    let mut fields: Vec<FormatField> = Vec::new();
     let mut hint = false;
     for part in parts {
         let (spec, rest) = part.split_at(part.find([' ', '\t', '\n', '\r']).unwrap_or(part.len()));
@@ -70,7 +70,7 @@ pub fn read(text: &str, arrays: bool) -> Result<(Vec<Field>, bool), &'static str
         if fields.iter().any(|other| other.label == field.label) {
             return Err("a label twice");
         }
-        if !arrays && matches!(field.kind, Kind::Array(_) | Kind::Characters(_)) {
+        if !arrays && matches!(field.kind, FieldKind::Array(_) | FieldKind::Characters(_)) {
             return Err("an array in format");
         }
         fields.push(field);
@@ -79,12 +79,18 @@ pub fn read(text: &str, arrays: bool) -> Result<(Vec<Field>, bool), &'static str
 }
 
 /// Reads `[size] [sign] [count] [fmt]`.
-fn field(spec: &str) -> Result<Field, &'static str> {
+fn field(spec: &str) -> Result<FormatField, &'static str> {
     if spec.is_empty() {
         return Err("nothing after %");
     }
     if spec == "s" {
-        return Ok(Field { label: String::new(), size: 1, signed: true, kind: Kind::Text, show: Show::Decimal });
+        return Ok(FormatField {
+            label: String::new(),
+            size: 1,
+            signed: true,
+            kind: FieldKind::Text,
+            show: Show::Decimal,
+        });
     }
     let mut rest = spec;
     let mut take = |choice: &str| {
@@ -105,12 +111,12 @@ fn field(spec: &str) -> Result<Field, &'static str> {
     let size = size.unwrap_or(4);
     let count = if digits.is_empty() { 1 } else { digits.parse().unwrap_or(u64::MAX) };
     let kind = match (count, fmt) {
-        (0, None) if size == 1 => Kind::Text,
+        (0, None) if size == 1 => FieldKind::Text,
         (0, _) => return Err("count 0"),
-        (1, _) => Kind::Number,
-        (_, Some('c')) if size == 1 => Kind::Characters(count),
+        (1, _) => FieldKind::Number,
+        (_, Some('c')) if size == 1 => FieldKind::Characters(count),
         (_, Some('c')) => return Err("an array of wide characters"),
-        _ => Kind::Array(count),
+        _ => FieldKind::Array(count),
     };
     let show = match fmt {
         Some('x') => Show::Hex,
@@ -119,5 +125,5 @@ fn field(spec: &str) -> Result<Field, &'static str> {
         _ => Show::Decimal,
     };
     let signed = sign.map_or(fmt == Some('d'), |sign| sign == 's');
-    Ok(Field { label: String::new(), size, signed, kind, show })
+    Ok(FormatField { label: String::new(), size, signed, kind, show })
 }

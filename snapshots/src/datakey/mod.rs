@@ -11,12 +11,12 @@ pub mod xml;
 
 pub use document::{Condition, Enum, Finding, Key, KeyField, Severity};
 pub use names::class_name;
-pub use number::Literal;
-pub use show::{Shown, ShownField, Value};
+pub use number::NumberLiteral;
+pub use show::{FieldValue, FormattedRecord, ShownField};
 
 use tfbc_grammar::{Diagnostic, Sources};
 
-use document::{Contents, Reader};
+use document::{Contents, DocumentReader};
 use resolve::Links;
 use show::Sight;
 use xml::{Element, Malformed};
@@ -48,7 +48,7 @@ pub struct Definitions {
 }
 
 /// Byte range and position of a start tag.
-type Tag = (std::ops::Range<usize>, xml::Place);
+type Tag = (std::ops::Range<usize>, xml::LineColumn);
 
 impl Definitions {
     /// Reads files in order.
@@ -57,7 +57,7 @@ impl Definitions {
         let mut tags = Vec::new();
         let mut refused = false;
         for (file, bytes) in files.iter().enumerate() {
-            let mut reader = Reader { file, contents: &mut contents };
+            let mut reader = DocumentReader { file, contents: &mut contents };
             let mut of_file = Vec::new();
             match xml::read(bytes.as_ref()) {
                 Ok(document) => {
@@ -99,23 +99,23 @@ impl Definitions {
     }
 
     /// Formats a record; `None` if no datakey names it, or all conditions fail.
-    pub fn show(&self, record: &Record) -> Option<Shown> {
+    pub fn show(&self, record: &Record) -> Option<FormattedRecord> {
         Sight::new(&self.keys, &self.links, record).show()
     }
 
     /// Start tag that contains a byte of a file.
-    pub fn tag_at(&self, file: usize, byte: usize) -> Option<xml::Place> {
+    pub fn tag_at(&self, file: usize, byte: usize) -> Option<xml::LineColumn> {
         self.tags.get(file)?.iter().find(|(tag, _)| tag.contains(&byte)).map(|(_, place)| *place)
     }
 }
 
-/// Compiler diagnostics in the form of [`case::Case::check_diagnostics`]: severity, with the position of the problem
-/// and that of the start tag around it.
+/// Compiler diagnostics in the form of [`case::DatakeyCase::check_diagnostics`]: severity, with the position of the
+/// problem and that of the start tag around it.
 pub fn told(
     definitions: &Definitions,
     sources: &Sources,
     diagnostics: &[Diagnostic],
-) -> Vec<(Severity, Vec<xml::Place>)> {
+) -> Vec<(Severity, Vec<xml::LineColumn>)> {
     let places = |found: &Diagnostic| {
         let place = sources.get(found.primary.source).map(|source| source.line_column(found.primary.span.start));
         let file = sources.iter().position(|(id, _)| id == found.primary.source).unwrap_or_default();

@@ -2,19 +2,19 @@
 
 /// Number with an optional `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Literal {
+pub struct NumberLiteral {
     /// True if there is a `!`.
     pub not: bool,
     /// The number.
     pub value: i128,
 }
 
-impl Literal {
+impl NumberLiteral {
     /// Reads `[!] number`; true if it has leading zeros.
-    pub fn read(text: &str) -> Option<(Literal, bool)> {
+    pub fn read(text: &str) -> Option<(NumberLiteral, bool)> {
         let text = trim(text);
         let (not, digits) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
-        number(digits).map(|(value, zeros)| (Literal { not, value }, zeros))
+        number(digits).map(|(value, zeros)| (NumberLiteral { not, value }, zeros))
     }
 
     /// Bit pattern in a field of `bytes` bytes; `None` if the number does not fit.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Contents, Finding, Key, Severity};
-use super::format::Kind;
+use super::format::FieldKind;
 
 /// Class and id of an event.
-type Event = (u8, u16);
+type EventKey = (u8, u16);
 
 /// Index of a key, and index of a field in it.
 pub type FieldOf = (usize, usize);
@@ -15,11 +15,11 @@ pub type FieldOf = (usize, usize);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Links {
     /// By event, key and condition. A condition without an entry is ignored for that event.
-    pub reads: BTreeMap<(Event, usize, usize), FieldOf>,
+    pub reads: BTreeMap<(EventKey, usize, usize), FieldOf>,
 }
 
 /// Indices of the keys that name an event, including refused ones.
-fn named(keys: &[Key], event: Event) -> Vec<usize> {
+fn named(keys: &[Key], event: EventKey) -> Vec<usize> {
     (0..keys.len()).filter(|at| keys[*at].events.contains(&event)).collect()
 }
 
@@ -51,7 +51,7 @@ pub fn resolve(contents: &mut Contents) -> Links {
                     told.insert((place, Severity::Warning, "never equal"));
                 }
                 // A key that is already refused gets no second report.
-                if field.kind != Kind::Number && !key.refused {
+                if field.kind != FieldKind::Number && !key.refused {
                     told.insert((place, Severity::Error, "a condition on a string or an array"));
                     on_text.insert(at);
                 }

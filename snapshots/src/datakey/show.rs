@@ -2,14 +2,14 @@
 
 use super::Record;
 use super::document::{Condition, Key, KeyField};
-use super::format::{Field, Kind, Show};
-use super::number::{Literal, mask};
+use super::format::{FieldKind, FormatField, Show};
+use super::number::{NumberLiteral, mask};
 use super::resolve::Links;
-use super::xml::Place;
+use super::xml::LineColumn;
 
 /// A formatted record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct FormattedRecord {
     /// The text, without a line end.
     pub text: Vec<u8>,
     /// True if a field extends past the payload.
@@ -17,7 +17,7 @@ pub struct Shown {
     /// Fields in order.
     pub fields: Vec<ShownField>,
     /// File and position of every datakey used.
-    pub keys: Vec<(usize, Place)>,
+    pub keys: Vec<(usize, LineColumn)>,
 }
 
 /// One field of a record.
@@ -26,7 +26,7 @@ pub struct ShownField {
     /// Label of the field.
     pub label: String,
     /// Value after bitmasks.
-    pub value: Value,
+    pub value: FieldValue,
     /// Text after `label:`.
     pub text: Vec<u8>,
     /// Matching enum strings, or the default.
@@ -35,7 +35,7 @@ pub struct ShownField {
 
 /// Value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum FieldValue {
     /// A number.
     Number(i128),
     /// The numbers of an array.
@@ -46,14 +46,14 @@ pub enum Value {
     Cut,
 }
 
-impl Value {
+impl FieldValue {
     /// Value as in the list of fields: a decimal number, `[1, 2]`, a quote for a text, nothing for a cut field.
     pub fn spelt(&self) -> String {
         match self {
-            Value::Number(value) => value.to_string(),
-            Value::Numbers(values) => format!("{values:?}"),
-            Value::Text(_) => "\"".into(),
-            Value::Cut => String::new(),
+            FieldValue::Number(value) => value.to_string(),
+            FieldValue::Numbers(values) => format!("{values:?}"),
+            FieldValue::Text(_) => "\"".into(),
+            FieldValue::Cut => String::new(),
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct Sight<'s> {
 }
 
 /// Raw value of a field: bits, items of an array, or bytes.
-enum Read {
+enum RawFieldValue {
     Number(u64),
     Numbers(Vec<u64>),
     Text(Vec<u8>),
@@ -82,8 +82,8 @@ impl<'s> Sight<'s> {
     }
 
     /// Formats the record.
-    pub fn show(&self) -> Option<Shown> {
-        let mut shown: Option<Shown> = None;
+    pub fn show(&self) -> Option<FormattedRecord> {
+        let mut shown: Option<FormattedRecord> = None;
         for key in (0..self.keys.len()).filter(|key| self.keys[*key].events.contains(&self.event)) {
             if !self.applies(key) {
                 continue;
@@ -94,7 +94,7 @@ impl<'s> Sight<'s> {
             for (field, read) in key.fields.iter().zip(self.read(key)) {
                 let strings = strings_of(field, &read);
                 let (value, text) = show_field(key, field, read);
-                shown.truncated |= value == Value::Cut;
+                shown.truncated |= value == FieldValue::Cut;
                 if !shown.text.is_empty() {
                     shown.text.push(b' ');
                 }
@@ -117,7 +117,9 @@ impl<'s> Sight<'s> {
             }
             let field_of = &self.keys[*other].fields[*field];
             match self.read(&self.keys[*other]).get(*field) {
-                Some(Read::Number(bits)) => condition_holds(condition, masked(field_of, *bits), field_of.field.size),
+                Some(RawFieldValue::Number(bits)) => {
+                    condition_holds(condition, masked(field_of, *bits), field_of.field.size)
+                }
                 _ => false,
             }
         };
@@ -137,7 +139,7 @@ impl<'s> Sight<'s> {
     }
 
     /// Reads a key's fields. The first cut field is the last.
-    fn read(&self, key: &Key) -> Vec<Read> {
+    fn read(&self, key: &Key) -> Vec<RawFieldValue> {
         let payload = self.record.payload;
         let mut at = usize::try_from(self.offset(key)).unwrap_or(usize::MAX);
         let mut fields = Vec::new();
@@ -145,7 +147,7 @@ impl<'s> Sight<'s> {
             let rest = payload.get(at..).unwrap_or_default();
             let (read, length) = self.read_field(&field.field, rest);
             at = at.saturating_add(length);
-            let cut = matches!(read, Read::Cut);
+            let cut = matches!(read, RawFieldValue::Cut);
             fields.push(read);
             if cut {
                 break;
@@ -155,26 +157,28 @@ impl<'s> Sight<'s> {
     }
 
     /// Reads one field from the rest of the payload, and returns the bytes it takes.
-    fn read_field(&self, field: &Field, rest: &[u8]) -> (Read, usize) {
+    fn read_field(&self, field: &FormatField, rest: &[u8]) -> (RawFieldValue, usize) {
         let items = match field.kind {
-            Kind::Text if rest.is_empty() => return (Read::Cut, 0),
-            Kind::Text => {
+            FieldKind::Text if rest.is_empty() => return (RawFieldValue::Cut, 0),
+            FieldKind::Text => {
                 let nul = rest.iter().position(|byte| *byte == 0);
                 let text = &rest[..nul.unwrap_or(rest.len())];
-                return (Read::Text(text.to_vec()), nul.map_or(rest.len(), |nul| nul + 1));
+                return (RawFieldValue::Text(text.to_vec()), nul.map_or(rest.len(), |nul| nul + 1));
             }
-            Kind::Number => 1,
-            Kind::Array(count) | Kind::Characters(count) => count,
+            FieldKind::Number => 1,
+            FieldKind::Array(count) | FieldKind::Characters(count) => count,
         };
         let length = usize::try_from(u128::from(items) * u128::from(field.size)).unwrap_or(usize::MAX);
-        let Some(bytes) = rest.get(..length) else { return (Read::Cut, 0) };
+        let Some(bytes) = rest.get(..length) else { return (RawFieldValue::Cut, 0) };
         let read = match field.kind {
-            Kind::Characters(_) => {
+            FieldKind::Characters(_) => {
                 let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-                Read::Text(bytes[..end].to_vec())
+                RawFieldValue::Text(bytes[..end].to_vec())
             }
-            Kind::Array(_) => Read::Numbers(bytes.chunks(field.size as usize).map(|item| self.number(item)).collect()),
-            _ => Read::Number(self.number(bytes)),
+            FieldKind::Array(_) => {
+                RawFieldValue::Numbers(bytes.chunks(field.size as usize).map(|item| self.number(item)).collect())
+            }
+            _ => RawFieldValue::Number(self.number(bytes)),
         };
         (read, length)
     }
@@ -198,7 +202,7 @@ fn masked(field: &KeyField, bits: u64) -> u64 {
 }
 
 fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
-    let pattern = |literal: Option<Literal>| literal.map(|literal| literal.pattern(size));
+    let pattern = |literal: Option<NumberLiteral>| literal.map(|literal| literal.pattern(size));
     let holds = match (pattern(condition.mask), pattern(condition.value)) {
         (None, None) => true,
         (None, Some(value)) => Some(bits) == value,
@@ -210,20 +214,20 @@ fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
 }
 
 /// Value of a field, and the text after its label.
-fn show_field(key: &Key, field: &KeyField, read: Read) -> (Value, Vec<u8>) {
+fn show_field(key: &Key, field: &KeyField, read: RawFieldValue) -> (FieldValue, Vec<u8>) {
     let spec = &field.field;
     match read {
-        Read::Cut => (Value::Cut, b"<truncated>".to_vec()),
-        Read::Text(text) => {
+        RawFieldValue::Cut => (FieldValue::Cut, b"<truncated>".to_vec()),
+        RawFieldValue::Text(text) => {
             let shown = escaped(&text);
-            (Value::Text(text), shown)
+            (FieldValue::Text(text), shown)
         }
-        Read::Numbers(items) => {
+        RawFieldValue::Numbers(items) => {
             let shown: Vec<String> = items.iter().map(|bits| number(spec, *bits, spec.signed)).collect();
             let values = items.iter().map(|bits| value(spec, *bits, spec.signed)).collect();
-            (Value::Numbers(values), format!("[{}]", shown.join(", ")).into_bytes())
+            (FieldValue::Numbers(values), format!("[{}]", shown.join(", ")).into_bytes())
         }
-        Read::Number(bits) => {
+        RawFieldValue::Number(bits) => {
             let bits = masked(field, bits);
             let signed = spec.signed && field.masks.is_empty();
             let strings = matches(field, bits);
@@ -232,14 +236,14 @@ fn show_field(key: &Key, field: &KeyField, read: Read) -> (Value, Vec<u8>) {
                 shown.push(number(spec, bits, signed).into_bytes());
             }
             shown.extend(strings.iter().map(|string| escaped(string.as_bytes())));
-            (Value::Number(value(spec, bits, signed)), shown.join(&b' '))
+            (FieldValue::Number(value(spec, bits, signed)), shown.join(&b' '))
         }
     }
 }
 
 /// Strings of the matching enums, as printed.
-fn strings_of(field: &KeyField, read: &Read) -> Vec<Vec<u8>> {
-    let Read::Number(bits) = read else { return Vec::new() };
+fn strings_of(field: &KeyField, read: &RawFieldValue) -> Vec<Vec<u8>> {
+    let RawFieldValue::Number(bits) = read else { return Vec::new() };
     matches(field, masked(field, *bits)).iter().map(|string| escaped(string.as_bytes())).collect()
 }
 
@@ -266,13 +270,13 @@ fn matches(field: &KeyField, bits: u64) -> Vec<&str> {
 }
 
 /// Value of a number, with its sign.
-fn value(field: &Field, bits: u64, signed: bool) -> i128 {
+fn value(field: &FormatField, bits: u64, signed: bool) -> i128 {
     let negative = signed && bits >> (8 * field.size - 1) == 1;
     i128::from(bits) - if negative { i128::from(mask(field.size)) + 1 } else { 0 }
 }
 
 /// Number as the field prints it.
-fn number(field: &Field, bits: u64, signed: bool) -> String {
+fn number(field: &FormatField, bits: u64, signed: bool) -> String {
     match field.show {
         Show::Decimal => value(field, bits, signed).to_string(),
         Show::Octal if bits == 0 => "0".into(),

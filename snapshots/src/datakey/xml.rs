@@ -10,15 +10,15 @@ pub struct Element {
     /// Child elements.
     pub children: Vec<Element>,
     /// Position of the first text other than white space.
-    pub text: Option<Place>,
+    pub text: Option<LineColumn>,
     /// Position of its `<`.
-    pub place: Place,
+    pub place: LineColumn,
     /// Byte range of its start tag.
     pub tag: std::ops::Range<usize>,
 }
 
 /// Line and column, both from 1; columns count bytes.
-pub type Place = (u32, u32);
+pub type LineColumn = (u32, u32);
 
 impl Element {
     /// Value of an attribute.
@@ -33,14 +33,14 @@ pub struct Document {
     /// The root element.
     pub root: Element,
     /// Position of a `DOCTYPE`.
-    pub doctype: Option<Place>,
+    pub doctype: Option<LineColumn>,
 }
 
 /// Reason why a file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
     /// Position of the problem.
-    pub place: Place,
+    pub place: LineColumn,
     /// The reason.
     pub reason: &'static str,
 }
@@ -63,7 +63,7 @@ pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
     }
     let text = &decoded(bytes).map_err(whole)?;
     let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
-    let mut reader = Reader { text, at: 0, lines: [0].into_iter().chain(newlines).collect(), prefixes: Vec::new() };
+    let mut reader = XmlScanner { text, at: 0, lines: [0].into_iter().chain(newlines).collect(), prefixes: Vec::new() };
     reader.take("\u{feff}");
     reader.declaration()?;
     let mut document = Document::default();
@@ -168,7 +168,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-struct Reader<'t> {
+struct XmlScanner<'t> {
     text: &'t str,
     at: usize,
     /// Start offset per line.
@@ -177,12 +177,12 @@ struct Reader<'t> {
     prefixes: Vec<String>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> XmlScanner<'t> {
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
 
-    fn place(&self, at: usize) -> Place {
+    fn place(&self, at: usize) -> LineColumn {
         let line = self.lines.partition_point(|start| *start <= at);
         (line as u32, (at - self.lines[line - 1] + 1) as u32)
     }

@@ -7,7 +7,7 @@ use super::file::{BadCaseFile, CaseFile, MAX_CASE_FILE, SUFFIX};
 use super::observe;
 use super::show::{EventPrinter, EventText, NoObserver, ProgramObserver};
 use super::slice::{self, SliceOptions};
-use super::snapshot::{self, Section, SnapshotPaths};
+use super::snapshot::{self, EventSnapshot, SnapshotPaths};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::num::NonZeroUsize;
@@ -374,8 +374,11 @@ fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> Cas
         result.broken = Some(CaseError::Other(failures));
         return result;
     }
-    let sections: Vec<_> =
-        result.events.iter().map(|event| Section { name: event.name.clone(), text: event.text.clone() }).collect();
+    let sections: Vec<_> = result
+        .events
+        .iter()
+        .map(|event| EventSnapshot { name: event.name.clone(), text: event.text.clone() })
+        .collect();
     result.text = snapshot::join(&sections);
     result.compare();
     result

@@ -79,13 +79,13 @@ fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Resu
     let (n_limited, ended) = match options.open(slice)? {
         AnyTrace::Aix(mut logs) => {
             let wanted = aix_options(slice, options)?;
-            let mut events = Events { taken: &taken, slice, by_line: false, n_met: 0 };
+            let mut events = EventSplitter { taken: &taken, slice, by_line: false, n_met: 0 };
             let summary = report::report(&mut logs, catalog, &wanted, &mut events, &mut monitor);
             (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
         }
         AnyTrace::Kev(mut log) => {
             let wanted = kev_options(slice, options, &log)?;
-            let mut events = Events { taken: &taken, slice, by_line: true, n_met: 0 };
+            let mut events = EventSplitter { taken: &taken, slice, by_line: true, n_met: 0 };
             let summary = records::report(&mut log, catalog, &wanted, &mut events, &mut monitor);
             (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
         }
@@ -122,7 +122,7 @@ impl SelectedText {
 }
 
 /// Output that splits a report into its events.
-struct Events<'e> {
+struct EventSplitter<'e> {
     taken: &'e Mutex<SelectedText>,
     slice: &'e Slice,
     /// True if each line is an event; otherwise each write is one.
@@ -130,7 +130,7 @@ struct Events<'e> {
     n_met: u64,
 }
 
-impl Events<'_> {
+impl EventSplitter<'_> {
     fn take(&mut self, text: &[u8]) -> io::Result<()> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         self.n_met += 1;
@@ -146,7 +146,7 @@ impl Events<'_> {
     }
 }
 
-impl Write for Events<'_> {
+impl Write for EventSplitter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.by_line {
             bytes.split_inclusive(|byte| *byte == b'\n').try_for_each(|line| self.take(line))?;

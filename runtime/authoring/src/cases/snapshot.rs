@@ -120,7 +120,7 @@ fn yaml(text: &str) -> String {
 
 /// Part of a snapshot that belongs to one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct EventSnapshot {
     /// Name of the event.
     pub name: String,
     /// Accepted text of the event.
@@ -128,9 +128,9 @@ pub struct Section {
 }
 
 /// Joins sections into the text of a snapshot: each after its heading, with a blank line between two.
-pub fn join<'s>(sections: impl IntoIterator<Item = &'s Section>) -> String {
+pub fn join<'s>(sections: impl IntoIterator<Item = &'s EventSnapshot>) -> String {
     let mut text = String::new();
-    for Section { name, text: part } in sections {
+    for EventSnapshot { name, text: part } in sections {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -146,11 +146,11 @@ pub fn join<'s>(sections: impl IntoIterator<Item = &'s Section>) -> String {
 }
 
 /// Splits a snapshot at its headings.
-pub fn split(text: &str) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
+pub fn split(text: &str) -> Vec<EventSnapshot> {
+    let mut sections: Vec<EventSnapshot> = Vec::new();
     for line in text.split_inclusive('\n') {
         match (line.strip_prefix(HEADING), sections.last_mut()) {
-            (Some(name), _) => sections.push(Section { name: name.trim_end().to_owned(), text: String::new() }),
+            (Some(name), _) => sections.push(EventSnapshot { name: name.trim_end().to_owned(), text: String::new() }),
             (None, Some(section)) => section.text.push_str(line),
             (None, None) => {}
         }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn sections_come_back() {
-        let section = |name: &str, text: &str| Section { name: name.to_owned(), text: text.to_owned() };
+        let section = |name: &str, text: &str| EventSnapshot { name: name.to_owned(), text: text.to_owned() };
         let sections = vec![section("a", "one\ntwo"), section("b", ""), section("c d", "x")];
         let text = join(&sections);
         assert_eq!(text, "==== a\none\ntwo\n\n==== b\n\n==== c d\nx\n");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// A byte range with one count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
+pub struct CountedRange {
     /// Offset of the first byte.
     pub start: u32,
     /// Offset after the last byte.
@@ -15,7 +15,7 @@ pub struct Segment {
 }
 
 /// Segments of a file, in order. Bytes outside all parts have no segment.
-pub fn of(hits: &[Hit]) -> Vec<Segment> {
+pub fn of(hits: &[Hit]) -> Vec<CountedRange> {
     // Two parts can have the same range, such as the two outcomes of a condition; the lower count is shown.
     let mut parts: BTreeMap<(u32, std::cmp::Reverse<u32>), u64> = BTreeMap::new();
     for hit in hits.iter().filter(|hit| hit.point.span.start < hit.point.span.end) {
@@ -39,7 +39,7 @@ struct Segments {
     /// End and count per open part, innermost last.
     open: Vec<(u32, u64)>,
     at: u32,
-    done: Vec<Segment>,
+    done: Vec<CountedRange>,
 }
 
 impl Segments {
@@ -56,7 +56,7 @@ impl Segments {
         let start = self.at;
         self.at = start.max(end);
         if let Some((_, n)) = self.open.last().copied().filter(|_| start < end) {
-            self.done.push(Segment { start, end, n });
+            self.done.push(CountedRange { start, end, n });
         }
     }
 }

@@ -39,14 +39,14 @@ pub struct View {
     /// Name of the event: `hook 10A, 32-bit`, `event 6:65`.
     pub name: String,
     /// Executed steps, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ExecutedStep>,
     /// Printed text, without the final line end.
     pub text: Vec<u8>,
 }
 
 /// One execution of a template's step.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct ExecutedStep {
     /// Position in the source; `None` for steps outside any template, such as reading the hook word.
     pub place: Option<(SourceId, Span)>,
     /// Bit ranges of the event that the step read. Bit 0 is the first bit of the first byte.
@@ -126,7 +126,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
             None => {
                 let (bits, word) = if event.wide { (64, 8) } else { (32, 4) };
                 let read = 0..8 * event.bytes.len().min(word) as u64;
-                self.view.parts.push(Part { reads: vec![read], ..Part::default() });
+                self.view.parts.push(ExecutedStep { reads: vec![read], ..ExecutedStep::default() });
                 let form = if event.is_generic() { ", generic" } else { "" };
                 format!("hook {}, {bits}-bit{form}", tfbc::ids::display_id(event.hook_id()))
             }
@@ -142,7 +142,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
         let parts = &mut self.view.parts;
         let is_same = goes_on && parts.last().is_some_and(|last| last.place == place);
         if !is_same && (parts.len() < MAX_PARTS || parts.is_empty()) {
-            parts.push(Part { place, ..Part::default() });
+            parts.push(ExecutedStep { place, ..ExecutedStep::default() });
         }
         parts.len() - 1
     }

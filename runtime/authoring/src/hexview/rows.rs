@@ -1,7 +1,7 @@
 //! Rows of the hex view: parts of an event, with texts joined to the field after them and the iterations of a loop in
 //! one row.
 
-use super::{Part, View};
+use super::{ExecutedStep, View};
 use std::ops::Range;
 use tfbc_grammar::{SourceId, Sources, Span};
 
@@ -28,8 +28,8 @@ pub(super) struct PartRow {
 }
 
 impl PartRow {
-    fn new(at: usize, part: &Part) -> Self {
-        let Part { place, text, from, bits, .. } = part.clone();
+    fn new(at: usize, part: &ExecutedStep) -> Self {
+        let ExecutedStep { place, text, from, bits, .. } = part.clone();
         let is_header = place.is_none() && !part.reads.is_empty();
         let mut row = Self { place, reads: Vec::new(), text, from, bits, parts: vec![at], n: 1, is_header };
         row.read(&part.reads);

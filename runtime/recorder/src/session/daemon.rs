@@ -3,13 +3,13 @@
 use super::choice::Choice;
 use super::{Command, Error, Task, answer_text, create, lock, map, target_of};
 use crate::buffer_pool::{BufferPool, flag};
-use crate::clock::{Clock, Source};
+use crate::clock::{Clock, ClockSource};
 use crate::control;
 use crate::logger::Logger;
 use crate::merger::Merger;
 use crate::options::{Chosen, Mode, Options};
-use crate::record::{Event, Record, Width};
-use crate::write::{self, Layout, Setup, ThreadFacts, Writer};
+use crate::record::{EventContent, Record, Width};
+use crate::write::{self, LogLayout, Setup, ThreadFacts, Writer};
 use crate::{symbols, sys};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::{self, File};
@@ -111,7 +111,7 @@ impl Sink {
         if self.turns.front().is_some_and(|(ticks, _)| *ticks <= record.ticks) {
             self.turn(record.ticks)?;
         }
-        if let Event::Kernel { data, .. } = record.event {
+        if let EventContent::Kernel { data, .. } = record.event {
             self.slots += (data.len() as u64).div_ceil(8);
         }
         self.writer.record(record)
@@ -188,12 +188,12 @@ impl Sink {
 
 impl Daemon {
     fn begin(task: &Task, channel: usize) -> Result<Self, Error> {
-        let source = Source::of_this_machine();
+        let source = ClockSource::of_this_machine();
         let clock = Clock::measured(source, control::first_moment(source));
         let target = target_of(task);
         let layout = match task {
-            Task::Aix(options) => Layout::Aix { options: options.clone(), channel },
-            Task::Kev(logger) => Layout::Kev(logger.clone()),
+            Task::Aix(options) => LogLayout::Aix { options: options.clone(), channel },
+            Task::Kev(logger) => LogLayout::Kev(logger.clone()),
         };
         let (pool, file, path) = create(channel, task, clock)?;
         let setup = Setup::here(layout, clock, source.now());
@@ -432,11 +432,15 @@ pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<
     let flags = header.flags.load(Ordering::Relaxed);
     let is_set = |bit| flags & bit != 0;
     let layout = if channel == control::QNX {
-        Layout::Kev(Logger { big_endian: is_set(flag::BIG_ENDIAN), arguments: "trcdead".into(), ..Logger::default() })
+        LogLayout::Kev(Logger {
+            big_endian: is_set(flag::BIG_ENDIAN),
+            arguments: "trcdead".into(),
+            ..Logger::default()
+        })
     } else {
         let trace = if is_set(flag::TRACE32) { Width::W32 } else { Width::W64 };
         let options = Options { trace, cpu_ids: is_set(flag::CPU), command: b"trcdead".to_vec(), ..Options::default() };
-        Layout::Aix { options, channel }
+        LogLayout::Aix { options, channel }
     };
     let from = header.written_until.load(Ordering::Acquire).max(header.dropped_until.load(Ordering::Relaxed));
     let mut drain = Merger::new(*pool, from);

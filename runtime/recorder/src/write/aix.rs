@@ -7,7 +7,7 @@
 //! ```
 
 use super::encode::{EncodedHook, Encoder, MAX_BYTES};
-use super::setup::{Layout, Process, Setup, Symbol};
+use super::setup::{LogLayout, Setup, Symbol, ThreadInfo};
 use super::{Note, Summary};
 use crate::options::{Hooks, Options};
 use crate::record::{Data, Record, Width};
@@ -247,7 +247,7 @@ impl Scribe {
         put(UTILITY, 6, &SEPARATE_SEGMENT.to_be_bytes());
         put(UTILITY, 0x12, &[setup.machine.n_cpus; 2].map(u32::to_be_bytes).concat());
         put(UTILITY, 0x13, &u32::from(options.trace == Width::W64).to_be_bytes());
-        for Process { pid, tid, path } in &setup.processes {
+        for ThreadInfo { pid, tid, path } in &setup.processes {
             self.process(*pid, *tid, path, &mut out);
         }
         for Symbol { pid, address, name } in &setup.symbols {
@@ -260,8 +260,8 @@ impl Scribe {
 /// Options and channel of an AIX trace.
 pub(super) fn options(setup: &Setup) -> std::io::Result<(&Options, usize)> {
     match &setup.layout {
-        Layout::Aix { options, channel } => Ok((options, *channel)),
-        Layout::Kev(_) => Err(std::io::Error::other("the setup is that of a .kev log")),
+        LogLayout::Aix { options, channel } => Ok((options, *channel)),
+        LogLayout::Kev(_) => Err(std::io::Error::other("the setup is that of a .kev log")),
     }
 }
 

@@ -8,7 +8,7 @@
 //! All fields are big-endian. In a 64-bit trace, the hook of a 32-bit program has flag B and packed words. In a 32-bit
 //! trace, the hook of a 64-bit program is stored inside a hook 00B.
 
-use crate::record::{Data, Event, Record, Width};
+use crate::record::{Data, EventContent, Record, Width};
 
 /// Flags of a 64-bit hook word.
 const STAMPED: u64 = 0x8000 << 48;
@@ -43,11 +43,11 @@ pub enum EncodeError {
 /// Encoder for one kind of trace.
 ///
 /// ```
-/// use tfbc_recorder::record::{Data, Event, Record, Width};
+/// use tfbc_recorder::record::{Data, EventContent, Record, Width};
 /// use tfbc_recorder::write::Encoder;
 ///
 /// let data = Data::Words(&[10]);
-/// let event = Event::Hook { width: Width::W32, stamped: true, id: 0x0100, subhook: 0, data };
+/// let event = EventContent::Hook { width: Width::W32, stamped: true, id: 0x0100, subhook: 0, data };
 /// let record = Record { ticks: 0x0f00_ba50, pid: 1, tid: 0x1a2b, cpu: 0, event };
 /// let mut bytes = Vec::new();
 /// Encoder { trace: Width::W32, cpu_ids: false }.encode(&record, record.ticks, &mut bytes)?;
@@ -87,7 +87,9 @@ impl Encoder {
     /// Fields to write for a record.
     #[inline]
     pub(super) fn hook<'r>(self, record: &Record<'r>, ticks: u64) -> Result<EncodedHook<'r>, EncodeError> {
-        let Event::Hook { width, stamped, id, subhook, data } = record.event else { return Err(EncodeError::NoHook) };
+        let EventContent::Hook { width, stamped, id, subhook, data } = record.event else {
+            return Err(EncodeError::NoHook);
+        };
         let hook = EncodedHook {
             width,
             id,
@@ -412,7 +414,7 @@ mod tests {
     #[test]
     fn the_cpu_is_the_last_word_of_64_bit_traces_alone() {
         let record = |width, data| {
-            let event = Event::Hook { width, stamped: true, id: 0x5000, subhook: 5, data };
+            let event = EventContent::Hook { width, stamped: true, id: 0x5000, subhook: 5, data };
             Record { ticks: 0, pid: 1, tid: 0x1a2b, cpu: 3, event }
         };
         for (width, data, flags, middle) in [

@@ -23,7 +23,7 @@ mod stream;
 pub use encode::{EncodeError, Encoder};
 pub use kev::ThreadFacts;
 pub use log_file::AixLog;
-pub use setup::{Layout, Machine, Process, Setup, Symbol};
+pub use setup::{LogLayout, Machine, Setup, Symbol, ThreadInfo};
 pub use stream::AixStream;
 
 use crate::options::Options;
@@ -61,7 +61,7 @@ enum LogKind {
 }
 
 impl Writer {
-    /// Creates a log file, an AIX log or a .kev log, depending on the setup's [`Layout`].
+    /// Creates a log file, an AIX log or a .kev log, depending on the setup's [`LogLayout`].
     ///
     /// An existing file of that name is kept as `NAME.old` if the options say so, otherwise replaced. It stays in place
     /// until the new log has its header, and readers that have it open can continue.
@@ -71,12 +71,14 @@ impl Writer {
     /// GiB.
     pub fn create(setup: &Setup, path: &Path) -> Result<Self, Error> {
         let kind = match &setup.layout {
-            Layout::Aix { options: Options { cpu_logs: Some(cpus), .. }, .. } => {
+            LogLayout::Aix { options: Options { cpu_logs: Some(cpus), .. }, .. } => {
                 CpuLogs::create(cpus, setup, path).map(|logs| LogKind::Cpus(Box::new(logs)))
             }
-            Layout::Aix { options, .. } => setup::new_file(path, options.keeps_old, |file| AixLog::create(file, setup))
-                .map(|log| LogKind::Log(Box::new(log))),
-            Layout::Kev(_) => {
+            LogLayout::Aix { options, .. } => {
+                setup::new_file(path, options.keeps_old, |file| AixLog::create(file, setup))
+                    .map(|log| LogKind::Log(Box::new(log)))
+            }
+            LogLayout::Kev(_) => {
                 let name = path.to_string_lossy();
                 let begin = |file| kev::KevLog::create(Box::new(file) as Box<dyn Write + Send>, setup, &name);
                 setup::new_file(path, false, begin).map(|log| LogKind::Kev(Box::new(log)))
@@ -91,8 +93,8 @@ impl Writer {
     /// The header cannot be written.
     pub fn stream(setup: &Setup, out: Box<dyn Write + Send>, name: &str) -> Result<Self, Error> {
         let kind = match &setup.layout {
-            Layout::Aix { .. } => AixStream::create(out, setup).map(|stream| LogKind::Stream(Box::new(stream))),
-            Layout::Kev(_) => kev::KevLog::create(out, setup, name).map(|log| LogKind::Kev(Box::new(log))),
+            LogLayout::Aix { .. } => AixStream::create(out, setup).map(|stream| LogKind::Stream(Box::new(stream))),
+            LogLayout::Kev(_) => kev::KevLog::create(out, setup, name).map(|log| LogKind::Kev(Box::new(log))),
         };
         let name = PathBuf::from(name);
         match kind {

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Layout and options of the log. The output in the options is ignored, because it is a separate argument.
-    pub layout: Layout,
+    pub layout: LogLayout,
     /// Clock, which defines the length of ticks.
     pub clock: Clock,
     /// Start in ticks: time of the 001 event, and not later than any record.
@@ -23,7 +23,7 @@ pub struct Setup {
     /// The machine.
     pub machine: Machine,
     /// Processes and threads at the start.
-    pub processes: Vec<Process>,
+    pub processes: Vec<ThreadInfo>,
     /// Thread id of the recorder's own events.
     pub recorder: u32,
     /// Symbols known at the start (`-n`).
@@ -32,7 +32,7 @@ pub struct Setup {
 
 /// Layout of a log.
 #[derive(Debug, Clone)]
-pub enum Layout {
+pub enum LogLayout {
     /// An AIX trace.
     Aix {
         /// The flags of `trace`.
@@ -67,7 +67,7 @@ pub struct Machine {
 
 /// A thread, and the program of its process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Process {
+pub struct ThreadInfo {
     /// Process id.
     pub pid: u32,
     /// Thread id.
@@ -90,11 +90,11 @@ pub struct Symbol {
 impl Setup {
     /// Setup for a session of this process that starts at `ticks`. An AIX trace describes this process, which the
     /// recorder's own events belong to; the caller adds other processes and symbols.
-    pub fn here(layout: Layout, clock: Clock, ticks: u64) -> Self {
+    pub fn here(layout: LogLayout, clock: Clock, ticks: u64) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let pid = std::process::id();
         let path = std::env::current_exe().unwrap_or_default().into_os_string().into_encoded_bytes();
-        let own = matches!(layout, Layout::Aix { .. }).then_some(Process { pid, tid: pid, path });
+        let own = matches!(layout, LogLayout::Aix { .. }).then_some(ThreadInfo { pid, tid: pid, path });
         Setup {
             layout,
             clock,

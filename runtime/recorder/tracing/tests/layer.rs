@@ -40,11 +40,11 @@ fn record(folder: &Path, recorder: &Recorder, program: impl FnOnce()) {
     recorder.formats().write(folder.join("formats")).unwrap();
 }
 
-trait Run {
+trait SetDefaultFor {
     fn set_default_for(self, program: impl FnOnce());
 }
 
-impl<S: tracing::Subscriber + Send + Sync + 'static> Run for S {
+impl<S: tracing::Subscriber + Send + Sync + 'static> SetDefaultFor for S {
     fn set_default_for(self, program: impl FnOnce()) {
         tracing::subscriber::with_default(self, program);
     }

@@ -16,10 +16,10 @@ mod syspage;
 mod threads;
 
 use super::pending::Pending;
-use super::setup::{Layout, Setup};
+use super::setup::{LogLayout, Setup};
 use super::{Note, Summary};
 use crate::logger::{EventRange, Logger};
-use crate::record::{Event, Record};
+use crate::record::{EventContent, Record};
 use buffer::{ByteOrder, MAX_PAYLOAD, SlotBuffer};
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -98,7 +98,7 @@ struct CpuState {
 impl<W: Write> KevLog<W> {
     /// Writes header and system page. `name` is the name of the log in the header.
     pub fn create(out: W, setup: &Setup, name: &str) -> io::Result<Self> {
-        let Layout::Kev(logger) = &setup.layout else {
+        let LogLayout::Kev(logger) = &setup.layout else {
             return Err(io::Error::other("the setup is that of an AIX trace"));
         };
         let Logger { ring, buffers, big_endian, except, wide, max_bytes, tell_buffers, .. } = logger;
@@ -136,7 +136,7 @@ impl<W: Write> KevLog<W> {
     /// Writes one event.
     #[inline]
     pub fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
-        let Event::Kernel { class, event, data, bytes } = record.event else {
+        let EventContent::Kernel { class, event, data, bytes } = record.event else {
             self.summary.refused += 1;
             return Ok(());
         };
