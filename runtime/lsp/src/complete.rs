@@ -3,9 +3,9 @@
 use super::document::Document;
 use super::hover::spelt;
 use super::project::{Project, shifted};
+use super::protocol::CompletionKind;
 use super::vocabulary;
 use super::xml::{TagContext, XmlFacts};
-use lsp_types::CompletionItemKind;
 use std::collections::BTreeMap;
 use tfbc::events;
 use tfbc_compiler::Dialect;
@@ -16,14 +16,14 @@ use tfbc_grammar::trcfmt::{CodeWord, KEYWORDS, Lexeme, LineKind, code_word};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     pub label: String,
-    pub kind: CompletionItemKind,
+    pub kind: CompletionKind,
     pub detail: String,
     /// Inserted text; a snippet if it contains `$0`.
     pub text: String,
 }
 
 impl Choice {
-    fn new(label: impl Into<String>, kind: CompletionItemKind, detail: impl Into<String>) -> Self {
+    fn new(label: impl Into<String>, kind: CompletionKind, detail: impl Into<String>) -> Self {
         let label = label.into();
         Self { text: label.clone(), label, kind, detail: detail.into() }
     }
@@ -83,7 +83,7 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
     let predefined = vocabulary::MACROS.iter();
     let mut found: BTreeMap<String, Choice> = predefined
         .map(|(name, kind, text)| {
-            ((*name).to_owned(), Choice::new(*name, CompletionItemKind::CONSTANT, format!("{kind}: {text}")))
+            ((*name).to_owned(), Choice::new(*name, CompletionKind::Constant, format!("{kind}: {text}")))
         })
         .collect();
     let mut add = |name: &str, kind, detail: String| {
@@ -94,8 +94,8 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
         for name in facts.names.iter().filter(|name| name.within == within && name.span.end != at) {
             use super::facts::NameRole;
             match name.role {
-                NameRole::Param => add(&name.text, CompletionItemKind::VARIABLE, String::from("parameter")),
-                NameRole::Assigned => add(&name.text, CompletionItemKind::VARIABLE, String::from("macro")),
+                NameRole::Param => add(&name.text, CompletionKind::Variable, String::from("parameter")),
+                NameRole::Assigned => add(&name.text, CompletionKind::Variable, String::from("macro")),
                 NameRole::Used | NameRole::Defined | NameRole::Called => {}
             }
         }
@@ -104,7 +104,7 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
         for (_, _, facts) in other.stanzas() {
             let Some((id, _)) = facts.id else { continue };
             let label = facts.label.as_ref().map_or("", |(label, _)| label);
-            add(&spelt(id), CompletionItemKind::REFERENCE, format!("stanza {label}"));
+            add(&spelt(id), CompletionKind::Reference, format!("stanza {label}"));
         }
     }
     found.into_values().collect()
@@ -113,12 +113,12 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
 fn casts() -> Vec<Choice> {
     let prints = |word: &str| matches!(code_word(word.as_bytes()), Some(CodeWord::Prints(_))) && !word.starts_with('H');
     let casts = vocabulary::CODES.iter().filter(|(word, _)| prints(word));
-    let casts = casts.map(|(word, text)| Choice::new(*word, CompletionItemKind::TYPE_PARAMETER, *text));
-    casts.chain([Choice::new("W0.3", CompletionItemKind::TYPE_PARAMETER, "bits 0 to 3 of the value")]).collect()
+    let casts = casts.map(|(word, text)| Choice::new(*word, CompletionKind::TypeParameter, *text));
+    casts.chain([Choice::new("W0.3", CompletionKind::TypeParameter, "bits 0 to 3 of the value")]).collect()
 }
 
 fn descriptors(project: &Project) -> Vec<Choice> {
-    let codes = vocabulary::CODES.iter().map(|(word, text)| Choice::new(*word, CompletionItemKind::UNIT, *text));
+    let codes = vocabulary::CODES.iter().map(|(word, text)| Choice::new(*word, CompletionKind::Unit, *text));
     let mut found: Vec<Choice> = codes.collect();
     for keyword in KEYWORDS {
         let text = match keyword {
@@ -126,8 +126,7 @@ fn descriptors(project: &Project) -> Vec<Choice> {
             "BITFLAGS" => "BITFLAGS ${1:X4}, ${2:0x1} \"${3:text}\"$0",
             _ => "",
         };
-        let choice =
-            Choice::new(keyword, CompletionItemKind::KEYWORD, vocabulary::keyword(keyword).unwrap_or_default());
+        let choice = Choice::new(keyword, CompletionKind::Keyword, vocabulary::keyword(keyword).unwrap_or_default());
         found.push(match text {
             "" => choice.writes(format!("{keyword}(${{1:a}},${{2:b}})$0")),
             text => choice.writes(text),
@@ -140,7 +139,7 @@ fn descriptors(project: &Project) -> Vec<Choice> {
                 let holes = function.params.iter().zip(1..).map(|(param, at)| format!("${{{at}:{param}}}"));
                 let text = format!("{}({})$0", function.name, holes.collect::<Vec<_>>().join(","));
                 let detail = format!("{}({})", function.name, function.params.join(","));
-                let choice = Choice::new(&function.name, CompletionItemKind::FUNCTION, detail).writes(text);
+                let choice = Choice::new(&function.name, CompletionKind::Function, detail).writes(text);
                 functions.insert(function.name.clone(), choice);
             }
         }
@@ -154,7 +153,7 @@ fn setting(document: &Document, line: Span, offset: u32) -> Option<(Vec<Choice>,
     let before = document.slice(Span::new(line.start, offset.max(line.start)));
     let written = before.trim_start().strip_prefix('#')?.trim_start().strip_prefix("tfbc:")?.trim_start();
     let choices = Dialect::SETTINGS.iter().flat_map(|(name, values, what)| {
-        values.iter().map(move |value| Choice::new(format!("{name}={value}"), CompletionItemKind::PROPERTY, *what))
+        values.iter().map(move |value| Choice::new(format!("{name}={value}"), CompletionKind::Property, *what))
     });
     Some((choices.collect(), Span::new(offset.saturating_sub(written.len() as u32), offset)))
 }
@@ -172,7 +171,7 @@ fn in_xml(project: &Project, document: &Document, facts: &XmlFacts, offset: u32)
             let known = vocabulary::attributes(&element.name, parent).iter().filter(|name| element.get(name).is_none());
             let choice = |name: &&str| {
                 let text = vocabulary::attribute(&element.name, name).unwrap_or_default();
-                Choice::new(*name, CompletionItemKind::PROPERTY, text).writes(format!("{name}=\"$0\""))
+                Choice::new(*name, CompletionKind::Property, text).writes(format!("{name}=\"$0\""))
             };
             let span = attribute.map_or(Span::new(offset, offset), |attribute| attribute.name_span);
             Some((known.map(choice).collect(), span))
@@ -191,7 +190,7 @@ fn in_xml(project: &Project, document: &Document, facts: &XmlFacts, offset: u32)
 fn elements(parent: &str) -> Vec<Choice> {
     if parent == "eventclass" {
         let text = "event id=\"${1:1}\" sformat=\"${2:%4u1x label}\"/>$0";
-        return vec![Choice::new("event", CompletionItemKind::CLASS, "An event of the class.").writes(text)];
+        return vec![Choice::new("event", CompletionKind::Class, "An event of the class.").writes(text)];
     }
     let fits = |parents: &[&str]| if parent.is_empty() { parents.is_empty() } else { parents.contains(&parent) };
     let known = vocabulary::ELEMENTS.iter().filter(|(_, parents, ..)| fits(parents));
@@ -207,7 +206,7 @@ fn elements(parent: &str) -> Vec<Choice> {
             "enum" => "enum name=\"${1:label}\" value=\"${2:0}\" string=\"${3:text}\"/>$0",
             _ => "condition name=\"${1:label}\" value=\"${2:0}\"/>$0",
         };
-        Choice::new(*name, CompletionItemKind::CLASS, *text).writes(written)
+        Choice::new(*name, CompletionKind::Class, *text).writes(written)
     };
     known.map(choice).collect()
 }
@@ -219,7 +218,7 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
         ("event", "class") | ("eventclass", "id") => {
             let class = |number: u8| {
                 let name = events::class_name(number)?;
-                Some(Choice::new(name, CompletionItemKind::ENUM, format!("class {number}")))
+                Some(Choice::new(name, CompletionKind::Enum, format!("class {number}")))
             };
             (0..32).filter_map(class).collect()
         }
@@ -231,7 +230,7 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
             event_ids(class)
         }
         ("datakey", "show_masked_value") => {
-            ["true", "false"].map(|value| Choice::new(value, CompletionItemKind::VALUE, "")).to_vec()
+            ["true", "false"].map(|value| Choice::new(value, CompletionKind::Value, "")).to_vec()
         }
         ("datakey" | "event", "format" | "sformat") => {
             let specs = [
@@ -239,13 +238,11 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
                 ("%4s1d label", "4 bytes, signed decimal"),
                 ("%1s0 label", "text up to its NUL"),
             ];
-            specs.map(|(spec, text)| Choice::new(spec, CompletionItemKind::UNIT, text)).to_vec()
+            specs.map(|(spec, text)| Choice::new(spec, CompletionKind::Unit, text)).to_vec()
         }
         ("enum" | "bitmask", "name" | "key") => {
             let fields = facts.owner(index).into_iter().flat_map(|owner| facts.fields_of(owner));
-            fields
-                .map(|field| Choice::new(&field.label, CompletionItemKind::FIELD, super::xml::describe(field)))
-                .collect()
+            fields.map(|field| Choice::new(&field.label, CompletionKind::Field, super::xml::describe(field))).collect()
         }
         ("condition", "name" | "key") => conditioned(project, document, facts, index),
         _ => Vec::new(),
@@ -263,7 +260,7 @@ fn conditioned(project: &Project, document: &Document, facts: &XmlFacts, index: 
             let is_own = other.uri == document.uri && field.owner == own;
             if !is_own && theirs.events(field.owner).iter().any(|event| wanted.contains(event)) {
                 let detail = super::xml::describe(field);
-                found.insert(field.label.clone(), Choice::new(&field.label, CompletionItemKind::FIELD, detail));
+                found.insert(field.label.clone(), Choice::new(&field.label, CompletionKind::Field, detail));
             }
         }
     }
@@ -277,7 +274,7 @@ fn event_ids(class: &str) -> Vec<Choice> {
         let mut columns = line.split("  ").filter(|column| !column.is_empty()).map(str::trim);
         let (id, label) = (columns.next()?, columns.next()?);
         let number = id.strip_prefix(name)?.strip_prefix(':')?.split('-').next()?;
-        Some(Choice::new(format!("{label} ({number})"), CompletionItemKind::ENUM_MEMBER, id).writes(number))
+        Some(Choice::new(format!("{label} ({number})"), CompletionKind::EnumMember, id).writes(number))
     };
     events::LISTING.lines().filter_map(choice).collect()
 }

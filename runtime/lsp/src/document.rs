@@ -1,9 +1,9 @@
 //! A file of the project with its analysis, open in the editor or not.
 
 use super::facts::StanzaFacts;
+use super::protocol::{Position, Range, TextChange};
 use super::text::{Encoding, Lines};
 use super::xml::XmlFacts;
-use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use tfbc_grammar::trcfmt::{self, LineKind, logical_lines};
@@ -15,7 +15,7 @@ const READ_AHEAD: usize = 16;
 /// A text with its version.
 #[derive(Debug)]
 pub struct Document {
-    pub uri: Uri,
+    pub uri: String,
     /// Version in the editor; `None` if the file is not open.
     pub version: Option<i32>,
     pub source: Arc<Source>,
@@ -44,16 +44,16 @@ pub struct StanzaLine {
 }
 
 impl Document {
-    pub fn new(uri: Uri, version: Option<i32>, bytes: Vec<u8>) -> Self {
+    pub fn new(uri: String, version: Option<i32>, bytes: Vec<u8>) -> Self {
         let lines = Lines::new(&bytes);
         // The editor has already decoded the file.
-        let source = Arc::new(Source::from_text(uri.as_str(), bytes, tfbc_grammar::datakey::Encoding::Utf8));
+        let source = Arc::new(Source::from_text(&uri, bytes, tfbc_grammar::datakey::Encoding::Utf8));
         let content = read(&source, None);
         Self { uri, version, source, lines, content, n_read: Cell::new(0), n_ahead: Cell::new(0) }
     }
 
     /// Applies changes in order.
-    pub fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent], encoding: Encoding) {
+    pub fn change(&mut self, version: i32, changes: &[TextChange], encoding: Encoding) {
         let mut bytes = self.source.bytes().to_vec();
         for change in changes {
             match change.range {
@@ -219,12 +219,12 @@ mod tests {
 
     fn document(n: usize) -> Document {
         let text: String = (0..n).map(|at| format!("{:03X} 1.0 \"L{at}\" X4 $x\n", 0x100 + at)).collect();
-        Document::new("file:///a.trcfmt".parse().unwrap(), Some(1), text.into_bytes())
+        Document::new("file:///a.trcfmt".into(), Some(1), text.into_bytes())
     }
 
     fn edit(document: &mut Document, line: u32, from: u32, to: u32, text: &str) {
         let range = Range::new(Position::new(line, from), Position::new(line, to));
-        let change = TextDocumentContentChangeEvent { range: Some(range), range_length: None, text: text.into() };
+        let change = TextChange { range: Some(range), text: text.into() };
         document.change(2, &[change], Encoding::Utf16);
     }
 
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn kept_layouts_are_those_of_the_whole_text() {
         let text = "# one\n\n\n010   1.0 \"A\"\\\n X4\n020 1.0 X17\n  # two  \n\n030 1.0  X4 \\\n$x\n\n040 1.0 \\";
-        let mut document = Document::new("file:///a.trcfmt".parse().unwrap(), Some(1), text.into());
+        let mut document = Document::new("file:///a.trcfmt".into(), Some(1), text.into());
         let check = |document: &Document| {
             let all = trcfmt::format(SourceId(0), &document.source, &SourceLimits::default()).rewrites;
             assert!(all.len() > 2);

@@ -1,7 +1,7 @@
 //! Writers for large results. They write JSON text directly, because building JSON trees would take most of the time.
 
 use super::outline::OutlineEntry;
-use lsp_types::{Position, Range, SemanticToken};
+use super::protocol::{Position, Range, SemanticToken};
 use std::fmt::Write;
 use tfbc_grammar::Span;
 
@@ -96,7 +96,7 @@ impl Json {
         self.text(&entry.name);
         self.out.push_str(",\"detail\":");
         self.text(&entry.detail);
-        _ = write!(self.out, ",\"kind\":{},\"range\":", serde_json::json!(entry.kind));
+        _ = write!(self.out, ",\"kind\":{},\"range\":", entry.kind as u32);
         self.range(range(entry.whole));
         self.out.push_str(",\"selectionRange\":");
         self.range(range(entry.span));
@@ -141,7 +141,7 @@ pub fn list<T>(items: impl IntoIterator<Item = T>, item: impl FnMut(&mut Json, T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lsp_types::SymbolKind;
+    use crate::protocol::SymbolKind;
     use serde_json::{Value, json};
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
         let names = ["", "a", "\"\\\n\u{7f}\u{1}", "\u{e9}\u{1F600}"];
         for (name, number) in names.into_iter().zip([0, 9, 10, 4_000_000_000]) {
             let whole = Span::new(1, 2);
-            let (kind, detail) = (SymbolKind::EVENT, String::from(name));
+            let (kind, detail) = (SymbolKind::Event, String::from(name));
             let entry = OutlineEntry { name: name.to_owned(), detail, kind, whole, span: whole, children: Vec::new() };
             let range = Range::new(Position::new(number, 0), Position::new(99, number));
             let text = list([&entry], |json, entry| json.symbol(entry, &|_| range));

@@ -21,6 +21,7 @@ mod labels;
 mod navigate;
 mod outline;
 mod project;
+mod protocol;
 mod requests;
 mod sent_tokens;
 mod text;
@@ -30,8 +31,9 @@ mod xml;
 
 use check::Checker;
 use crossbeam_channel::{Receiver, Sender, never, select};
-use lsp_server::{ErrorCode, Message, Notification, Request, RequestId};
-use requests::{Answer, RequestError, Session};
+pub use protocol::Message;
+use protocol::{ErrorCode, Params, RequestError};
+use requests::{Answer, Session};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -81,19 +83,20 @@ pub fn serve(incoming: Receiver<Message>, outgoing: Sender<String>) -> bool {
             },
         };
         match message {
-            Message::Request(request) => server.request(&mut session, request),
-            Message::Notification(note) if note.method == "exit" => return server.state == ServerState::ShutDown,
-            Message::Notification(note) => server.notification(&mut session, note),
-            Message::Response(_) => {}
+            Message::Request { id, method, params } => server.request(&mut session, &id, &method, Params(params)),
+            Message::Notification { method, .. } if method == "exit" => return server.state == ServerState::ShutDown,
+            Message::Notification { method, params } => server.notification(&mut session, &method, Params(params)),
+            Message::Response => {}
         }
     }
 }
 
 /// Id of the request that a message cancels.
-fn cancelled(message: &Message) -> Option<RequestId> {
-    let Message::Notification(note) = message else { return None };
-    let id = note.params.get("id").filter(|_| note.method == "$/cancelRequest")?;
-    serde_json::from_value(id.clone()).ok()
+fn cancelled(message: &Message) -> Option<&Value> {
+    match message {
+        Message::Notification { method, params } if method == "$/cancelRequest" => params.get("id"),
+        _ => None,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,12 +123,12 @@ impl Server {
         for message in self.incoming.try_iter() {
             match cancelled(&message) {
                 None => self.queue.push_back(message),
-                Some(id) => {
-                    let is_it = |waiting: &Message| matches!(waiting, Message::Request(request) if request.id == id);
+                Some(cancelled) => {
+                    let is_it = |waiting: &Message| matches!(waiting, Message::Request { id, .. } if id == cancelled);
                     let Some(at) = self.queue.iter().position(is_it) else { continue };
                     self.queue.remove(at);
-                    let refusal = RequestError::new(ErrorCode::RequestCanceled, "the request was cancelled");
-                    self.send(transport::response(&id, Err(refusal)));
+                    let refusal = RequestError::new(ErrorCode::RequestCancelled, "the request was cancelled");
+                    self.send(transport::response(cancelled, Err(refusal)));
                 }
             }
         }
@@ -140,13 +143,12 @@ impl Server {
         self.send(transport::notification(method, params));
     }
 
-    fn request(&mut self, session: &mut Session, request: Request) {
-        let Request { id, method, params } = request;
-        let result = self.answer(session, &method, params);
-        self.send(transport::response(&id, result));
+    fn request(&mut self, session: &mut Session, id: &Value, method: &str, params: Params) {
+        let result = self.answer(session, method, &params);
+        self.send(transport::response(id, result));
     }
 
-    fn answer(&mut self, session: &mut Session, method: &str, params: Value) -> Answer {
+    fn answer(&mut self, session: &mut Session, method: &str, params: &Params) -> Answer {
         match (self.state, method) {
             (ServerState::New, "initialize") => {
                 let answer = session.initialize(params)?;
@@ -169,16 +171,16 @@ impl Server {
         }
     }
 
-    fn notification(&mut self, session: &mut Session, note: Notification) {
+    fn notification(&mut self, session: &mut Session, method: &str, params: Params) {
         if self.state != ServerState::Running {
             return;
         }
-        match session.notice(&note.method, note.params) {
+        match session.notice(method, &params) {
             Ok(true) => self.recheck(session),
             Ok(false) => {}
             // A notification has no response, so its error goes to the editor's log.
             Err(RequestError { text, .. }) => {
-                let message = format!("{}: {text}", note.method);
+                let message = format!("{method}: {text}");
                 self.notify("window/logMessage", &json!({ "type": 1, "message": message }));
             }
         }

@@ -3,8 +3,8 @@
 use super::document::Document;
 use super::hover::spelt;
 use super::project::shifted;
+use super::protocol::{SemanticToken, SymbolKind};
 use super::text::{Encoding, columns, without_line_end};
-use lsp_types::{SemanticToken, SymbolKind};
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::{Lexeme, LineKind};
 
@@ -30,7 +30,7 @@ pub fn entries(document: &Document) -> Vec<OutlineEntry> {
         let functions = facts.functions.iter().map(|function| OutlineEntry {
             name: function.name.clone(),
             detail: format!("({})", function.params.join(",")),
-            kind: SymbolKind::FUNCTION,
+            kind: SymbolKind::Function,
             whole: shifted(function.whole, line),
             span: shifted(function.span, line),
             children: Vec::new(),
@@ -38,7 +38,7 @@ pub fn entries(document: &Document) -> Vec<OutlineEntry> {
         Some(OutlineEntry {
             name: spelt(id),
             detail: facts.label.as_ref().map_or(String::new(), |(label, _)| label.clone()),
-            kind: SymbolKind::EVENT,
+            kind: SymbolKind::Event,
             whole: line,
             span: shifted(span, line),
             children: functions.collect(),
@@ -55,7 +55,7 @@ fn xml_entries(document: &Document) -> Vec<OutlineEntry> {
         let fields = facts.fields_of(index).map(|field| OutlineEntry {
             name: field.label.clone(),
             detail: super::xml::describe(field),
-            kind: SymbolKind::FIELD,
+            kind: SymbolKind::Field,
             whole: field.whole,
             span: field.span,
             children: Vec::new(),
@@ -63,7 +63,7 @@ fn xml_entries(document: &Document) -> Vec<OutlineEntry> {
         OutlineEntry {
             name: if events.is_empty() { element.name.clone() } else { events.join(", ") },
             detail: element.name.clone(),
-            kind: SymbolKind::EVENT,
+            kind: SymbolKind::Event,
             whole: element.whole,
             span: element.name_span,
             children: fields.collect(),
@@ -205,7 +205,6 @@ fn relative(document: &Document, found: &[(Span, u32)], encoding: Encoding) -> V
                     delta_start,
                     length,
                     token_type: *kind,
-                    token_modifiers_bitset: 0,
                 });
                 (last_line, last_column) = (line, column);
             }

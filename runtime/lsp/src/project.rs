@@ -6,12 +6,10 @@
 use super::document::Document;
 use super::facts::{NameRole, NameUse, StanzaFacts};
 use super::vocabulary;
-use lsp_types::Uri;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 use tfbc_grammar::{Source, SourceLimits, Span};
 use toml::de::{DeTable, DeValue};
@@ -89,19 +87,19 @@ impl Project {
         if self.documents.contains_key(key) {
             return;
         }
-        if let (Some(bytes), Some(uri)) = (read_file(path), uri_of(path)) {
-            self.documents.insert(key.to_owned(), Document::new(uri, None, bytes));
+        if let Some(bytes) = read_file(path) {
+            self.documents.insert(key.to_owned(), Document::new(uri_of(path), None, bytes));
         }
     }
 
-    pub fn open(&mut self, uri: Uri, version: i32, text: String) {
+    pub fn open(&mut self, uri: String, version: i32, text: String) {
         self.ids.take();
         let key = key_of(&uri);
         self.documents.insert(key, Document::new(uri, Some(version), text.into_bytes()));
     }
 
     /// Closes a file. A file of the project is read from disk again.
-    pub fn close(&mut self, uri: &Uri) {
+    pub fn close(&mut self, uri: &str) {
         self.ids.take();
         let key = key_of(uri);
         self.documents.remove(&key);
@@ -115,7 +113,7 @@ impl Project {
     }
 
     /// Document for a change; cached results are dropped.
-    pub fn get_mut(&mut self, uri: &Uri) -> Option<&mut Document> {
+    pub fn get_mut(&mut self, uri: &str) -> Option<&mut Document> {
         self.ids.take();
         self.documents.get_mut(&key_of(uri))
     }
@@ -285,13 +283,13 @@ fn configured(path: &Path) -> Vec<String> {
 }
 
 /// Key of a document: its path, or its URI if it is not a file.
-pub fn key_of(uri: &Uri) -> String {
-    path_of(uri).map_or_else(|| uri.as_str().to_owned(), |path| path.to_string_lossy().into_owned())
+pub fn key_of(uri: &str) -> String {
+    path_of(uri).map_or_else(|| uri.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 /// Path of a `file:` URI.
-pub fn path_of(uri: &Uri) -> Option<PathBuf> {
-    let rest = uri.as_str().strip_prefix("file://")?;
+pub fn path_of(uri: &str) -> Option<PathBuf> {
+    let rest = uri.strip_prefix("file://")?;
     let path = rest.find('/').map(|at| &rest[at..])?;
     let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
     while let Some((first, others)) = rest.split_first() {
@@ -312,7 +310,7 @@ fn pushed(mut bytes: Vec<u8>, byte: u8) -> Vec<u8> {
     bytes
 }
 
-fn uri_of(path: &Path) -> Option<Uri> {
+fn uri_of(path: &Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
     let mut out = String::from(if text.starts_with('/') { "file://" } else { "file:///" });
     for byte in text.bytes() {
@@ -322,7 +320,7 @@ fn uri_of(path: &Path) -> Option<Uri> {
             out.push_str(&format!("%{byte:02X}"));
         }
     }
-    Uri::from_str(&out).ok()
+    out
 }
 
 #[cfg(test)]
@@ -331,11 +329,10 @@ mod tests {
 
     #[test]
     fn paths_and_uris_agree() {
-        let uri = uri_of(Path::new("/tmp/a b\u{e9}.trcfmt")).unwrap();
-        assert_eq!(uri.as_str(), "file:///tmp/a%20b%C3%A9.trcfmt");
+        let uri = uri_of(Path::new("/tmp/a b\u{e9}.trcfmt"));
+        assert_eq!(uri, "file:///tmp/a%20b%C3%A9.trcfmt");
         assert_eq!(path_of(&uri).unwrap(), Path::new("/tmp/a b\u{e9}.trcfmt"));
-        let windows = Uri::from_str("file:///c%3A/a.trcfmt").unwrap();
-        assert_eq!(path_of(&windows).unwrap(), Path::new("c:/a.trcfmt"));
-        assert_eq!(key_of(&Uri::from_str("untitled:a").unwrap()), "untitled:a");
+        assert_eq!(path_of("file:///c%3A/a.trcfmt").unwrap(), Path::new("c:/a.trcfmt"));
+        assert_eq!(key_of("untitled:a"), "untitled:a");
     }
 }

@@ -7,39 +7,16 @@ use super::hover::hover;
 use super::json::{self, Json};
 use super::navigate;
 use super::outline::{self, TOKEN_TYPES};
-use super::project::{CONFIG, FileSpan, Project, path_of};
+use super::project::{CONFIG, FileSpan, Project, key_of, path_of};
+use super::protocol::{ErrorCode, Params, Range, RequestError};
 use super::sent_tokens::Sent;
 use super::text::Encoding;
-use lsp_server::ErrorCode;
-use lsp_types::{
-    CodeActionParams, CompletionParams, CreateFilesParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams, DocumentFormattingParams,
-    DocumentRangeFormattingParams, DocumentSymbolParams, FoldingRangeParams, GotoDefinitionParams, HoverParams,
-    InitializeParams, PositionEncodingKind, Range, ReferenceParams, RenameParams, SemanticTokensDeltaParams,
-    SemanticTokensParams, SemanticTokensRangeParams, TextDocumentIdentifier, TextDocumentPositionParams, Uri,
-    WorkspaceSymbolParams,
-};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tfbc_grammar::Span;
 
 /// Maximum number of symbols that a workspace search returns.
 const MAX_SYMBOLS: usize = 1000;
-
-/// Error response to a request.
-#[derive(Debug)]
-pub struct RequestError {
-    pub code: ErrorCode,
-    pub text: String,
-}
-
-impl RequestError {
-    pub fn new(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self { code, text: text.into() }
-    }
-}
 
 /// JSON text of a result, or an error.
 pub type Answer = Result<String, RequestError>;
@@ -56,7 +33,7 @@ pub struct Session {
     /// Keys of the checked files, indexed by the source ids in diagnostics.
     keys: Vec<String>,
     /// Files whose diagnostics the client displays.
-    published: BTreeMap<String, Uri>,
+    published: BTreeMap<String, String>,
     /// Semantic tokens that were last sent to the client.
     sent: Sent,
 }
@@ -75,30 +52,16 @@ impl Default for Session {
     }
 }
 
-fn read<P: DeserializeOwned>(params: Value) -> Result<P, RequestError> {
-    serde_json::from_value(params).map_err(|error| RequestError::new(ErrorCode::InvalidParams, error.to_string()))
-}
-
-fn reply(result: &impl Serialize) -> Answer {
-    serde_json::to_string(result).map_err(|error| RequestError::new(ErrorCode::InternalError, error.to_string()))
+fn reply(result: &Value) -> Answer {
+    Ok(result.to_string())
 }
 
 impl Session {
     /// Handles `initialize`: negotiates the encoding and lists the server's abilities.
-    pub fn initialize(&mut self, params: Value) -> Answer {
-        let params: InitializeParams = read(params)?;
-        let capabilities = &params.capabilities;
-        let encodings = capabilities.general.as_ref().and_then(|general| general.position_encodings.as_ref());
-        let has_utf8 = encodings.is_some_and(|encodings| encodings.contains(&PositionEncodingKind::UTF8));
-        self.encoding = if has_utf8 { Encoding::Utf8 } else { Encoding::Utf16 };
-        let completion = capabilities.text_document.as_ref().and_then(|document| document.completion.as_ref());
-        let item = completion.and_then(|completion| completion.completion_item.as_ref());
-        self.has_snippets = item.and_then(|item| item.snippet_support).unwrap_or(false);
-        let folder = params.workspace_folders.as_ref().and_then(|folders| folders.first()).map(|folder| &folder.uri);
-        let options = params.initialization_options.unwrap_or_default();
-        let formats = options.get("formats").and_then(Value::as_array).into_iter().flatten();
-        let formats = formats.filter_map(|name| name.as_str().map(str::to_owned)).collect();
-        self.project.begin(folder.and_then(path_of), formats);
+    pub fn initialize(&mut self, params: &Params) -> Answer {
+        self.encoding = params.encoding();
+        self.has_snippets = params.has_snippets();
+        self.project.begin(params.folder().and_then(path_of), params.formats());
         reply(&json!({
             "capabilities": self.capabilities(),
             "serverInfo": { "name": "tfbc", "version": env!("CARGO_PKG_VERSION") },
@@ -130,42 +93,35 @@ impl Session {
     }
 
     /// Handles a notification. Returns true if the files must be checked again.
-    pub fn notice(&mut self, method: &str, params: Value) -> Result<bool, RequestError> {
+    pub fn notice(&mut self, method: &str, params: &Params) -> Result<bool, RequestError> {
         match method {
             "textDocument/didOpen" => {
-                let document = read::<DidOpenTextDocumentParams>(params)?.text_document;
-                self.project.open(document.uri, document.version, document.text);
+                let text = params.text("/textDocument/text")?.to_owned();
+                self.project.open(params.uri()?.to_owned(), params.version()?, text);
                 Ok(true)
             }
             "textDocument/didChange" => {
-                let DidChangeTextDocumentParams { text_document, content_changes } = read(params)?;
+                let (uri, version, changes) = (params.uri()?, params.version()?, params.changes()?);
                 let encoding = self.encoding;
-                let document = self.project.get_mut(&text_document.uri).filter(|document| document.version.is_some());
-                let Some(document) = document else { return Err(unopened(&text_document.uri)) };
-                document.change(text_document.version, &content_changes, encoding);
+                let document = self.project.get_mut(uri).filter(|document| document.version.is_some());
+                let Some(document) = document else { return Err(unopened(uri)) };
+                document.change(version, &changes, encoding);
                 Ok(true)
             }
             "textDocument/didClose" => {
-                let closed = read::<DidCloseTextDocumentParams>(params)?.text_document.uri;
-                self.sent.forget(&super::project::key_of(&closed));
-                self.project.close(&closed);
+                let closed = params.uri()?;
+                self.sent.forget(&key_of(closed));
+                self.project.close(closed);
                 Ok(true)
             }
             "textDocument/didSave" => {
-                let saved = read::<DidSaveTextDocumentParams>(params)?.text_document.uri;
-                let is_config = saved.as_str().ends_with(CONFIG);
+                let is_config = params.uri()?.ends_with(CONFIG);
                 if is_config {
                     self.project.reload();
                 }
                 Ok(is_config)
             }
-            "workspace/didChangeWatchedFiles" => {
-                read::<DidChangeWatchedFilesParams>(params)?;
-                self.project.reload();
-                Ok(true)
-            }
-            "workspace/didCreateFiles" => {
-                read::<CreateFilesParams>(params)?;
+            "workspace/didChangeWatchedFiles" | "workspace/didCreateFiles" => {
                 self.project.reload();
                 Ok(true)
             }
@@ -174,32 +130,24 @@ impl Session {
     }
 
     /// Answers a request.
-    pub fn answer(&mut self, method: &str, params: Value) -> Answer {
+    pub fn answer(&mut self, method: &str, params: &Params) -> Answer {
         match method {
-            "textDocument/hover" => self.hover(read(params)?),
-            "textDocument/definition" => self.definition(read(params)?),
-            "textDocument/references" => self.references(read(params)?),
-            "textDocument/documentHighlight" => self.highlights(read(params)?),
-            "textDocument/prepareRename" => self.prepare_rename(read(params)?),
-            "textDocument/rename" => self.rename(read(params)?),
-            "textDocument/completion" => self.completion(read(params)?),
-            "textDocument/documentSymbol" => self.symbols(read(params)?),
-            "workspace/symbol" => self.all_symbols(read(params)?),
-            "textDocument/foldingRange" => self.folds(read(params)?),
-            "textDocument/formatting" => self.formatting(read(params)?),
-            "textDocument/rangeFormatting" => self.range_formatting(read(params)?),
-            "textDocument/codeAction" => self.actions(read(params)?),
-            "textDocument/semanticTokens/full" => {
-                self.tokens(&read::<SemanticTokensParams>(params)?.text_document, None)
-            }
-            "textDocument/semanticTokens/full/delta" => {
-                let SemanticTokensDeltaParams { text_document, previous_result_id, .. } = read(params)?;
-                self.tokens(&text_document, Some(&previous_result_id))
-            }
-            "textDocument/semanticTokens/range" => {
-                let SemanticTokensRangeParams { text_document, range, .. } = read(params)?;
-                self.tokens_within(&text_document, range)
-            }
+            "textDocument/hover" => self.hover(params),
+            "textDocument/definition" => self.definition(params),
+            "textDocument/references" => self.references(params),
+            "textDocument/documentHighlight" => self.highlights(params),
+            "textDocument/prepareRename" => self.prepare_rename(params),
+            "textDocument/rename" => self.rename(params),
+            "textDocument/completion" => self.completion(params),
+            "textDocument/documentSymbol" => self.symbols(params),
+            "workspace/symbol" => self.all_symbols(params),
+            "textDocument/foldingRange" => self.folds(params),
+            "textDocument/formatting" => self.formatting(params),
+            "textDocument/rangeFormatting" => self.range_formatting(params),
+            "textDocument/codeAction" => self.actions(params),
+            "textDocument/semanticTokens/full" => self.tokens(params, None),
+            "textDocument/semanticTokens/full/delta" => self.tokens(params, Some(params.text("/previousResultId")?)),
+            "textDocument/semanticTokens/range" => self.tokens_within(params),
             _ => Err(RequestError::new(ErrorCode::MethodNotFound, format!("unknown method `{method}`"))),
         }
     }
@@ -235,15 +183,16 @@ impl Session {
     }
 
     /// Key of a known file, and the byte offset of a position in it.
-    fn at(&self, place: &TextDocumentPositionParams) -> Result<(String, u32), RequestError> {
-        let key = self.key(&place.text_document)?;
-        let offset = self.project.get(&key).map_or(0, |document| document.offset(place.position, self.encoding));
+    fn at(&self, params: &Params) -> Result<(String, u32), RequestError> {
+        let (key, position) = (self.key(params)?, params.position()?);
+        let offset = self.project.get(&key).map_or(0, |document| document.offset(position, self.encoding));
         Ok((key, offset))
     }
 
-    fn key(&self, document: &TextDocumentIdentifier) -> Result<String, RequestError> {
-        let key = super::project::key_of(&document.uri);
-        if self.project.get(&key).is_some() { Ok(key) } else { Err(unopened(&document.uri)) }
+    fn key(&self, params: &Params) -> Result<String, RequestError> {
+        let uri = params.uri()?;
+        let key = key_of(uri);
+        if self.project.get(&key).is_some() { Ok(key) } else { Err(unopened(uri)) }
     }
 
     fn range(&self, key: &str, span: Span) -> Range {
@@ -269,8 +218,8 @@ impl Session {
         self.found.get(key).filter(|found| found.version == version)
     }
 
-    fn hover(&self, params: HoverParams) -> Answer {
-        let (key, offset) = self.at(&params.text_document_position_params)?;
+    fn hover(&self, params: &Params) -> Answer {
+        let (key, offset) = self.at(params)?;
         let found = self.current(&key).map_or(&[][..], |found| &found.diagnostics);
         let holds = |span: Span| span.start <= offset && offset <= span.end.max(span.start);
         let here = found.iter().filter(|found| holds(found.primary.span));
@@ -287,35 +236,35 @@ impl Session {
         reply(&answer)
     }
 
-    fn definition(&self, params: GotoDefinitionParams) -> Answer {
-        let (key, offset) = self.at(&params.text_document_position_params)?;
+    fn definition(&self, params: &Params) -> Answer {
+        let (key, offset) = self.at(params)?;
         let places = navigate::definition(&self.project, &key, offset);
         self.locations(&places)
     }
 
-    fn references(&self, params: ReferenceParams) -> Answer {
-        let (key, offset) = self.at(&params.text_document_position)?;
-        let places = navigate::references(&self.project, &key, offset, params.context.include_declaration);
+    fn references(&self, params: &Params) -> Answer {
+        let (key, offset) = self.at(params)?;
+        let places = navigate::references(&self.project, &key, offset, params.flag("/context/includeDeclaration")?);
         self.locations(&places)
     }
 
-    fn highlights(&self, params: GotoDefinitionParams) -> Answer {
-        let (key, offset) = self.at(&params.text_document_position_params)?;
+    fn highlights(&self, params: &Params) -> Answer {
+        let (key, offset) = self.at(params)?;
         let places = navigate::references(&self.project, &key, offset, true).into_iter();
         let here = places.filter(|place| place.key == key);
-        reply(&here.map(|place| json!({ "range": self.range(&key, place.span) })).collect::<Vec<_>>())
+        reply(&here.map(|place| json!({ "range": self.range(&key, place.span) })).collect())
     }
 
-    fn prepare_rename(&self, params: TextDocumentPositionParams) -> Answer {
-        let (key, offset) = self.at(&params)?;
+    fn prepare_rename(&self, params: &Params) -> Answer {
+        let (key, offset) = self.at(params)?;
         let span = navigate::renamed(&self.project, &key, offset);
         let span = span.map_err(|why| RequestError::new(ErrorCode::RequestFailed, why))?;
-        reply(&self.range(&key, span))
+        reply(&json!(self.range(&key, span)))
     }
 
-    fn rename(&self, params: RenameParams) -> Answer {
-        let (key, offset) = self.at(&params.text_document_position)?;
-        let places = navigate::rename(&self.project, &key, offset, &params.new_name);
+    fn rename(&self, params: &Params) -> Answer {
+        let (key, offset) = self.at(params)?;
+        let places = navigate::rename(&self.project, &key, offset, params.text("/newName")?);
         let places = places.map_err(|why| RequestError::new(ErrorCode::RequestFailed, why))?;
         let mut changes: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
         for (place, text) in &places {
@@ -326,8 +275,8 @@ impl Session {
         reply(&json!({ "changes": changes }))
     }
 
-    fn completion(&self, params: CompletionParams) -> Answer {
-        let (key, offset) = self.at(&params.text_document_position)?;
+    fn completion(&self, params: &Params) -> Answer {
+        let (key, offset) = self.at(params)?;
         let Some((choices, span)) = complete(&self.project, &key, offset) else { return reply(&json!([])) };
         let range = self.range(&key, span);
         let item = |choice: &super::complete::Choice| {
@@ -336,26 +285,26 @@ impl Session {
             let text = if choice.is_snippet() && !is_snippet { &choice.label } else { &choice.text };
             json!({
                 "label": choice.label,
-                "kind": choice.kind,
+                "kind": choice.kind as u32,
                 "detail": choice.detail,
                 "filterText": choice.label,
                 "insertTextFormat": if is_snippet { 2 } else { 1 },
                 "textEdit": { "range": range, "newText": text },
             })
         };
-        reply(&choices.iter().map(item).collect::<Vec<_>>())
+        reply(&choices.iter().map(item).collect())
     }
 
-    fn symbols(&self, params: DocumentSymbolParams) -> Answer {
-        let key = self.key(&params.text_document)?;
+    fn symbols(&self, params: &Params) -> Answer {
+        let key = self.key(params)?;
         let Some(document) = self.project.get(&key) else { return reply(&Value::Null) };
         let entries = outline::entries(document);
         let range = |span| document.range(span, self.encoding);
         Ok(json::list(&entries, |json, entry| json.symbol(entry, &range)))
     }
 
-    fn all_symbols(&self, params: WorkspaceSymbolParams) -> Answer {
-        let query = params.query.to_lowercase();
+    fn all_symbols(&self, params: &Params) -> Answer {
+        let query = params.text("/query")?.to_lowercase();
         let mut found = Vec::new();
         for (key, document) in self.project.documents() {
             let entries = outline::entries(document);
@@ -364,15 +313,15 @@ impl Session {
                 if found.len() < MAX_SYMBOLS && text.to_lowercase().contains(&query) {
                     let range = self.range(key, entry.span);
                     let location = json!({ "uri": document.uri, "range": range });
-                    found.push(json!({ "name": text.trim(), "kind": entry.kind, "location": location }));
+                    found.push(json!({ "name": text.trim(), "kind": entry.kind as u32, "location": location }));
                 }
             }
         }
-        reply(&found)
+        reply(&Value::Array(found))
     }
 
-    fn folds(&self, params: FoldingRangeParams) -> Answer {
-        let key = self.key(&params.text_document)?;
+    fn folds(&self, params: &Params) -> Answer {
+        let key = self.key(params)?;
         let folds = self.project.get(&key).map_or(Vec::new(), outline::folds);
         let folds = folds.iter().map(|(span, is_comment)| (self.range(&key, *span), *is_comment));
         let folds = folds.filter(|(range, _)| range.end.line > range.start.line);
@@ -381,14 +330,14 @@ impl Session {
         }))
     }
 
-    fn formatting(&self, params: DocumentFormattingParams) -> Answer {
-        let key = self.key(&params.text_document)?;
+    fn formatting(&self, params: &Params) -> Answer {
+        let key = self.key(params)?;
         self.layout(&key, None)
     }
 
-    fn range_formatting(&self, params: DocumentRangeFormattingParams) -> Answer {
-        let key = self.key(&params.text_document)?;
-        let within = self.span(&key, params.range);
+    fn range_formatting(&self, params: &Params) -> Answer {
+        let key = self.key(params)?;
+        let within = self.span(&key, params.range()?);
         self.layout(&key, Some(within))
     }
 
@@ -401,27 +350,27 @@ impl Session {
         }))
     }
 
-    fn actions(&self, params: CodeActionParams) -> Answer {
-        let key = self.key(&params.text_document)?;
+    fn actions(&self, params: &Params) -> Answer {
+        let key = self.key(params)?;
         let Some(found) = self.current(&key) else { return reply(&json!([])) };
-        let within = self.span(&key, params.range);
+        let within = self.span(&key, params.range()?);
         let mut actions = diagnostics::actions(&self.project, &self.keys, &key, found, within, self.encoding);
-        if let Some(only) = params.context.only {
-            let is_wanted = |kind: &str| only.iter().any(|wanted| kind.starts_with(wanted.as_str()));
+        if let Some(only) = params.wanted_kinds()? {
+            let is_wanted = |kind: &str| only.iter().any(|wanted| kind.starts_with(wanted));
             actions.retain(|action| action["kind"].as_str().is_some_and(is_wanted));
         }
-        reply(&actions)
+        reply(&Value::Array(actions))
     }
 
-    fn tokens(&mut self, document: &TextDocumentIdentifier, since: Option<&str>) -> Answer {
-        let key = self.key(document)?;
+    fn tokens(&mut self, params: &Params, since: Option<&str>) -> Answer {
+        let key = self.key(params)?;
         let Some(document) = self.project.get(&key) else { return reply(&Value::Null) };
         let whole = Span::new(0, document.bytes().len() as u32);
         Ok(self.sent.send(key, since, outline::tokens(document, whole, self.encoding)))
     }
 
-    fn tokens_within(&self, document: &TextDocumentIdentifier, range: Range) -> Answer {
-        let key = self.key(document)?;
+    fn tokens_within(&self, params: &Params) -> Answer {
+        let (key, range) = (self.key(params)?, params.range()?);
         let Some(document) = self.project.get(&key) else { return reply(&Value::Null) };
         let data = outline::tokens(document, self.span(&key, range), self.encoding);
         let mut words = Json::default();
@@ -430,6 +379,6 @@ impl Session {
     }
 }
 
-fn unopened(uri: &Uri) -> RequestError {
-    RequestError::new(ErrorCode::InvalidParams, format!("the file {} is not open", uri.as_str()))
+fn unopened(uri: &str) -> RequestError {
+    RequestError::new(ErrorCode::InvalidParams, format!("the file {uri} is not open"))
 }

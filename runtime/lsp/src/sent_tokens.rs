@@ -1,7 +1,7 @@
 //! Semantic tokens that the client has, so that an edit sends only the tokens that changed.
 
 use super::json::Json;
-use lsp_types::SemanticToken;
+use super::protocol::SemanticToken;
 use std::collections::BTreeMap;
 
 /// Last tokens sent per file, by key, with their result id.

@@ -3,7 +3,7 @@
 //! A line ends at `\n`, `\r\n` or `\r`, as in the protocol. Columns count bytes or UTF-16 units, as client and server
 //! agreed. An invalid UTF-8 byte counts as one of either.
 
-use lsp_types::{Position, Range};
+use super::protocol::{Position, Range};
 use tfbc_grammar::Span;
 
 /// Unit of columns.

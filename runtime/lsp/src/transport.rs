@@ -2,9 +2,8 @@
 //!
 //! An invalid message gets the error response of JSON-RPC, and reading continues with the next one.
 
-use super::requests::RequestError;
+use super::protocol::{ErrorCode, Message, RequestError, is_id};
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use lsp_server::{ErrorCode, Message, RequestId};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::thread::JoinHandle;
@@ -27,9 +26,9 @@ pub fn stdio() -> (Receiver<Message>, Sender<String>, JoinHandle<io::Result<()>>
 }
 
 /// Text of a response. The result is already text because it may be megabytes.
-pub fn response(id: &RequestId, result: Result<String, RequestError>) -> String {
+pub fn response(id: &Value, result: Result<String, RequestError>) -> String {
     match result {
-        Ok(result) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", json!(id)),
+        Ok(result) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"),
         Err(RequestError { code, text }) => {
             json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code as i32, "message": text } }).to_string()
         }
@@ -54,7 +53,7 @@ fn read_all(mut input: impl BufRead, to: &Sender<Message>, complain: impl Fn(Val
         match read_message(&mut input) {
             Ok(None) | Err(_) => return,
             Ok(Some(Ok(message))) => {
-                let is_exit = matches!(&message, Message::Notification(note) if note.method == "exit");
+                let is_exit = matches!(&message, Message::Notification { method, .. } if method == "exit");
                 if to.send(message).is_err() || is_exit {
                     return;
                 }
@@ -127,8 +126,8 @@ fn read_header(input: &mut impl BufRead) -> io::Result<Option<Option<u64>>> {
 fn parse(bytes: &[u8]) -> Result<Message, BadMessage> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| BadMessage::new(ErrorCode::ParseError, error.to_string()))?;
-    let id = value.get("id").filter(|id| id.is_number() || id.is_string()).cloned().unwrap_or(Value::Null);
-    serde_json::from_value(value).map_err(|_| BadMessage {
+    let id = value.get("id").filter(|id| is_id(id)).cloned().unwrap_or(Value::Null);
+    Message::from_json(value).ok_or_else(|| BadMessage {
         code: ErrorCode::InvalidRequest,
         id,
         text: String::from("neither request, response nor notification"),
@@ -151,9 +150,8 @@ mod tests {
         let found: Vec<String> = receiver
             .try_iter()
             .map(|message| match message {
-                Message::Request(request) => request.method,
-                Message::Notification(note) => note.method,
-                Message::Response(_) => String::from("response"),
+                Message::Request { method, .. } | Message::Notification { method, .. } => method,
+                Message::Response => String::from("response"),
             })
             .collect();
         assert_eq!((found, answers.into_inner()), (methods.iter().map(|m| m.to_string()).collect(), codes.to_vec()));

@@ -1,10 +1,10 @@
 //! Test client, connected to a language server in a thread.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use lsp_server::{Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tfbc_lsp::Message;
 
 /// Timeout of a message. Every answer takes much less.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -14,7 +14,7 @@ pub struct Client {
     server: Option<JoinHandle<bool>>,
     last_id: i32,
     /// Notifications from the server that no test has read yet.
-    notes: Vec<Notification>,
+    notes: Vec<Value>,
 }
 
 impl Client {
@@ -41,12 +41,12 @@ impl Client {
         client
     }
 
-    pub fn send(&self, message: impl Into<Message>) {
-        self.connection.as_ref().unwrap().0.send(message.into()).unwrap();
+    fn send(&self, message: Message) {
+        self.connection.as_ref().unwrap().0.send(message).unwrap();
     }
 
     pub fn notify(&self, method: &str, params: Value) {
-        self.send(Notification::new(method.into(), params));
+        self.send(Message::Notification { method: method.into(), params });
     }
 
     pub fn open(&self, uri: &str, text: &str) {
@@ -55,24 +55,23 @@ impl Client {
     }
 
     /// Next message, or `None` if the server has ended.
-    pub fn next(&self) -> Option<Message> {
+    pub fn next(&self) -> Option<Value> {
         self.connection.as_ref().unwrap().1.recv_timeout(PATIENCE).ok().map(|text| message(&text))
     }
 
     /// Result of a request, or its error code.
     pub fn request(&mut self, method: &str, params: Value) -> Result<Value, i32> {
         self.last_id += 1;
-        let id = RequestId::from(self.last_id);
-        self.send(Request { id: id.clone(), method: method.into(), params });
+        self.send(Message::Request { id: json!(self.last_id), method: method.into(), params });
         loop {
-            match self.next().expect("an answer") {
-                Message::Response(response) => {
-                    assert_eq!(response.id, id);
-                    return response.response_result.map_err(|error| error.code);
-                }
-                Message::Notification(note) => self.notes.push(note),
-                Message::Request(request) => panic!("the server asks for {}", request.method),
+            let answer = self.next().expect("an answer");
+            if answer.get("method").is_some() {
+                assert!(answer.get("id").is_none(), "the server asks: {answer}");
+                self.notes.push(answer);
+                continue;
             }
+            assert_eq!(answer["id"], self.last_id);
+            return result(answer);
         }
     }
 
@@ -80,15 +79,14 @@ impl Client {
     pub fn diagnostics(&mut self, uri: &str, version: i32) -> Vec<Value> {
         loop {
             while let Some(note) = (!self.notes.is_empty()).then(|| self.notes.remove(0)) {
-                let is_it = note.params["uri"] == uri && note.params["version"] == version;
-                if note.method == "textDocument/publishDiagnostics" && is_it {
-                    return note.params["diagnostics"].as_array().unwrap().clone();
+                let is_it = note["params"]["uri"] == uri && note["params"]["version"] == version;
+                if note["method"] == "textDocument/publishDiagnostics" && is_it {
+                    return note["params"]["diagnostics"].as_array().unwrap().clone();
                 }
             }
-            match self.next().expect("findings") {
-                Message::Notification(note) => self.notes.push(note),
-                other => panic!("{other:?}"),
-            }
+            let note = self.next().expect("findings");
+            assert!(note.get("id").is_none(), "{note}");
+            self.notes.push(note);
         }
     }
 
@@ -117,10 +115,18 @@ impl Client {
 }
 
 /// Parses a message of the server.
-pub fn message(text: &str) -> Message {
+pub fn message(text: &str) -> Value {
     let message: Value = serde_json::from_str(text).unwrap();
     assert_eq!(message["jsonrpc"], "2.0");
-    serde_json::from_value(message).unwrap()
+    message
+}
+
+/// Result in a response, or its error code.
+pub fn result(mut response: Value) -> Result<Value, i32> {
+    match response.get("error") {
+        Some(error) => Err(error["code"].as_i64().expect("a code") as i32),
+        None => Ok(response.get_mut("result").expect("a result or an error").take()),
+    }
 }
 
 /// Parameters of a request about a position: the `|` in `marker`.

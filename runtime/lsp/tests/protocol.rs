@@ -1,11 +1,19 @@
 //! Tests of the protocol: states, errors, and invalid messages.
 
-use crate::client::{Client, message};
+use crate::client::{Client, message, result};
 use crossbeam_channel::unbounded;
-use lsp_server::{Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
+use tfbc_lsp::Message;
 
 const URI: &str = "file:///work/a.trcfmt";
+
+fn request(id: i32, method: &str, params: Value) -> Message {
+    Message::Request { id: json!(id), method: method.into(), params }
+}
+
+fn notification(method: &str, params: Value) -> Message {
+    Message::Notification { method: method.into(), params }
+}
 
 #[test]
 fn a_session_ends_as_the_protocol_says() {
@@ -37,10 +45,9 @@ fn nothing_is_answered_before_initialize() {
     let (to_server, incoming) = unbounded();
     let (outgoing, from_server) = unbounded();
     let server = std::thread::spawn(move || tfbc_lsp::serve(incoming, outgoing));
-    to_server.send(Request::new(RequestId::from(1), "shutdown".into(), Value::Null).into()).unwrap();
-    let Message::Response(response) = message(&from_server.recv().unwrap()) else { panic!("no answer") };
-    assert_eq!(response.response_result.unwrap_err().code, -32002);
-    to_server.send(Notification::new("exit".into(), Value::Null).into()).unwrap();
+    to_server.send(request(1, "shutdown", Value::Null)).unwrap();
+    assert_eq!(result(message(&from_server.recv().unwrap())), Err(-32002));
+    to_server.send(notification("exit", Value::Null)).unwrap();
     assert!(!server.join().unwrap());
 }
 
@@ -49,27 +56,19 @@ fn a_request_that_waits_can_be_cancelled() {
     let (to_server, incoming) = unbounded();
     let (outgoing, from_server) = unbounded();
     let send = |message: Message| to_server.send(message).unwrap();
-    let request = |id: i32, method: &str, params| Request::new(RequestId::from(id), method.into(), params).into();
     // All messages are in the queue before the server starts.
     send(request(1, "initialize", json!({ "capabilities": {} })));
     send(request(2, "workspace/symbol", json!({ "query": "" })));
     send(request(3, "workspace/symbol", json!({ "query": "" })));
-    send(Notification::new("$/cancelRequest".into(), json!({ "id": 3 })).into());
+    send(notification("$/cancelRequest", json!({ "id": 3 })));
     send(request(4, "shutdown", Value::Null));
-    send(Notification::new("exit".into(), Value::Null).into());
+    send(notification("exit", Value::Null));
     assert!(tfbc_lsp::serve(incoming, outgoing));
-    let mut codes: Vec<(String, Option<i32>)> = from_server
-        .try_iter()
-        .filter_map(|text| match message(&text) {
-            Message::Response(response) => {
-                Some((response.id.to_string(), response.response_result.err().map(|e| e.code)))
-            }
-            _ => None,
-        })
-        .collect();
+    let responses = from_server.try_iter().map(|text| message(&text)).filter(|message| message.get("id").is_some());
+    let mut codes: Vec<_> =
+        responses.map(|response| (response["id"].as_i64().unwrap(), result(response).err())).collect();
     codes.sort();
-    let expected = [("1", None), ("2", None), ("3", Some(-32800)), ("4", None)];
-    assert_eq!(codes, expected.map(|(id, code)| (id.to_owned(), code)));
+    assert_eq!(codes, [(1, None), (2, None), (3, Some(-32800)), (4, None)]);
 }
 
 /// Pseudorandom numbers with a fixed seed.
