@@ -124,7 +124,7 @@ impl TestArgs {
 
     /// Runs the cases again after every save.
     fn run_on_save(&self, console: &Console, options: &RunOptions) -> CommandResult {
-        let mut saves = Saves::new();
+        let mut saves = Saves::default();
         loop {
             if io::stdout().is_terminal() {
                 print!("{CLEAR}");

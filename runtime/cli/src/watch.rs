@@ -92,7 +92,7 @@ impl WatchArgs {
         };
         let watched = || formats.iter().filter(|path| *path != Path::new(BUILT_IN)).chain([trace]).cloned();
         let mut screen = Round { console, shows: io::stdout().is_terminal(), n: 0, last_good: None };
-        let mut saves = Saves::new();
+        let mut saves = Saves::default();
         loop {
             saves.watch(watched());
             screen.show(&formats, &slice, &load, &options)?;
