@@ -1,10 +1,12 @@
 //! Time zones of dates, with the syntax of AIX's `TZ`.
 
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone as Zone;
+use jiff_core::Timestamp;
+use jiff_core::civil::{Date, DateTime, Time};
+use jiff_core::tz::{Offset, posix, tzif};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Rule for values such as `EST5EDT`, which name a summer time but not when it starts and ends.
 const DEFAULT_RULE: &str = ",M3.2.0,M11.1.0";
@@ -12,6 +14,9 @@ const DEFAULT_RULE: &str = ",M3.2.0,M11.1.0";
 /// Usual folders of zone files.
 const ZONE_FOLDERS: [&str; 4] =
     ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo"];
+
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Largest accepted zone file, in bytes. Real ones are below 4 KiB.
 const MAX_ZONE_FILE: u64 = 1 << 20;
@@ -27,7 +32,33 @@ const MAX_ZONE_FILE: u64 = 1 << 20;
 /// assert_eq!(TimeZone::UTC.date(941_117_645), "Thu Oct 28 13:34:05 1999");
 /// ```
 #[derive(Debug, Clone)]
-pub struct TimeZone(Zone);
+pub struct TimeZone(Rules);
+
+#[derive(Debug, Clone)]
+enum Rules {
+    Utc,
+    Posix(Arc<posix::TimeZone>),
+    File(Arc<tzif::TimeZone>),
+}
+
+impl Rules {
+    fn offset(&self, time: Timestamp) -> Offset {
+        match self {
+            Self::Utc => Offset::UTC,
+            Self::Posix(rule) => rule.to_offset(time),
+            Self::File(file) => file.to_offset(time),
+        }
+    }
+
+    /// Time of a local date. A date that occurs twice means the first occurrence.
+    fn timestamp(&self, date: DateTime) -> Option<Timestamp> {
+        match self {
+            Self::Utc => Offset::UTC.to_timestamp(date).ok(),
+            Self::Posix(rule) => rule.to_ambiguous_timestamp(date).compatible().ok(),
+            Self::File(file) => file.to_ambiguous_timestamp(date).compatible().ok(),
+        }
+    }
+}
 
 impl Default for TimeZone {
     fn default() -> Self {
@@ -37,11 +68,10 @@ impl Default for TimeZone {
 
 impl TimeZone {
     /// Universal time.
-    pub const UTC: TimeZone = TimeZone(Zone::UTC);
+    pub const UTC: TimeZone = TimeZone(Rules::Utc);
 
     /// Parses a value of `TZ`: a POSIX rule such as `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file in
-    /// `folder`,
-    /// with or without a `:` before it. `None` as `folder` means the system's zoneinfo folders. An empty value is UTC.
+    /// `folder`, with or without a `:` before it. `None` as `folder` means the system's zoneinfo folders. An empty value is UTC.
     ///
     /// Returns `None` if the value is neither a rule nor a zone file.
     pub fn parse(value: &str, folder: Option<&Path>) -> Option<Self> {
@@ -51,21 +81,33 @@ impl TimeZone {
         }
         let folders = folder.map_or_else(|| ZONE_FOLDERS.map(PathBuf::from).to_vec(), |folder| vec![folder.to_owned()]);
         let file = folders.iter().find_map(|folder| zone_file(&folder.join(name)));
-        file.and_then(|bytes| Zone::tzif(name, &bytes).ok())
-            .or_else(|| Zone::posix(name).ok())
-            .or_else(|| Zone::posix(&format!("{name}{DEFAULT_RULE}")).ok())
+        let rule = |text: &str| posix::TimeZone::parse(text).ok().map(|rule| Rules::Posix(Arc::new(rule)));
+        file.and_then(|bytes| tzif::TimeZone::parse(&bytes).ok())
+            .map(|file| Rules::File(Arc::new(file)))
+            .or_else(|| rule(name))
+            .or_else(|| rule(&format!("{name}{DEFAULT_RULE}")))
             .map(Self)
     }
 
     /// Formats seconds since 1970 as `Thu Oct 28 13:34:05 1999`.
     pub fn date(&self, seconds: u32) -> String {
-        let time = jiff::Timestamp::constant(seconds.into(), 0).to_zoned(self.0.clone());
-        time.strftime("%a %b %e %H:%M:%S %Y").to_string()
+        let time = Timestamp::constant(seconds.into(), 0);
+        let local = time.to_datetime(self.0.offset(time));
+        let (date, time) = (local.date(), local.time());
+        format!(
+            "{} {} {:2} {:02}:{:02}:{:02} {}",
+            DAYS[date.weekday().to_monday_zero_offset() as usize],
+            MONTHS[date.month() as usize - 1],
+            date.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+            date.year(),
+        )
     }
 
     /// Parses a date of 12 digits, `MMddhhmmssyy`, to seconds since 1970. Years 70 to 99 are 1970 to 1999. A local time
-    /// that
-    /// occurs twice means the first occurrence; a local time that is skipped uses the offset before the change.
+    /// that occurs twice means the first occurrence; a local time that is skipped uses the offset before the change.
     ///
     /// Returns `None` if the text is not such a date.
     pub fn seconds(&self, date: &str) -> Option<u32> {
@@ -78,8 +120,9 @@ impl TimeZone {
         if part(4)? > 59 {
             return None;
         }
-        let date = DateTime::new(year, part(0)?, part(1)?, part(2)?, part(3)?, part(4)?, 0).ok()?;
-        let time = self.0.to_ambiguous_timestamp(date).compatible().ok()?;
+        let date = Date::new(year, part(0)?, part(1)?).ok()?;
+        let time = Time::new(part(2)?, part(3)?, part(4)?, 0).ok()?;
+        let time = self.0.timestamp(DateTime::from_parts(date, time))?;
         // In zones east of Greenwich, 1970 starts before second 0.
         u32::try_from(time.as_second().max(0)).ok()
     }
