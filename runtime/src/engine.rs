@@ -170,12 +170,15 @@ pub(crate) struct RunResult<W, F, C> {
 }
 
 /// Formats and writes all events of a walk. `None` as `threads` means a thread per processor.
+///
+/// Output and monitor are trait objects, so that the formatting code is compiled once, in this package, and not for every
+/// output of every package above it. A call writes half a megabyte.
 pub(crate) fn run<W: Producer, F: Format<W::Events>>(
     walk: W,
     make: impl Fn() -> F,
     threads: Option<NonZeroUsize>,
-    out: &mut (impl Write + Send),
-    monitor: &mut (impl Monitor + Send),
+    out: &mut (dyn Write + Send),
+    monitor: &mut (dyn Monitor + Send),
 ) -> Result<RunResult<W, F, F::LineState>, ReportError> {
     let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads = threads.map_or_else(all, NonZeroUsize::get);
@@ -217,9 +220,9 @@ pub(crate) fn run<W: Producer, F: Format<W::Events>>(
 }
 
 /// State that the threads share.
-struct Run<'r, W, C, O, M> {
+struct Run<'r, W, C> {
     walking: Mutex<Walking<W>>,
-    turn: Mutex<Sequencer<'r, C, O, M>>,
+    turn: Mutex<Sequencer<'r, C>>,
     /// Copy of [`Sequencer::next`] that can be read without the lock.
     written: AtomicU64,
     /// Signalled when the turn passes on or the run fails.
@@ -236,13 +239,13 @@ struct Walking<W> {
     ended: bool,
 }
 
-struct Sequencer<'r, C, O, M> {
+struct Sequencer<'r, C> {
     /// Number of the chunk to write next.
     next: u64,
     /// `None` while a thread has it.
     carried: Option<C>,
-    out: &'r mut O,
-    monitor: &'r mut M,
+    out: &'r mut (dyn Write + Send),
+    monitor: &'r mut (dyn Monitor + Send),
     error: Option<ReportError>,
 }
 
@@ -264,7 +267,7 @@ impl<E: Default, F> Worker<E, F> {
     }
 }
 
-impl<'r, W: Producer, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
+impl<'r, W: Producer, C: Default> Run<'r, W, C> {
     /// Processes chunks until the end.
     fn work<F: Format<W::Events, LineState = C>>(&self, mut worker: Worker<W::Events, F>) -> F {
         let _guard = PanicGuard { run: self };
@@ -348,7 +351,7 @@ impl<'r, W: Producer, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
     }
 
     /// Blocks until a chunk may be written; `None` if the run failed.
-    fn wait(&self, number: u64) -> Option<MutexGuard<'_, Sequencer<'r, C, O, M>>> {
+    fn wait(&self, number: u64) -> Option<MutexGuard<'_, Sequencer<'r, C>>> {
         look(|| self.written.load(Ordering::Relaxed) == number || self.failed.load(Ordering::Relaxed));
         let mut turn = lock(&self.turn);
         while turn.next != number {
@@ -361,7 +364,7 @@ impl<'r, W: Producer, C: Default, O: Write, M: Monitor> Run<'r, W, C, O, M> {
     }
 }
 
-impl<C, O: Write, M: Monitor> Sequencer<'_, C, O, M> {
+impl<C> Sequencer<'_, C> {
     fn write(&mut self, texts: &[&TextBuf]) -> Result<(), ReportError> {
         let mut texts = texts.iter().filter(|text| !text.is_empty());
         texts.try_for_each(|text| self.out.write_all(text.as_bytes())).map_err(ReportError::Write)
@@ -383,11 +386,11 @@ impl<C, O: Write, M: Monitor> Sequencer<'_, C, O, M> {
 }
 
 /// Ends the run if a thread panics, so that the others do not wait forever.
-struct PanicGuard<'g, 'r, W, C, O, M> {
-    run: &'g Run<'r, W, C, O, M>,
+struct PanicGuard<'g, 'r, W, C> {
+    run: &'g Run<'r, W, C>,
 }
 
-impl<W, C, O, M> Drop for PanicGuard<'_, '_, W, C, O, M> {
+impl<W, C> Drop for PanicGuard<'_, '_, W, C> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.run.failed.store(true, Ordering::Relaxed);

@@ -22,8 +22,8 @@ const CPUID: u8 = 0x10;
 pub fn write_raw(
     logs: &mut Logs,
     options: &ReportOptions,
-    out: &mut impl Write,
-    monitor: &mut impl Monitor,
+    out: &mut dyn Write,
+    monitor: &mut dyn Monitor,
 ) -> Result<Summary, ReportError> {
     refuse_mixed(logs)?;
     let infos = logs.logs().to_vec();

@@ -216,8 +216,8 @@ pub fn report(
     logs: &mut Logs,
     catalog: &Catalog<'_>,
     options: &ReportOptions,
-    out: &mut (impl Write + Send),
-    monitor: &mut (impl Monitor + Send),
+    out: &mut (dyn Write + Send),
+    monitor: &mut (dyn Monitor + Send),
 ) -> Result<Summary, ReportError> {
     let infos = logs.logs().to_vec();
     let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());

@@ -90,7 +90,7 @@ impl AixInventory {
     ///
     /// # Errors
     /// Reading a log failed.
-    pub fn take(logs: &mut Logs, monitor: &mut impl Monitor) -> io::Result<Self> {
+    pub fn take(logs: &mut Logs, monitor: &mut dyn Monitor) -> io::Result<Self> {
         let mut inventory = Self {
             state: TraceState::default(),
             by_id: vec![0; 1 << 16],

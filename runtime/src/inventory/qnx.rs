@@ -29,7 +29,7 @@ impl QnxInventory {
     ///
     /// # Errors
     /// Reading the log failed.
-    pub fn take(log: &mut KevLog, monitor: &mut impl Monitor) -> io::Result<Self> {
+    pub fn take(log: &mut KevLog, monitor: &mut dyn Monitor) -> io::Result<Self> {
         let mut inventory = Self::default();
         let header = log.header().clone();
         let mut n_records = 0u64;

@@ -131,8 +131,8 @@ pub fn report(
     log: &mut KevLog,
     catalog: &Catalog<'_>,
     options: &RecordOptions,
-    out: &mut (impl Write + Send),
-    monitor: &mut (impl Monitor + Send),
+    out: &mut (dyn Write + Send),
+    monitor: &mut (dyn Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let writer = RowWriter::new(catalog, options, log.header(), log.start());
     if options.stats {
@@ -155,8 +155,8 @@ pub(crate) fn run_sorted(
     log: &mut KevLog,
     writer: impl RecordWriter,
     threads: Option<NonZeroUsize>,
-    out: &mut (impl Write + Send),
-    monitor: &mut (impl Monitor + Send),
+    out: &mut (dyn Write + Send),
+    monitor: &mut (dyn Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let writer = Timed::new(writer, Clock::new(log.header()));
     let mut sorter = Sorter::new(sort::MAX_MEMORY);
@@ -169,7 +169,7 @@ pub(crate) fn run_sorted(
 }
 
 /// Writes the number of reported records per event.
-fn write_stats(counts: &Counts, options: &RecordOptions, header: &KevHeader, out: &mut impl Write) -> io::Result<()> {
+fn write_stats(counts: &Counts, options: &RecordOptions, header: &KevHeader, out: &mut dyn Write) -> io::Result<()> {
     let events = Events::of(header.release, header.big_endian);
     let rows = counts.iter().map(|(class, event, n)| {
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);

@@ -80,8 +80,8 @@ pub(crate) fn run(
     log: &mut KevLog,
     writer: impl RecordWriter,
     threads: Option<NonZeroUsize>,
-    out: &mut (impl Write + Send),
-    monitor: &mut (impl Monitor + Send),
+    out: &mut (dyn Write + Send),
+    monitor: &mut (dyn Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let walk = RecordWalk::new(log, writer.wants_owners());
     let known_steps = AtomicU64::new(0);

@@ -186,7 +186,7 @@ impl Sorter {
     ///
     /// # Errors
     /// The output, or a temporary file.
-    pub fn finish(mut self, out: &mut impl Write) -> io::Result<()> {
+    pub fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.has_spilled() {
             self.spill()?;
             return merge(self.runs, out);
@@ -234,7 +234,7 @@ impl Run {
 }
 
 /// Writes the rows of several files in ascending time; of equal times, those of earlier files first.
-fn merge(mut runs: Vec<Run>, out: &mut impl Write) -> io::Result<()> {
+fn merge(mut runs: Vec<Run>, out: &mut dyn Write) -> io::Result<()> {
     let mut next = BinaryHeap::new();
     for (at, run) in runs.iter_mut().enumerate() {
         next.extend(run.next()?.map(|(ns, text)| Reverse((ns, at, text))));

@@ -70,8 +70,8 @@ pub fn print(
     log: &mut KevLog,
     catalog: Option<&Catalog<'_>>,
     options: &PrintOptions,
-    out: &mut (impl Write + Send),
-    monitor: &mut (impl Monitor + Send),
+    out: &mut (dyn Write + Send),
+    monitor: &mut (dyn Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
     let mut text = TextBuf::new();
     header::write(log.header(), options.verbose, &mut text);
