@@ -186,7 +186,7 @@ pub struct FormatFile {
 }
 
 /// Content of a format file.
-enum Content {
+enum FileContent {
     Blob(Vec<u8>),
     Source(Vec<u8>),
 }
@@ -204,8 +204,8 @@ impl FormatSet {
         let mut sources = Vec::new();
         for (rank, path) in paths.iter().enumerate() {
             match read(path, options)? {
-                Content::Blob(blob) => blobs.push(LoadedBlob { path: path.clone(), blob, rank: Rank::File(rank) }),
-                Content::Source(source) => sources.push((path.clone(), source, rank)),
+                FileContent::Blob(blob) => blobs.push(LoadedBlob { path: path.clone(), blob, rank: Rank::File(rank) }),
+                FileContent::Source(source) => sources.push((path.clone(), source, rank)),
             }
         }
         let mut set = Self {
@@ -364,7 +364,7 @@ impl FormatSet {
     }
 }
 
-fn read(path: &Path, options: &LoadOptions) -> Result<Content, LoadError> {
+fn read(path: &Path, options: &LoadOptions) -> Result<FileContent, LoadError> {
     if path == Path::new(BUILT_IN) {
         return built_in();
     }
@@ -394,17 +394,17 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Content, LoadError> {
         }
         _ => fail(error),
     })?;
-    Ok(if is_blob { Content::Blob(bytes) } else { Content::Source(bytes) })
+    Ok(if is_blob { FileContent::Blob(bytes) } else { FileContent::Source(bytes) })
 }
 
 #[cfg(feature = "compile")]
-fn built_in() -> Result<Content, LoadError> {
-    Ok(Content::Source(BUILT_IN_SOURCE.to_vec()))
+fn built_in() -> Result<FileContent, LoadError> {
+    Ok(FileContent::Source(BUILT_IN_SOURCE.to_vec()))
 }
 
 #[cfg(not(feature = "compile"))]
-fn built_in() -> Result<Content, LoadError> {
-    Ok(Content::Blob(BUILT_IN_BLOB.to_vec()))
+fn built_in() -> Result<FileContent, LoadError> {
+    Ok(FileContent::Blob(BUILT_IN_BLOB.to_vec()))
 }
 
 #[cfg(feature = "compile")]
@@ -444,8 +444,8 @@ pub fn limit_of(bytes: &[u8], limits: &SourceLimits) -> (usize, &'static str) {
 #[cfg(feature = "compile")]
 pub fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<Source>, LoadError> {
     Ok(match read(path, options)? {
-        Content::Blob(_) => None,
-        Content::Source(bytes) => Some(Source::new(path.to_string_lossy(), bytes)),
+        FileContent::Blob(_) => None,
+        FileContent::Source(bytes) => Some(Source::new(path.to_string_lossy(), bytes)),
     })
 }
 

@@ -8,7 +8,7 @@
 //! A value is never cut: a wider one moves the rest of its line, and a blank is inserted if two values would touch.
 
 use crate::context::{RequiredContext, ThreadContext};
-use crate::events::{Events, class_name};
+use crate::events::{BuiltInEvents, class_name};
 use crate::json;
 use crate::output_format::Form;
 use crate::reader::System;
@@ -28,14 +28,14 @@ pub(crate) enum Side {
 
 /// Type of a column's values in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum ValueType {
     Text,
     Number,
 }
 
 /// Part of the trace that a column's values depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum ColumnSource {
     /// The event itself.
     Event,
     /// The event's log or thread, which is the same for many events in a row.
@@ -52,7 +52,7 @@ pub(crate) enum Source {
 
 /// Writer of a column's values.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Writer {
+pub(crate) enum ColumnWriter {
     Aix(AixWriter),
     Qnx(QnxWriter),
 }
@@ -70,12 +70,13 @@ pub(crate) enum AixWriter {
     /// Microseconds since the previous reported event.
     DeltaMicro,
     /// Value of a context and thread, rendered once for all their events.
-    Context(for<'r> fn(&ContextRow<'r>) -> Fact<'r>),
+    Context(for<'r> fn(&ContextRow<'r>) -> ContextValue<'r>),
     /// Text of the template, which comes last.
     Text,
 }
 
-/// Writer of QNX. Values that change from record to record have cells in `records/cells.rs`, for which the compiler asks.
+/// Writer of QNX. Values that change from record to record have cells in `records/cells.rs`, for which the compiler
+/// asks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum QnxWriter {
     /// Number of the record.
@@ -85,7 +86,7 @@ pub(crate) enum QnxWriter {
     Cpu,
     /// Text of a class and event number, rendered once for all their records. The texts of interrupts depend on their
     /// bytes, too.
-    Event(fn(&Events, &KevRecord<'_>, &mut TextBuf)),
+    Event(fn(&BuiltInEvents, &KevRecord<'_>, &mut TextBuf)),
     /// Value of a process and thread.
     Owner(for<'o> fn(&'o Owner) -> OwnerValue<'o>),
     /// Field of the argument list.
@@ -104,7 +105,7 @@ pub(crate) struct ContextRow<'r> {
 
 /// Value of a context column.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Fact<'r> {
+pub(crate) enum ContextValue<'r> {
     /// Empty if it is not known.
     Text(&'r [u8]),
     Number(Option<u64>),
@@ -119,7 +120,7 @@ pub(crate) enum OwnerValue<'o> {
 
 /// Row of the table: everything that a report knows about a column.
 #[derive(Debug)]
-pub(crate) struct Info {
+pub(crate) struct ColumnInfo {
     /// System whose traces have the column.
     pub system: System,
     /// Name in `--columns` and in the line of names of a table.
@@ -129,9 +130,9 @@ pub(crate) struct Info {
     pub side: Side,
     /// Key in JSON with its colon.
     pub key: &'static str,
-    pub value: Value,
-    pub source: Source,
-    pub writer: Writer,
+    pub value: ValueType,
+    pub source: ColumnSource,
+    pub writer: ColumnWriter,
     /// Name and description of the column in `trcrpt -O`, if that can switch it on.
     pub option: Option<(&'static str, &'static str)>,
 }
@@ -154,19 +155,19 @@ macro_rules! columns {
             /// All columns in the order of reports. A column with several forms has a row for each.
             const ALL: &[Column] = &[$(Column::$column $(($index::MIN))?),*];
 
-            pub(crate) const fn info(self) -> &'static Info {
+            pub(crate) const fn info(self) -> &'static ColumnInfo {
                 match self {
                     $(Column::$column { .. } => {
-                        const INFO: Info = Info {
+                        const INFO: ColumnInfo = ColumnInfo {
                             system: System::$system,
                             name: $name,
                             heading: $heading,
                             width: $width,
                             side: Side::$side,
                             key: concat!("\"", $key, "\":"),
-                            value: Value::$value,
-                            source: Source::$source,
-                            writer: Writer::$system($writer),
+                            value: ValueType::$value,
+                            source: ColumnSource::$source,
+                            writer: ColumnWriter::$system($writer),
                             option: columns!(@option $($option $help)?),
                         };
                         &INFO
@@ -182,31 +183,31 @@ columns! {
     /// Hook id. Its column is one wider if there are ids of four digits.
     Id: Aix "id", "ID" 4 Left, "id" Text, Event by AixWriter::HookId, -O "ids" "the ID column";
     /// Log that the event came from.
-    File: Aix "filename", "FILENAME" 15 Left, "filename" Text, Log by AixWriter::Context(|row| Fact::Text(row.file)),
+    File: Aix "filename", "FILENAME" 15 Left, "filename" Text, Log by AixWriter::Context(|row| ContextValue::Text(row.file)),
         -O "filename" "the column of the log that an event came from";
     /// Name of the process: `-PID-` if only its id is known, `-?-` if that is not known either.
     Exec: Aix "exec", "PROCESS NAME" 15 Left, "exec" Text, Context by AixWriter::Context(|row| match row.facts.name {
-        [] => Fact::Number(row.facts.pid),
-        name => Fact::Text(name),
+        [] => ContextValue::Number(row.facts.pid),
+        name => ContextValue::Text(name),
     }), -O "exec" "the PROCESS NAME column";
     /// CPU, blank if it is unknown.
-    Cpu: Aix "cpu", "CPU" 4 Left, "cpu" Number, Context by AixWriter::Context(|row| Fact::Number(row.facts.cpu)),
+    Cpu: Aix "cpu", "CPU" 4 Left, "cpu" Number, Context by AixWriter::Context(|row| ContextValue::Number(row.facts.cpu)),
         -O "cpuid" "the CPU column";
     /// Number of CPU logs that continue: `$REPORTEDCPUS`.
     ReportedCpus: Aix "reportedcpus", "RCPUS" 6 Left, "reportedcpus" Number, Log
-        by AixWriter::Context(|row| Fact::Number(Some(row.reported_cpus.into()))),
+        by AixWriter::Context(|row| ContextValue::Number(Some(row.reported_cpus.into()))),
         -O "reportedcpus" "the column of how many CPU logs still have events; also reportedprocessors";
     /// Process id, blank if it is unknown.
-    Pid: Aix "pid", "PID" 9 Left, "pid" Number, Context by AixWriter::Context(|row| Fact::Number(row.facts.pid)),
+    Pid: Aix "pid", "PID" 9 Left, "pid" Number, Context by AixWriter::Context(|row| ContextValue::Number(row.facts.pid)),
         -O "pid" "the PID column";
     /// Thread id.
-    Tid: Aix "tid", "TID" 9 Left, "tid" Number, Log by AixWriter::Context(|row| Fact::Number(Some(row.facts.tid))),
+    Tid: Aix "tid", "TID" 9 Left, "tid" Number, Log by AixWriter::Context(|row| ContextValue::Number(Some(row.facts.tid))),
         -O "tid" "the TID column";
     /// Depth of interrupts, blank at 0.
     Int: Aix "int", "I" 2 Left, "int" Number, Depth
-        by AixWriter::Context(|row| Fact::Number(Some(row.facts.depth as u64)));
+        by AixWriter::Context(|row| ContextValue::Number(Some(row.facts.depth as u64)));
     /// System call that the thread is in, blank for none.
-    Svc: Aix "svc", "SYSTEM CALL" 15 Left, "svc" Text, Svc by AixWriter::Context(|row| Fact::Text(row.facts.svc)),
+    Svc: Aix "svc", "SYSTEM CALL" 15 Left, "svc" Text, Svc by AixWriter::Context(|row| ContextValue::Text(row.facts.svc)),
         -O "svc" "the SYSTEM CALL column";
     /// Seconds since the trace began, with 9 decimals.
     Elapsed: Aix "elapsed", "ELAPSED_SEC" 14 Right, "elapsed" Number, Event by AixWriter::Elapsed;
@@ -253,7 +254,8 @@ columns! {
     /// Name of the owner's thread.
     OwnerThread: Qnx "thread", "thread" 12 Left, "thread" Text, Owner
         by QnxWriter::Owner(|owner| OwnerValue::Name(owner.thread.as_deref()));
-    /// Field of the argument list, by its index in the names that the columns ask for; `-` if the record does not have it.
+    /// Field of the argument list, by its index in the names that the columns ask for; `-` if the record does not have
+    /// it.
     Argument(u16): Qnx "arg.NAME", "arg.NAME" 12 Left, "arg.NAME" Text, Event by QnxWriter::Argument;
 }
 
@@ -376,8 +378,8 @@ impl Columns {
         }
     }
 
-    /// Columns of AIX in the order of reports, and those that come with them: the depth of interrupts with name or id of
-    /// the process, and the times of `timestamp`.
+    /// Columns of AIX in the order of reports, and those that come with them: the depth of interrupts with name or id
+    /// of the process, and the times of `timestamp`.
     pub fn new(wanted: &[Column], timestamp: Timestamp) -> Self {
         let times: &[Column] = match timestamp {
             Timestamp::Milli | Timestamp::Micro => &[Column::Elapsed, Column::Delta],
@@ -534,13 +536,13 @@ impl Columns {
 
     /// True if a column shows processes, threads, CPUs or system calls, which earlier events told.
     pub(crate) fn need_context(&self) -> bool {
-        self.list.iter().any(|column| !matches!(column.info().source, Source::Event | Source::Log))
+        self.list.iter().any(|column| !matches!(column.info().source, ColumnSource::Event | ColumnSource::Log))
     }
 
     /// Which parts of the context a column shows, except processes and CPUs.
     pub(crate) fn wanted(&self) -> RequiredContext {
         let shows = |source| self.list.iter().any(|column| column.info().source == source);
-        RequiredContext { depth: shows(Source::Depth), priority: false, svc: shows(Source::Svc) }
+        RequiredContext { depth: shows(ColumnSource::Depth), priority: false, svc: shows(ColumnSource::Svc) }
     }
 
     /// True if the text is shown.

@@ -27,7 +27,7 @@ impl Demand {
         }
         let catalog = readers.catalog;
         let mut ids = IdSet::default();
-        let mut asked = Asked::of(options);
+        let mut asked = RequiredState::of(options);
         let entries = || (0..=u16::MAX).filter_map(|id| Some((id, catalog.lookup(id)?)));
         let shown = |id| options.shows(catalog, id);
         for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
@@ -55,10 +55,10 @@ impl Demand {
         let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);
         let shown = |entry: &&HookEntry| options.filter.shows(entry.id()) || serves_others(entry.id());
         let of_shown = catalog.entries().filter(shown).map(|entry| readers.asked(entry));
-        let mut asked = of_shown.fold(Asked::of(options), Asked::or);
+        let mut asked = of_shown.fold(RequiredState::of(options), RequiredState::or);
         if asked.timers {
             let setting = catalog.entries().filter(|entry| entry.has_effects).map(|entry| readers.asked(entry));
-            asked = setting.fold(asked, Asked::or);
+            asked = setting.fold(asked, RequiredState::or);
         }
         Self { ids: None, context: asked.context, wanted: asked.wanted, timers: asked.timers }
     }
@@ -147,7 +147,7 @@ impl<'p> EventPolicy<'p> {
 
 /// State beyond the event itself that an entry reads.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked {
+struct RequiredState {
     context: bool,
     wanted: RequiredContext,
     timers: bool,
@@ -157,7 +157,7 @@ struct Asked {
     skips: bool,
 }
 
-impl Asked {
+impl RequiredState {
     /// State that columns and filter read.
     fn of(options: &ReportOptions) -> Self {
         Self {
@@ -182,9 +182,9 @@ impl Asked {
 pub(crate) struct Readers<'c> {
     catalog: &'c Catalog<'c>,
     /// State read by each routine and its callees, by program and routine.
-    routines: Vec<Vec<Asked>>,
+    routines: Vec<Vec<RequiredState>>,
     /// Last result, since many ids share one entry.
-    last: Option<(&'c HookEntry, Asked)>,
+    last: Option<(&'c HookEntry, RequiredState)>,
 }
 
 impl<'c> Readers<'c> {
@@ -197,7 +197,7 @@ impl<'c> Readers<'c> {
         self.asked(entry).skips
     }
 
-    fn asked(&mut self, entry: &'c HookEntry) -> Asked {
+    fn asked(&mut self, entry: &'c HookEntry) -> RequiredState {
         match self.last {
             Some((last, asked)) if std::ptr::eq(last, entry) => asked,
             _ => {
@@ -208,22 +208,22 @@ impl<'c> Readers<'c> {
         }
     }
 
-    fn look_up(&self, entry: &HookEntry) -> Asked {
+    fn look_up(&self, entry: &HookEntry) -> RequiredState {
         let program = self.catalog.program(entry);
-        let Some(hook) = program.entry_at(entry.hook) else { return Asked::default() };
+        let Some(hook) = program.entry_at(entry.hook) else { return RequiredState::default() };
         let envs = Space::Hook.envs();
         let routines = envs.into_iter().filter_map(|env| program.routine_of(&hook, env));
         let known = &self.routines[entry.program_index()];
-        routines.fold(Asked::default(), |asked, routine| asked.or(known[routine.index as usize]))
+        routines.fold(RequiredState::default(), |asked, routine| asked.or(known[routine.index as usize]))
     }
 }
 
 /// Computes the state that each routine reads. One pass is enough, since callees have lower numbers (rule V11).
-fn routines(program: &Program<'_>) -> Vec<Asked> {
+fn routines(program: &Program<'_>) -> Vec<RequiredState> {
     let stateful_ids: Vec<bool> = (0..=u8::MAX).map(|op| Op::from_u8(op).is_some_and(tells)).collect();
-    let mut known: Vec<Asked> = Vec::new();
+    let mut known: Vec<RequiredState> = Vec::new();
     for routine in program.routines() {
-        let mut asked = Asked::default();
+        let mut asked = RequiredState::default();
         for instr in routine.code.iter().filter(|instr| stateful_ids[usize::from(instr.op)]) {
             asked.context |= asks(instr);
             asked.wanted.priority |=

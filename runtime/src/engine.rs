@@ -67,8 +67,8 @@ pub(crate) trait Format<E>: Send {
     /// State that text depends on from earlier text.
     type LineState: Default + Send;
 
-    /// Appends the text of events. False at their end; otherwise the next call continues. While `carried` is unknown, text
-    /// that depends on it is left out, for [`Format::resolve`] to add.
+    /// Appends the text of events. False at their end; otherwise the next call continues. While `carried` is unknown,
+    /// text that depends on it is left out, for [`Format::resolve`] to add.
     fn format(&mut self, events: &E, carried: Option<&mut Self::LineState>, text: &mut TextBuf) -> bool;
 
     /// Appends the text that was left out at the start of the last chunk, and updates the carried state. False if the
@@ -79,8 +79,8 @@ pub(crate) trait Format<E>: Send {
     fn take_slow(&mut self) -> Option<String>;
 }
 
-/// Result of [`Steps::advance`].
-pub(crate) enum Step {
+/// Result of [`Stepper::advance`].
+pub(crate) enum StepResult {
     /// Text of some events; may be empty.
     Text,
     /// A notice, after the events before it.
@@ -90,7 +90,7 @@ pub(crate) enum Step {
 }
 
 /// Both stages on the caller's thread, one text at a time.
-pub(crate) struct Steps<W: Producer, F: Format<W::Events>> {
+pub(crate) struct Stepper<W: Producer, F: Format<W::Events>> {
     walk: W,
     pub format: F,
     chunk: Chunk<W::Events>,
@@ -104,7 +104,7 @@ pub(crate) struct Steps<W: Producer, F: Format<W::Events>> {
     error: Option<ReportError>,
 }
 
-impl<W: Producer, F: Format<W::Events>> Steps<W, F> {
+impl<W: Producer, F: Format<W::Events>> Stepper<W, F> {
     pub fn new(walk: W, format: F) -> Self {
         Self {
             walk,
@@ -130,24 +130,24 @@ impl<W: Producer, F: Format<W::Events>> Steps<W, F> {
     }
 
     /// Formats more events, or returns the next notice.
-    pub fn advance(&mut self) -> Result<Step, ReportError> {
+    pub fn advance(&mut self) -> Result<StepResult, ReportError> {
         loop {
             if self.has_more {
                 self.text.clear();
                 self.has_more = self.format.format(&self.chunk.events, Some(&mut self.carried), &mut self.text);
                 // Slow templates are not reported here: the caller sees the progress itself.
                 self.format.take_slow();
-                return Ok(Step::Text);
+                return Ok(StepResult::Text);
             }
             if let Some(notice) = self.chunk.notices.get_mut(self.n_noticed) {
                 self.n_noticed += 1;
-                return Ok(Step::Notice(notice.clone()));
+                return Ok(StepResult::Notice(notice.clone()));
             }
             if let Some(error) = self.error.take() {
                 return Err(error);
             }
             if self.ended {
-                return Ok(Step::End);
+                return Ok(StepResult::End);
             }
             let Chunk { notices, waits, slow, .. } = &mut self.chunk;
             notices.clear();
@@ -183,8 +183,8 @@ pub(crate) fn run<W: Producer, F: Format<W::Events>>(
     let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads = threads.map_or_else(all, NonZeroUsize::get);
     let alone = if threads.is_some() { 0 } else { ALONE };
-    let run = Run {
-        walking: Mutex::new(Walking { walk, next: 0, waits: false, ended: false }),
+    let run = SharedRun {
+        walking: Mutex::new(ProducerState { walk, next: 0, waits: false, ended: false }),
         turn: Mutex::new(Sequencer { next: 0, carried: Some(F::LineState::default()), out, monitor, error: None }),
         written: AtomicU64::new(0),
         turns: Condvar::new(),
@@ -212,7 +212,7 @@ pub(crate) fn run<W: Producer, F: Format<W::Events>>(
         std::iter::once(worker.format).chain(others.collect::<Vec<_>>()).collect()
     });
     let Sequencer { carried, error, .. } = run.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let Walking { walk, .. } = run.walking.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let ProducerState { walk, .. } = run.walking.into_inner().unwrap_or_else(PoisonError::into_inner);
     match error {
         Some(error) => Err(error),
         None => Ok(RunResult { walk, formats, carried: carried.unwrap_or_default() }),
@@ -220,8 +220,8 @@ pub(crate) fn run<W: Producer, F: Format<W::Events>>(
 }
 
 /// State that the threads share.
-struct Run<'r, W, C> {
-    walking: Mutex<Walking<W>>,
+struct SharedRun<'r, W, C> {
+    walking: Mutex<ProducerState<W>>,
     turn: Mutex<Sequencer<'r, C>>,
     /// Copy of [`Sequencer::next`] that can be read without the lock.
     written: AtomicU64,
@@ -230,7 +230,7 @@ struct Run<'r, W, C> {
     failed: AtomicBool,
 }
 
-struct Walking<W> {
+struct ProducerState<W> {
     walk: W,
     /// Number of the next chunk.
     next: u64,
@@ -267,7 +267,7 @@ impl<E: Default, F> Worker<E, F> {
     }
 }
 
-impl<'r, W: Producer, C: Default> Run<'r, W, C> {
+impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
     /// Processes chunks until the end.
     fn work<F: Format<W::Events, LineState = C>>(&self, mut worker: Worker<W::Events, F>) -> F {
         let _guard = PanicGuard { run: self };
@@ -387,7 +387,7 @@ impl<C> Sequencer<'_, C> {
 
 /// Ends the run if a thread panics, so that the others do not wait forever.
 struct PanicGuard<'g, 'r, W, C> {
-    run: &'g Run<'r, W, C>,
+    run: &'g SharedRun<'r, W, C>,
 }
 
 impl<W, C> Drop for PanicGuard<'_, '_, W, C> {

@@ -8,7 +8,7 @@
 //! template's `$SKIP` and `$STOP` apply.
 
 use crate::columns::Columns;
-use crate::engine::Step;
+use crate::engine::StepResult;
 use crate::events::class_name;
 use crate::filter::Filter;
 use crate::formats::Formats;
@@ -48,10 +48,10 @@ pub enum Item<'e> {
 /// One event with its id, time, context and text.
 pub struct Event<'e> {
     text: &'e [u8],
-    source: Source<'e>,
+    source: EventSource<'e>,
 }
 
-enum Source<'e> {
+enum EventSource<'e> {
     Aix(AixEvent<'e>),
     Qnx(QnxEvent<'e>),
 }
@@ -132,17 +132,17 @@ impl<'a> Events<'a> {
         }
         match &mut self.0 {
             State::Aix(events) => match events.advance()? {
-                Step::End => Ok(None),
-                Step::Notice(notice) => Ok(Some(Item::Notice(notice))),
-                Step::Text => {
-                    Ok(events.current().map(|(text, event)| Item::Event(Event::new(text, Source::Aix(event)))))
+                StepResult::End => Ok(None),
+                StepResult::Notice(notice) => Ok(Some(Item::Notice(notice))),
+                StepResult::Text => {
+                    Ok(events.current().map(|(text, event)| Item::Event(Event::new(text, EventSource::Aix(event)))))
                 }
             },
             State::Qnx(events) => match events.advance()? {
-                Step::End => Ok(None),
-                Step::Notice(notice) => Ok(Some(Item::Notice(notice))),
-                Step::Text => {
-                    Ok(events.current().map(|(text, event)| Item::Event(Event::new(text, Source::Qnx(event)))))
+                StepResult::End => Ok(None),
+                StepResult::Notice(notice) => Ok(Some(Item::Notice(notice))),
+                StepResult::Text => {
+                    Ok(events.current().map(|(text, event)| Item::Event(Event::new(text, EventSource::Qnx(event)))))
                 }
             },
             State::Idle(..) | State::Ended => Ok(None),
@@ -181,7 +181,7 @@ impl fmt::Debug for Events<'_> {
 }
 
 impl<'e> Event<'e> {
-    fn new(text: &'e [u8], source: Source<'e>) -> Self {
+    fn new(text: &'e [u8], source: EventSource<'e>) -> Self {
         Self { text, source }
     }
 
@@ -189,8 +189,8 @@ impl<'e> Event<'e> {
     /// `USER:65`.
     pub fn id(&self) -> String {
         match &self.source {
-            Source::Aix(event) => display_id(event.id()),
-            Source::Qnx(event) => qnx_id(event.class(), event.event()),
+            EventSource::Aix(event) => display_id(event.id()),
+            EventSource::Qnx(event) => qnx_id(event.class(), event.event()),
         }
     }
 
@@ -198,24 +198,24 @@ impl<'e> Event<'e> {
     #[inline]
     pub fn hook_id(&self) -> Option<u16> {
         match &self.source {
-            Source::Aix(event) => Some(event.id()),
-            Source::Qnx(_) => None,
+            EventSource::Aix(event) => Some(event.id()),
+            EventSource::Qnx(_) => None,
         }
     }
 
     /// Class and number of a QNX event.
     pub fn class_and_event(&self) -> Option<(u8, u16)> {
         match &self.source {
-            Source::Aix(_) => None,
-            Source::Qnx(event) => Some((event.class(), event.event())),
+            EventSource::Aix(_) => None,
+            EventSource::Qnx(event) => Some((event.class(), event.event())),
         }
     }
 
     /// Label from the event's template or from the built-in table of QNX events; empty if there is none.
     pub fn label(&self) -> Cow<'e, str> {
         match &self.source {
-            Source::Aix(event) => String::from_utf8_lossy(event.label()),
-            Source::Qnx(event) => event.label(),
+            EventSource::Aix(event) => String::from_utf8_lossy(event.label()),
+            EventSource::Qnx(event) => event.label(),
         }
     }
 
@@ -225,8 +225,8 @@ impl<'e> Event<'e> {
     #[inline]
     pub fn time_ns(&self) -> Option<u64> {
         match &self.source {
-            Source::Aix(event) => Some(event.time_ns()),
-            Source::Qnx(event) => event.time_ns(),
+            EventSource::Aix(event) => Some(event.time_ns()),
+            EventSource::Qnx(event) => event.time_ns(),
         }
     }
 
@@ -234,24 +234,24 @@ impl<'e> Event<'e> {
     #[inline]
     pub fn elapsed_ns(&self) -> Option<u64> {
         match &self.source {
-            Source::Aix(event) => Some(event.elapsed_ns()),
-            Source::Qnx(event) => event.elapsed_ns(),
+            EventSource::Aix(event) => Some(event.elapsed_ns()),
+            EventSource::Qnx(event) => event.elapsed_ns(),
         }
     }
 
     /// CPU that recorded the event, if it is known. Many AIX traces need [`Events::with_context`] for it.
     pub fn cpu(&self) -> Option<u64> {
         match &self.source {
-            Source::Aix(event) => event.cpu(),
-            Source::Qnx(event) => Some(event.cpu()),
+            EventSource::Aix(event) => event.cpu(),
+            EventSource::Qnx(event) => Some(event.cpu()),
         }
     }
 
     /// Process id, if it is known. Needs [`Events::with_context`].
     pub fn pid(&self) -> Option<u64> {
         match &self.source {
-            Source::Aix(event) => event.pid(),
-            Source::Qnx(event) => event.pid(),
+            EventSource::Aix(event) => event.pid(),
+            EventSource::Qnx(event) => event.pid(),
         }
     }
 
@@ -259,16 +259,16 @@ impl<'e> Event<'e> {
     #[inline]
     pub fn tid(&self) -> Option<u64> {
         match &self.source {
-            Source::Aix(event) => Some(event.tid()),
-            Source::Qnx(event) => event.tid(),
+            EventSource::Aix(event) => Some(event.tid()),
+            EventSource::Qnx(event) => event.tid(),
         }
     }
 
     /// Name of the process, if it is known. Needs [`Events::with_context`].
     pub fn process(&self) -> Option<Cow<'e, str>> {
         let name = match &self.source {
-            Source::Aix(event) => event.process(),
-            Source::Qnx(event) => event.process(),
+            EventSource::Aix(event) => event.process(),
+            EventSource::Qnx(event) => event.process(),
         };
         name.map(String::from_utf8_lossy)
     }
@@ -279,8 +279,8 @@ impl<'e> Event<'e> {
     #[inline]
     pub fn bytes(&self) -> &'e [u8] {
         match &self.source {
-            Source::Aix(event) => event.bytes(),
-            Source::Qnx(event) => event.bytes(),
+            EventSource::Aix(event) => event.bytes(),
+            EventSource::Qnx(event) => event.bytes(),
         }
     }
 
@@ -302,8 +302,8 @@ impl<'e> Event<'e> {
     /// Always empty for AIX events.
     pub fn fields(&self) -> Vec<Field> {
         match &self.source {
-            Source::Aix(_) => Vec::new(),
-            Source::Qnx(event) => event.fields(),
+            EventSource::Aix(_) => Vec::new(),
+            EventSource::Qnx(event) => event.fields(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tfbc_grammar::Diagnostic;
 
 self_cell!(
-    struct Loaded {
+    struct LoadedFormats {
         owner: FormatSet,
         #[covariant]
         dependent: Catalog,
@@ -29,7 +29,7 @@ self_cell!(
 /// assert_eq!(dispatch.label, "DISPATCH");
 /// ```
 #[derive(Clone)]
-pub struct Formats(Arc<Loaded>);
+pub struct Formats(Arc<LoadedFormats>);
 
 /// An event that a format file describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Formats {
     }
 
     fn verify(set: FormatSet) -> Result<Self, LoadError> {
-        Loaded::try_new(set, FormatSet::catalog_to_run).map(|loaded| Self(Arc::new(loaded)))
+        LoadedFormats::try_new(set, FormatSet::catalog_to_run).map(|loaded| Self(Arc::new(loaded)))
     }
 
     /// Warnings of the compiler, and errors of stanzas that were left out.

@@ -149,7 +149,7 @@ pub fn default_path() -> Option<PathBuf> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Groups {
     bytes: Vec<u8>,
-    objects: Vec<Object>,
+    objects: Vec<GroupStanza>,
     groups: Vec<Group>,
     by_name: HashMap<String, usize>,
 }
@@ -195,7 +195,7 @@ impl Groups {
             group.kind = RESERVED.to_owned();
         }
         // Hooks in the file replace those of a predefined group.
-        objects.iter().filter(|object| object.property == Some(Property::Hooks)).for_each(|object| {
+        objects.iter().filter(|object| object.property == Some(GroupProperty::Hooks)).for_each(|object| {
             groups.entry(&object.name).hooks.clear();
         });
         for object in &objects {
@@ -203,10 +203,10 @@ impl Groups {
             let group = groups.entry(&object.name);
             let text = object.value.as_ref().map_or("", |(_, text)| text);
             match property {
-                Property::Hooks => append_hooks(&mut group.hooks, text),
-                Property::Description => group.description = text.to_owned(),
-                Property::Type if text.trim().is_empty() => {}
-                Property::Type => group.kind = text.trim().to_owned(),
+                GroupProperty::Hooks => append_hooks(&mut group.hooks, text),
+                GroupProperty::Description => group.description = text.to_owned(),
+                GroupProperty::Type if text.trim().is_empty() => {}
+                GroupProperty::Type => group.kind = text.trim().to_owned(),
             }
         }
         groups.objects = objects;
@@ -256,7 +256,8 @@ impl Groups {
         }
         check_hooks(name, hooks)?;
         let mut bytes = self.bytes.clone();
-        for (property, text) in [(Property::Hooks, hooks), (Property::Description, description), (Property::Type, USER)]
+        for (property, text) in
+            [(GroupProperty::Hooks, hooks), (GroupProperty::Description, description), (GroupProperty::Type, USER)]
         {
             append_object(&mut bytes, name, property, text);
         }
@@ -277,7 +278,7 @@ impl Groups {
         hooks.map_or(Ok(()), |hooks| check_hooks(name, hooks))?;
         let mut edits = Vec::new();
         let mut appended = Vec::new();
-        for (property, text) in [(Property::Hooks, hooks), (Property::Description, description)] {
+        for (property, text) in [(GroupProperty::Hooks, hooks), (GroupProperty::Description, description)] {
             let Some(text) = text else { continue };
             let mut is_set = false;
             for object in self.objects.iter().filter(|object| object.property == Some(property) && object.name == name)
@@ -352,7 +353,7 @@ fn check_hooks(name: &str, hooks: &str) -> Result<(), GroupError> {
     IdSet::parse(hooks).map(drop).map_err(bad)
 }
 
-fn append_object(bytes: &mut Vec<u8>, name: &str, property: Property, text: &str) {
+fn append_object(bytes: &mut Vec<u8>, name: &str, property: GroupProperty, text: &str) {
     if !bytes.is_empty() {
         let n_missing = 2 - bytes.iter().rev().take(2).take_while(|byte| **byte == b'\n').count();
         bytes.extend_from_slice(&b"\n\n"[..n_missing]);
@@ -363,10 +364,10 @@ fn append_object(bytes: &mut Vec<u8>, name: &str, property: Property, text: &str
 }
 
 /// Quotes a value for the file. AIX stores a list of hooks with quotes of its own inside the file's quotes.
-fn value(property: Property, text: &str) -> String {
+fn value(property: GroupProperty, text: &str) -> String {
     match property {
-        Property::Hooks => quoted(&format!("\"{text}\"")),
-        Property::Description | Property::Type => quoted(text),
+        GroupProperty::Hooks => quoted(&format!("\"{text}\"")),
+        GroupProperty::Description | GroupProperty::Type => quoted(text),
     }
 }
 
@@ -379,11 +380,11 @@ const CLASS: &str = "SWservAt";
 
 /// A stanza of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Object {
+struct GroupStanza {
     /// Byte range of the stanza, with the blank lines after it.
     range: Range<usize>,
     /// Property of a group that the object defines; `None` for objects that do not define a group.
-    property: Option<Property>,
+    property: Option<GroupProperty>,
     /// Name of the group.
     name: String,
     /// Byte range of the value with its quotes, and its unquoted text.
@@ -391,20 +392,20 @@ struct Object {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Property {
+enum GroupProperty {
     Hooks,
     Description,
     Type,
 }
 
-impl Property {
-    const ALL: [Self; 3] = [Property::Hooks, Property::Description, Property::Type];
+impl GroupProperty {
+    const ALL: [Self; 3] = [GroupProperty::Hooks, GroupProperty::Description, GroupProperty::Type];
 
     fn suffix(self) -> &'static str {
         match self {
-            Property::Hooks => "_trcgrp",
-            Property::Description => "_trcgrpdesc",
-            Property::Type => "_trcgrptype",
+            GroupProperty::Hooks => "_trcgrp",
+            GroupProperty::Description => "_trcgrpdesc",
+            GroupProperty::Type => "_trcgrptype",
         }
     }
 }
@@ -417,8 +418,8 @@ struct Parser<'b> {
 }
 
 impl<'b> Parser<'b> {
-    fn objects(mut self) -> Result<Vec<Object>, GroupsSyntaxError> {
-        let mut objects: Vec<Object> = Vec::new();
+    fn objects(mut self) -> Result<Vec<GroupStanza>, GroupsSyntaxError> {
+        let mut objects: Vec<GroupStanza> = Vec::new();
         let mut is_class = false;
         // True if blank lines belong to the last object.
         let mut is_open = false;
@@ -428,7 +429,7 @@ impl<'b> Parser<'b> {
             self.at = self.line_end(start);
             let text = self.bytes[start..self.at].trim_ascii();
             if let Some(class) = header(text) {
-                objects.push(Object { range: start..self.at, property: None, name: String::new(), value: None });
+                objects.push(GroupStanza { range: start..self.at, property: None, name: String::new(), value: None });
                 (is_class, is_open) = (class == CLASS.as_bytes(), true);
                 continue;
             }
@@ -531,12 +532,13 @@ impl<'b> Parser<'b> {
     }
 }
 
-impl Object {
+impl GroupStanza {
     fn set(&mut self, attribute: &[u8], range: Range<usize>, text: String) {
         match attribute {
             b"attribute" => {
-                let name = |property: &Property| text.strip_suffix(property.suffix()).filter(|name| !name.is_empty());
-                self.property = Property::ALL.into_iter().find(|property| name(property).is_some());
+                let name =
+                    |property: &GroupProperty| text.strip_suffix(property.suffix()).filter(|name| !name.is_empty());
+                self.property = GroupProperty::ALL.into_iter().find(|property| name(property).is_some());
                 self.name = self.property.as_ref().and_then(name).unwrap_or_default().to_owned();
             }
             b"value" => self.value = Some((range, text)),

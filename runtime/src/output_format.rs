@@ -202,7 +202,7 @@ fn quoted(value: &[u8], out: &mut TextBuf) {
 
 /// Number of events of one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct IdCount {
     pub n: u64,
     /// Id as reports print it.
     pub id: String,
@@ -210,7 +210,7 @@ pub(crate) struct Counted {
 }
 
 /// Writes counts in descending order; equal counts stay in their order.
-pub(crate) fn write_counts(mut rows: Vec<Counted>, form: Form, heading: bool, out: &mut TextBuf) {
+pub(crate) fn write_counts(mut rows: Vec<IdCount>, form: Form, heading: bool, out: &mut TextBuf) {
     rows.sort_by_key(|row| Reverse(row.n));
     let width = rows.iter().map(|row| row.id.len()).max().unwrap_or(0).max(4);
     match form {
@@ -221,7 +221,7 @@ pub(crate) fn write_counts(mut rows: Vec<Counted>, form: Form, heading: bool, ou
         }
         _ => {}
     }
-    for Counted { n, id, label } in rows {
+    for IdCount { n, id, label } in rows {
         match form {
             Form::Text => {
                 out.push(format!("{n:>12}  {id:<width$}  ").as_bytes());
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn counts_begin_with_the_most_frequent() {
-        let row = |n, id: &str| Counted { n, id: id.to_owned(), label: b"L".to_vec() };
+        let row = |n, id: &str| IdCount { n, id: id.to_owned(), label: b"L".to_vec() };
         let mut out = TextBuf::new();
         write_counts(vec![row(2, "010"), row(9, "15B"), row(2, "F5F1")], Form::Tsv, true, &mut out);
         let expected = "count\tid\tlabel\n9\t15B\tL\n2\t010\tL\n2\tF5F1\tL\n";

@@ -15,7 +15,7 @@ const MARK_LEN: usize = 18;
 
 /// Placeholders for terminal styles in a report's text, replaced at the terminal. They are random per process, so that
 /// no trace can contain them.
-struct Marks {
+struct StyleMarks {
     /// Start of dimmed columns.
     dim: [u8; MARK_LEN],
     /// End of dimmed columns.
@@ -30,7 +30,7 @@ pub enum ReportColour {
     Off,
     /// Escape sequences of ANSI terminals.
     Ansi,
-    /// Marks that a [`Screen`] replaces, so that the text of a trace cannot do the same.
+    /// Marks that a [`TerminalWriter`] replaces, so that the text of a trace cannot do the same.
     Marked,
 }
 
@@ -58,8 +58,8 @@ const DIM: &[u8; 4] = b"\x1b[2m";
 const PLAIN: &[u8; 4] = b"\x1b[0m";
 
 /// Marks of this process.
-fn marks() -> &'static Marks {
-    static MARKS: OnceLock<Marks> = OnceLock::new();
+fn marks() -> &'static StyleMarks {
+    static MARKS: OnceLock<StyleMarks> = OnceLock::new();
     MARKS.get_or_init(|| {
         let secret = RandomState::new().hash_one(0u8);
         let mark = |kind: char| {
@@ -67,19 +67,19 @@ fn marks() -> &'static Marks {
             mark.copy_from_slice(format!("\x1b{kind}{secret:016x}").as_bytes());
             mark
         };
-        Marks { dim: mark('d'), plain: mark('p') }
+        StyleMarks { dim: mark('d'), plain: mark('p') }
     })
 }
 
 /// Output that makes control characters visible and replaces the marks of [`ReportColour::Marked`] by escape sequences.
 #[derive(Debug)]
-pub struct Screen<W> {
+pub struct TerminalWriter<W> {
     out: W,
     shows: bool,
     text: Vec<u8>,
 }
 
-impl<W: Write> Screen<W> {
+impl<W: Write> TerminalWriter<W> {
     /// Wraps an output. Unless `shows` is true, all bytes pass as they are.
     pub fn new(out: W, shows: bool) -> Self {
         Self { out, shows, text: Vec::new() }
@@ -91,7 +91,7 @@ impl<W: Write> Screen<W> {
     }
 }
 
-impl<W: Write> Write for Screen<W> {
+impl<W: Write> Write for TerminalWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.shows {
             return self.out.write(bytes);
@@ -115,7 +115,7 @@ impl<W: Write> Write for Screen<W> {
 
 /// Finds the marks in some bytes: their offsets and styles.
 fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
-    let Marks { dim, plain } = marks();
+    let StyleMarks { dim, plain } = marks();
     memchr_iter(dim[0], bytes).filter_map(move |at| match bytes[at..].first_chunk() {
         Some(mark) if mark == dim => Some((at, DIM)),
         Some(mark) if mark == plain => Some((at, PLAIN)),
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn shown(bytes: &[u8], shows: bool) -> Vec<u8> {
-        let mut screen = Screen::new(Vec::new(), shows);
+        let mut screen = TerminalWriter::new(Vec::new(), shows);
         screen.write_all(bytes).unwrap();
         screen.into_inner()
     }
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn marks_become_styles_and_styles_do_not_pass() {
-        let Marks { dim, plain } = marks();
+        let StyleMarks { dim, plain } = marks();
         let text = [&dim[..], b"a\x1b[0m", plain, b"b\x1b[2m"].concat();
         assert_eq!(shown(&text, true), b"\x1b[2ma\\x1b[0m\x1b[0mb\\x1b[2m");
     }

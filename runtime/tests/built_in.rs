@@ -45,7 +45,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     let names: Vec<_> = class_names().collect();
     files.push(("class_names.rs", format!("&{names:?}\n").into_bytes()));
     let classes: Vec<_> =
-        class_spellings().map(|(name, class, part)| format!("({name:?}, {class}, Part::{part:?})")).collect();
+        class_spellings().map(|(name, class, part)| format!("({name:?}, {class}, ClassPart::{part:?})")).collect();
     files.push(("class_spellings.rs", format!("&[{}]\n", classes.join(", ")).into_bytes()));
     let events: Vec<_> = event_spellings()
         .into_iter()

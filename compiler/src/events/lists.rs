@@ -52,7 +52,9 @@ fn call_row(release: Release, number: u16) -> Option<String> {
         )
     };
     let label = format!("{}/{:02}", row.label(), row.number);
-    Some(format!("last: {number}, label: {label:?}, class_text: {class_text:?}, form: Form::{form}, lists: {lists}"))
+    Some(format!(
+        "last: {number}, label: {label:?}, class_text: {class_text:?}, form: ArgLayout::{form}, lists: {lists}"
+    ))
 }
 
 /// True for a 32-bit argument that is not a pointer.
@@ -92,7 +94,7 @@ fn event_row(release: Release, class: u8, number: u16) -> Option<String> {
     };
     let (last, label) = (row.last_number, row.label());
     let form = form(row);
-    Some(format!("last: {last}, label: {label:?}, class_text: {class_text:?}, form: Form::{form}, lists: {lists}"))
+    Some(format!("last: {last}, label: {label:?}, class_text: {class_text:?}, form: ArgLayout::{form}, lists: {lists}"))
 }
 
 fn form(row: &EventRow) -> &'static str {
@@ -132,7 +134,7 @@ fn arguments(args: &[Arg]) -> String {
             ArgType::Text | ArgType::MoreText => format!("Text({})", 1 + more),
             ArgType::Name => String::from("Name"),
         };
-        let _ = write!(out, "ListArg::new({:?}, Letter::{letter}), ", arg.name);
+        let _ = write!(out, "ListArg::new({:?}, ArgType::{letter}), ", arg.name);
         rest = if is_text { &after[more..] } else { after };
     }
     out.push(']');

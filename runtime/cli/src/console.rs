@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tfbc::output::Output;
-use tfbc::terminal::{ReportColour, Screen, visible};
+use tfbc::terminal::{ReportColour, TerminalWriter, visible};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -236,10 +236,10 @@ impl Console {
     ///
     /// # Errors
     /// See [`Output::open`].
-    pub fn open(&self, path: Option<&Path>) -> io::Result<Screen<Output>> {
+    pub fn open(&self, path: Option<&Path>) -> io::Result<TerminalWriter<Output>> {
         let out = Output::open(path)?;
         let shows = !self.raw_text && out.is_terminal();
-        Ok(Screen::new(out, shows))
+        Ok(TerminalWriter::new(out, shows))
     }
 
     /// Writes text that contains no control characters from a trace or file. A closed standard error is ignored.

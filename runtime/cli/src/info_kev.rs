@@ -4,7 +4,7 @@ use super::console::{Console, Failure, Message};
 use super::trace::{Reporter, report_imbalance};
 use std::fmt::Write;
 use tfbc::catalog::Catalog;
-use tfbc::events::{Events, class_name};
+use tfbc::events::{BuiltInEvents, class_name};
 use tfbc::inventory::QnxInventory;
 use tfbc::reader::kev::KevLog;
 use tfbc_vm::Space;
@@ -47,10 +47,10 @@ pub fn write(inventory: &QnxInventory, log: &KevLog, catalog: &Catalog<'_>, out:
     let damaged = super::count(inventory.n_damaged, "place");
     let _ = writeln!(out, "  damaged    {damaged}, {}", super::count(tally.skipped, "byte"));
     let _ = writeln!(out, "  gaps       {}, {} lost", counts.gaps, super::count(counts.lost_buffers, "buffer"));
-    write_events(inventory, Events::of(header.release, header.big_endian), catalog, out);
+    write_events(inventory, BuiltInEvents::of(header.release, header.big_endian), catalog, out);
 }
 
-fn write_events(inventory: &QnxInventory, events: Events, catalog: &Catalog<'_>, out: &mut String) {
+fn write_events(inventory: &QnxInventory, events: BuiltInEvents, catalog: &Catalog<'_>, out: &mut String) {
     for ((class, event), n) in &inventory.by_event {
         let name = class_name(*class).map_or_else(|| class.to_string(), str::to_owned);
         let label = events.distinct_label(*class, *event).unwrap_or_else(|| format!("EVENT {event}").into());

@@ -56,7 +56,7 @@ impl fmt::Display for ContextError {
 impl std::error::Error for ContextError {}
 
 /// Column and message of a mistake in a line.
-type Mistake = (u32, String);
+type LineError = (u32, String);
 
 /// Parses a context table.
 pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
@@ -74,7 +74,7 @@ pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
     if mistakes.is_empty() { Ok(ContextTable { sections }) } else { Err(ContextError { mistakes }) }
 }
 
-fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), Mistake> {
+fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), LineError> {
     let mut words = words(line);
     if let Some(section) = words.first().filter(|(_, word)| word.starts_with('[')).map(|_| section(&words)) {
         // Entries after a bad heading are parsed too, to report their mistakes.
@@ -114,7 +114,7 @@ fn words(line: &str) -> Vec<(u32, &str)> {
 }
 
 /// Parses a heading `[daemon NAME]`.
-fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, Mistake> {
+fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, LineError> {
     match words {
         [(_, "[daemon"), (_, name)] if name.len() > 1 && name.ends_with(']') => {
             Ok(name.as_bytes()[..name.len() - 1].to_vec())
@@ -125,7 +125,7 @@ fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, Mistake> {
 }
 
 /// Parses an entry. `words` are the words after the hook, in reverse order.
-fn entry((column, hook): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<TableEntry, Mistake> {
+fn entry((column, hook): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<TableEntry, LineError> {
     let (id, subhook) = hook.split_once('.').map_or((hook, None), |(id, subhook)| (id, Some(subhook)));
     let Some(id) = hook_id(id) else {
         return Err((column, format!("`{id}` is not a hook id; expected 3 or 4 hex digits")));
@@ -180,7 +180,7 @@ struct Places {
 }
 
 impl Places {
-    fn parse(column: u32, action: &str, keys: &Keys, mut words: Vec<(u32, &str)>) -> Result<Self, Mistake> {
+    fn parse(column: u32, action: &str, keys: &Keys, mut words: Vec<(u32, &str)>) -> Result<Self, LineError> {
         let (needed, more) = keys;
         let known: Vec<&'static str> = [needed, more, &["cpu"][..]].concat();
         let mut places = Places::default();
@@ -228,7 +228,7 @@ impl Places {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| *text)
     }
 
-    fn action(&self, column: u32, name: &str) -> Result<Action, Mistake> {
+    fn action(&self, column: u32, name: &str) -> Result<Action, LineError> {
         let (pid, tid, priority) = (self.number("pid"), self.number("tid"), self.number("priority"));
         let needs = |key: &str| (column, format!("`{name}` needs `{key}=`"));
         let needed = |key: &str| self.number(key).ok_or_else(|| needs(key));

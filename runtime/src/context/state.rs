@@ -2,7 +2,7 @@
 
 use super::keys::IdKeys;
 use super::names::AddressNames;
-use super::table::{Action, ContextTable, Lookup, NumberPos, Offset, TableEntry, TextPos, View};
+use super::table::{Action, ContextTable, DecodedHook, HookLookup, NumberPos, Offset, TableEntry, TextPos};
 use crate::reader::aix::{RawEvent, hooks};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -79,9 +79,9 @@ pub struct ContextState {
     /// Names of addresses from the trace itself.
     symbols: Arc<HashMap<u64, Vec<u8>>>,
     max_symbols: usize,
-    lookup: Lookup,
-    processes: Slots<Process>,
-    threads: Slots<Thread>,
+    lookup: HookLookup,
+    processes: SlotMap<Process>,
+    threads: SlotMap<Thread>,
     /// Pairs of process and thread, as slots.
     members: BTreeSet<(u32, u32)>,
     /// Paths by process id, for the template code `P`.
@@ -91,13 +91,14 @@ pub struct ContextState {
     /// Cache of the last lookup, since neighbouring events usually belong to one thread.
     last: Option<(u64, Option<u32>)>,
     /// Change that takes effect after the last event.
-    leaving: Vec<Leaving>,
+    leaving: Vec<DeferredChange>,
     wanted: RequiredContext,
     /// Counts changes, except of interrupt depths.
     version: u64,
     /// Version after the last change that concerns all threads.
     version_of_all: u64,
-    /// Version after the last change of a thread, by a mix of its id: threads that share a place seem to change together.
+    /// Version after the last change of a thread, by a mix of its id: threads that share a place seem to change
+    /// together.
     versions: Box<[u64; N_VERSIONS]>,
 }
 
@@ -128,7 +129,7 @@ struct Thread {
 
 /// Change of state after an event's own line.
 #[derive(Debug, Clone, Copy)]
-enum Leaving {
+enum DeferredChange {
     Exit(u64),
     Return(u64),
     Undispatch(u64),
@@ -155,8 +156,8 @@ impl ContextState {
             names,
             symbols: Arc::default(),
             max_symbols: max_known,
-            processes: Slots::new(max_known),
-            threads: Slots::new(max_known),
+            processes: SlotMap::new(max_known),
+            threads: SlotMap::new(max_known),
             members: BTreeSet::new(),
             paths: ProcessNames::new(),
             depths: vec![0],
@@ -244,7 +245,7 @@ impl ContextState {
     }
 
     fn take_in(&mut self, event: &RawEvent<'_>, list: u32) {
-        let view = View::new(event);
+        let view = DecodedHook::new(event);
         if event.id == hooks::UTILITY && view.kind() == Some(DAEMON_IDENTITY) {
             self.lookup = lookup(&self.table, view.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
             return;
@@ -258,7 +259,7 @@ impl ContextState {
         }
     }
 
-    fn act(&mut self, entry: &TableEntry, view: &View<'_>, event: &RawEvent<'_>) {
+    fn act(&mut self, entry: &TableEntry, view: &DecodedHook<'_>, event: &RawEvent<'_>) {
         let stated = entry.cpu.and_then(|place| view.number(place));
         let optional = |place: Option<NumberPos>| place.and_then(|place| view.number(place));
         let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| view.number(place));
@@ -298,7 +299,7 @@ impl ContextState {
             }
             Action::Exit { pid } => {
                 let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
-                self.leaving.extend(pid.map(Leaving::Exit));
+                self.leaving.extend(pid.map(DeferredChange::Exit));
             }
             Action::Dispatch { pid, tid, priority } => {
                 let Some(tid) = tid_or_own(tid) else { return };
@@ -314,7 +315,7 @@ impl ContextState {
                     *self.depth(event) = 0;
                 }
             }
-            Action::Undispatch { tid } => self.leaving.extend(tid_or_own(tid).map(Leaving::Undispatch)),
+            Action::Undispatch { tid } => self.leaving.extend(tid_or_own(tid).map(DeferredChange::Undispatch)),
             Action::EnterName { name } => self.enter(event.tid, view.text(name).unwrap_or_default()),
             Action::EnterAddress { address } => {
                 let Some(address) = view.number(address) else { return };
@@ -330,18 +331,18 @@ impl ContextState {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
                 }
             }
-            Action::Return => self.leaving.push(Leaving::Return(event.tid)),
+            Action::Return => self.leaving.push(DeferredChange::Return(event.tid)),
             Action::Raise => {
                 let depth = self.depth(event);
                 *depth = (*depth + 1).min(MAX_DEPTH);
             }
             Action::Lower => {
                 let place = self.place(event);
-                self.leaving.push(Leaving::Lower(place));
+                self.leaving.push(DeferredChange::Lower(place));
             }
             Action::Reset => {
                 let place = self.place(event);
-                self.leaving.push(Leaving::Reset(place));
+                self.leaving.push(DeferredChange::Reset(place));
             }
         }
     }
@@ -349,20 +350,20 @@ impl ContextState {
     fn leave(&mut self) {
         while let Some(leaving) = self.leaving.pop() {
             match leaving {
-                Leaving::Exit(pid) => self.forget(pid),
-                Leaving::Return(tid) => {
+                DeferredChange::Exit(pid) => self.forget(pid),
+                DeferredChange::Return(tid) => {
                     if let Some(slot) = self.find_thread(tid) {
                         self.threads.get_mut(slot).svc.clear();
                         self.change(tid);
                     }
                 }
-                Leaving::Undispatch(tid) => {
+                DeferredChange::Undispatch(tid) => {
                     if self.find_thread(tid).is_some() {
                         self.run_on(tid, None);
                     }
                 }
-                Leaving::Lower(place) => self.depths[place] = self.depths[place].saturating_sub(1),
-                Leaving::Reset(place) => self.depths[place] = 0,
+                DeferredChange::Lower(place) => self.depths[place] = self.depths[place].saturating_sub(1),
+                DeferredChange::Reset(place) => self.depths[place] = 0,
             }
         }
     }
@@ -487,7 +488,7 @@ impl ContextState {
 }
 
 /// Wanted entries of the table for traces of the recorder `daemon`.
-fn lookup(table: &ContextTable, daemon: &[u8], wanted: RequiredContext) -> Lookup {
+fn lookup(table: &ContextTable, daemon: &[u8], wanted: RequiredContext) -> HookLookup {
     let mut lookup = table.lookup(daemon, |entry| wanted.asks_for(entry));
     // The recorder's name is always read, whether the table contains this hook or not.
     lookup.list(hooks::UTILITY);
@@ -496,7 +497,7 @@ fn lookup(table: &ContextTable, daemon: &[u8], wanted: RequiredContext) -> Looku
 
 /// Map from ids to values in reusable slots.
 #[derive(Debug, Clone)]
-struct Slots<T> {
+struct SlotMap<T> {
     by_id: HashMap<u64, u32, IdKeys>,
     values: Vec<(u64, T)>,
     free: Vec<u32>,
@@ -505,7 +506,7 @@ struct Slots<T> {
     n_lost: u64,
 }
 
-impl<T: Default> Slots<T> {
+impl<T: Default> SlotMap<T> {
     fn new(max: usize) -> Self {
         Self { by_id: HashMap::default(), values: Vec::new(), free: Vec::new(), max, n_lost: 0 }
     }

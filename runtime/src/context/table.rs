@@ -159,8 +159,8 @@ impl ContextTable {
     /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace those of all
     /// earlier
     /// sections. Entries that are not `wanted` are left out.
-    pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> bool) -> Lookup {
-        let mut lookup = Lookup { index: vec![0; 1 << 16], lists: Vec::new() };
+    pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> bool) -> HookLookup {
+        let mut lookup = HookLookup { index: vec![0; 1 << 16], lists: Vec::new() };
         let holds = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
         for section in self.sections.iter().filter(holds) {
             let mut ids: Vec<_> = section.entries.iter().map(|entry| entry.id).collect();
@@ -183,13 +183,13 @@ impl std::str::FromStr for ContextTable {
 
 /// Lookup of entries by hook id.
 #[derive(Debug, Clone)]
-pub(super) struct Lookup {
+pub(super) struct HookLookup {
     /// Index into `lists` plus 1, by canonical id; 0 if there is no list.
     index: Vec<u32>,
     lists: Vec<Vec<TableEntry>>,
 }
 
-impl Lookup {
+impl HookLookup {
     /// List of an id, created if necessary.
     pub fn list(&mut self, id: u16) -> &mut Vec<TableEntry> {
         let at = &mut self.index[usize::from(id)];
@@ -222,18 +222,18 @@ impl Lookup {
 
 /// Buffer of an event as templates see it, with its decoded hook word.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct View<'e> {
+pub(super) struct DecodedHook<'e> {
     bytes: &'e [u8],
     wide: bool,
     generic: bool,
     tid: u64,
 }
 
-impl<'e> View<'e> {
+impl<'e> DecodedHook<'e> {
     pub fn new(event: &RawEvent<'e>) -> Self {
         let high = event.bytes.first_chunk().map_or(0, |word| u16::from_be_bytes(*word));
         let generic = if event.wide { high & 0x4000 != 0 } else { high & 7 == 0 };
-        View { bytes: event.bytes, wide: event.wide, generic, tid: event.tid }
+        DecodedHook { bytes: event.bytes, wide: event.wide, generic, tid: event.tid }
     }
 
     /// True if an entry applies to this variant of its hook.
@@ -298,7 +298,7 @@ mod tests {
         let table: ContextTable = "100 raise\n102 raise\n[daemon x]\n100 raise cpu=HD\n".parse().unwrap();
         let table = table.overlay("102 none".parse().unwrap());
         let (other, own) = (table.lookup(b"", |_| true), table.lookup(b"x", |_| true));
-        let first = |lookup: &Lookup, id| lookup.entry(lookup.find(id), 0).unwrap();
+        let first = |lookup: &HookLookup, id| lookup.entry(lookup.find(id), 0).unwrap();
         assert_eq!(first(&other, 0x1000).cpu, None);
         assert_eq!(first(&own, 0x1000).cpu, Some(NumberPos::Subhook));
         assert_eq!(first(&own, 0x1020).action, Action::None);
@@ -319,7 +319,7 @@ mod tests {
             ticks: None,
             cpu: None,
         };
-        let view = View::new(&event);
+        let view = DecodedHook::new(&event);
         assert_eq!(view.number(NumberPos::Word(1)), Some(7));
         assert_eq!(view.number(NumberPos::Word(2)), None);
         assert_eq!(view.number(NumberPos::Subhook), Some(5));

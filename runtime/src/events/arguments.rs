@@ -1,19 +1,20 @@
 //! Arguments of a record: assigns its words to the event's argument list, and names the words that are left over.
 
-use super::table::{self, Args, Form, Letter, ListArg, Lists, Row, Show};
+use super::table::{self, ArgLayout, ArgStyle, ArgType, Args, ListArg, Lists, Row};
 use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::{TextBuf, num};
 
 /// Iterator over a record's arguments in the order of the list, then over its leftover words.
 ///
 /// ```
-/// use tfbc::events::{ArgumentName, Events, Value};
+/// use tfbc::events::{ArgumentName, BuiltInEvents, Value};
 /// use tfbc::reader::kev::KevRecord;
 /// let bytes = [1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
 /// let record = KevRecord {
 ///     number: 1, offset: 0, class: 4, event: 24, cpu: 0, wide: true, stamp: 0, msb: None, bytes: &bytes,
 /// };
-/// let found: Vec<_> = Events::of(Some((7, 1)), false).arguments(&record).map(|all| (all.name, all.value)).collect();
+/// let events = BuiltInEvents::of(Some((7, 1)), false);
+/// let found: Vec<_> = events.arguments(&record).map(|argument| (argument.name, argument.value)).collect();
 /// assert_eq!(found, [
 ///     (ArgumentName::Listed("pid"), Value::Decimal(1)),
 ///     (ArgumentName::Listed("tid"), Value::Decimal(2)),
@@ -43,7 +44,7 @@ pub struct Argument<'r> {
     pub name: ArgumentName,
     /// Value of the argument.
     pub value: Value<'r>,
-    pub(super) show: Show,
+    pub(super) show: ArgStyle,
 }
 
 /// Name of an argument.
@@ -123,7 +124,7 @@ pub(super) fn arguments<'r>(row: Option<&'static Row>, record: &KevRecord<'r>, b
         Some(list) => (list, matches!(row.lists, Lists::Prefix(_))),
         None => (&[][..], true),
     };
-    let own_lines = !on_line && (n_words > 2 || row.form == Form::OwnLines);
+    let own_lines = !on_line && (n_words > 2 || row.form == ArgLayout::OwnLines);
     Arguments { list, bytes: record.bytes, big_endian, at: 0, end: None, open, own_lines, named: true }
 }
 
@@ -136,15 +137,15 @@ fn fitting(row: &'static Row, record: &KevRecord<'_>, n_words: usize, big_endian
         (n_words >= needed).then_some((Some(list), true))
     };
     match row.form {
-        Form::State if record.event < 24 => Some((Some(&table::STATE), true)),
-        Form::State => Some((Some(&table::NEW_STATE), true)),
-        Form::Buffer => fixed(&table::BUFFER),
-        Form::User if record.wide => Some((Some(&table::USER_TEXT), true)),
-        Form::User => fixed(&table::USER),
-        Form::Interrupt => fixed(table::INTERRUPTS.get(usize::from(record.event).wrapping_sub(1))?),
-        Form::Interrupted => Some((Some(&[]), false)),
-        Form::Exit if word(record.bytes, 0, big_endian) == Some(u32::MAX) => fixed(&table::FAILED),
-        Form::Listed | Form::OwnLines | Form::Exit => {
+        ArgLayout::State if record.event < 24 => Some((Some(&table::STATE), true)),
+        ArgLayout::State => Some((Some(&table::NEW_STATE), true)),
+        ArgLayout::Buffer => fixed(&table::BUFFER),
+        ArgLayout::User if record.wide => Some((Some(&table::USER_TEXT), true)),
+        ArgLayout::User => fixed(&table::USER),
+        ArgLayout::Interrupt => fixed(table::INTERRUPTS.get(usize::from(record.event).wrapping_sub(1))?),
+        ArgLayout::Interrupted => Some((Some(&[]), false)),
+        ArgLayout::Exit if word(record.bytes, 0, big_endian) == Some(u32::MAX) => fixed(&table::FAILED),
+        ArgLayout::Listed | ArgLayout::OwnLines | ArgLayout::Exit => {
             let list = match row.lists {
                 Lists::ByLength { short, long } => {
                     if n_words > 2 {
@@ -191,20 +192,20 @@ impl<'r> Arguments<'r> {
 
     /// Reads the next value of the list. Returns the number of its words too, and `None` if too few are left.
     #[inline]
-    fn value(&self, letter: Letter) -> Option<(Value<'r>, usize)> {
+    fn value(&self, letter: ArgType) -> Option<(Value<'r>, usize)> {
         Some(match letter {
-            Letter::Decimal => (Value::Decimal(self.word()? as i32), 1),
-            Letter::Hex => (Value::Hex(self.word()?), 1),
-            Letter::Pointer => (Value::Pointer(self.word()?), 1),
-            Letter::Sequence => (Value::Decimal((self.word()? & 0x7ff) as i32), 1),
-            Letter::Decimal64 => (Value::Decimal64(self.word_64()? as i64), 2),
-            Letter::Hex64 => (Value::Hex64(self.word_64()?), 2),
-            Letter::Text(n) => {
+            ArgType::Decimal => (Value::Decimal(self.word()? as i32), 1),
+            ArgType::Hex => (Value::Hex(self.word()?), 1),
+            ArgType::Pointer => (Value::Pointer(self.word()?), 1),
+            ArgType::Sequence => (Value::Decimal((self.word()? & 0x7ff) as i32), 1),
+            ArgType::Decimal64 => (Value::Decimal64(self.word_64()? as i64), 2),
+            ArgType::Hex64 => (Value::Hex64(self.word_64()?), 2),
+            ArgType::Text(n) => {
                 let words = self.bytes.get(self.at * 4..)?.as_chunks().0;
                 let words = words.get(..words.len().min(n.into())).filter(|words| !words.is_empty())?;
                 (Value::Text(words), words.len())
             }
-            Letter::Name => {
+            ArgType::Name => {
                 let rest = self.bytes.get(self.at * 4..).filter(|rest| !rest.is_empty())?;
                 let end = rest.iter().position(|byte| *byte == 0);
                 let name = &rest[..end.unwrap_or(rest.len())];
@@ -247,7 +248,7 @@ impl<'r> Iterator for Arguments<'r> {
         let value = Value::Hex(self.word().filter(|_| self.at < end)?);
         let name = ArgumentName::Word(self.at);
         self.at += 1;
-        Some(Argument { name, value, show: Show::Named })
+        Some(Argument { name, value, show: ArgStyle::Named })
     }
 }
 
@@ -257,7 +258,7 @@ const NAME_END: usize = 26;
 /// Prints the arguments of records as traceprinter's default layout does.
 #[derive(Debug, Clone, Copy)]
 pub struct ArgumentPrinter {
-    pub(super) events: super::Events,
+    pub(super) events: super::BuiltInEvents,
     pub(super) one_line: bool,
 }
 
@@ -270,15 +271,15 @@ impl ArgumentPrinter {
         let big_endian = arguments.big_endian;
         for argument in arguments {
             match argument.show {
-                Show::Named if own_lines => {
+                ArgStyle::Named if own_lines => {
                     out.push(b"\n");
                     out.pad(NAME_END.saturating_sub(name_len(argument.name)));
                     push_name(argument.name, out);
                     out.push(b":");
                     push_value(argument.value, out);
                 }
-                Show::Named => push_named(argument, out),
-                Show::Sigevent => sigevent(record.bytes, big_endian, out),
+                ArgStyle::Named => push_named(argument, out),
+                ArgStyle::Sigevent => sigevent(record.bytes, big_endian, out),
                 show => push_fixed(show, argument, out),
             }
         }
@@ -375,26 +376,26 @@ fn push_value(value: Value<'_>, out: &mut TextBuf) {
 }
 
 /// Appends an argument that has a format of its own.
-fn push_fixed(show: Show, argument: Argument<'_>, out: &mut TextBuf) {
+fn push_fixed(show: ArgStyle, argument: Argument<'_>, out: &mut TextBuf) {
     match (show, argument.value) {
-        (Show::Decimal(before), Value::Decimal(value)) => {
+        (ArgStyle::Decimal(before), Value::Decimal(value)) => {
             out.push(before.as_bytes());
             push_int(value, out);
         }
-        (Show::Between(before, after), Value::Decimal(value)) => {
+        (ArgStyle::Between(before, after), Value::Decimal(value)) => {
             out.push(before.as_bytes());
             push_int(value, out);
             out.push(after.as_bytes());
         }
-        (Show::Hex(before), Value::Hex(value) | Value::Pointer(value)) => {
+        (ArgStyle::Hex(before), Value::Hex(value) | Value::Pointer(value)) => {
             out.push(before.as_bytes());
             push_hex(value.into(), 8, out);
         }
-        (Show::Hex(before), Value::Hex64(value)) => {
+        (ArgStyle::Hex(before), Value::Hex64(value)) => {
             out.push(before.as_bytes());
             push_hex(value, 16, out);
         }
-        (Show::Quoted, value) => {
+        (ArgStyle::Quoted, value) => {
             out.push(b" ");
             push_name(argument.name, out);
             out.push(b":\"");

@@ -11,8 +11,8 @@
 //! `report --columns data` on a log of `make-kev` takes 672 instructions a slot with it.
 
 use super::arguments::{Arguments, push_name, text_of_words};
-use super::table::{Letter, Show};
-use super::{ArgumentName, Events, Value};
+use super::table::{ArgStyle, ArgType};
+use super::{ArgumentName, BuiltInEvents, Value};
 use crate::json;
 use crate::literal::{Literal, store};
 use crate::reader::kev::KevRecord;
@@ -30,16 +30,16 @@ const MAX_STEP: usize = Literal::MAX + 72;
 /// Cache of flattened lists, by kind of record.
 #[derive(Debug)]
 pub(crate) struct FlatArguments {
-    events: Events,
-    form: Form,
+    events: BuiltInEvents,
+    form: ArgNotation,
     /// By class and event, the index of the first list plus 1; 0 if there is none.
     places: Vec<u32>,
-    lists: Vec<List>,
+    lists: Vec<FlatList>,
 }
 
 /// The form in which arguments are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ArgNotation {
     /// As [`ArgumentPrinter`](super::ArgumentPrinter) prints them on one line, without the blanks around them.
     Text,
     /// Objects of an array of JSON.
@@ -48,10 +48,10 @@ pub(crate) enum Form {
 
 /// Flattened list of one kind of record.
 #[derive(Debug)]
-struct List {
-    kind: Kind,
+struct FlatList {
+    kind: RecordShape,
     /// `None` if records of this kind are printed one argument after the other.
-    steps: Option<Box<[Step]>>,
+    steps: Option<Box<[PrintStep]>>,
     /// Words from here on are not shown: they have to be 0.
     end: usize,
     /// Index plus 1 of the next list of the same event.
@@ -60,7 +60,7 @@ struct List {
 
 /// Properties of a record that decide its argument list, beside class and event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kind {
+struct RecordShape {
     n_words: u32,
     wide: bool,
     /// True if the first word is -1, with which a failed kernel call begins.
@@ -69,16 +69,16 @@ struct Kind {
 
 /// A text, and the value after it.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct PrintStep {
     before: Literal,
-    put: Put,
+    put: ValueNotation,
     /// Index of the value's first word.
     word: u16,
 }
 
 /// The way in which a value is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Put {
+enum ValueNotation {
     Nothing,
     Int,
     Sequence,
@@ -91,7 +91,7 @@ enum Put {
 }
 
 impl FlatArguments {
-    pub fn new(events: Events, form: Form) -> Self {
+    pub fn new(events: BuiltInEvents, form: ArgNotation) -> Self {
         Self { events, form, places: vec![0; 1 << 15], lists: Vec::new() }
     }
 
@@ -103,7 +103,7 @@ impl FlatArguments {
             return false;
         }
         let first = record.bytes.first_chunk::<4>();
-        let kind = Kind { n_words: n_words as u32, wide: record.wide, failed: first == Some(&[0xFF; 4]) };
+        let kind = RecordShape { n_words: n_words as u32, wide: record.wide, failed: first == Some(&[0xFF; 4]) };
         let place = usize::from(record.meant_class()) << 10 | usize::from(record.event);
         let mut next = self.places.get(place).copied().unwrap_or(0);
         loop {
@@ -120,7 +120,7 @@ impl FlatArguments {
         let rest = record.bytes.get(4 * list.end..4 * n_words).unwrap_or_default();
         match &list.steps {
             Some(steps) if rest.iter().all(|byte| *byte == 0) => {
-                let is_json = self.form == Form::Json;
+                let is_json = self.form == ArgNotation::Json;
                 let start = out.len();
                 let done = if self.events.big_endian {
                     print::<true>(steps, is_json, record.bytes, out)
@@ -138,14 +138,14 @@ impl FlatArguments {
 
     /// Adds the list of a kind of record; returns its index plus 1, or `None` if there are too many.
     #[cold]
-    fn add(&mut self, place: usize, kind: Kind, record: &KevRecord<'_>) -> Option<u32> {
+    fn add(&mut self, place: usize, kind: RecordShape, record: &KevRecord<'_>) -> Option<u32> {
         if self.lists.len() == MAX_LISTS {
             return None;
         }
         let first = self.places.get_mut(place)?;
         let arguments = self.events.arguments(record);
         let (steps, end) = flatten(self.form, arguments).map_or((None, 0), |(steps, end)| (Some(steps.into()), end));
-        self.lists.push(List { kind, steps, end, next: *first });
+        self.lists.push(FlatList { kind, steps, end, next: *first });
         *first = self.lists.len() as u32;
         Some(*first)
     }
@@ -153,10 +153,10 @@ impl FlatArguments {
 
 /// Appends the values of flattened arguments; false if a text needs more than that.
 #[inline(always)]
-fn print<const BIG_ENDIAN: bool>(steps: &[Step], is_json: bool, bytes: &[u8], out: &mut TextBuf) -> bool {
+fn print<const BIG_ENDIAN: bool>(steps: &[PrintStep], is_json: bool, bytes: &[u8], out: &mut TextBuf) -> bool {
     let mut room = out.spare();
     let mut at = 0;
-    for Step { before, put, word } in steps {
+    for PrintStep { before, put, word } in steps {
         if at > TextBuf::SPARE - MAX_STEP {
             out.advance(at);
             (room, at) = (out.spare(), 0);
@@ -172,28 +172,28 @@ fn print<const BIG_ENDIAN: bool>(steps: &[Step], is_json: bool, bytes: &[u8], ou
             if BIG_ENDIAN { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) }
         };
         at = match put {
-            Put::Nothing => at,
-            Put::Int => put_int(room, at, i64::from(number() as i32), is_json),
-            Put::Sequence => put_int(room, at, i64::from(number() & 0x7ff), is_json),
-            Put::Int64 => put_int(room, at, number_64() as i64, is_json),
-            Put::Hex => {
+            ValueNotation::Nothing => at,
+            ValueNotation::Int => put_int(room, at, i64::from(number() as i32), is_json),
+            ValueNotation::Sequence => put_int(room, at, i64::from(number() & 0x7ff), is_json),
+            ValueNotation::Int64 => put_int(room, at, number_64() as i64, is_json),
+            ValueNotation::Hex => {
                 let (number, at) = (number(), if is_json { put_raw(room, at, number().into()) } else { at });
                 store(room, at, *b"0x");
                 let end = num::hex_low(room, at + 2, number.into(), 8);
                 close(room, end, is_json)
             }
-            Put::Hex64 => {
+            ValueNotation::Hex64 => {
                 let (number, at) = (number_64(), if is_json { put_raw(room, at, number_64()) } else { at });
                 store(room, at, *b"0x");
                 let end = num::hex_low(room, at + 2, number, 16);
                 close(room, end, is_json)
             }
-            Put::Pointer => {
+            ValueNotation::Pointer => {
                 let (number, at) = (number(), if is_json { put_raw(room, at, number().into()) } else { at });
                 let end = num::hex_min(room, at, number.into());
                 close(room, end, is_json)
             }
-            Put::Words(n) => {
+            ValueNotation::Words(n) => {
                 let words = bytes.get(from..).unwrap_or_default().as_chunks().0;
                 let words = words.get(..usize::from(*n)).unwrap_or_default();
                 match put_words(room, at, words, is_json) {
@@ -265,10 +265,10 @@ fn put_words(room: &mut [u8], at: usize, words: &[[u8; 4]], is_json: bool) -> Op
     Some(at + 1)
 }
 
-/// Flattens an argument list: the steps, and the index of the first word that is not shown. `None` if an argument depends
-/// on more than its place.
-fn flatten(form: Form, mut arguments: Arguments<'_>) -> Option<(Vec<Step>, usize)> {
-    let mut builder = Builder { steps: Vec::new(), text: TextBuf::new() };
+/// Flattens an argument list: the steps, and the index of the first word that is not shown. `None` if an argument
+/// depends on more than its place.
+fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<PrintStep>, usize)> {
+    let mut builder = PrintStepBuilder { steps: Vec::new(), text: TextBuf::new() };
     let mut names = Vec::new();
     loop {
         let (word, letter) = (arguments.at, arguments.list.first().map(|arg| arg.letter));
@@ -280,16 +280,16 @@ fn flatten(form: Form, mut arguments: Arguments<'_>) -> Option<(Vec<Step>, usize
             return Some((builder.finish(form), at));
         }
         let put = match argument.value {
-            Value::Decimal(_) if letter == Some(Letter::Sequence) => Put::Sequence,
-            Value::Decimal(_) => Put::Int,
-            Value::Hex(_) => Put::Hex,
-            Value::Pointer(_) => Put::Pointer,
-            Value::Decimal64(_) => Put::Int64,
-            Value::Hex64(_) => Put::Hex64,
-            Value::Text(words) if words.len() <= MAX_TEXT_WORDS => Put::Words(words.len() as u8),
+            Value::Decimal(_) if letter == Some(ArgType::Sequence) => ValueNotation::Sequence,
+            Value::Decimal(_) => ValueNotation::Int,
+            Value::Hex(_) => ValueNotation::Hex,
+            Value::Pointer(_) => ValueNotation::Pointer,
+            Value::Decimal64(_) => ValueNotation::Int64,
+            Value::Hex64(_) => ValueNotation::Hex64,
+            Value::Text(words) if words.len() <= MAX_TEXT_WORDS => ValueNotation::Words(words.len() as u8),
             Value::Text(_) | Value::Name(_) => return None,
         };
-        if form == Form::Json {
+        if form == ArgNotation::Json {
             let n_before = names.iter().filter(|name| **name == argument.name).count();
             names.push(argument.name);
             builder.text.push(if names.len() > 1 { b",{\"name\":\"" } else { b"{\"name\":\"" });
@@ -303,27 +303,27 @@ fn flatten(form: Form, mut arguments: Arguments<'_>) -> Option<(Vec<Step>, usize
             continue;
         }
         match (argument.show, put) {
-            (Show::Named, _) => {
+            (ArgStyle::Named, _) => {
                 builder.text.push(b" ");
                 push_name(argument.name, &mut builder.text);
                 builder.text.push(b":");
                 builder.step(put, word)?;
             }
-            (Show::Decimal(before), Put::Int | Put::Sequence) => {
+            (ArgStyle::Decimal(before), ValueNotation::Int | ValueNotation::Sequence) => {
                 builder.text.push(before.as_bytes());
                 builder.step(put, word)?;
             }
-            (Show::Between(before, after), Put::Int | Put::Sequence) => {
+            (ArgStyle::Between(before, after), ValueNotation::Int | ValueNotation::Sequence) => {
                 builder.text.push(before.as_bytes());
                 builder.step(put, word)?;
                 builder.text.push(after.as_bytes());
             }
-            (Show::Hex(before), Put::Hex | Put::Hex64) => {
+            (ArgStyle::Hex(before), ValueNotation::Hex | ValueNotation::Hex64) => {
                 // The value brings its own prefix.
                 builder.text.push(before.strip_suffix("0x")?.as_bytes());
                 builder.step(put, word)?;
             }
-            (Show::Hidden, _) => {}
+            (ArgStyle::Hidden, _) => {}
             _ => return None,
         }
     }
@@ -332,30 +332,34 @@ fn flatten(form: Form, mut arguments: Arguments<'_>) -> Option<(Vec<Step>, usize
 }
 
 /// Steps that are being put together.
-struct Builder {
-    steps: Vec<Step>,
+struct PrintStepBuilder {
+    steps: Vec<PrintStep>,
     /// Text before the next value.
     text: TextBuf,
 }
 
-impl Builder {
+impl PrintStepBuilder {
     /// Adds a value, and the text before it.
-    fn step(&mut self, put: Put, word: usize) -> Option<()> {
+    fn step(&mut self, put: ValueNotation, word: usize) -> Option<()> {
         let word = u16::try_from(word).ok()?;
-        self.steps.extend(Literal::all(self.text.as_bytes()).map(|before| Step { before, put: Put::Nothing, word }));
+        self.steps.extend(Literal::all(self.text.as_bytes()).map(|before| PrintStep {
+            before,
+            put: ValueNotation::Nothing,
+            word,
+        }));
         self.text.clear();
         match self.steps.last_mut() {
-            Some(last) if last.put == Put::Nothing => last.put = put,
-            _ => self.steps.push(Step { before: Literal::default(), put, word }),
+            Some(last) if last.put == ValueNotation::Nothing => last.put = put,
+            _ => self.steps.push(PrintStep { before: Literal::default(), put, word }),
         }
         Some(())
     }
 
     /// Adds the text after the last value, and trims the whole.
-    fn finish(mut self, form: Form) -> Vec<Step> {
+    fn finish(mut self, form: ArgNotation) -> Vec<PrintStep> {
         let rest = Literal::all(self.text.as_bytes().trim_ascii_end());
-        self.steps.extend(rest.map(|before| Step { before, put: Put::Nothing, word: 0 }));
-        if form == Form::Text
+        self.steps.extend(rest.map(|before| PrintStep { before, put: ValueNotation::Nothing, word: 0 }));
+        if form == ArgNotation::Text
             && let Some(first) = self.steps.first_mut()
         {
             first.before.trim_start();

@@ -9,13 +9,13 @@ pub mod spelling;
 mod table;
 
 pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, is_text, text_of_words};
-pub(crate) use flat::{FlatArguments, Form as ArgumentForm};
+pub(crate) use flat::{ArgNotation as ArgumentForm, FlatArguments};
 pub use printer::EventPrinter;
 
 use crate::reader::kev::{KevRecord, classes};
 use std::borrow::Cow;
 use std::sync::OnceLock;
-use table::{Form, Release, Row, Table};
+use table::{ArgLayout, Release, Row, Table};
 use tfbc_vm::{Hook, Limits, Program, Space, TextBuf, num};
 
 /// Class numbers and names.
@@ -56,12 +56,12 @@ blobs! {
 /// An embedded blob, verified at its first use.
 struct Blob {
     bytes: &'static Aligned<[u8]>,
-    opened: OnceLock<Opened>,
+    opened: OnceLock<OpenedProgram>,
 }
 
 /// A verified program with a lookup table from event to entry. [`NONE`] marks events without an entry.
 #[derive(Debug)]
-struct Opened {
+struct OpenedProgram {
     program: Program<'static>,
     numbers: Box<[u16; N_IDS]>,
     entries: Vec<BuiltInEntry>,
@@ -98,7 +98,7 @@ impl BuiltInEntry {
     }
 }
 
-impl Opened {
+impl OpenedProgram {
     #[cfg(test)]
     fn entry(&self, class: u8, event: u16) -> Option<&BuiltInEntry> {
         self.entries.get(self.number(class, event))
@@ -114,7 +114,7 @@ impl Opened {
 
 impl Blob {
     #[expect(clippy::expect_used, reason = "the package's own blobs were written beside this code")]
-    fn open(&'static self) -> &'static Opened {
+    fn open(&'static self) -> &'static OpenedProgram {
         self.opened.get_or_init(|| {
             let program = Program::open(&self.bytes.0).expect("built-in blobs are sound");
             let mut numbers = Box::new([NONE; N_IDS]);
@@ -123,14 +123,14 @@ impl Blob {
                 numbers[usize::from(hook.id) % N_IDS] = entries.len() as u16;
                 entries.push(BuiltInEntry::new(&hook));
             }
-            Opened { program, numbers, entries }
+            OpenedProgram { program, numbers, entries }
         })
     }
 }
 
 /// Part of an event's line in the layout of traceprinter 1.02.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum LayoutPart {
     /// Text after time and CPU. The arguments of combine events are on lines of their own.
     Compat,
     /// Text after time and CPU, on one line.
@@ -142,25 +142,25 @@ pub enum Part {
 /// The built-in events of one QNX release, for logs of one byte order.
 ///
 /// ```
-/// use tfbc::events::{Events, Part};
+/// use tfbc::events::{BuiltInEvents, LayoutPart};
 /// use tfbc::reader::kev::KevRecord;
 /// let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
 /// let record = KevRecord {
 ///     number: 1, offset: 0, class: 4, event: 24, cpu: 0, wide: false, stamp: 0, msb: None, bytes: &bytes,
 /// };
-/// let events = Events::of(Some((6, 4)), false);
+/// let events = BuiltInEvents::of(Some((6, 4)), false);
 /// let mut out = tfbc_vm::TextBuf::new();
-/// assert!(events.printer(Part::CompatOneLine, Default::default()).print(&record, &mut out));
+/// assert!(events.printer(LayoutPart::CompatOneLine, Default::default()).print(&record, &mut out));
 /// assert_eq!(out.as_bytes(), b"THREAD  :THCREATE      pid:1 tid:2\n");
 /// assert_eq!(events.label(4, 24), Some("THCREATE"));
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Events {
+pub struct BuiltInEvents {
     table: &'static Table,
     big_endian: bool,
 }
 
-impl Events {
+impl BuiltInEvents {
     /// Events of a release (major, minor). Unknown releases use the table of 6.4.
     pub fn of(release: Option<(u32, u32)>, big_endian: bool) -> Self {
         let release = match release {
@@ -168,20 +168,20 @@ impl Events {
             Some((8.., _)) => Release::Qnx8_0,
             _ => Release::Qnx6_4,
         };
-        Events { table: Table::of(release), big_endian }
+        BuiltInEvents { table: Table::of(release), big_endian }
     }
 
-    fn opened(part: Part) -> &'static Opened {
+    fn opened(part: LayoutPart) -> &'static OpenedProgram {
         let blob = match part {
-            Part::Compat => &COMPAT,
-            Part::CompatOneLine => &COMPAT_ONE_LINE,
-            Part::CompatHeading => &COMPAT_HEADING,
+            LayoutPart::Compat => &COMPAT,
+            LayoutPart::CompatOneLine => &COMPAT_ONE_LINE,
+            LayoutPart::CompatHeading => &COMPAT_HEADING,
         };
         blob.open()
     }
 
     /// Creates a printer for one part of the line.
-    pub fn printer(&self, part: Part, limits: Limits) -> EventPrinter {
+    pub fn printer(&self, part: LayoutPart, limits: Limits) -> EventPrinter {
         EventPrinter::new(Self::opened(part), self.big_endian, limits)
     }
 
@@ -241,7 +241,7 @@ impl Events {
     pub fn class_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
         let text = match (self.row(class, record.event), class) {
-            (Some(Row { form: Form::Interrupt, label, .. }), _) => label,
+            (Some(Row { form: ArgLayout::Interrupt, label, .. }), _) => label,
             (_, classes::USER) => "USREVENT",
             (Some(row), _) => row.class_text,
             (None, classes::KER_CALL) => {
@@ -263,11 +263,11 @@ impl Events {
     pub fn event_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let row = self.row(record.meant_class(), record.event).filter(|_| self.arguments(record).named);
         match row.map(|row| row.form) {
-            Some(Form::User) => {
+            Some(ArgLayout::User) => {
                 out.push(b"EVENT:");
                 out.dec(record.event.into());
             }
-            Some(Form::Interrupt) => self.interrupt(record.event, record.bytes, out),
+            Some(ArgLayout::Interrupt) => self.interrupt(record.event, record.bytes, out),
             _ => push_label(row, record.event, out),
         }
     }

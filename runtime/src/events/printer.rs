@@ -3,14 +3,14 @@
 //! Most records belong to few events, and most of those print only text and numbers at fixed indices. Such routines are
 //! flattened at the first record and run without the machine.
 
-use super::{BuiltInEntry, Opened};
+use super::{BuiltInEntry, OpenedProgram};
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{Context, Env, Event, FlatRoutine, Job, Layout, Limits, Machine, RecordHeader, TextBuf, Timers};
 
 /// Prints one part of a record's line. Contains the state of the machine, so each thread needs its own.
 #[derive(Debug)]
 pub struct EventPrinter {
-    opened: &'static Opened,
+    opened: &'static OpenedProgram,
     big_endian: bool,
     flat: FlatRoutines,
     machine: Machine,
@@ -50,7 +50,7 @@ impl FlatRoutines {
 }
 
 impl EventPrinter {
-    pub(super) fn new(opened: &'static Opened, big_endian: bool, limits: Limits) -> Self {
+    pub(super) fn new(opened: &'static OpenedProgram, big_endian: bool, limits: Limits) -> Self {
         let n_indices = if limits.text < FlatRoutine::MAX_TEXT { 0 } else { 2 * opened.entries.len() };
         EventPrinter {
             opened,
@@ -120,7 +120,7 @@ impl EventPrinter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Events, Part};
+    use super::super::{BuiltInEvents, LayoutPart};
     use super::*;
 
     /// Words with edge cases: printable and unprintable bytes, failed calls, signs, number lengths.
@@ -139,13 +139,14 @@ mod tests {
     #[test]
     fn flattened_routines_print_as_the_machine_does() {
         let mut n_flat = 0;
-        for part in [Part::Compat, Part::CompatOneLine, Part::CompatHeading] {
+        for part in [LayoutPart::Compat, LayoutPart::CompatOneLine, LayoutPart::CompatHeading] {
             for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
-                let events = Events::of(Some((release, 0)), big_endian);
+                let events = BuiltInEvents::of(Some((release, 0)), big_endian);
                 let mut printer = events.printer(part, Limits::default());
                 let mut machine = events.printer(part, Limits::default());
                 machine.flat.indices.clear();
-                let is_known = |id: u32| Events::opened(part).entry((id >> 10) as u8, (id & 1023) as u16).is_some();
+                let is_known =
+                    |id: u32| BuiltInEvents::opened(part).entry((id >> 10) as u8, (id & 1023) as u16).is_some();
                 for id in (0..32_768).filter(|id| id % 97 == 0 || id >> 10 != 6 && is_known(*id)) {
                     for (wide, n_words) in [(false, 2), (true, 2), (true, 4), (true, 6), (true, 18)] {
                         let bytes = payload(id + n_words as u32, n_words);

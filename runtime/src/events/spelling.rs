@@ -1,19 +1,19 @@
 //! Names of classes and events in all spellings: those of QNX's header, with or without `_NTO_TRACE_`, and those of
 //! traceprinter.
 
-use super::{CLASS_NAMES, Events};
+use super::{BuiltInEvents, CLASS_NAMES};
 use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::TextBuf;
 
 /// Canonical names ([`canonical`]) of classes, each with its class and the events that it covers.
-static CLASSES: &[(&str, u8, Part)] = include!("../../built_in/class_spellings.rs");
+static CLASSES: &[(&str, u8, ClassPart)] = include!("../../built_in/class_spellings.rs");
 
 /// Canonical names of events: name, class, first and last number, and a bit per release that has the name.
 static EVENTS: &[(&str, u8, u16, u16, u8)] = include!("../../built_in/event_spellings.rs");
 
 /// Events of a class that a name covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ClassPart {
     /// Every event.
     All,
     /// Events of threads.
@@ -32,24 +32,24 @@ pub enum Part {
     Event(u16),
 }
 
-impl Part {
+impl ClassPart {
     /// True if the part covers an event of the class.
-    pub fn contains(self, events: Events, event: u16) -> bool {
+    pub fn contains(self, events: BuiltInEvents, event: u16) -> bool {
         match self {
-            Part::All => true,
-            Part::Threads => thread_kind(events, event).as_bytes() == b"THREAD",
-            Part::VirtualThreads => thread_kind(events, event).as_bytes() == b"VTHREAD",
-            Part::Processes => thread_kind(events, event).as_bytes() == b"PROCESS",
-            Part::Entries => event >> 7 & 3 == 0,
-            Part::Exits => event >> 7 & 3 == 1,
-            Part::Interrupted => event >> 7 & 3 == 2,
-            Part::Event(number) => event == number,
+            ClassPart::All => true,
+            ClassPart::Threads => thread_kind(events, event).as_bytes() == b"THREAD",
+            ClassPart::VirtualThreads => thread_kind(events, event).as_bytes() == b"VTHREAD",
+            ClassPart::Processes => thread_kind(events, event).as_bytes() == b"PROCESS",
+            ClassPart::Entries => event >> 7 & 3 == 0,
+            ClassPart::Exits => event >> 7 & 3 == 1,
+            ClassPart::Interrupted => event >> 7 & 3 == 2,
+            ClassPart::Event(number) => event == number,
         }
     }
 }
 
 /// Kind of an event of the class [`classes::PR_TH`]: `THREAD`, `VTHREAD` or `PROCESS`.
-fn thread_kind(events: Events, event: u16) -> TextBuf {
+fn thread_kind(events: BuiltInEvents, event: u16) -> TextBuf {
     let (class, bytes) = (classes::PR_TH, &[][..]);
     let record = KevRecord { number: 0, offset: 0, class, event, cpu: 0, wide: false, stamp: 0, msb: None, bytes };
     let mut kind = TextBuf::new();
@@ -70,9 +70,9 @@ pub(crate) fn number(text: &str) -> Option<u16> {
 }
 
 /// Parses the number or name of a class. Returns the class and the events that the name covers.
-pub fn class(text: &str) -> Option<(u8, Part)> {
+pub fn class(text: &str) -> Option<(u8, ClassPart)> {
     if let Some(number) = number(text) {
-        return (number < 32).then_some((number as u8, Part::All));
+        return (number < 32).then_some((number as u8, ClassPart::All));
     }
     let name = canonical(text);
     CLASSES.iter().find(|(known, ..)| *known == name).map(|(_, class, part)| (*class, *part))
@@ -104,7 +104,7 @@ pub fn class_list() -> String {
 }
 
 /// Distinct labels of a class, for messages.
-pub(crate) fn event_list(of: Events, class: u8) -> String {
+pub(crate) fn event_list(of: BuiltInEvents, class: u8) -> String {
     const MAX_LISTED: usize = 40;
     let mut labels = of.labels(class);
     let mut known = std::collections::HashSet::new();
@@ -149,24 +149,24 @@ mod tests {
 
     #[test]
     fn classes_are_numbers_and_names() {
-        assert_eq!(class("0x5"), Some((5, Part::All)));
-        assert_eq!(class("31"), Some((31, Part::All)));
+        assert_eq!(class("0x5"), Some((5, ClassPart::All)));
+        assert_eq!(class("31"), Some((31, ClassPart::All)));
         assert_eq!((class("32"), class("0x"), class("0xg"), class("-1"), class("")), (None, None, None, None, None));
-        assert_eq!(class("_NTO_TRACE_PROCESS"), Some((4, Part::Processes)));
-        assert_eq!(class("KERCALLEXIT"), Some((2, Part::Exits)));
+        assert_eq!(class("_NTO_TRACE_PROCESS"), Some((4, ClassPart::Processes)));
+        assert_eq!(class("KERCALLEXIT"), Some((2, ClassPart::Exits)));
     }
 
     #[test]
     fn thread_parts_depend_on_the_release() {
-        let of = |release, part: Part| {
-            let events = Events::of(release, false);
+        let of = |release, part: ClassPart| {
+            let events = BuiltInEvents::of(release, false);
             (0..1024).filter(|event| part.contains(events, *event)).collect::<Vec<u16>>()
         };
         // Unknown events below 64 belong to threads.
-        assert!(of(Some((6, 4)), Part::VirtualThreads).iter().copied().eq((26..47).chain(50..52)));
-        assert!(of(Some((6, 4)), Part::Threads).iter().copied().eq((0..26).chain(47..50).chain(52..64)));
-        assert!(of(Some((8, 0)), Part::Threads).contains(&26));
-        assert!(of(None, Part::Processes).iter().copied().eq(64..1024));
+        assert!(of(Some((6, 4)), ClassPart::VirtualThreads).iter().copied().eq((26..47).chain(50..52)));
+        assert!(of(Some((6, 4)), ClassPart::Threads).iter().copied().eq((0..26).chain(47..50).chain(52..64)));
+        assert!(of(Some((8, 0)), ClassPart::Threads).contains(&26));
+        assert!(of(None, ClassPart::Processes).iter().copied().eq(64..1024));
     }
 
     #[test]

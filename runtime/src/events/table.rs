@@ -22,13 +22,13 @@ pub(crate) struct Row {
     pub last: u16,
     pub label: &'static str,
     pub class_text: &'static str,
-    pub form: Form,
+    pub form: ArgLayout,
     pub lists: Lists,
 }
 
 /// Format of an event's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ArgLayout {
     Listed,
     /// Each argument on its own line, even for short records.
     OwnLines,
@@ -65,13 +65,13 @@ pub(crate) type Args = Option<&'static [ListArg]>;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListArg {
     pub name: &'static str,
-    pub letter: Letter,
-    pub show: Show,
+    pub letter: ArgType,
+    pub show: ArgStyle,
 }
 
 /// Type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Letter {
+pub(crate) enum ArgType {
     Decimal,
     Hex,
     Pointer,
@@ -87,7 +87,7 @@ pub(crate) enum Letter {
 
 /// Format of an argument in traceprinter's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Show {
+pub(crate) enum ArgStyle {
     /// ` name:value`.
     Named,
     /// Not printed, because the event text contains it.
@@ -105,19 +105,19 @@ pub(crate) enum Show {
 }
 
 impl ListArg {
-    pub(crate) const fn new(name: &'static str, letter: Letter) -> Self {
-        ListArg { name, letter, show: Show::Named }
+    pub(crate) const fn new(name: &'static str, letter: ArgType) -> Self {
+        ListArg { name, letter, show: ArgStyle::Named }
     }
 
-    const fn shown(name: &'static str, letter: Letter, show: Show) -> Self {
+    const fn shown(name: &'static str, letter: ArgType, show: ArgStyle) -> Self {
         ListArg { name, letter, show }
     }
 
     /// Size of the argument in words. A name has at least one.
     pub const fn n_words(&self) -> usize {
         match self.letter {
-            Letter::Decimal64 | Letter::Hex64 => 2,
-            Letter::Text(n) => n as usize,
+            ArgType::Decimal64 | ArgType::Hex64 => 2,
+            ArgType::Text(n) => n as usize,
             _ => 1,
         }
     }
@@ -125,69 +125,69 @@ impl ListArg {
 
 /// Return value and errno of a failed kernel call.
 pub(crate) static FAILED: [ListArg; 2] = [
-    ListArg::shown("ret_val", Letter::Decimal, Show::Decimal(" ret_val:")),
-    ListArg::shown("errno", Letter::Decimal, Show::Decimal(", errno:")),
+    ListArg::shown("ret_val", ArgType::Decimal, ArgStyle::Decimal(" ret_val:")),
+    ListArg::shown("errno", ArgType::Decimal, ArgStyle::Decimal(", errno:")),
 ];
 
 pub(crate) static BUFFER: [ListArg; 2] = [
-    ListArg::shown("sequence", Letter::Sequence, Show::Decimal(" sequence = ")),
-    ListArg::shown("num_events", Letter::Decimal, Show::Decimal(", num_events = ")),
+    ListArg::shown("sequence", ArgType::Sequence, ArgStyle::Decimal(" sequence = ")),
+    ListArg::shown("num_events", ArgType::Decimal, ArgStyle::Decimal(", num_events = ")),
 ];
 
-pub(crate) static USER: [ListArg; 2] = [ListArg::new("d0", Letter::Hex), ListArg::new("d1", Letter::Hex)];
+pub(crate) static USER: [ListArg; 2] = [ListArg::new("d0", ArgType::Hex), ListArg::new("d1", ArgType::Hex)];
 
-pub(crate) static USER_TEXT: [ListArg; 1] = [ListArg::shown("STR", Letter::Name, Show::Quoted)];
+pub(crate) static USER_TEXT: [ListArg; 1] = [ListArg::shown("STR", ArgType::Name, ArgStyle::Quoted)];
 
 /// State of a thread, in the format of traceprinter 1.02.
 pub(crate) static STATE: [ListArg; 6] = [
-    ListArg::new("pid", Letter::Decimal),
-    ListArg::shown("tid", Letter::Decimal, Show::Between(" tid:", " ")),
-    ListArg::shown("priority", Letter::Decimal, Show::Decimal("priority:")),
-    ListArg::new("policy", Letter::Decimal),
-    ListArg::new("partition", Letter::Decimal),
-    ListArg::new("sched_flags", Letter::Hex),
+    ListArg::new("pid", ArgType::Decimal),
+    ListArg::shown("tid", ArgType::Decimal, ArgStyle::Between(" tid:", " ")),
+    ListArg::shown("priority", ArgType::Decimal, ArgStyle::Decimal("priority:")),
+    ListArg::new("policy", ArgType::Decimal),
+    ListArg::new("partition", ArgType::Decimal),
+    ListArg::new("sched_flags", ArgType::Hex),
 ];
 
 /// Thread state that only QNX 8.0 has.
 pub(crate) static NEW_STATE: [ListArg; 6] = [
-    ListArg::new("pid", Letter::Decimal),
-    ListArg::new("tid", Letter::Decimal),
-    ListArg::new("priority", Letter::Decimal),
-    ListArg::new("policy", Letter::Decimal),
-    ListArg::new("partition", Letter::Decimal),
-    ListArg::new("sched_flags", Letter::Hex),
+    ListArg::new("pid", ArgType::Decimal),
+    ListArg::new("tid", ArgType::Decimal),
+    ListArg::new("priority", ArgType::Decimal),
+    ListArg::new("policy", ArgType::Decimal),
+    ListArg::new("partition", ArgType::Decimal),
+    ListArg::new("sched_flags", ArgType::Hex),
 ];
 
-const INTERRUPT: ListArg = ListArg::shown("interrupt_number", Letter::Hex, Show::Hidden);
-const PID: ListArg = ListArg::shown("pid", Letter::Decimal, Show::Decimal("       PID:"));
+const INTERRUPT: ListArg = ListArg::shown("interrupt_number", ArgType::Hex, ArgStyle::Hidden);
+const PID: ListArg = ListArg::shown("pid", ArgType::Decimal, ArgStyle::Decimal("       PID:"));
 
 /// Arguments of the interrupt records 1 to 6.
 pub(crate) static INTERRUPTS: [&[ListArg]; 6] = [
-    &[INTERRUPT, ListArg::shown("ip", Letter::Hex, Show::Hex("       IP:0x"))],
-    &[INTERRUPT, ListArg::shown("kernel_flag", Letter::Hex, Show::Hex(" inkernel:0x"))],
+    &[INTERRUPT, ListArg::shown("ip", ArgType::Hex, ArgStyle::Hex("       IP:0x"))],
+    &[INTERRUPT, ListArg::shown("kernel_flag", ArgType::Hex, ArgStyle::Hex(" inkernel:0x"))],
     &[
         PID,
         INTERRUPT,
-        ListArg::shown("ip", Letter::Pointer, Show::Hex(" IP:0x")),
-        ListArg::shown("area", Letter::Pointer, Show::Hex(" AREA:0x")),
+        ListArg::shown("ip", ArgType::Pointer, ArgStyle::Hex(" IP:0x")),
+        ListArg::shown("area", ArgType::Pointer, ArgStyle::Hex(" AREA:0x")),
     ],
     &[
         INTERRUPT,
-        ListArg::shown("sigev_notify", Letter::Hex, Show::Sigevent),
-        ListArg::shown("sigev_signo_coid_func", Letter::Hex, Show::Hidden),
-        ListArg::shown("sigev_value", Letter::Hex, Show::Hidden),
-        ListArg::shown("sigev_code_priority", Letter::Hex, Show::Hidden),
+        ListArg::shown("sigev_notify", ArgType::Hex, ArgStyle::Sigevent),
+        ListArg::shown("sigev_signo_coid_func", ArgType::Hex, ArgStyle::Hidden),
+        ListArg::shown("sigev_value", ArgType::Hex, ArgStyle::Hidden),
+        ListArg::shown("sigev_code_priority", ArgType::Hex, ArgStyle::Hidden),
     ],
     &[
         INTERRUPT,
-        ListArg::shown("empty", Letter::Hex, Show::Hidden),
-        ListArg::shown("ip", Letter::Hex64, Show::Hex("       IP:0x")),
+        ListArg::shown("empty", ArgType::Hex, ArgStyle::Hidden),
+        ListArg::shown("ip", ArgType::Hex64, ArgStyle::Hex("       IP:0x")),
     ],
     &[
         PID,
         INTERRUPT,
-        ListArg::shown("ip", Letter::Hex64, Show::Hex(" IP:0x")),
-        ListArg::shown("area", Letter::Hex64, Show::Hex(" AREA:0x")),
+        ListArg::shown("ip", ArgType::Hex64, ArgStyle::Hex(" IP:0x")),
+        ListArg::shown("area", ArgType::Hex64, ArgStyle::Hex(" AREA:0x")),
     ],
 ];
 

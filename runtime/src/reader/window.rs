@@ -330,7 +330,7 @@ pub(crate) struct SharedBuf {
 /// Look-ahead bytes of an input that is not seekable.
 ///
 /// They are not kept in the window, because its buffer would grow and stay that large for every batch.
-struct Ahead {
+struct LookAhead {
     /// The bytes: the first ones in memory, the rest in an unnamed temporary file.
     bytes: SpooledTempFile,
     /// Number of bytes; during the replay, number of bytes left.
@@ -341,7 +341,7 @@ struct Ahead {
     is_last: bool,
 }
 
-impl Ahead {
+impl LookAhead {
     fn new(first: &[u8]) -> io::Result<Self> {
         let mut bytes = SpooledTempFile::new(LOOK_AHEAD_IN_MEMORY);
         bytes.write_all(first)?;
@@ -393,7 +393,7 @@ pub(in crate::reader) struct Window {
     /// File offset of the area's end.
     area_end: u64,
     /// Look-ahead bytes of an input that is not seekable.
-    ahead: Option<Ahead>,
+    ahead: Option<LookAhead>,
     /// Range of retained bytes, in `buf` or in the buffer that was left.
     retained: Option<Range<usize>>,
     /// Buffer with the retained bytes, after the window has moved on to another one.
@@ -512,7 +512,7 @@ impl Window {
     fn at_end(&self) -> bool {
         self.ended
             || self.offset + (self.end - self.start) as u64 >= self.area_end
-            || self.ahead.as_ref().is_some_and(Ahead::is_full)
+            || self.ahead.as_ref().is_some_and(LookAhead::is_full)
     }
 
     /// Reads more bytes; false at the end of the area or input. Calls the input only once, so that the bytes of a pipe
@@ -674,7 +674,7 @@ impl Window {
     /// There is no room for the look-ahead bytes.
     pub fn look_ahead(&mut self) -> io::Result<u64> {
         if self.is_live() {
-            self.ahead = Some(Ahead::new(&self.buf[self.start..self.end])?);
+            self.ahead = Some(LookAhead::new(&self.buf[self.start..self.end])?);
         }
         Ok(self.offset)
     }

@@ -2,7 +2,7 @@
 
 use super::RecordWriter;
 use super::owners::{Owner, Owners};
-use crate::reader::kev::{Clocks, Ended, KevRecord, KevRow, KevSlot, SLOT_BYTES};
+use crate::reader::kev::{Clocks, CompleteCombine, KevRecord, KevRow, KevSlot, SLOT_BYTES};
 use tfbc_vm::TextBuf;
 
 /// Slots of one batch at most; a record outside a row counts for one.
@@ -20,7 +20,7 @@ pub(super) struct Batch {
     bytes: Vec<u8>,
     /// Slots of rows, and the combines that ended in them.
     slots: Vec<[u8; SLOT_BYTES]>,
-    ends: Vec<Option<Ended>>,
+    ends: Vec<Option<CompleteCombine>>,
     clocks: Vec<Clocks>,
     /// Distinct owners of the records, if needed, and an index into them per record.
     owners: Vec<Owner>,
@@ -124,7 +124,8 @@ impl Batch {
         }
     }
 
-    /// Appends the text of the part at a position, and moves past it; returns the number of its records, or `None` at the end.
+    /// Appends the text of the part at a position, and moves past it; returns the number of its records, or `None` at
+    /// the end.
     #[inline]
     pub fn write_next(&self, at: &mut Place, writer: &mut impl RecordWriter, out: &mut TextBuf) -> Option<u64> {
         let item = self.items.get(at.item)?;

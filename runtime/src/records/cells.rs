@@ -12,8 +12,8 @@
 use super::clock::{Clock, TimeForm, date_and_time};
 use super::fields::{Fields, push_escaped};
 use super::owners::Owner;
-use crate::columns::{Column, Columns, OwnerValue, QnxWriter, Side, Value, Writer};
-use crate::events::{Events, is_interrupt};
+use crate::columns::{Column, ColumnWriter, Columns, OwnerValue, QnxWriter, Side, ValueType};
+use crate::events::{BuiltInEvents, is_interrupt};
 use crate::literal::{Literal, store};
 use crate::output_format::{Form, any_byte};
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
@@ -96,7 +96,7 @@ impl Builder<'_> {
                 self.literal(self.form.separator());
             }
             let is_dim = self.form == Form::Text
-                && !matches!(column.info().writer, Writer::Qnx(QnxWriter::Data))
+                && !matches!(column.info().writer, ColumnWriter::Qnx(QnxWriter::Data))
                 && *column != Column::EventType;
             if is_dim {
                 self.literal(self.colour.dim());
@@ -134,7 +134,7 @@ impl Builder<'_> {
     }
 
     fn value(&mut self, column: Column, last: bool) {
-        let Writer::Qnx(writer) = column.info().writer else { return };
+        let ColumnWriter::Qnx(writer) = column.info().writer else { return };
         let is_text = self.form == Form::Text;
         match writer {
             QnxWriter::Number => self.put(if is_text { Cell::Number } else { Cell::BareNumber }, 20),
@@ -203,7 +203,7 @@ impl Builder<'_> {
 
 /// Sources of cell values other than the record.
 pub(super) struct Source {
-    pub events: Events,
+    pub events: BuiltInEvents,
     pub columns: Columns,
     pub form: Form,
     pub times: Times,
@@ -214,8 +214,8 @@ impl Segment {
     pub fn append_event(&self, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
         for (before, column, width) in &self.columns {
             out.push(before);
-            let Writer::Qnx(QnxWriter::Event(write)) = column.info().writer else { continue };
-            let is_string = source.form == Form::Ndjson && column.info().value == Value::Text;
+            let ColumnWriter::Qnx(QnxWriter::Event(write)) = column.info().writer else { continue };
+            let is_string = source.form == Form::Ndjson && column.info().value == ValueType::Text;
             out.push(if is_string { b"\"" } else { b"" });
             let start = out.len();
             // Names of classes and events contain no characters that need escapes.
@@ -232,7 +232,7 @@ impl Segment {
     pub fn append_owner(&self, form: Form, owner: &Owner, out: &mut TextBuf) {
         for (before, column, width) in &self.columns {
             out.push(before);
-            let Writer::Qnx(QnxWriter::Owner(value)) = column.info().writer else { continue };
+            let ColumnWriter::Qnx(QnxWriter::Owner(value)) = column.info().writer else { continue };
             let start = out.len();
             match value(owner) {
                 OwnerValue::Number(None) | OwnerValue::Name(None) if form == Form::Ndjson => out.push(b"null"),
@@ -547,7 +547,7 @@ mod tests {
         let others = r#","class":"KER_CALL","id":1023,"type":"","data":"#.len();
         for class in 0..32 {
             for release in [None, Some((7, 1)), Some((8, 0))] {
-                let labels = Events::of(release, false).labels(class);
+                let labels = BuiltInEvents::of(release, false).labels(class);
                 assert!(labels.iter().all(|label| others + label.len() + "/127".len() <= MAX_TEXT));
             }
         }

@@ -8,7 +8,7 @@ use super::row::RowWriter;
 use super::run::{RecordFormat, RecordWalk};
 use super::{RecordOptions, RecordWriter, Tallied};
 use crate::catalog::Catalog;
-use crate::engine::{Step, Steps};
+use crate::engine::{StepResult, Stepper};
 use crate::event::{Field, FieldValue};
 use crate::reader::kev::{KevLog, KevRecord, TraceStart};
 use crate::report::ReportError;
@@ -21,7 +21,7 @@ use tfbc_vm::{Space, TextBuf};
 
 /// Events of a log with their texts.
 pub(crate) struct QnxEvents<'a> {
-    steps: Steps<RecordWalk<'a>, RecordFormat<'a, Collector<'a>>>,
+    steps: Stepper<RecordWalk<'a>, RecordFormat<'a, Collector<'a>>>,
     clock: Option<Clock>,
     start: TraceStart,
     /// Printer of fields; texts do not use it.
@@ -127,7 +127,7 @@ impl<'a> QnxEvents<'a> {
         let (clock, start) = (Clock::new(log.header()), log.start());
         let writer = Collector { rows, written: Vec::new(), bytes: Vec::new(), owner: Owner::default() };
         let walk = RecordWalk::new(log, writer.wants_owners());
-        let steps = Steps::new(walk, RecordFormat::new(writer, known_steps));
+        let steps = Stepper::new(walk, RecordFormat::new(writer, known_steps));
         Self { steps, clock, start, printer, next: 0 }
     }
 
@@ -137,18 +137,18 @@ impl<'a> QnxEvents<'a> {
 
     /// Moves to the next event, notice or the end.
     #[inline]
-    pub fn advance(&mut self) -> Result<Step, ReportError> {
+    pub fn advance(&mut self) -> Result<StepResult, ReportError> {
         self.next += 1;
         while self.next >= self.written().len() {
             match self.steps.advance()? {
-                Step::Text => self.next = 0,
+                StepResult::Text => self.next = 0,
                 step => {
                     self.next = usize::MAX - 1;
                     return Ok(step);
                 }
             }
         }
-        Ok(Step::Text)
+        Ok(StepResult::Text)
     }
 
     /// The current event, and its text.

@@ -177,7 +177,7 @@ pub(super) fn push_escaped(text: &[u8], out: &mut TextBuf) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::Events;
+    use crate::events::BuiltInEvents;
     use crate::reader::kev::KevRecord;
 
     fn fields(release: (u32, u32), class: u8, event: u16, words: &[u32]) -> String {
@@ -185,7 +185,7 @@ mod tests {
         let (wide, bytes) = (words.len() > 2, &bytes[..]);
         let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes };
         let (mut scratch, mut out) = (TextBuf::new(), TextBuf::new());
-        for field in Fields::new(Events::of(Some(release), false).arguments(&record)) {
+        for field in Fields::new(BuiltInEvents::of(Some(release), false).arguments(&record)) {
             field.push_object(&mut scratch, &mut out);
         }
         String::from_utf8_lossy(out.as_bytes()).into_owned()

@@ -1,8 +1,8 @@
 //! Filter of the records to report.
 
 use super::owners::Owner;
-use crate::events::spelling::{self, Part};
-use crate::events::{Events, class_name};
+use crate::events::spelling::{self, ClassPart};
+use crate::events::{BuiltInEvents, class_name};
 use crate::filter::Threads;
 use crate::reader::kev::classes;
 use crate::suggest::hint;
@@ -55,13 +55,13 @@ impl RecordIds {
         all.filter(|(class, event)| self.contains(*class, *event))
     }
 
-    /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` names, in logs of a
-    /// release (major, minor). A kernel call without `:enter`, `:exit` or `:int` means all its records.
+    /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` names, in logs of
+    /// a release (major, minor). A kernel call without `:enter`, `:exit` or `:int` means all its records.
     ///
     /// # Errors
     /// A message that describes the mistake in the item.
     pub fn add(&mut self, item: &str, release: Option<(u32, u32)>) -> Result<(), String> {
-        let events = Events::of(release, false);
+        let events = BuiltInEvents::of(release, false);
         let (class_text, event_text) = item.split_once(':').map_or((item, None), |(class, event)| (class, Some(event)));
         let Some((class, part)) = spelling::class(class_text) else {
             return self.add_name(item, class_text, release);
@@ -101,13 +101,13 @@ impl RecordIds {
     /// A name is unknown or means several events.
     pub fn one(class: &str, event: &str) -> Result<(u8, u16), String> {
         let item = format!("{class}:{event}");
-        let events = Events::of(None, false);
+        let events = BuiltInEvents::of(None, false);
         let mut ids = Self::default();
         ids.add(&item, None)?;
         let kind = spelling::split_call(classes::KER_CALL, event).1;
         let add = kind.and_then(spelling::call_record).unwrap_or(match spelling::class(class) {
-            Some((_, Part::Exits)) => 128,
-            Some((_, Part::Interrupted)) => 256,
+            Some((_, ClassPart::Exits)) => 128,
+            Some((_, ClassPart::Interrupted)) => 256,
             _ => 0,
         });
         let mut found: Vec<(u8, u16)> = ids.iter().collect();
@@ -128,7 +128,7 @@ impl RecordIds {
 
 /// The events of a class with a name.
 fn named(release: Option<(u32, u32)>, class: u8, text: &str) -> Result<Vec<u16>, String> {
-    let events = Events::of(release, false);
+    let events = BuiltInEvents::of(release, false);
     let (name, kind) = spelling::split_call(class, text);
     let rows = spelling::events(release, Some(class), name);
     if rows.len() > 1 {
@@ -238,8 +238,8 @@ impl RecordFilter {
             && self.names.as_ref().is_none_or(has_name)
     }
 
-    /// True if the filter admits a record, apart from its owner; class 13 is class 5 here. `time_ns` is the time as it is
-    /// shown, which only a filter of times looks at.
+    /// True if the filter admits a record, apart from its owner; class 13 is class 5 here. `time_ns` is the time as it
+    /// is shown, which only a filter of times looks at.
     #[inline]
     pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<i128>) -> bool {
         self.only.as_ref().is_none_or(|ids| ids.contains(class, event))

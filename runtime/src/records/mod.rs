@@ -4,8 +4,8 @@
 //! KevLog ─RecordWalk─> Batch ─RecordWriter─> text ─in order─> output
 //! ```
 //!
-//! A record's line depends on the record and its owner alone, so batches are formatted in parallel; the output is the same
-//! for any number of threads. `cells.rs` describes the parts of a line.
+//! A record's line depends on the record and its owner alone, so batches are formatted in parallel; the output is the
+//! same for any number of threads. `cells.rs` describes the parts of a line.
 
 mod batch;
 mod cells;
@@ -29,9 +29,9 @@ pub(crate) use run::{RecordWriter, Tallied, run};
 
 use crate::catalog::Catalog;
 use crate::columns::Columns;
-use crate::events::{Events, class_name};
+use crate::events::{BuiltInEvents, class_name};
 pub use crate::output_format::Form;
-use crate::output_format::{Counted, write_counts};
+use crate::output_format::{IdCount, write_counts};
 use crate::reader::kev::{KevCounts, KevHeader, KevLog};
 use crate::reader::{Imbalance, Notice, Tally};
 use crate::report::{MaxWork, Monitor, ReportError};
@@ -170,11 +170,11 @@ pub(crate) fn run_sorted(
 
 /// Writes the number of reported records per event.
 fn write_stats(counts: &Counts, options: &RecordOptions, header: &KevHeader, out: &mut dyn Write) -> io::Result<()> {
-    let events = Events::of(header.release, header.big_endian);
+    let events = BuiltInEvents::of(header.release, header.big_endian);
     let rows = counts.iter().map(|(class, event, n)| {
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
         let label = events.distinct_label(class, event).unwrap_or_default().into_owned().into_bytes();
-        Counted { n, id: format!("{name}:{event}"), label }
+        IdCount { n, id: format!("{name}:{event}"), label }
     });
     let mut text = TextBuf::new();
     write_counts(rows.collect(), options.form, !options.no_heading, &mut text);

@@ -3,7 +3,7 @@
 use super::Tallied;
 use super::fields::Fields;
 use crate::catalog::{Catalog, RecordEntry};
-use crate::events::{ArgumentForm, ArgumentPrinter, Events, FlatArguments};
+use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, FlatArguments};
 use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};
 use tfbc_vm::{
@@ -14,7 +14,7 @@ use tfbc_vm::{
 #[derive(Debug)]
 pub struct RecordPrinter<'r> {
     catalog: &'r Catalog<'r>,
-    events: Events,
+    events: BuiltInEvents,
     arguments: ArgumentPrinter,
     flat_arguments: FlatArguments,
     flat_fields: FlatArguments,
@@ -36,7 +36,7 @@ pub struct RecordPrinter<'r> {
 impl<'r> RecordPrinter<'r> {
     /// Printer for a log of a byte order and release (major, minor), if the log names one.
     pub fn new(catalog: &'r Catalog<'r>, big_endian: bool, release: Option<(u32, u32)>, limits: Limits) -> Self {
-        let events = Events::of(release, big_endian);
+        let events = BuiltInEvents::of(release, big_endian);
         RecordPrinter {
             catalog,
             events,
@@ -87,7 +87,7 @@ impl<'r> RecordPrinter<'r> {
     }
 
     /// The built-in events of the log's release.
-    pub(super) fn events(&self) -> Events {
+    pub(super) fn events(&self) -> BuiltInEvents {
         self.events
     }
 
@@ -219,7 +219,7 @@ mod tests {
         let mut n_flat = [0; 2];
         for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
             let release = Some((release, 0));
-            let events = Events::of(release, big_endian);
+            let events = BuiltInEvents::of(release, big_endian);
             let mut printer = RecordPrinter::new(&catalog, big_endian, release, Limits::default());
             for id in 0..32_768 {
                 let (class, event) = ((id >> 10) as u8, (id & 1023) as u16);

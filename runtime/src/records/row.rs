@@ -188,8 +188,8 @@ impl<'r> RowWriter<'r> {
         }
     }
 
-    /// Appends the line of a record. `defined` is true if definitions gave `data`, and `None` if the data is formatted in
-    /// its cell; then the result is false if there is no line.
+    /// Appends the line of a record. `defined` is true if definitions gave `data`, and `None` if the data is formatted
+    /// in its cell; then the result is false if there is no line.
     fn line(
         &mut self,
         record: &KevRecord<'_>,
@@ -451,7 +451,7 @@ mod tests {
     use super::*;
     use crate::catalog::{FormatSet, LoadOptions};
     use crate::columns::{Columns, Side};
-    use crate::events::{Events, class_name};
+    use crate::events::{BuiltInEvents, class_name};
     use crate::records::fields::{Field, Fields, push_escaped};
     use crate::terminal::ReportColour;
     use regex::bytes::Regex;
@@ -462,7 +462,7 @@ mod tests {
         for class in 0..32 {
             assert!(class_name(class).is_none_or(plain));
             for release in [None, Some((7, 1)), Some((8, 0))] {
-                assert!(Events::of(release, false).labels(class).into_iter().all(plain));
+                assert!(BuiltInEvents::of(release, false).labels(class).into_iter().all(plain));
             }
         }
     }
@@ -493,7 +493,7 @@ mod tests {
     struct Setup<'s> {
         options: &'s RecordOptions,
         header: KevHeader,
-        events: Events,
+        events: BuiltInEvents,
         owner: Owner,
     }
 
@@ -654,7 +654,7 @@ mod tests {
             let setup = Setup {
                 options: &options,
                 header: KevHeader { attributes: Vec::new(), syspage: None, ..header },
-                events: Events::of(release, big_endian),
+                events: BuiltInEvents::of(release, big_endian),
                 owner: owners[n % 3].clone(),
             };
             let mut writer = RowWriter::new(&catalog, &options, &header, TraceStart::default());

@@ -10,7 +10,7 @@
 
 use super::batch::{Batch, EventRef};
 use crate::catalog::Catalog;
-use crate::columns::{AixWriter, Column, Columns, ContextRow, Fact, Value, Writer, left, right};
+use crate::columns::{AixWriter, Column, ColumnWriter, Columns, ContextRow, ContextValue, ValueType, left, right};
 use crate::ids::display_id;
 use crate::json;
 use crate::literal::{Literal, store};
@@ -640,7 +640,7 @@ impl Builder<'_> {
     fn text(&mut self, colour: ReportColour) {
         self.literal(colour.dim());
         for (at, column) in self.columns.list().iter().enumerate() {
-            let Writer::Aix(writer) = column.info().writer else { continue };
+            let ColumnWriter::Aix(writer) = column.info().writer else { continue };
             let put = match writer {
                 AixWriter::HookId => Put::Id(self.columns.width(*column) as u8),
                 AixWriter::Elapsed => Put::Elapsed,
@@ -708,7 +708,7 @@ impl Builder<'_> {
     }
 
     fn value(&mut self, column: Column) {
-        let Writer::Aix(writer) = column.info().writer else { return };
+        let ColumnWriter::Aix(writer) = column.info().writer else { return };
         self.put(match writer {
             AixWriter::HookId => Put::BareId,
             AixWriter::Elapsed => Put::BareElapsed,
@@ -781,8 +781,8 @@ impl IdText {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IdCells {
     text: IdText,
-    /// Opening of the hook's JSON objects up to the value after the label: `{"id":"010","label":"…"`. Zeros fill its last
-    /// block.
+    /// Opening of the hook's JSON objects up to the value after the label: `{"id":"010","label":"…"`. Zeros fill its
+    /// last block.
     opening: Box<[u8]>,
     opening_len: usize,
 }
@@ -1013,19 +1013,19 @@ impl Segment {
         let mut at = 0;
         for (n, (_, column, width)) in self.0.iter().enumerate() {
             let room = text.text.get_mut(at..at + width + 8)?;
-            let Writer::Aix(AixWriter::Context(fact)) = column.info().writer else { return None };
+            let ColumnWriter::Aix(AixWriter::Context(fact)) = column.info().writer else { return None };
             let len = match fact(row) {
-                Fact::Text(value) if value.len() < *width => {
+                ContextValue::Text(value) if value.len() < *width => {
                     room.get_mut(..value.len())?.copy_from_slice(value);
                     value.len()
                 }
-                Fact::Number(Some(0)) if *column == Column::Int => 0,
-                Fact::Number(Some(number)) if number < 10_000_000 && *column != Column::Exec => {
+                ContextValue::Number(Some(0)) if *column == Column::Int => 0,
+                ContextValue::Number(Some(number)) if number < 10_000_000 && *column != Column::Exec => {
                     let len = num::decimal_short(room, number);
                     store(room, len, [b' '; 8]);
                     len
                 }
-                Fact::Number(None) if *column != Column::Exec => 0,
+                ContextValue::Number(None) if *column != Column::Exec => 0,
                 _ => return None,
             };
             if len >= *width {
@@ -1043,7 +1043,7 @@ impl Segment {
         let mut starts_blank = false;
         for (at, (before, column, width)) in self.0.iter().enumerate() {
             out.push(before);
-            let Writer::Aix(AixWriter::Context(fact)) = column.info().writer else { continue };
+            let ColumnWriter::Aix(AixWriter::Context(fact)) = column.info().writer else { continue };
             let fact = fact(row);
             if form == Form::Text {
                 value.clear();
@@ -1067,29 +1067,29 @@ impl Segment {
     }
 }
 
-impl Fact<'_> {
+impl ContextValue<'_> {
     /// Appends the value in text form.
     fn push(&self, column: Column, out: &mut TextBuf) {
         match (self, column) {
-            (Fact::Number(None), Column::Exec) => out.push(b"-?-"),
-            (Fact::Number(Some(pid)), Column::Exec) => {
+            (ContextValue::Number(None), Column::Exec) => out.push(b"-?-"),
+            (ContextValue::Number(Some(pid)), Column::Exec) => {
                 out.push(b"-");
                 out.dec(*pid);
                 out.push(b"-");
             }
-            (Fact::Number(Some(0)), Column::Int) | (Fact::Number(None), _) => {}
-            (Fact::Number(Some(number)), _) => out.dec(*number),
-            (Fact::Text(text), _) => out.push(text),
+            (ContextValue::Number(Some(0)), Column::Int) | (ContextValue::Number(None), _) => {}
+            (ContextValue::Number(Some(number)), _) => out.dec(*number),
+            (ContextValue::Text(text), _) => out.push(text),
         }
     }
 
     /// Appends the value in a table's form: JSON, CSV or TSV.
     fn push_value(&self, column: Column, form: Form, out: &mut TextBuf) {
-        let is_text = column.info().value == Value::Text;
+        let is_text = column.info().value == ValueType::Text;
         let text = match self {
-            Fact::Text(text) => *text,
-            Fact::Number(Some(number)) if !is_text => return out.dec(*number),
-            Fact::Number(_) => b"",
+            ContextValue::Text(text) => *text,
+            ContextValue::Number(Some(number)) if !is_text => return out.dec(*number),
+            ContextValue::Number(_) => b"",
         };
         if form == Form::Ndjson && text.is_empty() {
             return out.push(b"null");

@@ -5,13 +5,13 @@ use super::format::{LineEnd, LineFormat};
 use super::walk::LogWalk;
 use super::{ReportError, ReportOptions, layouts};
 use crate::catalog::Catalog;
-use crate::engine::{Step, Steps};
+use crate::engine::{StepResult, Stepper};
 use crate::reader::aix::{LogInfo, Logs};
 use std::sync::atomic::AtomicU64;
 
 /// Events of a trace with their texts.
 pub(crate) struct AixEvents<'a> {
-    steps: Steps<LogWalk<'a>, LineFormat<'a>>,
+    steps: Stepper<LogWalk<'a>, LineFormat<'a>>,
     catalog: &'a Catalog<'a>,
     /// Index of the next line of the text.
     next: usize,
@@ -37,23 +37,23 @@ impl<'a> AixEvents<'a> {
         let walk = LogWalk::new(logs, infos, catalog, options, layouts);
         let mut format = LineFormat::new(catalog, options, (&options.columns, layouts), infos, known_steps);
         format.collect_ends();
-        Self { steps: Steps::new(walk, format), catalog, next: 0 }
+        Self { steps: Stepper::new(walk, format), catalog, next: 0 }
     }
 
     /// Moves to the next event, notice or the end.
     #[inline]
-    pub fn advance(&mut self) -> Result<Step, ReportError> {
+    pub fn advance(&mut self) -> Result<StepResult, ReportError> {
         self.next += 1;
         while self.next >= self.steps.format.ends().len() {
             match self.steps.advance()? {
-                Step::Text => self.next = 0,
+                StepResult::Text => self.next = 0,
                 step => {
                     self.next = usize::MAX - 1;
                     return Ok(step);
                 }
             }
         }
-        Ok(Step::Text)
+        Ok(StepResult::Text)
     }
 
     /// The current event and its text.

@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::columns::trim;
 use crate::ids::display_id;
-use crate::output_format::{Counted, Form, write_counts};
+use crate::output_format::{Form, IdCount, write_counts};
 use crate::reader::aix::SystemInfo;
 use crate::time_zone::TimeZone;
 use tfbc_vm::TextBuf;
@@ -68,7 +68,7 @@ pub(super) fn write_histogram(counts: &[u64], catalog: &Catalog<'_>, out: &mut T
 pub(super) fn write_stats(counts: &[u64], catalog: &Catalog<'_>, form: Form, heading: bool, out: &mut TextBuf) {
     let rows = (0..=u16::MAX).zip(counts).filter(|(_, n)| **n > 0).map(|(id, n)| {
         let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
-        Counted { n: *n, id: display_id(id), label: hook.map_or(Vec::new(), |hook| hook.label.to_vec()) }
+        IdCount { n: *n, id: display_id(id), label: hook.map_or(Vec::new(), |hook| hook.label.to_vec()) }
     });
     write_counts(rows.collect(), form, heading, out);
 }

@@ -14,11 +14,11 @@ const MAX_WIDTH: u32 = 4096;
 
 /// Text before an event's arguments, as C's `printf` would write it.
 ///
-/// `%c` is the clock in hex, `%C` the CPU, `%e` the running number of the event in ten digits or more, `%t` the time since
-/// the trace's start as `seconds.milliseconds.microseconds` and `us`, `%Z` the class, `%z` the event, `%%` a percent sign.
-/// A conversion may have flags (`-`, `0`, blank, `+`, `#`), a width, and a precision after a dot: the longest length of
-/// texts, the least digits of numbers. A negative precision cuts leading characters. `%t` takes none of them, and `%e` only
-/// a width.
+/// `%c` is the clock in hex, `%C` the CPU, `%e` the running number of the event in ten digits or more, `%t` the time
+/// since the trace's start as `seconds.milliseconds.microseconds` and `us`, `%Z` the class, `%z` the event, `%%` a
+/// percent sign. A conversion may have flags (`-`, `0`, blank, `+`, `#`), a width, and a precision after a dot: the
+/// longest length of texts, the least digits of numbers. A negative precision cuts leading characters. `%t` takes none
+/// of them, and `%e` only a width.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineFormat {
     pub(super) pieces: Vec<Piece>,
@@ -27,7 +27,7 @@ pub struct LineFormat {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(Vec<u8>),
-    Field(Field),
+    Field(ConversionSpec),
 }
 
 /// Value that a conversion prints.
@@ -42,7 +42,7 @@ pub(super) enum Conversion {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct ConversionSpec {
     pub conversion: Conversion,
     /// `-`
     left: bool,
@@ -167,7 +167,15 @@ impl Default for LineFormat {
     /// [`DEFAULT`].
     fn default() -> Self {
         let field = |conversion, left, zero, width| {
-            Piece::Field(Field { conversion, left, zero, sign: None, alternate: false, width, precision: None })
+            Piece::Field(ConversionSpec {
+                conversion,
+                left,
+                zero,
+                sign: None,
+                alternate: false,
+                width,
+                precision: None,
+            })
         };
         let text = |text: &str| Piece::Text(text.into());
         LineFormat {
@@ -224,7 +232,7 @@ fn conversion(letter: char) -> Option<Conversion> {
 }
 
 /// A conversion with its flags, width and precision.
-fn field(conversion: Conversion, spec: &str) -> Option<Field> {
+fn field(conversion: Conversion, spec: &str) -> Option<ConversionSpec> {
     let numbers = spec.trim_start_matches(['-', '0', ' ', '+', '#']);
     let flags = &spec[..spec.len() - numbers.len()];
     let has = |flag| flags.contains(flag);
@@ -239,7 +247,7 @@ fn field(conversion: Conversion, spec: &str) -> Option<Field> {
         }),
         None => None,
     };
-    Some(Field {
+    Some(ConversionSpec {
         conversion,
         left: has('-'),
         zero: has('0'),
@@ -259,7 +267,7 @@ fn number(text: &str) -> Option<usize> {
     text.parse::<u32>().ok().filter(|number| digits && *number <= MAX_WIDTH).map(|number| number as usize)
 }
 
-impl Field {
+impl ConversionSpec {
     /// Fast path for a clock that already has the requested number of digits, as nearly all do. Writes it at `at` and
     /// returns its end.
     #[inline]
@@ -337,7 +345,7 @@ impl Field {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::{LineWriter, Names, Times};
+    use super::super::line::{LineWriter, Names, TimeBase};
     use super::*;
     use crate::reader::kev::{KevHeader, KevRecord};
 
@@ -350,7 +358,7 @@ mod tests {
         let mut writer = LineWriter::new(&LineFormat::parse(format).unwrap());
         let text = |writer: &LineWriter, place: Result<usize, Names<'_>>| {
             let mut out = TextBuf::new();
-            writer.write(place, &record, Times { header: &header, start: Some(cycles - 12_345_678) }, &mut out);
+            writer.write(place, &record, TimeBase { header: &header, start: Some(cycles - 12_345_678) }, &mut out);
             String::from_utf8_lossy(out.as_bytes()).into_owned()
         };
         let names = Names { class_text: b"THREAD", event_text: b"THCREATE" };

@@ -1,7 +1,7 @@
 //! Text before the events.
 
 use super::syspage;
-use crate::reader::kev::{Attribute, KevHeader, KevRefusal, KevRefusalKind};
+use crate::reader::kev::{HeaderAttribute, KevHeader, KevRefusal, KevRefusalKind};
 use tfbc_vm::TextBuf;
 
 /// The first lines. Those of QNX 7 are not public.
@@ -37,7 +37,7 @@ pub fn write_refused(refusal: &KevRefusal, verbose: bool, out: &mut TextBuf) -> 
     code
 }
 
-fn attributes(attributes: &[Attribute], verbose: bool) -> Vec<u8> {
+fn attributes(attributes: &[HeaderAttribute], verbose: bool) -> Vec<u8> {
     let mut text = format!("{VERSIONS} -- HEADER FILE INFORMATION -- \n").into_bytes();
     for (key, value) in attributes {
         let key = format!("TRACE_{}", printable(key));

@@ -1,6 +1,6 @@
 //! Text before the arguments in the default layout. Parts that depend only on class, event or CPU are formatted once.
 
-use super::format::{Conversion, Elapsed, Field, Line, LineFormat, Piece};
+use super::format::{Conversion, ConversionSpec, Elapsed, Line, LineFormat, Piece};
 use crate::events::N_IDS;
 use crate::reader::kev::{KevHeader, KevRecord};
 use tfbc_vm::{Space, TextBuf};
@@ -8,58 +8,58 @@ use tfbc_vm::{Space, TextBuf};
 /// Writer of lines in one format, with a cache of the texts that depend only on class, event or CPU.
 #[derive(Debug, Clone)]
 pub(super) struct LineWriter {
-    steps: Vec<Step>,
-    /// Pieces per [`Step::Named`].
+    steps: Vec<LinePart>,
+    /// Pieces per [`LinePart::Named`].
     runs: Vec<Vec<Piece>>,
     /// Cached texts of `runs`, event after event.
-    named: Vec<Fixed>,
+    named: Vec<FixedText>,
     /// By class and event, index of the first text in `named`; 0 if not cached.
     places: Vec<u32>,
 }
 
 /// One part of a line.
 #[derive(Debug, Clone)]
-enum Step {
-    Text(Fixed),
-    Cycles(Field),
+enum LinePart {
+    Text(FixedText),
+    Cycles(ConversionSpec),
     /// Time since the trace's start, or the running number of the event.
-    OfRecord(Field),
+    OfRecord(ConversionSpec),
     /// One text per CPU.
-    Cpu(Vec<Fixed>),
+    Cpu(Vec<FixedText>),
     /// Index in `runs` of pieces that depend on class and event.
     Named(usize),
 }
 
 /// A text that is appended often. The fast path copies the whole array of a short one.
 #[derive(Debug, Clone)]
-enum Fixed {
-    Short { text: [u8; Fixed::SHORT], len: usize },
+enum FixedText {
+    Short { text: [u8; FixedText::SHORT], len: usize },
     Long(Box<[u8]>),
 }
 
-impl Fixed {
+impl FixedText {
     const SHORT: usize = 48;
 
     fn new(bytes: &[u8]) -> Self {
         let mut text = [0; Self::SHORT];
         match text.get_mut(..bytes.len()) {
             Some(room) => room.copy_from_slice(bytes),
-            None => return Fixed::Long(bytes.into()),
+            None => return FixedText::Long(bytes.into()),
         }
-        Fixed::Short { text, len: bytes.len() }
+        FixedText::Short { text, len: bytes.len() }
     }
 
     /// The text that `write` appends.
     fn of(write: impl FnOnce(&mut TextBuf)) -> Self {
         let mut out = TextBuf::new();
         write(&mut out);
-        Fixed::new(out.as_bytes())
+        FixedText::new(out.as_bytes())
     }
 
     fn push(&self, out: &mut TextBuf) {
         match self {
-            Fixed::Short { text, len } => out.push(text.get(..*len).unwrap_or_default()),
-            Fixed::Long(text) => out.push(text),
+            FixedText::Short { text, len } => out.push(text.get(..*len).unwrap_or_default()),
+            FixedText::Long(text) => out.push(text),
         }
     }
 }
@@ -83,22 +83,22 @@ impl LineWriter {
             };
             match field.conversion {
                 Conversion::Cycles | Conversion::Time | Conversion::Number => {
-                    push_step(Step::Text(Fixed::new(&std::mem::take(&mut before))), &mut steps);
+                    push_step(LinePart::Text(FixedText::new(&std::mem::take(&mut before))), &mut steps);
                     steps.push(if field.conversion == Conversion::Cycles {
-                        Step::Cycles(*field)
+                        LinePart::Cycles(*field)
                     } else {
-                        Step::OfRecord(*field)
+                        LinePart::OfRecord(*field)
                     });
                 }
                 Conversion::Cpu => {
                     let before = std::mem::take(&mut before);
                     let text = |cpu| {
-                        Fixed::of(|out| {
+                        FixedText::of(|out| {
                             out.push(&before);
                             field.write(&Line { cpu, ..Line::default() }, out);
                         })
                     };
-                    steps.push(Step::Cpu((0..64).map(text).collect()));
+                    steps.push(LinePart::Cpu((0..64).map(text).collect()));
                 }
                 Conversion::Class | Conversion::Event => {
                     if !before.is_empty() {
@@ -108,9 +108,9 @@ impl LineWriter {
                 }
             }
         }
-        push_step(Step::Text(Fixed::new(&before)), &mut steps);
+        push_step(LinePart::Text(FixedText::new(&before)), &mut steps);
         // Index 0 means "not cached".
-        LineWriter { steps, runs, named: vec![Fixed::new(b"")], places: vec![0; N_IDS] }
+        LineWriter { steps, runs, named: vec![FixedText::new(b"")], places: vec![0; N_IDS] }
     }
 
     /// Index of the texts of a record's class and event, if they are cached.
@@ -124,9 +124,9 @@ impl LineWriter {
     /// cache is full.
     pub fn learn(&mut self, record: &KevRecord<'_>, names: Names<'_>) -> Option<usize> {
         let line = names.line();
-        let text = |run: &Vec<Piece>| Fixed::of(|out| run.iter().for_each(|piece| piece.write(&line, out)));
-        let texts: Vec<Fixed> = self.runs.iter().map(text).collect();
-        let is_short = |text: &Fixed| !matches!(text, Fixed::Long(text) if text.len() > MAX_KEPT_BYTES);
+        let text = |run: &Vec<Piece>| FixedText::of(|out| run.iter().for_each(|piece| piece.write(&line, out)));
+        let texts: Vec<FixedText> = self.runs.iter().map(text).collect();
+        let is_short = |text: &FixedText| !matches!(text, FixedText::Long(text) if text.len() > MAX_KEPT_BYTES);
         if !texts.iter().all(is_short) || self.named.len() + texts.len() > MAX_KEPT {
             return None;
         }
@@ -142,21 +142,27 @@ impl LineWriter {
     /// Writes a line up to the arguments. `place` is the result of [`LineWriter::find`] or [`LineWriter::learn`], or
     /// else the names.
     #[inline]
-    pub fn write(&self, place: Result<usize, Names<'_>>, record: &KevRecord<'_>, times: Times<'_>, out: &mut TextBuf) {
+    pub fn write(
+        &self,
+        place: Result<usize, Names<'_>>,
+        record: &KevRecord<'_>,
+        times: TimeBase<'_>,
+        out: &mut TextBuf,
+    ) {
         let cycles = record.cycles().unwrap_or(record.stamp.into());
         if place.is_ok_and(|place| self.write_short(place, cycles, record.cpu, out).is_some()) {
             return;
         }
         for step in &self.steps {
             match step {
-                Step::Text(text) => text.push(out),
-                Step::Cycles(field) => field.write(&Line { cycles, ..Line::default() }, out),
-                Step::OfRecord(field) => {
+                LinePart::Text(text) => text.push(out),
+                LinePart::Cycles(field) => field.write(&Line { cycles, ..Line::default() }, out),
+                LinePart::OfRecord(field) => {
                     let (number, elapsed) = (record.number, times.elapsed(record));
                     field.write(&Line { number, elapsed, ..Line::default() }, out);
                 }
-                Step::Cpu(texts) => texts[usize::from(record.cpu) % texts.len()].push(out),
-                Step::Named(run) => match place {
+                LinePart::Cpu(texts) => texts[usize::from(record.cpu) % texts.len()].push(out),
+                LinePart::Named(run) => match place {
                     Ok(place) => self.named[place + run].push(out),
                     Err(names) => self.runs[*run].iter().for_each(|piece| piece.write(&names.line(), out)),
                 },
@@ -171,16 +177,16 @@ impl LineWriter {
         let mut at = 0;
         for step in &self.steps {
             let text = match step {
-                Step::Text(text) => text,
-                Step::Cpu(texts) => texts.get(usize::from(cpu))?,
-                Step::Named(run) => self.named.get(place + run)?,
-                Step::Cycles(field) => {
+                LinePart::Text(text) => text,
+                LinePart::Cpu(texts) => texts.get(usize::from(cpu))?,
+                LinePart::Named(run) => self.named.get(place + run)?,
+                LinePart::Cycles(field) => {
                     at = field.write_cycles(cycles, room, at)?;
                     continue;
                 }
-                Step::OfRecord(_) => return None,
+                LinePart::OfRecord(_) => return None,
             };
-            let Fixed::Short { text, len } = text else { return None };
+            let FixedText::Short { text, len } = text else { return None };
             *room.get_mut(at..)?.first_chunk_mut()? = *text;
             at += len;
         }
@@ -205,12 +211,12 @@ impl<'l> Names<'l> {
 
 /// The clock that times are counted by, and the trace's start in cycles if it is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Times<'t> {
+pub(super) struct TimeBase<'t> {
     pub header: &'t KevHeader,
     pub start: Option<u64>,
 }
 
-impl Times<'_> {
+impl TimeBase<'_> {
     /// Time of a record since the trace's start; 0 if the record has no time.
     fn elapsed(self, record: &KevRecord<'_>) -> Elapsed {
         let ns = |cycles| self.header.ns(cycles).map(i128::from);
@@ -222,18 +228,18 @@ impl Times<'_> {
 }
 
 /// Adds a step that is not for an empty text.
-fn push_step(step: Step, steps: &mut Vec<Step>) {
-    if !matches!(step, Step::Text(Fixed::Short { len: 0, .. })) {
+fn push_step(step: LinePart, steps: &mut Vec<LinePart>) {
+    if !matches!(step, LinePart::Text(FixedText::Short { len: 0, .. })) {
         steps.push(step);
     }
 }
 
 /// Adds a piece that class and event determine, to the run that comes last where there is one.
-fn named(piece: Piece, steps: &mut Vec<Step>, runs: &mut Vec<Vec<Piece>>) {
+fn named(piece: Piece, steps: &mut Vec<LinePart>, runs: &mut Vec<Vec<Piece>>) {
     match (steps.last(), runs.last_mut()) {
-        (Some(Step::Named(_)), Some(run)) => run.push(piece),
+        (Some(LinePart::Named(_)), Some(run)) => run.push(piece),
         _ => {
-            steps.push(Step::Named(runs.len()));
+            steps.push(LinePart::Named(runs.len()));
             runs.push(vec![piece]);
         }
     }

@@ -17,12 +17,12 @@ pub use format::{DEFAULT, FormatError, LineFormat};
 pub use header::write_refused;
 
 use crate::catalog::Catalog;
-use crate::events::{ArgumentPrinter, EventPrinter, Events, Part, is_interrupt};
+use crate::events::{ArgumentPrinter, BuiltInEvents, EventPrinter, LayoutPart, is_interrupt};
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, KevSlot, TraceStart};
 use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run, run_sorted};
 use crate::report::{MaxWork, Monitor, ReportError};
 use crate::work::Meter;
-use line::{LineWriter, Names, Times};
+use line::{LineWriter, Names, TimeBase};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf, num};
@@ -113,9 +113,9 @@ struct Printer<'p> {
     /// The clock and the byte order.
     header: KevHeader,
     start: TraceStart,
-    events: Events,
+    events: BuiltInEvents,
     /// Printer of events without a definition.
-    rest: Rest,
+    rest: LineParts,
     definitions: Option<Definitions<'p>>,
     class_text: TextBuf,
     event_text: TextBuf,
@@ -124,7 +124,7 @@ struct Printer<'p> {
 }
 
 /// The parts of a layout's lines.
-enum Rest {
+enum LineParts {
     Compat(EventPrinter),
     Default(LineWriter, ArgumentPrinter),
 }
@@ -139,16 +139,16 @@ struct Definitions<'p> {
 impl<'p> Printer<'p> {
     fn new(header: &KevHeader, start: TraceStart, catalog: Option<&'p Catalog<'p>>, options: &'p PrintOptions) -> Self {
         let KevHeader { big_endian, release, .. } = *header;
-        let (events, limits) = (Events::of(release, big_endian), options.limits);
+        let (events, limits) = (BuiltInEvents::of(release, big_endian), options.limits);
         let definitions = |catalog| Definitions {
             text: RecordPrinter::new(catalog, big_endian, release, limits).with_max_work(options.max_work),
-            heading: events.printer(Part::CompatHeading, limits),
+            heading: events.printer(LayoutPart::CompatHeading, limits),
         };
         let rest = match &options.layout {
-            Layout::Compat { one_line: true } => Rest::Compat(events.printer(Part::CompatOneLine, limits)),
-            Layout::Compat { one_line: false } => Rest::Compat(events.printer(Part::Compat, limits)),
+            Layout::Compat { one_line: true } => LineParts::Compat(events.printer(LayoutPart::CompatOneLine, limits)),
+            Layout::Compat { one_line: false } => LineParts::Compat(events.printer(LayoutPart::Compat, limits)),
             Layout::Default { format, one_line } => {
-                Rest::Default(LineWriter::new(format), events.argument_printer(*one_line))
+                LineParts::Default(LineWriter::new(format), events.argument_printer(*one_line))
             }
         };
         Printer {
@@ -179,15 +179,15 @@ impl<'p> Printer<'p> {
     fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let defined = self.definitions.is_some() && self.define(record);
         match self.rest {
-            Rest::Compat(_) if defined => self.compat_defined(record, out),
-            Rest::Compat(_) => self.compat(record, out),
-            Rest::Default(..) => self.line(record, defined, out),
+            LineParts::Compat(_) if defined => self.compat_defined(record, out),
+            LineParts::Compat(_) => self.compat(record, out),
+            LineParts::Default(..) => self.line(record, defined, out),
         }
     }
 
     #[inline(always)]
     fn compat(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let Rest::Compat(printer) = &mut self.rest else { return };
+        let LineParts::Compat(printer) = &mut self.rest else { return };
         let printed = printer.print_after(prefix(record), record, out);
         self.n_left_out += u64::from(!printed);
     }
@@ -223,18 +223,18 @@ impl<'p> Printer<'p> {
     }
 
     fn line(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
-        let Rest::Default(lines, _) = &self.rest else { return };
+        let LineParts::Default(lines, _) = &self.rest else { return };
         let mut place = lines.find(record);
         if place.is_none() {
             self.name(record);
         }
-        let Rest::Default(lines, arguments) = &mut self.rest else { return };
+        let LineParts::Default(lines, arguments) = &mut self.rest else { return };
         let names = Names { class_text: self.class_text.as_bytes(), event_text: self.event_text.as_bytes() };
         // The number of an interrupt is data.
         if place.is_none() && !is_interrupt(record.meant_class(), record.event) {
             place = lines.learn(record, names);
         }
-        let times = Times { header: &self.header, start: self.start.cycles() };
+        let times = TimeBase { header: &self.header, start: self.start.cycles() };
         lines.write(place.ok_or(names), record, times, out);
         if defined {
             self.defined(out);
@@ -253,7 +253,7 @@ impl Clone for Printer<'_> {
 impl RecordWriter for Printer<'_> {
     #[inline(always)]
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        if matches!(self.rest, Rest::Compat(_)) && self.definitions.is_none() {
+        if matches!(self.rest, LineParts::Compat(_)) && self.definitions.is_none() {
             self.compat(record, out);
         } else {
             // Passing a copy keeps the record itself in registers; only this branch has one in memory.

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 use tfbc::catalog::Catalog;
 use tfbc::context::ContextState;
-use tfbc::events::{Events, class_name};
+use tfbc::events::{BuiltInEvents, class_name};
 use tfbc::ids::display_id;
 use tfbc::reader::AnyTrace;
 use tfbc::reader::aix::{LogItem, Logs};
@@ -91,7 +91,7 @@ fn pick_hooks(
 
 fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: bool) -> io::Result<Vec<Picked>> {
     let header = log.header().clone();
-    let events = Events::of(header.release, header.big_endian);
+    let events = BuiltInEvents::of(header.release, header.big_endian);
     let (mut known, mut names) = (BTreeSet::new(), BTreeMap::new());
     let mut picked = Vec::new();
     while picked.len() < max

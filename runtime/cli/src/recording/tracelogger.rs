@@ -5,8 +5,8 @@ use crate::console::{CommandResult, Console, Failure, Message, Status};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tfbc::events::Events;
-use tfbc::events::spelling::{self, Part};
+use tfbc::events::BuiltInEvents;
+use tfbc::events::spelling::{self, ClassPart};
 use tfbc_recorder::logger::{EventRange, Logger};
 use tfbc_recorder::options::Output;
 use tfbc_recorder::session::{self, Task};
@@ -159,18 +159,18 @@ struct Class(Vec<EventRange>);
 fn class(text: &str) -> Result<Class, String> {
     let (class, part) = match text {
         "0" => return Ok(Class(Vec::new())),
-        "1" => (2, Part::All),
-        "2" => (3, Part::All),
-        "3" => (4, Part::Processes),
-        "4" => (4, Part::Threads),
-        "5" => (4, Part::VirtualThreads),
-        "6" => (7, Part::All),
-        "7" => (5, Part::All),
+        "1" => (2, ClassPart::All),
+        "2" => (3, ClassPart::All),
+        "3" => (4, ClassPart::Processes),
+        "4" => (4, ClassPart::Threads),
+        "5" => (4, ClassPart::VirtualThreads),
+        "6" => (7, ClassPart::All),
+        "7" => (5, ClassPart::All),
         name => spelling::class(name)
             .filter(|_| !name.starts_with(|first: char| first.is_ascii_digit() || first == '-'))
             .ok_or_else(|| format!("expected 0 to 7 or one of {}", spelling::class_list()))?,
     };
-    let events = Events::of(None, false);
+    let events = BuiltInEvents::of(None, false);
     let mut ranges: Vec<EventRange> = Vec::new();
     for event in (0..1024).filter(|event| part.contains(events, *event)) {
         match ranges.last_mut() {

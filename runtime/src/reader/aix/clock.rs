@@ -85,7 +85,7 @@ pub struct EventTime {
 
 /// Clock of one trace, advanced event by event.
 #[derive(Debug, Clone)]
-pub struct Clock {
+pub struct TraceClock {
     factors: Factors,
     wraps: bool,
     /// True after the first stamp.
@@ -97,7 +97,7 @@ pub struct Clock {
     clamped: u64,
 }
 
-impl Clock {
+impl TraceClock {
     /// Creates a clock. `wraps` is true for 32-bit stamps.
     pub fn new(factors: Factors, wraps: bool) -> Self {
         Self { factors, wraps, is_stamped: false, raw: 0, ticks: 0, clamped: 0 }
@@ -132,7 +132,7 @@ impl Clock {
         self.advance_where(self.wraps, stamp)
     }
 
-    /// Like [`Clock::advance`], with the wrap decided at compile time.
+    /// Like [`TraceClock::advance`], with the wrap decided at compile time.
     #[inline]
     pub(super) fn advance_where(&mut self, wraps: bool, stamp: Option<u64>) -> u64 {
         if let Some(stamp) = stamp {
@@ -181,12 +181,12 @@ impl Clock {
 #[derive(Debug, Clone)]
 pub struct Elapsed {
     from_trace_on: bool,
-    zero: Option<Zero>,
+    zero: Option<TimeZero>,
 }
 
 /// Event at which the elapsed time is 0.
 #[derive(Debug, Clone, Copy)]
-struct Zero {
+struct TimeZero {
     /// Index of its trace.
     trace: usize,
     ticks: u64,
@@ -203,11 +203,11 @@ impl Elapsed {
 
     /// Elapsed time of an event at `time_ns`.
     #[inline]
-    pub fn at(&mut self, trace: usize, clock: &Clock, id: u16, time_ns: u64) -> u64 {
+    pub fn at(&mut self, trace: usize, clock: &TraceClock, id: u16, time_ns: u64) -> u64 {
         match self.zero {
             Some(zero) => time_ns.saturating_sub(zero.ns),
             None => {
-                self.begin(clock.is_stamped, Zero { trace, ticks: clock.ticks, ns: time_ns }, id);
+                self.begin(clock.is_stamped, TimeZero { trace, ticks: clock.ticks, ns: time_ns }, id);
                 0
             }
         }
@@ -216,7 +216,7 @@ impl Elapsed {
     /// Handles an event while the origin is unknown.
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, is_stamped: bool, zero: Zero, id: u16) {
+    fn begin(&mut self, is_stamped: bool, zero: TimeZero, id: u16) {
         if is_stamped && (!self.from_trace_on || id == hooks::TRACE_ON) {
             self.zero = Some(zero);
         }
@@ -224,14 +224,14 @@ impl Elapsed {
 
     /// Handles a skipped event, which may be the origin.
     #[inline]
-    pub fn pass(&mut self, trace: usize, clock: &Clock, id: u16) {
+    pub fn pass(&mut self, trace: usize, clock: &TraceClock, id: u16) {
         if self.zero.is_none() {
             self.at(trace, clock, id, clock.factors.ns(clock.ticks));
         }
     }
 
     /// Recomputes the origin after the factors of a trace have changed; it stays at its tick.
-    pub fn rescale(&mut self, trace: usize, clock: &Clock) {
+    pub fn rescale(&mut self, trace: usize, clock: &TraceClock) {
         if let Some(zero) = self.zero.as_mut().filter(|zero| zero.trace == trace) {
             zero.ns = clock.factors.ns(zero.ticks);
         }
@@ -243,11 +243,11 @@ mod tests {
     use super::*;
 
     /// A clock with its elapsed time.
-    struct Watch(Clock, Elapsed);
+    struct TestClock(TraceClock, Elapsed);
 
-    impl Watch {
+    impl TestClock {
         fn new(factors: Factors, wraps: bool, from_trace_on: bool) -> Self {
-            Self(Clock::new(factors, wraps), Elapsed::new(from_trace_on))
+            Self(TraceClock::new(factors, wraps), Elapsed::new(from_trace_on))
         }
 
         fn advance(&mut self, id: u16, stamp: Option<u64>) -> EventTime {
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    fn elapsed(watch: &mut Watch, stamps: &[u64]) -> Vec<u64> {
+    fn elapsed(watch: &mut TestClock, stamps: &[u64]) -> Vec<u64> {
         stamps.iter().map(|stamp| watch.advance(0x0100, Some(*stamp)).elapsed_ns).collect()
     }
 
@@ -282,20 +282,20 @@ mod tests {
 
     #[test]
     fn stamps_wrap_at_two_to_the_32() {
-        let mut clock = Watch::new(Factors::new(1, 1, 2), true, false);
+        let mut clock = TestClock::new(Factors::new(1, 1, 2), true, false);
         assert_eq!(elapsed(&mut clock, &[0xFFFF_FFF0, 0x10, 0x10]), [0, 0x20, 0x20]);
         assert_eq!(clock.0.clamped(), 0);
     }
 
     #[test]
     fn real_time_clocks_wrap_at_the_second() {
-        let mut clock = Watch::new(Factors::new(7, 3, 1), true, false);
+        let mut clock = TestClock::new(Factors::new(7, 3, 1), true, false);
         assert_eq!(elapsed(&mut clock, &[999_999_000, 1_000, 501_000]), [0, 2_000, 502_000]);
     }
 
     #[test]
     fn a_small_step_back_is_clamped_and_counted() {
-        let mut clock = Watch::new(Factors::default(), true, false);
+        let mut clock = TestClock::new(Factors::default(), true, false);
         assert_eq!(elapsed(&mut clock, &[1000, 900, 1100]), [0, 0, 100]);
         assert_eq!(clock.0.clamped(), 1);
     }
@@ -303,22 +303,22 @@ mod tests {
     #[test]
     fn fifteen_sixteenths_are_a_step_forward() {
         let far = 15 << 28;
-        let mut clock = Watch::new(Factors::default(), true, false);
+        let mut clock = TestClock::new(Factors::default(), true, false);
         assert_eq!(elapsed(&mut clock, &[0, far]), [0, far]);
-        let mut clock = Watch::new(Factors::default(), true, false);
+        let mut clock = TestClock::new(Factors::default(), true, false);
         assert_eq!(elapsed(&mut clock, &[0, far + 1]), [0, 0]);
     }
 
     #[test]
     fn wide_stamps_may_go_back() {
-        let mut clock = Watch::new(Factors::default(), false, false);
+        let mut clock = TestClock::new(Factors::default(), false, false);
         assert_eq!(elapsed(&mut clock, &[100, 300, 200, 50]), [0, 200, 100, 0]);
         assert_eq!(clock.0.clamped(), 0);
     }
 
     #[test]
     fn elapsed_starts_at_trace_on() {
-        let mut clock = Watch::new(Factors::default(), false, true);
+        let mut clock = TestClock::new(Factors::default(), false, true);
         assert_eq!(clock.advance(hooks::UTILITY, Some(100)).elapsed_ns, 0);
         assert_eq!(clock.advance(hooks::TRACE_ON, Some(128)).elapsed_ns, 0);
         assert_eq!(clock.advance(0x0100, Some(228)).elapsed_ns, 100);
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn later_factors_convert_the_same_ticks() {
-        let mut clock = Watch::new(Factors::new(2, 1, 2), false, false);
+        let mut clock = TestClock::new(Factors::new(2, 1, 2), false, false);
         assert_eq!(elapsed(&mut clock, &[100, 200]), [0, 200]);
         clock.0.set_factors(Factors::new(3, 1, 2));
         clock.1.rescale(0, &clock.0);

@@ -14,7 +14,7 @@ const MAX_REMEMBERED: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     hashers: [RandomState; 2],
-    copies: HashMap<EventHash, Copies>,
+    copies: HashMap<EventHash, CopyCount>,
     /// Times and hashes of the events, oldest first.
     order: VecDeque<(u64, EventHash)>,
     overflowed: bool,
@@ -24,7 +24,7 @@ type EventHash = [u64; 2];
 
 /// Number of times that an event was found.
 #[derive(Debug, Default)]
-struct Copies {
+struct CopyCount {
     n_given: u32,
     /// Count per log; nearly always one or two entries.
     by_log: Vec<(usize, u32)>,
@@ -42,7 +42,7 @@ impl Duplicates {
         });
         let copies = self.copies.entry(key).or_insert_with(|| {
             self.order.push_back((time_ns, key));
-            Copies::default()
+            CopyCount::default()
         });
         let n = match copies.by_log.iter_mut().find(|(known, _)| *known == log) {
             Some((_, n)) => {

@@ -45,7 +45,7 @@ pub struct SystemInfo {
 
 /// Property in one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Record<'e> {
+pub(super) enum EventProperty<'e> {
     StartTime {
         seconds: u32,
         utsname: &'e [u8],
@@ -67,7 +67,7 @@ pub(super) enum Record<'e> {
     Factors(Factors),
 }
 
-impl<'e> Record<'e> {
+impl<'e> EventProperty<'e> {
     /// Parses an event's buffer. `None` for other hooks, unknown kinds, and payloads that are too short.
     pub fn parse(id: u16, wide: bool, bytes: &'e [u8]) -> Option<Self> {
         let word = if wide { 8 } else { 4 };
@@ -86,21 +86,23 @@ impl<'e> Record<'e> {
 
     fn header(kind: u64, payload: &'e [u8]) -> Option<Self> {
         match kind {
-            1 => Some(Record::StartTime { seconds: word32(payload, 0)?, utsname: &payload[4..] }),
-            2 => Some(Record::Command(until_nul(payload))),
+            1 => Some(EventProperty::StartTime { seconds: word32(payload, 0)?, utsname: &payload[4..] }),
+            2 => Some(EventProperty::Command(until_nul(payload))),
             _ => None,
         }
     }
 
     fn utility(kind: u64, payload: &'e [u8]) -> Option<Self> {
         Some(match kind {
-            5 => Record::IpAddress(word32(payload, 0)?),
-            6 => Record::Buffering(word32(payload, 0)?),
-            0x10 => Record::CpuFile { cpu: word32(payload, 0)?, name: until_nul(&payload[4..]) },
-            0x12 => Record::CpuCounts { total: word32(payload, 0)?, traced: word32(payload, 4)? },
-            0x13 => Record::LargeDataTypes(word32(payload, 0)?),
-            0x1E => Record::Recorder(until_nul(payload)),
-            0x25C => Record::Factors(Factors::new(word64(payload, 0)?, word64(payload, 8)?, word64(payload, 16)?)),
+            5 => EventProperty::IpAddress(word32(payload, 0)?),
+            6 => EventProperty::Buffering(word32(payload, 0)?),
+            0x10 => EventProperty::CpuFile { cpu: word32(payload, 0)?, name: until_nul(&payload[4..]) },
+            0x12 => EventProperty::CpuCounts { total: word32(payload, 0)?, traced: word32(payload, 4)? },
+            0x13 => EventProperty::LargeDataTypes(word32(payload, 0)?),
+            0x1E => EventProperty::Recorder(until_nul(payload)),
+            0x25C => {
+                EventProperty::Factors(Factors::new(word64(payload, 0)?, word64(payload, 8)?, word64(payload, 16)?))
+            }
             _ => return None,
         })
     }
@@ -146,9 +148,9 @@ impl SystemInfo {
         }
     }
 
-    pub(super) fn note(&mut self, record: &Record<'_>) {
+    pub(super) fn note(&mut self, record: &EventProperty<'_>) {
         match *record {
-            Record::StartTime { seconds, utsname } => {
+            EventProperty::StartTime { seconds, utsname } => {
                 self.start_time = Some(seconds);
                 let mut names = utsname.chunks(UTSNAME_FIELD).map(|name| until_nul(name).to_vec());
                 let mut next = || names.next().unwrap_or_default();
@@ -158,16 +160,16 @@ impl SystemInfo {
                 self.version = next();
                 self.machine = next();
             }
-            Record::Command(command) => self.command = Some(command.into()),
-            Record::IpAddress(address) => self.ip_address = Some(address),
-            Record::Buffering(scheme) => self.buffering = Some(scheme),
-            Record::CpuCounts { total, traced } => {
+            EventProperty::Command(command) => self.command = Some(command.into()),
+            EventProperty::IpAddress(address) => self.ip_address = Some(address),
+            EventProperty::Buffering(scheme) => self.buffering = Some(scheme),
+            EventProperty::CpuCounts { total, traced } => {
                 self.total_cpus = Some(total);
                 self.traced_cpus = Some(traced);
             }
-            Record::Recorder(name) => self.recorder = Some(name.to_vec()),
-            Record::LargeDataTypes(large) => self.large_data_types = Some(large),
-            Record::CpuFile { .. } | Record::Factors(_) => {}
+            EventProperty::Recorder(name) => self.recorder = Some(name.to_vec()),
+            EventProperty::LargeDataTypes(large) => self.large_data_types = Some(large),
+            EventProperty::CpuFile { .. } | EventProperty::Factors(_) => {}
         }
     }
 }

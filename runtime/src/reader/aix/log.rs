@@ -32,12 +32,12 @@ pub struct LogHeader {
     pub mode: u32,
     /// Number of times that the log wrapped to its first entry.
     pub wraps: u32,
-    pub(super) ic: Area,
+    pub(super) ic: EventRegion,
 }
 
 /// Byte range of whole events in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Area {
+pub(super) struct EventRegion {
     pub offset: u64,
     pub size: u64,
 }
@@ -92,7 +92,7 @@ impl LogHeader {
 
     /// Entries in reading order. `None` if the header is inconsistent: it misses a used entry or points outside the
     /// table.
-    pub(super) fn order(&self, entries: &[Area]) -> Option<Vec<usize>> {
+    pub(super) fn order(&self, entries: &[EventRegion]) -> Option<Vec<usize>> {
         let current = self.current as usize;
         if entries.iter().all(|entry| entry.size == 0) {
             return Some(Vec::new());
@@ -108,25 +108,25 @@ impl LogHeader {
     }
 }
 
-pub(super) fn parse_table(kernel: Kernel, bytes: &[u8]) -> Vec<Area> {
+pub(super) fn parse_table(kernel: Kernel, bytes: &[u8]) -> Vec<EventRegion> {
     bytes.chunks_exact(row_len(kernel)).filter_map(|row| parse_row(kernel, row)).collect()
 }
 
-fn parse_row(kernel: Kernel, bytes: &[u8]) -> Option<Area> {
+fn parse_row(kernel: Kernel, bytes: &[u8]) -> Option<EventRegion> {
     let number = |at: usize| match kernel {
         Kernel::Bits32 => Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?).into()),
         Kernel::Bits64 => Some(u64::from_be_bytes(*bytes.get(at..)?.first_chunk()?)),
     };
-    Some(Area { offset: number(0)?, size: number(kernel.word())? })
+    Some(EventRegion { offset: number(0)?, size: number(kernel.word())? })
 }
 
 /// Byte ranges of a file that are taken, so that no byte is read as two events.
 #[derive(Debug, Default)]
-pub(super) struct Claims {
+pub(super) struct ClaimedRanges {
     ends: BTreeMap<u64, u64>,
 }
 
-impl Claims {
+impl ClaimedRanges {
     /// Claims a range. The error is the range that overlaps it.
     pub fn take(&mut self, start: u64, end: u64) -> Result<(), (u64, u64)> {
         let before = self.ends.range(..end).next_back();
@@ -158,11 +158,11 @@ mod tests {
     use super::*;
 
     fn header(current: u32, wraps: u32) -> LogHeader {
-        LogHeader { n_entries: 4, current, mode: 0, wraps, ic: Area { offset: 0, size: 0 } }
+        LogHeader { n_entries: 4, current, mode: 0, wraps, ic: EventRegion { offset: 0, size: 0 } }
     }
 
-    fn entries(sizes: [u64; 4]) -> Vec<Area> {
-        sizes.iter().map(|size| Area { offset: 100, size: *size }).collect()
+    fn entries(sizes: [u64; 4]) -> Vec<EventRegion> {
+        sizes.iter().map(|size| EventRegion { offset: 100, size: *size }).collect()
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn claims_refuse_overlap() {
-        let mut claims = Claims::default();
+        let mut claims = ClaimedRanges::default();
         assert_eq!(claims.take(10, 20), Ok(()));
         assert_eq!(claims.take(20, 30), Ok(()));
         assert_eq!(claims.take(0, 10), Ok(()));
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn gaps_are_what_nobody_claimed() {
-        let mut claims = Claims::default();
+        let mut claims = ClaimedRanges::default();
         for (start, end) in [(10, 20), (20, 30), (35, 50)] {
             claims.take(start, end).unwrap();
         }
         assert_eq!(claims.gaps(60), [(0, 10), (30, 35), (50, 60)]);
         assert_eq!(claims.gaps(50), [(0, 10), (30, 35)]);
-        assert_eq!(Claims::default().gaps(0), []);
+        assert_eq!(ClaimedRanges::default().gaps(0), []);
     }
 }

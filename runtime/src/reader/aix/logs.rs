@@ -3,11 +3,11 @@
 //! Several traces are the base file and the CPU files of one log, the logs of a merge, or both. Each has its own clock,
 //! so they are compared in nanoseconds.
 
-use super::clock::{Clock, Elapsed, EventTime};
+use super::clock::{Elapsed, EventTime, TraceClock};
 use super::cpu_files::{self, CpuFiles};
 use super::duplicates::Duplicates;
 use super::hooks;
-use super::internal::Record;
+use super::internal::EventProperty;
 use super::merge::{Merge, MergeInput, MergeKey, MergeStep, chunk};
 use super::sniff::AixKind;
 use super::step::{Kernel, StepRules};
@@ -519,10 +519,10 @@ impl LogInfo {
 }
 
 /// Creates the clock of a trace. A CPU file without time factors uses those of its base file.
-fn clock_of(trace: &Trace, base: Option<&Trace>) -> Clock {
+fn clock_of(trace: &Trace, base: Option<&Trace>) -> TraceClock {
     let of_base = base.map(Trace::survey);
     let factors = trace.survey().factors.or(of_base.and_then(|survey| survey.factors)).unwrap_or_default();
-    Clock::new(factors, trace.kind().kernel() == Kernel::Bits32)
+    TraceClock::new(factors, trace.kind().kernel() == Kernel::Bits32)
         .from_stamp(of_base.and_then(|survey| survey.first_stamp))
 }
 
@@ -574,8 +574,8 @@ impl Logs {
 
 /// Applies time factors to the events after them.
 #[cold]
-fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut Clock, elapsed: &mut Elapsed) {
-    if let Some(Record::Factors(factors)) = Record::parse(event.id, event.wide, event.bytes) {
+fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut TraceClock, elapsed: &mut Elapsed) {
+    if let Some(EventProperty::Factors(factors)) = EventProperty::parse(event.id, event.wide, event.bytes) {
         clock.set_factors(factors);
         elapsed.rescale(log, clock);
     }
@@ -590,9 +590,9 @@ mod tests {
     use tfbc_vm::Event;
 
     /// Pseudo-random numbers, determined by a seed.
-    struct Noise(u64);
+    struct PseudoRandom(u64);
 
-    impl Noise {
+    impl PseudoRandom {
         fn below(&mut self, n: u64) -> u64 {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) % n
@@ -608,7 +608,7 @@ mod tests {
     }
 
     /// Events in every encoding of a kernel, mostly the common ones.
-    fn events(wide: bool, n: u64, noise: &mut Noise) -> Vec<u8> {
+    fn events(wide: bool, n: u64, noise: &mut PseudoRandom) -> Vec<u8> {
         let mut bytes = Vec::new();
         for ticks in 1..=n {
             let (id, len) = (1 + noise.below(4), noise.below(6));
@@ -651,7 +651,7 @@ mod tests {
     }
 
     /// A log file that has wrapped, so that its areas are not read in the order of the file.
-    fn log_file(wide: bool, noise: &mut Noise) -> Vec<u8> {
+    fn log_file(wide: bool, noise: &mut PseudoRandom) -> Vec<u8> {
         let areas: Vec<Vec<u8>> = [90, 5, 0, 60, 30, 1, 80].map(|n| events(wide, n, noise)).into();
         let mut head = be32(&[if wide { 0xEFDF_1113 } else { 0xEFDF_1112 }, areas.len() as u32 - 1, 3, 0, 1, 0, 0]);
         if wide {
@@ -669,19 +669,19 @@ mod tests {
     }
 
     /// Event as a reader returns it: number, offset, id, time, bytes, and environment.
-    type Told = (u64, u64, u16, EventTime, Vec<u8>, Env);
+    type EventFacts = (u64, u64, u16, EventTime, Vec<u8>, Env);
 
     fn env(bytes: &[u8], wide: bool) -> Env {
         Event { bytes, wide, record: None, time_ns: 0, offset: 0 }.env()
     }
 
-    fn told(timed: &TimedEvent<'_>) -> Told {
+    fn told(timed: &TimedEvent<'_>) -> EventFacts {
         let RawEvent { number, offset, id, bytes, wide, .. } = timed.event;
         (number, offset, id, timed.time, bytes.to_vec(), env(bytes, wide))
     }
 
     /// Reads all events through the slow path.
-    fn one_by_one(mut logs: Logs) -> (Vec<Told>, Vec<String>) {
+    fn one_by_one(mut logs: Logs) -> (Vec<EventFacts>, Vec<String>) {
         let (mut all, mut notices) = (Vec::new(), Vec::new());
         while let Some(item) = logs.next().unwrap() {
             match item {
@@ -694,7 +694,12 @@ mod tests {
     }
 
     /// Reads all events as batches of random lengths.
-    fn in_batches(mut logs: Logs, ways: &SkipPolicy, n_owners: usize, noise: &mut Noise) -> (Vec<Told>, Vec<String>) {
+    fn in_batches(
+        mut logs: Logs,
+        ways: &SkipPolicy,
+        n_owners: usize,
+        noise: &mut PseudoRandom,
+    ) -> (Vec<EventFacts>, Vec<String>) {
         let (mut all, mut notices) = (Vec::new(), Vec::new());
         let mut owners: Vec<SharedBuf> = (0..n_owners).map(|_| SharedBuf::default()).collect();
         for turn in 0.. {
@@ -737,7 +742,7 @@ mod tests {
     }
 
     /// Reader that returns pieces of random lengths.
-    struct Pieces(Cursor<Vec<u8>>, Noise, u64);
+    struct Pieces(Cursor<Vec<u8>>, PseudoRandom, u64);
 
     impl Read for Pieces {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
@@ -748,7 +753,7 @@ mod tests {
 
     #[test]
     fn events_stay_in_place_until_they_are_handed_over() {
-        let mut noise = Noise(7);
+        let mut noise = PseudoRandom(7);
         for case in 0..60 {
             let wide = case % 2 == 0;
             let mut bytes = match case % 3 {
@@ -787,7 +792,7 @@ mod tests {
                     assert!(found == expected, "case {case}, chunk {chunk}, from a file or memory");
                 }
                 for piece in [1, 37, 3000] {
-                    let pieces = Pieces(Cursor::new(bytes.clone()), Noise(chunk as u64), piece);
+                    let pieces = Pieces(Cursor::new(bytes.clone()), PseudoRandom(chunk as u64), piece);
                     let input = Input::from_read(pieces).unwrap();
                     let (events, _) = in_batches(read(input, chunk), &ways, n_owners, &mut noise);
                     assert!(events == expected.0, "case {case}, chunk {chunk}, from a pipe by {piece}");
@@ -799,9 +804,9 @@ mod tests {
     /// Several traces of one kernel, some of them CPU files, with all kinds of events, tracing switched off and on, and
     /// damage.
     fn several(wide: bool, seed: u64, chunk: usize) -> Logs {
-        let mut noise = Noise(seed);
+        let mut noise = PseudoRandom(seed);
         let options = |kind| ReadOptions { format: Some(kind), ..ReadOptions::default() };
-        let lane = |at: u32, noise: &mut Noise| {
+        let lane = |at: u32, noise: &mut PseudoRandom| {
             let magic = &[0xEF, 0xDF, 0x11, 0x14][..if wide { 4 } else { 0 }];
             let mut bytes = [magic, &events(wide, 100 + noise.below(100), noise)].concat();
             let off_and_on = |id: u64| match wide {
@@ -825,9 +830,9 @@ mod tests {
 
     #[test]
     fn merging_runs_and_single_events_is_equal() {
-        type Merged = (usize, Option<u64>, Option<u32>, Told);
+        type Merged = (usize, Option<u64>, Option<u32>, EventFacts);
         let of = |timed: &TimedEvent<'_>| (timed.log, timed.event.cpu, timed.reported_cpus, told(timed));
-        let mut noise = Noise(3);
+        let mut noise = PseudoRandom(3);
         for case in 0..40 {
             let (wide, chunk) = (case % 2 == 0, [64, 700, 1 << 20][case as usize % 3]);
             let removes_duplicates = case % 5 == 4;
@@ -836,7 +841,7 @@ mod tests {
                 [0x0010, 0x0020, 0x5001, 0x5010, 0x5003, 0x5030].into_iter().for_each(|id| ids.insert(id));
                 ids
             });
-            let read = |ways: Option<&SkipPolicy>, noise: &mut Noise| {
+            let read = |ways: Option<&SkipPolicy>, noise: &mut PseudoRandom| {
                 let mut logs = several(wide, case, chunk);
                 if let Some(ids) = &needed {
                     logs.need(ids.clone());
@@ -885,7 +890,7 @@ mod tests {
     fn a_slow_pipe_fills_the_buffer_before_handover() {
         let event = be64(&[0x8000_0008_5000_0000, 1, 2, 3]);
         let bytes = [vec![0xEF, 0xDF, 0x11, 0x14], event.repeat(1000)].concat();
-        let pieces = Pieces(Cursor::new(bytes), Noise(1), 40);
+        let pieces = Pieces(Cursor::new(bytes), PseudoRandom(1), 40);
         let window = Window::in_pieces(Input::from_read(pieces).unwrap(), 8 << 10);
         let mut logs = Logs::from(Trace::from_window("x", window, &ReadOptions::default()).unwrap());
         let mut ways = SkipPolicy::default();

@@ -1,6 +1,6 @@
 //! Merge of several traces by time: among the traces' next events, the earliest comes first.
 
-use super::clock::Clock;
+use super::clock::TraceClock;
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::step::Parts;
@@ -22,7 +22,7 @@ pub(super) fn chunk(n_traces: usize) -> usize {
 /// One input of a merge: a trace with its clock.
 pub(super) struct MergeInput {
     pub trace: Trace,
-    pub clock: Clock,
+    pub clock: TraceClock,
     /// CPU whose file it is.
     pub cpu: Option<u32>,
     /// Index of its log. A base file and the files of its CPUs are one log.
@@ -36,7 +36,7 @@ pub(super) struct MergeInput {
 }
 
 impl MergeInput {
-    pub fn new(trace: Trace, clock: Clock, cpu: Option<u32>) -> Self {
+    pub fn new(trace: Trace, clock: TraceClock, cpu: Option<u32>) -> Self {
         Self { trace, clock, cpu, log: 0, stands: Position::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
 

@@ -24,7 +24,7 @@ mod step;
 mod trace;
 
 pub use super::{Input, Notice, Tally};
-pub use clock::{Clock, Elapsed, EventTime, Factors};
+pub use clock::{Elapsed, EventTime, Factors, TraceClock};
 pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
@@ -34,7 +34,7 @@ pub use sniff::AixKind;
 pub(in crate::reader) use sniff::format_file;
 pub use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
-pub use step::{CpuidWord, Fault, Form, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
+pub use step::{BufferConversion, CpuidWord, Fault, Kernel, MAX_GENERIC, Parts, Step, StepRules, present};
 pub(super) use trace::find_kind;
 pub use trace::{AfterDamage, AixItem, OpenError, RawEvent, ReadOptions, Survey, Trace};
 pub(crate) use trace::{SkipAction, SkipPolicy, VisitResult};

@@ -1,7 +1,7 @@
 //! Properties of the traced system, collected from the events.
 
 use super::hooks;
-use super::internal::{Record, SystemInfo};
+use super::internal::{EventProperty, SystemInfo};
 use super::trace::RawEvent;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl TraceState {
 
     #[cold]
     fn note(&mut self, event: &RawEvent<'_>) -> bool {
-        let record = Record::parse(event.id, event.wide, event.bytes);
+        let record = EventProperty::parse(event.id, event.wide, event.bytes);
         if let Some(record) = &record {
             Arc::make_mut(&mut self.system).note(record);
         }

@@ -82,7 +82,7 @@ pub struct StepRules {
 
 /// Conversion from the recorded bytes to the buffer that templates see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum BufferConversion {
     /// No conversion: hook word and data, as recorded.
     Plain,
     /// The CPU id between hook word and data is removed.
@@ -103,7 +103,7 @@ pub struct Parts {
     /// True if templates see a 64-bit hook.
     pub wide: bool,
     /// Conversion to the buffer that templates see.
-    pub form: Form,
+    pub form: BufferConversion,
     /// Start of the data after the hook word.
     pub data: usize,
     /// Size of the data in bytes, including the data word of a generic event.
@@ -243,7 +243,7 @@ impl StepRules {
             size: tid + 4 + if stamp.is_some() { 4 } else { 0 },
             id: ((word >> 20) << 4) as u16,
             wide: false,
-            form: Form::Plain,
+            form: BufferConversion::Plain,
             data: 4,
             n_data,
             tid,
@@ -272,7 +272,7 @@ impl StepRules {
             check_words(len, 8, MAX_DATA_64).map_err(skip)?;
         }
         let low = be32(bytes, 8).ok_or(Step::Short(outer.size))?;
-        Ok(Parts { id: (low >> 16) as u16, wide: true, form: Form::Wrapped, data: 12, n_data, ..outer })
+        Ok(Parts { id: (low >> 16) as u16, wide: true, form: BufferConversion::Wrapped, data: 12, n_data, ..outer })
     }
 
     #[inline]
@@ -322,9 +322,9 @@ impl StepRules {
         }
         let narrow = flags & FLAG_NARROW != 0;
         let form = match (narrow, place) {
-            (true, _) => Form::Narrow,
-            (false, CpuidWord::First) => Form::Split,
-            (false, _) => Form::Plain,
+            (true, _) => BufferConversion::Narrow,
+            (false, CpuidWord::First) => BufferConversion::Split,
+            (false, _) => BufferConversion::Plain,
         };
         Parts { size: at, id, wide: !narrow, form, data, n_data, tid, stamp, cpu }
     }
@@ -377,15 +377,15 @@ fn check_words(len: usize, word: usize, max: usize) -> Result<(), Fault> {
 #[inline]
 pub fn present<'e>(event: &'e [u8], parts: &Parts, scratch: &'e mut Vec<u8>) -> &'e [u8] {
     match parts.form {
-        Form::Plain => &event[..parts.data + parts.n_data],
-        Form::Wrapped => &event[4..parts.data + parts.n_data],
-        Form::Split => {
+        BufferConversion::Plain => &event[..parts.data + parts.n_data],
+        BufferConversion::Wrapped => &event[4..parts.data + parts.n_data],
+        BufferConversion::Split => {
             scratch.clear();
             scratch.extend_from_slice(&event[..8]);
             scratch.extend_from_slice(&event[parts.data..parts.data + parts.n_data]);
             scratch
         }
-        Form::Narrow => {
+        BufferConversion::Narrow => {
             present_narrow(event, parts, scratch);
             scratch
         }

@@ -9,13 +9,13 @@ pub(crate) use ordinary::{SkipAction, SkipPolicy, VisitResult};
 
 use super::clock::Factors;
 use super::hooks;
-use super::internal::Record;
-use super::log::{self, Area, Claims, LogHeader};
+use super::internal::EventProperty;
+use super::log::{self, ClaimedRanges, EventRegion, LogHeader};
 use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally};
-use resync::{CLEAN, Judged, SURE};
+use resync::{CLEAN, JudgedPositions, SURE};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
@@ -179,8 +179,8 @@ pub(super) struct CpuFile {
 
 /// A range of events to read, or the reason why it is left out.
 #[derive(Debug, Clone, Copy)]
-struct Planned {
-    what: What,
+struct PlannedRange {
+    what: RangeKind,
     start: u64,
     end: u64,
     /// End by the header, if the file ends before it.
@@ -190,7 +190,7 @@ struct Planned {
 
 /// Kind of an area, for messages.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum RangeKind {
     Stream,
     InitialConditions,
     Entry(usize),
@@ -198,13 +198,13 @@ enum What {
     Salvaged,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for RangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            What::Stream => f.write_str("the stream"),
-            What::InitialConditions => f.write_str("the ic area"),
-            What::Entry(at) => write!(f, "entry {at}"),
-            What::Salvaged => f.write_str("a run of events that no entry reaches"),
+            RangeKind::Stream => f.write_str("the stream"),
+            RangeKind::InitialConditions => f.write_str("the ic area"),
+            RangeKind::Entry(at) => write!(f, "entry {at}"),
+            RangeKind::Salvaged => f.write_str("a run of events that no entry reaches"),
         }
     }
 }
@@ -242,7 +242,7 @@ pub struct Trace {
     rules: StepRules,
     header: Option<LogHeader>,
     window: Window,
-    areas: Vec<Planned>,
+    areas: Vec<PlannedRange>,
     /// Index of the next area.
     next_area: usize,
     in_area: bool,
@@ -256,7 +256,7 @@ pub struct Trace {
     tally: Tally,
     after_damage: AfterDamage,
     salvage: bool,
-    judged: Judged,
+    judged: JudgedPositions,
     /// Number of malformed and truncated events.
     n_malformed: u64,
     /// Byte ranges of a log that no area contains.
@@ -341,7 +341,7 @@ impl Trace {
             tally: Tally::default(),
             after_damage: options.after_damage,
             salvage: options.salvage,
-            judged: Judged::default(),
+            judged: JudgedPositions::default(),
             n_malformed: 0,
             outside: Vec::new(),
             ending_said: false,
@@ -604,7 +604,7 @@ impl Trace {
     fn end_area(&mut self, need: usize) -> io::Result<()> {
         let left = self.window.bytes().len();
         let (offset, number) = (self.window.offset(), self.number + 1);
-        let Planned { what, cut_from, .. } = self.areas[self.next_area - 1];
+        let PlannedRange { what, cut_from, .. } = self.areas[self.next_area - 1];
         self.in_area = left > 0 && self.after_damage == AfterDamage::Resync && self.seek_events(SURE)?;
         if !self.in_area {
             self.skip(self.window.bytes().len());
@@ -745,7 +745,7 @@ impl Trace {
         }
         self.tally.header += start;
         self.tally.read += start;
-        self.areas.push(Planned { start, end: u64::MAX, what: What::Stream, cut_from: None, refused: None });
+        self.areas.push(PlannedRange { start, end: u64::MAX, what: RangeKind::Stream, cut_from: None, refused: None });
         Ok(())
     }
 
@@ -762,15 +762,15 @@ impl Trace {
             return Ok(());
         };
         self.header = Some(header);
-        let mut claims = Claims::default();
+        let mut claims = ClaimedRanges::default();
         let entries = self.read_table(&header, size, &mut claims)?;
-        self.plan_area(header.ic, What::InitialConditions, size, &mut claims);
+        self.plan_area(header.ic, RangeKind::InitialConditions, size, &mut claims);
         let order = match header.order(&entries) {
             Some(order) => order,
             None => self.order_by_stamp(&header, &entries, size)?,
         };
         for at in order {
-            self.plan_area(entries[at], What::Entry(at), size, &mut claims);
+            self.plan_area(entries[at], RangeKind::Entry(at), size, &mut claims);
         }
         if self.salvage {
             self.salvage(&mut claims, size)?;
@@ -785,7 +785,12 @@ impl Trace {
     }
 
     /// Reads the entries of the table; none if the table does not fit into the file.
-    fn read_table(&mut self, header: &LogHeader, size: u64, claims: &mut Claims) -> io::Result<Vec<Area>> {
+    fn read_table(
+        &mut self,
+        header: &LogHeader,
+        size: u64,
+        claims: &mut ClaimedRanges,
+    ) -> io::Result<Vec<EventRegion>> {
         let kernel = self.kind.kernel();
         let fixed = log::header_len(kernel) as u64;
         let n = header.n_entries;
@@ -811,7 +816,7 @@ impl Trace {
         Ok(Vec::new())
     }
 
-    fn plan_area(&mut self, area: Area, what: What, size: u64, claims: &mut Claims) {
+    fn plan_area(&mut self, area: EventRegion, what: RangeKind, size: u64, claims: &mut ClaimedRanges) {
         if area.size == 0 {
             return;
         }
@@ -824,11 +829,11 @@ impl Trace {
             claims.take(start, end).err().map(|(start, end)| Refusal::Overlap(start, end))
         };
         let cut_from = (full_end > size).then_some(full_end);
-        self.areas.push(Planned { what, start, end, cut_from, refused });
+        self.areas.push(PlannedRange { what, start, end, cut_from, refused });
     }
 
     /// Sorts the used entries by their first stamps, for a header with an inconsistent order.
-    fn order_by_stamp(&mut self, header: &LogHeader, entries: &[Area], size: u64) -> io::Result<Vec<usize>> {
+    fn order_by_stamp(&mut self, header: &LogHeader, entries: &[EventRegion], size: u64) -> io::Result<Vec<usize>> {
         let mut stamped = Vec::new();
         for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.size > 0) {
             let end = entry.offset.saturating_add(entry.size).min(size);
@@ -883,17 +888,18 @@ impl Trace {
         let outside = self.outside.clone();
         let mut survey = Survey::default();
         let mut cpu_files = Vec::new();
-        // A base file may contain the names of its CPUs' files anywhere. A log that is not marked as one has them in its ic area.
+        // A base file may contain the names of its CPUs' files anywhere. A log that is not marked as one has them in
+        // its ic area.
         let is_base = self.header.is_some_and(|header| header.is_base());
         while let NextItem::Event(parts) = self.find_event()? {
             let event = self.event(&parts);
             survey.first_stamp = survey.first_stamp.or(event.ticks);
             match event.id {
                 hooks::HEADER => {}
-                hooks::UTILITY => match Record::parse(event.id, event.wide, event.bytes) {
-                    Some(Record::Factors(factors)) => survey.factors = survey.factors.or(Some(factors)),
-                    Some(Record::CpuCounts { traced, .. }) => survey.traced_cpus = Some(traced),
-                    Some(Record::CpuFile { cpu, name }) if cpu_files.len() < MAX_CPU_FILES => {
+                hooks::UTILITY => match EventProperty::parse(event.id, event.wide, event.bytes) {
+                    Some(EventProperty::Factors(factors)) => survey.factors = survey.factors.or(Some(factors)),
+                    Some(EventProperty::CpuCounts { traced, .. }) => survey.traced_cpus = Some(traced),
+                    Some(EventProperty::CpuFile { cpu, name }) if cpu_files.len() < MAX_CPU_FILES => {
                         cpu_files.push(CpuFile { cpu, name: name.to_vec() });
                     }
                     _ => {}
@@ -903,7 +909,7 @@ impl Trace {
                     survey.first_event = survey.first_event.or(Some(first));
                 }
             }
-            let is_in_ic = matches!(self.areas[self.next_area - 1].what, What::InitialConditions);
+            let is_in_ic = matches!(self.areas[self.next_area - 1].what, RangeKind::InitialConditions);
             let surveyed = survey.first_event.is_some() && !is_base && !is_in_ic;
             let done = surveyed && (survey.factors.is_some() || (follow && self.waits()?));
             if done {

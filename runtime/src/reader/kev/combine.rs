@@ -51,7 +51,7 @@ impl Combine {
 
     /// Appends its payload and the last slot's to `into`, and empties its place.
     #[inline]
-    fn end(&mut self, last: &Payload, into: &mut Vec<u8>) -> Ended {
+    fn end(&mut self, last: &Payload, into: &mut Vec<u8>) -> CompleteCombine {
         let len = self.payload.len() + PAYLOAD_BYTES;
         into.extend_from_slice(&self.payload);
         into.extend_from_slice(last);
@@ -60,13 +60,13 @@ impl Combine {
         if self.payload.capacity() > MAX_SPARE_BYTES {
             self.payload = Vec::new();
         }
-        Ended { offset: self.offset, msb: self.msb, len: len as u32 }
+        CompleteCombine { offset: self.offset, msb: self.msb, len: len as u32 }
     }
 }
 
 /// A complete combine, without its payload.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
+pub(crate) struct CompleteCombine {
     /// Offset in the file of its first slot.
     pub offset: u64,
     /// The clock's high half at its first slot.
@@ -77,7 +77,7 @@ pub(crate) struct Ended {
 
 /// Reason why a slot belongs to no combine.
 #[derive(Debug)]
-pub(super) enum Stray {
+pub(super) enum StrayReason {
     /// No combine of its key is open.
     Unknown,
     /// The combine would be too long, and is dropped without this slot.
@@ -130,12 +130,12 @@ impl OpenCombines {
 
     /// Adds a slot in the middle.
     #[inline(always)]
-    pub fn go_on(&mut self, slot: Slot, payload: &Payload) -> Result<(), Stray> {
+    pub fn go_on(&mut self, slot: Slot, payload: &Payload) -> Result<(), StrayReason> {
         let key = slot.key();
         let last = &mut self.last[slot.place()];
         let combine = if last.key == key { last } else { find(&mut self.recent, &mut self.older, &self.offsets, key)? };
         if combine.is_full() {
-            return Err(self.take(slot).map_or(Stray::Unknown, Stray::TooLong));
+            return Err(self.take(slot).map_or(StrayReason::Unknown, StrayReason::TooLong));
         }
         combine.payload.extend_from_slice(payload);
         self.bytes += PAYLOAD_BYTES;
@@ -144,7 +144,7 @@ impl OpenCombines {
 
     /// Takes out the combine of an end slot, and appends its payload to `into`.
     #[inline(always)]
-    pub fn end(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<Ended, Stray> {
+    pub fn end(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<CompleteCombine, StrayReason> {
         let last = &mut self.last[slot.place()];
         if last.key == slot.key() && !last.is_full() {
             self.bytes -= last.cost();
@@ -154,10 +154,10 @@ impl OpenCombines {
     }
 
     #[cold]
-    fn end_other(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<Ended, Stray> {
-        let mut combine = self.take(slot).ok_or(Stray::Unknown)?;
+    fn end_other(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<CompleteCombine, StrayReason> {
+        let mut combine = self.take(slot).ok_or(StrayReason::Unknown)?;
         if combine.is_full() {
-            return Err(Stray::TooLong(combine));
+            return Err(StrayReason::TooLong(combine));
         }
         let ended = combine.end(payload, into);
         self.recycle(combine);
@@ -247,9 +247,9 @@ fn find<'o>(
     older: &'o mut BTreeMap<u64, Combine>,
     offsets: &HashMap<u64, u64>,
     key: u64,
-) -> Result<&'o mut Combine, Stray> {
+) -> Result<&'o mut Combine, StrayReason> {
     if let Some(at) = recent.iter().rposition(|combine| combine.key == key) {
         return Ok(&mut recent[at]);
     }
-    offsets.get(&key).and_then(|offset| older.get_mut(offset)).ok_or(Stray::Unknown)
+    offsets.get(&key).and_then(|offset| older.get_mut(offset)).ok_or(StrayReason::Unknown)
 }

@@ -19,13 +19,13 @@ const BEGIN: &[u8] = b"TRACE_HEADER_BEGIN::";
 const END: &[u8] = b"TRACE_HEADER_END::";
 
 /// A key without its `TRACE_`, and its value.
-pub type Attribute = (Vec<u8>, Vec<u8>);
+pub type HeaderAttribute = (Vec<u8>, Vec<u8>);
 
 /// Header of a log: everything before its slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KevHeader {
     /// All attributes between `HEADER_BEGIN` and `HEADER_END`, in their order.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<HeaderAttribute>,
     /// The byte order of slots and system page.
     pub big_endian: bool,
     /// Clock cycles per second: `CYCLES_PER_SEC`, or else the value of the system page; never 0.
@@ -80,7 +80,7 @@ pub struct KevRefusal {
     /// Kind of the reason.
     pub kind: KevRefusalKind,
     /// Attributes read before the refusal.
-    pub header: Vec<Attribute>,
+    pub header: Vec<HeaderAttribute>,
     /// Message with the offset, the value found and the value expected.
     pub(super) message: String,
 }
@@ -154,10 +154,10 @@ fn refuse<T>(kind: KevRefusalKind, message: String) -> Result<T, KevRefusal> {
     Err(KevRefusal { kind, header: Vec::new(), message })
 }
 
-fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
+fn read_attributes(window: &mut Window) -> Result<Vec<HeaderAttribute>, KevRefusal> {
     let start = match seek_marker(window, BEGIN, 0, MAX_MARKER_OFFSET)? {
-        Sought::Found(at) => at + BEGIN.len(),
-        Sought::Ended | Sought::Beyond => {
+        MarkerSearch::Found(at) => at + BEGIN.len(),
+        MarkerSearch::Ended | MarkerSearch::Beyond => {
             let n = window.bytes().len().min(MAX_MARKER_OFFSET);
             let other = if is_trace(window.bytes()) {
                 Some("trace of AIX: `trcrpt` and `tfbc report` read it")
@@ -174,7 +174,7 @@ fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
     let sought = seek_marker(window, END, start, MAX_HEADER_BYTES)?;
     let so_far = &window.bytes()[start.min(window.bytes().len())..];
     match sought {
-        Sought::Found(end) => {
+        MarkerSearch::Found(end) => {
             let attributes = split(&so_far[..end - start]);
             if attributes.len() > MAX_ATTRIBUTES {
                 let message = format!("the header has more than {MAX_ATTRIBUTES} attributes");
@@ -183,7 +183,7 @@ fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
             window.consume(end + END.len());
             Ok(attributes)
         }
-        Sought::Ended => {
+        MarkerSearch::Ended => {
             let at = start + so_far.len();
             let message = format!("truncated at offset {at:#x}: the header has no TRACE_HEADER_END::");
             // The last value may be incomplete.
@@ -191,7 +191,7 @@ fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
             header.pop();
             Err(KevRefusal { kind: KevRefusalKind::Cut, header, message })
         }
-        Sought::Beyond => refuse(
+        MarkerSearch::Beyond => refuse(
             KevRefusalKind::TooLong,
             format!("no TRACE_HEADER_END:: up to offset {MAX_HEADER_BYTES:#x}, the limit of a header"),
         ),
@@ -199,7 +199,7 @@ fn read_attributes(window: &mut Window) -> Result<Vec<Attribute>, KevRefusal> {
 }
 
 /// Result of a search for a marker.
-enum Sought {
+enum MarkerSearch {
     /// Index of the marker in the window's bytes.
     Found(usize),
     /// The file has no more bytes.
@@ -209,20 +209,20 @@ enum Sought {
 }
 
 /// Searches for a marker that starts at `from` or later and ends at `limit` or earlier.
-fn seek_marker(window: &mut Window, text: &[u8], from: usize, limit: usize) -> io::Result<Sought> {
+fn seek_marker(window: &mut Window, text: &[u8], from: usize, limit: usize) -> io::Result<MarkerSearch> {
     let mut looked = from;
     loop {
         let bytes = window.bytes();
         if let Some(at) = bytes.get(looked..).and_then(|rest| marker(rest, text)) {
             let at = looked + at;
-            return Ok(if at + text.len() <= limit { Sought::Found(at) } else { Sought::Beyond });
+            return Ok(if at + text.len() <= limit { MarkerSearch::Found(at) } else { MarkerSearch::Beyond });
         }
         if bytes.len() >= limit {
-            return Ok(Sought::Beyond);
+            return Ok(MarkerSearch::Beyond);
         }
         looked = from.max((bytes.len() + 1).saturating_sub(text.len()));
         if !window.fill()? {
-            return Ok(Sought::Ended);
+            return Ok(MarkerSearch::Ended);
         }
     }
 }
@@ -233,8 +233,8 @@ fn marker(bytes: &[u8], text: &[u8]) -> Option<usize> {
 
 /// Splits the text between the markers into attributes, and stops at one more than the limit. Text before the first key
 /// belongs to `HEADER_BEGIN` and is left out.
-fn split(bytes: &[u8]) -> Vec<Attribute> {
-    let mut attributes: Vec<Attribute> = Vec::new();
+fn split(bytes: &[u8]) -> Vec<HeaderAttribute> {
+    let mut attributes: Vec<HeaderAttribute> = Vec::new();
     let (mut at, mut value_start) = (0, 0);
     while at < bytes.len() && attributes.len() <= MAX_ATTRIBUTES {
         if !bytes[at..].starts_with(PREFIX) {
@@ -256,7 +256,7 @@ fn split(bytes: &[u8]) -> Vec<Attribute> {
     attributes
 }
 
-fn end_value(attributes: &mut [Attribute], value: &[u8]) {
+fn end_value(attributes: &mut [HeaderAttribute], value: &[u8]) {
     if let Some((_, last)) = attributes.last_mut() {
         *last = value.to_vec();
     }
@@ -269,7 +269,7 @@ fn is_key_byte(byte: u8) -> bool {
 /// Checks the attributes and reads the system page; the attributes themselves are left out.
 fn checked(
     window: &mut Window,
-    attributes: &[Attribute],
+    attributes: &[HeaderAttribute],
     only_new: bool,
 ) -> Result<(KevHeader, usize, Vec<String>), KevRefusal> {
     let has = |key| find(attributes, key).is_some();
@@ -306,9 +306,9 @@ fn checked(
 const VERSION: (u64, u64) = (1, 1);
 const OLDEST_VERSION: (u64, u64) = (0, 96);
 
-/// Refuses logs of versions before 0.96, or before 1.01 with `only_new`. Returns a warning for the others before 1.01 and for
-/// logs that name no version.
-fn check_version(attributes: &[Attribute], only_new: bool) -> Result<Option<String>, KevRefusal> {
+/// Refuses logs of versions before 0.96, or before 1.01 with `only_new`. Returns a warning for the others before 1.01
+/// and for logs that name no version.
+fn check_version(attributes: &[HeaderAttribute], only_new: bool) -> Result<Option<String>, KevRefusal> {
     let version = number(attributes, "VER_MAJOR").zip(number(attributes, "VER_MINOR"));
     let found = match version {
         Some(version) if version >= VERSION => return Ok(None),
@@ -361,12 +361,12 @@ fn deciding(image: &[u8]) -> Result<bool, KevRefusal> {
     }
 }
 
-fn find<'a>(attributes: &'a [Attribute], key: &str) -> Option<&'a [u8]> {
+fn find<'a>(attributes: &'a [HeaderAttribute], key: &str) -> Option<&'a [u8]> {
     attributes.iter().find(|(name, _)| name == key.as_bytes()).map(|(_, value)| value.as_slice())
 }
 
 /// The decimal number that a value begins with; none for an empty value.
-fn number(attributes: &[Attribute], key: &str) -> Option<u64> {
+fn number(attributes: &[HeaderAttribute], key: &str) -> Option<u64> {
     leading_number(find(attributes, key)?)
 }
 

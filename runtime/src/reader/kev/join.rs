@@ -1,6 +1,6 @@
 //! Joining the slots of combines, and counting the dropped ones.
 
-use super::combine::{Combine, Ended, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, Stray};
+use super::combine::{Combine, CompleteCombine, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, StrayReason};
 use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
 
 /// Counts of a log's records, slots and losses.
@@ -18,7 +18,8 @@ pub struct KevCounts {
     pub ends_without_begin: u64,
     /// Combines open at the end of the log, dropped.
     pub open_at_end: u64,
-    /// Combines dropped at a limit: [`MAX_OPEN_BYTES`](super::MAX_OPEN_BYTES) or [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES).
+    /// Combines dropped at a limit: [`MAX_OPEN_BYTES`](super::MAX_OPEN_BYTES) or
+    /// [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES).
     pub over_limits: u64,
     /// Slots dropped for any of these reasons.
     pub dropped_slots: u64,
@@ -49,7 +50,8 @@ impl Joiner {
         self.open.any()
     }
 
-    /// Takes in the slot of a combine at an offset of the file, `msb` being its CPU's clock. Where it is the end of one, the payload is appended to `into`.
+    /// Takes in the slot of a combine at an offset of the file, `msb` being its CPU's clock. Where it is the end of
+    /// one, the payload is appended to `into`.
     #[inline(always)]
     pub fn take(
         &mut self,
@@ -58,7 +60,7 @@ impl Joiner {
         offset: u64,
         msb: Option<u32>,
         into: &mut Vec<u8>,
-    ) -> Option<Ended> {
+    ) -> Option<CompleteCombine> {
         let taken = match slot.kind() {
             SlotKind::Begin => {
                 if let Some(combine) = self.open.begin(slot, offset, msb, payload) {
@@ -71,7 +73,7 @@ impl Joiner {
                 Ok(ended) => {
                     self.joined.0 += 1;
                     self.joined.1 += u64::from(ended.len);
-                    return Some(Ended { msb: ended.msb.or(msb), ..ended });
+                    return Some(CompleteCombine { msb: ended.msb.or(msb), ..ended });
                 }
                 Err(stray) => Err(stray),
             },
@@ -91,14 +93,14 @@ impl Joiner {
     }
 
     #[cold]
-    fn drop_stray(&mut self, slot: Slot, offset: u64, stray: Stray) {
+    fn drop_stray(&mut self, slot: Slot, offset: u64, stray: StrayReason) {
         match stray {
-            Stray::TooLong(combine) => {
+            StrayReason::TooLong(combine) => {
                 self.counts.over_limits += 1;
                 self.drop_combine(combine);
             }
-            Stray::Unknown if slot.kind() == SlotKind::End => self.counts.ends_without_begin += 1,
-            Stray::Unknown => self.counts.continuations_without_begin += 1,
+            StrayReason::Unknown if slot.kind() == SlotKind::End => self.counts.ends_without_begin += 1,
+            StrayReason::Unknown => self.counts.continuations_without_begin += 1,
         }
         self.drop_bytes(offset, SLOT_BYTES as u64);
     }

@@ -1,10 +1,10 @@
 //! One log, opened: its records in the order of their last slots.
 
-use super::combine::Ended;
+use super::combine::CompleteCombine;
 use super::header::{self, KevHeader, KevRefusal};
 use super::join::{Joiner, KevCounts};
 use super::row::{Clocks, KevRow};
-use super::slot::{Marks, SLOT_BYTES, Slot, SlotKind, word};
+use super::slot::{SLOT_BYTES, Slot, SlotKind, SlotMasks, word};
 use super::syspage::Syspage;
 use super::{classes, control};
 use crate::reader::window::{Input, Packing, Window};
@@ -54,7 +54,8 @@ pub enum KevItem<'k> {
 /// A slot as it is in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KevSlot {
-    /// Header, stamp and two words of payload. The payload is read as little-endian in every log, as traceprinter shows it.
+    /// Header, stamp and two words of payload. The payload is read as little-endian in every log, as traceprinter shows
+    /// it.
     pub words: [u32; 4],
     /// True for a continuation or end while no combine is open.
     pub unbalanced: bool,
@@ -112,7 +113,7 @@ enum Found {
     /// The simple slot at the window's start.
     Simple(Slot),
     /// A combine, whose payload is in `payloads`.
-    Joined(Slot, Ended),
+    Joined(Slot, CompleteCombine),
     Slot(KevSlot),
     /// The oldest pending notice.
     Notice,
@@ -121,8 +122,8 @@ enum Found {
 
 /// An opened log.
 ///
-/// `TRACE_SYSPAGE_LEN` tells where the system page ends, and the page itself contains its size. If the page is shorter, and
-/// slots follow it directly, the attribute is damaged: the slots up to its end are skipped as damage, or salvaged.
+/// `TRACE_SYSPAGE_LEN` tells where the system page ends, and the page itself contains its size. If the page is shorter,
+/// and slots follow it directly, the attribute is damaged: the slots up to its end are skipped as damage, or salvaged.
 ///
 /// ```
 /// use tfbc::reader::kev::{KevItem, KevLog, KevOptions, classes};
@@ -153,10 +154,10 @@ pub struct KevLog {
     ended: bool,
     clocks: Clocks,
     start: TraceStart,
-    marks: Marks,
+    marks: SlotMasks,
     joiner: Joiner,
     /// Combines that ended in the row returned last, and their payloads.
-    ends: Vec<Option<Ended>>,
+    ends: Vec<Option<CompleteCombine>>,
     payloads: Vec<u8>,
     last_buffer: Option<u32>,
     notices: VecDeque<Notice>,
@@ -205,7 +206,7 @@ impl KevLog {
                 Some(fault) => KevRefusal { message: format!("{}; {fault}", refusal.message), ..refusal },
                 None => refusal,
             })?;
-        let marks = Marks::new(header.big_endian, header.cpu_num);
+        let marks = SlotMasks::new(header.big_endian, header.cpu_num);
         let hidden = hidden_slots(&mut window, &header, page_len, marks)?;
         let header_bytes = window.offset() + hidden.unwrap_or(page_len) as u64;
         let mut log = Self {
@@ -428,7 +429,7 @@ impl KevLog {
         self.record(slot, false, self.window.offset(), self.clocks.msb(slot.cpu()), bytes)
     }
 
-    fn joined(&self, slot: Slot, ended: Ended) -> KevRecord<'_> {
+    fn joined(&self, slot: Slot, ended: CompleteCombine) -> KevRecord<'_> {
         self.record(slot, true, ended.offset, ended.msb, &self.payloads)
     }
 
@@ -602,14 +603,19 @@ impl KevLog {
 }
 
 /// True if the bytes look like a slot.
-fn is_likely(marks: Marks, big_endian: bool, bytes: &[u8; SLOT_BYTES]) -> bool {
+fn is_likely(marks: SlotMasks, big_endian: bool, bytes: &[u8; SLOT_BYTES]) -> bool {
     let class = Slot::read(bytes, big_endian).class();
     !marks.is_foreign(bytes) && (classes::CONTROL..=classes::STRAY_SYSTEM).contains(&class)
 }
 
 /// Offset of slots that the header counts as part of the system page, which is at the window's start. They start at the
 /// page's own end, if most of the eight slots from there look like slots.
-fn hidden_slots(window: &mut Window, header: &KevHeader, page_len: usize, marks: Marks) -> io::Result<Option<usize>> {
+fn hidden_slots(
+    window: &mut Window,
+    header: &KevHeader,
+    page_len: usize,
+    marks: SlotMasks,
+) -> io::Result<Option<usize>> {
     let own_len = header.syspage.as_ref().and_then(Syspage::own_len).filter(|own| *own < page_len);
     let Some(from) = own_len else { return Ok(None) };
     if window.bytes()[from..page_len].iter().all(|byte| *byte == 0) {

@@ -10,10 +10,10 @@
 //!      + 8 bytes       payload
 //! ```
 //!
-//! [`KevLog`] yields one [`KevRecord`] for each simple slot, and one for the slots of a combine, which belong together by
-//! CPU, class, event and stamp, at its end slot. Bytes come from any [`std::io::Read`] and are never sought, so a log
-//! may be a pipe. Payloads stay in memory order, since strings are never swapped; header and stamp are decoded in the
-//! order that the log's header names.
+//! [`KevLog`] yields one [`KevRecord`] for each simple slot, and one for the slots of a combine, which belong together
+//! by CPU, class, event and stamp, at its end slot. Bytes come from any [`std::io::Read`] and are never sought, so a
+//! log may be a pipe. Payloads stay in memory order, since strings are never swapped; header and stamp are decoded in
+//! the order that the log's header names.
 //!
 //! Memory is constant. Open combines are kept until their end or the log's; each counts for its payload and 128 bytes,
 //! and when they pass [`MAX_OPEN_BYTES`] together, the oldest are dropped. One event holds at most
@@ -27,9 +27,9 @@ mod row;
 mod slot;
 mod syspage;
 
-pub(crate) use combine::Ended;
+pub(crate) use combine::CompleteCombine;
 pub use combine::{MAX_EVENT_BYTES, MAX_OPEN_BYTES};
-pub use header::{Attribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
+pub use header::{HeaderAttribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
 pub use join::KevCounts;
 pub use log::{KevItem, KevLog, KevOptions, KevRecord, KevSlot, TraceStart};
 pub(crate) use row::Clocks;

@@ -1,6 +1,6 @@
 //! Records in a row.
 
-use super::combine::Ended;
+use super::combine::CompleteCombine;
 use super::log::KevRecord;
 use super::slot::{N_CPUS, SLOT_BYTES, Slot, SlotKind};
 
@@ -37,7 +37,7 @@ impl Clocks {
 pub struct KevRow<'k> {
     pub(crate) slots: &'k [[u8; SLOT_BYTES]],
     /// Combines of the end slots in `slots`, in their order; `None` if a combine was dropped.
-    pub(crate) ends: &'k [Option<Ended>],
+    pub(crate) ends: &'k [Option<CompleteCombine>],
     /// Payloads of `ends`, in their order.
     pub(crate) payloads: &'k [u8],
     pub(crate) n_records: usize,

@@ -22,7 +22,7 @@ const CPU: (u32, u32) = (0x3F, 24);
 
 /// Masks for headers in the file's byte order: they detect simple slots, slots of the class CONTROL and bits never set.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Marks {
+pub(super) struct SlotMasks {
     /// Bits that are zero in the header of a simple slot.
     not_simple: u32,
     foreign: u32,
@@ -30,7 +30,7 @@ pub(super) struct Marks {
     control: u32,
 }
 
-impl Marks {
+impl SlotMasks {
     /// Masks for a byte order and, if known, a number of CPUs.
     pub fn new(big_endian: bool, n_cpus: Option<u32>) -> Self {
         let cpus = n_cpus.unwrap_or(u32::MAX).clamp(1, N_CPUS as u32).next_power_of_two() - 1;

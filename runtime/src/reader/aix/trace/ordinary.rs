@@ -207,10 +207,8 @@ impl Stepping<'_> {
 
 impl Trace {
     /// Passes a run of common events to `visit`, as far as they are buffered and in the next `room` bytes. Returns the
-    /// size
-    /// of the run in bytes. To refer to the events in the buffer, call [`Trace::retain`] next; [`Trace::next`] continues
-    /// with
-    /// the event after the run.
+    /// size of the run in bytes. To refer to the events in the buffer, call [`Trace::retain`] next; [`Trace::next`]
+    /// continues with the event after the run.
     #[inline(always)]
     pub(in crate::reader::aix) fn ordinary<const WIDE: bool>(
         &mut self,
@@ -314,7 +312,7 @@ impl Trace {
 mod tests {
     use super::*;
     use crate::reader::Tally;
-    use crate::reader::aix::step::{Form, Kernel, StepRules, present};
+    use crate::reader::aix::step::{BufferConversion, Kernel, StepRules, present};
     use crate::reader::aix::{AixItem, Input, ReadOptions};
     use tfbc_vm::Event;
 
@@ -326,7 +324,7 @@ mod tests {
     }
 
     /// Checks that fast and slow path agree on the event at the start of some bytes, whole or truncated near its end.
-    fn check(rules: &StepRules, bytes: &[u8], is_ordinary: impl Fn(Form) -> bool) {
+    fn check(rules: &StepRules, bytes: &[u8], is_ordinary: impl Fn(BufferConversion) -> bool) {
         let size = match rules.step(bytes) {
             Step::Whole(parts) => parts.size,
             _ => bytes.len(),
@@ -380,7 +378,7 @@ mod tests {
                         StepRules { kernel: Kernel::Bits64, cpuid_word, lenient: false, short_generic_word: false };
                     // Events with registers, or with a CPU id elsewhere than last, are left to the slow path.
                     let plain_flags = flags & 0x0800 == 0 && (flags & 0x1000 == 0 || cpuid_word == CpuidWord::Last);
-                    check(&rules, &bytes, |form| form == Form::Plain && plain_flags && flags & 7 == 0);
+                    check(&rules, &bytes, |form| form == BufferConversion::Plain && plain_flags && flags & 7 == 0);
                 }
             }
         }
@@ -399,7 +397,7 @@ mod tests {
                     lenient: false,
                     short_generic_word: false,
                 };
-                check(&rules, &bytes, |form| form == Form::Plain);
+                check(&rules, &bytes, |form| form == BufferConversion::Plain);
             }
         }
     }

@@ -22,22 +22,22 @@ const BETTER_WITHIN: usize = 1024;
 const BLOCK: usize = 4096;
 
 /// Plausibility of the events from a position; 0 if they are not valid.
-pub(super) type Credit = u8;
+pub(super) type Plausibility = u8;
 
 /// Plausibility of events that are valid but look like data.
-pub(super) const CLEAN: Credit = 1;
+pub(super) const CLEAN: Plausibility = 1;
 /// Plausibility of perfect events, required inside bytes that may be one cut event.
-pub(super) const SURE: Credit = CLEAN + 2 * CLEAN_EVENTS;
+pub(super) const SURE: Plausibility = CLEAN + 2 * CLEAN_EVENTS;
 
 /// Judged positions at or after the current search position.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
+pub(super) struct JudgedPositions {
     /// File offset of the first one.
     from: u64,
-    credits: VecDeque<Credit>,
+    credits: VecDeque<Plausibility>,
 }
 
-impl Judged {
+impl JudgedPositions {
     /// Drops the positions before an offset.
     fn forget(&mut self, before: u64) {
         let n = before.saturating_sub(self.from).min(self.credits.len() as u64);
@@ -45,11 +45,11 @@ impl Judged {
         self.from += n;
     }
 
-    fn get(&self, offset: u64) -> Option<Credit> {
+    fn get(&self, offset: u64) -> Option<Plausibility> {
         self.credits.get(usize::try_from(offset.checked_sub(self.from)?).ok()?).copied()
     }
 
-    fn put(&mut self, offset: u64, credit: Credit) {
+    fn put(&mut self, offset: u64, credit: Plausibility) {
         if offset != self.from + self.credits.len() as u64 {
             self.credits.clear();
             self.from = offset;
@@ -64,7 +64,7 @@ impl Judged {
 }
 
 /// Judges the events at the start of some bytes; `None` if more bytes are needed.
-fn judge(rules: &StepRules, bytes: &[u8]) -> Option<Credit> {
+fn judge(rules: &StepRules, bytes: &[u8]) -> Option<Plausibility> {
     let (mut left, mut credit, mut last) = (bytes, CLEAN, None);
     for _ in 0..CLEAN_EVENTS {
         let parts = match rules.step(left) {
@@ -96,10 +96,10 @@ fn is_not_before(kernel: Kernel, last: u64, ticks: u64) -> bool {
 impl Trace {
     /// Skips bytes to the next position of at least some plausibility, or to the area's end. The search starts one byte
     /// after the window's start. Returns true if such a position was found.
-    pub(super) fn seek_events(&mut self, least: Credit) -> io::Result<bool> {
+    pub(super) fn seek_events(&mut self, least: Plausibility) -> io::Result<bool> {
         self.judged.forget(self.window.offset());
         let mut at = 1;
-        let mut best: Option<(usize, Credit)> = None;
+        let mut best: Option<(usize, Plausibility)> = None;
         let mut until = usize::MAX;
         while at < until
             && let Some(credit) = self.credit(at)?
@@ -123,7 +123,7 @@ impl Trace {
     }
 
     /// Plausibility of the position `at` bytes after the window's start; `None` after the area's end.
-    fn credit(&mut self, at: usize) -> io::Result<Option<Credit>> {
+    fn credit(&mut self, at: usize) -> io::Result<Option<Plausibility>> {
         let offset = self.window.offset() + at as u64;
         if let Some(known) = self.judged.get(offset) {
             return Ok(Some(known));
@@ -202,11 +202,11 @@ mod tests {
 
     #[test]
     fn places_are_known_until_the_search_is_past_them() {
-        let mut judged = Judged::default();
+        let mut judged = JudgedPositions::default();
         for (offset, credit) in [(100, 1), (101, 2), (102, 3), (103, 4)] {
             judged.put(offset, credit);
         }
-        let known = |judged: &Judged| [99, 100, 101, 102, 103, 104].map(|offset| judged.get(offset));
+        let known = |judged: &JudgedPositions| [99, 100, 101, 102, 103, 104].map(|offset| judged.get(offset));
         assert_eq!(known(&judged), [None, Some(1), Some(2), Some(3), Some(4), None]);
         judged.forget(100);
         judged.forget(102);

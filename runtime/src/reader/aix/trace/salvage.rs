@@ -7,7 +7,7 @@
 //! the last one; events about the trace itself (003, 00A) need no stamp. Old logs contain events without stamps: if
 //! nothing is found, eight such events are enough. Buffers are aligned to the kernel's word, and so are runs.
 
-use super::{Area, Claims, Notice, Planned, Trace, What, named};
+use super::{ClaimedRanges, EventRegion, Notice, PlannedRange, RangeKind, Trace, named};
 use crate::reader::aix::hooks;
 use crate::reader::aix::step::{Kernel, Parts, Step, StepRules};
 use std::collections::BTreeMap;
@@ -75,13 +75,13 @@ fn begins_run(rules: &StepRules, bytes: &[u8], ended: bool, evidence: Evidence) 
 
 impl Trace {
     /// Finds runs of events in the bytes outside all areas, and adds them as areas.
-    pub(super) fn salvage(&mut self, claims: &mut Claims, size: u64) -> io::Result<()> {
+    pub(super) fn salvage(&mut self, claims: &mut ClaimedRanges, size: u64) -> io::Result<()> {
         let mut runs = Vec::new();
         for (from, to) in claims.gaps(size) {
             let before = runs.len();
-            self.find_runs(Area { offset: from, size: to - from }, Evidence::Stamps, &mut runs)?;
+            self.find_runs(EventRegion { offset: from, size: to - from }, Evidence::Stamps, &mut runs)?;
             if runs.len() == before {
-                self.find_runs(Area { offset: from, size: to - from }, Evidence::Ids, &mut runs)?;
+                self.find_runs(EventRegion { offset: from, size: to - from }, Evidence::Ids, &mut runs)?;
             }
         }
         if runs.is_empty() {
@@ -101,7 +101,7 @@ impl Trace {
     }
 
     /// Appends the runs of events in some bytes.
-    fn find_runs(&mut self, bytes: Area, evidence: Evidence, runs: &mut Vec<EventRun>) -> io::Result<()> {
+    fn find_runs(&mut self, bytes: EventRegion, evidence: Evidence, runs: &mut Vec<EventRun>) -> io::Result<()> {
         self.window.set_area_end(bytes.offset + bytes.size);
         self.window.seek(bytes.offset)?;
         let word = self.rules.kernel.word();
@@ -167,8 +167,8 @@ impl Trace {
     fn insert(&mut self, runs: &[EventRun]) -> io::Result<()> {
         let (mut latest_stamps, mut next_by_start) = (Vec::new(), BTreeMap::new());
         for at in 0..self.areas.len() {
-            let Planned { what, start, end, refused, .. } = self.areas[at];
-            let is_read = refused.is_none() && !matches!(what, What::InitialConditions);
+            let PlannedRange { what, start, end, refused, .. } = self.areas[at];
+            let is_read = refused.is_none() && !matches!(what, RangeKind::InitialConditions);
             let stamp = if is_read { self.first_stamp(start, end)? } else { None };
             latest_stamps.push(stamp.max(latest_stamps.last().copied().flatten()));
             next_by_start.insert(start, at + 1);
@@ -184,7 +184,7 @@ impl Trace {
         let areas = std::mem::take(&mut self.areas);
         for (at, area) in areas.into_iter().map(Some).chain([None]).enumerate() {
             while let Some((_, EventRun { start, end, .. })) = placed.next_if(|((next, _), _)| *next == at) {
-                self.areas.push(Planned { what: What::Salvaged, start, end, cut_from: None, refused: None });
+                self.areas.push(PlannedRange { what: RangeKind::Salvaged, start, end, cut_from: None, refused: None });
             }
             self.areas.extend(area);
         }
