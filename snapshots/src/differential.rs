@@ -1,5 +1,6 @@
 //! Compares the machine with the reference: one template with its events.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use tfbc_compiler::{Options, compile};
@@ -7,8 +8,8 @@ use tfbc_grammar::trcfmt::ast::Stanza;
 use tfbc_grammar::{Arena, Diagnostic, Severity, Source, Sources};
 use tfbc_vm::{Event, Layout, Limits, Machine};
 
-use crate::generate::{Facts, GeneratedEvent, Rng, Template, event, facts, template};
-use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
+use crate::generate::{Facts, GeneratedEvent, Rng, Template, event, facts, template, with_comments};
+use crate::reference::{FieldRow, FieldSchema, Line, Printed, Reference, Timers, layout_without_columns};
 use crate::runner::Runner;
 
 /// Events per template.
@@ -62,6 +63,12 @@ impl TemplateCase {
         TemplateCase { template, events, facts: facts(rng), limits: limits(rng, reach), columns, reach }
     }
 
+    /// Adds `fields` comments to the template.
+    pub fn commented(mut self, rng: &mut Rng) -> TemplateCase {
+        self.template.source = with_comments(rng, &self.template.source);
+        self
+    }
+
     /// Template as a set of sources.
     pub fn sources(&self) -> Sources {
         let mut sources = Sources::new();
@@ -86,6 +93,18 @@ impl TemplateCase {
         let (hook, event) = &self.events[at];
         let (stanza, line) = self.place(reference, *hook);
         reference.format(stanza, &as_event(event), &self.facts.context(), timers, line)
+    }
+
+    /// Rows of the events by the reference; `None` for a skipped event.
+    pub fn rows(&self, reference: &Reference) -> Vec<Option<FieldRow>> {
+        let mut timers = Timers::default();
+        let mut schemas: HashMap<u16, FieldSchema> = HashMap::new();
+        let row = |(hook, event): &(u16, GeneratedEvent)| {
+            let (stanza, line) = self.place(reference, *hook);
+            let schema = schemas.entry(stanza.id.node.0).or_insert_with(|| reference.schema(stanza));
+            reference.row((stanza, schema), &as_event(event), &self.facts.context(), &mut timers, line)
+        };
+        self.events.iter().map(row).collect()
     }
 
     /// Prints every event with the machine, the checked interpreter and the reference.

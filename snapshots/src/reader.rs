@@ -307,6 +307,12 @@ fn utility(machine: &mut MachineProperties, raw: &[u8], wide: bool) {
     let Some((kind, payload)) = utility_parts(raw, wide) else { return };
     let field = |at: usize| payload.get(at * 4..at * 4 + 4).map_or(0, number) as u32;
     match kind {
+        0x01 | 0x16 => {
+            let path = payload.get(16..).unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default();
+            if let Some(pid) = payload.get(..8) {
+                machine.processes.insert(number(pid), path.to_vec());
+            }
+        }
         0x05 => machine.ip_address = field(0),
         0x06 => machine.buffering = field(0) as u8,
         0x12 => (machine.total_cpus, machine.traced_cpus) = (field(0), field(1)),

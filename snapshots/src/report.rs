@@ -1,9 +1,9 @@
 //! Expected output of `trcrpt -h -O ids=off,timestamp=3 -t FORMAT STREAM`, from the reference alone.
 
-use tfbc_vm::{Context, Event, Limits};
+use tfbc_vm::{Context, Event, Layout, Limits};
 
 use crate::reader::{self, MachineProperties, StreamEvent};
-use crate::reference::{Line, Printed, Reference, Timers, layout_without_columns};
+use crate::reference::{Line, Printed, Reference, Timers, label, layout_without_columns, shown_id};
 
 /// A finished report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,4 +63,21 @@ fn context<'c>(machine: &'c MachineProperties, event: &StreamEvent, log_file: &'
         log_file,
         processes: &machine.processes,
     }
+}
+
+/// Expected output of `tfbc report --to ndjson --columns id,fields`, from the reference alone.
+pub fn rows(reference: &Reference, file: &[u8], log_file: &[u8]) -> String {
+    let mut timers = Timers::default();
+    let mut lines = String::new();
+    report_by(file, log_file, |hook, event, context| {
+        let Some(stanza) = reference.stanza(hook) else { return Printed::default() };
+        let line = Line { columns: b"", layout: Layout::default(), limits: Limits::default() };
+        let row = reference.row((stanza, &reference.schema(stanza)), event, context, &mut timers, line);
+        if let Some(row) = row {
+            let label = label(stanza).escape_ascii().to_string();
+            lines += &format!("{{\"id\":\"{}\",\"label\":\"{label}\",\"fields\":{}}}\n", shown_id(hook), row.to_json());
+        }
+        Printed::default()
+    });
+    lines
 }

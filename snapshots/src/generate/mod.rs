@@ -2,12 +2,14 @@
 //!
 //! A seed always gives the same template and events, so a mismatch can be reproduced from its number.
 
+mod comment;
 pub mod datakey;
 mod event;
 pub mod kev;
 mod rng;
 mod template;
 
+pub use comment::with_comments;
 pub use event::{Facts, GeneratedEvent, event, facts};
 pub use rng::Rng;
 pub use template::{Template, template};

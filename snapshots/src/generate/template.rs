@@ -37,8 +37,98 @@ const TEXTS: &[&str] = &[
     "h\u{e9}llo",
     "\\n",
 ];
+/// Texts before values, from which fields get their names. Few of them occur often, so that names meet.
+const LABELS: &[&str] = &[
+    "a=",
+    "x=",
+    "x=",
+    " x = ",
+    "b: ",
+    "x_2=",
+    "x 2=",
+    "x_text=",
+    "state=",
+    "state=",
+    "pid=",
+    "time = ",
+    "f2=",
+    "f3 ",
+    "iar=0x",
+    "addr 0x",
+    "max0x",
+    "path='",
+    "path= (",
+    "list=[",
+    "set: {",
+    "<",
+    "(",
+    ", ",
+    " [",
+    "x) y ",
+    "q.r/s=",
+    "q,r =",
+    "a|b ",
+    "2nd ",
+    "7=",
+    "The # of loop iterations =",
+    "for the ",
+    "to",
+    "\tcount\t",
+    "h\u{e9}llo w=",
+    "==",
+    "A B c ",
+    "= ",
+    "LVM read bp=",
+    "one two three four five six seven eight nine ten ",
+    "onetwothreefourfivesixseveneightnineteneleven=",
+    "aaaaaaaaa bbbbbbbbb ccccccccc dddddddddee f ",
+];
 const WORDS: &[&str] = &[
     "word", "x:", "state=", "a=b", "100%", "B_FLAG0", "byte", "X4foo", "AW", "HX", "<ok>", "-", "v1.2", "=ok", "Loop",
+];
+const TEXT_MACROS: &[&str] = &["$SVC", "$EXECPATH", "$LOGFILE", "$TRACEID"];
+/// Showings of few types.
+const ALIKE: &[&str] = &[
+    "X4",
+    "$D1%X4",
+    "X2",
+    "U4",
+    "$D2%U2",
+    "E4",
+    "$D1",
+    "$n",
+    "A4",
+    "S1",
+    "LOOP B0.2 { U1 }",
+    "LOOP B0.2 { D1 }",
+    "LOOP B0.2 { A1 }",
+    "LOOP B0.2 { \"x=\" U1 \"y=\" E1 }",
+    "X4, 0 \"zero\", 1 \"one\"",
+    "$D1%X4, 1 \"one\", 2 \"two\"",
+    "BITFLAGS X4, 1 \"r\", 2 \"w\" \"-\" O0",
+    "endtimer(1,1)",
+];
+/// Bodies of loops that are one field of bytes or text, or a list of a certain kind.
+const LOOP_BODIES: &[&str] = &[
+    "{X0}",
+    "{X0}",
+    "{ X1 }",
+    "{A1}",
+    "{A1}",
+    "{ }",
+    "{ U1 }",
+    "{ \"a=\" U1 }",
+    "{ $n }",
+    "{ \"r=\" U2 \"rc=\" E2 }",
+    "{ \"a=\" U1 \"a=\" U1 \"pid=\" X1 }",
+    "{ E1 }",
+    "{ LOOP B0.2 { U1 } }",
+    "{ LOOP B0.2 { X0 } O0.6 }",
+    "{ \"x=\" LOOP B0.2 { \"y=\" U1 X2 } }",
+    "{ B0.1, 1 \"on\" }",
+    "{ X1, 0 \"none\", 1 { \"a=\" U1 }, \\* { \"a=\" U1 } }",
+    "{ X2 }",
+    "{ \"text\" }",
 ];
 const MATCHED_TEXTS: &[&str] = &["hello", "a", "/bin/ksh", "xyz", "kwritev", "ABC", "trace.raw", "8001"];
 const IN_BACKQUOTES: &[&str] = &["text", "X2/X2", "X17", "two ", "(", ",", "=", "#", "O", "x=,"];
@@ -52,6 +142,13 @@ enum Kind {
     Float,
 }
 
+/// Kind of a macro with a number, without a cast.
+fn uncast_kind(name: &str) -> Kind {
+    let name = name.trim_start_matches('$');
+    let predefined = name.bytes().all(|byte| byte.is_ascii_uppercase());
+    if predefined && !matches!(name, "HD" | "IPADDR") || name == "LOGIDX0" { DECIMAL_64 } else { HEX_64 }
+}
+
 const HEX_64: Kind = Kind::Number { base: 16, bits: 64 };
 const DECIMAL_64: Kind = Kind::Number { base: 10, bits: 64 };
 
@@ -62,6 +159,8 @@ struct Scope {
     rank: usize,
     params: Vec<&'static str>,
     in_function: bool,
+    /// Selectors of the switches around the body, if they are macros with a number.
+    selectors: Vec<(String, Kind)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,11 +232,16 @@ impl Generator<'_> {
         for function in functions {
             let Callable::Function(index, params) = *function else { continue };
             let params = PARAMS[..params].to_vec();
-            let scope = Scope { rank: rank(function, &self.callables), params, in_function: true };
+            let scope =
+                Scope { rank: rank(function, &self.callables), params, in_function: true, selectors: Vec::new() };
             self.function(index, &scope);
         }
-        let scope =
-            Scope { rank: rank(&Callable::Stanza(hook), &self.callables), params: Vec::new(), in_function: false };
+        let scope = Scope {
+            rank: rank(&Callable::Stanza(hook), &self.callables),
+            params: Vec::new(),
+            in_function: false,
+            selectors: Vec::new(),
+        };
         while self.budget > 0 {
             self.item(&scope, 0);
         }
@@ -187,7 +291,7 @@ impl Generator<'_> {
 
     fn item(&mut self, scope: &Scope, depth: usize) {
         self.budget = self.budget.saturating_sub(1);
-        let token = match self.rng.below(104) {
+        let token = match self.rng.below(128) {
             0..=13 => self.text(),
             14..=20 => self.rng.pick(WORDS).to_string(),
             21..=25 => self.backquoted(scope),
@@ -199,6 +303,8 @@ impl Generator<'_> {
             72..=78 => self.assignment(scope),
             79 => format!("{{{{ ${} }}}}", self.rng.pick(NAMES)),
             80..=85 => return self.call(scope),
+            104..=121 => return self.labelled(scope, depth),
+            122..=127 => return self.own_showing(scope, depth),
             86..=92 if depth < 4 => return self.switch(scope, depth),
             93..=95 if depth < 4 => return self.repeat(scope, depth),
             96..=98 => return self.bitflags(scope),
@@ -209,12 +315,115 @@ impl Generator<'_> {
         self.token(&token);
     }
 
+    /// Text that may name a field, and an item that may be one.
+    fn labelled(&mut self, scope: &Scope, depth: usize) {
+        let label = *self.rng.pick(LABELS);
+        match self.rng.below(8) {
+            0 => {
+                let words = *self.rng.pick(&["block number", "stat=", "of the", "x =", "pid"]);
+                self.token(words);
+            }
+            1 => self.token(&format!("`{}`", label.trim_matches(' '))),
+            2 => {
+                let part = *self.rng.pick(&["\\t", "\"\"", "word", "{{ $n = 1 }}", "O0"]);
+                self.token(&format!("\"{label}\""));
+                self.token(part);
+            }
+            _ => self.token(&format!("\"{label}\"")),
+        }
+        match self.rng.below(16) {
+            0..=5 => {
+                let code = self.code().0;
+                self.token(&code);
+            }
+            6..=9 => {
+                let shown = self.printed_macro(scope);
+                self.token(&shown);
+            }
+            10 => self.call(scope),
+            11 if depth < 4 => self.repeat(scope, depth),
+            12 => self.bitflags(scope),
+            13 => {
+                let timer = self.timer(scope);
+                self.token(&timer);
+            }
+            _ if depth < 4 => self.switch(scope, depth),
+            _ => self.own_showing(scope, depth),
+        }
+    }
+
+    /// Showing of the macro that a switch around it selects by, in some form.
+    fn own_showing(&mut self, scope: &Scope, depth: usize) {
+        let Some(innermost) = scope.selectors.last() else { return };
+        let (selector, kind) = if self.rng.chance(80) { innermost } else { self.rng.pick(&scope.selectors) };
+        let name = selector.split('%').next().unwrap_or(selector);
+        let (shown, kind) = match self.rng.below(10) {
+            0..=2 => (name.to_owned(), uncast_kind(name)),
+            3..=5 => (selector.clone(), *kind),
+            6 => {
+                let decimal = Kind::Number { base: 10, bits: 32 };
+                let (cast, kind) = *self.rng.pick(&[
+                    ("E4", Kind::Errno { bits: 32 }),
+                    ("EW", Kind::Errno { bits: 32 }),
+                    ("P4", Kind::Text),
+                    ("PW", Kind::Text),
+                    ("X4", Kind::Number { base: 16, bits: 32 }),
+                    ("UW", decimal),
+                    ("DW", decimal),
+                    ("X8", HEX_64),
+                    ("W0.7", HEX_64),
+                    ("Q", HEX_64),
+                ]);
+                (format!("{name}%{cast}"), kind)
+            }
+            _ => {
+                let (cast, kind) = self.sized_code();
+                (format!("{name}%{cast}"), kind)
+            }
+        };
+        if self.rng.chance(40) {
+            let label = *self.rng.pick(LABELS);
+            self.token(&format!("\"{label}\""));
+        }
+        if self.rng.chance(25) && depth < 4 && kind != Kind::Float {
+            self.cases(scope, depth, (&shown, kind));
+        } else {
+            self.token(&shown);
+        }
+    }
+
+    /// Items of a case that prints text only.
+    fn text_group(&mut self, scope: &Scope) {
+        self.token("{");
+        for _ in 0..1 + self.rng.below(4) {
+            let token = match self.rng.below(10) {
+                0..=3 => self.text(),
+                4 | 5 => self.rng.pick(WORDS).to_string(),
+                6 => self.rng.pick(&["\\n", "\\t"]).to_string(),
+                7 => self.position(),
+                8 => self.assignment(scope),
+                _ if self.rng.chance(20) => self.rng.pick(&["$BREAK", "`a b`", "starttimer(1,1)"]).to_string(),
+                _ => return self.text_group_end(scope),
+            };
+            self.token(&token);
+        }
+        self.token("}");
+    }
+
+    fn text_group_end(&mut self, scope: &Scope) {
+        self.call(scope);
+        self.token("}");
+    }
+
     fn group(&mut self, scope: &Scope, depth: usize) {
         self.token("{");
         if self.rng.chance(4) {
             let action = *self.rng.pick(&["$BREAK", "$SKIP", "$ERROR", "$STOP", "$DEFAULT"]);
             let allowed = action != "$DEFAULT" || !self.callables.contains(&Callable::Stanza(0x0080));
             self.token(if allowed { action } else { "$BREAK" });
+        }
+        if self.rng.chance(35) {
+            self.own_showing(scope, depth + 1);
         }
         let mut items = self.rng.below(4);
         while items > 0 && self.budget > 0 {
@@ -479,8 +688,44 @@ impl Generator<'_> {
     }
 
     fn switch(&mut self, scope: &Scope, depth: usize) {
+        if self.rng.chance(12) {
+            return self.flag(scope);
+        }
         let (selector, kind) = self.selector(scope, |kind| kind != Kind::Float);
+        self.cases(scope, depth, (&selector, kind));
+    }
+
+    /// Switch on one bit with one case.
+    fn flag(&mut self, scope: &Scope) {
+        let selector = match self.rng.chance(70) {
+            true => "B0.1".into(),
+            false => format!("{}%B0.1", self.macro_name(scope, false).0),
+        };
         self.token(&selector);
+        if self.rng.chance(10) {
+            self.token("& 1");
+        }
+        let value = *self.rng.pick(&["1", "1", "1", "0x1", "01", "0", "\\*"]);
+        self.token(&format!(", {value}"));
+        match self.rng.chance(80) {
+            true => {
+                let text = self.text_or_word();
+                self.out.push(' ');
+                self.token(&text);
+            }
+            false => self.text_group(scope),
+        }
+    }
+
+    /// Selector and cases of a switch.
+    fn cases(&mut self, scope: &Scope, depth: usize, (selector, kind): (&str, Kind)) {
+        let alike = self.rng.chance(30);
+        self.token(selector);
+        let mut inside = scope.clone();
+        if selector.starts_with('$') && !TEXT_MACROS.contains(&selector) {
+            inside.selectors.push((selector.to_owned(), kind));
+        }
+        let scope = &inside;
         if let Kind::Number { base, bits } = kind
             && self.rng.chance(25)
         {
@@ -508,9 +753,29 @@ impl Generator<'_> {
                     let text = self.backquoted(scope);
                     self.token(&text);
                 }
+                6 => self.text_group(scope),
+                _ if alike => self.alike_group(scope, depth),
                 _ => self.group(scope, depth),
             }
         }
+    }
+
+    /// Items of a case whose fields may also be those of another case.
+    fn alike_group(&mut self, scope: &Scope, depth: usize) {
+        self.token("{");
+        for _ in 0..1 + self.rng.below(3) {
+            match self.rng.below(6) {
+                0 => self.own_showing(scope, depth + 1),
+                1 => self.item(scope, depth + 1),
+                _ => {
+                    let label = *self.rng.pick(&["\"a=\"", "\"b=\"", "\"bp=\"", "\"f1=\"", "a", "\"(\""]);
+                    let shown = *self.rng.pick(ALIKE);
+                    self.token(label);
+                    self.token(shown);
+                }
+            }
+        }
+        self.token("}");
     }
 
     fn repeat(&mut self, scope: &Scope, depth: usize) {
@@ -524,7 +789,7 @@ impl Generator<'_> {
         self.token("LOOP");
         self.token(&count);
         if self.rng.chance(40) {
-            let body = *self.rng.pick(&["{X0}", "{ X1 }", "{A1}", "{ }"]);
+            let body = *self.rng.pick(LOOP_BODIES);
             self.token(body);
         } else {
             self.group(scope, depth);

@@ -76,6 +76,11 @@ impl<'e> Buffer<'e> {
         }
     }
 
+    /// True if the event contains all of data word `n`, from 1.
+    pub(super) fn has_data_word(&self, n: usize) -> bool {
+        (n == 1 || !self.generic()) && (n + 1) * self.word() <= self.bytes.len()
+    }
+
     /// Byte at an address; `None` outside the event.
     fn byte(&self, at: i128) -> Option<u8> {
         usize::try_from(at).ok().and_then(|at| self.bytes.get(at)).copied()

@@ -1,6 +1,7 @@
 //! Reference interpreter: prints an event directly from the syntax tree of its template.
 
 mod buffer;
+mod fields;
 mod literal;
 mod number;
 mod page;
@@ -14,6 +15,8 @@ use tfbc_grammar::{Arena, Diagnostic, Severity, Source, SourceId, Sources, Span}
 use tfbc_vm::{Context, Event, Layout, Limits};
 
 use buffer::Buffer;
+
+pub use fields::{CommentProblem, FieldRow, FieldSchema, FieldValue, label};
 
 /// Maximum number of macros in a template, and slots in an event.
 const MAX_MACROS: usize = 255;
@@ -83,21 +86,65 @@ pub struct Reference<'ast> {
     functions: HashMap<&'ast [u8], &'ast Function<'ast>>,
     /// Stanzas that no file defines.
     builtin: HashSet<u16>,
+    /// Files in order.
+    files: Vec<fields::SourceFile>,
+    /// Files of stanzas and functions.
+    file_of_stanza: HashMap<u16, usize>,
+    file_of_function: HashMap<&'ast [u8], usize>,
+    /// `fields` comments of stanzas.
+    comments: HashMap<u16, Vec<fields::CommentEntry>>,
 }
 
 impl<'ast> Reference<'ast> {
     /// Collects the stanzas and functions of files; later ones win.
     pub fn new(files: &[File<'ast>]) -> Self {
-        let mut reference = Reference { stanzas: HashMap::new(), functions: HashMap::new(), builtin: HashSet::new() };
-        for stanza in files.iter().flat_map(|file| file.stanzas) {
-            reference.stanzas.insert(stanza.id.node.0, *stanza);
+        let mut reference = Reference {
+            stanzas: HashMap::new(),
+            functions: HashMap::new(),
+            builtin: HashSet::new(),
+            files: Vec::new(),
+            file_of_stanza: HashMap::new(),
+            file_of_function: HashMap::new(),
+            comments: HashMap::new(),
+        };
+        for file in files {
+            reference.add(file, None);
+        }
+        reference
+    }
+
+    /// Adds the stanzas and functions of a file, and their place in its source.
+    fn add(&mut self, file: &File<'ast>, source: Option<&Source>) {
+        let index = source.map(|source| {
+            self.files.push(fields::SourceFile::new(source.name(), source.bytes()));
+            self.files.len() - 1
+        });
+        for stanza in file.stanzas {
+            let id = stanza.id.node.0;
+            self.stanzas.insert(id, *stanza);
+            self.builtin.remove(&id);
+            self.file_of_stanza.remove(&id);
+            self.file_of_stanza.extend(index.map(|index| (id, index)));
+            let entries = source.map(|source| fields::entries(index, source.bytes(), stanza.span.start));
+            self.comments.insert(id, entries.unwrap_or_default());
             visit(stanza.body, &mut |item| {
                 if let DescriptorItem::Function(function) = item {
-                    reference.functions.insert(function.name.node, function);
+                    self.functions.insert(function.name.node, function);
+                    self.file_of_function.remove(function.name.node);
+                    self.file_of_function.extend(index.map(|index| (function.name.node, index)));
                 }
             });
         }
-        reference
+    }
+
+    /// File of a stanza; `None` for a built-in one.
+    fn file_of(&self, stanza: u16) -> Option<usize> {
+        self.file_of_stanza.get(&stanza).copied()
+    }
+
+    /// File that defines a function.
+    fn file_of_function(&self, name: &[u8]) -> Option<usize> {
+        self.file_of_function.get(name).copied()
     }
 
     /// Parses the built-in stanzas, followed by the sources.
@@ -107,24 +154,21 @@ impl<'ast> Reference<'ast> {
     pub fn parse(arena: &'ast Arena, sources: &Sources) -> Result<Self, Vec<Diagnostic>> {
         let builtin = Source::new("built-in", BUILTIN);
         let outside = SourceId(u16::MAX);
-        let mut files = Vec::new();
+        let mut reference = Self::new(&[]);
         let mut diagnostics = Vec::new();
         for (id, source) in std::iter::once((outside, &builtin)).chain(sources.iter()) {
             let (file, found) = parse(arena, id, source);
-            files.push(file);
+            if id == outside {
+                reference.add(&file, None);
+                reference.builtin = file.stanzas.iter().map(|stanza| stanza.id.node.0).collect();
+            } else {
+                reference.add(&file, Some(source));
+            }
             diagnostics.extend(found);
         }
         match diagnostics.iter().any(|found| found.severity == Severity::Error) {
             true => Err(diagnostics),
-            false => {
-                let mut reference = Self::new(&files);
-                let ids = |files: &[File<'ast>]| {
-                    let stanzas = files.iter().flat_map(|file| file.stanzas);
-                    stanzas.map(|stanza| stanza.id.node.0).collect::<HashSet<u16>>()
-                };
-                reference.builtin = ids(&files[..1]).difference(&ids(&files[1..])).copied().collect();
-                Ok(reference)
-            }
+            false => Ok(reference),
         }
     }
 
@@ -170,29 +214,7 @@ impl<'ast> Reference<'ast> {
         timers: &mut Timers,
         line: Line,
     ) -> (Printed, Vec<Span>) {
-        let buffer = Buffer::new(event);
-        let subhook = if buffer.wide() { 6 } else { 2 };
-        let start = if buffer.generic() { buffer.word() } else { subhook };
-        let level_0 = stanza.level.is_some_and(|level| level.node == Level::Zero);
-        let mut run = run::Run {
-            reference: self,
-            buffer,
-            event,
-            context,
-            timers,
-            limits: line.limits,
-            page: page::Page::new(line.layout, level_0, line.limits.text as usize),
-            pointer: start as i128 * 8,
-            base: 0,
-            slots: [0; MAX_MACROS],
-            turns: 0,
-            reached: Vec::new(),
-            truncated: false,
-            stop: false,
-            skipped: false,
-            limited: false,
-            divided_by_zero: false,
-        };
+        let mut run = self.start(stanza, event, context, timers, line);
         run.event(stanza);
         let printed = Printed {
             skipped: run.skipped,
@@ -203,6 +225,43 @@ impl<'ast> Reference<'ast> {
             text: if run.skipped { Vec::new() } else { run.page.finish(line.columns) },
         };
         (printed, run.reached)
+    }
+
+    /// State before the first item of an event.
+    fn start<'r>(
+        &'r self,
+        stanza: &Stanza<'ast>,
+        event: &'r Event<'r>,
+        context: &'r Context<'r>,
+        timers: &'r mut Timers,
+        line: Line,
+    ) -> run::Run<'r, 'ast> {
+        let buffer = Buffer::new(event);
+        let subhook = if buffer.wide() { 6 } else { 2 };
+        let start = if buffer.generic() { buffer.word() } else { subhook };
+        let level_0 = stanza.level.is_some_and(|level| level.node == Level::Zero);
+        run::Run {
+            reference: self,
+            buffer,
+            event,
+            context,
+            timers,
+            limits: line.limits,
+            page: page::Page::new(line.layout, level_0, line.limits.text as usize),
+            pointer: start as i128 * 8,
+            base: 0,
+            slots: [run::MacroNumber::default(); MAX_MACROS],
+            turns: 0,
+            reached: Vec::new(),
+            truncated: false,
+            stop: false,
+            skipped: false,
+            limited: false,
+            divided_by_zero: false,
+            null: false,
+            calls: Vec::new(),
+            frames: None,
+        }
     }
 }
 

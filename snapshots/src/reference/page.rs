@@ -47,6 +47,11 @@ impl Page {
         }
     }
 
+    /// Removes the limit on the size.
+    pub(super) fn without_limit(&mut self) {
+        self.limit = usize::MAX;
+    }
+
     /// Number of the current line, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line

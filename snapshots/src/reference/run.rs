@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::*;
+use tfbc_grammar::{Span, Spanned};
 use tfbc_vm::{Context, Event, Limits, errno_name, errno_value};
 
 use super::buffer::{Buffer, Read};
+use super::fields::{Frame, SeenShowing};
 use super::literal::{self, Base};
 use super::number;
 use super::page::Page;
@@ -31,11 +32,20 @@ enum Scope<'ast> {
     /// A stanza: macros in order of first appearance, which is also their slot number.
     Stanza(Vec<&'ast [u8]>),
     /// A function call: parameters and local macros.
-    Call(HashMap<&'ast [u8], u64>),
+    Call(HashMap<&'ast [u8], MacroNumber>),
+}
+
+/// Value of a macro.
+#[derive(Clone, Copy, Default)]
+pub(super) struct MacroNumber {
+    value: u64,
+    /// True if it depends on something that the event does not contain.
+    null: bool,
 }
 
 /// Value read by a code or cast.
-enum Datum {
+#[derive(Debug, Clone)]
+pub(super) enum Datum {
     /// Number in the low `bits` bits.
     Number { raw: u128, bits: u32 },
     /// Text without padding.
@@ -88,7 +98,7 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) pointer: i128,
     /// In bytes.
     pub(super) base: i64,
-    pub(super) slots: [u64; MAX_MACROS],
+    pub(super) slots: [MacroNumber; MAX_MACROS],
     pub(super) turns: u32,
     /// Reached parts of the user's templates, once per time.
     pub(super) reached: Vec<Span>,
@@ -97,6 +107,12 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) skipped: bool,
     pub(super) limited: bool,
     pub(super) divided_by_zero: bool,
+    /// True if a value used since the flag was cleared is null.
+    pub(super) null: bool,
+    /// Offsets of the calls that are active.
+    pub(super) calls: Vec<u32>,
+    /// Showings of the event, then those of the current turn per active loop; `None` if no row is wanted.
+    pub(super) frames: Option<Vec<Frame>>,
 }
 
 impl<'ast> Run<'_, 'ast> {
@@ -159,7 +175,7 @@ impl<'ast> Run<'_, 'ast> {
             DescriptorItem::Newline(_) => self.page.newline(),
             DescriptorItem::Tab(_) => self.page.tab(),
             DescriptorItem::Move(node) => self.move_pointer(node.node),
-            DescriptorItem::Code(node) => self.print_code(node.node, true),
+            DescriptorItem::Code(node) => self.print_code(node, true),
             DescriptorItem::Macro(node) => return self.print_macro(node, scope, true),
             DescriptorItem::Assign(node) => self.assign(node, scope),
             DescriptorItem::Declare(_) | DescriptorItem::Function(_) => {}
@@ -188,7 +204,7 @@ impl<'ast> Run<'_, 'ast> {
                     Flow::Next
                 }
                 BackquotedPart::Code(code) => {
-                    self.print_code(code.node, false);
+                    self.print_code(code, false);
                     Flow::Next
                 }
                 BackquotedPart::Move(node) => {
@@ -237,6 +253,7 @@ impl<'ast> Run<'_, 'ast> {
 
     fn found<T>(&mut self, read: Read<T>) -> T {
         self.truncated |= read.past_end;
+        self.null |= read.past_end;
         read.found
     }
 
@@ -359,18 +376,57 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    fn print_code(&mut self, code: Code, soft: bool) {
-        let datum = self.read(code);
-        self.print(code, &datum, soft);
+    fn print_code(&mut self, code: &Spanned<Code>, soft: bool) {
+        self.null = false;
+        let datum = self.read(code.node);
+        self.see(code.span, SeenShowing::of(&datum, None));
+        self.print(code.node, &datum, soft);
+    }
+
+    // Showings
+
+    /// Fields do not depend on the limit of text.
+    pub(super) fn without_text_limit(&mut self) {
+        self.page.without_limit();
+    }
+
+    /// Records a showing of the item at a span. It is null if the last value was.
+    fn see(&mut self, span: Span, seen: SeenShowing) {
+        let null = self.null;
+        let path = self.path(span);
+        if let Some(frame) = self.frames.as_mut().and_then(|frames| frames.last_mut()) {
+            frame.insert(path, SeenShowing { null: null || seen.null, ..seen });
+        }
+    }
+
+    /// Place of an item in the stanza with all calls expanded.
+    fn path(&self, span: Span) -> Vec<u32> {
+        self.calls.iter().copied().chain([span.start]).collect()
+    }
+
+    /// Value of a user or predefined macro at the end of the event, with its text if it is a text macro.
+    pub(super) fn at_end(&mut self, name: &[u8], stanza: &Stanza<'ast>) -> SeenShowing {
+        self.null = false;
+        let seen = match self.meaning(name, &Scope::Stanza(super::macros_in_order(stanza.body))) {
+            Meaning::Value(MacroValue::Number { value, .. }) => {
+                SeenShowing::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(value))
+            }
+            Meaning::Value(MacroValue::Text(text)) => {
+                SeenShowing { null: text.is_empty(), ..SeenShowing::of(&Datum::Text(text), None) }
+            }
+            _ => SeenShowing { null: true, ..SeenShowing::default() },
+        };
+        SeenShowing { null: self.null || seen.null, ..seen }
     }
 
     // Macros
 
     fn print_macro(&mut self, node: &MacroRef<'ast>, scope: &mut Scope<'ast>, soft: bool) -> Flow {
+        self.null = false;
         match self.meaning(node.name, scope) {
             Meaning::Value(MacroValue::Text(text)) => self.page.value(&text),
             Meaning::Value(MacroValue::Number { value, shown }) => self.print_value(value, shown, node, soft),
-            Meaning::Subroutine(id) => return self.subroutine(id),
+            Meaning::Subroutine(id) => return self.subroutine(id, node.span),
             Meaning::Stop => self.stop = true,
             Meaning::Error => {
                 self.page.value(&self.error_message());
@@ -386,15 +442,18 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     fn print_value(&mut self, value: u64, shown: Shown, node: &MacroRef<'ast>, soft: bool) {
+        let number = value;
         let (value, shown) = match node.cast.map(|cast| cast.node) {
             None => (value, shown),
             Some(Cast::Bits { low, high }) => (bits_of(value, low, high), Shown::HexAtLeast4),
             Some(Cast::Unknown(_)) => (value, Shown::HexAtLeast4),
             Some(Cast::Code(code)) => {
                 let datum = self.cast(code, value);
+                self.see(node.span, SeenShowing::of(&datum, Some(number)));
                 return self.print(code, &datum, soft);
             }
         };
+        self.see(node.span, SeenShowing::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(number)));
         self.page.value(&match shown {
             Shown::HexDigits(digits) => number::hex(value.into(), digits),
             Shown::HexAtLeast4 => number::hex_at_least_4(value),
@@ -416,7 +475,7 @@ impl<'ast> Run<'_, 'ast> {
         super::shown_id(self.buffer.id()).into_bytes()
     }
 
-    fn meaning(&mut self, name: &'ast [u8], scope: &Scope<'ast>) -> Meaning {
+    fn meaning(&mut self, name: &[u8], scope: &Scope<'ast>) -> Meaning {
         match name {
             b"STOP" => return Meaning::Stop,
             b"BREAK" => return Meaning::Break,
@@ -426,26 +485,33 @@ impl<'ast> Run<'_, 'ast> {
             _ => {}
         }
         if let Some(value) = self.predefined(name) {
+            if let [b'D' | b'L', n @ b'1'..=b'5'] = name {
+                self.null |= !self.buffer.has_data_word((n - b'0').into());
+            }
             return Meaning::Value(value);
         }
         if let Scope::Call(locals) = scope
             && let Some(value) = locals.get(name)
         {
-            return Meaning::Value(MacroValue::Number { value: *value, shown: Shown::HexAtLeast4 });
+            self.null |= value.null;
+            return Meaning::Value(MacroValue::Number { value: value.value, shown: Shown::HexAtLeast4 });
         }
-        match self.reference.subroutine(name) {
-            Some(id) => Meaning::Subroutine(id),
-            None => Meaning::Value(MacroValue::Number { value: self.user(name, scope), shown: Shown::HexAtLeast4 }),
+        if let Some(id) = self.reference.subroutine(name) {
+            return Meaning::Subroutine(id);
         }
+        let MacroNumber { value, null } = self.user(name, scope);
+        self.null |= null;
+        Meaning::Value(MacroValue::Number { value, shown: Shown::HexAtLeast4 })
     }
 
     /// Value of a user macro; 0 if it was never assigned.
-    fn user(&self, name: &[u8], scope: &Scope<'ast>) -> u64 {
+    fn user(&self, name: &[u8], scope: &Scope<'ast>) -> MacroNumber {
         match scope {
             Scope::Stanza(names) => {
-                names.iter().position(|known| *known == name).and_then(|at| self.slots.get(at)).copied().unwrap_or(0)
+                let slot = names.iter().position(|known| *known == name).and_then(|at| self.slots.get(at));
+                slot.copied().unwrap_or_default()
             }
-            Scope::Call(locals) => locals.get(name).copied().unwrap_or(0),
+            Scope::Call(locals) => locals.get(name).copied().unwrap_or_default(),
         }
     }
 
@@ -487,23 +553,30 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     fn assign(&mut self, node: &Assign<'ast>, scope: &mut Scope<'ast>) {
-        let value = self.value(node.value, scope);
+        let number = self.number(node.value, scope);
+        let value = number.value;
         match (node.name.node, scope) {
             (b"DATAPOINTER", _) => self.set_pointer(i128::from(value as i64) * 8),
             (b"BASEPOINTER", _) => self.base = value as i64,
             (name, Scope::Call(locals)) => {
-                locals.insert(name, value);
+                locals.insert(name, number);
             }
             (name, Scope::Stanza(names)) => {
                 if let Some(slot) = names.iter().position(|known| *known == name).and_then(|at| self.slots.get_mut(at))
                 {
-                    *slot = value;
+                    *slot = number;
                 }
             }
         }
     }
 
     // Values in expressions, counts, selectors and arguments
+
+    /// Value of an expression; null if a part of it is.
+    fn number(&mut self, expr: &Expr<'ast>, scope: &mut Scope<'ast>) -> MacroNumber {
+        self.null = false;
+        MacroNumber { value: self.value(expr, scope), null: self.null }
+    }
 
     fn value(&mut self, expr: &Expr<'ast>, scope: &mut Scope<'ast>) -> u64 {
         match expr {
@@ -567,15 +640,20 @@ impl<'ast> Run<'_, 'ast> {
     // Switches
 
     fn switch(&mut self, node: &Switch<'ast>, scope: &mut Scope<'ast>) -> Flow {
-        let selected = self.select(&node.selector, scope);
-        let selected = match (selected, &node.mask) {
+        self.null = false;
+        let (selected, datum) = self.select(&node.selector, scope);
+        let (selected, datum) = match (selected, &node.mask) {
             (Selected::Number { value, bits, base, errno }, Some(mask)) => {
                 let mask = literal::number(mask.node, base).unwrap_or(0) as u64;
-                Selected::Number { value: value & mask, bits, base, errno }
+                let raw = u128::from(value & mask);
+                (Selected::Number { value: value & mask, bits, base, errno }, Datum::Number { raw, bits })
             }
-            (selected, _) => selected,
+            (selected, _) => (selected, datum),
         };
-        match node.cases.iter().find(|case| matches(&selected, &case.value)) {
+        let case = node.cases.iter().position(|case| matches(&selected, &case.value));
+        let number = self.uncast(&node.selector, scope);
+        self.see(node.span, SeenShowing { case, ..SeenShowing::of(&datum, number) });
+        match case.map(|case| &node.cases[case]) {
             None => Flow::Next,
             Some(case) => {
                 let body = match &case.body {
@@ -600,10 +678,19 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    fn select(&mut self, selector: &Selector<'ast>, scope: &mut Scope<'ast>) -> Selected {
+    /// Value of a macro without its cast.
+    fn uncast(&mut self, selector: &Selector<'ast>, scope: &Scope<'ast>) -> Option<u64> {
+        let Selector::Macro(node) = selector else { return None };
+        match self.meaning(node.name, scope) {
+            Meaning::Value(MacroValue::Number { value, .. }) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn select(&mut self, selector: &Selector<'ast>, scope: &mut Scope<'ast>) -> (Selected, Datum) {
         let base = self.base_of(selector, scope);
         let (code, datum) = self.selected(selector, scope);
-        match (code, &datum) {
+        let selected = match (code, &datum) {
             (_, Datum::Text(text)) => Selected::Text(text.clone()),
             (Some(code @ (Code::Time(_) | Code::Path(_))), _) => Selected::Text(self.shown(code, &datum)),
             (_, Datum::Number { raw, bits }) => Selected::Number {
@@ -612,7 +699,8 @@ impl<'ast> Run<'_, 'ast> {
                 base,
                 errno: matches!(code, Some(Code::Errno(_))),
             },
-        }
+        };
+        (selected, datum)
     }
 
     /// Number base of match values without a prefix.
@@ -646,20 +734,32 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     fn repeat(&mut self, node: &Loop<'ast>, scope: &mut Scope<'ast>) -> Flow {
+        self.null = false;
         let count = self.selector_value(&node.count, scope) as i64;
+        let null = self.null || count > 0 && self.truncated;
+        let mut turns = Vec::new();
+        let mut flow = Flow::Next;
         for _ in 0..count.max(0) {
             if self.truncated {
                 break;
             }
             if !self.count_turn() {
-                return Flow::End;
+                flow = Flow::End;
+                break;
             }
             self.reached.push(node.body.span);
-            if self.group(node.body.items, scope) == Flow::End {
-                return Flow::End;
+            if let Some(frames) = &mut self.frames {
+                frames.push(Frame::new());
+            }
+            flow = self.group(node.body.items, scope);
+            turns.extend(self.frames.as_mut().and_then(Vec::pop));
+            if flow == Flow::End {
+                break;
             }
         }
-        Flow::Next
+        self.null = null;
+        self.see(node.span, SeenShowing { turns, ..SeenShowing::default() });
+        flow
     }
 
     fn bitflags(&mut self, node: &Bitflags<'ast>, scope: &mut Scope<'ast>) {
@@ -672,7 +772,12 @@ impl<'ast> Run<'_, 'ast> {
             },
             _ => Base::Hex,
         };
+        self.null = false;
+        let pointer = self.pointer;
+        let datum = self.selected(&node.selector, scope).1;
+        self.pointer = pointer;
         let value = self.selector_value(&node.selector, scope);
+        let (null, mut flags) = (self.null, Vec::new());
         // A number beyond 64 bits never matches. A word that is not octal where the cast expects octal is read as hex.
         let number = |word: &RawValue| match literal::number(word.node, base) {
             None if base == Base::Octal => literal::number(word.node, Base::Hex),
@@ -685,6 +790,7 @@ impl<'ast> Run<'_, 'ast> {
                     let set = bits(flag).is_some_and(|flag| flag != 0 && value & flag == flag);
                     let part = if set { Some(flag.span.to(yes.span)) } else { no.map(|no| no.span) };
                     self.reached.extend(part);
+                    flags.extend(set.then(|| yes.bytes.to_vec()));
                     if let Some(text) = if set { Some(yes) } else { no.as_ref() } {
                         self.text(text);
                     }
@@ -692,33 +798,41 @@ impl<'ast> Run<'_, 'ast> {
                 FlagEntry::Field { mask, field, text } => {
                     if bits(mask).is_some_and(|mask| bits(field) == Some(value & mask)) {
                         self.reached.push(mask.span.to(text.span));
+                        flags.push(text.bytes.to_vec());
                         self.text(text);
                     }
                 }
             }
         }
+        let number = self.uncast(&node.selector, scope);
+        self.null = null;
+        self.see(node.span, SeenShowing { flags, ..SeenShowing::of(&datum, number) });
     }
 
-    fn subroutine(&mut self, id: u16) -> Flow {
+    fn subroutine(&mut self, id: u16, call: Span) -> Flow {
         if !self.count_turn() {
             return Flow::End;
         }
-        match self.reference.stanzas.get(&id) {
-            Some(stanza) => self.stanza(stanza),
-            None => Flow::Next,
-        }
+        let Some(stanza) = self.reference.stanzas.get(&id) else { return Flow::Next };
+        self.calls.push(call.start);
+        let flow = self.stanza(stanza);
+        self.calls.pop();
+        flow
     }
 
     fn call(&mut self, node: &Call<'ast>, scope: &mut Scope<'ast>) -> Flow {
         let Some(function) = self.reference.functions.get(node.name.node) else { return Flow::Next };
-        let values: Vec<u64> = node.arguments.iter().map(|argument| self.value(argument, scope)).collect();
+        let values: Vec<MacroNumber> = node.arguments.iter().map(|argument| self.number(argument, scope)).collect();
         let names = function.params.iter().map(|name| name.node);
         let mut locals = Scope::Call(names.zip(values).collect());
         if !self.count_turn() {
             return Flow::End;
         }
         self.reached.push(function.span);
-        self.group(function.body, &mut locals)
+        self.calls.push(node.span.start);
+        let flow = self.group(function.body, &mut locals);
+        self.calls.pop();
+        flow
     }
 
     fn timer(&mut self, node: &Timer<'ast>, scope: &mut Scope<'ast>) {
@@ -727,8 +841,13 @@ impl<'ast> Run<'_, 'ast> {
         match node.action {
             TimerAction::Start => self.timers.start((first, second), self.event.time_ns),
             TimerAction::End => {
-                if let Some(started) = self.timers.end((first, second)) {
-                    let usec = self.event.time_ns.saturating_sub(started) / 1000;
+                let started = self.timers.end((first, second));
+                let since = started.map(|started| self.event.time_ns.saturating_sub(started));
+                let raw = since.unwrap_or(0).into();
+                self.null = since.is_none();
+                self.see(node.span, SeenShowing::of(&Datum::Number { raw, bits: 64 }, None));
+                if let Some(since) = since {
+                    let usec = since / 1000;
                     let text = if usec < 1000 { format!("[{usec} usec]") } else { format!("[{} msec]", usec / 1000) };
                     self.page.value(text.as_bytes());
                 }
@@ -762,7 +881,7 @@ fn base_of_code(code: Code) -> Base {
 }
 
 /// Bits `low` to `high` of a value, shifted right by `low`.
-fn bits_of(value: u64, low: u8, high: u8) -> u64 {
+pub(super) fn bits_of(value: u64, low: u8, high: u8) -> u64 {
     (u128::from(value) >> low & ((1 << (high - low + 1)) - 1)) as u64
 }
 
