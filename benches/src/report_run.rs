@@ -3,9 +3,11 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
-use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
-use tfbc::report::{ReportOptions, report};
+use tfbc::aix::{ReadOptions, ReportOptions};
+use tfbc::internal::aix::{Logs, Trace, report};
+use tfbc::internal::formats::{Catalog, FormatSet};
+use tfbc::internal::input::Input;
+use tfbc::{LoadOptions, Notice};
 
 /// Runs reports of streams in memory, with one format file and without a heading.
 #[derive(Debug)]

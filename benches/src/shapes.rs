@@ -4,13 +4,14 @@
 use crate::Rng;
 use std::io::{self, Cursor};
 use std::num::NonZeroUsize;
-use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
-use tfbc::columns::{Column, Columns, Timestamp};
-use tfbc::reader::aix::{Logs, ReadOptions, Trace};
-use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::reader::{Compression, Input, Unpacker};
-use tfbc::records::{self, RecordOptions};
-use tfbc::report::{ReportOptions, report};
+use tfbc::aix::{ReadOptions, ReportOptions, Timestamp};
+use tfbc::internal::aix::{Logs, Trace, report};
+use tfbc::internal::formats::{Catalog, FormatSet};
+use tfbc::internal::input::{Input, Unpacker};
+use tfbc::internal::qnx;
+use tfbc::internal::qnx::{KevLog, KevOptions};
+use tfbc::qnx::RecordOptions;
+use tfbc::{Column, Columns, Compression, LoadOptions};
 use tfbc_compiler::Options;
 use tfbc_grammar::{Source, SourceLimits, Sources};
 use tfbc_vm::{Program, write_checksum};
@@ -159,7 +160,7 @@ fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &RecordOptions) 
     let input = Input::from_bytes(bytes);
     let Ok(mut log) = KevLog::from_input("shape", input, &KevOptions::default()) else { return NOTHING };
     let mut n_notices = 0;
-    let summary = records::report(&mut log, catalog, options, &mut io::sink(), &mut |_: &_| n_notices += 1);
+    let summary = qnx::report(&mut log, catalog, options, &mut io::sink(), &mut |_: &_| n_notices += 1);
     summary.map_or(NOTHING, |summary| Done {
         sum: summary.n_reported as usize + n_notices,
         is_sound: summary.n_reported > 0 && summary.n_damaged == 0,
@@ -496,10 +497,10 @@ pub fn input_shapes() -> Vec<InputShape> {
             kev_of(16, &text, |n| [0x1807, 16 * n, n, n])
         }),
         shape("packed/compress", Deed::Unpack(Compression::Compress), |size| {
-            tfbc::unix_compress::compress(&plain_stream(4 * size))
+            tfbc::internal::unix_compress::compress(&plain_stream(4 * size))
         }),
         shape("packed/compress-noise", Deed::Unpack(Compression::Compress), |size| {
-            tfbc::unix_compress::compress(&random(size / 4 * 3, &[]))
+            tfbc::internal::unix_compress::compress(&random(size / 4 * 3, &[]))
         }),
         shape("packed/members", Deed::Unpack(Compression::Gzip), |size| {
             // Each member is empty.

@@ -4,14 +4,11 @@ use crate::reports::{LIMITS, PATTERN, Ran, TEMPLATES, Way, catalog, is_part_of, 
 use crate::seed_of;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
-use tfbc::columns::{Column, Columns, Timestamp};
-use tfbc::context::ContextTable;
-use tfbc::filter::{Filter, Numbers, Processes};
-use tfbc::ids::IdSet;
-use tfbc::output_format::Form;
-use tfbc::reader::Notice;
-use tfbc::reader::aix::{AixKind, CpuidWord, Logs, ReadOptions, Trace};
-use tfbc::report::{ReportOptions, Summary, report};
+use tfbc::aix::{
+    AixKind, ContextTable, CpuidWord, Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Summary, Timestamp,
+};
+use tfbc::internal::aix::{Logs, Trace, report};
+use tfbc::{Column, Columns, Form, Notice};
 
 /// Context table for the hooks of `data/all.trcfmt`.
 static CONTEXT: LazyLock<Arc<ContextTable>> = LazyLock::new(|| {

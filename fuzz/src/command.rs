@@ -7,10 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use tempfile::TempDir;
-use tfbc::output_format::Form;
-use tfbc::reader::aix::{LogItem, ReadOptions};
-use tfbc::reader::kev::KevItem;
-use tfbc::reader::{AnyTrace, Compression};
+use tfbc::aix::ReadOptions;
+use tfbc::internal::aix::LogItem;
+use tfbc::internal::input::AnyTrace;
+use tfbc::internal::qnx::KevItem;
+use tfbc::{Compression, Form};
 use tfbc_vm::Program;
 
 /// Command line: `A` and `B` are input files, `OUT` is an output file.

@@ -2,14 +2,12 @@
 
 use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of, is_well_formed};
 use crate::seed_of;
-use tfbc::catalog::Catalog;
-use tfbc::columns::Columns;
-use tfbc::output_format::Form;
-use tfbc::reader::Notice;
-use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::records::{self, RecordFilter, RecordOptions, RecordSummary};
-use tfbc::report::MaxWork;
-use tfbc::traceprinter::{DEFAULT, Layout, LineFormat, PrintOptions, print};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::qnx;
+use tfbc::internal::qnx::{KevLog, KevOptions};
+use tfbc::internal::traceprinter::{DEFAULT, Layout, LineFormat, PrintOptions, print};
+use tfbc::qnx::{RecordFilter, RecordOptions, RecordSummary};
+use tfbc::{Columns, Form, MaxWork, Notice};
 
 /// Reports and prints a log. Every byte is formatted or reported, the results are the same for a file and a pipe, and
 /// for one and two threads, and a record's text does not depend on filters.
@@ -79,7 +77,7 @@ fn reported(
     };
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
-    let summary = records::report(&mut log, catalog, &options, &mut text, &mut monitor);
+    let summary = qnx::report(&mut log, catalog, &options, &mut text, &mut monitor);
     let ran = Ran::new(text, notices, summary, |summary| summary.imbalance);
     is_well_formed(options.form, &ran.text);
     Some(ran)

@@ -1,8 +1,9 @@
 //! Compressed input.
 
 use std::io::{Cursor, Read};
-use tfbc::reader::{Compression, Unpacker};
-use tfbc::unix_compress;
+use tfbc::Compression;
+use tfbc::internal::input::Unpacker;
+use tfbc::internal::unix_compress;
 
 /// Maximum number of unpacked bytes to examine.
 const MOST: usize = 4 << 20;

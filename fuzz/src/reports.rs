@@ -9,10 +9,9 @@ use std::io::{self, Cursor, Read};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::LazyLock;
-use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
-use tfbc::output_format::Form;
-use tfbc::reader::{Compression, Imbalance, Input, Notice};
-use tfbc::report::ReportError;
+use tfbc::internal::formats::{Catalog, FormatSet};
+use tfbc::internal::input::Input;
+use tfbc::{Compression, Form, Imbalance, LoadOptions, Notice, ReportError};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::{HookRow, Limits, Program, Space};
 

@@ -48,11 +48,11 @@ impl IdSet {
     /// Parses ids separated by commas or blanks. `hh` means `hh0` to `hhF`, `hhh` means `hhh0`, and `hhhh` one id.
     ///
     /// ```
-    /// let ids = tfbc::ids::IdSet::parse("15b, F5F1")?;
+    /// let ids = tfbc::aix::IdSet::parse("15b, F5F1")?;
     /// assert!(ids.contains(0x15B0) && ids.contains(0xF5F1) && !ids.contains(0x15B1));
-    /// assert_eq!(tfbc::ids::IdSet::parse("01")?.iter().count(), 16);
-    /// assert_eq!(tfbc::ids::IdSet::parse("010,x").unwrap_err().at, 4);
-    /// # Ok::<(), tfbc::ids::IdListError>(())
+    /// assert_eq!(tfbc::aix::IdSet::parse("01")?.iter().count(), 16);
+    /// assert_eq!(tfbc::aix::IdSet::parse("010,x").unwrap_err().at, 4);
+    /// # Ok::<(), tfbc::aix::IdListError>(())
     /// ```
     ///
     /// # Errors
@@ -115,8 +115,8 @@ impl IdSet {
 /// Formats an id as reports do: upper-case digits, without a final zero.
 ///
 /// ```
-/// assert_eq!(tfbc::ids::display_id(0x15B0), "15B");
-/// assert_eq!(tfbc::ids::display_id(0xF5F1), "F5F1");
+/// assert_eq!(tfbc::internal::aix::display_id(0x15B0), "15B");
+/// assert_eq!(tfbc::internal::aix::display_id(0xF5F1), "F5F1");
 /// ```
 pub fn display_id(id: u16) -> String {
     if id & 15 == 0 { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }

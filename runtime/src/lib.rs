@@ -50,64 +50,43 @@
 pub mod aix;
 pub mod qnx;
 
-// Hidden modules are shared by the packages of this repository. They are not part of the stable interface.
+#[doc(hidden)]
+pub mod internal;
+
 #[cfg(feature = "compile")]
-#[doc(hidden)]
-pub mod cache;
-#[doc(hidden)]
-pub mod catalog;
-#[doc(hidden)]
-pub mod columns;
-#[doc(hidden)]
-pub mod context;
+mod cache;
+mod catalog;
+mod columns;
+mod context;
 mod demand;
 mod engine;
 mod event;
-#[doc(hidden)]
-pub mod events;
-#[doc(hidden)]
-pub mod file_id;
-#[doc(hidden)]
-pub mod filter;
+mod events;
+mod file_id;
+mod filter;
 mod formats;
-#[doc(hidden)]
-pub mod groups;
-#[doc(hidden)]
-pub mod ids;
-#[doc(hidden)]
-pub mod inventory;
-#[doc(hidden)]
-pub mod json;
+mod ids;
+mod inventory;
+mod json;
 mod literal;
-#[doc(hidden)]
-pub mod output;
-#[doc(hidden)]
-pub mod output_format;
-#[doc(hidden)]
-pub mod raw;
-#[doc(hidden)]
-pub mod reader;
-#[doc(hidden)]
-pub mod records;
-#[doc(hidden)]
-pub mod report;
-#[doc(hidden)]
-pub mod selection;
-#[doc(hidden)]
-pub mod suggest;
-#[doc(hidden)]
-pub mod terminal;
-#[doc(hidden)]
-pub mod time_zone;
+mod output;
+mod output_format;
+mod raw;
+mod reader;
+mod records;
+mod report;
+mod selection;
+mod suggest;
+mod terminal;
+mod time_zone;
 mod trace;
-#[doc(hidden)]
-pub mod traceprinter;
+mod traceprinter;
 mod unfinished;
-#[doc(hidden)]
-pub mod unix_compress;
-#[doc(hidden)]
-pub mod work;
+mod unix_compress;
+mod work;
 
+#[cfg(feature = "compile")]
+pub use cache::Cache;
 #[cfg(feature = "compile")]
 pub use catalog::Findings;
 pub use catalog::{LoadError, LoadOptions};
@@ -115,7 +94,7 @@ pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Field, FieldValue, Item};
 pub use formats::{EventFormat, Formats};
 pub use output_format::Form;
-pub use reader::{Compression, MaxRatio, Notice, System, TraceError};
+pub use reader::{Compression, Imbalance, MaxRatio, Notice, System, Tally, TraceError};
 pub use report::{MaxWork, Monitor, ReportError};
 pub use terminal::ReportColour;
 pub use trace::{ReportOptions, ReportSummary, Trace, TraceInfo, report, report_with};

@@ -24,7 +24,7 @@ const MAX_ZONE_FILE: u64 = 1 << 20;
 /// Time zone of the dates in a report's heading and in its flags.
 ///
 /// ```
-/// use tfbc::time_zone::TimeZone;
+/// use tfbc::aix::TimeZone;
 ///
 /// let tokyo = TimeZone::parse("JST-9", None).unwrap();
 /// assert_eq!(tokyo.date(941_117_645), "Thu Oct 28 22:34:05 1999");

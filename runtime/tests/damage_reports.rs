@@ -4,12 +4,14 @@
 use crate::common::damage::*;
 use crate::common::*;
 use std::num::NonZeroUsize;
-use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
-use tfbc::reader::Notice;
-use tfbc::reader::aix::{AfterDamage, AixKind, Input, Logs, ReadOptions, Trace};
-use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::records::{self, RecordOptions, RecordSummary};
-use tfbc::report::{ReportOptions, Summary, report};
+use tfbc::aix::{AfterDamage, AixKind, ReadOptions, ReportOptions, Summary};
+use tfbc::internal::aix::{Logs, Trace, report};
+use tfbc::internal::formats::{Catalog, FormatSet};
+use tfbc::internal::input::Input;
+use tfbc::internal::qnx;
+use tfbc::internal::qnx::{KevLog, KevOptions};
+use tfbc::qnx::{RecordOptions, RecordSummary};
+use tfbc::{LoadOptions, Notice};
 
 /// Report of an AIX trace with its notices and counts; `None` if it is not a trace.
 fn aix(
@@ -41,7 +43,7 @@ fn kev(input: Input, catalog: &Catalog<'_>, threads: usize) -> Option<(Vec<u8>, 
     let options = RecordOptions { threads: NonZeroUsize::new(threads), ..RecordOptions::default() };
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
-    let summary = records::report(&mut log, catalog, &options, &mut text, &mut monitor).unwrap();
+    let summary = qnx::report(&mut log, catalog, &options, &mut text, &mut monitor).unwrap();
     assert_eq!(summary.imbalance, None);
     Some((text, notices, summary))
 }

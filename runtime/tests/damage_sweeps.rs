@@ -2,8 +2,9 @@
 //! change, and every byte must be in an event or in a notice.
 
 use crate::common::damage::*;
-use tfbc::reader::aix::{AfterDamage, Input};
-use tfbc::reader::kev::KevOptions;
+use tfbc::aix::AfterDamage;
+use tfbc::internal::input::Input;
+use tfbc::internal::qnx::KevOptions;
 
 /// Every possible cut and flipped bit, and an inserted and a deleted byte at every offset.
 fn every_damage(len: usize) -> Vec<Damage> {

@@ -2,10 +2,8 @@
 
 use crate::common::{event32, factors32};
 use std::path::{Path, PathBuf};
-use tfbc::columns::Columns;
-use tfbc::filter::Filter;
-use tfbc::ids::IdSet;
-use tfbc::{Formats, Item, ReportOptions, Trace, report};
+use tfbc::aix::{Filter, IdSet};
+use tfbc::{Columns, Formats, Item, ReportOptions, Trace, report};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -129,7 +127,7 @@ fn a_filter_leaves_events_out_and_context_names_processes() {
 fn fields_match_those_of_ndjson() {
     let formats = Formats::load([file("samples/user.xml")]).unwrap();
     let mut options = ReportOptions::default();
-    options.qnx.form = tfbc::output_format::Form::Ndjson;
+    options.qnx.form = tfbc::Form::Ndjson;
     let table = reported(&mut Trace::open(file("samples/user.kev")).unwrap(), &formats, &options);
     let mut trace = Trace::open(file("samples/user.kev")).unwrap();
     let mut events = trace.events(&formats);

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::error::Error as _;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
-use tfbc::reader::Notice;
-use tfbc::reader::aix::Input;
-use tfbc::reader::kev::{
-    KevCounts, KevHeader, KevItem, KevLog, KevOptions, KevRecord, KevRefusal, KevRefusalKind, MAX_EVENT_BYTES,
-    MAX_HEADER_BYTES, Section, is_kev,
+use tfbc::Notice;
+use tfbc::internal::input::Input;
+use tfbc::internal::qnx::{
+    KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, Section, is_kev,
 };
+use tfbc::qnx::{KevCounts, KevRefusal, KevRefusalKind};
 
 const CONTROL: u32 = 1;
 const KER_CALL: u32 = 2;

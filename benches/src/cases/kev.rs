@@ -5,13 +5,11 @@ use crate::report_run::catalog;
 use crate::{KevLoad, NativeKev, NativeText, definitions, simple_log, user_log};
 use std::io::{Cursor, Write};
 use std::num::NonZeroUsize;
-use tfbc::catalog::Catalog;
-use tfbc::output_format::Form;
-use tfbc::reader::Notice;
-use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::records::{RecordOptions, report};
-use tfbc::report::MaxWork;
-use tfbc::traceprinter::{Layout, PrintOptions, print};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::qnx::{KevLog, KevOptions, report};
+use tfbc::internal::traceprinter::{Layout, PrintOptions, print};
+use tfbc::qnx::RecordOptions;
+use tfbc::{Form, MaxWork, Notice};
 use tfbc_vm::Limits;
 
 pub(super) fn measures() -> Vec<Measure> {

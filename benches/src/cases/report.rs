@@ -5,12 +5,10 @@ use crate::{
     Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLength, TraceLoad, blob,
     mix_buffers, templates,
 };
-use tfbc::Formats;
-use tfbc::columns::{Column, Columns, Timestamp};
-use tfbc::output_format::Form;
-use tfbc::reader::aix::{AixItem, Input, LogItem, Logs, ReadOptions, Trace};
-use tfbc::report::ReportOptions;
-use tfbc::terminal::ReportColour;
+use tfbc::aix::{ReadOptions, ReportOptions, Timestamp};
+use tfbc::internal::aix::{AixItem, LogItem, Logs, Trace};
+use tfbc::internal::input::Input;
+use tfbc::{Column, Columns, Form, Formats, ReportColour};
 
 /// Number of merged logs.
 const N_MERGED: u32 = 64;

@@ -5,10 +5,10 @@ use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::catalog::MAX_BLOB;
-use tfbc::ids::IdSet;
-use tfbc::reader::Input;
-use tfbc::records::RecordIds;
+use tfbc::aix::IdSet;
+use tfbc::internal::formats::MAX_BLOB;
+use tfbc::internal::input::Input;
+use tfbc::qnx::RecordIds;
 use tfbc_vm::{Program, Space};
 
 /// Flags of `tfbc disasm`.

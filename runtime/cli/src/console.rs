@@ -8,8 +8,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tfbc::output::Output;
-use tfbc::terminal::{ReportColour, TerminalWriter, visible};
+use tfbc::ReportColour;
+use tfbc::internal::output::Output;
+use tfbc::internal::terminal::{TerminalWriter, visible};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

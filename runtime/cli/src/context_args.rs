@@ -3,8 +3,8 @@
 use super::console::{Failure, Message};
 use std::path::Path;
 use std::sync::Arc;
-use tfbc::context::{AddressNames, ContextTable, LoadError};
-use tfbc::reader::Input;
+use tfbc::aix::{AddressNames, ContextLoadError, ContextTable};
+use tfbc::internal::input::Input;
 
 /// Maximum size of a list of names, in bytes.
 pub(super) const MAX_NAMES: u64 = 256 << 20;
@@ -14,7 +14,7 @@ pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
     let table = ContextTable::default();
     let Some(path) = path else { return Ok(Arc::new(table)) };
     let own = ContextTable::load(path).map_err(|error| match error {
-        LoadError::Text(error) => {
+        ContextLoadError::Text(error) => {
             let shown = error.to_string();
             let lines = shown.lines().map(|line| format!("{}:{line}", path.display()));
             let text = lines.collect::<Vec<_>>().join("\n");

@@ -6,8 +6,8 @@ use super::formats::{self, LanguageArgs};
 use super::overwrite;
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::catalog::Findings;
-use tfbc::records::RecordIds;
+use tfbc::Findings;
+use tfbc::qnx::RecordIds;
 use tfbc_compiler::{ConvertOptions, convert};
 
 /// Flags of `tfbc convert`.

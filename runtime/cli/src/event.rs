@@ -6,14 +6,13 @@ use super::limits::LimitArgs;
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tfbc::catalog::{Catalog, HookEntry};
-use tfbc::events::class_name;
-use tfbc::ids::display_id;
-use tfbc::reader::System;
-use tfbc::reader::aix::hooks;
-use tfbc::reader::kev::KevRecord;
-use tfbc::records::{RecordIds, RecordPrinter};
-use tfbc::terminal::visible;
+use tfbc::System;
+use tfbc::internal::aix::{display_id, hooks};
+use tfbc::internal::events::class_name;
+use tfbc::internal::formats::{Catalog, HookEntry};
+use tfbc::internal::qnx::{KevRecord, RecordPrinter};
+use tfbc::internal::terminal::visible;
+use tfbc::qnx::RecordIds;
 use tfbc_vm::{
     Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
 };

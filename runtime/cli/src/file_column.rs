@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use tfbc::output_format::Form;
+use tfbc::Form;
 use tfbc_vm::TextBuf;
 
 /// Writes the table of one input and adds the file name to each row.

@@ -10,9 +10,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tfbc::catalog::{Findings, limit_of};
-use tfbc::reader::aix::{compressed, is_trace};
-use tfbc::terminal::visible;
+use tfbc::Findings;
+use tfbc::internal::aix::{compressed, is_trace};
+use tfbc::internal::formats::limit_of;
+use tfbc::internal::terminal::visible;
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Formatted, Source, SourceId, SourceLimits, Sources, format};
 

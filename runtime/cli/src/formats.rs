@@ -6,13 +6,12 @@ use super::limits::RatioArgs;
 use super::limits::SourceLimitArgs;
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::catalog::{FormatFile, FormatSet, LoadError, LoadOptions};
-use tfbc::reader::System;
+use tfbc::internal::formats::{FormatFile, FormatSet};
+use tfbc::{LoadError, LoadOptions, System};
 
-use tfbc::cache::Cache;
-use tfbc::catalog::Findings;
-use tfbc::ids::display_id;
-use tfbc::terminal::visible;
+use tfbc::internal::aix::display_id;
+use tfbc::internal::terminal::visible;
+use tfbc::{Cache, Findings};
 use tfbc_authoring::render;
 use tfbc_compiler::{DEFINES_NOTHING, Dialect, LeftOut, Options};
 use tfbc_grammar::codes::UNDEFINED_CODE;

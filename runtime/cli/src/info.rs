@@ -6,7 +6,8 @@ use super::trace::{self, TraceArgs};
 use super::{info_aix, info_kev, inputs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::reader::{AnyTrace, System};
+use tfbc::System;
+use tfbc::internal::input::AnyTrace;
 
 /// Flags of `tfbc info`.
 #[derive(Debug, Clone, Args)]

@@ -4,13 +4,11 @@ use super::console::{Console, Failure, Message};
 use super::trace::{Reporter, guessed_layouts, report_imbalance};
 use std::fmt::Write;
 use std::path::Path;
-use tfbc::catalog::Catalog;
-use tfbc::ids::display_id;
-use tfbc::inventory::{AixInventory, FileInventory, Gap};
-use tfbc::reader::Notice;
-use tfbc::reader::aix::{LogInfo, Logs, SystemInfo, Trace, hooks};
-use tfbc::report::Monitor;
-use tfbc::time_zone::TimeZone;
+use tfbc::aix::TimeZone;
+use tfbc::internal::aix::{LogInfo, Logs, SystemInfo, Trace, display_id, hooks};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::inventory::{AixInventory, FileInventory, Gap};
+use tfbc::{Monitor, Notice};
 
 /// Shows progress only: the inventory itself lists the damage.
 struct ProgressOnly<'a, 'c>(&'a mut Reporter<'c>);

@@ -3,10 +3,10 @@
 use super::console::{Console, Failure, Message};
 use super::trace::{Reporter, report_imbalance};
 use std::fmt::Write;
-use tfbc::catalog::Catalog;
-use tfbc::events::{BuiltInEvents, class_name};
-use tfbc::inventory::QnxInventory;
-use tfbc::reader::kev::KevLog;
+use tfbc::internal::events::{BuiltInEvents, class_name};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::inventory::QnxInventory;
+use tfbc::internal::qnx::KevLog;
 use tfbc_vm::Space;
 
 /// Reads a log to the end and builds its inventory.

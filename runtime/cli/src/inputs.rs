@@ -8,8 +8,9 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::reader::aix::cpu_files;
-use tfbc::reader::{AnyTrace, System};
+use tfbc::System;
+use tfbc::internal::aix::cpu_files;
+use tfbc::internal::input::AnyTrace;
 
 /// Maximum number of skipped files that are named.
 const MAX_NAMED: usize = 8;

@@ -15,7 +15,8 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tfbc::output::{self, Output};
+use tfbc::internal::output;
+use tfbc::internal::output::Output;
 
 /// Flags of `tfbc install`.
 #[derive(Debug, Clone, Args)]

@@ -45,8 +45,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use tfbc::output;
-use tfbc::suggest::closest;
+use tfbc::internal::output;
+use tfbc::internal::suggest::closest;
 
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]

@@ -3,8 +3,8 @@
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use std::num::NonZeroUsize;
-use tfbc::reader::MaxRatio;
-use tfbc::report::{MaxWork, TableLimits};
+use tfbc::aix::TableLimits;
+use tfbc::{MaxRatio, MaxWork};
 use tfbc_grammar::SourceLimits;
 use tfbc_vm::Limits;
 

@@ -4,9 +4,9 @@ use super::console::{CommandResult, Console};
 use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::catalog::Catalog;
-use tfbc::events::{LISTING, class_name};
-use tfbc::ids::display_id;
+use tfbc::internal::aix::display_id;
+use tfbc::internal::events::{LISTING, class_name};
+use tfbc::internal::formats::Catalog;
 use tfbc_vm::{Hook, Level, Space};
 
 /// Flags of `tfbc list`. Without format files, the built-in ones of both vendors are listed.

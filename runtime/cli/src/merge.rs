@@ -5,11 +5,11 @@ use super::formats;
 use super::trace::{self, Reporter, SystemOptions, TraceArgs, report_counts};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use tfbc::catalog::Catalog;
-use tfbc::raw::write_raw;
-use tfbc::reader::aix::Logs;
-use tfbc::reader::{AnyTrace, System};
-use tfbc::report::{ReportError, ReportOptions, Summary, report};
+use tfbc::aix::{ReportOptions, Summary};
+use tfbc::internal::aix::{Logs, report, write_raw};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::input::AnyTrace;
+use tfbc::{ReportError, System};
 
 /// Output made from the logs.
 pub enum Product<'p> {

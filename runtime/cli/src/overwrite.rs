@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::catalog::BUILT_IN;
-use tfbc::file_id::FileId;
+use tfbc::internal::formats::BUILT_IN;
+use tfbc::internal::output::FileId;
 
 /// Refuses a command whose output is one of its inputs, even under another name. Missing paths, pipes and terminals
 /// cannot be destroyed.

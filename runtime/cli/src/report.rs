@@ -14,15 +14,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use tfbc::columns::{Column, Columns, Timestamp};
-use tfbc::filter::{Filter, Numbers, Processes, check_times, seconds, shown, signed_seconds};
-use tfbc::reader::System;
-use tfbc::reader::kev::KevLog;
-use tfbc::records::{Form, RecordFilter, RecordIds, RecordOptions, TimeForm, cpus};
-use tfbc::report::ReportOptions;
-use tfbc::suggest::hint;
-use tfbc::terminal::ReportColour;
-use tfbc::time_zone::TimeZone;
+use tfbc::aix::{Filter, Numbers, Processes, ReportOptions, TimeZone, Timestamp};
+use tfbc::internal::filter::{check_times, seconds, shown, signed_seconds};
+use tfbc::internal::qnx::{KevLog, cpus};
+use tfbc::internal::suggest::hint;
+use tfbc::qnx::{RecordFilter, RecordIds, RecordOptions, TimeForm};
+use tfbc::{Column, Columns, Form, ReportColour, System};
 
 /// Flags of `tfbc report`.
 #[derive(Debug, Clone, Args)]

@@ -1,9 +1,10 @@
 //! Sub-options of `trcrpt -O`.
 
 use super::console::{Failure, Message};
-use tfbc::columns::{Column, Columns, Timestamp};
-use tfbc::filter::seconds;
-use tfbc::suggest::{closest, hint};
+use tfbc::aix::Timestamp;
+use tfbc::internal::filter::seconds;
+use tfbc::internal::suggest::{closest, hint};
+use tfbc::{Column, Columns};
 
 /// Maximum lines per page.
 const MAX_PAGE: u64 = 500;

@@ -7,13 +7,14 @@ use super::inputs::{self, InputCounts, RunSummary};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tfbc::catalog::{Catalog, FormatFile};
-use tfbc::ids::{IdSet, display_id};
-use tfbc::reader::aix::{AfterDamage, AixKind, CpuidWord, Logs, ReadOptions};
-use tfbc::reader::kev::KevLog;
-use tfbc::reader::{AnyTrace, Imbalance, MaxRatio, Notice, System, TraceKind};
-use tfbc::records::{self, Form, RecordOptions, RecordSummary};
-use tfbc::report::{MaxWork, Monitor, ReportError, ReportOptions, Summary, TableLimits, report};
+use tfbc::aix::{AfterDamage, AixKind, CpuidWord, IdSet, ReadOptions, ReportOptions, Summary, TableLimits};
+use tfbc::internal::aix::{Logs, display_id, report};
+use tfbc::internal::formats::{Catalog, FormatFile};
+use tfbc::internal::input::{AnyTrace, TraceKind};
+use tfbc::internal::qnx;
+use tfbc::internal::qnx::KevLog;
+use tfbc::qnx::{RecordOptions, RecordSummary};
+use tfbc::{Form, Imbalance, MaxRatio, MaxWork, Monitor, Notice, ReportError, System};
 use tfbc_vm::Limits;
 
 /// Maximum number of damaged places shown per trace. The same number applies separately to notices without a byte
@@ -519,7 +520,7 @@ impl PlannedReport {
             }
             PlannedReport::Kev(log, options) => {
                 let mut reporter = Reporter::new(console, log.name(), log.file_size()).place(place);
-                let ran = records::report(log, catalog, options, out, &mut reporter);
+                let ran = qnx::report(log, catalog, options, out, &mut reporter);
                 reporter.end();
                 let summary = ran?;
                 report_records(console, log.name(), &summary, options);
@@ -631,7 +632,7 @@ pub fn report_counts(console: &Console, name: &str, summary: &Summary, options: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tfbc::reader::Tally;
+    use tfbc::Tally;
 
     #[test]
     fn a_run_whose_figures_do_not_add_up_is_at_fault() {

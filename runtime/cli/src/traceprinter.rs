@@ -11,11 +11,11 @@ use clap::Args;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use tfbc::reader::System;
-use tfbc::reader::kev::{KevLog, KevOptions, KevRefusal, KevRefusalKind};
-use tfbc::records::RecordSummary;
-use tfbc::report::ReportError;
-use tfbc::traceprinter::{self, Layout, LineFormat, PrintOptions};
+use tfbc::internal::qnx::{KevLog, KevOptions};
+use tfbc::internal::traceprinter;
+use tfbc::internal::traceprinter::{Layout, LineFormat, PrintOptions};
+use tfbc::qnx::{KevRefusal, KevRefusalKind, RecordSummary};
+use tfbc::{ReportError, System};
 use tfbc_recorder::paths::{self, QNX_LOG};
 use tfbc_vm::TextBuf;
 

@@ -6,9 +6,11 @@ use clap::{ArgAction, Args};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tfbc::groups::{self, FILE_VARIABLE, GroupError, Groups};
-use tfbc::ids::IdSet;
-use tfbc::output::{self, Output};
+use tfbc::aix::IdSet;
+use tfbc::internal::output;
+use tfbc::internal::output::Output;
+use tfbc_recorder::groups;
+use tfbc_recorder::groups::{FILE_VARIABLE, GroupError, Groups};
 
 /// Flags and names of `trcevgrp`.
 #[derive(Debug, Clone, Args)]

@@ -14,12 +14,10 @@ use super::trcevgrp;
 use super::zone::ZoneArgs;
 use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
-use tfbc::columns::Column;
-use tfbc::filter::{Filter, Numbers, Processes, Threads, check_times};
-use tfbc::groups;
-use tfbc::ids::IdSet;
-use tfbc::report::ReportOptions;
-use tfbc::time_zone::TimeZone;
+use tfbc::Column;
+use tfbc::aix::{Filter, IdSet, Numbers, Processes, ReportOptions, Threads, TimeZone};
+use tfbc::internal::filter::check_times;
+use tfbc_recorder::groups;
 use tfbc_recorder::paths::{self, AIX_LOG};
 
 /// Format file of an AIX system.

@@ -8,8 +8,8 @@ use super::overwrite;
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::ids::IdSet;
-use tfbc::reader::Input;
+use tfbc::aix::IdSet;
+use tfbc::internal::input::Input;
 use tfbc_authoring::update::{self, Change, FormatFile, OpenError, UpdateFault, UpdateResult, with_suffix};
 use tfbc_grammar::Source;
 
@@ -172,7 +172,7 @@ impl TrcupdateArgs {
 
 /// Words of a list, each with its ids.
 fn id_words(list: &str) -> Result<Vec<(String, IdSet)>, Failure> {
-    let refused = |error: tfbc::ids::IdListError| Failure::Error(Message::BadIdList, error.to_string());
+    let refused = |error: tfbc::aix::IdListError| Failure::Error(Message::BadIdList, error.to_string());
     // The whole list is parsed first, so that positions in messages count from its start.
     IdSet::parse(list).map_err(refused)?;
     let words = list.split([',', ' ', '\t']).filter(|word| !word.is_empty());

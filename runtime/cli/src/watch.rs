@@ -6,9 +6,10 @@ use super::limits::LimitArgs;
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tfbc::catalog::{BUILT_IN, Findings, FormatSet, LoadError, LoadOptions};
-use tfbc::filter::{check_times, seconds};
-use tfbc::output;
+use tfbc::internal::filter::{check_times, seconds};
+use tfbc::internal::formats::{BUILT_IN, FormatSet};
+use tfbc::internal::output;
+use tfbc::{Findings, LoadError, LoadOptions};
 use tfbc_authoring::cases::{Slice, SliceOptions, slice_text};
 use tfbc_authoring::render;
 use tfbc_authoring::watch::{CLEAR, Saves};
@@ -150,7 +151,7 @@ impl Round<'_> {
             }
             Err(why) => {
                 if !why.is_empty() {
-                    text.push_str(&format!("error: {}\n", tfbc::terminal::visible(&why)));
+                    text.push_str(&format!("error: {}\n", tfbc::internal::terminal::visible(&why)));
                 }
                 if let Some(last) = &self.last_good {
                     text.push_str("\nthe report before:\n");

@@ -3,7 +3,7 @@
 use super::console::{Console, Message};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::time_zone::TimeZone;
+use tfbc::aix::TimeZone;
 
 /// Flags of the commands that show dates.
 #[derive(Debug, Clone, Default, Args)]

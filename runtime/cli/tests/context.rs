@@ -217,24 +217,24 @@ fn damaged_contexts_never_stop_a_report() {
         plain64(0x1350, 0, &[41, 0], 7, 4),
         user(7, 5),
     ]);
-    let options = tfbc::report::ReportOptions {
-        columns: tfbc::columns::Columns::parse("exec,cpu,pid,int,svc,text", Default::default()).unwrap(),
+    let options = tfbc::aix::ReportOptions {
+        columns: tfbc::Columns::parse("exec,cpu,pid,int,svc,text", Default::default()).unwrap(),
         ..Default::default()
     };
-    let set = tfbc::catalog::FormatSet::load(&[], &Default::default()).unwrap();
+    let set = tfbc::internal::formats::FormatSet::load(&[], &Default::default()).unwrap();
     let catalog = set.catalog().unwrap();
     for at in 4..trace.len() {
         for value in [0, 0x7F, 0xFF, trace[at] ^ 1] {
             let mut bytes = trace.clone();
             bytes[at] = value;
-            let read = tfbc::reader::aix::Trace::from_input(
+            let read = tfbc::internal::aix::Trace::from_input(
                 "x",
-                tfbc::reader::aix::Input::from_bytes(bytes),
+                tfbc::internal::input::Input::from_bytes(bytes),
                 &Default::default(),
             );
             let mut out = Vec::new();
-            let mut logs = tfbc::reader::aix::Logs::from(read.unwrap());
-            let ran = tfbc::report::report(&mut logs, &catalog, &options, &mut out, &mut |_: &tfbc::reader::Notice| {});
+            let mut logs = tfbc::internal::aix::Logs::from(read.unwrap());
+            let ran = tfbc::internal::aix::report(&mut logs, &catalog, &options, &mut out, &mut |_: &tfbc::Notice| {});
             assert!(ran.is_ok(), "{at}");
         }
     }

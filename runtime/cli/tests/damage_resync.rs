@@ -2,8 +2,9 @@
 
 use crate::common::damage::*;
 use crate::common::*;
-use tfbc::reader::aix::{AfterDamage, AixKind, Input};
-use tfbc::reader::kev::KevOptions;
+use tfbc::aix::{AfterDamage, AixKind};
+use tfbc::internal::input::Input;
+use tfbc::internal::qnx::KevOptions;
 
 /// Streams as kernels record them: stamped events, with addresses as words.
 fn streams() -> [(AixKind, Vec<u8>); 2] {

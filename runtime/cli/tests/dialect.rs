@@ -4,7 +4,8 @@ use crate::common::command;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
-use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules, present};
+use tfbc::aix::CpuidWord;
+use tfbc::internal::aix::{Kernel, Step, StepRules, present};
 
 /// Directory with a format file `t.trcfmt`.
 fn folder(format: &str) -> TempDir {

@@ -7,10 +7,12 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use tempfile::TempDir;
-use tfbc::reader::aix::{AfterDamage, AixItem, Input, ReadOptions, Trace};
-use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::reader::{Compression, Unpacker};
-use tfbc::unix_compress;
+use tfbc::Compression;
+use tfbc::aix::{AfterDamage, ReadOptions};
+use tfbc::internal::aix::{AixItem, Trace};
+use tfbc::internal::input::{Input, Unpacker};
+use tfbc::internal::qnx::{KevLog, KevOptions};
+use tfbc::internal::unix_compress;
 
 const USER: &str = "010 1.0 L=APPL \"\" \"hook = \" $D1%U4\n";
 

@@ -5,8 +5,8 @@ use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use tfbc::ids::IdSet;
-use tfbc::reader::aix::{AixKind, LogItem, Logs, OpenError, ReadOptions};
+use tfbc::aix::{AixKind, IdSet, OpenError, ReadOptions};
+use tfbc::internal::aix::{LogItem, Logs};
 
 const BASE: u32 = 4;
 const CPU: u32 = 8;

@@ -3,11 +3,10 @@
 use crate::common::damage::ShortReader;
 use crate::common::*;
 use std::io::{self, Read as _};
-use tfbc::reader::aix::{
-    AfterDamage, AixItem, AixKind, CpuidWord, Input, LogItem, Logs, OpenError, ReadOptions, Step, StepRules, Trace,
-    present,
-};
-use tfbc::reader::{AnyTrace, Notice};
+use tfbc::Notice;
+use tfbc::aix::{AfterDamage, AixKind, CpuidWord, OpenError, ReadOptions};
+use tfbc::internal::aix::{AixItem, LogItem, Logs, Step, StepRules, Trace, present};
+use tfbc::internal::input::{AnyTrace, Input};
 
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()

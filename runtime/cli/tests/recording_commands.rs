@@ -394,7 +394,7 @@ fn names_and_addresses() {
     let own = program("trcnm").display().to_string();
     let (out, err, status) = bench.run("trcnm", &[&own]);
     assert_eq!((err.as_str(), status), ("", 0));
-    let names = tfbc::context::AddressNames::parse(out.as_bytes()).unwrap();
+    let names = tfbc::aix::AddressNames::parse(out.as_bytes()).unwrap();
     let main = out.lines().find(|line| line.starts_with("main ")).unwrap();
     let address = u64::from_str_radix(main.split(' ').nth(1).unwrap(), 16).unwrap();
     assert_eq!(names.get(address), Some(&b"main"[..]));

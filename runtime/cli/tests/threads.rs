@@ -5,14 +5,11 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use tfbc::catalog::{Catalog, FormatSet, LoadOptions};
-use tfbc::columns::{Column, Columns, Timestamp};
-use tfbc::filter::{Filter, Numbers, Processes};
-use tfbc::ids::IdSet;
-use tfbc::output_format::Form;
-use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
-use tfbc::report::{ReportError, ReportOptions, Summary, report};
-use tfbc::terminal::ReportColour;
+use tfbc::aix::{Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Summary, Timestamp};
+use tfbc::internal::aix::{Logs, Trace, report};
+use tfbc::internal::formats::{Catalog, FormatSet};
+use tfbc::internal::input::Input;
+use tfbc::{Column, Columns, Form, LoadOptions, Notice, ReportColour, ReportError};
 
 const FORMATS: &str = r#"
 010 1.0 L=APPL "@USER HOOK" "hook = " $D1%U4

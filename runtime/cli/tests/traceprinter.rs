@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::report::MaxWork;
-use tfbc::traceprinter::{Layout, LineFormat, PrintOptions, print};
+use tfbc::MaxWork;
+use tfbc::internal::qnx::{KevLog, KevOptions};
+use tfbc::internal::traceprinter::{Layout, LineFormat, PrintOptions, print};
 use tfbc_vm::Limits;
 use toml::{Table, Value};
 
@@ -79,7 +79,7 @@ impl KevBuilder {
         let (limits, max_work) = (Limits::default(), MaxWork::default());
         let options = PrintOptions { layout, verbose: false, sort: false, limits, max_work, threads: None };
         let mut out = Vec::new();
-        let mut none = |notice: &tfbc::reader::Notice| panic!("{notice:?}");
+        let mut none = |notice: &tfbc::Notice| panic!("{notice:?}");
         print(&mut log, None, &options, &mut out, &mut none).unwrap();
         let text = String::from_utf8(out).unwrap();
         text.split_once(" -- KERNEL EVENTS -- \n").unwrap().1.to_owned()
@@ -941,7 +941,7 @@ fn long_log() -> KevBuilder {
 
 #[test]
 fn records_in_rows_are_those_that_come_one_by_one() {
-    use tfbc::reader::kev::{KevItem, KevRecord};
+    use tfbc::internal::qnx::{KevItem, KevRecord};
     let log = long_log();
     let shown = |record: &KevRecord<'_>| format!("{record:?}");
     let open = || KevLog::from_read(Cursor::new(log.bytes.clone()), "a.kev", None, &KevOptions::default()).unwrap();

@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
-use tfbc::groups::Groups;
+use tfbc_recorder::groups::Groups;
 
 const TIDHK: &str = "tidhk - hooks that tell which process a thread belongs to (reserved) \"106,10C,134,139,465\"\n";
 const GKA: &str = "gka - general kernel activity: files, programs, dispatches (reserved) \
@@ -376,7 +376,7 @@ fn no_change_is_lost_where_several_are_made_at_once() {
 fn compressed_groups_are_read_and_not_changed() {
     let directory = directory("");
     let file = directory.path().join("groups.Z");
-    let packed = tfbc::unix_compress::compress(EXPORT.as_bytes());
+    let packed = tfbc::internal::unix_compress::compress(EXPORT.as_bytes());
     fs::write(&file, &packed).unwrap();
     let (out, ..) = run(&mut command("trcevgrp", &file, &["-l", "v6"]));
     assert_eq!(out, "v6 -  (user) \"030,040\"\n");

@@ -5,8 +5,10 @@ use crate::common::damage::{Outcome, check_bytes};
 use crate::common::*;
 use std::fs;
 use std::ops::Range;
-use tfbc::reader::aix::{AixItem, Input, ReadOptions, Trace};
-use tfbc::reader::kev::KevOptions;
+use tfbc::aix::ReadOptions;
+use tfbc::internal::aix::{AixItem, Trace};
+use tfbc::internal::input::Input;
+use tfbc::internal::qnx::KevOptions;
 
 /// Numbered events whose stamps follow their numbers.
 fn events(wide: bool, numbers: Range<u64>) -> Vec<u8> {
@@ -258,15 +260,15 @@ fn no_flipped_bit_of_a_log_of_several_files_hides_events_in_silence() {
     let files = base_and_files(directory.path());
     let shown = || {
         let options = ReadOptions::default();
-        let Ok(mut logs) = tfbc::reader::aix::Logs::open(&directory.path().join("base"), &options) else {
+        let Ok(mut logs) = tfbc::internal::aix::Logs::open(&directory.path().join("base"), &options) else {
             return None;
         };
         let (mut n, mut damage) = (0, false);
         while let Some(item) = logs.next().unwrap() {
             match item {
-                tfbc::reader::aix::LogItem::Event(timed) => n += u64::from(timed.event.id == 0x0100),
-                tfbc::reader::aix::LogItem::Notice { notice, .. } => damage |= notice.damage,
-                tfbc::reader::aix::LogItem::Passed => {}
+                tfbc::internal::aix::LogItem::Event(timed) => n += u64::from(timed.event.id == 0x0100),
+                tfbc::internal::aix::LogItem::Notice { notice, .. } => damage |= notice.damage,
+                tfbc::internal::aix::LogItem::Passed => {}
             }
         }
         Some((n, damage))

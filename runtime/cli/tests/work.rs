@@ -5,12 +5,14 @@ use crate::common::*;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use tfbc::catalog::{FormatSet, LoadOptions};
-use tfbc::output_format::Form;
-use tfbc::reader::aix::{Input, Logs, Notice, ReadOptions, Trace};
-use tfbc::reader::kev::{KevLog, KevOptions};
-use tfbc::records::{self, RecordOptions};
-use tfbc::report::{MaxWork, Monitor, ReportOptions, Summary, report};
+use tfbc::aix::{ReadOptions, ReportOptions, Summary};
+use tfbc::internal::aix::{Logs, Trace, report};
+use tfbc::internal::formats::FormatSet;
+use tfbc::internal::input::Input;
+use tfbc::internal::qnx;
+use tfbc::internal::qnx::{KevLog, KevOptions};
+use tfbc::qnx::RecordOptions;
+use tfbc::{Form, LoadOptions, MaxWork, Monitor, Notice};
 
 /// Hook 010 loops as often as its first word says; 011 is ordinary; 012 must run in event order.
 const FORMATS: &str = "\
@@ -172,7 +174,7 @@ fn records_of_qnx_share_the_budget_and_do_not_depend_on_threads() {
             };
             let mut log = KevLog::from_input("x", input, &KevOptions::default()).unwrap();
             let mut out = Vec::new();
-            let summary = records::report(&mut log, &catalog, &options, &mut out, &mut Heard::default()).unwrap();
+            let summary = qnx::report(&mut log, &catalog, &options, &mut out, &mut Heard::default()).unwrap();
             (String::from_utf8(out).unwrap(), summary)
         };
         // A limit of 0 runs nothing; the default limit runs everything. Counts need no text.

@@ -3,7 +3,7 @@
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::path::Path;
 use std::sync::Arc;
-use tfbc::reader::AnyTrace;
+use tfbc::internal::input::AnyTrace;
 use tfbc_compiler::{DEFINES_NOTHING, Options, compile};
 use tfbc_grammar::{Diagnostic, Source, Sources};
 

@@ -7,7 +7,7 @@ use super::protocol::CompletionKind;
 use super::vocabulary;
 use super::xml::{TagContext, XmlFacts};
 use std::collections::BTreeMap;
-use tfbc::events;
+use tfbc::internal::events;
 use tfbc_compiler::Dialect;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::{CodeWord, KEYWORDS, Lexeme, LineKind, code_word};

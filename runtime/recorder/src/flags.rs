@@ -1,11 +1,12 @@
 //! Flags of `trace`, and the rules that turn them into [`Options`].
 
+use crate::groups;
+use crate::groups::{GroupError, Groups};
 use crate::options::{Chosen, CpuLogs, Hooks, Mode, Options, Output, Propagation};
 use crate::record::Width;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use tfbc::groups::{self, GroupError, Groups};
-use tfbc::ids::IdSet;
+use tfbc::aix::IdSet;
 
 /// Minimum of `-T`, in bytes.
 pub const MIN_BUFFER: u64 = 8192;

@@ -15,6 +15,7 @@ pub mod clock;
 #[cfg(target_os = "linux")]
 mod control;
 pub mod flags;
+pub mod groups;
 #[cfg(target_os = "linux")]
 pub mod hook;
 #[cfg(target_os = "linux")]

@@ -6,10 +6,10 @@ use std::fmt;
 /// Map from addresses to names.
 ///
 /// ```
-/// let names = tfbc::context::AddressNames::parse(b"kread  0001A2B4\nkwrite 0x0001A300 .text\n")?;
+/// let names = tfbc::aix::AddressNames::parse(b"kread  0001A2B4\nkwrite 0x0001A300 .text\n")?;
 /// assert_eq!(names.get(0x1A2B4), Some(&b"kread"[..]));
 /// assert_eq!(names.get(0x1A2B5), None);
-/// # Ok::<(), tfbc::context::NamesError>(())
+/// # Ok::<(), tfbc::aix::NamesError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddressNames {

@@ -15,12 +15,12 @@ const MAX_TEXT: u64 = 1 << 20;
 /// Table of the hooks that carry processes, threads, CPUs and system calls, and of the words that contain them.
 ///
 /// ```
-/// use tfbc::context::ContextTable;
+/// use tfbc::aix::ContextTable;
 /// let own: ContextTable = "106 dispatch pid=D1 tid=D2  # as on my machine".parse()?;
 /// let table = ContextTable::default().overlay(own);
 /// let errors = "106 dispach".parse::<ContextTable>().unwrap_err();
 /// assert_eq!(errors.to_string(), "1:5: unknown action `dispach`; did you mean `dispatch`?");
-/// # Ok::<(), tfbc::context::ContextError>(())
+/// # Ok::<(), tfbc::aix::ContextError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextTable {

@@ -5,22 +5,6 @@ use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::{TextBuf, num};
 
 /// Iterator over a record's arguments in the order of the list, then over its leftover words.
-///
-/// ```
-/// use tfbc::events::{ArgumentName, BuiltInEvents, Value};
-/// use tfbc::reader::kev::KevRecord;
-/// let bytes = [1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
-/// let record = KevRecord {
-///     number: 1, offset: 0, class: 4, event: 24, cpu: 0, wide: true, stamp: 0, msb: None, bytes: &bytes,
-/// };
-/// let events = BuiltInEvents::of(Some((7, 1)), false);
-/// let found: Vec<_> = events.arguments(&record).map(|argument| (argument.name, argument.value)).collect();
-/// assert_eq!(found, [
-///     (ArgumentName::Listed("pid"), Value::Decimal(1)),
-///     (ArgumentName::Listed("tid"), Value::Decimal(2)),
-///     (ArgumentName::Word(2), Value::Hex(7)),
-/// ]);
-/// ```
 #[derive(Debug, Clone)]
 pub struct Arguments<'r> {
     pub(super) list: &'static [ListArg],
@@ -76,21 +60,11 @@ pub enum Value<'r> {
 }
 
 /// True if traceprinter prints these bytes: all are printable ASCII or line ends.
-///
-/// ```
-/// use tfbc::events::is_text;
-/// assert!(is_text(b"two\nlines") && !is_text("caf\u{e9}".as_bytes()));
-/// ```
 pub fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| (0x20..=0x7e).contains(byte) || *byte == b'\n')
 }
 
 /// Iterates over the text in words, up to the first NUL. A word that is not text ends it too.
-///
-/// ```
-/// use tfbc::events::text_of_words;
-/// assert_eq!(text_of_words(&[*b"abcd", *b"e\0fg"]).collect::<Vec<_>>().concat(), b"abcde");
-/// ```
 pub fn text_of_words(words: &[[u8; 4]]) -> impl Iterator<Item = &[u8]> {
     let mut ended = false;
     words.iter().map_while(move |word| {
@@ -433,5 +407,40 @@ fn sigevent(bytes: &[u8], big_endian: bool, out: &mut TextBuf) {
     out.push(text.as_bytes());
     if notify & 0x100 != 0 {
         out.push(b" CRITICAL");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::BuiltInEvents;
+
+    #[test]
+    fn arguments_have_names_from_the_list_then_numbers() {
+        let bytes = [1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+        let record = KevRecord {
+            number: 1,
+            offset: 0,
+            class: 4,
+            event: 24,
+            cpu: 0,
+            wide: true,
+            stamp: 0,
+            msb: None,
+            bytes: &bytes,
+        };
+        let found = BuiltInEvents::of(Some((7, 1)), false).arguments(&record).map(|all| (all.name, all.value));
+        let expected = [
+            (ArgumentName::Listed("pid"), Value::Decimal(1)),
+            (ArgumentName::Listed("tid"), Value::Decimal(2)),
+            (ArgumentName::Word(2), Value::Hex(7)),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn text_is_ascii_and_ends_at_the_first_nul() {
+        assert!(is_text(b"two\nlines") && !is_text("caf\u{e9}".as_bytes()));
+        assert_eq!(text_of_words(&[*b"abcd", *b"e\0fg"]).collect::<Vec<_>>().concat(), b"abcde");
     }
 }

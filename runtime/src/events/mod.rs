@@ -8,7 +8,7 @@ mod printer;
 pub mod spelling;
 mod table;
 
-pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, is_text, text_of_words};
+pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, text_of_words};
 pub(crate) use flat::{ArgNotation as ArgumentForm, FlatArguments};
 pub use printer::EventPrinter;
 
@@ -28,7 +28,7 @@ pub static LISTING: &str = include_str!("../../built_in/events.txt");
 /// Returns the name of a class, such as `USER`.
 ///
 /// ```
-/// assert_eq!(tfbc::events::class_name(6), Some("USER"));
+/// assert_eq!(tfbc::internal::events::class_name(6), Some("USER"));
 /// ```
 pub fn class_name(class: u8) -> Option<&'static str> {
     CLASS_NAMES.iter().find(|(number, _)| *number == class).map(|(_, name)| *name)
@@ -140,20 +140,6 @@ pub enum LayoutPart {
 }
 
 /// The built-in events of one QNX release, for logs of one byte order.
-///
-/// ```
-/// use tfbc::events::{BuiltInEvents, LayoutPart};
-/// use tfbc::reader::kev::KevRecord;
-/// let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
-/// let record = KevRecord {
-///     number: 1, offset: 0, class: 4, event: 24, cpu: 0, wide: false, stamp: 0, msb: None, bytes: &bytes,
-/// };
-/// let events = BuiltInEvents::of(Some((6, 4)), false);
-/// let mut out = tfbc_vm::TextBuf::new();
-/// assert!(events.printer(LayoutPart::CompatOneLine, Default::default()).print(&record, &mut out));
-/// assert_eq!(out.as_bytes(), b"THREAD  :THCREATE      pid:1 tid:2\n");
-/// assert_eq!(events.label(4, 24), Some("THCREATE"));
-/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltInEvents {
     table: &'static Table,
@@ -300,5 +286,33 @@ fn push_label(row: Option<&Row>, event: u16, out: &mut TextBuf) {
             out.push(b"EVENT ");
             out.dec(event.into());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::kev::KevRecord;
+    use tfbc_vm::TextBuf;
+
+    #[test]
+    fn an_event_is_printed_by_its_row() {
+        let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
+        let record = KevRecord {
+            number: 1,
+            offset: 0,
+            class: 4,
+            event: 24,
+            cpu: 0,
+            wide: false,
+            stamp: 0,
+            msb: None,
+            bytes: &bytes,
+        };
+        let events = BuiltInEvents::of(Some((6, 4)), false);
+        let mut out = TextBuf::new();
+        assert!(events.printer(LayoutPart::CompatOneLine, Default::default()).print(&record, &mut out));
+        assert_eq!(out.as_bytes(), b"THREAD  :THCREATE      pid:1 tid:2\n");
+        assert_eq!(events.label(4, 24), Some("THCREATE"));
     }
 }

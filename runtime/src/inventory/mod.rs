@@ -1,9 +1,10 @@
 //! Inventory of a whole trace, collected in one pass: events per id, time range, CPUs, damage, gaps.
 //!
 //! ```
-//! use tfbc::inventory::AixInventory;
-//! use tfbc::reader::aix::ReadOptions;
-//! use tfbc::reader::{AnyTrace, Notice};
+//! use tfbc::Notice;
+//! use tfbc::aix::ReadOptions;
+//! use tfbc::internal::input::AnyTrace;
+//! use tfbc::internal::inventory::AixInventory;
 //!
 //! let AnyTrace::Aix(mut logs) = AnyTrace::open("samples/shell.trc".as_ref(), &ReadOptions::default())? else { panic!() };
 //! let inventory = AixInventory::take(&mut logs, &mut |_: &Notice| {})?;

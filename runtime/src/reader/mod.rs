@@ -9,8 +9,7 @@ mod packed;
 mod window;
 
 pub use any::{AnyTrace, System, TraceError, TraceKind};
-pub use follow::Follower;
 pub use notice::{Imbalance, Notice, Tally};
 pub use packed::{Compression, MaxRatio, Unpacker};
 pub(crate) use window::SharedBuf;
-pub use window::{Input, Packing, ReadSeek};
+pub use window::{Input, ReadSeek};

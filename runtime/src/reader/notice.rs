@@ -47,7 +47,7 @@ impl Tally {
     /// Checks that every byte is accounted for.
     ///
     /// ```
-    /// use tfbc::reader::Tally;
+    /// use tfbc::Tally;
     /// let tally = Tally { read: 100, header: 36, events: 48, skipped: 16 };
     /// assert!(tally.check().is_ok());
     /// let error = Tally { read: 101, ..tally }.check().unwrap_err();

@@ -131,7 +131,7 @@ impl LineFormat {
     /// Reads a format.
     ///
     /// ```
-    /// use tfbc::traceprinter::LineFormat;
+    /// use tfbc::internal::traceprinter::LineFormat;
     /// assert!(LineFormat::parse("%t %-16Z:%z").is_ok());
     /// let error = LineFormat::parse("%08x").unwrap_err();
     /// assert_eq!(error.to_string(), "`%08x` at column 1: expected one of c, C, e, t, Z, z and % as its letter");

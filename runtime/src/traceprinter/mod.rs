@@ -13,7 +13,7 @@ mod header;
 mod line;
 mod syspage;
 
-pub use format::{DEFAULT, FormatError, LineFormat};
+pub use format::{DEFAULT, LineFormat};
 pub use header::write_refused;
 
 use crate::catalog::Catalog;

@@ -2,9 +2,9 @@
 
 use super::*;
 use std::io::{self, Cursor};
-use tfbc::reader::aix::{AfterDamage, AixKind};
-use tfbc::reader::kev::{KevItem, KevLog, KevOptions};
-use tfbc::reader::{Notice, Tally};
+use tfbc::aix::{AfterDamage, AixKind};
+use tfbc::internal::qnx::{KevItem, KevLog, KevOptions};
+use tfbc::{Notice, Tally};
 
 /// An undamaged log.
 #[derive(Debug, Clone)]

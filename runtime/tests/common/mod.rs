@@ -3,7 +3,9 @@
 
 pub mod damage;
 
-use tfbc::reader::aix::{AixItem, Input, RawEvent, ReadOptions, Trace};
+use tfbc::aix::ReadOptions;
+use tfbc::internal::aix::{AixItem, RawEvent, Trace};
+use tfbc::internal::input::Input;
 
 /// An event in owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The list comes from rustdoc's pages, so it holds what a stranger sees: declarations with their fields and variants, and
-//! inherent methods. Hidden modules and implementations of traits are left out.
+//! inherent methods. The hidden module `internal` and implementations of traits are left out.
 #![forbid(unsafe_code)]
 
 use std::fs;

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
 
 /// Lines around what differs.
 const AROUND: usize = 3;

@@ -4,9 +4,9 @@ use super::codes::{BAD_VALUE, NO_EVENT};
 use super::fields::{Diagnostics, Fields, Located};
 use super::file::{beside, of_others};
 use std::path::{Path, PathBuf};
-use tfbc::filter::seconds;
-use tfbc::records::RecordIds;
-use tfbc::terminal::visible;
+use tfbc::internal::filter::seconds;
+use tfbc::internal::terminal::visible;
+use tfbc::qnx::RecordIds;
 use tfbc_grammar::Span;
 use tfbc_vm::ProcessNames;
 

@@ -3,7 +3,7 @@
 
 use super::codes::{BAD_VALUE, UNKNOWN_KEY};
 use std::ops::Range;
-use tfbc::suggest::closest;
+use tfbc::internal::suggest::closest;
 use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -18,7 +18,7 @@ use super::codes::{BAD_SETTING, BAD_VALUE, KEY_OF_OTHERS, NO_EVENT, NO_TOML};
 use super::event::{self, CaseEvent};
 use super::fields::{Diagnostics, Fields, span_of};
 use std::path::{Component, Path, PathBuf};
-use tfbc::catalog::BUILT_IN;
+use tfbc::internal::formats::BUILT_IN;
 use tfbc_compiler::Dialect;
 use tfbc_grammar::{Diagnostic, Source, Sources};
 use toml::de::DeTable;

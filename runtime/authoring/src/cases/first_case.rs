@@ -6,7 +6,7 @@ use super::pick::{Picked, pick};
 use super::slice::SliceOptions;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tfbc::catalog::Catalog;
+use tfbc::internal::formats::Catalog;
 
 /// Input of a first case file.
 #[derive(Debug, Clone, Default)]

@@ -6,15 +6,14 @@ use super::slice::{SliceOptions, aix_options, kev_options};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use tfbc::catalog::Catalog;
-use tfbc::context::ContextState;
-use tfbc::reader::AnyTrace;
-use tfbc::reader::aix::{LogItem, Logs, TraceState};
-use tfbc::reader::kev::{KevItem, KevLog};
-use tfbc::records::{RecordOptions, RecordPrinter};
-use tfbc::report::{ReportError, ReportOptions};
-use tfbc::selection;
-use tfbc::work::Meter;
+use tfbc::ReportError;
+use tfbc::aix::ReportOptions;
+use tfbc::internal::aix::{ContextState, LogItem, Logs, TraceState};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::input::AnyTrace;
+use tfbc::internal::qnx::{KevItem, KevLog, RecordPrinter};
+use tfbc::internal::{Meter, selection};
+use tfbc::qnx::RecordOptions;
 use tfbc_vm::{Event, Layout, Machine, Space, TextBuf, Timers, Unobserved};
 
 /// Runs the templates of a slice's events under an observer.

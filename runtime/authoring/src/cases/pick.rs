@@ -7,15 +7,13 @@ use super::slice::{SliceOptions, aix_options, kev_options};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use tfbc::catalog::Catalog;
-use tfbc::context::ContextState;
-use tfbc::events::{BuiltInEvents, class_name};
-use tfbc::ids::display_id;
-use tfbc::reader::AnyTrace;
-use tfbc::reader::aix::{LogItem, Logs};
-use tfbc::reader::kev::{KevItem, KevLog, classes};
-use tfbc::records::RecordOptions;
-use tfbc::report::ReportOptions;
+use tfbc::aix::ReportOptions;
+use tfbc::internal::aix::{ContextState, LogItem, Logs, display_id};
+use tfbc::internal::events::{BuiltInEvents, class_name};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::input::AnyTrace;
+use tfbc::internal::qnx::{KevItem, KevLog, classes};
+use tfbc::qnx::RecordOptions;
 
 /// One event of a trace in the form that a case file uses.
 #[derive(Debug, Default)]

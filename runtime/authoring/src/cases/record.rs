@@ -16,7 +16,7 @@ pub fn reason(case: &CaseResult, results: &Results) -> String {
             bad.diagnostics.iter().map(|found| render::human(&bad.sources, found, false)).collect::<Vec<_>>().join("\n")
         }
         Some(CaseError::Formats(set)) => match results.sets.get(*set).map(|set| &set.loaded) {
-            Some(Err(tfbc::catalog::LoadError::Source(findings))) => {
+            Some(Err(tfbc::LoadError::Source(findings))) => {
                 let shown = findings.diagnostics.iter().map(|found| render::human(&findings.sources, found, false));
                 shown.collect::<Vec<_>>().join("\n")
             }

@@ -14,8 +14,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tfbc::catalog::{BUILT_IN, Catalog, FormatSet, LoadError, LoadOptions};
-use tfbc::reader::Input;
+use tfbc::internal::formats::{BUILT_IN, Catalog, FormatSet};
+use tfbc::internal::input::Input;
+use tfbc::{LoadError, LoadOptions};
 
 /// Options of a test run.
 #[derive(Debug, Clone, Default)]

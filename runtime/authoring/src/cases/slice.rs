@@ -5,16 +5,13 @@ use super::show::{EventText, printable};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
-use tfbc::catalog::Catalog;
-use tfbc::columns::{Columns, Timestamp};
-use tfbc::context::ContextTable;
-use tfbc::filter::{Filter, Numbers, Processes, Threads};
-use tfbc::ids::IdSet;
-use tfbc::reader::aix::{Notice, ReadOptions};
-use tfbc::reader::kev::KevLog;
-use tfbc::reader::{AnyTrace, MaxRatio};
-use tfbc::records::{self, RecordFilter, RecordIds, RecordOptions, cpus};
-use tfbc::report::{self, MaxWork, Monitor, ReportOptions};
+use tfbc::aix::{ContextTable, Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Threads, Timestamp};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::input::AnyTrace;
+use tfbc::internal::qnx::{KevLog, cpus};
+use tfbc::internal::{aix, qnx};
+use tfbc::qnx::{RecordFilter, RecordIds, RecordOptions};
+use tfbc::{Columns, MaxRatio, MaxWork, Monitor, Notice};
 use tfbc_vm::Limits;
 
 /// Maximum bytes of text from one part of a trace.
@@ -80,13 +77,13 @@ fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Resu
         AnyTrace::Aix(mut logs) => {
             let wanted = aix_options(slice, options)?;
             let mut events = EventSplitter { taken: &taken, slice, by_line: false, n_met: 0 };
-            let summary = report::report(&mut logs, catalog, &wanted, &mut events, &mut monitor);
+            let summary = aix::report(&mut logs, catalog, &wanted, &mut events, &mut monitor);
             (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
         }
         AnyTrace::Kev(mut log) => {
             let wanted = kev_options(slice, options, &log)?;
             let mut events = EventSplitter { taken: &taken, slice, by_line: true, n_met: 0 };
-            let summary = records::report(&mut log, catalog, &wanted, &mut events, &mut monitor);
+            let summary = qnx::report(&mut log, catalog, &wanted, &mut events, &mut monitor);
             (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
         }
     };

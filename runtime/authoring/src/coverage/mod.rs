@@ -20,7 +20,7 @@ pub use table::table;
 use crate::cases::{ProgramObserver, RunOptions, Suite, watch_case};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tfbc::catalog::{BUILT_IN, FormatSet};
+use tfbc::internal::formats::{BUILT_IN, FormatSet};
 use tfbc_compiler::coverage::{CoveragePoint, PointKind, probe};
 use tfbc_grammar::Source;
 use tfbc_vm::{Observer, Program, Step};

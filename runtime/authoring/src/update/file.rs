@@ -4,9 +4,10 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use tfbc::output::{Output, is_at};
-use tfbc::reader::aix::is_trace;
-use tfbc::unix_compress::{self, compress_to};
+use tfbc::internal::aix::is_trace;
+use tfbc::internal::output::{Output, is_at};
+use tfbc::internal::unix_compress;
+use tfbc::internal::unix_compress::compress_to;
 use tfbc_grammar::{Source, SourceLimits, datakey};
 
 /// Reason why a format file cannot be opened.

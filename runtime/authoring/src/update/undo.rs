@@ -12,7 +12,7 @@
 use super::edit::{Edit, splice};
 use super::script::{Script, UpdateAction};
 use std::fmt;
-use tfbc::ids::display_id;
+use tfbc::internal::aix::display_id;
 
 /// Length and checksum of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use crate::{explain, report, rptopts};
 use clap::Command;
 use clap::builder::PossibleValuesParser;
-use tfbc::columns::Column;
-use tfbc::reader::System;
+use tfbc::{Column, System};
 
 /// Adds possible values to a program's flags, for completion scripts only. The commands parse these values themselves.
 pub fn offer(program: Command) -> Command {

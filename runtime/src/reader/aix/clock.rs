@@ -27,13 +27,6 @@ impl Factors {
     const TIME_BASE: u64 = 2;
 
     /// Creates the factors of a trace. A divisor of 0 means that the trace has no factors.
-    ///
-    /// ```
-    /// use tfbc::reader::aix::Factors;
-    /// assert_eq!(Factors::new(1000, 500, 2).ns(64), 128);
-    /// assert_eq!(Factors::new(1000, 500, 1).ns(64), 64);
-    /// assert_eq!(Factors::new(u64::MAX, 2, 2).ns(4), u64::MAX); // saturates
-    /// ```
     pub fn new(multiplier: u64, divisor: u64, clock_type: u64) -> Self {
         let wrap = if clock_type == Self::RTC { 1_000_000_000 } else { 1 << 32 };
         if clock_type == Self::TIME_BASE && divisor != 0 {
@@ -104,7 +97,7 @@ impl TraceClock {
     }
 
     /// Sets the stamp from which 32-bit stamps are unwrapped.
-    pub fn from_stamp(mut self, stamp: Option<u64>) -> Self {
+    pub fn starting_at(mut self, stamp: Option<u64>) -> Self {
         if let Some(stamp) = stamp.filter(|_| self.wraps) {
             (self.is_stamped, self.raw, self.ticks) = (true, stamp, stamp);
         }
@@ -241,6 +234,13 @@ impl Elapsed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_time_base_has_factors_and_they_saturate() {
+        assert_eq!(Factors::new(1000, 500, 2).ns(64), 128);
+        assert_eq!(Factors::new(1000, 500, 1).ns(64), 64);
+        assert_eq!(Factors::new(u64::MAX, 2, 2).ns(4), u64::MAX);
+    }
 
     /// A clock with its elapsed time.
     struct TestClock(TraceClock, Elapsed);

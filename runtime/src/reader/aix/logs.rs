@@ -59,7 +59,7 @@ pub enum LogItem<'t> {
         /// The notice.
         notice: Notice,
     },
-    /// Another [`PASSED`] events were skipped.
+    /// Another `PASSED` events were skipped.
     Passed,
 }
 
@@ -84,7 +84,9 @@ pub const PASSED: u64 = 1 << 14;
 /// The logs of one report.
 ///
 /// ```
-/// use tfbc::reader::aix::{Input, LogItem, Logs, ReadOptions, Trace};
+/// use tfbc::aix::ReadOptions;
+/// use tfbc::internal::aix::{LogItem, Logs, Trace};
+/// use tfbc::internal::input::Input;
 /// let bytes = [0xef, 0xdf, 0x11, 0x14, 0x80, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x1a, 0x2b, 0, 0, 0, 0, 0, 0, 0, 9];
 /// let mut logs = Logs::from(Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default())?);
 /// assert!(matches!(logs.next()?, Some(LogItem::Notice { .. }))); // no time factors
@@ -523,7 +525,7 @@ fn clock_of(trace: &Trace, base: Option<&Trace>) -> TraceClock {
     let of_base = base.map(Trace::survey);
     let factors = trace.survey().factors.or(of_base.and_then(|survey| survey.factors)).unwrap_or_default();
     TraceClock::new(factors, trace.kind().kernel() == Kernel::Bits32)
-        .from_stamp(of_base.and_then(|survey| survey.first_stamp))
+        .starting_at(of_base.and_then(|survey| survey.first_stamp))
 }
 
 /// Opens the file of one CPU, which must be of the base file's kernel.
@@ -584,7 +586,7 @@ fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut TraceClock, elapse
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::aix::Input;
+    use crate::reader::Input;
     use crate::reader::window::Window;
     use std::io::{Cursor, Read};
     use tfbc_vm::Event;

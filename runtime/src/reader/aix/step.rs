@@ -74,7 +74,7 @@ pub struct StepRules {
     pub kernel: Kernel,
     /// Position of the CPU id.
     pub cpuid_word: CpuidWord,
-    /// True to accept generic events longer than [`MAX_GENERIC`].
+    /// True to accept generic events longer than `MAX_GENERIC`.
     pub lenient: bool,
     /// True if the data word of a 32-bit program's generic hook in a 64-bit trace has 4 bytes, otherwise 8.
     pub short_generic_word: bool,
@@ -204,7 +204,8 @@ impl StepRules {
     /// Parses the event at the start of `bytes`.
     ///
     /// ```
-    /// use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules};
+    /// use tfbc::aix::CpuidWord;
+    /// use tfbc::internal::aix::{Kernel, Step, StepRules};
     /// let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false };
     /// let event = [0x01, 0x0a, 0, 0, 0, 0, 0, 10, 0, 0, 0x1a, 0x2b, 0x0f, 0, 0xba, 0x50];
     /// let Step::Whole(parts) = rules.step(&event) else { panic!() };
@@ -366,7 +367,8 @@ fn check_words(len: usize, word: usize, max: usize) -> Result<(), Fault> {
 /// Returns the buffer that templates see: hook word and data, rebuilt in `scratch` if the recorded bytes differ.
 ///
 /// ```
-/// use tfbc::reader::aix::{CpuidWord, Kernel, Step, StepRules, present};
+/// use tfbc::aix::CpuidWord;
+/// use tfbc::internal::aix::{Kernel, Step, StepRules, present};
 /// let rules = StepRules { kernel: Kernel::Bits64, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false };
 /// // A 32-bit program's event with one word on a 64-bit kernel.
 /// let mut event = vec![0x20, 0, 0, 4, 0x50, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0];

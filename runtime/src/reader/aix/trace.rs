@@ -227,7 +227,9 @@ pub(super) enum NextItem {
 /// An open AIX trace.
 ///
 /// ```
-/// use tfbc::reader::aix::{Input, AixItem, ReadOptions, Trace};
+/// use tfbc::aix::ReadOptions;
+/// use tfbc::internal::aix::{AixItem, Trace};
+/// use tfbc::internal::input::Input;
 /// let bytes = [0xef, 0xdf, 0x11, 0x14, 0, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x1a, 0x2b];
 /// let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default())?;
 /// let Some(AixItem::Event(event)) = trace.next()? else { panic!() };

@@ -18,8 +18,7 @@ pub struct KevCounts {
     pub ends_without_begin: u64,
     /// Combines open at the end of the log, dropped.
     pub open_at_end: u64,
-    /// Combines dropped at a limit: [`MAX_OPEN_BYTES`](super::MAX_OPEN_BYTES) or
-    /// [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES).
+    /// Combines dropped at a limit: `MAX_OPEN_BYTES` or `MAX_EVENT_BYTES`.
     pub over_limits: u64,
     /// Slots dropped for any of these reasons.
     pub dropped_slots: u64,

@@ -28,14 +28,14 @@ mod slot;
 mod syspage;
 
 pub(crate) use combine::CompleteCombine;
-pub use combine::{MAX_EVENT_BYTES, MAX_OPEN_BYTES};
+pub use combine::MAX_EVENT_BYTES;
 pub use header::{HeaderAttribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
 pub use join::KevCounts;
 pub use log::{KevItem, KevLog, KevOptions, KevRecord, KevSlot, TraceStart};
 pub(crate) use row::Clocks;
 pub use row::KevRow;
 pub(crate) use slot::SLOT_BYTES;
-pub use syspage::{Cpu, QTIME_ONE_CLOCK, Qtime, Section, Syspage};
+pub use syspage::{Section, Syspage};
 
 /// The classes as slots number them.
 pub mod classes {

@@ -311,9 +311,10 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reader::Input;
     use crate::reader::Tally;
     use crate::reader::aix::step::{BufferConversion, Kernel, StepRules, present};
-    use crate::reader::aix::{AixItem, Input, ReadOptions};
+    use crate::reader::aix::{AixItem, ReadOptions};
     use tfbc_vm::Event;
 
     const PLACES: [CpuidWord; 4] = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];

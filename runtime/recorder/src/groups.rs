@@ -12,14 +12,15 @@
 //! Several `_trcgrp` objects of one name form one list. Everything else in the file, such as other classes and
 //! attributes, is preserved byte for byte.
 
-use crate::ids::{IdListError, IdSet};
-use crate::reader::{Compression, Input, Unpacker};
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use tfbc::Compression;
+use tfbc::aix::{IdListError, IdSet};
+use tfbc::internal::input::{Input, Unpacker};
 
 /// Environment variable with the path of the groups file.
 pub const FILE_VARIABLE: &str = "TRCEVGRP_FILE";
@@ -175,13 +176,13 @@ impl Groups {
     /// Parses the content of a groups file.
     ///
     /// ```
-    /// use tfbc::groups::Groups;
+    /// use tfbc_recorder::groups::Groups;
     /// let file = "SWservAt:\n\tattribute = \"io_trcgrp\"\n\tvalue = \"\\\"10B,15B\\\"\"\n";
     /// let groups = Groups::parse(file.into())?;
     /// assert_eq!(groups.get("io").unwrap().to_string(), "io -  (user) \"10B,15B\"");
     /// assert!(groups.hooks("io").unwrap().contains(0x10B0));
     /// assert!(groups.get("tidhk").unwrap().is_reserved());
-    /// # Ok::<(), tfbc::groups::GroupsSyntaxError>(())
+    /// # Ok::<(), tfbc_recorder::groups::GroupsSyntaxError>(())
     /// ```
     ///
     /// # Errors
