@@ -18,7 +18,7 @@ use tfbc_vm::{Program, write_checksum};
 
 /// Operation on the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed {
+enum Operation {
     /// Compile them, and render all diagnostics.
     Compile,
     /// Open and verify them as a blob.
@@ -35,7 +35,7 @@ enum Deed {
 pub struct InputShape {
     /// Name of the kind.
     pub name: &'static str,
-    deed: Deed,
+    operation: Operation,
     make: fn(usize) -> Vec<u8>,
     /// Size in bytes up to which it has no errors; larger inputs may exceed a limit.
     sound_to: usize,
@@ -52,7 +52,10 @@ pub struct Done {
 
 impl std::fmt::Debug for InputShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InputShape").field("name", &self.name).field("deed", &self.deed).finish_non_exhaustive()
+        f.debug_struct("InputShape")
+            .field("name", &self.name)
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
     }
 }
 
@@ -73,12 +76,12 @@ impl InputShape {
     /// Runs the operation on one thread. `benches/doubling.sh` counts the functions with `measured` in their names,
     /// which contain only work that depends on the size.
     pub fn run(&self, bytes: Vec<u8>) -> Done {
-        match self.deed {
-            Deed::Compile => compile(bytes),
-            Deed::Open => measured_open(&bytes),
-            Deed::Aix => report_aix(bytes),
-            Deed::Kev => report_kev(bytes),
-            Deed::Unpack(compression) => measured_unpacking(Unpacker::new(compression, Cursor::new(bytes), None)),
+        match self.operation {
+            Operation::Compile => compile(bytes),
+            Operation::Open => measured_open(&bytes),
+            Operation::Aix => report_aix(bytes),
+            Operation::Kev => report_kev(bytes),
+            Operation::Unpack(compression) => measured_unpacking(Unpacker::new(compression, Cursor::new(bytes), None)),
         }
     }
 }
@@ -180,9 +183,9 @@ fn pieces(size: usize, mut piece: impl FnMut(usize) -> String) -> Vec<u8> {
 }
 
 /// One stanza with a growing middle.
-fn stanza(size: usize, before: &str, piece: impl FnMut(usize) -> String, behind: &str) -> Vec<u8> {
+fn stanza(size: usize, before: &str, piece: impl FnMut(usize) -> String, suffix: &str) -> Vec<u8> {
     let middle = pieces(size, piece);
-    [format!("010 1.0 L=APPL \"A\" {before}").as_bytes(), &middle, behind.as_bytes(), b"\n"].concat()
+    [format!("010 1.0 L=APPL \"A\" {before}").as_bytes(), &middle, suffix.as_bytes(), b"\n"].concat()
 }
 
 fn repeated(size: usize, text: &str) -> Vec<u8> {
@@ -294,70 +297,74 @@ fn blob(size: usize) -> Vec<u8> {
 
 /// All kinds.
 pub fn input_shapes() -> Vec<InputShape> {
-    let shape = |name, deed, make| InputShape { name, deed, make, sound_to: usize::MAX };
+    let shape = |name, operation, make| InputShape { name, operation, make, sound_to: usize::MAX };
     // Larger blobs or routines exceed an instruction limit.
-    let limited = |name, sound_to, make| InputShape { name, deed: Deed::Compile, make, sound_to };
-    let refused = |name, deed, make| InputShape { name, deed, make, sound_to: 0 };
+    let limited = |name, sound_to, make| InputShape { name, operation: Operation::Compile, make, sound_to };
+    let refused = |name, operation, make| InputShape { name, operation, make, sound_to: 0 };
     vec![
         limited("trcfmt/templates", 4 << 20, templates),
-        shape("trcfmt/comments", Deed::Compile, |size| repeated(size, "# nothing to see here, go on please\n")),
-        shape("trcfmt/joined-comment", Deed::Compile, |size| repeated(size, "# a \\\n")),
-        shape("trcfmt/blank-lines", Deed::Compile, |size| repeated(size, "\n")),
+        shape("trcfmt/comments", Operation::Compile, |size| repeated(size, "# nothing to see here, go on please\n")),
+        shape("trcfmt/joined-comment", Operation::Compile, |size| repeated(size, "# a \\\n")),
+        shape("trcfmt/blank-lines", Operation::Compile, |size| repeated(size, "\n")),
         limited("trcfmt/words-of-one-line", 64 << 10, |size| stanza(size, "", |_| "X4 word ".to_owned(), "")),
         limited("trcfmt/continued-line", 64 << 10, |size| stanza(size, "", |_| "X4 \\\n ".to_owned(), "")),
-        shape("trcfmt/one-text", Deed::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "\"")),
-        refused("trcfmt/unclosed-text", Deed::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "")),
-        refused("trcfmt/unclosed-texts", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" \"x\n", id(n)))),
-        refused("trcfmt/errors", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" X17\n", id(n)))),
-        refused("trcfmt/no-template-at-all", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ \" '\n")),
-        refused("trcfmt/garbage-of-one-line", Deed::Compile, |size| repeated(size, "garbage ] ) } {{ ' ")),
-        shape("trcfmt/warnings", Deed::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" Loop x4\n", id(n)))),
-        shape("trcfmt/one-stanza-again", Deed::Compile, |size| repeated(size, "010 1.0 L=APPL \"A\" \"b\" X4\n")),
+        shape("trcfmt/one-text", Operation::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "\"")),
+        refused("trcfmt/unclosed-text", Operation::Compile, |size| stanza(size, "\"", |_| "some text ".to_owned(), "")),
+        refused("trcfmt/unclosed-texts", Operation::Compile, |size| {
+            pieces(size, |n| format!("{} 1.0 \"A\" \"x\n", id(n)))
+        }),
+        refused("trcfmt/errors", Operation::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" X17\n", id(n)))),
+        refused("trcfmt/no-template-at-all", Operation::Compile, |size| repeated(size, "garbage ] ) } {{ \" '\n")),
+        refused("trcfmt/garbage-of-one-line", Operation::Compile, |size| repeated(size, "garbage ] ) } {{ ' ")),
+        shape("trcfmt/warnings", Operation::Compile, |size| pieces(size, |n| format!("{} 1.0 \"A\" Loop x4\n", id(n)))),
+        shape("trcfmt/one-stanza-again", Operation::Compile, |size| repeated(size, "010 1.0 L=APPL \"A\" \"b\" X4\n")),
         limited("trcfmt/cases", 64 << 10, |size| stanza(size, "X4, ", |n| format!("{n} \"c{n}\", "), "\\* \"x\"")),
-        shape("trcfmt/same-cases", Deed::Compile, |size| stanza(size, "X4, ", |_| "1 \"one\", ".into(), "\\* \"x\"")),
+        shape("trcfmt/same-cases", Operation::Compile, |size| {
+            stanza(size, "X4, ", |_| "1 \"one\", ".into(), "\\* \"x\"")
+        }),
         limited("trcfmt/text-cases", 64 << 10, |size| stanza(size, "A8, ", |n| format!("\"c{n}\" \"d\", "), "\\* x")),
         limited("trcfmt/nested-loops", 1 << 20, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {} X1 {}\n", id(n), "LOOP X1 { ".repeat(64), "}".repeat(64)))
         }),
-        shape("trcfmt/parentheses", Deed::Compile, |size| {
+        shape("trcfmt/parentheses", Operation::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ $x = {}1{} }}}} $x\n", id(n), "(".repeat(60), ")".repeat(60)))
         }),
-        refused("trcfmt/open-parentheses", Deed::Compile, |size| stanza(size, "{{ $x = ", |_| "(".to_owned(), "")),
-        refused("trcfmt/open-braces", Deed::Compile, |size| stanza(size, "", |_| "{ ".to_owned(), "")),
+        refused("trcfmt/open-parentheses", Operation::Compile, |size| stanza(size, "{{ $x = ", |_| "(".to_owned(), "")),
+        refused("trcfmt/open-braces", Operation::Compile, |size| stanza(size, "", |_| "{ ".to_owned(), "")),
         limited("trcfmt/macros", 4 << 20, |size| {
             pieces(size, |n| {
                 let macros: String = (0..200).map(|k| format!("{{{{ $v{k} = $v{} + X1 }}}} ", k / 2)).collect();
                 format!("{} 1.0 \"A\" {macros}\n", id(n))
             })
         }),
-        refused("trcfmt/too-many-macros", Deed::Compile, |size| {
+        refused("trcfmt/too-many-macros", Operation::Compile, |size| {
             stanza(size, "", |n| format!("{{{{ $v{n} = 1 }}}} "), "")
         }),
         limited("trcfmt/functions", 4 << 20, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}(a) $a X1 }}}} f{n}(X2) f{n}(7)\n", id(n)))
         }),
-        shape("trcfmt/calls-of-calls", Deed::Compile, |size| {
+        shape("trcfmt/calls-of-calls", Operation::Compile, |size| {
             pieces(size, |n| match n % 10 {
                 0 => format!("{} 1.0 \"A\" {{{{ f{n}() X1 }}}}\n", id(n)),
                 _ => format!("{} 1.0 \"A\" {{{{ f{n}() f{}() f{}() }}}}\n", id(n), n - 1, n - 1),
             })
         }),
-        refused("trcfmt/circle", Deed::Compile, |size| {
+        refused("trcfmt/circle", Operation::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}() f{}() }}}}\n", id(n), if n == 0 { 1 } else { n - 1 }))
         }),
-        refused("trcfmt/circles", Deed::Compile, |size| {
+        refused("trcfmt/circles", Operation::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ f{n}() f{}() }}}}\n", id(n), n ^ 1))
         }),
-        shape("trcfmt/subroutines", Deed::Compile, |size| {
+        shape("trcfmt/subroutines", Operation::Compile, |size| {
             pieces(size, |n| match n % 8 {
                 0 => format!("{} 1.0 \"A\" X4\n", id(n)),
                 _ => format!("{} 1.0 \"A\" ${} X4\n", id(n), id(n - 1)),
             })
         }),
-        refused("trcfmt/unknown-names", Deed::Compile, |size| {
+        refused("trcfmt/unknown-names", Operation::Compile, |size| {
             pieces(size, |n| format!("{} 1.0 \"A\" {{{{ function{n}() X1 }}}} functoin{n}()\n", id(n)))
         }),
-        shape("trcfmt/allowed", Deed::Compile, |size| {
+        shape("trcfmt/allowed", Operation::Compile, |size| {
             pieces(size, |n| format!("# tfbc: allow=S47\n{} 1.0 \"A\" x4\n", id(n)))
         }),
         limited("trcfmt/operators", 1 << 20, |size| {
@@ -384,9 +391,13 @@ pub fn input_shapes() -> Vec<InputShape> {
                 )
             })
         }),
-        shape("xml/enums", Deed::Compile, |size| datakey(size, |n| format!("<enum value=\"{n}\" string=\"e{n}\"/>\n"))),
-        shape("xml/same-enums", Deed::Compile, |size| datakey(size, |_| "<enum value=\"1\" string=\"e\"/>\n".into())),
-        shape("xml/masked-enums", Deed::Compile, |size| {
+        shape("xml/enums", Operation::Compile, |size| {
+            datakey(size, |n| format!("<enum value=\"{n}\" string=\"e{n}\"/>\n"))
+        }),
+        shape("xml/same-enums", Operation::Compile, |size| {
+            datakey(size, |_| "<enum value=\"1\" string=\"e\"/>\n".into())
+        }),
+        shape("xml/masked-enums", Operation::Compile, |size| {
             datakey(size, |n| format!("<enum mask=\"{}\" string=\"e{n}\"/>\n", n + 1))
         }),
         limited("xml/values-and-masks", 16 << 10, |size| {
@@ -406,10 +417,10 @@ pub fn input_shapes() -> Vec<InputShape> {
                 format!("<datakey format=\"{fields}\"><event class=\"6\" id=\"{}\"/>\n{masks}</datakey>\n", n % 1000)
             })
         }),
-        shape("xml/bitmasks-of-one-field", Deed::Compile, |size| {
+        shape("xml/bitmasks-of-one-field", Operation::Compile, |size| {
             datakey(size, |n| format!("<bitmask value=\"{}\"/>\n", 1u32 << (n % 32)))
         }),
-        shape("xml/conditions", Deed::Compile, |size| {
+        shape("xml/conditions", Operation::Compile, |size| {
             datakey(size, |n| format!("<condition name=\"c{n}\" value=\"{n}\"/>\n"))
         }),
         limited("xml/fields", 64 << 10, |size| {
@@ -417,28 +428,28 @@ pub fn input_shapes() -> Vec<InputShape> {
             format!("<eventdefinitions><datakey format=\"{fields}\"><event class=\"6\" id=\"65\"/></datakey></eventdefinitions>")
                 .into_bytes()
         }),
-        refused("xml/attributes", Deed::Compile, |size| {
+        refused("xml/attributes", Operation::Compile, |size| {
             let attributes = String::from_utf8_lossy(&pieces(size, |n| format!(" a{n}=\"x\""))).into_owned();
             format!("<eventdefinitions{attributes}/>").into_bytes()
         }),
-        shape("xml/long-attribute", Deed::Compile, |size| {
+        shape("xml/long-attribute", Operation::Compile, |size| {
             let value = String::from_utf8_lossy(&repeated(size, "some text &amp; ")).into_owned();
             format!("<eventdefinitions a=\"{value}\"/>").into_bytes()
         }),
-        refused("xml/long-name", Deed::Compile, |size| [b"<", &repeated(size, "name")[..], b"/>"].concat()),
-        shape("xml/siblings", Deed::Compile, |size| definitions(size, |_| "<other/>".to_owned())),
-        shape("xml/nested", Deed::Compile, |size| {
+        refused("xml/long-name", Operation::Compile, |size| [b"<", &repeated(size, "name")[..], b"/>"].concat()),
+        shape("xml/siblings", Operation::Compile, |size| definitions(size, |_| "<other/>".to_owned())),
+        shape("xml/nested", Operation::Compile, |size| {
             definitions(size, |_| format!("{}{}", "<a>".repeat(60), "</a>".repeat(60)))
         }),
-        refused("xml/too-deep", Deed::Compile, |size| repeated(size, "<eventdefinitions>")),
-        shape("xml/comments", Deed::Compile, |size| definitions(size, |_| "<!-- - - > -->".to_owned())),
-        shape("xml/text", Deed::Compile, |size| definitions(size, |_| "text &lt; &#65; ".to_owned())),
-        refused("xml/entities", Deed::Compile, |size| {
+        refused("xml/too-deep", Operation::Compile, |size| repeated(size, "<eventdefinitions>")),
+        shape("xml/comments", Operation::Compile, |size| definitions(size, |_| "<!-- - - > -->".to_owned())),
+        shape("xml/text", Operation::Compile, |size| definitions(size, |_| "text &lt; &#65; ".to_owned())),
+        refused("xml/entities", Operation::Compile, |size| {
             let all = pieces(size, |n| format!("<!ENTITY e{} \"&e{n};&e{n};\">\n", n + 1));
             [b"<!DOCTYPE a [\n", &all[..], b"]>\n<a>&e1;</a>"].concat()
         }),
-        shape("blob/templates", Deed::Open, blob),
-        refused("blob/damaged", Deed::Open, |size| {
+        shape("blob/templates", Operation::Open, blob),
+        refused("blob/damaged", Operation::Open, |size| {
             let mut bytes = blob(size);
             // The code section's row contains its end; the last instruction becomes invalid.
             let number = |at: usize| bytes[at..at + 4].iter().rfold(0, |n, byte| n << 8 | usize::from(*byte));
@@ -447,67 +458,67 @@ pub fn input_shapes() -> Vec<InputShape> {
             write_checksum(&mut bytes);
             bytes
         }),
-        shape("aix/stream", Deed::Aix, plain_stream),
+        shape("aix/stream", Operation::Aix, plain_stream),
         // From 1,000 seconds on, which 80 KiB reach, elapsed times fill their column.
-        shape("aix/slow", Deed::Aix, |size| stream64(size, |n| event64(0x0100, &[n, n], n % 50, 500_000_000 * n))),
-        shape("aix/no-template", Deed::Aix, |size| stream64(size, |n| event64(0x2220, &[n; 5], n % 9, 100 * n))),
-        shape("aix/log", Deed::Aix, |size| log32(size, 64)),
-        shape("aix/log-of-small-buffers", Deed::Aix, |size| log32(size, size / 64)),
-        shape("aix/one-buffer", Deed::Aix, |size| log32(size, 1)),
-        shape("aix/timers", Deed::Aix, |size| stream64(size, |n| event64(0x0110, &[n], 7, 100 * n))),
-        shape("aix/timers-ended", Deed::Aix, |size| {
+        shape("aix/slow", Operation::Aix, |size| stream64(size, |n| event64(0x0100, &[n, n], n % 50, 500_000_000 * n))),
+        shape("aix/no-template", Operation::Aix, |size| stream64(size, |n| event64(0x2220, &[n; 5], n % 9, 100 * n))),
+        shape("aix/log", Operation::Aix, |size| log32(size, 64)),
+        shape("aix/log-of-small-buffers", Operation::Aix, |size| log32(size, size / 64)),
+        shape("aix/one-buffer", Operation::Aix, |size| log32(size, 1)),
+        shape("aix/timers", Operation::Aix, |size| stream64(size, |n| event64(0x0110, &[n], 7, 100 * n))),
+        shape("aix/timers-ended", Operation::Aix, |size| {
             stream64(size, |n| event64(if n % 2 == 0 { 0x0110 } else { 0x0120 }, &[n / 2], 7, 100 * n))
         }),
-        shape("aix/processes", Deed::Aix, |size| stream64(size, |n| event64(0x1390, &[n, n], n, 100 * n))),
-        shape("aix/threads", Deed::Aix, |size| stream64(size, |n| event64(0x1060, &[n, n, n], n, 100 * n))),
-        refused("aix/damaged", Deed::Aix, |size| noise(size, plain_stream(size), 500)),
-        refused("aix/nothing-sound", Deed::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0xFF; size]].concat()),
-        refused("aix/noise", Deed::Aix, |size| random(size, &[0xEF, 0xDF, 0x11, 0x14])),
-        shape("aix/zeros", Deed::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0; size]].concat()),
-        refused("aix/damaged-log", Deed::Aix, |size| noise(size, log32(size, 64), 500)),
-        shape("kev/events", Deed::Kev, |size| kev(size, |n| [0x1807 | (n % 4) << 24, 16 * n, n, n])),
-        shape("kev/combines", Deed::Kev, combines),
-        refused("kev/open-combines", Deed::Kev, |size| {
+        shape("aix/processes", Operation::Aix, |size| stream64(size, |n| event64(0x1390, &[n, n], n, 100 * n))),
+        shape("aix/threads", Operation::Aix, |size| stream64(size, |n| event64(0x1060, &[n, n, n], n, 100 * n))),
+        refused("aix/damaged", Operation::Aix, |size| noise(size, plain_stream(size), 500)),
+        refused("aix/nothing-sound", Operation::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0xFF; size]].concat()),
+        refused("aix/noise", Operation::Aix, |size| random(size, &[0xEF, 0xDF, 0x11, 0x14])),
+        shape("aix/zeros", Operation::Aix, |size| [vec![0xEF, 0xDF, 0x11, 0x14], vec![0; size]].concat()),
+        refused("aix/damaged-log", Operation::Aix, |size| noise(size, log32(size, 64), 500)),
+        shape("kev/events", Operation::Kev, |size| kev(size, |n| [0x1807 | (n % 4) << 24, 16 * n, n, n])),
+        shape("kev/combines", Operation::Kev, combines),
+        refused("kev/open-combines", Operation::Kev, |size| {
             // Each with a different key.
             kev_of(size, "TRACE_CPU_NUM::64", |n| {
                 [1 << 30 | (n % 64) << 24 | (n / 64 % 32) << 10 | (n / 2048 % 1024), 16 * n, n, n]
             })
         }),
-        refused("kev/one-long-combine", Deed::Kev, |size| {
+        refused("kev/one-long-combine", Operation::Kev, |size| {
             kev(size, |n| [0x1807 | if n == 0 { 1 } else { 2 } << 30, 16, n, n])
         }),
-        refused("kev/ends-of-nothing", Deed::Kev, |size| {
+        refused("kev/ends-of-nothing", Operation::Kev, |size| {
             kev(size, |n| [0x1807 | 3 << 30 | (n % 4) << 24, 16 * n, n, n])
         }),
-        refused("kev/damaged", Deed::Kev, |size| noise(size, combines(size), 500)),
-        refused("kev/out-of-step", Deed::Kev, |size| {
+        refused("kev/damaged", Operation::Kev, |size| noise(size, combines(size), 500)),
+        refused("kev/out-of-step", Operation::Kev, |size| {
             // Five extra bytes after every twelve slots.
             kev(size, |n| [0x1807, 16 * n, n, n])
                 .chunks(12 * 16)
                 .flat_map(|slots| [slots, &[0xFF; 5]].concat())
                 .collect()
         }),
-        refused("kev/noise", Deed::Kev, |size| {
+        refused("kev/noise", Operation::Kev, |size| {
             random(size, b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_HEADER_END::")
         }),
-        shape("kev/long-header", Deed::Kev, |size| {
+        shape("kev/long-header", Operation::Kev, |size| {
             // Long values: a header has at most 4,096 attributes and 2 MiB.
             let attribute = |n| format!("TRACE_KEY{n}::{}", "value".repeat(200));
             let text = String::from_utf8_lossy(&pieces(size.min(3 << 19), attribute)).into_owned();
             kev_of(16, &text, |n| [0x1807, 16 * n, n, n])
         }),
-        shape("packed/compress", Deed::Unpack(Compression::Compress), |size| {
+        shape("packed/compress", Operation::Unpack(Compression::Compress), |size| {
             tfbc::internal::unix_compress::compress(&plain_stream(4 * size))
         }),
-        shape("packed/compress-noise", Deed::Unpack(Compression::Compress), |size| {
+        shape("packed/compress-noise", Operation::Unpack(Compression::Compress), |size| {
             tfbc::internal::unix_compress::compress(&random(size / 4 * 3, &[]))
         }),
-        shape("packed/members", Deed::Unpack(Compression::Gzip), |size| {
+        shape("packed/members", Operation::Unpack(Compression::Gzip), |size| {
             // Each member is empty.
             let member = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
             member.repeat(size / member.len())
         }),
-        shape("packed/frames", Deed::Unpack(Compression::Zstd), |size| {
+        shape("packed/frames", Operation::Unpack(Compression::Zstd), |size| {
             // Skippable frames of four bytes.
             let frame = [0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
             frame.repeat(size / frame.len())

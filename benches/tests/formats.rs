@@ -89,7 +89,7 @@ fn interrupts() {
 }
 
 #[test]
-fn an_interrupt_handler_that_began_before_the_trace_has_no_time() {
+fn handler_begun_before_the_trace_has_no_time() {
     check(&[TraceHook::words(0x1030, 1, &[])], &["return from slih cpuid=1"]);
 }
 

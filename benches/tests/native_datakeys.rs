@@ -142,7 +142,7 @@ fn texts_without_a_nul_end_with_the_payload() {
 }
 
 #[test]
-fn a_record_that_is_too_short_or_unknown_prints_nothing() {
+fn short_or_unknown_records_print_nothing() {
     let mut text = NativeText::new();
     for (event, len) in [(UserEvent::Value.id(), 7), (UserEvent::Message.id(), 15), (1, 8)] {
         let record = Some(RecordHeader { event, big_endian: false });

@@ -6,7 +6,7 @@ use tfbc_grammar::{Source, Sources};
 use tfbc_vm::Program;
 
 #[test]
-fn each_kind_of_input_has_errors_or_none_as_it_is_to() {
+fn inputs_have_the_expected_errors() {
     const SIZE: usize = 1 << 14;
     for shape in input_shapes() {
         let bytes = shape.make(SIZE);

@@ -176,7 +176,7 @@ fn format_files_print_every_event_on_a_line() {
 }
 
 #[test]
-fn a_cpu_file_names_its_base_and_the_base_its_files() {
+fn cpu_files_and_their_base_name_each_other() {
     let load = TraceLoad { cpus: 3, ..load(TraceKind::Realistic, 0) };
     let names = |files| {
         let mut names = Vec::new();

@@ -53,7 +53,7 @@ fn generic_hooks_are_filled_to_whole_words() {
 }
 
 #[test]
-fn a_64_bit_hook_in_a_32_bit_trace_stands_inside_hook_00b() {
+fn wide_hook_in_a_narrow_trace_is_inside_00b() {
     let presented =
         "8000002850000005 0000000000000001 0000000000000002 0000000000000003 0000000000000004 0000000000000005";
     check(Width::W32, five(), true, &format!("00b8002c {presented} 00001a2b 0f00ba50"), presented);
@@ -63,7 +63,7 @@ fn a_64_bit_hook_in_a_32_bit_trace_stands_inside_hook_00b() {
 }
 
 #[test]
-fn a_32_bit_hook_in_a_64_bit_trace_has_flag_b() {
+fn narrow_hook_in_a_wide_trace_has_flag_b() {
     check(
         Width::W64,
         five().width(Width::W32),
@@ -92,7 +92,7 @@ fn registers_and_the_cpu_id_follow_the_stamp() {
 
 #[test]
 #[should_panic(expected = "id F5F1 does not fit a 32-bit hook word")]
-fn an_id_of_four_digits_needs_a_64_bit_hook() {
+fn four_digit_ids_need_a_64_bit_hook() {
     EventWriter::new(Width::W64).put(&TraceHook::words(0xF5F1, 0, &[]).width(Width::W32), &Stamp::unstamped(1));
 }
 
@@ -182,7 +182,7 @@ fn a_mix_has_as_many_events_as_asked() {
 }
 
 #[test]
-fn data_words_are_cut_to_the_width_of_the_hook() {
+fn data_words_are_cut_to_the_hooks_width() {
     let hook = TraceHook { width: Width::W32, id: 0x0100, subhook: 0, data: Data::Words(vec![0xFFFF_FFFF_0000_0001]) };
     assert_eq!(hex(&hook.presented(false)), "0102000000000001");
 }

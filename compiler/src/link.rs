@@ -77,9 +77,9 @@ pub(crate) fn link(
     }
     linker.resolve(&draft.tables);
     let body = if linker.body == 0 { linker.buffers.code.len() as u32 } else { linker.body };
-    let (before, behind) = buffers.code.split_at_mut(body as usize);
+    let (before, routine) = buffers.code.split_at_mut(body as usize);
     run_together(before);
-    run_together(behind);
+    run_together(routine);
     (buffers.places, buffers.variables) = (places, variables);
     Linked { body, need }
 }

@@ -343,7 +343,7 @@ impl<'p> FuzzCase<'p> {
         for (job, (text, outcome)) in self.jobs.iter().zip(expected) {
             let event = job.event();
             let (is_bare, room) = (job.layout.first == 0, self.limits.text >= FlatRoutine::MAX_TEXT);
-            let Some(flat) = self.program.straight(&job.entry, event.env(), b"").filter(|_| is_bare && room) else {
+            let Some(flat) = self.program.flat_routine(&job.entry, event.env(), b"").filter(|_| is_bare && room) else {
                 continue;
             };
             let mut out = TextBuf::new();

@@ -37,10 +37,10 @@ pub(crate) fn whole_lines(source: &Source, place: Span) -> Span {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let before = &bytes[..place.start as usize];
     let start = before.iter().rposition(|byte| !is_blank(byte)).map_or(0, |last| last + 1);
-    let behind = &bytes[place.end as usize..];
-    let rest = behind.iter().take_while(|byte| is_blank(byte)).count();
+    let after = &bytes[place.end as usize..];
+    let rest = after.iter().take_while(|byte| is_blank(byte)).count();
     let is_first = start == 0 || before[start - 1] == b'\n';
-    match behind.get(rest) {
+    match after.get(rest) {
         Some(b'\n') if is_first => Span::new(start as u32, place.end + rest as u32 + 1),
         None if is_first => Span::new(start as u32, place.end + rest as u32),
         _ => place,

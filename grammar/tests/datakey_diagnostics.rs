@@ -131,7 +131,7 @@ fn prefixes_are_bound_in_their_element_alone() {
 }
 
 #[test]
-fn a_fix_of_a_prefixed_name_replaces_all_of_it() {
+fn fix_replaces_a_prefixed_name_completely() {
     let text = "<q:eventdefinitions xmlns:q='u'><q:datakye></q:datakye></q:eventdefinitions>";
     let fix = parse(text.as_bytes()).1.into_iter().find_map(|found| found.fix).expect("a fix");
     let mut mended = text.to_owned();

@@ -67,7 +67,7 @@ fn commas() {
 }
 
 #[test]
-fn a_string_behind_a_comma_does_not_become_the_text_for_false() {
+fn string_after_a_comma_is_no_text_for_false() {
     let text = "010 1.0 \"E\" BITFLAGS X4, 1 \"a\",\\\n \"b\"";
     check("S44", true, text, "010 1.0 \"E\" BITFLAGS X4, 1 \"a\" \"\"\\\n \"b\"");
     check("S44", true, "010 1.0 \"E\" BITFLAGS X4, 1 a b, \"c\"", "010 1.0 \"E\" BITFLAGS X4, 1 a b \"c\"");

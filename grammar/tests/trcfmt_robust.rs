@@ -116,7 +116,7 @@ proptest! {
 }
 
 #[test]
-fn a_comment_of_many_lines_swallows_what_stands_behind_it() {
+fn long_comment_includes_the_text_after_it() {
     let arena = Arena::new();
     let comment = "# a \\\n".repeat(300_000);
     let source = Source::new("test", format!("{comment}010 1.0 \"SWALLOWED\"\n020 1.0 \"SEEN\"\n"));

@@ -105,7 +105,7 @@ fn bare_words_end_at_blanks_and_marks() {
 }
 
 #[test]
-fn a_word_has_a_soft_blank_unless_an_item_stands_directly_behind() {
+fn words_have_a_soft_blank_unless_followed_directly() {
     check("a$x", &["word \"a\"", "$x"]);
     check("a\"b\"", &["word \"a\"", "string \"b\""]);
     check("a`b`", &["word \"a\"", "backquoted", " text \"b\""]);
@@ -254,7 +254,7 @@ fn bitflags() {
 }
 
 #[test]
-fn a_code_a_keyword_or_a_call_is_no_text_for_false() {
+fn codes_keywords_and_calls_are_no_text_for_false() {
     check("BITFLAGS X4, 1 \"a\" X4", &["bitflags X4", " flag 1", "  string \"a\"", "X4"]);
     check(
         "BITFLAGS X4, 1 \"a\" X4, 1 \"b\"",

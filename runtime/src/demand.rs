@@ -85,8 +85,8 @@ pub(crate) struct EventPolicy<'p> {
     readers: Readers<'p>,
     options: &'p ReportOptions,
     pub needs: Demand,
-    deeds: Box<[Disposition]>,
-    ways: Box<SkipPolicy>,
+    dispositions: Box<[Disposition]>,
+    policy: Box<SkipPolicy>,
     /// Ids of events that change the context, shown or hidden.
     stateful_ids: IdSet,
 }
@@ -100,28 +100,28 @@ impl<'p> EventPolicy<'p> {
         if needs.context {
             options.context.ids().for_each(|id| stateful_ids.insert(id));
         }
-        let deeds = vec![Disposition::Unknown; 1 << 16].into_boxed_slice();
-        Self { readers, options, needs, deeds, ways: Box::default(), stateful_ids }
+        let dispositions = vec![Disposition::Unknown; 1 << 16].into_boxed_slice();
+        Self { readers, options, needs, dispositions, policy: Box::default(), stateful_ids }
     }
 
     /// Policy by which the reader skips runs of events.
-    pub fn ways(&self) -> &SkipPolicy {
-        &self.ways
+    pub fn policy(&self) -> &SkipPolicy {
+        &self.policy
     }
 
     /// Disposition of the events of an id.
     #[inline]
-    pub fn deed(&mut self, id: u16) -> Disposition {
-        match self.deeds[usize::from(id)] {
+    pub fn disposition(&mut self, id: u16) -> Disposition {
+        match self.dispositions[usize::from(id)] {
             Disposition::Unknown => self.look_up(id),
-            deed => deed,
+            disposition => disposition,
         }
     }
 
     #[cold]
     fn look_up(&mut self, id: u16) -> Disposition {
         let catalog = self.readers.catalog;
-        let deed = match catalog.lookup(id) {
+        let disposition = match catalog.lookup(id) {
             Some(entry) if self.options.shows(catalog, id) => {
                 let asked = self.readers.asked(entry);
                 let in_order = asked.order || asked.timers || (self.needs.timers && entry.has_effects);
@@ -132,16 +132,16 @@ impl<'p> EventPolicy<'p> {
             Some(entry) if self.needs.timers && entry.has_effects => Disposition::Effects,
             _ => Disposition::Nothing,
         };
-        self.deeds[usize::from(id)] = deed;
-        let way = match deed {
+        self.dispositions[usize::from(id)] = disposition;
+        let action = match disposition {
             _ if matches!(id, hooks::HEADER | hooks::UTILITY) => SkipAction::Leave,
             Disposition::Show => SkipAction::Take,
             Disposition::Nothing if !self.stateful_ids.contains(id) => SkipAction::Pass,
             Disposition::Nothing => SkipAction::Leave,
             Disposition::Unknown | Disposition::Effects | Disposition::ShowInOrder => SkipAction::Leave,
         };
-        self.ways.set(id, way);
-        deed
+        self.policy.set(id, action);
+        disposition
     }
 }
 

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_32_bit_program_in_a_64_bit_trace_looks_as_on_a_32_bit_kernel() {
+    fn narrow_program_in_a_wide_trace_looks_the_same() {
         let words = "00000001 00000002 00000003 00000004 00000005";
         let tail = "0000000000001a2b 000001230f00ba50";
         check(true, &format!("a000001450000005 {words} 00000000 {tail}"), &format!("500e0005 {words}"), 0x1a2b);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_64_bit_program_in_a_32_bit_trace_looks_as_on_a_64_bit_kernel() {
+    fn wide_program_in_a_narrow_trace_looks_the_same() {
         let words = "0000000000000001 0000000000000002 0000000000000003 0000000000000004 0000000000000005";
         let stream = format!("00b8002c 80000028 50000005 {words} 00001a2b 0f00ba50");
         check(false, &stream, &format!("80000028 50000005 {words}"), 0x1a2b);

@@ -30,12 +30,12 @@ fn plain(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text).replace(":00", ":0").replace("[00", "[0").replace(", 00", ", 0");
     let mut out = String::new();
     let mut rest = text.as_str();
-    while let Some((before, behind)) = rest.split_once("0x0") {
+    while let Some((before, after)) = rest.split_once("0x0") {
         out.push_str(before);
-        let behind = behind.trim_start_matches('0');
-        let is_zero = !behind.starts_with(|char: char| matches!(char, '1'..='9' | 'a'..='f'));
+        let after = after.trim_start_matches('0');
+        let is_zero = !after.starts_with(|char: char| matches!(char, '1'..='9' | 'a'..='f'));
         out.push_str(if is_zero { "0x0" } else { "0x" });
-        rest = behind;
+        rest = after;
     }
     out + rest
 }

@@ -129,6 +129,6 @@ fn check_definitions(seed: u64) {
 }
 
 #[test]
-fn enums_and_datakeys_that_are_reached_are_those_that_are_shown() {
+fn reached_enums_and_datakeys_are_the_shown_ones() {
     seeds(DEFINITIONS).for_each(check_definitions);
 }

@@ -71,7 +71,7 @@ fn generated_templates_parse_and_the_reference_formats_them() {
 }
 
 #[test]
-fn a_blob_read_back_from_a_file_prints_the_same() {
+fn blob_read_from_a_file_prints_the_same() {
     let path = std::env::temp_dir().join(format!("tfbc-differential-{}.tfbc", std::process::id()));
     for seed in seeds(CASES).take(50) {
         let case = case(seed, Reach::Turns);

@@ -143,7 +143,7 @@ fn safe_fixes_of_templates_keep_what_events_print() {
 }
 
 #[test]
-fn what_follows_a_deleted_case_stays_apart_from_the_word_before() {
+fn text_after_a_deleted_case_stays_separate() {
     let text = br"010 1.0 L=APPL D4, 1 one, \* two, \* `three`LOOP X1 {X1}";
     assert_eq!(check_each(text, 0), 1);
     let fixed = check_all(text, FixLevel::Safe);
@@ -154,7 +154,7 @@ fn what_follows_a_deleted_case_stays_apart_from_the_word_before() {
 }
 
 #[test]
-fn guesses_come_to_an_end_and_make_no_more_errors() {
+fn guessed_fixes_end_and_add_no_errors() {
     for seed in seeds(CASES / 2) {
         let mut rng = Rng::new(seed);
         let case = TemplateCase::new(&mut rng, 1 + (seed % 20) as usize, Reach::Turns);

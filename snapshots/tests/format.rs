@@ -165,7 +165,7 @@ fn shaken(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
 }
 
 #[test]
-fn the_layout_does_not_depend_on_that_of_the_source() {
+fn result_does_not_depend_on_the_sources_layout() {
     for seed in seeds(80) {
         let mut rng = Rng::new(seed);
         let source = layout(template(&mut rng, 1 + (seed % 40) as usize).source.as_bytes());
@@ -184,7 +184,7 @@ fn a_carriage_return_before_blanks_is_no_line_end() {
 }
 
 #[test]
-fn blank_lines_that_go_do_not_tell_the_line_end() {
+fn removed_blank_lines_do_not_choose_line_ends() {
     for (source, expected) in [
         ("\r\n# a\n\n\n# b\r\n", "# a\n\n# b\n"),
         ("\n \r\n# a\r\n\n# b\n", "# a\r\n\r\n# b\r\n"),
@@ -199,7 +199,7 @@ fn blank_lines_that_go_do_not_tell_the_line_end() {
 
 /// Tries all texts of up to seven bytes from those that form lines and comments.
 #[test]
-fn every_text_of_line_ends_and_comments_keeps_its_comments() {
+fn texts_of_line_ends_keep_their_comments() {
     const BYTES: &[u8; 6] = b"#a\\\r\n ";
     let kinds = |bytes: &[u8]| -> Vec<LineKind> {
         let source = Source::new("t", bytes);

@@ -40,7 +40,7 @@ fn view(sources: &Sources, case: &TemplateCase, at: usize) -> Option<(View, Vec<
 }
 
 #[test]
-fn the_parts_print_the_text_and_nothing_else_is_read() {
+fn parts_print_the_text_and_read_nothing_else() {
     let (mut n_unread, mut n_views) = (0, 0);
     for seed in seeds(CASES) {
         let mut rng = Rng::new(seed);
@@ -92,7 +92,7 @@ fn check_unread(case: &TemplateCase, sources: &Sources, at: usize, view: &View, 
 }
 
 #[test]
-fn a_byte_that_a_field_reads_can_change_what_it_prints() {
+fn bytes_of_a_field_can_change_its_text() {
     let mut sources = Sources::new();
     let text = "0A1 1.0 \"E\" X4 $D2 G12 S1 \"-\" $D5%W4.7 G3 B0.4 LOOP $D1%X1 { X0 }";
     sources.add(tfbc_grammar::Source::new("a", text));

@@ -61,7 +61,7 @@ fn blobs_of_this_version_load_and_others_are_refused() {
 }
 
 #[test]
-fn a_blob_of_another_version_is_refused_by_its_number() {
+fn blobs_of_other_versions_are_refused_by_number() {
     for (_, _, mut blob) in kept() {
         for version in [0, VERSION - 1, VERSION + 1, u16::MAX] {
             blob[8..10].copy_from_slice(&version.to_le_bytes());

@@ -54,7 +54,7 @@ fn names() -> Names {
 }
 
 #[test]
-fn every_name_of_the_table_is_its_number_or_refused() {
+fn every_table_name_is_its_number_or_refused() {
     let names = names();
     assert!(names.len() > 1000, "{} names", names.len());
     // One file for all names is faster than one each; the line number identifies the name.

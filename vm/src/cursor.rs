@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_in_either_order_and_zeros_behind_the_end() {
+    fn numbers_have_either_order_and_zeros_past_end() {
         let bytes = bytes(20);
         for width in 1..=8 {
             for at in 0..24u32 {

@@ -30,7 +30,7 @@ const MAX_WORDS: u32 = 4;
 
 /// Routine that prints only text and numbers at fixed offsets, for events that contain all of them.
 ///
-/// [`Program::straight`] returns it. It prints the text of [`Machine::run`](crate::Machine::run) without margins and with
+/// [`Program::flat_routine`] returns it. It prints the text of [`Machine::run`](crate::Machine::run) without margins and with
 /// room for [`FlatRoutine::MAX_TEXT`] bytes.
 #[derive(Debug, Clone)]
 pub struct FlatRoutine {
@@ -101,7 +101,7 @@ impl FlatRoutine {
     #[inline(always)]
     pub fn write<const N: usize>(&self, before: [u8; N], bytes: &[u8], out: &mut TextBuf) -> bool {
         const { assert!(N <= MAX_BEFORE) };
-        if bytes.len() < self.need || self.unless.is_some_and(|unless| unless.holds(bytes, self.big_endian)) {
+        if bytes.len() < self.need || self.unless.is_some_and(|unless| unless.matches(bytes, self.big_endian)) {
             return false;
         }
         out.room(0);
@@ -119,7 +119,7 @@ impl FlatRoutine {
 
 impl Guard {
     #[inline(always)]
-    fn holds(self, bytes: &[u8], big_endian: bool) -> bool {
+    fn matches(self, bytes: &[u8], big_endian: bool) -> bool {
         self.window.left_aligned(bytes, big_endian) >> (self.window.right & 63) == self.value
     }
 }
@@ -193,7 +193,7 @@ fn n_printed_one_by_one(word: [u8; 4]) -> usize {
 impl Program<'_> {
     /// Flattens the routine of an entry in an environment, with its label as first text; `None` if the routine does more than
     /// print text and numbers.
-    pub fn straight(&self, hook: &Hook<'_>, env: Env, label: &[u8]) -> Option<FlatRoutine> {
+    pub fn flat_routine(&self, hook: &Hook<'_>, env: Env, label: &[u8]) -> Option<FlatRoutine> {
         if !hook.space.envs().contains(&env) {
             return None;
         }
@@ -231,7 +231,7 @@ impl FlatRoutineBuilder {
     }
 
     fn push(&mut self, text: &[u8]) {
-        self.numbers.last_mut().map_or(&mut self.head, |(.., behind)| behind).extend_from_slice(text);
+        self.numbers.last_mut().map_or(&mut self.head, |(.., after)| after).extend_from_slice(text);
     }
 
     /// Adds an instruction without its literal, and returns its jump target if it jumps; `None` if it cannot be flattened.

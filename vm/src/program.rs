@@ -1,5 +1,5 @@
 use crate::blob::{self, HookRow, RoutineRow, Sections};
-use crate::mem::{behind, part, prefetch, row_at, unchecked};
+use crate::mem::{part, prefetch, row_at, tail, unchecked};
 use crate::op::StateUse;
 use crate::table::TableKind;
 use crate::verify::{self, Endianness, Proofs};
@@ -370,7 +370,7 @@ impl<'b> Program<'b> {
     /// Instructions from a routine's first one to the end of the section, and the length of its body.
     #[inline(always)]
     pub(crate) fn code_at(&self, start: &Start) -> (&[Instr], usize) {
-        (unchecked!(Rows: behind(&self.sections.code, start.start as usize)), start.body as usize)
+        (unchecked!(Rows: tail(&self.sections.code, start.start as usize)), start.body as usize)
     }
 
     /// Resolves the routine of a hook in an environment, given by its index in the space

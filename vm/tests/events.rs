@@ -14,7 +14,7 @@ fn told(bytes: &[u8], wide: bool) -> (u16, u16, u16, u32, Env) {
 }
 
 #[test]
-fn a_32_bit_hook_word_is_id_type_and_data() {
+fn narrow_hook_word_is_id_type_and_data() {
     // The low three bits of the type count words, including the hook word.
     assert_eq!(told(&[0x12, 0x3a, 0x45, 0x67], false), (0x1230, 10, 0x4567, 4, Env::Hook32));
     assert_eq!(told(&[0x12, 0x3f, 0x45, 0x67], false), (0x1230, 15, 0x4567, 24, Env::Hook32));
@@ -25,7 +25,7 @@ fn a_32_bit_hook_word_is_id_type_and_data() {
 }
 
 #[test]
-fn a_64_bit_hook_word_is_flags_length_id_and_data() {
+fn wide_hook_word_is_flags_length_id_and_data() {
     let word = [0x80, 0x21, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab];
     assert_eq!(told(&word, true), (0x4567, 0x8021, 0x89ab, 0x0123, Env::Hook64));
     let word = [0x40, 0x21, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xff];
@@ -45,7 +45,7 @@ fn missing_bytes_are_zeros() {
 }
 
 #[test]
-fn a_record_says_its_order_and_whether_it_is_a_combine() {
+fn records_have_a_byte_order_and_a_form() {
     for (wide, big_endian, env) in [
         (false, false, Env::SimpleLittle),
         (true, false, Env::WideLittle),

@@ -82,7 +82,7 @@ fn routines_that_share_callees_are_each_checked_once() {
 }
 
 #[test]
-fn altered_code_is_refused_where_it_stands_or_runs_as_it_would_whole() {
+fn altered_code_is_refused_or_runs_as_if_verified() {
     let code = |k: u32| {
         vec![
             printed(b"a"),

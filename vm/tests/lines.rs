@@ -134,7 +134,7 @@ fn text_is_cut_at_its_limit() {
 }
 
 #[test]
-fn a_soft_blank_at_the_limit_goes_where_the_event_ends_there() {
+fn soft_blank_at_the_limit_is_dropped_at_end() {
     // No iteration is left, and a soft blank is at the end.
     let how = PrintOptions { limits: Limits { turns: 0, text: 9, ..Limits::default() }, ..PrintOptions::default() };
     let call = Instr::of(Op::Call, &[0]);
@@ -177,7 +177,7 @@ fn the_text_of_a_selector_does_not_count() {
 }
 
 #[test]
-fn text_is_turned_to_lower_case_from_a_mark_on() {
+fn text_after_a_mark_becomes_lower_case() {
     let code = [printed("ABC"), Instr::of(Op::Mark, &[1]), printed("DEF0"), Instr::of(Op::Lower, &[1]), printed("GHI")];
     assert_eq!(of(PrintOptions::default(), &code), " 1 columnsABCdef0GHI\n");
     assert_eq!(of(limits(9), &code), " 1 columnsABCdef0GH [limit]\n");
@@ -368,7 +368,7 @@ fn surroundings_are_told_as_numbers() {
 }
 
 #[test]
-fn timers_are_told_apart_by_both_numbers_and_where_asked_by_thread() {
+fn timers_differ_by_both_numbers_and_optionally_thread() {
     // A start with the key 1 and 2, then an end with another key.
     let elapsed = |dialect: &str, numbers: [u32; 2], tids: [u64; 2]| {
         let mut blob = BlobBuilder::new();
@@ -401,7 +401,7 @@ fn timers_are_told_apart_by_both_numbers_and_where_asked_by_thread() {
 }
 
 #[test]
-fn words_that_do_not_fit_at_once_are_printed_as_others() {
+fn words_needing_more_room_print_the_same() {
     let words = |count: u32, bytes: &'static [u8]| {
         let code =
             [Instr::of(Op::TakeWords, &[count]), Instr::new(Op::PtrGet), printed(" "), Instr::of(Op::PutDec, &[0])];
@@ -476,7 +476,7 @@ fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_onc
 }
 
 #[test]
-fn columns_that_are_written_with_an_event_stand_as_those_before_it() {
+fn columns_written_with_an_event_equal_earlier_ones() {
     // The buffer is full, and grows, somewhere near here.
     for before in (0..8).chain(3500..4200) {
         for columns in [&[b'c'; COLUMNS][..], b"010 ", b""] {
@@ -531,7 +531,7 @@ fn who_watches_is_shown_the_event() {
 }
 
 #[test]
-fn who_watches_sees_the_event_of_a_routine_that_looks_at_nothing() {
+fn observers_see_events_that_routines_do_not_read() {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
     let routine = blob.routine(RoutineRow::default(), &[printed("text")], &[SourcePos::default()]);

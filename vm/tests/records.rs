@@ -131,13 +131,13 @@ fn comparisons_and_jumps() {
 }
 
 /// Output of the first four bytes of a window, flattened, after a label; `None` if the routine cannot be flattened.
-fn straight(code: &[Instr], payload: &[u8]) -> Option<String> {
+fn flat_text(code: &[Instr], payload: &[u8]) -> Option<String> {
     let blob = blob(code, 8);
     let program = Program::open(&blob).unwrap();
-    let straight = program.straight(&program.record(6, 65)?, Env::SimpleLittle, b"label")?;
+    let routine = program.flat_routine(&program.record(6, 65)?, Env::SimpleLittle, b"label")?;
     let mut out = TextBuf::new();
     out.push(b"line\n");
-    let printed = straight.write(*b"before ", payload, &mut out);
+    let printed = routine.write(*b"before ", payload, &mut out);
     assert!(printed || out.as_bytes() == b"line\n");
     Some(String::from_utf8(out.as_bytes().to_vec()).unwrap())
 }
@@ -155,7 +155,7 @@ fn text_and_numbers_at_fixed_places_are_laid_out() {
         let words = [Instr::of(Op::PtrSet, &[4, 0]), Instr::of(Op::TakeWords, &[1])];
         for code in [&code[..], &words[..], &[code[3], words[0], words[1], code[0]]] {
             let expected = run(code, 8, &payload, false).0;
-            assert_eq!(straight(code, &payload), Some(format!("line\nbefore label{expected}")));
+            assert_eq!(flat_text(code, &payload), Some(format!("line\nbefore label{expected}")));
         }
     }
 }
@@ -164,10 +164,10 @@ fn text_and_numbers_at_fixed_places_are_laid_out() {
 fn what_is_not_straight_is_left_to_the_machine() {
     let word = 32 | 32 << form::RIGHT | form::LITTLE | 4 << form::END;
     let number = Instr::of(Op::IntAt, &[0, word, 0]);
-    assert_eq!(straight(&[number], &[0; 4]).as_deref(), Some("line\n"), "the record is too short");
-    assert_eq!(straight(&[Instr::of(Op::Newline, &[]), number], &[0; 8]), None);
-    assert_eq!(straight(&[number; 40], &[0; 8]), None, "the line is too long");
+    assert_eq!(flat_text(&[number], &[0; 4]).as_deref(), Some("line\n"), "the record is too short");
+    assert_eq!(flat_text(&[Instr::of(Op::Newline, &[]), number], &[0; 8]), None);
+    assert_eq!(flat_text(&[number; 40], &[0; 8]), None, "the line is too long");
     let guarded = [Instr::of(Op::JumpDifferAt, &[0, 3, word, 2]), number, number];
-    assert_eq!(straight(&guarded, &[3, 0, 0, 0, 0, 0, 0, 0]).as_deref(), Some("line\n"));
-    assert_eq!(straight(&guarded, &[4, 0, 0, 0, 0, 0, 0, 0]).as_deref(), Some("line\nbefore label4\n"));
+    assert_eq!(flat_text(&guarded, &[3, 0, 0, 0, 0, 0, 0, 0]).as_deref(), Some("line\n"));
+    assert_eq!(flat_text(&guarded, &[4, 0, 0, 0, 0, 0, 0, 0]).as_deref(), Some("line\nbefore label4\n"));
 }

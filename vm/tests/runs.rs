@@ -153,10 +153,10 @@ fn printed(
     let before = (FIRST, &b"\x01\0\x0a\0\0\0\0\0\0\x01\x02\x03\x04"[..]);
     let mut run = first.start(&program, &mut timers);
     print(&mut run, &program, before, &mut Unobserved);
-    let behind = print(&mut run, &program, (SECOND, bytes), &mut Unobserved);
+    let second = print(&mut run, &program, (SECOND, bytes), &mut Unobserved);
     let (begin, ahead) = (look_up(&program, before), look_up(&program, (SECOND, bytes)));
     print_prepared(&mut run, begin, before);
-    [watched, alone, behind, print_prepared(&mut run, ahead, (SECOND, bytes))]
+    [watched, alone, second, print_prepared(&mut run, ahead, (SECOND, bytes))]
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn who_watches_may_unwind_an_event() {
 }
 
 #[test]
-fn events_that_were_looked_up_are_of_their_own_programs() {
+fn prepared_entries_belong_to_their_own_programs() {
     let blobs = ["one", "two"].map(|text| {
         blob(
             &[common::printed(text)],

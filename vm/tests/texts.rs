@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{behind, printed};
+use common::{after_text, printed};
 use std::collections::BTreeSet;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{
@@ -144,7 +144,7 @@ fn texts_of_nibbles_stand_from_the_lowest_on() {
 }
 
 #[test]
-fn nibbles_end_in_a_soft_blank_where_they_print_any() {
+fn nibbles_that_print_end_in_a_soft_blank() {
     let code = |digits: &'static str| {
         move |blob: &mut BlobBuilder| {
             let mut words = vec![1];
@@ -337,7 +337,7 @@ fn numbers_of_other_kinds() {
 }
 
 #[test]
-fn bytes_that_an_event_does_not_hold_are_zeros_in_hex() {
+fn missing_bytes_are_zeros_in_hex() {
     let bytes: Vec<u8> = (0xa0..0xb0).collect();
     for len in [9, 15, 16] {
         for held in 0..=16 {
@@ -396,19 +396,19 @@ fn escaped(bytes: &[u8]) -> (String, usize) {
 }
 
 #[test]
-fn strings_at_fixed_places_end_at_a_nul_or_with_the_event() {
+fn fixed_strings_end_at_nul_or_event_end() {
     let string = Instr::of(Op::StringAt, &[3, 1, 3]);
-    let rest = [behind("=>", string), Instr::new(Op::PtrGet), Instr::of(Op::PutDec, &[0])];
+    let rest = [after_text("=>", string), Instr::new(Op::PtrGet), Instr::of(Op::PutDec, &[0])];
     for len in [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 13, 18, 19, 20, 66, 67, 68, 90, 378, 379, 380, 420] {
         for special in (3..len).filter(|at| len < 30 || at % 7 == 2 || *at + 9 > len) {
             for (byte, fill) in [0, b'\t', b'\n', 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xff].into_iter().flat_map(|byte| {
                 // Odd and even ones, and those with the high bit set.
                 [b'~', b'a', 0xe4, 0xff].map(|fill| (byte, fill))
             }) {
-                for behind in [fill, 0, b'\r'] {
+                for after_text in [fill, 0, b'\r'] {
                     let mut bytes = vec![fill; len];
                     bytes[special] = byte;
-                    bytes[special + 1..].iter_mut().take(1).for_each(|next| *next = behind);
+                    bytes[special + 1..].iter_mut().take(1).for_each(|next| *next = after_text);
                     let (text, end) = escaped(&bytes[3..]);
                     let expected = format!("=>{text}{}", 3 + end + 1);
                     assert_eq!(of(&bytes, &rest), expected, "{len} bytes of {fill:#x}, {byte:#x} at {special}");
@@ -464,7 +464,7 @@ fn tabs_go_to_stops_of_the_line() {
 }
 
 #[test]
-fn texts_of_the_event_are_padded_and_shown_with_dots() {
+fn event_texts_are_padded_and_show_dots() {
     let bytes =
         b"ab\x01cdefghijklmnopqrstuvwxyz\0rest of an event that is longer than what is copied at once, and still more";
     let model = |at: usize, len: usize, pad: usize| {
@@ -491,9 +491,9 @@ fn texts_of_the_event_are_padded_and_shown_with_dots() {
     for len in [65, 240, 241, 300, 699, 700, 701, 999, 1000] {
         let shown: String = long[..len].iter().map(|byte| if *byte == 0x80 { '.' } else { 'l' }).collect();
         assert_eq!(of(&long, &[Instr::of(Op::Text, &[0, len as u32, 0])]), shown);
-        let behind = &shown[..len - 1].replace('.', "l");
+        let rest = &shown[..len - 1].replace('.', "l");
         let dotted: Vec<u8> = [&[1], &vec![b'l'; len - 1][..]].concat();
-        assert_eq!(of(&dotted, &[Instr::of(Op::Text, &[0, len as u32, 0])]), format!(".{behind}"));
+        assert_eq!(of(&dotted, &[Instr::of(Op::Text, &[0, len as u32, 0])]), format!(".{rest}"));
     }
     let chars = |value: u64, len, pad| of_value(value, |_| Instr::of(Op::PutChars, &[0, len, pad]));
     assert_eq!(chars(0x6162_6364_6566_6768, 8, 0), "abcdefgh");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{behind, printed};
+use common::{after_text, printed};
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Program, RoutineRow, SourcePos,
     Step, TextBuf, Timers, Unobserved, form,
@@ -96,7 +96,7 @@ fn check(number: WindowedNumber, op: Op, shown: impl Fn(u64) -> String, digits: 
         Some(digits) => Instr::of(op, &[digits, 0, form, short]),
         None => Instr::of(op, &operands),
     };
-    let code = [behind("=", instr), printed("|"), printed(".")];
+    let code = [after_text("=", instr), printed("|"), printed(".")];
     for held in 0..=BYTES.len() {
         let (value, truncated) = number.value(&BYTES[..held]);
         let expected = value.map_or(".\n".to_owned(), |value| format!("={}|.\n", shown(value)));

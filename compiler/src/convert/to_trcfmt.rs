@@ -342,11 +342,11 @@ impl<'m> StanzaWriter<'m> {
                         line.extend(self.shown_text(&value.text, texts, false));
                     }
                 }
-                let mut behind = Vec::new();
-                let whole = self.rest(&mut behind, field, rest, texts, depth + 1);
-                if !behind.is_empty() {
+                let mut remainder = Vec::new();
+                let whole = self.rest(&mut remainder, field, rest, texts, depth + 1);
+                if !remainder.is_empty() {
                     line.extend_from_slice(b", \\* ");
-                    line.extend(body(&behind[1..]));
+                    line.extend(body(&remainder[1..]));
                 }
                 whole
             }

@@ -145,8 +145,8 @@ impl BlockBuilder {
             let mut at = 0;
             list.go_to(at);
             let mut rest = args;
-            while let [arg, behind @ ..] = rest {
-                let more = behind.iter().take_while(|arg| arg.letter == ArgType::MoreText).count();
+            while let [arg, following @ ..] = rest {
+                let more = following.iter().take_while(|arg| arg.letter == ArgType::MoreText).count();
                 let text = matches!(arg.letter, ArgType::Text | ArgType::MoreText);
                 let n_words = if text { 1 + more as u64 } else { arg.letter.words() };
                 // A text prints even if only its first word is present.
@@ -158,7 +158,7 @@ impl BlockBuilder {
                 list.value(arg.letter, n_words as u32);
                 at += n_words as u32 * 4;
                 list.go_to(at);
-                rest = if text { &behind[more..] } else { behind };
+                rest = if text { &following[more..] } else { following };
             }
         });
     }

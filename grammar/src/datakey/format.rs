@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_in_the_place_of_the_sign_is_seen() {
+    fn format_letter_in_place_of_the_sign_is_found() {
         for (good, rest, meant) in [
             ("%4x", "1d", Some("%4s1d")),
             ("%4d", "1x", Some("%4u1x")),

@@ -681,7 +681,7 @@ fn behind_literal(text: &str) -> Result<&str, &str> {
     let literal = text.trim_start_matches(is_blank);
     let quote = literal.chars().next().filter(|c| matches!(c, '"' | '\'') && literal.len() < text.len());
     let inner = quote.and_then(|quote| literal[1..].split_once(quote));
-    inner.map(|(_, behind)| behind).ok_or(literal)
+    inner.map(|(_, after)| after).ok_or(literal)
 }
 
 /// Name of an instruction, given the text between `<?` and `?>`.
@@ -693,15 +693,15 @@ fn instruction_name(text: &str) -> &str {
 fn behind_subset(mut rest: &str) -> Result<&str, &str> {
     loop {
         rest = rest.trim_start_matches(is_blank);
-        rest = if let Some(behind) = rest.strip_prefix(']') {
-            return Ok(behind);
+        rest = if let Some(after) = rest.strip_prefix(']') {
+            return Ok(after);
         } else if let Some(comment) = rest.strip_prefix("<!--") {
-            let (_, behind) = comment.split_once("--").ok_or(rest)?;
-            behind.strip_prefix('>').ok_or(behind)?
+            let (_, after) = comment.split_once("--").ok_or(rest)?;
+            after.strip_prefix('>').ok_or(after)?
         } else if let Some(instruction) = rest.strip_prefix("<?") {
-            let (inner, behind) = instruction.split_once("?>").ok_or(rest)?;
+            let (inner, after) = instruction.split_once("?>").ok_or(rest)?;
             let name = instruction_name(inner);
-            if is_name(name) && !name.eq_ignore_ascii_case("xml") { behind } else { return Err(instruction) }
+            if is_name(name) && !name.eq_ignore_ascii_case("xml") { after } else { return Err(instruction) }
         } else if let Some(element) = rest.strip_prefix("<!ELEMENT") {
             behind_declaration(element, &['<', '"', '\''])?
         } else if let Some(other) = rest.strip_prefix("<!ATTLIST").or_else(|| rest.strip_prefix("<!NOTATION")) {
@@ -722,7 +722,7 @@ fn behind_declaration<'t>(text: &'t str, forbidden: &[char]) -> Result<&'t str, 
     loop {
         rest = &rest[rest.find(['<', '>', '"', '\'']).ok_or("")?..];
         match rest.split_at(1) {
-            (">", behind) => return Ok(behind),
+            (">", after) => return Ok(after),
             (other, _) if other.contains(forbidden) => return Err(rest),
             (quote, literal) => rest = literal.split_once(quote).ok_or(rest)?.1,
         }

@@ -74,8 +74,8 @@ fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<SpacedToken> {
             Token::CloseParen => n_open = n_open.saturating_sub(1),
             _ => {}
         }
-        let behind = pieces.last().map_or(0, |last| last.at + last.width);
-        let at = behind + usize::from(blank);
+        let end = pieces.last().map_or(0, |last| last.at + last.width);
+        let at = end + usize::from(blank);
         pieces.push(SpacedToken {
             span: *span,
             blank,

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_at_the_end_of_the_file_joins_nothing() {
+    fn backslash_at_the_end_of_file_joins_nothing() {
         check("a\\", &["stanza:0..1"]);
         check("a\\\n", &["stanza:0..3+"]);
     }

@@ -635,7 +635,7 @@ mod tests {
     use tfbc::Tally;
 
     #[test]
-    fn a_run_whose_figures_do_not_add_up_is_at_fault() {
+    fn run_with_inconsistent_counts_fails() {
         let sound = Tally { read: 8, header: 0, events: 8, skipped: 0 };
         let of = |tally: Tally| n_faults(&Summary { imbalance: tally.check().err(), ..Summary::default() });
         assert_eq!((of(sound), of(Tally { read: 9, ..sound })), (0, 1));

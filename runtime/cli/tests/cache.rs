@@ -88,7 +88,7 @@ fn filled(path: &Path) -> std::path::PathBuf {
 
 #[cfg(unix)]
 #[test]
-fn files_of_the_user_stay_in_a_folder_that_is_named_as_the_cache() {
+fn users_files_in_the_cache_folder_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let blob = filled(path);
@@ -158,7 +158,7 @@ fn altered_blobs_are_compiled_anew() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_links_in_the_place_of_a_blob_are_left_alone() {
+fn pipes_and_links_in_place_of_blobs_are_kept() {
     use std::os::unix::fs::{FileTypeExt, symlink};
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

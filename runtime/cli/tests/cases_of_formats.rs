@@ -128,7 +128,7 @@ fn a_review_asks_and_does_what_is_answered() {
 }
 
 #[test]
-fn a_build_server_gets_no_files_that_it_did_not_ask_for() {
+fn tests_in_ci_write_no_unrequested_files() {
     let folder = folder();
     assert_eq!(run(command(&folder).env("CI", "true")).2, 1);
     assert!(!folder.path().join("door.case.snap.new").exists());
@@ -174,7 +174,7 @@ fn reports_for_programs() {
 }
 
 #[test]
-fn what_is_wrong_with_a_case_file_is_shown_at_its_place() {
+fn case_file_errors_point_to_their_line() {
     let folder = folder();
     let wrong = |text: &str| {
         write(&folder, "door.case.toml", text);
@@ -356,7 +356,7 @@ fn a_first_case_file_comes_from_a_trace() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_escaped_and_come_back() {
+fn non_text_bytes_are_escaped_and_restored() {
     let folder = folder();
     write(&folder, "sensor.trcfmt", "010 1.0 \"A\x1b[31m\" \"x\" \\n \"---\" \\n \"==== b\"\n");
     fs::write(folder.path().join("sensor.trcfmt"), b"010 1.0 \"A\x1b[31m\xff\r\" \\n \"---\" \\n \"==== b\"\n")
@@ -444,7 +444,7 @@ fn the_results_do_not_depend_on_threads() {
 }
 
 #[test]
-fn no_case_is_an_error_that_tells_what_to_do() {
+fn missing_cases_are_an_error_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     let (_, err, status) = test(&folder, &[]);
     assert!(status == 1 && err.contains("--new"), "{err}");

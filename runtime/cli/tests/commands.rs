@@ -143,7 +143,7 @@ fn the_sample_reports_are_those_of_the_documentation() {
 }
 
 #[test]
-fn filters_leave_timers_running_and_delta_counts_what_is_shown() {
+fn filters_keep_timers_and_delta_counts_shown_events() {
     let directory = directory(&[("two.trcfmt", b"001 1.0 starttimer(1,1)\n010 1.0 $D1%U4 endtimer(1,1)\n")]);
     let (out, ..) = run(trcrpt(&["-h", "-t", "two.trcfmt", "-k", "001", &sample(32)]).current_dir(&directory));
     let first = out.lines().next().unwrap();
@@ -195,7 +195,7 @@ fn an_id_without_stanza_is_formatted_as_undefined() {
 }
 
 #[test]
-fn damage_ends_with_status_2_and_everything_before_it_is_there() {
+fn damage_gives_status_2_and_keeps_earlier_events() {
     let directory = directory(&[]);
     let bytes = fs::read(sample(32)).unwrap();
     fs::write(directory.path().join("cut"), &bytes[..bytes.len() - 3]).unwrap();
@@ -251,7 +251,7 @@ fn the_built_in_format_file_needs_no_naming() {
 }
 
 #[test]
-fn strict_formats_with_errors_stop_the_run_before_any_output() {
+fn strict_format_errors_stop_before_any_output() {
     let directory = directory(&[("bad.trcfmt", b"010 1.0 X17\n")]);
     let args = ["--strict", "-o", "out", "-t", "bad.trcfmt", &sample(32)];
     let (out, err, status) = run(trcrpt(&args).current_dir(&directory));
@@ -373,7 +373,7 @@ fn explain_knows_the_codes_next_to_a_misspelt_one() {
 }
 
 #[test]
-fn a_blob_cut_at_any_place_is_refused_as_a_blob() {
+fn truncated_blobs_are_refused_as_blobs() {
     let directory = directory(&[]);
     assert_eq!(run(tfbc(&["compile", "user.trcfmt", "-o", "user.tfbc"]).current_dir(&directory)).2, 0);
     let blob = fs::read(directory.path().join("user.tfbc")).unwrap();
@@ -470,7 +470,7 @@ fn a_failed_write_leaves_the_old_file() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_called_by_its_name() {
+fn files_of_other_kinds_are_named() {
     let directory = directory(&[]);
     assert_eq!(run(tfbc(&["compile", "user.trcfmt", "-o", "user.tfbc"]).current_dir(&directory)).2, 0);
     let sample = sample(64);
@@ -545,7 +545,7 @@ fn hook_000_is_formatted_by_template_004() {
 }
 
 #[test]
-fn delta_is_the_difference_to_the_elapsed_time_shown_before() {
+fn delta_is_measured_from_the_elapsed_time_shown_before() {
     let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];
     stream.extend(factors64(1, 1, 1));
     for (word, ticks) in [(1, 1000), (2, 3500), (3, 3000), (4, 9000)] {

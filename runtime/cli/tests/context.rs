@@ -71,7 +71,7 @@ fn macros_tell_what_the_events_before_told() {
 }
 
 #[test]
-fn words_that_nobody_has_published_are_not_read_from_foreign_traces() {
+fn unpublished_words_of_foreign_traces_are_not_read() {
     let trace = stream64(&[
         generic_by64(0x00A0, 1, &process(40, 7, "/usr/bin/ksh"), 1, 1),
         plain64(0x1060, 3, &[41, 7, 60, 0, 0], 7, 2),
@@ -136,7 +136,7 @@ fn tables_serve_hooks_of_either_width() {
 }
 
 #[test]
-fn events_that_are_too_short_for_their_entry_do_nothing() {
+fn events_too_short_for_their_entry_do_nothing() {
     let trace = stream64(&[
         generic_by64(0x00A0, 0x1E, b"tfbc", 1, 0),
         generic_by64(0x00A0, 1, b"", 7, 1),
@@ -170,7 +170,7 @@ fn the_p_code_knows_paths() {
 }
 
 #[test]
-fn the_cpu_of_an_event_is_its_own_word_or_that_of_its_thread() {
+fn cpu_comes_from_the_event_or_its_thread() {
     // A plain event with the CPU id after its other words.
     let with_cpu = |id: u64, tid, cpu| words64(&[0x9000_0000_0000_0000 | id << 16, tid, 5, cpu]);
     let trace = stream64(&[

@@ -99,7 +99,7 @@ fn flags_loops_functions_and_subroutines() {
 }
 
 #[test]
-fn what_stands_behind_the_end_of_an_event_is_not_reached() {
+fn code_after_an_events_end_is_not_reached() {
     let source = "010 1.0 \"A\" $D1, 1 { \"stop\" $BREAK } \\\n    \"behind\"\n";
     let lines = |words: &[&str]| trcfmt(source, words).1.files[0].line_counts();
     assert_eq!(lines(&["010a0000 00000001"]), [Some(1), Some(0)]);

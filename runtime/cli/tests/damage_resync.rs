@@ -15,16 +15,16 @@ fn streams() -> [(AixKind, Vec<u8>); 2] {
 }
 
 /// Bytes after the damage whose events are lost. The damaged log is `longer` bytes longer.
-fn lost(whole: &Outcome, found: &Outcome, behind: u64, longer: i64) -> u64 {
+fn lost(whole: &Outcome, found: &Outcome, from_offset: u64, longer: i64) -> u64 {
     let expected =
-        whole.events.iter().filter(|event| event.from >= behind).map(|event| (event, event.from as i64 + longer));
+        whole.events.iter().filter(|event| event.from >= from_offset).map(|event| (event, event.from as i64 + longer));
     let expected: Vec<_> = expected.collect();
     let same = expected.iter().rev().zip(found.events.iter().rev()).take_while(|((event, from), found)| {
         (*from, event.event.id, event.event.tid, event.event.ticks, &event.event.bytes)
             == (found.from as i64, found.event.id, found.event.tid, found.event.ticks, &found.event.bytes)
     });
     let n_lost = expected.len() - same.count();
-    n_lost.checked_sub(1).map_or(0, |last| expected[last].0.to - behind)
+    n_lost.checked_sub(1).map_or(0, |last| expected[last].0.to - from_offset)
 }
 
 /// Bytes lost after each damage of a kind, in ascending order, where enough events follow.
@@ -107,7 +107,7 @@ fn slots_out_of_step_are_found_again() {
 }
 
 #[test]
-fn reports_go_on_behind_damage_and_trcrpt_where_the_vendor_does() {
+fn reports_continue_after_damage_as_trcrpt_does() {
     let directory = tempfile::tempdir().unwrap();
     let mut noise = Noise::new(9);
     let sound = [STREAM64.to_vec(), factors64(1, 1, 2), events64(&mut noise, 60, 1000).concat()].concat();

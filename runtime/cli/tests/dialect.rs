@@ -44,7 +44,7 @@ fn check(body: &str, data: &str, default: &str, setting: &str, expected: &str) {
 }
 
 #[test]
-fn a_narrow_cast_takes_the_last_or_the_first_bytes() {
+fn narrow_casts_take_the_last_or_first_bytes() {
     let data = "0123456789abcdef";
     check("$D1%X2 $D1%U1 $D1%B0.4", data, "CDEF 239 1111", "cast-bytes=high", "0123 1 0000");
     check("$D1%D2", "ff800000000000ff", "255", "cast-bytes=high", "-128");
@@ -55,7 +55,7 @@ fn a_narrow_cast_takes_the_last_or_the_first_bytes() {
 }
 
 #[test]
-fn the_first_bytes_of_a_32_bit_word_are_those_of_four() {
+fn first_bytes_of_a_32_bit_word() {
     let folder = folder("010 1.0 L=0 \"@\" $D1%X2 $D1%X4 $L1%X2 $D1%XW\n");
     let args = ["event", "-t", "t.trcfmt", "--env", "32", "--dialect", "cast-bytes=high", "010a000001234567"];
     assert_eq!(run(folder.path(), "tfbc", &args).0, "0123 01234567 0000 01234567\n");
@@ -107,7 +107,7 @@ fn stream() -> Vec<u8> {
 }
 
 #[test]
-fn delta_is_measured_from_the_last_reported_event_or_the_last_one() {
+fn delta_counts_from_the_last_reported_or_last_event() {
     let case = "../../snapshots/data/commands/aix/bad-stanza/s.stream";
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join(case);
     let folder = folder("");
@@ -124,7 +124,7 @@ fn delta_is_measured_from_the_last_reported_event_or_the_last_one() {
 }
 
 #[test]
-fn settings_of_the_report_are_no_settings_of_a_file() {
+fn report_settings_are_refused_in_files() {
     let folder = folder("# tfbc: delta=all\n010 1.0 \"E\"\n");
     let (_, error, status) = run(folder.path(), "tfbc", &["check", "t.trcfmt"]);
     assert!(error.contains("t.trcfmt:1:9") && error.contains("--dialect delta=all"), "{error}");
@@ -136,7 +136,7 @@ fn settings_of_the_report_are_no_settings_of_a_file() {
 }
 
 #[test]
-fn the_word_of_a_generic_hook_of_a_32_bit_program_has_8_or_4_bytes() {
+fn generic_word_of_a_32_bit_program_is_configurable() {
     let rules = |short_generic_word| StepRules {
         kernel: Kernel::Bits64,
         cpuid_word: CpuidWord::Last,

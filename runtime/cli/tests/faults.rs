@@ -236,7 +236,7 @@ fn interrupted_reads_are_made_again() {
 }
 
 #[test]
-fn a_failed_read_ends_the_log_and_changes_nothing_before() {
+fn failed_reads_end_the_log_without_other_changes() {
     fail_each_call(Some(EIO), |place, (items, end), expected| {
         let error = end.expect_err(place);
         assert!(error.raw_os_error() == Some(EIO) || error.to_string().contains("os error 5"), "{place}: {error}");
@@ -322,7 +322,7 @@ fn changing(bytes: &[u8], later: &[u8], n_left: usize) -> Input {
 }
 
 #[test]
-fn a_log_that_is_cut_while_it_is_read_ends_there() {
+fn log_truncated_while_read_ends_there() {
     let kinds: [(Vec<u8>, Reads); 3] = [(stream(), aix), (log32(), aix), (qnx(), kev)];
     for (bytes, read) in kinds {
         let (expected, _) = read(Input::from_bytes(bytes.clone()));
@@ -344,7 +344,7 @@ fn a_log_that_is_cut_while_it_is_read_ends_there() {
 }
 
 #[test]
-fn a_stream_that_grows_is_read_to_where_it_ends_then() {
+fn growing_stream_is_read_to_its_present_end() {
     let bytes = stream();
     let cut = bytes.len() - 200;
     let (expected, _) = aix(Input::from_bytes(bytes.clone()));
@@ -353,7 +353,7 @@ fn a_stream_that_grows_is_read_to_where_it_ends_then() {
 }
 
 #[test]
-fn a_log_that_is_replaced_is_read_as_it_was() {
+fn replaced_log_is_read_as_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let (path, other) = (directory.path().join("log"), directory.path().join("other"));
     let events: Vec<u8> = (0..20_000).flat_map(|n| plain64(0x0100, 0, &[n], 7, n)).collect();
@@ -389,7 +389,7 @@ fn world() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_full_disk_is_an_error_that_names_the_file_and_leaves_nothing() {
+fn full_disk_error_names_the_file_and_leaves_nothing() {
     let lines = [
         ("$tfbc report trace -o product", "product"),
         ("$trcrpt -o product trace", "product"),

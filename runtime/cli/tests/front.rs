@@ -83,7 +83,7 @@ fn every_command_has_examples() {
 }
 
 #[test]
-fn every_command_has_a_page_with_its_flags_and_examples() {
+fn every_command_page_has_flags_and_examples() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("man1");
     let (out, err, status) = run("tfbc", &["man", path.to_str().unwrap()]);

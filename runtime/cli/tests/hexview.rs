@@ -22,7 +22,7 @@ fn check(template: &str, args: &[&str], expected: &str) {
 }
 
 #[test]
-fn fields_have_letters_and_what_is_not_read_has_none() {
+fn fields_have_letters_and_unread_bytes_have_none() {
     check(
         "0A1 1.0 \"E\" \"n=\" X2 $D2%W4.11 B0.3 \\n A4\n",
         &["--env", "32", "0a1e0007 01020304 00000ff0 61620000 ff"],
@@ -74,7 +74,7 @@ const TEMPLATES: &str = "\
 ";
 
 #[test]
-fn turns_of_a_loop_over_neighbouring_bytes_are_one_part() {
+fn iterations_over_adjacent_bytes_are_one_part() {
     let directory = directory(&[("a.trcfmt", TEMPLATES)]);
     let (out, ..) = tfbc(&directory, &["hexview", "-t", "a.trcfmt", "--env", "32", "0a1e0300 a1a2a3b1 b2b3c0c1"]);
     let has = |begin: &str, end: &str| out.lines().any(|line| line.starts_with(begin) && line.ends_with(end));
@@ -86,7 +86,7 @@ fn turns_of_a_loop_over_neighbouring_bytes_are_one_part() {
 }
 
 #[test]
-fn a_byte_that_several_parts_read_has_a_letter_of_each() {
+fn bytes_read_twice_have_a_letter_of_each() {
     check_lines(
         &["-t", "a.trcfmt", "--env", "32", "0a2e0000 00000007"],
         &[
@@ -152,7 +152,7 @@ fn fields_of_event_definitions_are_parts() {
 }
 
 #[test]
-fn colours_come_with_a_terminal_or_where_they_are_asked_for() {
+fn colours_need_a_terminal_or_a_flag() {
     let directory = directory(&[("a.trcfmt", TEMPLATES)]);
     let args = ["hexview", "-t", "a.trcfmt", "--env", "32", "0a2e0000 00000007"];
     assert!(!tfbc(&directory, &args).0.contains('\x1b'));
@@ -177,7 +177,7 @@ fn what_cannot_be_shown_is_refused() {
 }
 
 #[test]
-fn a_trace_of_instructions_says_where_they_stand_and_what_they_print() {
+fn instruction_trace_shows_positions_and_texts() {
     let directory = directory(&[("a.trcfmt", "0A1 1.0 \"E\" \"n=\" X2 {{ $x = U1 }} \\n $x\n")]);
     let (out, _, status) = tfbc(&directory, &["event", "-t", "a.trcfmt", "--env", "32", "--trace", "0a1e0007 05"]);
     assert_eq!(status, 0);

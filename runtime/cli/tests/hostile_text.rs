@@ -168,7 +168,7 @@ fn messages_never_hold_controls() {
 }
 
 #[test]
-fn every_byte_is_valid_in_ndjson_and_survives_in_text() {
+fn ndjson_is_valid_and_text_keeps_every_byte() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     let text = |byte: u8| [b'a', byte, b'b'];

@@ -204,7 +204,7 @@ fn what_follows_a_member_must_be_one() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_though_its_trace_ends_before() {
+fn file_errors_are_reported_even_after_trace_end() {
     let mut packed = gzip(&[stream(3), vec![0xFF; 8], events(3)].concat());
     let n = packed.len();
     packed[n - 5] ^= 1; // of the sum
@@ -253,7 +253,7 @@ fn what_follows_a_frame_must_be_one() {
 }
 
 #[test]
-fn headers_of_gzip_hold_fields_and_texts_that_do_not_matter() {
+fn optional_gzip_header_fields_are_ignored() {
     let plain = gzip(b"what counts");
     let fields: [(u8, &[u8]); 4] = [(4, &[3, 0, 1, 0, 9]), (8, b"name\0"), (16, b"a comment\0"), (2, &[0x55, 0xAA])];
     for chosen in 0..16 {
@@ -412,7 +412,7 @@ fn a_directory_stands_for_its_traces_by_name() {
 }
 
 #[test]
-fn several_traces_go_on_behind_one_that_cannot_be_read() {
+fn unreadable_trace_does_not_stop_the_others() {
     let cut = stream(4)[..stream(4).len() - 3].to_vec();
     let directory = directory(&[("a", &stream(2)), ("b", b"no trace"), ("c", &cut)]);
     let args = ["report", "--no-heading", "-t", "user.trcfmt", "a", "b", "none", "c"];
@@ -445,7 +445,7 @@ fn a_mistake_on_the_command_line_ends_all() {
 }
 
 #[test]
-fn tables_of_several_logs_name_the_file_of_each_row() {
+fn tables_of_several_logs_name_each_rows_file() {
     let kev = fs::read(data("qnx/user_le.kev")).unwrap();
     let directory = directory(&[("a.kev", &kev), ("b.kev", &kev)]);
     for form in ["tsv", "csv"] {

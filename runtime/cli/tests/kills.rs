@@ -167,7 +167,7 @@ fn log(n_events: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_killed_compilation_leaves_the_old_blob_or_the_new_one() {
+fn killed_compilation_leaves_a_whole_blob() {
     let world = World::new("tfbc", &["compile", "formats.trcfmt", "-o", "out/product"]);
     fs::write(world.at("formats.trcfmt"), stanzas(300)).unwrap();
     one_product(&world);
@@ -190,7 +190,7 @@ fn so_is_the_one_of_trcrpt() {
 }
 
 #[test]
-fn a_killed_update_leaves_a_whole_format_file_and_the_way_back() {
+fn killed_update_leaves_whole_format_and_undo_files() {
     let world = World::new("trcupdate", &["-t", "out/formats", "out/driver"]);
     let formats = stanzas(200);
     let update = "* /etc/trcfmt\n+ 010 1.1 L=APPL \"OTHER\" X8\n- 020\n+ FF0 1.0 \"MORE\" X4\n";
@@ -213,7 +213,7 @@ fn a_killed_update_leaves_a_whole_format_file_and_the_way_back() {
 }
 
 #[test]
-fn a_killed_run_leaves_no_half_blob_in_the_cache() {
+fn killed_run_leaves_no_partial_blob_in_cache() {
     let world = World::new("tfbc", &["list", "-t", "formats.trcfmt"]);
     fs::write(world.at("formats.trcfmt"), stanzas(1500)).unwrap();
     world.run();

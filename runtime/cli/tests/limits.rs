@@ -130,7 +130,7 @@ fn in_little_memory(directory: &Path, name: &str, args: &str) -> (String, i32) {
 }
 
 #[test]
-fn endless_and_huge_inputs_are_refused_by_their_first_bytes() {
+fn endless_and_huge_inputs_are_refused_early() {
     let world = world(&[
         ("t.trc", &STREAM64),
         ("case.case.toml", b""),
@@ -206,7 +206,7 @@ fn functions(n: usize, name_len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_names_of_an_elf_file_have_a_limit_together() {
+fn total_length_of_elf_names_is_limited() {
     let world = world(&[("few", &functions(3, 5)), ("many", &functions(100_000, 1 << 20))]);
     let (out, error, status) = run(Command::new(program("trcnm")).arg("few").current_dir(world.path()));
     assert_eq!((out.as_str(), status), ("nnnnn 0000000000001000\n", 0), "{error}");

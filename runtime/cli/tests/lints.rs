@@ -28,7 +28,7 @@ fn read(directory: &TempDir, name: &str) -> Vec<u8> {
 const DOOR: &[u8] = b"# \xff\r\n0D1 1.0 \"DOOR\xe9\" U4, 0 no, 1 yes, \\ \r\n 1 ja,\r\n0D2 1.0 \"E\" x4 $D1\r\n";
 
 #[test]
-fn safe_fixes_keep_line_ends_and_bytes_that_are_no_text() {
+fn safe_fixes_keep_line_ends_and_non_text_bytes() {
     let directory = directory(&[("a.trcfmt", DOOR)]);
     let (out, err, status) = tfbc(&directory, &["check", "--fix", "a.trcfmt", "--message-format", "short"]);
     assert_eq!((out.as_str(), status), ("", 0));
@@ -153,7 +153,7 @@ fn validator() -> jsonschema::Validator {
 }
 
 #[test]
-fn sarif_is_valid_and_says_what_the_other_forms_say() {
+fn sarif_is_valid_and_equals_the_other_formats() {
     let validator = validator();
     let broken = b"0D1 1.0 \"\xe9\xc3\xa9\" X17\n0D2 1.0 \"E\" U4, 0 no, 0 nein,\n0D2 1.0\n\xff\xfe";
     let xml = b"<eventdefinitions>\n<datakey format='%s a'><event class='6' id='01'/><enum vaule='1'/></datakey></eventdefinitions>";
@@ -265,10 +265,10 @@ fn the_page_of_findings_lists_every_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lints.md");
     let page = fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();
-    let (listed, behind) = rest.split_once("<!-- end of codes -->").unwrap();
+    let (listed, after) = rest.split_once("<!-- end of codes -->").unwrap();
     let table = table();
     if std::env::var("TFBC_BOOK").as_deref() == Ok("update") {
-        fs::write(&path, format!("{before}{BEGIN}{table}<!-- end of codes -->{behind}")).unwrap();
+        fs::write(&path, format!("{before}{BEGIN}{table}<!-- end of codes -->{after}")).unwrap();
         return;
     }
     assert_eq!(listed, table, "TFBC_BOOK=update writes the list");

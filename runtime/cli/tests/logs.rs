@@ -166,7 +166,7 @@ fn compressed_files_of_cpus_are_found_beside_their_base() {
 }
 
 #[test]
-fn files_of_cpus_are_merged_by_time_and_ties_by_cpu() {
+fn cpu_files_merge_by_time_then_by_cpu() {
     let directory = two_cpus();
     let logs = open(&directory.path().join("trc"));
     let names: Vec<_> =
@@ -276,7 +276,7 @@ fn a_cpu_file_alone_is_readable() {
 }
 
 #[test]
-fn files_that_do_not_fit_their_base_are_left_out() {
+fn files_not_matching_their_base_are_left_out() {
     let records = [factors64(1, 1, 2), cpu_file(0, "b-0"), cpu_file(1, "b-1"), cpu_file(2, "b-2"), cpu_file(3, "b-2")];
     let directory = directory(&[
         ("b", log(true, BASE, &records, &[])),
@@ -297,7 +297,7 @@ fn files_that_do_not_fit_their_base_are_left_out() {
 }
 
 #[test]
-fn of_two_files_that_are_named_for_a_cpu_the_second_is_read() {
+fn second_of_two_files_for_a_cpu_is_read() {
     let names = ["first", "second", "second"].map(|name| cpu_file(0, name));
     let file = |mark| log(true, CPU, &[], &[event64(mark, 100)]);
     let directory = directory(&[
@@ -347,7 +347,7 @@ fn missing_factors_are_told_once() {
 }
 
 #[test]
-fn a_base_names_the_files_of_1024_cpus_at_most() {
+fn base_names_at_most_1024_cpu_files() {
     let names: Vec<_> = (0..1026).map(|cpu| cpu_file(cpu, "b")).collect();
     let directory = directory(&[("b", log(true, BASE, &[vec![factors64(1, 1, 2)], names].concat(), &[]))]);
     let (_, notices) = read_all(open(&directory.path().join("b")));
@@ -373,7 +373,7 @@ fn short_stamps_are_unwrapped_from_the_bases_first() {
 }
 
 #[test]
-fn every_cut_of_a_cpu_file_leaves_what_was_before() {
+fn truncated_cpu_files_keep_earlier_events() {
     let directory = two_cpus();
     let base = directory.path().join("trc");
     let (whole, _) = read_all(open(&base));
@@ -418,7 +418,7 @@ fn elapsed_time_of_a_merge_begins_once() {
 }
 
 #[test]
-fn elapsed_time_of_a_merge_without_trace_on_begins_at_the_first_stamp() {
+fn merge_without_trace_on_starts_at_the_first_stamp() {
     let stamped_factors = words64(&[0xC000_0018_00A0_0000, 0x25C, 1, 1, 2, 1, 50]);
     let directory = directory(&[
         // In this file alone, elapsed 0 would be the 001 event.
@@ -434,7 +434,7 @@ fn elapsed_time_of_a_merge_without_trace_on_begins_at_the_first_stamp() {
 }
 
 #[test]
-fn a_trace_on_of_a_cpu_is_behind_an_event_of_its_time_without_one() {
+fn cpu_trace_on_follows_unnumbered_event_of_its_time() {
     let stamped_factors = words64(&[0xC000_0018_00A0_0000, 0x25C, 1, 1, 2, 1, 50]);
     let directory = directory(&[
         ("b", log(true, BASE, &[stamped_factors], &[event64(1, 100)])),
@@ -446,7 +446,7 @@ fn a_trace_on_of_a_cpu_is_behind_an_event_of_its_time_without_one() {
 }
 
 #[test]
-fn of_equal_times_events_without_a_cpu_come_first_and_the_others_by_cpu() {
+fn equal_times_sort_by_cpu_with_unnumbered_events_first() {
     // Only the low half of the CPU word counts.
     let cpu = |cpu: u64| 0xFFFF_FFFF_0000_0000 | cpu;
     let directory = directory(&[
@@ -463,7 +463,7 @@ fn of_equal_times_events_without_a_cpu_come_first_and_the_others_by_cpu() {
 }
 
 #[test]
-fn what_is_said_of_a_log_of_a_merge_names_it() {
+fn notices_of_a_merge_name_their_log() {
     let directory = directory(&[
         ("s", stream64(&[factors64(1, 1, 2), event64(1, 100)])),
         ("b", log(true, BASE, &[factors64(1, 1, 2), cpu_file(0, "b-0"), cpu_file(1, "b-1")], &[])),
@@ -486,7 +486,7 @@ fn what_is_said_of_a_log_of_a_merge_names_it() {
 }
 
 #[test]
-fn logs_tell_their_sizes_and_how_far_they_are_read() {
+fn logs_report_size_and_progress() {
     let directory = two_cpus();
     let sizes = ["trc", "trc-0", "trc-1"].map(|name| fs::metadata(directory.path().join(name)).unwrap().len());
     let mut logs = open(&directory.path().join("trc"));
@@ -517,7 +517,7 @@ fn stamps_that_go_back_are_counted() {
 }
 
 #[test]
-fn events_of_other_ids_than_the_needed_ones_are_passed_over() {
+fn events_with_unneeded_ids_are_skipped() {
     let mut needed = IdSet::default();
     (0..=u16::MAX).filter(|id| *id != 0x0100).for_each(|id| needed.insert(id));
     let first = stream64(&[factors64(1, 1, 2), event64(1, 100), hook64(0x5001, 200), event64(2, 300)]);
@@ -576,7 +576,7 @@ fn too_many_events_of_one_time_are_told_once() {
 }
 
 #[test]
-fn kernels_and_names_of_a_merge_are_those_of_each_log() {
+fn merged_logs_keep_their_kernels_and_names() {
     let directory = directory(&[
         ("wide", stream64(&[factors64(1, 1, 2), event64(1, 100), event64(3, 300)])),
         ("narrow", [factors32(1, 1, 2), event32(2, 200), event32(4, 400)].concat()),
@@ -747,7 +747,7 @@ fn raw_streams_have_the_cpu_in_the_last_word() {
 }
 
 #[test]
-fn raw_streams_hold_the_chosen_events_and_the_internal_ones() {
+fn raw_streams_contain_chosen_and_internal_events() {
     let other = hook64(0x5000, 150);
     let directory = directory(&[(
         "s",
@@ -878,7 +878,7 @@ fn lines_with(report: &str, word: &str) -> Vec<String> {
 }
 
 #[test]
-fn events_that_are_passed_over_leave_times_and_context_as_they_are() {
+fn skipped_events_do_not_change_times_or_context() {
     // 101 and 104 are skipped unless the system call is needed; 5001 is always read.
     let enter = words64(&[0x8000_0008_1010_0000, 0x1234, 0x1a2b, 0]);
     let enter = |ticks: u64| [&enter[..24], &ticks.to_be_bytes()].concat();

@@ -65,7 +65,7 @@ fn what_calls_something_left_out_is_left_out_too() {
 }
 
 #[test]
-fn stanzas_that_call_each_other_are_left_out_with_their_callers() {
+fn mutually_recursive_stanzas_and_callers_are_left_out() {
     let text = "010 1.0 \"@\" $0FE\n0FE 1.0 \"@\" $0FD\n0FD 1.0 \"@\" $0FE\n011 1.0 \"@\" \"eleven\"\n";
     let (out, err, status) = report(&[("t", text)], &[]);
     assert_eq!((&out[1..], status), (&["eleven", "eleven"].map(String::from)[..], 2), "{err}");
@@ -73,7 +73,7 @@ fn stanzas_that_call_each_other_are_left_out_with_their_callers() {
 }
 
 #[test]
-fn a_long_chain_of_callers_is_left_out_at_once() {
+fn long_chains_of_callers_are_left_out_quickly() {
     // Each stanza calls the next, and the last calls an undefined name.
     let mut text: String = (0..4000).map(|n| format!("{:04X} 1.0 \"@\" ${:04X}\n", 0x4001 + n, 0x4002 + n)).collect();
     text.push_str("4FA1 1.0 \"@\" $0FF\n011 1.0 \"@\" \"eleven\"\n");
@@ -139,7 +139,7 @@ fn lists_go_on_and_commands_for_authors_do_not() {
 }
 
 #[test]
-fn a_file_that_is_no_format_file_gives_no_report() {
+fn non_format_files_give_no_report() {
     let folder = folder(&[("cut.tfbc", "\u{7f}tfbc")]);
     fs::write(folder.path().join("cut.tfbc"), &tfbc_vm::LABEL[..4]).unwrap();
     for file in ["missing", "cut.tfbc"] {

@@ -168,7 +168,7 @@ fn standard_input_and_output_are_files_as_well() {
 }
 
 #[test]
-fn a_report_into_the_directory_of_its_traces_can_be_made_again() {
+fn report_next_to_its_traces_can_be_repeated() {
     let world = world();
     for _ in 0..2 {
         let (_, err, status) = run_in(&world, "tfbc", "report -o traces/report.txt traces");
@@ -177,7 +177,7 @@ fn a_report_into_the_directory_of_its_traces_can_be_made_again() {
 }
 
 #[test]
-fn an_update_destroys_neither_its_own_file_nor_the_format_file() {
+fn updates_overwrite_neither_input_file() {
     let update = b"* /etc/trcfmt\n+ 010 1.1 L=APPL \"B\" X4\n";
     for links in ["symbolic", "hard"] {
         for (undo_is, format) in [("up.trc", "a.trcfmt"), ("a.trcfmt", "a.trcfmt"), ("", "up.trc")] {
@@ -202,7 +202,7 @@ fn an_update_destroys_neither_its_own_file_nor_the_format_file() {
 }
 
 #[test]
-fn a_snapshot_that_is_a_link_to_a_trace_is_not_accepted() {
+fn snapshot_linked_to_a_trace_is_refused() {
     let world = world();
     let snapshot = world.path().join("x.case.snap");
     fs::remove_file(&snapshot).unwrap();

@@ -155,7 +155,7 @@ fn registers_stand_behind_the_stamp() {
 }
 
 #[test]
-fn generic_events_of_32_bit_programs_lose_the_high_half_of_their_data_word() {
+fn generic_32_bit_events_lose_the_high_half() {
     let mut bytes = words64(&[0xE000_0003_0100_0000, 0x1234_5678]);
     bytes.extend(b"abc\0\0\0\0\0");
     bytes.extend(words64(&[0x1a2b, 0x64]));
@@ -222,7 +222,7 @@ fn what_is_no_trace_is_refused() {
 }
 
 #[test]
-fn events_of_hook_00a_whose_kind_stands_in_the_hookdata_tell_nothing() {
+fn hook_00a_with_kind_in_hookdata_is_ignored() {
     // Their first words could be the kind, and the factors or counts, of a generic event.
     let wide = words64(&[0x8000_0028_00A0_025C, 0x25C, 3, 1, 2, 0, 0x1a2b, 10]);
     let narrow = words32(&[0x00AE_0012, 0x12, 4, 3, 0, 0, 0x1a2b, 10]);
@@ -365,7 +365,7 @@ fn log(wide: bool, current: u32, wraps: u32, marks: &[std::ops::Range<u32>]) -> 
 }
 
 #[test]
-fn logs_are_read_in_the_order_in_which_they_were_written() {
+fn entries_are_read_in_order_of_writing() {
     for wide in [false, true] {
         let straight = log(wide, 2, 0, &[1..3, 3..5, 0..0]);
         let read_straight = read(&straight.bytes());
@@ -377,7 +377,7 @@ fn logs_are_read_in_the_order_in_which_they_were_written() {
 }
 
 #[test]
-fn an_order_that_leaves_out_entries_gives_way_to_their_stamps() {
+fn incomplete_order_falls_back_to_the_stamps() {
     for (current, wraps) in [(1, 0), (9, 1)] {
         let read = read(&log(false, current, wraps, &[5..7, 1..3, 3..5]).bytes());
         assert_eq!(read.marks()[1..], [1, 2, 3, 4, 5, 6]);
@@ -555,7 +555,7 @@ fn notice(input: Input, after_damage: AfterDamage) -> (u64, u64, String, Option<
 }
 
 #[test]
-fn what_is_cut_or_malformed_is_told_with_its_place_and_size() {
+fn damage_notices_have_offset_and_size() {
     let head = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10)].concat();
     assert_eq!(head.len(), 0x5c);
     let more: Vec<u8> = (2..20).flat_map(|n| event64(n, 10 * n)).collect();
@@ -596,7 +596,7 @@ fn what_is_cut_or_malformed_is_told_with_its_place_and_size() {
 }
 
 #[test]
-fn of_places_that_are_as_good_the_first_is_taken_and_no_better_one_far_behind() {
+fn first_of_equally_plausible_positions_is_used() {
     // Events without stamps could also be data; these words and threads are not valid hook words.
     let unstamped = |n| words64(&[0x0000_0008_0100_0000, u64::MAX, u64::MAX]).repeat(n);
     let stamped: Vec<u8> = (1..20).flat_map(|n| event64(n, 10 * n)).collect();
@@ -609,7 +609,7 @@ fn of_places_that_are_as_good_the_first_is_taken_and_no_better_one_far_behind() 
 }
 
 #[test]
-fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
+fn log_cut_between_events_names_the_entrys_end() {
     let whole = log(true, 2, 0, &[1..3, 3..5]);
     let bytes = whole.bytes();
     let (len, cut) = (bytes.len(), bytes.len() - 32);
@@ -630,7 +630,7 @@ fn a_log_that_is_cut_between_events_says_where_its_entry_ends() {
 }
 
 #[test]
-fn what_no_entry_reaches_is_named_up_to_eight_places() {
+fn up_to_eight_unreached_ranges_are_named() {
     for n in [1, 2, 8, 9, 12] {
         let marks: Vec<_> = (0..n).map(|at| 2 * at + 1..2 * at + 3).collect();
         let whole = log(true, n, 0, &marks);
@@ -663,7 +663,7 @@ fn what_no_entry_reaches_is_named_up_to_eight_places() {
 }
 
 #[test]
-fn a_table_that_does_not_fit_is_told_with_its_size() {
+fn oversized_table_is_reported_with_its_size() {
     let mut bytes = log(false, 3, 0, &[1..3, 3..4]).bytes();
     bytes[4..8].copy_from_slice(&1000u32.to_be_bytes());
     let left = bytes.len() - 36;
@@ -686,7 +686,7 @@ fn large_entries_are_ordered_by_their_stamps_too() {
 }
 
 #[test]
-fn what_is_looked_ahead_at_in_a_pipe_is_kept() {
+fn pipes_keep_their_look_ahead() {
     let mut bytes = STREAM64.to_vec();
     bytes.extend((1..40_000).flat_map(|n| event64(n, n)));
     bytes.extend(factors64(1, 1, 2));
@@ -704,7 +704,7 @@ fn what_is_looked_ahead_at_in_a_pipe_is_kept() {
 }
 
 #[test]
-fn factors_are_looked_for_in_16_mib_of_a_pipe_and_in_all_of_a_file() {
+fn factors_are_searched_for_in_16_mib_of_pipes() {
     let last = [factors64(1, 1, 2), event64(2, 20)].concat();
     for (n, of_pipe) in [(500_000, true), (560_000, false)] {
         let bytes = [STREAM64.to_vec(), event64(1, 10).repeat(n), last.clone()].concat();
@@ -767,7 +767,7 @@ fn what_is_not_at_hand_must_be_waited_for() {
 }
 
 #[test]
-fn a_marker_of_the_other_kind_in_a_text_does_not_mislead() {
+fn markers_in_texts_do_not_change_the_kind() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x");
     let marker = b"TRACE_HEADER_BEGIN::TRACE_LITTLE_ENDIAN::TRUETRACE_HEADER_END::";

@@ -295,7 +295,7 @@ fn streams_and_logs_begin_as_their_kinds_do() {
 }
 
 #[test]
-fn an_event_that_a_layout_cannot_hold_is_told_as_missed() {
+fn events_too_large_for_the_layout_are_missed() {
     let good = &hooks(3, &[Width::W32], 10, 100)[..];
     let setup = setup(options(Width::W32, Mode::Alternate, 8192, 16384));
     let mut hooks = good.to_vec();
@@ -339,7 +339,7 @@ fn elapsed(bytes: Vec<u8>) -> (Vec<u64>, u64) {
 }
 
 #[test]
-fn silence_longer_than_a_wrap_is_told_in_a_32_bit_trace() {
+fn gaps_beyond_a_wrap_are_noted_in_32_bits() {
     let wrap = 1u64 << 32;
     let mut hooks = hooks(7, &[Width::W32], 10, 100);
     let after =
@@ -420,7 +420,7 @@ fn what_stands_in_the_initial_conditions_outlives_every_wrap() {
 }
 
 #[test]
-fn a_log_that_stops_when_full_keeps_the_oldest_events() {
+fn log_that_stops_when_full_keeps_oldest_events() {
     for trace in [Width::W32, Width::W64] {
         let options = Options { stops_when_full: true, ..options(trace, Mode::Alternate, 800, 1600) };
         let disk = Disk::default();
@@ -442,7 +442,7 @@ fn a_log_that_stops_when_full_keeps_the_oldest_events() {
 }
 
 #[test]
-fn a_circular_buffer_keeps_the_newest_events_and_tells_how_many_gave_way() {
+fn circular_buffer_keeps_newest_and_counts_lost_events() {
     for trace in [Width::W32, Width::W64] {
         let (disk, summary) = log_of(&setup(options(trace, Mode::Circular, 1000, 1000)), &numbered(100));
         let read = read(&disk.bytes());
@@ -460,7 +460,7 @@ fn a_circular_buffer_keeps_the_newest_events_and_tells_how_many_gave_way() {
 }
 
 #[test]
-fn a_single_buffer_keeps_the_first_events_and_tells_how_many_came_later() {
+fn single_buffer_keeps_first_and_counts_later_events() {
     for trace in [Width::W32, Width::W64] {
         let (disk, summary) = log_of(&setup(options(trace, Mode::Single, 1000, 1000)), &numbered(100));
         let read = read(&disk.bytes());
@@ -596,7 +596,7 @@ fn a_write_that_fails_once_is_made_up_for() {
 }
 
 #[test]
-fn what_no_log_can_hold_is_refused_at_the_start() {
+fn impossible_sizes_are_refused_at_the_start() {
     for (options, why) in [
         (options(Width::W32, Mode::Alternate, 1 << 28, 1 << 33), "a 32-bit log ends at 4 GiB"),
         (
@@ -706,7 +706,7 @@ fn a_headless_log_has_no_date_system_and_message() {
 }
 
 #[test]
-fn a_session_that_begins_off_counts_from_its_first_on() {
+fn session_started_off_counts_from_first_trcon() {
     for trace in [Width::W32, Width::W64] {
         let disk = Disk::default();
         let options = Options { off: true, ..options(trace, Mode::Alternate, 8192, 8192) };

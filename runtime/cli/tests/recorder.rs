@@ -207,8 +207,8 @@ fn ids_are_chosen() {
 }
 
 #[test]
-fn a_circular_buffer_keeps_the_newest_and_a_single_one_the_first() {
-    let Some(folder) = apart("a_circular_buffer_keeps_the_newest_and_a_single_one_the_first") else { return };
+fn circular_keeps_newest_and_single_keeps_first_events() {
+    let Some(folder) = apart("circular_keeps_newest_and_single_keeps_first_events") else { return };
     let log = folder.join("log");
     const ALL: u64 = 200_000;
     for (mode, buffer_size) in [(Mode::Circular, 64 << 10), (Mode::Single, 64 << 10), (Mode::Circular, 8192)] {
@@ -463,8 +463,8 @@ fn signal_handlers_record_within_hooks() {
 }
 
 #[test]
-fn signal_handlers_record_within_the_first_hook_of_their_thread() {
-    let Some(folder) = apart("signal_handlers_record_within_the_first_hook_of_their_thread") else { return };
+fn signal_handlers_record_within_a_threads_first_hook() {
+    let Some(folder) = apart("signal_handlers_record_within_a_threads_first_hook") else { return };
     let log = folder.join("log");
     start(Options { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
     const N_THREADS: u64 = 300;
@@ -514,8 +514,8 @@ impl Alarms {
 }
 
 #[test]
-fn threads_that_come_and_go_take_no_memory_with_them() {
-    let Some(folder) = apart("threads_that_come_and_go_take_no_memory_with_them") else { return };
+fn ended_threads_return_their_memory() {
+    let Some(folder) = apart("ended_threads_return_their_memory") else { return };
     let log = folder.join("log");
     let maps = || std::fs::read_to_string("/proc/self/maps").unwrap().matches("/memory/").count();
     for round in 0..40 {
@@ -531,8 +531,8 @@ fn threads_that_come_and_go_take_no_memory_with_them() {
 }
 
 #[test]
-fn a_full_device_ends_the_collection_and_not_the_program() {
-    let Some(folder) = apart("a_full_device_ends_the_collection_and_not_the_program") else { return };
+fn full_device_ends_the_recording_only() {
+    let Some(folder) = apart("full_device_ends_the_recording_only") else { return };
     let full = Path::new("/dev/full");
     let started = session::start(&Task::Aix(task(full)));
     // The header is written first.

@@ -267,7 +267,7 @@ fn an_interactive_session_is_ended_where_it_began() {
 }
 
 #[test]
-fn a_program_is_traced_from_its_start_to_its_end() {
+fn program_is_traced_from_start_to_end() {
     let bench = Bench::new();
     bench.quiet("trace", &["-x", "test \"$0\" = sh", "-o", "my.trc"]);
     assert_eq!(bench.ids(&["-d", "001,002", "my.trc"]), ["001", "002"]);
@@ -318,7 +318,7 @@ fn overwrite_header(bench: &Bench, byte: u8) {
 }
 
 #[test]
-fn a_session_whose_header_was_overwritten_is_ended_by_force() {
+fn session_with_overwritten_header_ends_by_force() {
     for byte in [0, 0x5A, 0xFF] {
         let bench = Bench::new();
         bench.quiet("trace", &["-a", "-o", "my.trc"]);
@@ -347,7 +347,7 @@ fn a_session_whose_header_was_overwritten_is_ended_by_force() {
 }
 
 #[test]
-fn a_stopped_session_whose_header_was_overwritten_completes_its_log() {
+fn stopped_session_with_overwritten_header_completes_its_log() {
     let bench = Bench::new();
     bench.quiet("trace", &["-a", "-o", "my.trc"]);
     signal("STOP", &bench.keeper());
@@ -358,7 +358,7 @@ fn a_stopped_session_whose_header_was_overwritten_completes_its_log() {
 }
 
 #[test]
-fn a_killed_session_whose_header_was_overwritten_is_given_up_by_force() {
+fn killed_session_with_overwritten_header_ends_by_force() {
     let bench = Bench::new();
     bench.quiet("trace", &["-a", "-o", "my.trc"]);
     let keeper = bench.keeper();
@@ -376,7 +376,7 @@ fn a_killed_session_whose_header_was_overwritten_is_given_up_by_force() {
 }
 
 #[test]
-fn a_log_does_not_take_the_place_of_the_event_groups() {
+fn log_does_not_overwrite_the_event_groups() {
     let bench = Bench::new();
     bench.quiet("trcevgrp", &["-a", "-d", "disks", "-h", "010", "io"]);
     let before = fs::read(bench.path("groups")).unwrap();

@@ -18,7 +18,7 @@ fn stdout(command: &mut Command) -> String {
 
 /// Runs the published cases: definitions, a log, and the expected output.
 #[test]
-fn published_cases_from_source_and_blob_file_and_pipe_on_one_thread_and_two() {
+fn published_cases_match_from_every_input() {
     let folder = tempfile::tempdir().unwrap();
     let mut n = 0;
     for number in 1..=20 {
@@ -140,7 +140,7 @@ fn worked_examples_of_single_payloads() {
 }
 
 #[test]
-fn what_is_refused_alone_is_said_and_the_rest_is_shown() {
+fn refused_definitions_are_reported_and_others_shown() {
     let folder = tempfile::tempdir().unwrap();
     let xml = folder.path().join("a.xml");
     let text = "<eventdefinitions>\n<datakey format=\"%x good\"><event class=\"6\" id=\"65\"/></datakey>\n\

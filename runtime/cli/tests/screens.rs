@@ -159,7 +159,7 @@ fn styles_act_where_they_are_promised() {
 }
 
 #[test]
-fn control_characters_of_a_file_do_not_act_in_differences() {
+fn control_characters_in_differences_are_harmless() {
     let directory = directory();
     fs::write(directory.path().join("hostile.trcfmt"), "0A1   1.0 \"\x1b[31m\" U4, 0 \"a\",\n").unwrap();
     for line in ["tfbc check --fix --dry-run hostile.trcfmt", "tfbc fmt --check hostile.trcfmt"] {
@@ -173,7 +173,7 @@ fn control_characters_of_a_file_do_not_act_in_differences() {
 }
 
 #[test]
-fn a_choice_that_no_event_meets_is_named_on_a_terminal_alone() {
+fn unmatched_filter_is_named_on_terminals_only() {
     let directory = directory();
     for (line, expected) in [
         ("tfbc report --only 0AB --from 0 shell.trc", "0 of 299 events match --only, --from"),

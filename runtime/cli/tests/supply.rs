@@ -19,7 +19,7 @@ fn roots(package: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn unsafe_code_stands_in_the_machine_and_the_recorder_alone() {
+fn unsafe_code_is_in_vm_and_recorder_only() {
     let manifest = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
     let members = manifest["workspace"]["members"].as_array().unwrap();

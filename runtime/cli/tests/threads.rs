@@ -352,7 +352,7 @@ impl Read for Broken {
 }
 
 #[test]
-fn the_first_error_ends_a_run_and_what_was_read_is_written() {
+fn first_error_ends_run_and_keeps_earlier_text() {
     let set = formats();
     let catalog = set.catalog().unwrap();
     let mut noise = Noise::new(7);
@@ -376,7 +376,7 @@ fn the_first_error_ends_a_run_and_what_was_read_is_written() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_whose_output_is_closed_waits_for_no_more_input() {
+fn closed_output_ends_the_wait_for_input() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
     for threads in ["1", "2", "8"] {

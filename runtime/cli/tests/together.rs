@@ -60,7 +60,7 @@ fn met(args: &[&str], before: &str, updated: &str) -> (String, String, i32) {
 }
 
 #[test]
-fn fmt_waits_for_an_update_and_lays_out_its_result() {
+fn fmt_waits_for_an_update_and_formats_it() {
     let (text, err, status) = met(&["fmt", "fmt"], UNTIDY, UPDATED);
     assert_eq!(status, 0, "{err}");
     assert!(text.contains("020 1.0 L=APPL \"NEW\""), "{text}");

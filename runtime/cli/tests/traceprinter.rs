@@ -716,7 +716,7 @@ fn nothing_is_left_out_of_the_default_layout() {
 }
 
 #[test]
-fn sigevents_of_the_default_layout_are_those_of_6_4() {
+fn default_layout_prints_sigevents_of_6_4() {
     for big_endian in [false, true] {
         let log = KevBuilder::new(big_endian, "6.4");
         for notify in 0..9 {
@@ -940,7 +940,7 @@ fn long_log() -> KevBuilder {
 }
 
 #[test]
-fn records_in_rows_are_those_that_come_one_by_one() {
+fn records_in_rows_equal_single_records() {
     use tfbc::internal::qnx::{KevItem, KevRecord};
     let log = long_log();
     let shown = |record: &KevRecord<'_>| format!("{record:?}");
@@ -985,7 +985,7 @@ fn the_text_does_not_depend_on_threads() {
 }
 
 #[test]
-fn built_in_events_are_listed_with_labels_releases_and_arguments() {
+fn built_in_events_have_labels_releases_and_arguments() {
     let run = command("tfbc").arg("list").assert().success();
     let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
     let lines: Vec<Vec<&str>> = text

@@ -150,7 +150,7 @@ fn other_forms_of_values_are_read() {
 }
 
 #[test]
-fn a_file_may_say_other_things_of_the_built_in_groups() {
+fn files_may_redefine_built_in_groups() {
     let directory = directory("SWservAt:\n attribute = \"tidhk_trcgrp\"\n value = \"106\"\n");
     assert_eq!(
         trcevgrp(&directory, &["-l", "tidhk"]).0,
@@ -354,7 +354,7 @@ fn damaged_files_are_read_without_harm() {
 }
 
 #[test]
-fn no_change_is_lost_where_several_are_made_at_once() {
+fn concurrent_changes_are_all_kept() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("folder/groups");
     let children: Vec<_> = (0..12)

@@ -139,7 +139,7 @@ ID  PROCESS NAME   I    ELAPSED_SEC     DELTA_MSEC   APPL    SYSCALL KERNEL  INT
 }
 
 #[test]
-fn a_time_zone_that_is_none_is_named_once_and_counts_as_utc() {
+fn unknown_time_zone_is_named_once_and_means_utc() {
     let traces = own_trace(&[user(1, 7, 0)]);
     for program in ["trcrpt", "tfbc"] {
         let zoned = |value: &str, flags: &[&str]| {
@@ -162,7 +162,7 @@ fn a_time_zone_that_is_none_is_named_once_and_counts_as_utc() {
 }
 
 #[test]
-fn built_in_layouts_are_named_if_the_trace_is_of_another_recorder() {
+fn built_in_layouts_are_named_for_foreign_traces() {
     const LINE: &str = "hook 106: layout of tfbc's own samples; give the system's format file with -t\n";
     let of = |recorder: &[u8]| {
         let mut stream = STREAM64.to_vec();
@@ -219,7 +219,7 @@ ID  FILENAME       PROCESS NAME   CPU RCPUS PID      TID      I SYSTEM CALL     
 }
 
 #[test]
-fn with_name_and_pid_columns_stand_where_measured_reports_have_them() {
+fn columns_match_measured_reports() {
     let files = two_processes();
     let out = report(&files, &["-h", "-O", "exec=on,pid=on", "-d", "106,134", "trace"]);
     let lines: Vec<_> = out.lines().collect();
@@ -387,7 +387,7 @@ fn dates_limit_a_report() {
 }
 
 #[test]
-fn the_text_may_stand_on_a_line_of_its_own() {
+fn text_may_have_its_own_line() {
     let format = "010 1.0 L=KERN \"\" $D1%U4, 2 \"\", \\* { \"n=\" $D1%U4 \\n \"more\" }\n";
     let files = own_trace(&[user(1, 7, 1_000), user(2, 7, 2_000)]);
     fs::write(files.path().join("two.trcfmt"), format).unwrap();
@@ -498,7 +498,7 @@ fn options_are_listed_and_misspelt_ones_refused() {
 }
 
 #[test]
-fn flags_that_mean_nothing_here_are_refused_with_the_reason() {
+fn meaningless_flags_are_refused_with_a_reason() {
     let files = two_processes();
     for (args, part) in [
         (["-l", "all"], "component traces exist in AIX's kernel alone"),
@@ -579,7 +579,7 @@ fn reserved_hooks_are_shown_by_their_stanzas() {
 }
 
 #[test]
-fn well_known_hooks_have_stanzas_and_a_users_stanza_wins() {
+fn user_stanzas_replace_built_in_ones() {
     let files = own_trace(&[plain64(0x4B00, 3, &[4522, 7], 7, 1_000), plain64(0x1060, 3, &[4522, 7, 60], 7, 2_000)]);
     let (out, _, status) = run("tfbc", &files, &["list"]);
     assert_eq!(status, 0);

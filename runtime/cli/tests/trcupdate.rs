@@ -67,7 +67,7 @@ fn read(directory: &TempDir, name: &str) -> String {
 }
 
 #[test]
-fn stanzas_are_added_at_the_end_and_replaced_in_their_place() {
+fn stanzas_are_appended_or_replaced_in_place() {
     let directory = directory("+ 040 1.0 \"NEW\" X4\n+ 020 1.10 \"OTHER\"\n", &[]);
     let format = updated(&directory, &["up"]);
     let expected = FORMAT.replace("020 1.10 \"SECOND\" \\\n    \"value\" X4", "020 1.10 \"OTHER\"");
@@ -176,7 +176,7 @@ fn lines_that_are_no_entries_are_refused() {
 }
 
 #[test]
-fn a_comment_that_takes_in_an_entry_draws_a_warning() {
+fn comment_that_swallows_an_entry_is_warned_about() {
     let directory = directory("# see \\\n+ 040 1.0 \"X\"\n- 010\n", &[]);
     let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);
     assert_eq!(status, 0);
@@ -184,7 +184,7 @@ fn a_comment_that_takes_in_an_entry_draws_a_warning() {
 }
 
 #[test]
-fn stanzas_that_do_not_compile_are_shown_in_the_update_file() {
+fn invalid_stanzas_are_shown_in_the_update_file() {
     refused("# one\n+ 040 1.0 \"X\" \\\n   X17\n", &["up"], &["error[S07]", "up.trc:4:4", "X17", "0454-065"]);
     refused("+ 040 1.0 \"X\" $FED\n", &["up"], &["error[C01]", "up.trc:2:15"]);
     refused("+ 040 1.0 \"X\n", &["up"], &["error[S06]", "up.trc:2:11"]);
@@ -212,7 +212,7 @@ fn warnings_about_the_updates_stanzas_are_shown() {
 }
 
 #[test]
-fn the_undo_file_is_an_update_file_in_reverse_order() {
+fn undo_file_is_an_update_in_reverse_order() {
     let directory = directory("+ 010 2.0 \"NEW\"\n- 020\n+ 040 1.0 \"X\"\n", &[]);
     updated(&directory, &["up"]);
     let undo = read(&directory, "up.undo.trc");
@@ -425,7 +425,7 @@ fn long_format() -> (String, String) {
 
 #[cfg(unix)]
 #[test]
-fn killed_at_any_moment_it_leaves_the_old_file_or_the_new_one() {
+fn killed_update_leaves_the_old_or_new_file() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
     let (old, new) = long_format();
@@ -656,7 +656,7 @@ fn without_its_places_an_undo_file_says_the_same() {
 }
 
 #[test]
-fn every_cut_of_an_update_file_is_read_without_harm() {
+fn truncated_update_files_do_no_harm() {
     let directory = directory("+ 010 2.0 \"NEW\" \\\n \"more\" X4\n- 020\n+ F5F1 3.0 \"W\" $D1%UW\n", &[]);
     let update = read(&directory, "up.trc");
     let (changed, undo) = change(FORMAT.as_bytes(), update.as_bytes());

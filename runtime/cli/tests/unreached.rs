@@ -67,7 +67,7 @@ fn touches(outcome: &Outcome, from: u64, to: u64) -> bool {
 }
 
 #[test]
-fn no_flipped_bit_of_a_header_hides_events_in_silence() {
+fn flipped_header_bits_hide_no_events_silently() {
     for wide in [false, true] {
         for (name, log) in logs(wide) {
             let bytes = log.bytes();
@@ -101,7 +101,7 @@ fn no_flipped_bit_of_a_header_hides_events_in_silence() {
 }
 
 #[test]
-fn a_log_whose_header_names_no_entries_is_salvaged_in_order() {
+fn log_without_named_entries_is_salvaged_in_order() {
     for wide in [false, true] {
         for (name, log) in logs(wide) {
             let mut bytes = log.bytes();
@@ -124,7 +124,7 @@ fn a_log_whose_header_names_no_entries_is_salvaged_in_order() {
 }
 
 #[test]
-fn a_buffer_without_its_entry_is_read_at_its_place_among_the_others() {
+fn buffer_without_an_entry_is_read_in_order() {
     for wide in [false, true] {
         for lost in 0..3 {
             let whole = log(wide, 3, 0, &[(1, 4), (4, 15), (15, 18)]);
@@ -155,9 +155,9 @@ fn zeros_and_what_does_not_step_are_no_events() {
     let intact = outcome(&whole.bytes(), false).unwrap();
     let mut bytes = whole.bytes();
     bytes[4..8].fill(0);
-    let behind = |more: &[u8]| outcome(&[&bytes[..], more].concat(), true).unwrap();
+    let with_tail = |more: &[u8]| outcome(&[&bytes[..], more].concat(), true).unwrap();
     for more in [&[0; 4096][..], &[0xFF; 100], b"some text of another file, which is no event at all"] {
-        let read = behind(more);
+        let read = with_tail(more);
         assert_eq!(read.events, intact.events, "{more:?}");
         let table = 16;
         let is_skipped = read.tally.skipped == (table + more.len()) as u64;
@@ -166,7 +166,7 @@ fn zeros_and_what_does_not_step_are_no_events() {
 }
 
 #[test]
-fn the_event_that_a_full_disk_cut_ends_what_is_salvaged() {
+fn salvage_ends_at_the_event_cut_by_full_disk() {
     for wide in [false, true] {
         let whole = log(wide, 2, 0, &[(1, 4), (4, 9)]);
         let bytes = whole.bytes();
@@ -183,7 +183,7 @@ fn the_event_that_a_full_disk_cut_ends_what_is_salvaged() {
 }
 
 #[test]
-fn a_log_of_countless_runs_is_read_in_bounded_memory() {
+fn log_of_many_runs_needs_bounded_memory() {
     // Each run has one event, followed by zeros.
     let place = |n: u64| [event64(n, 1000 + n), vec![0; 8]].concat();
     let n = (1 << 16) + 50;
@@ -203,7 +203,7 @@ fn tfbc(directory: &std::path::Path, args: &[&str]) -> (String, String, i32) {
 }
 
 #[test]
-fn every_command_that_reads_traces_ends_with_2_and_says_what_is_skipped() {
+fn trace_commands_report_skipped_data_with_status_2() {
     let directory = tempfile::tempdir().unwrap();
     let mut bytes = log(true, 4, 0, &[(1, 4), (4, 15), (15, 18), (18, 20)]).bytes();
     let size = bytes.len();
@@ -255,7 +255,7 @@ fn base_and_files(directory: &std::path::Path) -> [Vec<u8>; 3] {
 }
 
 #[test]
-fn no_flipped_bit_of_a_log_of_several_files_hides_events_in_silence() {
+fn flipped_bits_of_cpu_logs_hide_no_events() {
     let directory = tempfile::tempdir().unwrap();
     let files = base_and_files(directory.path());
     let shown = || {
@@ -330,7 +330,7 @@ fn records(bytes: &[u8], salvage: bool) -> Option<(Records, bool)> {
 }
 
 #[test]
-fn no_flipped_bit_of_a_qnx_header_hides_events_in_silence() {
+fn flipped_qnx_header_bits_hide_no_events() {
     for big_endian in [false, true] {
         for n in [3, 100] {
             let (bytes, head_len) = qnx(big_endian, n);
@@ -350,7 +350,7 @@ fn no_flipped_bit_of_a_qnx_header_hides_events_in_silence() {
 }
 
 #[test]
-fn slots_that_a_header_counts_to_the_system_page_are_salvaged() {
+fn slots_counted_to_the_system_page_are_salvaged() {
     let directory = tempfile::tempdir().unwrap();
     for big_endian in [false, true] {
         let (bytes, head_len) = qnx(big_endian, 100);

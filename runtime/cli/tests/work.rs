@@ -73,7 +73,7 @@ fn events_beyond_the_budget_are_marked_and_counted() {
 }
 
 #[test]
-fn the_text_depends_on_neither_threads_nor_chunks_nor_the_way_in() {
+fn text_does_not_depend_on_threads_or_chunks() {
     let (_directory, path) = formats();
     let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
     // All events loop, every second one, or a few; one is run by the reading stage.
@@ -151,7 +151,7 @@ fn qnx(n: u32) -> Vec<u8> {
 }
 
 #[test]
-fn records_of_qnx_share_the_budget_and_do_not_depend_on_threads() {
+fn qnx_records_share_the_budget_on_any_threads() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.xml");
     fs::write(&path, DEFINITIONS).unwrap();

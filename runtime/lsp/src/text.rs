@@ -51,14 +51,14 @@ impl Lines {
         // A `\r` at the end of the previous line may now precede a `\n`.
         let first = first.saturating_sub(1);
         let last = self.starts.partition_point(|line| *line as usize <= end + 1);
-        let behind = self.starts.get(last).map(|line| *line as usize);
+        let next_line = self.starts.get(last).map(|line| *line as usize);
         bytes.splice(start..end, new.bytes());
         let moved = |at: usize| at + new.len() - (end - start);
-        let region_end = behind.map_or(bytes.len(), moved);
+        let region_end = next_line.map_or(bytes.len(), moved);
         let mut region = Vec::new();
         push_starts(bytes, self.starts[first] as usize, region_end, &mut region);
         // The line that begins after the region is among those kept.
-        region.retain(|start| behind.is_none_or(|behind| (*start as usize) < moved(behind)));
+        region.retain(|start| next_line.is_none_or(|next_line| (*start as usize) < moved(next_line)));
         let tail: Vec<u32> = self.starts[last..].iter().map(|line| moved(*line as usize) as u32).collect();
         self.starts.truncate(first + 1);
         self.starts.extend(region);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_answered_and_the_next_is_read() {
+    fn invalid_messages_are_answered_and_skipped() {
         let good = framed(r#"{"jsonrpc":"2.0","method":"a"}"#);
         check(&good, &["a"], &[]);
         check(&[framed("{no json"), good.clone()].concat(), &["a"], &[-32700]);

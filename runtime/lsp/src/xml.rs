@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_is_being_written_ends_before_the_next() {
+    fn unfinished_tag_ends_before_the_next() {
         let facts = XmlFacts::read(&Source::new("t", "<a><b x=\"1 <c y='2'/></a>"));
         let names: Vec<_> = facts.elements.iter().map(|element| element.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"]);

@@ -31,7 +31,7 @@ fn edit(client: &Client, text: &mut String, version: u32, old: &str, new: &str) 
 }
 
 #[test]
-fn coloured_words_come_as_changes_to_those_that_the_client_has() {
+fn semantic_tokens_are_sent_as_changes() {
     let mut text: String = (0..50).map(|at| format!("{:03X} 1.0 \"L{at}\" X4 $x\n", 0x100 + at)).collect();
     let mut client = Client::with(URI, &text);
     let first = client.request("textDocument/semanticTokens/full", of_file(json!({}))).unwrap();
@@ -64,7 +64,7 @@ fn coloured_words_come_as_changes_to_those_that_the_client_has() {
 }
 
 #[test]
-fn a_layout_is_that_of_the_text_as_it_is() {
+fn formatting_applies_to_the_current_text() {
     let mut text: String = (0..50).map(|at| format!("{:03X}  1.0 \"L{at}\"   X4 $x\n\n\n", 0x100 + at)).collect();
     let mut client = Client::with(URI, &text);
     let edits = [("L25", "L2 5"), ("11A  1.0 ", "11A 1.0 X17 "), ("X17", "X1"), ("100", "# 100"), ("X4 $x\n", "X4 ")];

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_has_room_for_its_events_and_for_idle_threads() {
+    fn session_has_room_for_idle_threads() {
         for bytes in [0, 8192, 256 << 10, 5 << 20, 256 << 20] {
             let shape = PoolSize::of(bytes);
             assert!((shape.n_buffers - 32) as u64 * shape.buffer_size as u64 >= bytes);

@@ -77,8 +77,8 @@ impl StaticText {
         let Some(at) = find(text, b'%') else { return self.string(text).value(field, number, field.code) };
         let (before, rest) = text.split_at(at);
         let rest = rest.split_at(1).1;
-        let (code, behind) = rest.split_at(code_len(rest));
-        self.string(before).value(field, number, code).string(behind)
+        let (code, after) = rest.split_at(code_len(rest));
+        self.string(before).value(field, number, code).string(after)
     }
 
     const fn value(self, field: &HookArg, number: usize, code: &str) -> Self {

@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_wait_for_a_thread_that_is_at_the_table() {
+    fn signals_wait_for_a_thread_at_the_table() {
         let n = || N_SIGNALS.load(Ordering::Relaxed);
         // SAFETY: the handler only counts, and no other test sends the signal.
         let raise = || unsafe {
@@ -543,8 +543,8 @@ mod tests {
     }
 
     #[test]
-    fn hooks_within_hooks_beyond_the_lanes_are_missed_and_counted() {
-        let Some(folder) = apart("hooks_within_hooks_beyond_the_lanes_are_missed_and_counted") else { return };
+    fn too_deeply_nested_hooks_are_counted_as_missed() {
+        let Some(folder) = apart("too_deeply_nested_hooks_are_counted_as_missed") else { return };
         fn nested(levels: usize, last_id: u16) {
             // Simulates a signal handler that interrupts the hook while it writes its event.
             let id = if levels == 1 { last_id } else { 0x0100 };

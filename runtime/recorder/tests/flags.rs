@@ -68,7 +68,7 @@ fn what_is_no_flag_is_named() {
 }
 
 #[test]
-fn flags_that_aix_alone_has_are_refused_with_the_reason() {
+fn aix_only_flags_are_refused_with_a_reason() {
     for (flag, has_value, why) in REFUSED {
         let error = refused(&format!("-a -{flag}{}", if has_value { " all" } else { "" }));
         assert_eq!((error.number, error.text), (901, format!("flag -{flag} is refused: {why}")));

@@ -41,10 +41,10 @@ impl FlatRoutines {
         self.indices.get(index) == Some(&UNKNOWN)
     }
 
-    fn learn(&mut self, index: usize, straight: Option<FlatRoutine>) {
+    fn learn(&mut self, index: usize, flat_routine: Option<FlatRoutine>) {
         if let Some(known) = self.indices.get_mut(index) {
-            *known = if straight.is_some() { self.known.len() as u32 } else { RUN };
-            self.known.extend(straight);
+            *known = if flat_routine.is_some() { self.known.len() as u32 } else { RUN };
+            self.known.extend(flat_routine);
         }
     }
 }
@@ -76,8 +76,8 @@ impl EventPrinter {
         out: &mut TextBuf,
     ) -> bool {
         let number = self.opened.number(record.class, record.event);
-        let straight = self.flat.find(2 * number + usize::from(record.wide));
-        if straight.is_some_and(|straight| straight.write(before, record.bytes, out)) {
+        let flat_routine = self.flat.find(2 * number + usize::from(record.wide));
+        if flat_routine.is_some_and(|flat_routine| flat_routine.write(before, record.bytes, out)) {
             return true;
         }
         // Only the slow path takes references, and it takes them to copies: the originals can stay in registers.
@@ -91,7 +91,7 @@ impl EventPrinter {
         let Some(entry) = opened.entries.get(number) else { return false };
         let index = 2 * number + usize::from(record.wide);
         if self.flat.is_unknown(index) {
-            self.flat.learn(index, self.straight(entry, record.wide));
+            self.flat.learn(index, self.flat_routine(entry, record.wide));
         }
         out.push(before);
         entry.push_label(out);
@@ -106,7 +106,7 @@ impl EventPrinter {
 
     /// Flattens the routine of an entry; `None` if it needs the machine.
     #[cold]
-    fn straight(&self, entry: &BuiltInEntry, wide: bool) -> Option<FlatRoutine> {
+    fn flat_routine(&self, entry: &BuiltInEntry, wide: bool) -> Option<FlatRoutine> {
         let env = match (wide, self.big_endian) {
             (false, false) => Env::SimpleLittle,
             (true, false) => Env::WideLittle,
@@ -114,7 +114,7 @@ impl EventPrinter {
             (true, true) => Env::WideBig,
         };
         let label = entry.start.get(..entry.start_len)?;
-        self.opened.program.straight(&self.opened.program.entry_at(entry.index)?, env, label)
+        self.opened.program.flat_routine(&self.opened.program.entry_at(entry.index)?, env, label)
     }
 }
 

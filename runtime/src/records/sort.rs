@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sorted_with_little_memory_and_in_any_pieces() {
+    fn rows_are_sorted_in_little_memory() {
         let texts = [
             (UNTIMED, 0, "no time yet\n"),
             (TIMED, 30, "30 first\n"),

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_texts_match_as_the_regular_expressions_that_they_are() {
+    fn plain_texts_match_like_regular_expressions() {
         let pattern = |text: &str, ignores_case| {
             regex::bytes::RegexBuilder::new(text).multi_line(true).case_insensitive(ignores_case).build().unwrap()
         };

@@ -238,7 +238,7 @@ impl<'w> Collector<'w> {
         });
         logs.ordinary(
             room,
-            plan.ways(),
+            plan.policy(),
             #[inline(always)]
             |timed: &TimedEvent<'_>, place: Option<BufferPos>| {
                 if CHOOSES {
@@ -286,7 +286,7 @@ impl<'w> Collector<'w> {
         if self.by_context {
             self.context.advance(&timed.event);
         }
-        match self.plan.deed(timed.event.id) {
+        match self.plan.disposition(timed.event.id) {
             Disposition::Unknown | Disposition::Nothing => {}
             Disposition::Effects => drop(self.run(timed)),
             Disposition::Show if self.admits(timed)? => self.push(timed, batch),

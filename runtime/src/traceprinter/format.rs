@@ -145,8 +145,8 @@ impl LineFormat {
         while let Some(at) = rest.find('%') {
             push_text(&mut pieces, &rest[..at]);
             let column = text.len() - rest.len() + at + 1;
-            let behind = &rest[at + 1..];
-            let (spec, letter, after) = split(behind).map_err(|spelt| refused(&format!("%{spelt}"), column))?;
+            let spec_on = &rest[at + 1..];
+            let (spec, letter, after) = split(spec_on).map_err(|spelt| refused(&format!("%{spelt}"), column))?;
             let spelt = || format!("%{spec}{letter}");
             match (letter, spec) {
                 ('%', "") => push_text(&mut pieces, "%"),

@@ -484,7 +484,7 @@ impl<'r> Run<'r> {
             checked(prepared.orders)
         };
         let mut pc = self.stage.start();
-        if AHEAD && !O::ACTIVE && self.stage.holds(at) {
+        if AHEAD && !O::ACTIVE && self.stage.has_room(at) {
             let first = self.first();
             (at, pc) = entry(prepared.shape)(self, handlers, at, first, out);
         }
@@ -539,10 +539,10 @@ impl<'r> Run<'r> {
                 self.stage.close(out, at);
                 observer.before(self.shown(instr, out.as_bytes()));
             }
-            (at, pc) = if self.stage.holds(at) {
+            (at, pc) = if self.stage.has_room(at) {
                 self.step(handlers, at, instr, out)
             } else {
-                self.step_behind(handlers, at, instr, out)
+                self.step_making_room(handlers, at, instr, out)
             };
         }
         at
@@ -553,15 +553,21 @@ impl<'r> Run<'r> {
     fn step(&mut self, handlers: &Handlers, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
         #[cfg(feature = "paranoid")]
         self.watch_instr(instr, out, at);
-        let behind = unchecked!(room: self.stage.literal(out, at, instr));
-        handlers[usize::from(instr.op)](self, behind, instr, out)
+        let end = unchecked!(room: self.stage.literal(out, at, instr));
+        handlers[usize::from(instr.op)](self, end, instr, out)
     }
 
     /// Runs an instruction after making room for its text, or ends the event if its text or steps have reached the
     /// limit.
     #[cold]
     #[inline(never)]
-    fn step_behind(&mut self, handlers: &Handlers, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
+    fn step_making_room(
+        &mut self,
+        handlers: &Handlers,
+        at: OutPtr,
+        instr: &'r Instr,
+        out: &mut TextBuf,
+    ) -> (OutPtr, Pc) {
         self.stage.close(out, at);
         if self.state().steps == 0 || self.is_over(out.len) {
             return self.stop(End::Limit, at);
@@ -648,8 +654,8 @@ impl<'r> Run<'r> {
     /// Counts the steps up to an instruction that jumps to `to`.
     #[inline]
     fn count(&mut self, instr: &'r Instr, to: u64) {
-        let behind = self.stage.index(self.stage.after(instr));
-        self.charge(behind.saturating_sub(self.state().counted) as usize);
+        let end = self.stage.index(self.stage.after(instr));
+        self.charge(end.saturating_sub(self.state().counted) as usize);
         self.change().counted = to;
     }
 
@@ -709,7 +715,7 @@ impl<'r> Run<'r> {
     fn finish(&mut self, out: &mut TextBuf, at: OutPtr, line: usize) -> bool {
         // A further line has set the dirty flag.
         let some = self.stage.offset(at) > self.first.text;
-        if some && self.stage.holds(at) && !(self.touched | self.cursor.truncated) {
+        if some && self.stage.has_room(at) && !(self.touched | self.cursor.truncated) {
             unchecked!(room: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
             return true;
@@ -724,7 +730,7 @@ impl<'r> Run<'r> {
         let some = self.stage.offset(at) > self.line().text;
         let state = *self.state();
         self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
-        let outcome = if some && self.stage.holds(at) && state.end == End::Done && !state.selecting {
+        let outcome = if some && self.stage.has_room(at) && state.end == End::Done && !state.selecting {
             unchecked!(room: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
             self.met()

@@ -370,7 +370,7 @@ impl Run<'_> {
             return None;
         }
         let end = at.add(count as usize * if soft { 3 } else { 2 });
-        if !self.stage.holds(end) {
+        if !self.stage.has_room(end) {
             return None;
         }
         let bytes = self.cursor.take_all(count)?;

@@ -71,7 +71,7 @@ impl<'r> ExecState<'r> {
         (len, self.open(out, len + usize::from(blanks) + max_text))
     }
 
-    /// Makes `holds` false until the text is opened again.
+    /// Makes `has_room` false until the text is opened again.
     pub fn exhaust(&mut self) {
         self.limit = None;
     }
@@ -138,7 +138,7 @@ impl<'r> ExecState<'r> {
 
     /// True if there is room for the text of any one instruction.
     #[inline(always)]
-    pub fn holds(&self, at: OutPtr) -> bool {
+    pub fn has_room(&self, at: OutPtr) -> bool {
         self.limit.is_some_and(|limit| at.0 <= limit)
     }
 
@@ -195,6 +195,6 @@ pub(crate) fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
 
 /// Section from a given row to its end.
 #[inline(always)]
-pub(crate) fn behind<T>(rows: &[T], start: usize) -> &[T] {
+pub(crate) fn tail<T>(rows: &[T], start: usize) -> &[T] {
     rows.get(start..).unwrap_or(&[])
 }

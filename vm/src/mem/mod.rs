@@ -10,9 +10,9 @@ mod guarded;
 mod raw;
 
 #[cfg(feature = "safe")]
-pub(crate) use guarded::{ExecState, OutPtr, Pc, at_bytes, at_words, behind, part, prefetch, row_at, window};
+pub(crate) use guarded::{ExecState, OutPtr, Pc, at_bytes, at_words, part, prefetch, row_at, tail, window};
 #[cfg(not(feature = "safe"))]
-pub(crate) use raw::{ExecState, OutPtr, Pc, at_bytes, at_words, behind, part, prefetch, row_at, window};
+pub(crate) use raw::{ExecState, OutPtr, Pc, at_bytes, at_words, part, prefetch, row_at, tail, window};
 
 /// Asserts that a rule holds, in builds with debug assertions or the feature `paranoid`.
 #[cfg(not(feature = "safe"))]

@@ -95,7 +95,7 @@ impl<'r> ExecState<'r> {
         (len, OutPtr(end.wrapping_add(blanks.into())))
     }
 
-    /// Makes `holds` false until the text is opened again.
+    /// Makes `has_room` false until the text is opened again.
     #[inline(always)]
     pub fn exhaust(&mut self) {
         self.limit = null_mut();
@@ -185,14 +185,14 @@ impl<'r> ExecState<'r> {
 
     /// True if there is room for the text of any one instruction.
     #[inline(always)]
-    pub fn holds(&self, at: OutPtr) -> bool {
+    pub fn has_room(&self, at: OutPtr) -> bool {
         at.0 <= self.limit
     }
 
     /// Prints the literal of an instruction.
     ///
     /// # Safety
-    /// `holds(at)` must be true, or the text was opened from `out` at `at`.
+    /// `has_room(at)` must be true, or the text was opened from `out` at `at`.
     #[inline(always)]
     pub unsafe fn literal(&self, _out: &mut TextBuf, at: OutPtr, instr: &Instr) -> OutPtr {
         // SAFETY: the buffer has `TextBuf::SLACK` bytes after `limit` and after the position at which it was opened.
@@ -285,7 +285,7 @@ pub(crate) unsafe fn part<T>(rows: &[T], start: usize, len: usize) -> &[T] {
 /// # Safety
 /// `start` must be at most the number of rows (rule V12).
 #[inline(always)]
-pub(crate) unsafe fn behind<T>(rows: &[T], start: usize) -> &[T] {
+pub(crate) unsafe fn tail<T>(rows: &[T], start: usize) -> &[T] {
     debug_assert_rule!(Rows: start <= rows.len());
     // SAFETY: the caller guarantees that `start` is in range.
     unsafe { rows.get_unchecked(start..) }

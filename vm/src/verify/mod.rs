@@ -142,7 +142,7 @@ impl Proofs {
     fn check(&self, sections: &Sections<'_>, routine: u32) -> Result<(), BrokenRule> {
         let row = &sections.routines[routine as usize];
         let mut verifier =
-            Verifier { sections, proofs: self, straight: FlatRoutine::default(), shared: 0, uses: StateUse::Nothing };
+            Verifier { sections, proofs: self, flat: FlatRoutine::default(), shared: 0, uses: StateUse::Nothing };
         let found = verifier.routine(routine, row);
         let state = found.map_or(REFUSED, |depth| SOUND + depth as u8);
         if row.zeroed > 0 {
@@ -209,7 +209,7 @@ fn words_of<'s>(sections: &'s Sections<'_>, index: u32) -> &'s [u64] {
 struct Verifier<'s> {
     sections: &'s Sections<'s>,
     proofs: &'s Proofs,
-    straight: FlatRoutine,
+    flat: FlatRoutine,
     /// Facts shared with callers: byte orders and [`EFFECTS`].
     shared: u8,
     uses: StateUse,
@@ -225,7 +225,7 @@ struct FlatRoutine {
     /// True if one of these was not written before.
     unwritten: bool,
     /// True if the routine jumps, calls, or ends before its last instruction.
-    bends: bool,
+    branches: bool,
 }
 
 /// Instruction with its routine.
@@ -258,23 +258,23 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     if sections.places.len() != sections.code.len() {
         return Err(outside(2, sections.places.len()));
     }
-    let mut behind = 0;
+    let mut last_end = 0;
     for (at, row) in sections.routines.iter().enumerate() {
         let (start, end) = (u64::from(row.start), end(row.start, row.len));
-        let placed = start >= behind && end <= sections.code.len() as u64;
+        let placed = start >= last_end && end <= sections.code.len() as u64;
         let sizes = placed && row.len > 0 && row.need <= MAX_NEED && (1..=row.len).contains(&row.body);
-        behind = end;
+        last_end = end;
         if !sizes || row.zeroed as usize > N_REGS || row.called > 1 || !string(row.name) {
             return Err(outside(3, at));
         }
     }
-    behind = 0;
+    last_end = 0;
     for (at, row) in sections.tables.iter().enumerate() {
         let (start, end) = (u64::from(row.start), end(row.start, row.len));
-        if start < behind || end > sections.words.len() as u64 {
+        if start < last_end || end > sections.words.len() as u64 {
             return Err(outside(5, at));
         }
-        behind = end;
+        last_end = end;
     }
     let mut last = None;
     for (at, row) in sections.hooks.iter().enumerate() {
@@ -306,13 +306,13 @@ impl Verifier<'_> {
             let fail = |rule| (rule, pc);
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(Rule::Opcodes))?;
             self.operands(&site, op).map_err(fail)?;
-            self.straight.bends |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
+            self.flat.branches |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {
                 return Err(fail(Rule::Ends));
             }
             if op == Op::Call {
                 depth = depth.max(self.call(&site, index).ok_or(fail(Rule::Calls))?);
-                (self.straight.reads, self.straight.bends) = (true, true);
+                (self.flat.reads, self.flat.branches) = (true, true);
             }
         }
         if self.shared & EFFECTS != 0 && self.proofs.is_without_effects(self.sections, index) {
@@ -326,7 +326,7 @@ impl Verifier<'_> {
             _ => true,
         };
         let whole = row.body as usize == code.len();
-        self.straight.bends |= !whole;
+        self.flat.branches |= !whole;
         if (falls && (row.called == 1 || !whole)) || (row.called == 1 && !whole) {
             return Err((Rule::Ends, code.len() - 1));
         }
@@ -356,14 +356,14 @@ impl Verifier<'_> {
     #[inline(always)]
     fn written(&mut self, instr: &Instr, slot: Slot, kind: OperandKind) {
         if kind == OperandKind::Dst {
-            self.straight.written.insert(instr.slot(slot));
+            self.flat.written.insert(instr.slot(slot));
         }
     }
 
     /// Checks V14 and V15. The routine must satisfy the other rules.
     fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), Rule> {
-        let FlatRoutine { reads, unwritten, bends, .. } = self.straight;
-        if row.called == 0 && !bends {
+        let FlatRoutine { reads, unwritten, branches, .. } = self.flat;
+        if row.called == 0 && !branches {
             return if unwritten { Err(Rule::Initialized) } else { Ok(()) };
         }
         if row.called == 0 && !reads {
@@ -400,15 +400,15 @@ impl Verifier<'_> {
             OperandKind::Dst | OperandKind::Src => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
                 if (kind == OperandKind::Src || op == Op::LoopNext) && value >= site.row.zeroed.into() {
-                    self.straight.reads = true;
-                    self.straight.unwritten |= !self.straight.written.contains(value);
+                    self.flat.reads = true;
+                    self.flat.unwritten |= !self.flat.written.contains(value);
                 }
                 Ok(())
             }
             OperandKind::NewMark | OperandKind::Mark => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
                 // Marks need the analysis of all paths.
-                (self.straight.reads, self.straight.bends) = (true, true);
+                (self.flat.reads, self.flat.branches) = (true, true);
                 Ok(())
             }
             OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine => Ok(()),
@@ -482,7 +482,7 @@ impl Verifier<'_> {
     /// Checks V3 and V4.
     #[inline]
     fn target(&mut self, site: &Site<'_>, to: u64, op: Op) -> Result<(), Rule> {
-        self.straight.bends = true;
+        self.flat.branches = true;
         let inside = to < site.code.len() as u64;
         if !inside && (to != u64::from(site.row.body) || site.row.called == 1) {
             return Err(Rule::Targets);

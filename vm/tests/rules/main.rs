@@ -96,7 +96,7 @@ fn v3_jumps_stay_in_the_routine() {
 }
 
 #[test]
-fn v3_the_end_of_a_called_routine_is_no_place_to_go() {
+fn v3_jumps_to_a_callees_end_are_refused() {
     let code = [Instr::of(Op::Jump, &[2]), Instr::new(Op::Ret)];
     assert_eq!(routines(&[(CALLED, &code), (EVENT, &[Instr::new(Op::End)])]), broken(3, 0, 0));
 }
@@ -112,7 +112,7 @@ fn v4_only_loops_jump_back() {
 }
 
 #[test]
-fn v4_a_loop_turns_to_what_stands_behind_its_start() {
+fn v4_loops_jump_back_to_after_their_start() {
     let turn = |to| Instr::of(Op::LoopNext, &[0, to]);
     let start = Instr::of(Op::Loop, &[0, 0, 4]);
     let row = RoutineRow { zeroed: 1, ..EVENT };
@@ -135,7 +135,7 @@ fn v5_called_routines_return_and_only_they() {
 }
 
 #[test]
-fn v5_what_stands_behind_a_body_does_not_fall_off_its_end() {
+fn v5_code_after_a_body_cannot_run_past_end() {
     let with_body = |body: u32, code: &[Instr]| {
         let mut blob = BlobBuilder::new();
         blob.source("test", b"");
@@ -183,7 +183,7 @@ fn v6_fixed_reads_lie_within_what_the_routine_needs() {
 }
 
 #[test]
-fn v6_each_kind_of_fixed_read_is_within_the_need() {
+fn v6_fixed_reads_of_each_kind_are_within_need() {
     for op in [Op::Load, Op::LoadLe, Op::HexBytes] {
         let read = |at| {
             let operands: &[u32] = if op == Op::HexBytes { &[at, 9] } else { &[0, at, 9] };
@@ -437,7 +437,7 @@ fn rules_are_numbered_in_order() {
 }
 
 #[test]
-fn the_page_of_the_instruction_table_is_up_to_date() {
+fn instruction_table_page_is_up_to_date() {
     let page = include_str!("../../../docs/bytecode.md");
     assert!(page == tfbc_vm::ops_page(), "print it again: tfbc ops > docs/bytecode.md");
 }

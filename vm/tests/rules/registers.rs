@@ -142,7 +142,7 @@ fn v14_many_switches_are_told() {
 }
 
 #[test]
-fn v14_ways_that_are_too_tangled_to_tell_are_refused() {
+fn v14_too_complex_flow_is_refused() {
     // Each of `n` paths returns to a long part with one written register less than the previous one.
     let tangled = |n: u32, len: u32| {
         let (long, stubs) = (2 * n + 1, 2 * n + len + 2);

@@ -5,7 +5,7 @@ use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, RoutineRow, Rule, Slot, SourcePos, form};
 
 #[test]
-fn v8_and_v9_tables_exist_and_their_targets_keep_the_rules() {
+fn v8_v9_tables_exist_and_their_targets_are_valid() {
     check(Instr::of(Op::Switch, &[0, 0]), Some(8));
     check(Instr::of(Op::SwitchLit, &[0, 0]), Some(8));
     check(Instr::of(Op::Nibbles, &[0, 0, 0]), Some(8));
@@ -62,7 +62,7 @@ fn with_table(instr: Instr, slot: Slot, kind: TableKind, words: &[u64]) -> Optio
 }
 
 #[test]
-fn v8_the_texts_of_a_table_lie_in_the_pool() {
+fn v8_texts_of_a_table_are_in_the_pool() {
     let case = |default: u64, text: u64| {
         let (kind, words) = number_table(&[(1, text)], default);
         with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words)

@@ -107,11 +107,11 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             self.findings.add(error.with_help("split the files, or name fewer events"));
             return false;
         }
-        let mut stands = true;
+        let mut is_valid = true;
         for condition in entry.conditions {
-            stands &= self.condition(at, condition);
+            is_valid &= self.condition(at, condition);
         }
-        stands
+        is_valid
     }
 
     /// Resolves a condition for each event. Returns false if its datakey must be refused.
@@ -279,8 +279,8 @@ struct ReadGraph {
 
 impl ReadGraph {
     fn new(entries: &[Candidate], conditions: &Conditions) -> Self {
-        let stands = conditions.by_key.iter().filter(|((entry, _), _)| !entries[*entry].refused);
-        let mut keys: Vec<_> = stands.collect();
+        let kept = conditions.by_key.iter().filter(|((entry, _), _)| !entries[*entry].refused);
+        let mut keys: Vec<_> = kept.collect();
         keys.sort_unstable_by_key(|(key, _)| **key);
         let nodes: HashMap<_, _> = keys.iter().enumerate().map(|(node, (key, _))| (**key, node)).collect();
         let reads = keys.iter().map(|((_, event), reads)| {

@@ -303,7 +303,7 @@ fn conditions_read_other_datakeys() {
 }
 
 #[test]
-fn a_condition_without_name_is_on_the_only_label_and_ignored() {
+fn unnamed_condition_on_the_only_label_is_ignored() {
     let items = "<datakey format='%x b'><event class='6' id='1'/>\n<condition mask='1'/></datakey>\n\
                  <datakey format='%x a'><event class='6' id='1'/></datakey>";
     check_items(items, &["3:1 X93?"]);

@@ -128,14 +128,14 @@ impl<'a> FormatDocument<'a> {
                 SlotState::Gone if is_added => continue,
                 SlotState::Gone => (Vec::new(), None),
                 SlotState::New(place) => {
-                    let (before, behind) = if is_added {
+                    let (before, after) = if is_added {
                         (std::mem::take(&mut closing), self.newline)
                     } else {
                         (Vec::new(), self.line_end(slot))
                     };
                     let text = &update[place.start as usize..place.end as usize];
                     let offset = before.len();
-                    ([&before[..], text, behind].concat(), Some((offset, place)))
+                    ([&before[..], text, after].concat(), Some((offset, place)))
                 }
             };
             let old = slot.start..slot.end;
@@ -161,8 +161,8 @@ impl<'a> FormatDocument<'a> {
 
     /// Line end of a slot; a `\` that continues nothing is not part of it.
     fn line_end(&self, slot: &StanzaSlot) -> &'a [u8] {
-        let behind = &self.bytes[slot.text_end..slot.end];
-        [&b"\r\n"[..], b"\n"].into_iter().find(|end| behind.ends_with(end)).unwrap_or_default()
+        let after = &self.bytes[slot.text_end..slot.end];
+        [&b"\r\n"[..], b"\n"].into_iter().find(|end| after.ends_with(end)).unwrap_or_default()
     }
 }
 

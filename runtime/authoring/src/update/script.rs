@@ -271,8 +271,8 @@ impl Parser<'_> {
 pub(super) fn content_end(bytes: &[u8], line: &LogicalLine) -> u32 {
     let mut end = line.span.end;
     for join in line.joins.iter().rev() {
-        let behind = &bytes[join.end as usize..end as usize];
-        if !matches!(behind, b"\n" | b"\r\n") {
+        let after = &bytes[join.end as usize..end as usize];
+        if !matches!(after, b"\n" | b"\r\n") {
             break;
         }
         end = join.start;

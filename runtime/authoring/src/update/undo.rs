@@ -41,7 +41,7 @@ impl fmt::Display for Stamp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamps {
     before: Stamp,
-    behind: Stamp,
+    after: Stamp,
 }
 
 impl Stamps {
@@ -49,8 +49,8 @@ impl Stamps {
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_ascii_whitespace().collect();
         match words[..] {
-            ["undo:", n, "bytes", crc, "->", n_behind, "bytes", crc_behind] => {
-                Some(Self { before: Stamp::parse(n, crc)?, behind: Stamp::parse(n_behind, crc_behind)? })
+            ["undo:", n, "bytes", crc, "->", n_after, "bytes", crc_after] => {
+                Some(Self { before: Stamp::parse(n, crc)?, after: Stamp::parse(n_after, crc_after)? })
             }
             _ => None,
         }
@@ -171,5 +171,5 @@ pub(super) fn exact_edits(old: &[u8], update: &[u8], script: &Script) -> Option<
     let ends = std::iter::once(0).chain(edits.iter().map(|edit| edit.old.end));
     let fits = ends.zip(&edits).all(|(end, edit)| end <= edit.old.start && edit.old.end <= old.len());
     let new = fits.then(|| splice(old, &edits).bytes)?;
-    (Stamp::of(&new) == stamps.behind).then_some((edits, new))
+    (Stamp::of(&new) == stamps.after).then_some((edits, new))
 }

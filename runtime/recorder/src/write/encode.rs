@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cpu_is_the_last_word_of_64_bit_traces_alone() {
+    fn cpu_is_the_last_word_of_64_bit_traces() {
         let record = |width, data| {
             let event = EventContent::Hook { width, stamped: true, id: 0x5000, subhook: 5, data };
             Record { ticks: 0, pid: 1, tid: 0x1a2b, cpu: 3, event }
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_layout_cannot_hold_is_refused_and_leaves_nothing() {
+    fn unsupported_events_are_refused_and_write_nothing() {
         let long = [0; MAX_BYTES + 1];
         for (trace, hook, refusal) in [
             (W32, words(W64, 0x5001, 0, &[]), EncodeError::Id(0x5001)),

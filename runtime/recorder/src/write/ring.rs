@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_larger_than_the_buffer_is_overwritten_at_once() {
+    fn event_larger_than_the_buffer_is_overwritten() {
         let mut ring = Ring::new(Width::W32, 7);
         ring.push(&event(1));
         assert_eq!((ring.parts().concat().len(), ring.overwritten), (0, 1));

@@ -141,7 +141,7 @@ fn enters_are_told_where_that_is_wanted() {
 }
 
 #[test]
-fn texts_of_any_length_are_cut_to_what_a_hook_holds() {
+fn texts_are_cut_to_a_hooks_maximum() {
     if let Some(folder) = part() {
         return record(&folder, &Recorder::default(), || {
             let long = "x".repeat(5000);
@@ -151,7 +151,7 @@ fn texts_of_any_length_are_cut_to_what_a_hook_holds() {
             tracing::info!(text = "a\0b\nc", "");
         });
     }
-    let found = report("texts_of_any_length_are_cut_to_what_a_hook_holds");
+    let found = report("texts_are_cut_to_a_hooks_maximum");
     assert_eq!(found.len(), 4, "{found:?}");
     // The message is visited first.
     assert!(found[0].starts_with("INFO  layer: m a=1 long=xxx") && !found[0].contains("b=2"), "{}", found[0]);

@@ -99,7 +99,7 @@ pub const PASSED: u64 = 1 << 14;
 /// ```
 pub struct Logs {
     name: String,
-    lanes: Vec<MergeInput>,
+    inputs: Vec<MergeInput>,
     infos: Vec<LogInfo>,
     elapsed: Elapsed,
     /// Set for several traces, and for one with pending notices.
@@ -165,12 +165,12 @@ impl Logs {
         let chunk = chunk(1 + found.files.len());
         let name = base.name().to_owned();
         let clock = clock_of(&base, None);
-        let mut lanes = vec![MergeInput::new(base, clock, None)];
+        let mut inputs = vec![MergeInput::new(base, clock, None)];
         for (cpu, path) in found.files {
-            match open_part(&path, lanes[0].trace.kind(), &part_options, chunk) {
+            match open_part(&path, inputs[0].trace.kind(), &part_options, chunk) {
                 Ok(part) => {
-                    let clock = clock_of(&part, Some(&lanes[0].trace));
-                    lanes.push(MergeInput::new(part, clock, Some(cpu)));
+                    let clock = clock_of(&part, Some(&inputs[0].trace));
+                    inputs.push(MergeInput::new(part, clock, Some(cpu)));
                 }
                 Err(why) => {
                     let message = format!("the file of CPU {cpu} is left out: cannot read {}: {why}", path.display());
@@ -179,11 +179,11 @@ impl Logs {
             }
         }
         let lacks_factors =
-            |lane: &MergeInput| lane.trace.survey().first_stamp.is_some() && lane.trace.survey().factors.is_none();
-        if survey.factors.is_none() && survey.first_stamp.is_none() && lanes.iter().any(lacks_factors) {
+            |input: &MergeInput| input.trace.survey().first_stamp.is_some() && input.trace.survey().factors.is_none();
+        if survey.factors.is_none() && survey.first_stamp.is_none() && inputs.iter().any(lacks_factors) {
             notices.push(Notice::warning(NO_FACTORS));
         }
-        Ok(Self::new(name, lanes, notices))
+        Ok(Self::new(name, inputs, notices))
     }
 
     /// Merges logs by time. With `remove_duplicates`, an event that several logs contain is returned once.
@@ -192,20 +192,20 @@ impl Logs {
     /// An input is not seekable.
     pub fn merged(logs: Vec<Logs>, remove_duplicates: bool) -> io::Result<Self> {
         let name = logs.iter().map(|log| log.name.as_str()).collect::<Vec<_>>().join(", ");
-        let mut lanes = Vec::new();
+        let mut inputs = Vec::new();
         let mut notices = Vec::new();
         for (at, log) in logs.into_iter().enumerate() {
-            let first = lanes.len();
+            let first = inputs.len();
             let told = log.merge.map_or_else(Default::default, |merge| merge.notices);
-            notices.extend(told.into_iter().map(|(lane, notice)| (first + lane, notice)));
-            for mut lane in log.lanes {
-                lane.log = at;
-                lanes.push(lane);
+            notices.extend(told.into_iter().map(|(input, notice)| (first + input, notice)));
+            for mut input in log.inputs {
+                input.log = at;
+                inputs.push(input);
             }
         }
-        let chunk = chunk(lanes.len());
-        lanes.iter_mut().try_for_each(|lane| lane.trace.set_chunk(chunk))?;
-        let mut merged = Self::new(name, lanes, Vec::new());
+        let chunk = chunk(inputs.len());
+        inputs.iter_mut().try_for_each(|input| input.trace.set_chunk(chunk))?;
+        let mut merged = Self::new(name, inputs, Vec::new());
         if let Some(merge) = &mut merged.merge {
             merge.notices = notices.into();
             merge.duplicates = remove_duplicates.then(Duplicates::default);
@@ -213,16 +213,16 @@ impl Logs {
         Ok(merged)
     }
 
-    fn new(name: String, lanes: Vec<MergeInput>, notices: Vec<Notice>) -> Self {
-        let infos: Vec<LogInfo> = lanes.iter().map(LogInfo::of).collect();
-        let n_reporting = lanes.iter().filter(|lane| lane.cpu.is_some()).count() as u32;
+    fn new(name: String, inputs: Vec<MergeInput>, notices: Vec<Notice>) -> Self {
+        let infos: Vec<LogInfo> = inputs.iter().map(LogInfo::of).collect();
+        let n_reporting = inputs.iter().filter(|input| input.cpu.is_some()).count() as u32;
         let notices = notices.into_iter().map(|notice| (0, notice)).collect();
         let merge = Merge::new(notices, n_reporting);
-        let merge = (lanes.len() > 1 || !merge.notices.is_empty()).then(|| Box::new(merge));
+        let merge = (inputs.len() > 1 || !merge.notices.is_empty()).then(|| Box::new(merge));
         Self {
             name,
-            elapsed: Elapsed::new(starts_with_trace_on(&lanes)),
-            lanes,
+            elapsed: Elapsed::new(starts_with_trace_on(&inputs)),
+            inputs,
             infos,
             merge,
             has_cpus: n_reporting > 0,
@@ -248,12 +248,12 @@ impl Logs {
 
     /// Traces of all logs.
     pub fn traces(&self) -> impl Iterator<Item = &Trace> {
-        self.lanes.iter().map(|lane| &lane.trace)
+        self.inputs.iter().map(|input| &input.trace)
     }
 
     /// True if all logs have a file per CPU.
     pub fn has_cpu_files(&self) -> bool {
-        let mut logs: Vec<(usize, bool)> = self.lanes.iter().map(|lane| (lane.log, lane.cpu.is_some())).collect();
+        let mut logs: Vec<(usize, bool)> = self.inputs.iter().map(|input| (input.log, input.cpu.is_some())).collect();
         logs.sort_unstable();
         logs.chunk_by(|one, other| one.0 == other.0).all(|log| log.iter().any(|(_, has_cpu)| *has_cpu))
     }
@@ -288,20 +288,21 @@ impl Logs {
 
     /// Number of 32-bit stamps that went back slightly and were replaced by the previous stamp.
     pub fn clamped(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.clock.clamped()).sum()
+        self.inputs.iter().map(|input| input.clock.clamped()).sum()
     }
 
     /// Reason why the logs cannot be written as one stream, which has one kernel and one clock.
     pub fn no_stream(&self) -> Option<String> {
-        let (first, others) = self.lanes.split_first()?;
-        let kernel = |lane: &MergeInput| lane.trace.kind().kernel();
-        let other = |lane: &&MergeInput| kernel(lane) != kernel(first) || lane.clock.factors() != first.clock.factors();
-        let lane = others.iter().find(other)?;
-        let (name, other) = (first.trace.name(), lane.trace.name());
-        Some(if kernel(lane) == kernel(first) {
+        let (first, others) = self.inputs.split_first()?;
+        let kernel = |input: &MergeInput| input.trace.kind().kernel();
+        let other =
+            |input: &&MergeInput| kernel(input) != kernel(first) || input.clock.factors() != first.clock.factors();
+        let input = others.iter().find(other)?;
+        let (name, other) = (first.trace.name(), input.trace.name());
+        Some(if kernel(input) == kernel(first) {
             format!("{name} and {other} have different time factors, and a stream has one clock")
         } else {
-            let (bits, others) = (kernel(first).env(), kernel(lane).env());
+            let (bits, others) = (kernel(first).env(), kernel(input).env());
             format!("{name} is of a {bits}-bit kernel and {other} of a {others}-bit one, and a stream is of one kernel")
         })
     }
@@ -336,8 +337,8 @@ impl Logs {
         let (log, merged_ns, parts) = loop {
             // A merge has already computed the times, to compare them.
             let (log, merged_ns, parts) = match &mut self.merge {
-                Some(merge) => match merge.next(&mut self.lanes)? {
-                    MergeStep::Event(head, parts) => (head.lane, Some(head.time_ns), parts),
+                Some(merge) => match merge.next(&mut self.inputs)? {
+                    MergeStep::Event(head, parts) => (head.input, Some(head.time_ns), parts),
                     MergeStep::Notice(log, mut notice) => {
                         if self.infos.len() > 1 {
                             notice.message = format!("{}: {}", self.infos[log].name, notice.message);
@@ -346,7 +347,7 @@ impl Logs {
                     }
                     MergeStep::End => return Ok(None),
                 },
-                None => match self.lanes[0].trace.find()? {
+                None => match self.inputs[0].trace.find()? {
                     NextItem::Event(parts) => (0, None, parts),
                     NextItem::Notice(notice) => return Ok(Some(LogItem::Notice { log: 0, notice })),
                     NextItem::End => return Ok(None),
@@ -355,7 +356,7 @@ impl Logs {
             if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
                 break (log, merged_ns, parts);
             }
-            let MergeInput { trace, clock, .. } = &mut self.lanes[log];
+            let MergeInput { trace, clock, .. } = &mut self.inputs[log];
             if merged_ns.is_none() {
                 clock.pass(trace.stamp(&parts));
             }
@@ -365,7 +366,7 @@ impl Logs {
                 return Ok(Some(LogItem::Passed));
             }
         };
-        let MergeInput { trace, clock, cpu, .. } = &mut self.lanes[log];
+        let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[log];
         let mut event = trace.event(&parts);
         event.cpu = event.cpu.or(cpu.map(u64::from));
         let time_ns = merged_ns.unwrap_or_else(|| clock.advance(event.ticks));
@@ -380,7 +381,7 @@ impl Logs {
         Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
     }
 
-    /// Fast path for a run of buffered events in common encodings: passes those that `ways` selects to `visit`.
+    /// Fast path for a run of buffered events in common encodings: passes those that `policy` selects to `visit`.
     ///
     /// The events of a single trace are in the next `room` bytes of its buffer; to refer to them there, call
     /// [`Logs::retain`]
@@ -389,13 +390,13 @@ impl Logs {
     pub(crate) fn ordinary(
         &mut self,
         room: usize,
-        ways: &SkipPolicy,
+        policy: &SkipPolicy,
         visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
-        match self.lanes[0].trace.rules().kernel {
-            _ if self.merge.is_some() => self.ordinary_merged(ways, visit),
-            Kernel::Bits32 => self.ordinary_of::<false>(room, ways, visit),
-            Kernel::Bits64 => self.ordinary_of::<true>(room, ways, visit),
+        match self.inputs[0].trace.rules().kernel {
+            _ if self.merge.is_some() => self.ordinary_merged(policy, visit),
+            Kernel::Bits32 => self.ordinary_of::<false>(room, policy, visit),
+            Kernel::Bits64 => self.ordinary_of::<true>(room, policy, visit),
         }
     }
 
@@ -403,16 +404,16 @@ impl Logs {
     fn ordinary_of<const WIDE: bool>(
         &mut self,
         room: usize,
-        ways: &SkipPolicy,
+        policy: &SkipPolicy,
         mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
-        let MergeInput { trace, clock, cpu, .. } = &mut self.lanes[0];
+        let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[0];
         let (lane_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
         let before = trace.n_events();
         let n_bytes = trace.ordinary::<WIDE>(
             room,
             #[inline(always)]
-            |event, stand| match ways.of(event.id) {
+            |event, position| match policy.of(event.id) {
                 SkipAction::Leave => VisitResult::Leave,
                 SkipAction::Pass => {
                     clock.pass(event.ticks);
@@ -424,8 +425,8 @@ impl Logs {
                     let time_ns = clock.advance_where(!WIDE, ticks);
                     let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
                     let raw = RawEvent {
-                        number: stand.number,
-                        offset: stand.offset,
+                        number: position.number,
+                        offset: position.offset,
                         bytes: &event.recorded[..event.n_presented],
                         wide: WIDE,
                         id: event.id,
@@ -435,7 +436,7 @@ impl Logs {
                         recorded: event.recorded,
                     };
                     let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };
-                    visit(&timed, Some(BufferPos { at: stand.place, env: event.env }))
+                    visit(&timed, Some(BufferPos { at: position.place, env: event.env }))
                 }
             },
         );
@@ -446,28 +447,28 @@ impl Logs {
     #[inline(always)]
     fn ordinary_merged(
         &mut self,
-        ways: &SkipPolicy,
+        policy: &SkipPolicy,
         mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
         let mut passage = EventSpan::default();
-        let Self { merge: Some(merge), lanes, elapsed, needed, has_cpus, .. } = self else { return passage };
-        while let Some((MergeKey { lane: log, time_ns, .. }, found)) = merge.next_ordinary(lanes) {
-            let lane = &mut lanes[log];
+        let Self { merge: Some(merge), inputs, elapsed, needed, has_cpus, .. } = self else { return passage };
+        while let Some((MergeKey { input: log, time_ns, .. }, found)) = merge.next_ordinary(inputs) {
+            let input = &mut inputs[log];
             let way = if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) {
-                ways.of(found.id)
+                policy.of(found.id)
             } else {
                 SkipAction::Pass
             };
             let visited = match way {
                 SkipAction::Leave => VisitResult::Leave,
                 SkipAction::Pass => {
-                    elapsed.pass(log, &lane.clock, found.id);
+                    elapsed.pass(log, &input.clock, found.id);
                     VisitResult::Next
                 }
                 SkipAction::Take => {
-                    let mut event = lane.trace.ordinary_event(&found);
-                    event.cpu = event.cpu.or(lane.cpu.map(u64::from));
-                    let time = EventTime { time_ns, elapsed_ns: elapsed.at(log, &lane.clock, event.id, time_ns) };
+                    let mut event = input.trace.ordinary_event(&found);
+                    event.cpu = event.cpu.or(input.cpu.map(u64::from));
+                    let time = EventTime { time_ns, elapsed_ns: elapsed.at(log, &input.clock, event.id, time_ns) };
                     let reported_cpus = has_cpus.then_some(merge.n_reporting);
                     visit(&TimedEvent { event, time, log, reported_cpus }, None)
                 }
@@ -475,7 +476,7 @@ impl Logs {
             if visited == VisitResult::Leave {
                 break;
             }
-            merge.hand_out(lane, found.id);
+            merge.hand_out(input, found.id);
             passage.n_events += 1;
             if visited == VisitResult::Last {
                 break;
@@ -486,35 +487,35 @@ impl Logs {
 
     /// Retains the events of the last run in the buffer, until [`Logs::detach`].
     pub(crate) fn retain(&mut self, passage: &EventSpan) {
-        self.lanes[0].trace.retain(passage.n_bytes);
+        self.inputs[0].trace.retain(passage.n_bytes);
     }
 
     /// Reads into the buffer of a batch that has no events.
     pub(crate) fn recycle(&mut self, own: &mut SharedBuf) {
         if self.merge.is_none() {
-            self.lanes[0].trace.recycle(own);
+            self.inputs[0].trace.recycle(own);
         }
     }
 
     /// Hands over the buffer with the retained events.
     pub(crate) fn detach(&mut self, to: &mut SharedBuf) {
-        self.lanes[0].trace.detach(to);
+        self.inputs[0].trace.detach(to);
     }
 
     /// True if the retained events should be handed over before the next read.
     pub(crate) fn should_detach(&self) -> bool {
-        self.lanes[0].trace.should_detach()
+        self.inputs[0].trace.should_detach()
     }
 }
 
 impl LogInfo {
-    fn of(lane: &MergeInput) -> Self {
-        let trace = &lane.trace;
+    fn of(input: &MergeInput) -> Self {
+        let trace = &input.trace;
         Self {
             name: trace.name().to_owned(),
             kind: trace.kind(),
             size: trace.size(),
-            cpu: lane.cpu,
+            cpu: input.cpu,
             rules: trace.rules(),
         }
     }
@@ -540,13 +541,13 @@ fn open_part(path: &Path, base: AixKind, options: &ReadOptions, chunk: usize) ->
 }
 
 /// True if the earliest event other than 003 and 00A is a 001.
-fn starts_with_trace_on(lanes: &[MergeInput]) -> bool {
-    let first = |lane: &MergeInput| {
-        let event = lane.trace.survey().first_event?;
-        let time_ns = lane.clock.clone().advance(event.ticks);
-        Some((time_ns, lane.cpu.map_or(0, |cpu| u64::from(cpu) + 1), !event.is_trace_on))
+fn starts_with_trace_on(inputs: &[MergeInput]) -> bool {
+    let first = |input: &MergeInput| {
+        let event = input.trace.survey().first_event?;
+        let time_ns = input.clock.clone().advance(event.ticks);
+        Some((time_ns, input.cpu.map_or(0, |cpu| u64::from(cpu) + 1), !event.is_trace_on))
     };
-    lanes.iter().filter_map(first).min().is_some_and(|(_, _, is_other)| !is_other)
+    inputs.iter().filter_map(first).min().is_some_and(|(_, _, is_other)| !is_other)
 }
 
 impl Logs {
@@ -570,7 +571,7 @@ impl Logs {
     /// # Errors
     /// Reading an input failed.
     pub fn waits(&mut self) -> io::Result<bool> {
-        self.lanes.iter_mut().try_fold(false, |waits, lane| Ok(waits || lane.trace.waits()?))
+        self.inputs.iter_mut().try_fold(false, |waits, input| Ok(waits || input.trace.waits()?))
     }
 }
 
@@ -698,7 +699,7 @@ mod tests {
     /// Reads all events as batches of random lengths.
     fn in_batches(
         mut logs: Logs,
-        ways: &SkipPolicy,
+        policy: &SkipPolicy,
         n_owners: usize,
         noise: &mut PseudoRandom,
     ) -> (Vec<EventFacts>, Vec<String>) {
@@ -710,7 +711,7 @@ mod tests {
             let mut places = Vec::new();
             logs.recycle(taken);
             let ended = loop {
-                let passage = logs.ordinary(1 << 20, ways, |timed, place| {
+                let passage = logs.ordinary(1 << 20, policy, |timed, place| {
                     let place = place.unwrap();
                     places.push((all.len(), place, timed.event.bytes.len()));
                     let (number, offset, id, time, ..) = told(timed);
@@ -783,20 +784,20 @@ mod tests {
             };
             let expected = one_by_one(read(Input::from_bytes(bytes.clone()), 1 << 20));
             assert!(expected.0.len() > 200, "case {case}");
-            let mut ways = SkipPolicy::default();
+            let mut policy = SkipPolicy::default();
             (0..=u16::MAX)
-                .for_each(|id| ways.set(id, if id & 0x30 == 0x30 { SkipAction::Leave } else { SkipAction::Take }));
+                .for_each(|id| policy.set(id, if id & 0x30 == 0x30 { SkipAction::Leave } else { SkipAction::Take }));
             for chunk in [16, 100, 700, 5000, 1 << 20] {
                 let n_owners = 1 + noise.below(3) as usize;
                 let file = Input::Seekable(Box::new(Cursor::new(bytes.clone())));
                 for input in [file, Input::from_bytes(bytes.clone())] {
-                    let found = in_batches(read(input, chunk), &ways, n_owners, &mut noise);
+                    let found = in_batches(read(input, chunk), &policy, n_owners, &mut noise);
                     assert!(found == expected, "case {case}, chunk {chunk}, from a file or memory");
                 }
                 for piece in [1, 37, 3000] {
                     let pieces = Pieces(Cursor::new(bytes.clone()), PseudoRandom(chunk as u64), piece);
                     let input = Input::from_read(pieces).unwrap();
-                    let (events, _) = in_batches(read(input, chunk), &ways, n_owners, &mut noise);
+                    let (events, _) = in_batches(read(input, chunk), &policy, n_owners, &mut noise);
                     assert!(events == expected.0, "case {case}, chunk {chunk}, from a pipe by {piece}");
                 }
             }
@@ -808,7 +809,7 @@ mod tests {
     fn several(wide: bool, seed: u64, chunk: usize) -> Logs {
         let mut noise = PseudoRandom(seed);
         let options = |kind| ReadOptions { format: Some(kind), ..ReadOptions::default() };
-        let lane = |at: u32, noise: &mut PseudoRandom| {
+        let input = |at: u32, noise: &mut PseudoRandom| {
             let magic = &[0xEF, 0xDF, 0x11, 0x14][..if wide { 4 } else { 0 }];
             let mut bytes = [magic, &events(wide, 100 + noise.below(100), noise)].concat();
             let off_and_on = |id: u64| match wide {
@@ -826,8 +827,8 @@ mod tests {
             let clock = clock_of(&trace, None);
             MergeInput::new(trace, clock, (at > 1).then_some(at))
         };
-        let lanes = (0..5).map(|at| lane(at, &mut noise)).collect();
-        Logs::new("several".to_owned(), lanes, Vec::new())
+        let inputs = (0..5).map(|at| input(at, &mut noise)).collect();
+        Logs::new("several".to_owned(), inputs, Vec::new())
     }
 
     #[test]
@@ -843,7 +844,7 @@ mod tests {
                 [0x0010, 0x0020, 0x5001, 0x5010, 0x5003, 0x5030].into_iter().for_each(|id| ids.insert(id));
                 ids
             });
-            let read = |ways: Option<&SkipPolicy>, noise: &mut PseudoRandom| {
+            let read = |policy: Option<&SkipPolicy>, noise: &mut PseudoRandom| {
                 let mut logs = several(wide, case, chunk);
                 if let Some(ids) = &needed {
                     logs.need(ids.clone());
@@ -853,8 +854,8 @@ mod tests {
                 }
                 let (mut all, mut notices, mut n_in_rows) = (Vec::<Merged>::new(), Vec::new(), 0);
                 loop {
-                    if let Some(ways) = ways {
-                        let passage = logs.ordinary(1 << 20, ways, |timed, _| {
+                    if let Some(policy) = policy {
+                        let passage = logs.ordinary(1 << 20, policy, |timed, _| {
                             if noise.below(20) == 0 {
                                 return VisitResult::Leave;
                             }
@@ -877,10 +878,10 @@ mod tests {
             let expected = read(None, &mut noise);
             assert!(expected.0.len() > 100, "case {case}");
             assert!(expected.0.iter().any(|(_, _, cpus, _)| *cpus < Some(3)), "case {case}");
-            let mut ways = SkipPolicy::default();
+            let mut policy = SkipPolicy::default();
             (0..=u16::MAX)
-                .for_each(|id| ways.set(id, if id & 0x30 == 0x30 { SkipAction::Leave } else { SkipAction::Take }));
-            let found = read(Some(&ways), &mut noise);
+                .for_each(|id| policy.set(id, if id & 0x30 == 0x30 { SkipAction::Leave } else { SkipAction::Take }));
+            let found = read(Some(&policy), &mut noise);
             // Duplicates are detected on the slow path only.
             let many = if removes_duplicates { found.3 == 0 } else { found.3 > expected.2 / 2 };
             assert!(many, "case {case}: {} of {} in rows", found.3, expected.2);
@@ -895,14 +896,14 @@ mod tests {
         let pieces = Pieces(Cursor::new(bytes), PseudoRandom(1), 40);
         let window = Window::in_pieces(Input::from_read(pieces).unwrap(), 8 << 10);
         let mut logs = Logs::from(Trace::from_window("x", window, &ReadOptions::default()).unwrap());
-        let mut ways = SkipPolicy::default();
-        (0..=u16::MAX).for_each(|id| ways.set(id, SkipAction::Take));
+        let mut policy = SkipPolicy::default();
+        (0..=u16::MAX).for_each(|id| policy.set(id, SkipAction::Take));
         let (mut taken, mut counts) = (SharedBuf::default(), Vec::new());
         loop {
             let (mut n, mut ended) = (0, false);
             logs.recycle(&mut taken);
             while !ended {
-                let passage = logs.ordinary(1 << 20, &ways, |_, _| VisitResult::Next);
+                let passage = logs.ordinary(1 << 20, &policy, |_, _| VisitResult::Next);
                 if passage.n_events > 0 {
                     logs.retain(&passage);
                 }

@@ -28,7 +28,7 @@ pub(super) struct MergeInput {
     /// Index of its log. A base file and the files of its CPUs are one log.
     pub log: usize,
     /// Next event of the trace.
-    stands: Position,
+    position: Position,
     /// Id of the last returned event.
     last_id: u16,
     /// True if the CPU still reports events.
@@ -37,14 +37,14 @@ pub(super) struct MergeInput {
 
 impl MergeInput {
     pub fn new(trace: Trace, clock: TraceClock, cpu: Option<u32>) -> Self {
-        Self { trace, clock, cpu, log: 0, stands: Position::Nowhere, last_id: 0, reports: cpu.is_some() }
+        Self { trace, clock, cpu, log: 0, position: Position::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
 
     /// Merge key of the next event, with this stamp and CPU.
     #[inline(always)]
-    fn head(&mut self, lane: usize, ticks: Option<u64>, cpu: Option<u64>) -> MergeKey {
+    fn head(&mut self, input: usize, ticks: Option<u64>, cpu: Option<u64>) -> MergeKey {
         let cpu = cpu.or(self.cpu.map(u64::from)).map_or(0, |cpu| cpu + 1);
-        MergeKey { time_ns: self.clock.advance(ticks), cpu, lane }
+        MergeKey { time_ns: self.clock.advance(ticks), cpu, input }
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) struct MergeKey {
     pub time_ns: u64,
     /// CPU plus 1; 0 if it is unknown.
     cpu: u64,
-    pub lane: usize,
+    pub input: usize,
 }
 
 /// Result of a step of the merge.
@@ -100,31 +100,31 @@ impl Merge {
     }
 
     /// Returns the next event that is not a duplicate, or the next notice.
-    pub fn next(&mut self, lanes: &mut [MergeInput]) -> io::Result<MergeStep> {
+    pub fn next(&mut self, inputs: &mut [MergeInput]) -> io::Result<MergeStep> {
         loop {
-            if let Some((lane, notice)) = self.notices.pop_front() {
-                return Ok(MergeStep::Notice(lane, notice));
+            if let Some((input, notice)) = self.notices.pop_front() {
+                return Ok(MergeStep::Notice(input, notice));
             }
-            if let Some(notice) = self.advance(lanes)? {
+            if let Some(notice) = self.advance(inputs)? {
                 self.notices.push_back(notice);
                 continue;
             }
             let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(MergeStep::End) };
-            let lane = &mut lanes[head.lane];
-            let parts = match lane.stands {
+            let input = &mut inputs[head.input];
+            let parts = match input.position {
                 Position::At(parts) => Some(parts),
-                Position::AtCommon(_) => lane.trace.parts(),
+                Position::AtCommon(_) => input.trace.parts(),
                 Position::Nowhere => None,
             };
             let Some(parts) = parts else { return Ok(MergeStep::End) };
             self.taken = true;
-            if self.is_duplicate(head, &parts, lane) {
+            if self.is_duplicate(head, &parts, input) {
                 self.n_duplicates += 1;
                 continue;
             }
-            lane.last_id = parts.id;
-            if lane.cpu.is_some() && !lane.reports {
-                lane.reports = true;
+            input.last_id = parts.id;
+            if input.cpu.is_some() && !input.reports {
+                input.reports = true;
                 self.n_reporting += 1;
             }
             return Ok(MergeStep::Event(head, parts));
@@ -135,31 +135,31 @@ impl Merge {
     /// The
     /// caller then calls [`Merge::hand_out`] if it uses the event.
     #[inline(always)]
-    pub fn next_ordinary(&mut self, lanes: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
+    pub fn next_ordinary(&mut self, inputs: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
         if self.duplicates.is_some() {
             return None;
         }
         if self.taken {
             let mut top = self.heads.peek_mut()?;
-            let lane = &mut lanes[top.0.lane];
-            if lane.last_id == hooks::TRACE_OFF {
+            let input = &mut inputs[top.0.input];
+            if input.last_id == hooks::TRACE_OFF {
                 return None;
             }
-            let found = lane.trace.find_ordinary()?;
-            lane.stands = Position::AtCommon(found);
-            *top = Reverse(lane.head(top.0.lane, found.ticks, found.cpu));
+            let found = input.trace.find_ordinary()?;
+            input.position = Position::AtCommon(found);
+            *top = Reverse(input.head(top.0.input, found.ticks, found.cpu));
             self.taken = false;
         }
         let Reverse(head) = self.heads.peek()?;
         // If a trace is at such an event, all traces have started, no notice is pending, and its CPU still reports.
-        if let Position::AtCommon(found) = lanes[head.lane].stands { Some((*head, found)) } else { None }
+        if let Position::AtCommon(found) = inputs[head.input].position { Some((*head, found)) } else { None }
     }
 
     /// Marks the event of [`Merge::next_ordinary`] as used.
     #[inline(always)]
-    pub fn hand_out(&mut self, lane: &mut MergeInput, id: u16) {
+    pub fn hand_out(&mut self, input: &mut MergeInput, id: u16) {
         self.taken = true;
-        lane.last_id = id;
+        input.last_id = id;
     }
 
     /// Number of traces with a parsed event that was not returned yet.
@@ -168,9 +168,9 @@ impl Merge {
     }
 
     /// Finds the next event of the trace whose event was returned last; at the start, of all traces.
-    fn advance(&mut self, lanes: &mut [MergeInput]) -> io::Result<Option<(usize, Notice)>> {
-        while let Some(lane) = lanes.get_mut(self.n_begun) {
-            match self.find(self.n_begun, lane)? {
+    fn advance(&mut self, inputs: &mut [MergeInput]) -> io::Result<Option<(usize, Notice)>> {
+        while let Some(input) = inputs.get_mut(self.n_begun) {
+            match self.find(self.n_begun, input)? {
                 Ok(Some(head)) => self.heads.push(Reverse(head)),
                 Ok(None) => {}
                 Err(notice) => return Ok(Some((self.n_begun, notice))),
@@ -178,9 +178,9 @@ impl Merge {
             self.n_begun += 1;
         }
         if self.taken
-            && let Some(Reverse(MergeKey { lane: at, .. })) = self.heads.peek().copied()
+            && let Some(Reverse(MergeKey { input: at, .. })) = self.heads.peek().copied()
         {
-            let found = self.find(at, &mut lanes[at])?;
+            let found = self.find(at, &mut inputs[at])?;
             if let Some(mut top) = self.heads.peek_mut() {
                 match found {
                     Ok(Some(head)) => *top = Reverse(head),
@@ -194,10 +194,10 @@ impl Merge {
     }
 
     /// Finds the next event or notice of a trace.
-    fn find(&mut self, at: usize, lane: &mut MergeInput) -> io::Result<Result<Option<MergeKey>, Notice>> {
-        let found = lane.trace.find()?;
-        if lane.reports && (lane.last_id == hooks::TRACE_OFF || matches!(found, NextItem::End)) {
-            lane.reports = false;
+    fn find(&mut self, at: usize, input: &mut MergeInput) -> io::Result<Result<Option<MergeKey>, Notice>> {
+        let found = input.trace.find()?;
+        if input.reports && (input.last_id == hooks::TRACE_OFF || matches!(found, NextItem::End)) {
+            input.reports = false;
             self.n_reporting -= 1;
         }
         let parts = match found {
@@ -205,19 +205,19 @@ impl Merge {
             NextItem::Notice(notice) => return Ok(Err(notice)),
             NextItem::End => return Ok(Ok(None)),
         };
-        lane.stands = Position::At(parts);
-        let (ticks, cpu) = lane.trace.stamp_and_cpu(&parts);
-        Ok(Ok(Some(lane.head(at, ticks, cpu))))
+        input.position = Position::At(parts);
+        let (ticks, cpu) = input.trace.stamp_and_cpu(&parts);
+        Ok(Ok(Some(input.head(at, ticks, cpu))))
     }
 
-    fn is_duplicate(&mut self, head: MergeKey, parts: &Parts, lane: &mut MergeInput) -> bool {
+    fn is_duplicate(&mut self, head: MergeKey, parts: &Parts, input: &mut MergeInput) -> bool {
         let Some(duplicates) = &mut self.duplicates else { return false };
-        let recorded = lane.trace.event(parts).recorded;
-        let duplicate = duplicates.is_duplicate(lane.log, head.time_ns, head.cpu.checked_sub(1), recorded);
+        let recorded = input.trace.event(parts).recorded;
+        let duplicate = duplicates.is_duplicate(input.log, head.time_ns, head.cpu.checked_sub(1), recorded);
         if duplicates.take_overflow() && !self.told_of_overflow {
             self.told_of_overflow = true;
             let message = "too many events of one time: some that two logs retain may be reported twice";
-            self.notices.push_back((head.lane, Notice::warning(message)));
+            self.notices.push_back((head.input, Notice::warning(message)));
         }
         duplicate
     }

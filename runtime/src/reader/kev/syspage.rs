@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_stand_behind_the_head_and_inside_of_the_page() {
+    fn sections_are_after_the_head_inside_the_page() {
         let names = |page: Syspage| page.section(Section::Strings).map(<[u8]>::len);
         assert_eq!(names(Syspage::new(page(false), false)), Some(16));
         assert_eq!(names(with(page(false), 48, 64)), Some(16));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sizes_of_a_page_fit_one_another_and_the_image() {
+    fn page_sizes_match_each_other_and_the_image() {
         let is_plausible = |size, total| with(with(page(false), 0, size).bytes().to_vec(), 2, total).is_plausible();
         assert!(is_plausible(64, 144) && is_plausible(64, 64) && is_plausible(1, 143));
         assert!(!is_plausible(0, 144) && !is_plausible(65, 64) && !is_plausible(64, 145));

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_numbered_in_the_order_met_and_the_main_thread_is_1() {
+    fn main_thread_is_1_and_others_follow_in_order() {
         let mut threads = Threads::default();
         let mut number = |pid, tid| {
             let (thread, is_new) = threads.meet(pid, tid, &ThreadFacts::default());

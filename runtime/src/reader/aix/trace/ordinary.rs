@@ -93,20 +93,20 @@ impl<'t> CommonEvent<'t> {
             return None;
         }
         let n_presented = 8 + len + if generic { 8 } else { 0 };
-        let (tid, behind) = bytes.get((n_presented + 7) & !7..)?.split_first_chunk()?;
-        let (ticks, behind) = if flags & STAMPED != 0 {
-            let (ticks, behind) = behind.split_first_chunk()?;
-            (Some(u64::from_be_bytes(*ticks)), behind)
+        let (tid, rest) = bytes.get((n_presented + 7) & !7..)?.split_first_chunk()?;
+        let (ticks, rest) = if flags & STAMPED != 0 {
+            let (ticks, rest) = rest.split_first_chunk()?;
+            (Some(u64::from_be_bytes(*ticks)), rest)
         } else {
-            (None, behind)
+            (None, rest)
         };
-        let (cpu, behind) = if has_cpu {
-            let (cpu, behind) = behind.split_first_chunk()?;
-            (Some(u64::from_be_bytes(*cpu) & 0xFFFF_FFFF), behind)
+        let (cpu, rest) = if has_cpu {
+            let (cpu, rest) = rest.split_first_chunk()?;
+            (Some(u64::from_be_bytes(*cpu) & 0xFFFF_FFFF), rest)
         } else {
-            (None, behind)
+            (None, rest)
         };
-        let recorded = &bytes[..bytes.len() - behind.len()];
+        let recorded = &bytes[..bytes.len() - rest.len()];
         let env = if generic { Env::Generic64 } else { Env::Hook64 };
         Some(Self { recorded, n_presented, id, env, tid: u64::from_be_bytes(*tid), ticks, cpu })
     }
@@ -149,14 +149,14 @@ impl<'t> CommonEvent<'t> {
             return None;
         }
         let n_presented = if generic { 8 + len } else { 4 * n_words };
-        let (tid, behind) = bytes.get((n_presented + 3) & !3..)?.split_first_chunk()?;
-        let (ticks, behind) = if word & 0x8_0000 != 0 {
-            let (ticks, behind) = behind.split_first_chunk()?;
-            (Some(u32::from_be_bytes(*ticks).into()), behind)
+        let (tid, rest) = bytes.get((n_presented + 3) & !3..)?.split_first_chunk()?;
+        let (ticks, rest) = if word & 0x8_0000 != 0 {
+            let (ticks, rest) = rest.split_first_chunk()?;
+            (Some(u32::from_be_bytes(*ticks).into()), rest)
         } else {
-            (None, behind)
+            (None, rest)
         };
-        let recorded = &bytes[..bytes.len() - behind.len()];
+        let recorded = &bytes[..bytes.len() - rest.len()];
         let (id, tid) = ((word >> 16) as u16 & 0xFFF0, u32::from_be_bytes(*tid).into());
         let env = if generic { Env::Generic32 } else { Env::Hook32 };
         Some(Self { recorded, n_presented, id, env, tid, ticks, cpu: None })
@@ -222,7 +222,7 @@ impl Trace {
         let bytes = &bytes[..bytes.len().min(room)];
         let (place_behind, offset_behind) = (place + bytes.len(), offset + bytes.len() as u64);
         let mut run = Stepping { left: bytes, number: self.number };
-        let stand = |run: &Stepping<'_>| Position {
+        let position = |run: &Stepping<'_>| Position {
             number: run.number + 1,
             offset: offset_behind - run.left.len() as u64,
             place: place_behind - run.left.len(),
@@ -230,13 +230,13 @@ impl Trace {
         'run: loop {
             // The most frequent events have their own loop, since their layout is nearly constant.
             while WIDE && let Some(event) = run.left.first_chunk().and_then(CommonEvent::fast64) {
-                if run.ends(visit(&event, stand(&run)), event.recorded.len()) {
+                if run.ends(visit(&event, position(&run)), event.recorded.len()) {
                     break 'run;
                 }
             }
             let event = if WIDE { CommonEvent::first64(run.left, takes_cpu) } else { CommonEvent::first32(run.left) };
             let Some(event) = event else { break };
-            if run.ends(visit(&event, stand(&run)), event.recorded.len()) {
+            if run.ends(visit(&event, position(&run)), event.recorded.len()) {
                 break;
             }
         }
@@ -426,8 +426,8 @@ mod tests {
 
         let visits = [VisitResult::Next; 7];
         let mut seen = Vec::new();
-        let n_bytes = trace.ordinary::<true>(usize::MAX, |event, stand| {
-            seen.push((event.recorded.to_vec(), stand));
+        let n_bytes = trace.ordinary::<true>(usize::MAX, |event, position| {
+            seen.push((event.recorded.to_vec(), position));
             visits.get(seen.len() - 1).copied().unwrap_or(VisitResult::Leave)
         });
         let mut taken = SharedBuf::default();
