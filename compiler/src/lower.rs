@@ -35,7 +35,7 @@ pub(crate) fn lower(
             let mut scope = UnitLowerer::new(unit, names, &mut found, &mut called, probes);
             let lowered = scope.stanza(stanza);
             if !unit.builtin {
-                redefinition(units, names, (at, index), &mut found);
+                redefinition(units, names, at, index, &mut found);
                 diagnostics.append(&mut found);
             }
             if wins {
@@ -73,12 +73,12 @@ pub(crate) fn lower(
 }
 
 /// Warns about stanzas with the same id, and about reserved ids.
-fn redefinition(units: &[Unit<'_>], names: &NameTable<'_>, at: (usize, usize), found: &mut Vec<Diagnostic>) {
-    let unit = &units[at.0];
-    let stanza = &unit.file.stanzas[at.1];
+fn redefinition(units: &[Unit<'_>], names: &NameTable<'_>, at: usize, index: usize, found: &mut Vec<Diagnostic>) {
+    let unit = &units[at];
+    let stanza = &unit.file.stanzas[index];
     let id = stanza.id.node.0;
     let winner = names.stanzas[&id];
-    if winner != at {
+    if winner != (at, index) {
         let other = units[winner.0].file.stanzas[winner.1].id.span;
         let text = format!("stanza {} is defined again; the later one is used", ShowId(id));
         found.push(Diagnostic::warning(&REDEFINED_STANZA, unit.id, stanza.id.span, text).with_secondary(

@@ -154,7 +154,7 @@ pub fn check_refused(blob: &[u8], rng: &mut Rng) {
     for job in &case.jobs {
         let mut out = TextBuf::new();
         let outcome = run.event(job.entry.index, (&job.event(), &job.context), (job.layout, 0), &mut out);
-        case.keeps_limits(job, (out.as_bytes(), outcome));
+        case.keeps_limits(job, out.as_bytes(), outcome);
     }
     if rng.below(8) == 0 {
         program.disassemble(None);
@@ -197,7 +197,7 @@ impl<'p> FuzzCase<'p> {
                 out: &mut out,
             };
             let outcome = machine.run(self.program, job.entry.index, run);
-            self.keeps_limits(job, (out.as_bytes(), outcome));
+            self.keeps_limits(job, out.as_bytes(), outcome);
             self.is_bounded(job, &out);
             assert!(!outcome.refused, "a verified program is refused as it runs");
             *printed = (out.as_bytes().to_vec(), outcome);
@@ -206,7 +206,7 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Checks that the text of an event keeps its limits.
-    fn keeps_limits(&self, job: &Job<'_>, (text, outcome): (&[u8], Outcome)) {
+    fn keeps_limits(&self, job: &Job<'_>, text: &[u8], outcome: Outcome) {
         if outcome.refused {
             return;
         }

@@ -99,7 +99,7 @@ fn looks() -> Vec<Vec<Instr>> {
 }
 
 /// Event of a hook with its context.
-fn surrounded((id, bytes): (u16, &'static [u8])) -> (Event<'static>, Context<'static>, Layout) {
+fn surrounded(id: u16, bytes: &'static [u8]) -> (Event<'static>, Context<'static>, Layout) {
     let first = id == FIRST;
     let event = Event { bytes, wide: false, record: None, time_ns: 5, offset: if first { 1000 } else { 20 } };
     let context = if first {
@@ -113,10 +113,11 @@ fn surrounded((id, bytes): (u16, &'static [u8])) -> (Event<'static>, Context<'st
 fn print(
     run: &mut Run<'_>,
     program: &Program<'_>,
-    (id, bytes): (u16, &'static [u8]),
+    id: u16,
+    bytes: &'static [u8],
     observer: &mut impl Observer,
 ) -> (String, Outcome) {
-    let (event, context, layout) = surrounded((id, bytes));
+    let (event, context, layout) = surrounded(id, bytes);
     let mut out = TextBuf::new();
     let hook = program.hook(id).expect("a hook of the program").index;
     let outcome = run.observed(hook, (&event, &context), (layout, 0), &mut out, observer);
@@ -124,17 +125,17 @@ fn print(
 }
 
 /// Event whose entry was prepared, with its context.
-fn print_prepared<'r>(run: &mut Run<'r>, begin: PreparedEntry<'r>, of: (u16, &'static [u8])) -> (String, Outcome) {
-    let (event, context, layout) = surrounded(of);
+fn print_prepared<'r>(run: &mut Run<'r>, entry: PreparedEntry<'r>, id: u16, bytes: &'static [u8]) -> (String, Outcome) {
+    let (event, context, layout) = surrounded(id, bytes);
     let mut out = TextBuf::new();
-    let is_usual = run.run_prepared(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
+    let is_usual = run.run_prepared(&entry, &(&event, &context), (layout, 0), |_| 0, &mut out);
     let outcome = if is_usual { Outcome::default() } else { run.outcome() };
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
 }
 
-fn look_up<'r>(program: &'r Program<'r>, of: (u16, &'static [u8])) -> PreparedEntry<'r> {
-    let hook = program.hook(of.0).expect("a hook of the program").index;
-    program.prepare(hook, surrounded(of).0.env_index()).expect("a routine that is sound")
+fn look_up<'r>(program: &'r Program<'r>, id: u16, bytes: &'static [u8]) -> PreparedEntry<'r> {
+    let hook = program.hook(id).expect("a hook of the program").index;
+    program.prepare(hook, surrounded(id, bytes).0.env_index()).expect("a routine that is sound")
 }
 
 /// Output of the second hook for some bytes: observed, as the first event, after the first hook, and with an entry
@@ -148,15 +149,15 @@ fn printed(
     let blob = blob(&leaves(), second, zeroed);
     let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {second:?}"));
     let (mut first, mut timers) = (machine(), Timers::new());
-    let watched = print(&mut first.start(&program, &mut timers), &program, (SECOND, bytes), &mut |_: Step<'_>| {});
-    let alone = print(&mut first.start(&program, &mut timers), &program, (SECOND, bytes), &mut Unobserved);
-    let before = (FIRST, &b"\x01\0\x0a\0\0\0\0\0\0\x01\x02\x03\x04"[..]);
+    let watched = print(&mut first.start(&program, &mut timers), &program, SECOND, bytes, &mut |_: Step<'_>| {});
+    let alone = print(&mut first.start(&program, &mut timers), &program, SECOND, bytes, &mut Unobserved);
+    let before = &b"\x01\0\x0a\0\0\0\0\0\0\x01\x02\x03\x04"[..];
     let mut run = first.start(&program, &mut timers);
-    print(&mut run, &program, before, &mut Unobserved);
-    let second = print(&mut run, &program, (SECOND, bytes), &mut Unobserved);
-    let (begin, ahead) = (look_up(&program, before), look_up(&program, (SECOND, bytes)));
-    print_prepared(&mut run, begin, before);
-    [watched, alone, second, print_prepared(&mut run, ahead, (SECOND, bytes))]
+    print(&mut run, &program, FIRST, before, &mut Unobserved);
+    let second = print(&mut run, &program, SECOND, bytes, &mut Unobserved);
+    let (entry, ahead) = (look_up(&program, FIRST, before), look_up(&program, SECOND, bytes));
+    print_prepared(&mut run, entry, FIRST, before);
+    [watched, alone, second, print_prepared(&mut run, ahead, SECOND, bytes)]
 }
 
 #[test]
@@ -209,14 +210,14 @@ fn who_watches_may_unwind_an_event() {
         }
     };
     let mut run = machine.start(&program, &mut timers);
-    let watched = AssertUnwindSafe(|| print(&mut run, &program, (FIRST, b"\x01\x0a\0\0"), &mut unwind));
+    let watched = AssertUnwindSafe(|| print(&mut run, &program, FIRST, b"\x01\x0a\0\0", &mut unwind));
     assert!(std::panic::catch_unwind(watched).is_err());
-    let second = (SECOND, &b"\x01\x1a\0\0"[..]);
+    let second = b"\x01\x1a\0\0";
     let expected = (" 1\n".to_owned(), Outcome::default());
-    assert_eq!(print(&mut run, &program, second, &mut |_: Step<'_>| {}), expected, "in the same run");
-    let watched = AssertUnwindSafe(|| print(&mut run, &program, (FIRST, b"\x01\x0a\0\0"), &mut unwind));
+    assert_eq!(print(&mut run, &program, SECOND, second, &mut |_: Step<'_>| {}), expected, "in the same run");
+    let watched = AssertUnwindSafe(|| print(&mut run, &program, FIRST, b"\x01\x0a\0\0", &mut unwind));
     assert!(std::panic::catch_unwind(watched).is_err());
-    assert_eq!(print(&mut machine.start(&program, &mut timers), &program, second, &mut Unobserved), expected);
+    assert_eq!(print(&mut machine.start(&program, &mut timers), &program, SECOND, second, &mut Unobserved), expected);
 }
 
 #[test]
@@ -238,7 +239,10 @@ fn prepared_entries_belong_to_their_own_programs() {
         let mut run = machine.start(&one, &mut timers);
         let mut texts = Vec::new();
         for (program, id) in [(&two, SECOND), (&one, SECOND), (&two, FIRST), (&one, FIRST)] {
-            texts.push(print_prepared(&mut run, look_up(program, of(id)), of(id)).0);
+            texts.push({
+                let (id, bytes) = of(id);
+                print_prepared(&mut run, look_up(program, id, bytes), id, bytes).0
+            });
         }
         assert_eq!(texts, [" 282two\n", " 282one\n", " two\n", " one\n"]);
         // Unknown hook.
@@ -282,8 +286,8 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
                 let mut texts = [(); 3].map(|()| TextBuf::new());
                 let mut routines = Vec::new();
                 run.event(entry.index, of, place, &mut texts[0]);
-                let begin = program.prepare(entry.index, event.env_index()).expect("a routine that is sound");
-                run.run_prepared(&begin, &of, place, |_| 0, &mut texts[1]);
+                let prepared = program.prepare(entry.index, event.env_index()).expect("a routine that is sound");
+                run.run_prepared(&prepared, &of, place, |_| 0, &mut texts[1]);
                 run.observed(entry.index, of, place, &mut texts[2], &mut |step: Step<'_>| routines.push(step.routine));
                 let expected = format!("{:x} {}\n", entry.id >> 4, env.name());
                 for text in texts {

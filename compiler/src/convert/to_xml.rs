@@ -42,7 +42,7 @@ pub(super) fn convert(
         };
         let mut made = Translation::new(unit, names, options, losses);
         made.items(stanza.body);
-        made.write(&mut out, &hook_name(stanza), stanza.label, event);
+        made.write(&mut out, &hook_name(stanza), stanza.label, event.0, event.1);
     }
     out.push_str("</eventdefinitions>\n");
     out.into_bytes()
@@ -744,7 +744,7 @@ impl<'u, 'l> Translation<'u, 'l> {
     }
 
     /// Writes the datakeys of one event.
-    fn write(self, out: &mut String, hook: &str, label: Option<Label<'_>>, (class, event): (u8, u16)) {
+    fn write(self, out: &mut String, hook: &str, label: Option<Label<'_>>, class: u8, event: u16) {
         let label = label.map_or(String::new(), |label| String::from_utf8_lossy(label.text.bytes).into_owned());
         let legal = |char: char| if matches!(char, '\0'..' ' | '\u{fffe}' | '\u{ffff}') { ' ' } else { char };
         let remark = format!("hook {hook} {label}").replace("--", "- -").replace("--", "- -");

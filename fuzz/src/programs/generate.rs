@@ -436,7 +436,7 @@ impl Maker<'_> {
         (0..n).map(|_| self.target(plan, pc, Op::Switch)).collect()
     }
 
-    fn add(&mut self, (kind, words): (TableKind, Vec<u64>)) -> u32 {
+    fn add(&mut self, kind: TableKind, words: Vec<u64>) -> u32 {
         self.draft.tables.push(Table { kind: kind as u32, words });
         self.draft.tables.len() as u32 - 1
     }
@@ -446,7 +446,8 @@ impl Maker<'_> {
         let to = self.targets(plan, pc, n + 1);
         let stride = *self.rng.pick(&[1, 1, 2, 0x1_0000_0001]);
         let cases: Vec<_> = (0..n).map(|at| (at as u64 * stride, u64::from(to[at + 1]))).collect();
-        self.add(number_table(&cases, to[0].into()))
+        let (kind, words) = number_table(&cases, to[0].into());
+        self.add(kind, words)
     }
 
     fn text_switch(&mut self, plan: &Plan, pc: usize) -> u32 {
@@ -457,7 +458,8 @@ impl Maker<'_> {
             (TEXTS[which], text(which), to[at])
         };
         let cases: Vec<_> = (1..1 + self.rng.below(3)).map(case).collect();
-        self.add(text_table(&cases, to[0]))
+        let (kind, words) = text_table(&cases, to[0]);
+        self.add(kind, words)
     }
 
     /// Word for a text of the pool: one of [`TEXTS`], or a long one.
@@ -482,7 +484,8 @@ impl Maker<'_> {
         let default = self.string();
         let stride = *self.rng.pick(&[1, 1, 0x1_0000_0001]);
         let cases: Vec<_> = (0..self.rng.below(4)).map(|at| (at as u64 * stride, self.string())).collect();
-        self.add(number_table(&cases, default))
+        let (kind, words) = number_table(&cases, default);
+        self.add(kind, words)
     }
 
     fn flags(&mut self) -> u32 {
@@ -492,7 +495,7 @@ impl Maker<'_> {
         if self.rng.below(16) == 0 {
             // Many texts, all of which are printed.
             let all = pack_str(0, self.draft.strings.len() as u32);
-            return self.add((TableKind::Flags, [0, 0, all, all, 0].repeat(40)));
+            return self.add(TableKind::Flags, [0, 0, all, all, 0].repeat(40));
         }
         let n = 1 + self.rng.below(4);
         let mut words = Vec::new();
@@ -502,7 +505,7 @@ impl Maker<'_> {
             let (yes, no) = (self.string(), if self.rng.below(2) == 0 { 0 } else { self.string() });
             words.extend([mask, field, yes, no, self.rng.below(4) as u64]);
         }
-        self.add((TableKind::Flags, words))
+        self.add(TableKind::Flags, words)
     }
 
     /// Adds a text to the words: its bytes, with the length in the last word.

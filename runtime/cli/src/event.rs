@@ -76,7 +76,7 @@ impl RecordArgs {
     }
 
     /// Record of an event with this payload.
-    pub fn record<'b>(&self, (class, event): (u8, u16), bytes: &'b [u8]) -> KevRecord<'b> {
+    pub fn record<'b>(&self, class: u8, event: u16, bytes: &'b [u8]) -> KevRecord<'b> {
         KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: self.wide, stamp: 0, msb: None, bytes }
     }
 }
@@ -167,7 +167,7 @@ impl EventArgs {
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         formats::warn_of_others(console, &set.files(&catalog), &[System::Qnx], Some("the event"));
-        let record = self.record.record((class, event), &bytes);
+        let record = self.record.record(class, event, &bytes);
         let mut printer = RecordPrinter::new(&catalog, self.record.big_endian, None, self.limits.limits())
             .with_max_work(self.limits.max_work());
         let (mut out, mut text) = (Vec::new(), TextBuf::new());

@@ -129,7 +129,7 @@ impl HexviewArgs {
         formats::warn_of_others(console, &set.files(catalog), &[System::Qnx], Some("the event"));
         let (class, event) = RecordIds::one(class, id).map_err(|text| Failure::Error(Message::Usage, text))?;
         let bytes = parse_hex(&self.input)?;
-        let record = self.record.record((class, event), &bytes);
+        let record = self.record.record(class, event, &bytes);
         let mut printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())
             .with_max_work(self.limits.max_work());
         let mut views = Vec::new();

@@ -331,7 +331,10 @@ macro_rules! programs {
             $(#[$system])?
             pub fn $name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 match parse::<Alone<$args>>(stringify!($name), args) {
-                    Ok(Alone { common, args }) => end(args.run(common)),
+                    Ok(Alone { common, args }) => {
+                        let (console, result) = args.run(common);
+                        console.end(result).into()
+                    },
                     Err(error) => refused($compatible, error).into(),
                 }
             }
@@ -395,7 +398,10 @@ pub fn by_name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<_> = args.into_iter().collect();
     match often_called(&args).map_or_else(|| parse::<Tfbc>("tfbc", args), Ok) {
-        Ok(tfbc) => end(tfbc.command.run(tfbc.common)),
+        Ok(tfbc) => {
+            let (console, result) = tfbc.command.run(tfbc.common);
+            console.end(result).into()
+        }
         Err(error) => refused(false, error).into(),
     }
 }
@@ -408,10 +414,6 @@ fn parse<P: CommandFactory + FromArgMatches>(
     let mut command = P::command().name(name);
     let matches = command.try_get_matches_from_mut(args)?;
     P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
-}
-
-fn end((console, ending): (Console, CommandResult)) -> ExitCode {
-    console.end(ending).into()
 }
 
 /// Prints help or a usage error, and returns the exit status.

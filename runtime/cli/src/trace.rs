@@ -535,7 +535,7 @@ impl PlannedReport {
 /// Prints the counts of a QNX log's report.
 fn report_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
     let RecordOptions { limits, max_work, .. } = *options;
-    report_damage(console, name, summary.n_damaged, (summary.tally.read, summary.tally.skipped));
+    report_damage(console, name, summary.n_damaged, summary.tally.read, summary.tally.skipped);
     report_imbalance(console, name, summary.imbalance);
     report_refused(console, name, summary.n_refused);
     if summary.n_truncated > 0 {
@@ -583,7 +583,7 @@ fn report_lost(console: &Console, name: &str, summary: &Summary, tables: TableLi
 }
 
 /// Prints how much of a damaged trace was skipped. AIX's command prints no such line.
-fn report_damage(console: &Console, name: &str, n_damaged: u64, (read, skipped): (u64, u64)) {
+fn report_damage(console: &Console, name: &str, n_damaged: u64, read: u64, skipped: u64) {
     if n_damaged > 0 && !console.compatible {
         let (places, bytes) = (super::count(n_damaged, "damaged place"), super::count(read, "byte"));
         console.note(format!("{name}: {places}, {skipped} of {bytes} skipped"));
@@ -613,7 +613,8 @@ fn report_refused(console: &Console, name: &str, n_refused: u64) {
 
 /// Prints the counts of an AIX report.
 pub fn report_counts(console: &Console, name: &str, summary: &Summary, options: &ReportOptions) {
-    report_damage(console, name, summary.n_damaged, summary.bytes);
+    let (read, skipped) = summary.bytes;
+    report_damage(console, name, summary.n_damaged, read, skipped);
     report_imbalance(console, name, summary.imbalance);
     report_refused(console, name, summary.n_refused);
     report_limited(console, name, summary.n_limited, options.limits);

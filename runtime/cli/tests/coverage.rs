@@ -10,12 +10,12 @@ use tfbc_authoring::coverage::{Coverage, Covered, lcov, marked, measure, table};
 use tfbc_compiler::coverage::PointKind;
 
 /// Coverage of one format file by events of 32-bit hooks, or by records of class 6.
-fn coverage(format: (&str, &str), events: &[&str]) -> (TempDir, Coverage) {
+fn coverage(name: &str, source: &str, events: &[&str]) -> (TempDir, Coverage) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    file(format.0, format.1);
+    file(name, source);
     let events: String = events.iter().map(|event| format!("[[event]]\n{event}\n")).collect();
-    file("a.case.toml", &format!("formats = {:?}\n{events}", format.0));
+    file("a.case.toml", &format!("formats = {:?}\n{events}", name));
     let suite = Suite::read(&[folder.path().join("a.case.toml")], None);
     let measured = measure(&suite, &RunOptions::default());
     assert_eq!(measured.left_out, [""; 0]);
@@ -43,7 +43,7 @@ fn is(file: &Covered, kind: PointKind, expected: &[(&str, u64)]) {
 
 fn trcfmt(source: &str, events: &[&str]) -> (TempDir, Coverage) {
     let events: Vec<_> = events.iter().map(|words| hook(words)).collect();
-    coverage(("a.trcfmt", source), &events.iter().map(String::as_str).collect::<Vec<_>>())
+    coverage("a.trcfmt", source, &events.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn code_after_an_events_end_is_not_reached() {
 fn environments_count_together() {
     let source = "010 1.0 \"A\" $HOOKENV, 32 \"narrow\", 64 \"wide\"\n";
     let wide = "env = 64\nhex = \"8000000801000000 0000000000000001\"";
-    let (_folder, measured) = coverage(("a.trcfmt", source), &[wide, &hook("010a0000 00000001")]);
+    let (_folder, measured) = coverage("a.trcfmt", source, &[wide, &hook("010a0000 00000001")]);
     is(&measured.files[0], PointKind::Case, &[("32", 1), ("64", 1)]);
     is(&measured.files[0], PointKind::Stanza, &[("010", 2)]);
 }
@@ -146,7 +146,7 @@ fn elements_of_event_definitions() {
         record(1, "0900 0200 05000000"),
         record(2, "0200"),
     ];
-    let (_folder, measured) = coverage(("a.xml", XML), &events.each_ref().map(String::as_str));
+    let (_folder, measured) = coverage("a.xml", XML, &events.each_ref().map(String::as_str));
     let file = &measured.files[0];
     is(file, PointKind::Datakey, &[("%2u1x kind %2u1x state", 4), ("%4u1x more", 1), ("%4u1x always", 0)]);
     is(file, PointKind::Event, &[("6:1", 3), ("6:2", 1), ("6:1", 1), ("6:3", 0)]);
@@ -191,7 +191,7 @@ fn the_source_is_marked_line_by_line() {
 /// A tracefile is consistent: its totals equal the lines above them.
 #[test]
 fn the_tracefile_adds_up() {
-    let (_folder, measured) = coverage(("a.xml", XML), &[&record(1, "0100 0100 05000000"), &record(2, "0200 0300")]);
+    let (_folder, measured) = coverage("a.xml", XML, &[&record(1, "0100 0100 05000000"), &record(2, "0200 0300")]);
     let text = lcov(&measured);
     let all = |key: &str| -> Vec<&str> { text.lines().filter_map(|line| line.strip_prefix(key)).collect() };
     let one = |key: &str| all(key)[0].parse::<usize>().unwrap();

@@ -86,8 +86,8 @@ fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), LineError> 
         return Ok(());
     }
     words.reverse();
-    let Some(hook) = words.pop() else { return Ok(()) };
-    let entry = entry(hook, words)?;
+    let Some((column, hook)) = words.pop() else { return Ok(()) };
+    let entry = entry(column, hook, words)?;
     if let Some(section) = sections.last_mut() {
         section.entries.push(entry);
     }
@@ -125,7 +125,7 @@ fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, LineError> {
 }
 
 /// Parses an entry. `words` are the words after the hook, in reverse order.
-fn entry((column, hook): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<TableEntry, LineError> {
+fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEntry, LineError> {
     let (id, subhook) = hook.split_once('.').map_or((hook, None), |(id, subhook)| (id, Some(subhook)));
     let Some(id) = hook_id(id) else {
         return Err((column, format!("`{id}` is not a hook id; expected 3 or 4 hex digits")));

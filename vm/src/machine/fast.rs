@@ -346,7 +346,7 @@ impl<'r> Run<'r> {
     fn put_case(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (OutPtr, Pc) {
         let run = case_text(self.program, table, value);
         let room = unchecked!(room: self.stage.room(out, at));
-        if let Some(n) = copy_short(room, self.program.strings(), run) {
+        if let Some(n) = copy_short(room, self.program.strings(), run.0, run.1) {
             return (at.add(n), self.stage.after(instr));
         }
         long_case(self, at, instr, out, run)

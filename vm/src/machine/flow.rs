@@ -120,13 +120,15 @@ pub(super) fn call<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut 
     let back = run.stage.index(run.stage.after(instr));
     run.count(instr, 0);
     run.scratch.calls.push(Return { routine: instr.b, at: back });
-    (at, run.stage.enter(run.program.code_of(instr.b)))
+    let (code, body) = run.program.code_of(instr.b);
+    (at, run.stage.enter(code, body))
 }
 
 pub(super) fn ret<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let Some(back) = run.scratch.calls.pop() else { return (at, run.stage.end()) };
     run.count(instr, back.at);
-    run.stage.enter(run.program.code_of(run.routine()));
+    let (code, body) = run.program.code_of(run.routine());
+    run.stage.enter(code, body);
     // The return address is an instruction of the caller.
     (at, unchecked!(Targets: run.stage.place(back.at)))
 }

@@ -63,7 +63,7 @@ slow! {
     stop |run, _, _| run.change().outcome.stop = true;
 
     put_float |run, instr, out| {
-        out.len = texts::put_float(&mut out.buf, out.len, run.reg(instr.b), (instr.c, instr.d));
+        out.len = texts::put_float(&mut out.buf, out.len, run.reg(instr.b), instr.c, instr.d);
     };
     put_errno |run, instr, out| out.len = run.put_errno(&mut out.buf, out.len, run.reg(instr.b), instr.c);
     put_time |run, instr, out| out.len = num::time(&mut out.buf, out.len, run.reg(instr.b) as u32);

@@ -82,7 +82,7 @@ pub(super) fn met_texts<'p>(program: &'p Program<'_>, table: u32, value: u64) ->
     })
 }
 
-pub(super) fn put_float(buf: &mut [u8], o: usize, value: u64, (width, decimals): (u32, u32)) -> usize {
+pub(super) fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32, decimals: u32) -> usize {
     let value = if width == 4 { f32::from_bits(value as u32).into() } else { f64::from_bits(value) };
     num::float_with(buf, o, value, if decimals == 0 { 4 } else { decimals as usize })
 }
@@ -186,7 +186,7 @@ pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> 
 /// Copies a string of the pool with at most 32 bytes. Requires 32 bytes in the pool from its start, for one fixed-size
 /// copy.
 #[inline(always)]
-pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], (offset, len): (usize, usize)) -> Option<usize> {
+pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], offset: usize, len: usize) -> Option<usize> {
     let text: &[u8; 32] = strings.get(offset..)?.first_chunk().filter(|_| len <= 32)?;
     store_slice(room, 0, text);
     Some(len)

@@ -87,7 +87,7 @@ impl<'r> ExecState<'r> {
     }
 
     /// Switches to another routine.
-    pub fn enter(&mut self, (code, body): (&'r [Instr], usize)) -> Pc {
+    pub fn enter(&mut self, code: &'r [Instr], body: usize) -> Pc {
         (self.code, self.body) = (code, body);
         self.start()
     }

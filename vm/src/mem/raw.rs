@@ -114,7 +114,7 @@ impl<'r> ExecState<'r> {
     }
 
     /// Switches to another routine.
-    pub fn enter(&mut self, (code, body): (&'r [Instr], usize)) -> Pc {
+    pub fn enter(&mut self, code: &'r [Instr], body: usize) -> Pc {
         (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
         self.start()
     }

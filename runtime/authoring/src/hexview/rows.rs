@@ -114,9 +114,9 @@ fn stands_behind(sources: &Sources, text: &PartRow, field: &PartRow) -> bool {
 }
 
 /// Source text at a position. Continuations and runs of blanks become one blank, and long text is cut.
-pub(super) fn excerpt(sources: &Sources, place: (SourceId, Span)) -> String {
-    let Some(source) = sources.get(place.0) else { return String::new() };
-    let text = String::from_utf8_lossy(source.slice(place.1)).replace("\\\n", " ").replace("\\\r\n", " ");
+pub(super) fn excerpt(sources: &Sources, id: SourceId, span: Span) -> String {
+    let Some(source) = sources.get(id) else { return String::new() };
+    let text = String::from_utf8_lossy(source.slice(span)).replace("\\\n", " ").replace("\\\r\n", " ");
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
     if text.chars().count() <= MAX_EXCERPT {

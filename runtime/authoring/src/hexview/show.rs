@@ -179,7 +179,7 @@ impl Dump<'_> {
             bytes.push(if low == high { format!("bit {low}") } else { format!("bits {low}-{high}") });
         }
         let mut template = match row.place {
-            Some(place) => visible(&excerpt(self.sources, place)).into_owned(),
+            Some((source, span)) => visible(&excerpt(self.sources, source, span)).into_owned(),
             None if row.is_header => String::from("(hook word)"),
             None => String::new(),
         };

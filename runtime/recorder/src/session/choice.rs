@@ -41,7 +41,7 @@ impl Choice {
     }
 
     /// True if events of a thread are written. `parent_of` returns the parent of a process that recorded.
-    pub fn contains(&mut self, (pid, tid): (u32, u32), parent_of: impl Fn(u32) -> Option<u32>) -> bool {
+    pub fn contains(&mut self, pid: u32, tid: u32, parent_of: impl Fn(u32) -> Option<u32>) -> bool {
         if let Some(decided) = self.decided.get(&(pid, tid)) {
             return *decided;
         }
@@ -95,16 +95,16 @@ mod tests {
     fn descendants_follow_if_processes_propagate() {
         let mut children = choice(true, &[10]);
         for (pid, is_chosen) in [(10, true), (30, true), (20, true), (40, false), (50, false)] {
-            assert_eq!(children.contains((pid, pid), parent_of), is_chosen, "{pid}");
+            assert_eq!(children.contains(pid, pid, parent_of), is_chosen, "{pid}");
         }
-        assert!(!choice(false, &[10]).contains((20, 20), parent_of));
+        assert!(!choice(false, &[10]).contains(20, 20, parent_of));
     }
 
     #[test]
     fn threads_that_were_not_chosen_stay_out() {
         let mut one = Choice { others: [11].into(), threads: [10].into(), ..choice(false, &[10]) };
-        assert!(one.contains((10, 10), parent_of) && one.contains((10, 12), parent_of));
-        assert!(!one.contains((10, 11), parent_of));
+        assert!(one.contains(10, 10, parent_of) && one.contains(10, 12, parent_of));
+        assert!(!one.contains(10, 11, parent_of));
     }
 
     #[test]

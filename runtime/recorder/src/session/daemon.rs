@@ -99,10 +99,10 @@ impl Sink {
         if self.last != thread {
             self.last = thread;
             if let Some(choice) = &mut self.choice {
-                self.is_chosen = choice.contains(thread, |pid| self.pool.parent_of(pid));
+                self.is_chosen = choice.contains(record.pid, record.tid, |pid| self.pool.parent_of(pid));
             }
             if self.is_chosen {
-                self.meet(thread, process)?;
+                self.meet(record.pid, record.tid, process)?;
             }
         }
         if !self.is_chosen {
@@ -118,7 +118,8 @@ impl Sink {
     }
 
     /// Describes a thread that was not seen before.
-    fn meet(&mut self, thread: (u32, u32), process: u32) -> Result<(), write::Error> {
+    fn meet(&mut self, pid: u32, tid: u32, process: u32) -> Result<(), write::Error> {
+        let thread = (pid, tid);
         if self.known.contains(&thread) {
             return Ok(());
         }
