@@ -394,6 +394,8 @@ mod names {
         check("LOOP B1 { $D1 }", "d1:macro");
         check("LOOP B1 { LOOP B1 { \"a=\" U4 } }", "a:text");
         check("LOOP B1 { X0 }", "f1:position");
+        // The text of an error counts as a second field.
+        assert!(names(&stanza("LOOP B1 { \"rc=\" E2 }")).starts_with("f1 "));
     }
 }
 
@@ -603,6 +605,19 @@ mod comments {
         let text = "# tfbc: fields=state:enum\n015 1.0 \"\" \"s=\" $D1%B0.1, 1 \"on\"\n";
         assert_eq!(Example::new(text).row("01520000 00000001"), r#"{"state":true,"state_text":"on"}"#);
         assert_eq!(Example::new(text).row("01520000 00000000"), r#"{"state":false}"#);
+    }
+
+    #[test]
+    fn a_switch_whose_cases_begin_with_values_gets_no_texts() {
+        assert_eq!(names("# tfbc: fields=state:enum\n015 1.0 \"\" HB, 1 { X0 \"a\" }, 2 \"\"\n"), "state f2");
+    }
+
+    #[test]
+    fn the_limit_of_turns_leaves_no_value_at_the_end() {
+        let mut example = Example::new("# tfbc: fields=n=$x\n015 1.0 \"\" {{ $x = 1 }} LOOP $HL { O0 }\n");
+        assert_eq!(example.row("01520000 00000005"), r#"{"n":1}"#);
+        example.limits.turns = 2;
+        assert_eq!(example.row("01520000 00000005"), "{}");
     }
 
     #[test]

@@ -182,7 +182,8 @@ impl FieldBuilder {
         };
         let (name, rule) = match (name, &members[..]) {
             (Some(name), _) => (name, NameRule::Text),
-            (None, [only]) => (only.name.clone(), only.rule),
+            // With a text, the field is not the only one.
+            (None, [only]) if !is_struct => (only.name.clone(), only.rule),
             (None, _) => (String::new(), NameRule::Position),
         };
         number(&mut members, false);

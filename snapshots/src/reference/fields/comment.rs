@@ -153,7 +153,9 @@ fn by_case(field: &mut TypedField) -> Result<(), &'static str> {
         return Err("not a switch");
     }
     field.texts = distinct(texts.concat());
-    field.text = TextKind::One;
+    if !field.texts.is_empty() {
+        field.text = TextKind::One;
+    }
     field.by_case = true;
     Ok(())
 }
