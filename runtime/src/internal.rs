@@ -47,7 +47,7 @@ pub mod input {
     pub use crate::reader::{AnyTrace, Input, ReadSeek, TraceKind, Unpacker};
 }
 
-/// Analysis behind `tfbc info`.
+/// Analysis for `tfbc info`.
 pub mod inventory {
     pub use crate::inventory::{AixInventory, FileInventory, Gap, QnxInventory};
 }
