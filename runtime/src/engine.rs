@@ -9,8 +9,8 @@
 //! text is passed from turn to turn. So the output is the same for any number of threads, and there are never more
 //! chunks in memory than threads.
 
+use crate::monitor::{Monitor, ReportError};
 use crate::reader::Notice;
-use crate::report::{Monitor, ReportError};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! JSON values of reports.
 
-use crate::output_format::{any_marked, below, equal};
+use crate::scan::{any_marked, below, equal};
 use std::io::Write;
 use tfbc_vm::TextBuf;
 

@@ -2,7 +2,8 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
-use super::trace::{self, TraceArgs};
+use super::trace;
+use super::trace_args::TraceArgs;
 use super::{info_aix, info_kev, inputs};
 use clap::Args;
 use std::path::PathBuf;

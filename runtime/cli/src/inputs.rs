@@ -2,7 +2,7 @@
 
 use super::console::{Console, Failure, Message};
 use super::overwrite;
-use super::trace::TraceArgs;
+use super::trace_args::TraceArgs;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;

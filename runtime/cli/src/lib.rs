@@ -31,6 +31,7 @@ mod report;
 mod rptopts;
 mod test;
 mod trace;
+mod trace_args;
 mod traceprinter;
 mod trcevgrp;
 mod trcrpt;

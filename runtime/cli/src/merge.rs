@@ -2,7 +2,8 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats;
-use super::trace::{self, Reporter, SystemOptions, TraceArgs, report_counts};
+use super::trace::{self, Reporter, SystemOptions, report_counts};
+use super::trace_args::TraceArgs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use tfbc::aix::{ReportOptions, Summary};

@@ -13,20 +13,32 @@ mod traces;
 
 pub use traces::*;
 
-/// Names, other than `tfbc`, that the program can be called by.
-pub const NAMES: [&str; 11] = [
+/// Names, other than `tfbc`, that the program can be called by. Those that record exist only on Linux.
+pub const NAMES: &[&str] = &[
     "trcrpt",
     "trcupdate",
     "trcevgrp",
     "traceprinter",
+    #[cfg(target_os = "linux")]
     "trace",
+    #[cfg(target_os = "linux")]
     "trcon",
+    #[cfg(target_os = "linux")]
     "trcoff",
+    #[cfg(target_os = "linux")]
     "trcstop",
+    #[cfg(target_os = "linux")]
     "trcdead",
+    #[cfg(target_os = "linux")]
     "trcnm",
+    #[cfg(target_os = "linux")]
     "tracelogger",
 ];
+
+/// All names of the program.
+pub fn programs() -> impl Iterator<Item = &'static str> {
+    std::iter::once("tfbc").chain(NAMES.iter().copied())
+}
 
 /// Directory with every command under its name.
 static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -35,7 +47,7 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     let profile = tfbc.parent().unwrap().file_name().unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(profile);
     fs::create_dir_all(&folder).unwrap();
-    for name in NAMES.into_iter().chain(["tfbc"]) {
+    for name in programs() {
         let link = folder.join(name);
         #[cfg(unix)]
         let made = std::os::unix::fs::symlink(tfbc, link);

@@ -1,27 +1,7 @@
 //! Tests of help, manual pages and completions: they are complete and contain examples.
 
-use crate::common::command;
+use crate::common::{NAMES, command, programs};
 use std::fs;
-
-/// Installed commands.
-#[cfg(not(target_os = "linux"))]
-const PROGRAMS: [&str; 5] = ["tfbc", "trcrpt", "trcupdate", "trcevgrp", "traceprinter"];
-/// Installed commands; those that record exist only on Linux.
-#[cfg(target_os = "linux")]
-const PROGRAMS: [&str; 12] = [
-    "tfbc",
-    "trcrpt",
-    "trcupdate",
-    "trcevgrp",
-    "traceprinter",
-    "trace",
-    "trcon",
-    "trcoff",
-    "trcstop",
-    "trcdead",
-    "trcnm",
-    "tracelogger",
-];
 
 const USER_KEV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../samples/user.kev");
 
@@ -59,7 +39,7 @@ fn flags(help: &str) -> Vec<String> {
 
 /// Every help page: program, subcommand, text.
 fn pages() -> Vec<(&'static str, Option<String>, String)> {
-    let mut pages: Vec<_> = PROGRAMS.iter().map(|program| (*program, None, help(program, None))).collect();
+    let mut pages: Vec<_> = programs().map(|program| (program, None, help(program, None))).collect();
     pages.extend(commands().into_iter().map(|command| ("tfbc", Some(command.clone()), help("tfbc", Some(&command)))));
     pages
 }
@@ -73,7 +53,7 @@ fn every_command_has_examples() {
     }
     for (program, command, help) in pages() {
         let examples = help.split("Examples:\n").nth(1).unwrap_or_default();
-        let begins = if program == "tfbc" && command.as_deref().is_none_or(|name| !PROGRAMS.contains(&name)) {
+        let begins = if program == "tfbc" && command.as_deref().is_none_or(|name| !NAMES.contains(&name)) {
             "tfbc"
         } else {
             command.as_deref().unwrap_or(program)
@@ -160,7 +140,7 @@ fn every_page_that_is_referred_to_is_there() {
 #[test]
 fn h_is_help_but_in_commands_of_aix() {
     let others = ["trcrpt", "trcevgrp", "trace"];
-    for program in PROGRAMS.into_iter().filter(|program| !others.contains(program)) {
+    for program in programs().filter(|program| !others.contains(program)) {
         let (out, err, status) = run(program, &["-h"]);
         assert!(out.contains("Usage:") && err.is_empty() && status == 0, "{program}: {out}{err}");
     }
@@ -199,9 +179,9 @@ fn completions_offer_values() {
 #[test]
 fn completions_hold_every_flag() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let scripts = PROGRAMS.map(|program| run("tfbc", &["completions", shell, program]));
+        let scripts: Vec<_> = programs().map(|program| run("tfbc", &["completions", shell, program])).collect();
         for (program, command, help) in pages() {
-            let (script, err, status) = &scripts[PROGRAMS.iter().position(|name| *name == program).unwrap()];
+            let (script, err, status) = &scripts[programs().position(|name| name == program).unwrap()];
             assert_eq!((err.as_str(), *status), ("", 0));
             for flag in flags(&help) {
                 // Fish uses `-l` and `-s` for flags.

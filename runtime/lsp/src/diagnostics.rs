@@ -2,7 +2,7 @@
 
 use super::check::Checked;
 use super::project::Project;
-use super::text::Encoding;
+use super::protocol::Encoding;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use tfbc_grammar::{Diagnostic, Edit, Severity, Span};

@@ -1,8 +1,9 @@
 //! A file of the project with its analysis, open in the editor or not.
 
 use super::facts::StanzaFacts;
+use super::protocol::Encoding;
 use super::protocol::{Position, Range, TextChange};
-use super::text::{Encoding, Lines};
+use super::text::Lines;
 use super::xml::XmlFacts;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;

@@ -3,8 +3,9 @@
 use super::document::Document;
 use super::hover::spelt;
 use super::project::shifted;
+use super::protocol::Encoding;
 use super::protocol::{SemanticToken, SymbolKind};
-use super::text::{Encoding, columns, without_line_end};
+use super::text::{columns, without_line_end};
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::{Lexeme, LineKind};
 

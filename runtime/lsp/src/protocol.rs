@@ -1,6 +1,5 @@
 //! Shapes of JSON-RPC and of the Language Server Protocol: those that this server reads and writes, and no others.
 
-use super::text::Encoding;
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
@@ -72,6 +71,13 @@ impl RequestError {
     pub fn new(code: ErrorCode, text: impl Into<String>) -> Self {
         Self { code, text: text.into() }
     }
+}
+
+/// Unit of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Utf8,
+    Utf16,
 }
 
 /// Place in a text, counted from 0.

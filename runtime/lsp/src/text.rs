@@ -3,15 +3,8 @@
 //! A line ends at `\n`, `\r\n` or `\r`, as in the protocol. Columns count bytes or UTF-16 units, as client and server
 //! agreed. An invalid UTF-8 byte counts as one of either.
 
-use super::protocol::{Position, Range};
+use super::protocol::{Encoding, Position, Range};
 use tfbc_grammar::Span;
-
-/// Unit of columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    Utf8,
-    Utf16,
-}
 
 /// Start offsets of a text's lines.
 #[derive(Debug, Clone)]

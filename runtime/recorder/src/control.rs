@@ -201,29 +201,6 @@ pub(crate) fn open_own(path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Makes the process traceable; before this call its hooks are off. With the feature `at-start` it runs when the
-/// program or library is loaded.
-pub fn prepare() {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    let kept = sys::errno();
-    if !DONE.swap(true, Ordering::AcqRel) {
-        crate::thread_writer::at_start();
-    }
-    // A process that cannot map the page runs untraced; the commands report the reason.
-    let _ = map();
-    sys::set_errno(kept);
-}
-
-#[cfg(feature = "at-start")]
-extern "C" fn at_start() {
-    prepare();
-}
-
-#[cfg(feature = "at-start")]
-#[used]
-#[unsafe(link_section = ".init_array")]
-static AT_START: extern "C" fn() = at_start;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -510,3 +510,38 @@ pub fn words(text: &str) -> Result<Vec<String>, Notice> {
     words.extend(word);
     Ok(words)
 }
+
+impl Options {
+    /// Parses options as text, in the form that `trcstart` takes: flags of `trace` separated by blanks. Quotes protect
+    /// blanks, and a backslash protects the next character. The session always runs in the background.
+    ///
+    /// ```
+    /// use tfbc_recorder::options::{Hooks, Options};
+    /// let options = Options::parse("-ad -j 010 -m 'a message'")?;
+    /// assert!(options.background && options.off && options.message == Some(b"a message".to_vec()));
+    /// assert_eq!(options.hooks, Hooks::Only(vec![0x0100]));
+    /// assert_eq!(Options::parse("-j xyz").unwrap_err().number, 13);
+    /// # Ok::<(), tfbc_recorder::flags::Notice>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first rule that the flags violate.
+    pub fn parse(text: &str) -> Result<Self, Notice> {
+        Self::parse_with(text, |_| {})
+    }
+
+    /// Parses options as [`parse`](Self::parse) does, and passes each warning to `warn`.
+    ///
+    /// # Errors
+    /// The first rule that the flags violate.
+    pub fn parse_with(text: &str, warn: impl FnMut(&Notice)) -> Result<Self, Notice> {
+        let mut flags = Flags::parse(words(text)?)?;
+        flags.background = true;
+        if flags.shows_sizes || flags.program.is_some() {
+            return Err(Notice::usage("-S, -x and -X are for the command `trace` alone"));
+        }
+        let (options, warnings) = flags.options()?;
+        warnings.iter().for_each(warn);
+        Ok(options)
+    }
+}

@@ -10,7 +10,8 @@ use crate::buffer_pool::{EventWord, MAX_BYTES};
 use crate::record::Width;
 use crate::thread_writer;
 
-pub use crate::control::{CHANNELS, is_on, prepare};
+pub use crate::control::{CHANNELS, is_on};
+pub use crate::thread_writer::prepare;
 
 #[inline(always)]
 fn kind_of(width: Width, stamped: bool) -> u64 {

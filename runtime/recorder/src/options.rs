@@ -1,6 +1,5 @@
 //! Settings of `trace` and `trcstart`.
 
-use crate::flags::{Flags, Notice};
 use crate::record::Width;
 use std::path::PathBuf;
 
@@ -130,41 +129,6 @@ pub struct Options {
     pub trace: Width,
     /// Command line, for the header.
     pub command: Vec<u8>,
-}
-
-impl Options {
-    /// Parses options as text, in the form that `trcstart` takes: flags of `trace` separated by blanks. Quotes protect
-    /// blanks, and a backslash protects the next character. The session always runs in the background.
-    ///
-    /// ```
-    /// use tfbc_recorder::options::{Hooks, Options};
-    /// let options = Options::parse("-ad -j 010 -m 'a message'")?;
-    /// assert!(options.background && options.off && options.message == Some(b"a message".to_vec()));
-    /// assert_eq!(options.hooks, Hooks::Only(vec![0x0100]));
-    /// assert_eq!(Options::parse("-j xyz").unwrap_err().number, 13);
-    /// # Ok::<(), tfbc_recorder::flags::Notice>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The first rule that the flags violate.
-    pub fn parse(text: &str) -> Result<Self, Notice> {
-        Self::parse_with(text, |_| {})
-    }
-
-    /// Parses options as [`parse`](Self::parse) does, and passes each warning to `warn`.
-    ///
-    /// # Errors
-    /// The first rule that the flags violate.
-    pub fn parse_with(text: &str, warn: impl FnMut(&Notice)) -> Result<Self, Notice> {
-        let mut flags = Flags::parse(crate::flags::words(text)?)?;
-        flags.background = true;
-        if flags.shows_sizes || flags.program.is_some() {
-            return Err(Notice::usage("-S, -x and -X are for the command `trace` alone"));
-        }
-        let (options, warnings) = flags.options()?;
-        warnings.iter().for_each(warn);
-        Ok(options)
-    }
 }
 
 impl Default for Options {

@@ -324,7 +324,7 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
 }
 
 fn map() -> Result<(), Error> {
-    control::prepare();
+    crate::thread_writer::prepare();
     control::map().map_err(|source| Error::Memory { path: control::folder(), source })
 }
 

@@ -435,8 +435,31 @@ fn drop_oldest(pool: &BufferPool, i: usize) {
 
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
+/// Makes the process traceable; before this call its hooks are off. With the feature `at-start` it runs when the
+/// program or library is loaded.
+pub fn prepare() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let kept = sys::errno();
+    if !DONE.swap(true, Ordering::AcqRel) {
+        watch_threads();
+    }
+    // A process that cannot map the page runs untraced; the commands report the reason.
+    let _ = control::map();
+    sys::set_errno(kept);
+}
+
+#[cfg(feature = "at-start")]
+extern "C" fn prepare_at_start() {
+    prepare();
+}
+
+#[cfg(feature = "at-start")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_START: extern "C" fn() = prepare_at_start;
+
 /// Prepares the process: threads leave their sessions when they end, and children of `fork` start without writers.
-pub(crate) fn at_start() {
+fn watch_threads() {
     let mut key = 0;
     // SAFETY: `key` is valid for writes, and the destructor exists as long as the program.
     if unsafe { libc::pthread_key_create(&raw mut key, Some(at_exit)) } == 0 {

@@ -5,6 +5,8 @@
 mod arguments;
 mod flat;
 mod printer;
+#[cfg(test)]
+pub(crate) mod samples;
 pub mod spelling;
 mod table;
 

@@ -15,8 +15,9 @@ use super::owners::Owner;
 use crate::columns::{Column, ColumnWriter, Columns, OwnerValue, QnxWriter, Side, ValueType};
 use crate::events::{BuiltInEvents, is_interrupt};
 use crate::literal::{Literal, store};
-use crate::output_format::{Form, any_byte};
+use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
+use crate::scan::any_byte;
 use crate::terminal::ReportColour;
 use tfbc_vm::{TextBuf, num};
 

@@ -198,19 +198,7 @@ impl<'r> RecordPrinter<'r> {
 mod tests {
     use super::*;
     use crate::catalog::{FormatSet, LoadOptions};
-
-    /// Words that make a difference: what prints and what does not, failed calls, signs, lengths.
-    const WORDS: [u32; 12] =
-        [0, 1, 9, 999, 0, 0x6162_6364, 0x6100_0a7e, 0x7F22_2020, u32::MAX, 0x8000_0000, 123_456_789, 0x0A0B_0C0D];
-
-    fn payload(seed: u32, n_words: usize) -> Vec<u8> {
-        let mut state = seed.wrapping_mul(2_654_435_761) | 1;
-        let mut word = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            WORDS[(state >> 16) as usize % WORDS.len()]
-        };
-        (0..n_words).flat_map(|_| word().to_be_bytes()).collect()
-    }
+    use crate::events::samples::payload;
 
     #[test]
     fn flattened_lists_print_as_one_argument_after_the_other() {

@@ -1,8 +1,7 @@
 //! Events of a case file: an AIX hook or QNX record in hex, or part of a trace.
 
 use super::codes::{BAD_VALUE, NO_EVENT};
-use super::fields::{Diagnostics, Fields, Located};
-use super::file::{beside, of_others};
+use super::fields::{Diagnostics, Fields, Located, beside, of_others};
 use std::path::{Path, PathBuf};
 use tfbc::internal::filter::seconds;
 use tfbc::internal::terminal::visible;

@@ -1,8 +1,10 @@
 //! Typed access to the keys of one table of a case file. A value of the wrong type becomes a diagnostic at its
 //! position.
 
-use super::codes::{BAD_VALUE, UNKNOWN_KEY};
+use super::codes::{BAD_VALUE, KEY_OF_OTHERS, UNKNOWN_KEY};
 use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+use tfbc::internal::formats::BUILT_IN;
 use tfbc::internal::suggest::closest;
 use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
 use toml::Spanned;
@@ -152,4 +154,38 @@ impl<'t> Fields<'t> {
 fn article(kind: &str) -> String {
     let vowel = kind.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {kind}", if vowel { "an" } else { "a" })
+}
+
+/// Reports keys that belong to another kind of event.
+pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Diagnostics) {
+    for (key, span) in keys.iter().filter_map(|key| Some((key, own.key(key)?))) {
+        own.refuse(&KEY_OF_OTHERS, span, format!("`{key}` is {why}"), found);
+    }
+}
+
+/// Resolves a path relative to the case file; the name of the built-in format file stays as it is.
+pub fn beside(directory: &Path, path: &str) -> PathBuf {
+    if path == BUILT_IN {
+        return PathBuf::from(path);
+    }
+    let mut joined = directory.to_owned();
+    for part in Path::new(path).components() {
+        match part {
+            // `..` stays in the path: if the directory is a link, its parent is elsewhere.
+            Component::ParentDir
+                if matches!(joined.components().next_back(), Some(Component::Normal(_))) && !joined.is_symlink() =>
+            {
+                joined.pop();
+            }
+            Component::CurDir => {}
+            part => joined.push(part),
+        }
+    }
+    joined
+}
+
+/// Text as a TOML string.
+pub fn quoted(text: &str) -> String {
+    // JSON's escapes are valid in TOML, except `\/`, which this JSON writer never emits.
+    serde_json::Value::from(text).to_string()
 }

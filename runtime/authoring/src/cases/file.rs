@@ -14,11 +14,10 @@
 //! first = 20
 //! ```
 
-use super::codes::{BAD_SETTING, BAD_VALUE, KEY_OF_OTHERS, NO_EVENT, NO_TOML};
+use super::codes::{BAD_SETTING, BAD_VALUE, NO_EVENT, NO_TOML};
 use super::event::{self, CaseEvent};
-use super::fields::{Diagnostics, Fields, span_of};
-use std::path::{Component, Path, PathBuf};
-use tfbc::internal::formats::BUILT_IN;
+use super::fields::{Diagnostics, Fields, beside, span_of};
+use std::path::{Path, PathBuf};
 use tfbc_compiler::Dialect;
 use tfbc_grammar::{Diagnostic, Source, Sources};
 use toml::de::DeTable;
@@ -143,34 +142,6 @@ impl CaseFile {
     }
 }
 
-/// Resolves a path relative to the case file; the name of the built-in format file stays as it is.
-pub fn beside(directory: &Path, path: &str) -> PathBuf {
-    if path == BUILT_IN {
-        return PathBuf::from(path);
-    }
-    let mut joined = directory.to_owned();
-    for part in Path::new(path).components() {
-        match part {
-            // `..` stays in the path: if the directory is a link, its parent is elsewhere.
-            Component::ParentDir
-                if matches!(joined.components().next_back(), Some(Component::Normal(_))) && !joined.is_symlink() =>
-            {
-                joined.pop();
-            }
-            Component::CurDir => {}
-            part => joined.push(part),
-        }
-    }
-    joined
-}
-
 fn one_line(message: &str) -> String {
     message.lines().collect::<Vec<_>>().join("; ")
-}
-
-/// Reports keys that belong to another kind of event.
-pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Diagnostics) {
-    for (key, span) in keys.iter().filter_map(|key| Some((key, own.key(key)?))) {
-        own.refuse(&KEY_OF_OTHERS, span, format!("`{key}` is {why}"), found);
-    }
 }

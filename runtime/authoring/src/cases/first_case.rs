@@ -1,6 +1,7 @@
 //! Writes a first case file from a trace. It contains the first event of every kind, so that every template runs.
 
 use super::event::Slice;
+use super::fields::quoted;
 use super::file::SUFFIX;
 use super::pick::{Picked, pick};
 use super::slice::SliceOptions;
@@ -80,12 +81,6 @@ fn hex(bytes: &[u8], group: usize) -> String {
         .map(|word| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
         .collect();
     words.join(" ")
-}
-
-/// Text as a TOML string.
-pub(super) fn quoted(text: &str) -> String {
-    // JSON's escapes are valid in TOML, except `\/`, which this JSON writer never emits.
-    serde_json::Value::from(text).to_string()
 }
 
 /// Path relative to a directory, or unchanged if there is no relative form.

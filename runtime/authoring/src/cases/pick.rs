@@ -1,7 +1,7 @@
 //! Copies events from a trace into case files.
 
 use super::event::Slice;
-use super::first_case::quoted;
+use super::fields::quoted;
 use super::show::printable;
 use super::slice::{SliceOptions, aix_options, kev_options};
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,6 +14,7 @@ mod edit;
 mod file;
 mod script;
 mod undo;
+mod undo_comments;
 
 pub use file::{FormatFile, OpenError};
 pub use file::{changed, locked, replace, staged, with_suffix};

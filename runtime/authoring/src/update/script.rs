@@ -8,7 +8,7 @@
 //! # or *                 comment
 //! ```
 
-use super::undo::{Stamps, UndoPlace};
+use super::undo_comments::{Stamps, UndoPlace};
 use std::fmt;
 use tfbc::internal::aix::display_id;
 use tfbc_grammar::trcfmt::ast::HookId;

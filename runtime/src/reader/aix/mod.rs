@@ -18,23 +18,24 @@ mod internal;
 mod log;
 mod logs;
 mod merge;
+mod raw_event;
 mod sniff;
 mod state;
 mod step;
 mod trace;
 
-pub use super::Notice;
 pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub(crate) use logs::{BufferPos, EventSpan};
 pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
+pub use raw_event::RawEvent;
 pub use sniff::AixKind;
 pub(in crate::reader) use sniff::format_file;
 pub use sniff::{compressed, is_trace, may_be_stream32};
 pub use state::TraceState;
 pub use step::{CpuidWord, Kernel, Step, StepRules, present};
 pub(super) use trace::find_kind;
-pub use trace::{AfterDamage, AixItem, OpenError, RawEvent, ReadOptions, Trace};
+pub use trace::{AfterDamage, AixItem, OpenError, ReadOptions, Trace};
 pub(crate) use trace::{SkipAction, SkipPolicy, VisitResult};
 
 /// Canonical ids of hooks with a fixed meaning.

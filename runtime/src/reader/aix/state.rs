@@ -2,7 +2,7 @@
 
 use super::hooks;
 use super::internal::{EventProperty, SystemInfo};
-use super::trace::RawEvent;
+use super::raw_event::RawEvent;
 use std::sync::Arc;
 
 /// Properties of the system, updated by every event in the report's order.

@@ -1,0 +1,59 @@
+//! Between a report and its caller: notices and progress while it runs, and the error that ends it.
+
+use crate::ids::IdSet;
+use crate::reader::Notice;
+use std::fmt;
+use std::io;
+
+/// Why a report ended before its trace.
+#[derive(Debug)]
+pub enum ReportError {
+    /// The trace cannot be read on.
+    Read(io::Error),
+    /// The report cannot be written.
+    Write(io::Error),
+    /// The filter has dates, but the trace does not contain its start time.
+    NoStart,
+    /// The logs cannot be merged into one stream, for this reason.
+    NoStream(String),
+}
+
+impl fmt::Display for ReportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReportError::Read(error) => write!(f, "cannot read on: {error}"),
+            ReportError::Write(error) => write!(f, "cannot write: {error}"),
+            ReportError::NoStart => f.write_str(
+                "the trace does not tell when it began (hook 003, kind 1), so that its events have no dates; choose them by \
+                 seconds from its start",
+            ),
+            ReportError::NoStream(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ReportError {}
+
+/// Callbacks of a running report.
+pub trait Monitor {
+    /// A damaged place or a warning; the report up to there has been written.
+    fn notice(&mut self, notice: &Notice);
+    /// Progress, about every 16,000 events.
+    fn progress(&mut self, offset: u64, n_events: u64) {
+        let _ = (offset, n_events);
+    }
+    /// Built-in stanzas printed events of these hooks, but the trace does not confirm their layouts (`docs/hooks.md`).
+    fn guessed_layouts(&mut self, hooks: &IdSet) {
+        let _ = hooks;
+    }
+    /// A template takes most of the time.
+    fn slow(&mut self, template: &str) {
+        let _ = template;
+    }
+}
+
+impl<F: FnMut(&Notice)> Monitor for F {
+    fn notice(&mut self, notice: &Notice) {
+        self(notice);
+    }
+}

@@ -1,0 +1,24 @@
+//! The event type of AIX traces.
+
+/// An event, as recorded and as templates see it.
+#[derive(Debug, Clone, Copy)]
+pub struct RawEvent<'t> {
+    /// Number in the trace, from 1; malformed events are counted.
+    pub number: u64,
+    /// File offset of the event's first byte.
+    pub offset: u64,
+    /// Buffer that templates see: hook word and data.
+    pub bytes: &'t [u8],
+    /// True if templates see a 64-bit hook.
+    pub wide: bool,
+    /// Canonical 16-bit hook id.
+    pub id: u16,
+    /// Thread id.
+    pub tid: u64,
+    /// Raw time stamp.
+    pub ticks: Option<u64>,
+    /// CPU, if the event contains it or is in a CPU's file.
+    pub cpu: Option<u64>,
+    /// The whole event, as recorded.
+    pub recorded: &'t [u8],
+}
