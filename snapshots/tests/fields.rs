@@ -446,6 +446,8 @@ mod own_showings {
         check("$D1, 1 { $D1%E4 }, 2 { $D1%X2 $D1%D4 }", "d1:int64 d1_text:dictionary d1_2:int64");
         check("$HD%U2, 1 { $HD }", "hd:int64");
         check("$L1%Q, 1 { $L1%X8 }", "l1:uint64");
+        // An unknown cast has 8 bytes. Without a cast, the word has another width.
+        check("$D2%Q, 1 { $D2 \"s=\" $D2%X8 }", "s:uint64 d2:uint64");
         check("$D1, 1 { $D1%W0.3 }", "d1:uint64 d1_2:uint64");
         check("$D1%W0.3, 1 { $D1%W0.3 $D1%W0.4 }", "d1:uint64 d1_2:uint64");
         check("$D1%U4, 1 { $D1%A4 }", "d1:int64 d1_2:utf8");
