@@ -129,14 +129,14 @@ impl Dialect {
             &["data", "count"],
             "end of a LOOP at the end of the data: there, or after all iterations, which read zeros",
         ),
-        (
-            "tabs",
-            &["margin", "line"],
-            "origin of tab stops: the margin of the level, or the first column of the line",
-        ),
+        ("tabs", &["margin", "line"], "origin of tab stops: the margin of the level, or the first column of the line"),
         ("first-tab", &["3", "8"], "first tab stop of a stanza with L=0"),
         ("match-base", &["hex", "decimal"], "base of match values without a prefix, for macros that print in hex"),
-        ("soft-blank", &["numbers", "all", "none"], "codes followed by a soft blank; numbers: numbers, words and labels"),
+        (
+            "soft-blank",
+            &["numbers", "all", "none"],
+            "codes followed by a soft blank; numbers: numbers, words and labels",
+        ),
         ("subroutine-labels", &["print", "omit"], "if the label of a template subroutine is printed"),
         ("level", &["KERN", "APPL", "SVC", "INT"], "text column of a stanza without L="),
         ("msec", &["1000", "NUMBER"], "smallest number of microseconds that timers print as milliseconds (whole blob)"),
@@ -186,10 +186,7 @@ impl Dialect {
             "words of hooks 100 to 106, 10C, 134, 135, 139, 15B, 200, 465 and 4B0",
             "an assumption (docs/hooks.md); a format file with -t",
         ),
-        (
-            "limits of one event",
-            "1 MiB of text, without margins, and 1048576 iterations; --max-text, --max-turns",
-        ),
+        ("limits of one event", "1 MiB of text, without margins, and 1048576 iterations; --max-text, --max-turns"),
     ];
 
     /// Choices without a switch: question and answer. No one is known to need another answer.

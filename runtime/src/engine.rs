@@ -54,26 +54,26 @@ pub(crate) fn ends_chunk(n_damaged: u64, n_notices: usize) -> bool {
 /// First stage: reads the events of an input in order.
 pub(crate) trait Producer: Send {
     /// Storage for the events of a chunk.
-    type Events: Default + Send;
+    type Storage: Default + Send;
 
     /// Fills an emptied chunk, whose events may be those of an earlier one, so that memory is reused. False at the end
     /// of
     /// the input. `waited` is true if the previous chunk ended because the next read may block.
-    fn fill(&mut self, chunk: &mut Chunk<Self::Events>, waited: bool) -> Result<bool, ReportError>;
+    fn fill(&mut self, chunk: &mut Chunk<Self::Storage>, waited: bool) -> Result<bool, ReportError>;
 }
 
 /// Second stage: formats events as text.
 pub(crate) trait Format<E>: Send {
     /// State that text depends on from earlier text.
-    type LineState: Default + Send;
+    type Carried: Default + Send;
 
     /// Appends the text of events. False at their end; otherwise the next call continues. While `carried` is unknown,
     /// text that depends on it is left out, for [`Format::resolve`] to add.
-    fn format(&mut self, events: &E, carried: Option<&mut Self::LineState>, text: &mut TextBuf) -> bool;
+    fn format(&mut self, events: &E, carried: Option<&mut Self::Carried>, text: &mut TextBuf) -> bool;
 
     /// Appends the text that was left out at the start of the last chunk, and updates the carried state. False if the
     /// chunk's text is wrong after this state; then the chunk must be formatted again from its start.
-    fn resolve(&mut self, events: &E, carried: &mut Self::LineState, head: &mut TextBuf) -> bool;
+    fn resolve(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf) -> bool;
 
     /// Returns the template that takes most of the time, if it is slow.
     fn take_slow(&mut self) -> Option<String>;
@@ -90,11 +90,11 @@ pub(crate) enum StepResult {
 }
 
 /// Both stages on the caller's thread, one text at a time.
-pub(crate) struct Stepper<W: Producer, F: Format<W::Events>> {
+pub(crate) struct Stepper<W: Producer, F: Format<W::Storage>> {
     walk: W,
     pub format: F,
-    chunk: Chunk<W::Events>,
-    carried: F::LineState,
+    chunk: Chunk<W::Storage>,
+    carried: F::Carried,
     text: TextBuf,
     /// True if the chunk has events that are not formatted yet.
     has_more: bool,
@@ -104,13 +104,13 @@ pub(crate) struct Stepper<W: Producer, F: Format<W::Events>> {
     error: Option<ReportError>,
 }
 
-impl<W: Producer, F: Format<W::Events>> Stepper<W, F> {
+impl<W: Producer, F: Format<W::Storage>> Stepper<W, F> {
     pub fn new(walk: W, format: F) -> Self {
         Self {
             walk,
             format,
             chunk: Chunk::default(),
-            carried: F::LineState::default(),
+            carried: F::Carried::default(),
             text: TextBuf::new(),
             has_more: false,
             n_noticed: 0,
@@ -120,7 +120,7 @@ impl<W: Producer, F: Format<W::Events>> Stepper<W, F> {
     }
 
     /// Events of the current chunk.
-    pub fn events(&self) -> &W::Events {
+    pub fn events(&self) -> &W::Storage {
         &self.chunk.events
     }
 
@@ -171,21 +171,21 @@ pub(crate) struct RunResult<W, F, C> {
 
 /// Formats and writes all events of a walk. `None` as `threads` means a thread per processor.
 ///
-/// Output and monitor are trait objects, so that the formatting code is compiled once, in this package, and not for every
-/// output of every package above it. A call writes half a megabyte.
-pub(crate) fn run<W: Producer, F: Format<W::Events>>(
+/// Output and monitor are trait objects, so that the formatting code is compiled once, in this package, and not for
+/// every output of every package above it. A call writes half a megabyte.
+pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
     walk: W,
     make: impl Fn() -> F,
     threads: Option<NonZeroUsize>,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RunResult<W, F, F::LineState>, ReportError> {
+) -> Result<RunResult<W, F, F::Carried>, ReportError> {
     let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads = threads.map_or_else(all, NonZeroUsize::get);
     let alone = if threads.is_some() { 0 } else { ALONE };
     let run = SharedRun {
         walking: Mutex::new(ProducerState { walk, next: 0, waits: false, ended: false }),
-        turn: Mutex::new(Sequencer { next: 0, carried: Some(F::LineState::default()), out, monitor, error: None }),
+        turn: Mutex::new(Sequencer { next: 0, carried: Some(F::Carried::default()), out, monitor, error: None }),
         written: AtomicU64::new(0),
         turns: Condvar::new(),
         failed: AtomicBool::new(false),
@@ -269,7 +269,7 @@ impl<E: Default, F> Worker<E, F> {
 
 impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
     /// Processes chunks until the end.
-    fn work<F: Format<W::Events, LineState = C>>(&self, mut worker: Worker<W::Events, F>) -> F {
+    fn work<F: Format<W::Storage, Carried = C>>(&self, mut worker: Worker<W::Storage, F>) -> F {
         let _guard = PanicGuard { run: self };
         while self.take(&mut worker) {
             self.finish(&mut worker);
@@ -278,7 +278,7 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
     }
 
     /// Reads the next chunk; false at the end, or if the run has failed.
-    fn take<F>(&self, worker: &mut Worker<W::Events, F>) -> bool {
+    fn take<F>(&self, worker: &mut Worker<W::Storage, F>) -> bool {
         look(|| self.walking.try_lock().is_ok());
         let mut walking = lock(&self.walking);
         if walking.ended || self.failed.load(Ordering::Relaxed) || (walking.waits && self.wait(walking.next).is_none())
@@ -299,7 +299,7 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
     }
 
     /// Formats a chunk, and writes its text when its turn comes.
-    fn finish<F: Format<W::Events, LineState = C>>(&self, worker: &mut Worker<W::Events, F>) {
+    fn finish<F: Format<W::Storage, Carried = C>>(&self, worker: &mut Worker<W::Storage, F>) {
         let Worker { format, chunk, number, error, text, head } = worker;
         let mut carried = self.carried(*number);
         loop {

@@ -37,7 +37,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tfbc_vm::{Layout, Level, Limits, TextBuf, Timers};
-use walk::{Counts, LogWalk};
+use walk::{LogWalk, WalkCounts};
 
 /// Events between two calls of [`Monitor::progress`].
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
@@ -174,7 +174,7 @@ pub fn report(
     let known_steps = AtomicU64::new(0);
     let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
     let RunResult { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;
-    let Counts { n_events, n_shown, n_damaged, n_over_work, stopped } = walk.counts();
+    let WalkCounts { n_events, n_shown, n_damaged, n_over_work, stopped } = walk.counts();
     let (n_timers_lost, n_processes_lost) = walk.lost();
     let mut text = TextBuf::new();
     let mut format = formats.swap_remove(0);

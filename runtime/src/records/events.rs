@@ -6,7 +6,7 @@ use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::row::RowWriter;
 use super::run::{RecordFormat, RecordWalk};
-use super::{RecordOptions, RecordWriter, Tallied};
+use super::{FormatCounts, RecordOptions, RecordWriter};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
 use crate::event::{Field, FieldValue};
@@ -50,7 +50,7 @@ trait PrintFields {
 #[derive(Clone)]
 pub(super) struct Collector<'a> {
     rows: RowWriter<'a>,
-    written: Vec<Written>,
+    written: Vec<WrittenRecord>,
     /// Payloads of the records.
     bytes: Vec<u8>,
     owner: Owner,
@@ -58,7 +58,7 @@ pub(super) struct Collector<'a> {
 
 /// Record whose line is written.
 #[derive(Clone)]
-struct Written {
+struct WrittenRecord {
     record: KevRecord<'static>,
     payload: Range<usize>,
     owner: Owner,
@@ -75,7 +75,7 @@ impl RecordWriter for Collector<'_> {
             let payload = self.bytes.len()..self.bytes.len() + record.bytes.len();
             self.bytes.extend_from_slice(record.bytes);
             let record = KevRecord { bytes: &[], class: record.meant_class(), ..*record };
-            self.written.push(Written { record, payload, owner: self.owner.clone(), end: out.len() });
+            self.written.push(WrittenRecord { record, payload, owner: self.owner.clone(), end: out.len() });
         }
     }
 
@@ -97,11 +97,11 @@ impl RecordWriter for Collector<'_> {
         self.rows.begin_batch();
     }
 
-    fn tallied(&self) -> Tallied {
+    fn tallied(&self) -> FormatCounts {
         self.rows.tallied()
     }
 
-    fn take_back(&mut self, tallied: Tallied) {
+    fn take_back(&mut self, tallied: FormatCounts) {
         self.rows.take_back(tallied);
     }
 
@@ -131,7 +131,7 @@ impl<'a> QnxEvents<'a> {
         Self { steps, clock, start, printer, next: 0 }
     }
 
-    fn written(&self) -> &[Written] {
+    fn written(&self) -> &[WrittenRecord] {
         &self.steps.format.writer().written
     }
 
@@ -155,7 +155,7 @@ impl<'a> QnxEvents<'a> {
     #[inline]
     pub fn current(&self) -> Option<(&[u8], QnxEvent<'_>)> {
         let written = self.written();
-        let Written { record, payload, owner, end } = written.get(self.next)?;
+        let WrittenRecord { record, payload, owner, end } = written.get(self.next)?;
         let start = self.next.checked_sub(1).map_or(0, |before| written[before].end);
         let line = self.steps.text().get(start..*end)?;
         let bytes = self.steps.format.writer().bytes.get(payload.clone())?;

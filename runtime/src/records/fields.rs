@@ -13,7 +13,7 @@ pub(super) struct Fields<'r> {
 }
 
 /// One field.
-pub(super) struct Field<'r> {
+pub(super) struct RecordField<'r> {
     name: ArgumentName,
     /// Number of earlier fields with the name.
     n_before: usize,
@@ -26,26 +26,26 @@ impl<'r> Fields<'r> {
     }
 
     /// The field with a name, such as `pid`, `empty_2` or `w3`.
-    pub fn find(mut self, wanted: &str) -> Option<Field<'r>> {
+    pub fn find(mut self, wanted: &str) -> Option<RecordField<'r>> {
         Iterator::find(&mut self, |field| field.is_called(wanted))
     }
 }
 
 impl<'r> Iterator for Fields<'r> {
-    type Item = Field<'r>;
+    type Item = RecordField<'r>;
 
-    fn next(&mut self) -> Option<Field<'r>> {
+    fn next(&mut self) -> Option<RecordField<'r>> {
         let Argument { name, value, .. } = self.arguments.next()?;
         let mut n_before = 0;
         if let ArgumentName::Listed(name) = name {
             n_before = self.met.iter().filter(|met| **met == name).count();
             self.met.push(name);
         }
-        Some(Field { name, n_before, value })
+        Some(RecordField { name, n_before, value })
     }
 }
 
-impl Field<'_> {
+impl RecordField<'_> {
     /// True if the field has a name such as `pid`, `empty_2` or `w3`.
     fn is_called(&self, wanted: &str) -> bool {
         let number = |text: &str| text.parse().ok().filter(|number: &usize| number.to_string() == text);

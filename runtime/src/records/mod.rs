@@ -25,7 +25,7 @@ pub use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
 pub use owners::Owner;
 pub use print::RecordPrinter;
-pub(crate) use run::{RecordWriter, Tallied, run};
+pub(crate) use run::{FormatCounts, RecordWriter, run};
 
 use crate::catalog::Catalog;
 use crate::columns::Columns;
@@ -38,7 +38,7 @@ use crate::report::{MaxWork, Monitor, ReportError};
 use crate::terminal::ReportColour;
 use clock::Clock;
 use regex::bytes::Regex;
-use row::{Counts, RowWriter};
+use row::{EventCounts, RowWriter};
 use sort::{Sorter, Timed};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -169,7 +169,12 @@ pub(crate) fn run_sorted(
 }
 
 /// Writes the number of reported records per event.
-fn write_stats(counts: &Counts, options: &RecordOptions, header: &KevHeader, out: &mut dyn Write) -> io::Result<()> {
+fn write_stats(
+    counts: &EventCounts,
+    options: &RecordOptions,
+    header: &KevHeader,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let events = BuiltInEvents::of(header.release, header.big_endian);
     let rows = counts.iter().map(|(class, event, n)| {
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);

@@ -50,7 +50,7 @@ const N_CACHED: usize = 256;
 
 /// Cached index of a thread's owner in the batch that is being filled.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cached {
+struct CachedOwner {
     /// `epoch` of the cache when the entry was added; the entry is stale if they differ.
     epoch: u64,
     thread: (i32, i32),
@@ -74,7 +74,7 @@ pub(super) struct Owners {
     /// Bytes that the names count for; see [`MAX_NAME_BYTES`].
     n_bytes: usize,
     /// Cache of the batch's owners by process and thread: consecutive records belong to few threads.
-    cache: Box<[Cached; N_CACHED]>,
+    cache: Box<[CachedOwner; N_CACHED]>,
     /// Index in the batch of the unknown owner.
     nobody: Option<u32>,
     /// Incremented per batch and per change of a name, which makes the cache stale.
@@ -89,7 +89,7 @@ impl Owners {
             processes: HashMap::new(),
             last_buffer: None,
             n_bytes: 0,
-            cache: Box::new([Cached::default(); N_CACHED]),
+            cache: Box::new([CachedOwner::default(); N_CACHED]),
             nobody: None,
             epoch: 1,
         }
@@ -128,12 +128,12 @@ impl Owners {
     #[inline]
     fn cached(&mut self, pid: i32, tid: i32, known: &mut Vec<Owner>) -> u32 {
         let place = (pid as u32).wrapping_mul(31).wrapping_add((pid as u32) >> 12).wrapping_add(tid as u32);
-        let Cached { epoch, thread, id } = self.cache[place as usize % N_CACHED];
+        let CachedOwner { epoch, thread, id } = self.cache[place as usize % N_CACHED];
         if (epoch, thread) == (self.epoch, (pid, tid)) {
             return id;
         }
         let id = add(self.thread(pid, tid), known);
-        self.cache[place as usize % N_CACHED] = Cached { epoch: self.epoch, thread: (pid, tid), id };
+        self.cache[place as usize % N_CACHED] = CachedOwner { epoch: self.epoch, thread: (pid, tid), id };
         id
     }
 

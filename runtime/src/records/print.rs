@@ -1,6 +1,6 @@
 //! Text of one record, by the definitions that name its event or by the built-in tables.
 
-use super::Tallied;
+use super::FormatCounts;
 use super::fields::Fields;
 use crate::catalog::{Catalog, RecordEntry};
 use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, FlatArguments};
@@ -74,14 +74,14 @@ impl<'r> RecordPrinter<'r> {
     }
 
     /// Counts so far.
-    pub(crate) fn tallied(&self) -> Tallied {
+    pub(crate) fn tallied(&self) -> FormatCounts {
         let Self { n_truncated, n_limited, n_refused, n_over_work, .. } = *self;
-        Tallied { n_truncated, n_limited, n_refused, n_over_work, ..Tallied::default() }
+        FormatCounts { n_truncated, n_limited, n_refused, n_over_work, ..FormatCounts::default() }
     }
 
     /// Resets the counts to earlier ones.
-    pub(crate) fn set_tallied(&mut self, tallied: Tallied) {
-        let Tallied { n_truncated, n_limited, n_refused, n_over_work, .. } = tallied;
+    pub(crate) fn set_tallied(&mut self, tallied: FormatCounts) {
+        let FormatCounts { n_truncated, n_limited, n_refused, n_over_work, .. } = tallied;
         (self.n_truncated, self.n_limited) = (n_truncated, n_limited);
         (self.n_refused, self.n_over_work) = (n_refused, n_over_work);
     }

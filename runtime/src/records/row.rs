@@ -3,7 +3,7 @@
 use super::cells::{Cell, Cells, EventTexts, ShortText, Source, Times, append_argument, cpu_texts, put_number};
 use super::owners::Owner;
 use super::print::RecordPrinter;
-use super::{RecordOptions, RecordWriter, Tallied};
+use super::{FormatCounts, RecordOptions, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Column;
 use crate::json;
@@ -37,7 +37,7 @@ pub(super) struct RowWriter<'r> {
     /// Fields of definitions.
     fields: TextBuf,
     n_reported: u64,
-    counts: Arc<Counts>,
+    counts: Arc<EventCounts>,
     /// The events of a batch that were counted.
     counted: Vec<(u8, u16)>,
 }
@@ -68,9 +68,9 @@ struct OwnerTexts {
 }
 
 /// Number of reported records per event, shared by all workers.
-pub(super) struct Counts(Vec<AtomicU64>);
+pub(super) struct EventCounts(Vec<AtomicU64>);
 
-impl Counts {
+impl EventCounts {
     const N_EVENTS: usize = 1024;
 
     fn new(wanted: bool) -> Self {
@@ -158,13 +158,13 @@ impl<'r> RowWriter<'r> {
             data: None,
             fields: TextBuf::new(),
             n_reported: 0,
-            counts: Arc::new(Counts::new(options.stats)),
+            counts: Arc::new(EventCounts::new(options.stats)),
             counted: Vec::new(),
         }
     }
 
     /// Counts, which replace the report.
-    pub fn counts(&self) -> Arc<Counts> {
+    pub fn counts(&self) -> Arc<EventCounts> {
         Arc::clone(&self.counts)
     }
 
@@ -408,11 +408,11 @@ impl RecordWriter for RowWriter<'_> {
         self.owners.begin();
     }
 
-    fn tallied(&self) -> Tallied {
-        Tallied { n_reported: self.n_reported, ..self.printer.tallied() }
+    fn tallied(&self) -> FormatCounts {
+        FormatCounts { n_reported: self.n_reported, ..self.printer.tallied() }
     }
 
-    fn take_back(&mut self, tallied: Tallied) {
+    fn take_back(&mut self, tallied: FormatCounts) {
         self.n_reported = tallied.n_reported;
         self.printer.set_tallied(tallied);
         self.counted.drain(..).for_each(|(class, event)| self.counts.take_back(class, event));
@@ -452,7 +452,7 @@ mod tests {
     use crate::catalog::{FormatSet, LoadOptions};
     use crate::columns::{Columns, Side};
     use crate::events::{BuiltInEvents, class_name};
-    use crate::records::fields::{Field, Fields, push_escaped};
+    use crate::records::fields::{Fields, RecordField, push_escaped};
     use crate::terminal::ReportColour;
     use regex::bytes::Regex;
 
@@ -490,14 +490,14 @@ mod tests {
     }
 
     /// A log, and how it is reported.
-    struct Setup<'s> {
+    struct ReportSetup<'s> {
         options: &'s RecordOptions,
         header: KevHeader,
         events: BuiltInEvents,
         owner: Owner,
     }
 
-    impl Setup<'_> {
+    impl ReportSetup<'_> {
         fn data(&self, record: &KevRecord<'_>) -> Vec<u8> {
             let printer = self.events.argument_printer(true);
             text(|out| printer.print(record, out)).trim_ascii().to_vec()
@@ -541,8 +541,9 @@ mod tests {
                     let name = self.options.columns.argument(column);
                     let field = Fields::new(self.events.arguments(record)).find(name);
                     let is_json = self.options.form == Form::Ndjson;
-                    let push =
-                        |field: Field<'_>| text(|out| if is_json { field.push_raw(out) } else { field.push_text(out) });
+                    let push = |field: RecordField<'_>| {
+                        text(|out| if is_json { field.push_raw(out) } else { field.push_text(out) })
+                    };
                     return field.map(push);
                 }
                 _ => return None,
@@ -651,7 +652,7 @@ mod tests {
                 ..RecordOptions::default()
             };
             let header = KevHeader { cycles_per_sec: Some(1_000_000_007), release, big_endian, ..KevHeader::default() };
-            let setup = Setup {
+            let setup = ReportSetup {
                 options: &options,
                 header: KevHeader { attributes: Vec::new(), syspage: None, ..header },
                 events: BuiltInEvents::of(release, big_endian),

@@ -41,10 +41,10 @@ pub(crate) trait RecordWriter: Clone + Send {
     fn begin_text(&mut self) {}
 
     /// Counts so far.
-    fn tallied(&self) -> Tallied;
+    fn tallied(&self) -> FormatCounts;
 
     /// Resets the counts to earlier ones, because the records since then are written again.
-    fn take_back(&mut self, tallied: Tallied);
+    fn take_back(&mut self, tallied: FormatCounts);
 
     /// Meter of the steps that definitions take, if there are definitions.
     fn meter(&mut self) -> Option<&mut Meter>;
@@ -55,7 +55,7 @@ pub(crate) trait RecordWriter: Clone + Send {
 
 /// Counts of formatting.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tallied {
+pub(crate) struct FormatCounts {
     pub n_reported: u64,
     pub n_truncated: u64,
     pub n_limited: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Tallied {
 }
 
 impl RecordSummary {
-    fn add(&mut self, tallied: Tallied) {
+    fn add(&mut self, tallied: FormatCounts) {
         self.n_reported += tallied.n_reported;
         self.n_truncated += tallied.n_truncated;
         self.n_limited += tallied.n_limited;
@@ -158,7 +158,7 @@ impl<'w> RecordWalk<'w> {
 }
 
 impl Producer for RecordWalk<'_> {
-    type Events = Batch;
+    type Storage = Batch;
 
     fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
         chunk.events.clear();
@@ -180,7 +180,7 @@ pub(super) struct RecordFormat<'r, W> {
     is_guess: bool,
     n_formatted: u64,
     /// Counts and number of formatted records before the batch.
-    before: (Tallied, u64),
+    before: (FormatCounts, u64),
 }
 
 impl<'r, W: RecordWriter> RecordFormat<'r, W> {
@@ -192,7 +192,7 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
             in_batch: false,
             is_guess: false,
             n_formatted: 0,
-            before: (Tallied::default(), 0),
+            before: (FormatCounts::default(), 0),
         }
     }
 
@@ -229,7 +229,7 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
 
 /// A record's line depends on nothing but the record, and on the steps that its definitions may take.
 impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
-    type LineState = Work;
+    type Carried = Work;
 
     fn format(&mut self, batch: &Batch, carried: Option<&mut Work>, text: &mut TextBuf) -> bool {
         self.writer.begin_text();

@@ -5,7 +5,7 @@
 
 use super::clock::Clock;
 use super::owners::Owner;
-use super::run::{RecordWriter, Tallied};
+use super::run::{FormatCounts, RecordWriter};
 use crate::reader::kev::{KevRecord, KevSlot};
 use crate::work::Meter;
 use std::cmp::Reverse;
@@ -81,11 +81,11 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
         self.writer.begin_batch();
     }
 
-    fn tallied(&self) -> Tallied {
+    fn tallied(&self) -> FormatCounts {
         self.writer.tallied()
     }
 
-    fn take_back(&mut self, tallied: Tallied) {
+    fn take_back(&mut self, tallied: FormatCounts) {
         self.writer.take_back(tallied);
     }
 
@@ -119,7 +119,7 @@ pub(crate) struct Sorter {
     /// Time of the row before.
     last_ns: u64,
     /// Sorted rows on disk.
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
 }
 
 impl Sorter {
@@ -176,7 +176,7 @@ impl Sorter {
         }
         let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
-        self.runs.push(Run(BufReader::new(file)));
+        self.runs.push(SortedRun(BufReader::new(file)));
         self.texts.clear();
         self.start = 0;
         Ok(())
@@ -216,9 +216,9 @@ impl Write for Sorter {
 }
 
 /// Sorted rows in a file.
-struct Run(BufReader<File>);
+struct SortedRun(BufReader<File>);
 
-impl Run {
+impl SortedRun {
     /// The time and the text of the next row; `None` at the end.
     fn next(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
         let mut header = [0; 16];
@@ -234,7 +234,7 @@ impl Run {
 }
 
 /// Writes the rows of several files in ascending time; of equal times, those of earlier files first.
-fn merge(mut runs: Vec<Run>, out: &mut dyn Write) -> io::Result<()> {
+fn merge(mut runs: Vec<SortedRun>, out: &mut dyn Write) -> io::Result<()> {
     let mut next = BinaryHeap::new();
     for (at, run) in runs.iter_mut().enumerate() {
         next.extend(run.next()?.map(|(ns, text)| Reverse((ns, at, text))));

@@ -21,7 +21,7 @@ pub(super) struct Batch {
     pub n_held: usize,
     /// Bytes of the other events, as templates see them.
     copies: Vec<u8>,
-    copied: Vec<Copied>,
+    copied: Vec<CopiedEvent>,
     pub events: Vec<EventRef>,
     /// Bytes of the events in earlier batches.
     pub bytes_before: u64,
@@ -33,7 +33,7 @@ pub(super) struct Batch {
     names: Vec<u8>,
     /// Texts that had to be formatted in order, by the walk.
     texts: Vec<u8>,
-    ready: Vec<Ready>,
+    ready: Vec<ReadyText>,
     /// Elapsed time of the event before the next one that is copied, if deltas are measured from it.
     pub previous_ns: Option<u64>,
 }
@@ -78,7 +78,7 @@ impl EventRef {
 
 /// Data of a copied event that [`EventRef`] has no room for.
 #[derive(Debug, Clone, Copy)]
-struct Copied {
+struct CopiedEvent {
     /// Offset of the event in [`Batch::copies`].
     at: u32,
     /// Index of its text, if that is ready.
@@ -107,7 +107,7 @@ pub(super) struct SharedContext {
 
 /// A text that the walk formatted.
 #[derive(Debug, Clone)]
-struct Ready {
+struct ReadyText {
     outcome: Outcome,
     text: Range<u32>,
 }
@@ -173,7 +173,7 @@ impl Batch {
             env: hook.env_index() as u8,
             position: Position::Copied,
         });
-        self.copied.push(Copied {
+        self.copied.push(CopiedEvent {
             at: self.copies.len() as u32,
             ready: 0,
             offset: event.offset,
@@ -188,7 +188,7 @@ impl Batch {
             event.position = Position::Ready;
             copied.ready = self.ready.len() as u32;
             let text = append(&mut self.texts, text);
-            self.ready.push(Ready { outcome, text });
+            self.ready.push(ReadyText { outcome, text });
         }
     }
 
@@ -228,7 +228,7 @@ impl Batch {
         let (buffer, at, offset) = match event.position {
             Position::BufferPos => (taken, event.at, self.taken.offset + u64::from(event.at)),
             Position::Copied | Position::Ready => {
-                let Copied { at, offset, .. } = self.copied[event.at as usize];
+                let CopiedEvent { at, offset, .. } = self.copied[event.at as usize];
                 (&self.copies[..], at, offset)
             }
         };
@@ -268,7 +268,7 @@ impl Batch {
         if !event.is_ready() {
             return None;
         }
-        let Ready { outcome, text } = self.ready.get(self.copied[event.at as usize].ready as usize)?;
+        let ReadyText { outcome, text } = self.ready.get(self.copied[event.at as usize].ready as usize)?;
         Some((*outcome, &self.texts[text.start as usize..text.end as usize]))
     }
 }

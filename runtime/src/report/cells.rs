@@ -22,19 +22,19 @@ use tfbc_vm::{COLUMNS, Level, TextBuf, num};
 /// The cells of a report.
 pub(super) struct Cells {
     list: Box<[Cell]>,
-    /// Context columns per [`Put::Context`], in the order of the cells.
+    /// Context columns per [`CellContent::Context`], in the order of the cells.
     segments: Box<[Segment]>,
     form: Form,
     colour: ReportColour,
-    quick: Quick,
+    quick: FastLayout,
     fixed: Fixed,
     /// Values of a table's row, each with the bytes before it.
-    table: Box<[(Literal, Put)]>,
+    table: Box<[(Literal, CellContent)]>,
 }
 
 /// Fast path of [`Cells::put`], which writes all cells of an event into a buffer of [`COLUMNS`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quick {
+enum FastLayout {
     /// Id and times in their common forms, at fixed offsets.
     Plain,
     /// Any cells at fixed offsets.
@@ -63,19 +63,19 @@ struct Fixed {
     ends_line: bool,
     /// Offset, cell and width of literals and context columns, in order. Writing one stores more bytes than its width.
     /// A wide context value shifts all later cells but the id.
-    rest: Box<[(u8, Put, usize)]>,
+    rest: Box<[(u8, CellContent, usize)]>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    put: Put,
+    put: CellContent,
     /// True if a blank is inserted before a value that would touch the one before it.
     apart: bool,
 }
 
 /// Content of a cell.
 #[derive(Debug, Clone, Copy)]
-enum Put {
+enum CellContent {
     Literal(Literal),
     /// Hook id in a column of this width.
     Id(u8),
@@ -124,13 +124,13 @@ impl Cells {
         // Values of tables have no widths.
         let fixed = if form == Form::Text { Fixed::of(&list, &segments) } else { None };
         let quick = match &fixed {
-            Some(fixed) if fixed.is_plain() => Quick::Plain,
-            Some(_) => Quick::Fixed,
-            None if !fits() => Quick::Never,
-            None if form == Form::Text => Quick::InOrder,
-            None => Quick::Table,
+            Some(fixed) if fixed.is_plain() => FastLayout::Plain,
+            Some(_) => FastLayout::Fixed,
+            None if !fits() => FastLayout::Never,
+            None if form == Form::Text => FastLayout::InOrder,
+            None => FastLayout::Table,
         };
-        let table = if quick == Quick::Table { row(&list) } else { Vec::new() };
+        let table = if quick == FastLayout::Table { row(&list) } else { Vec::new() };
         let (list, segments, table) = (list.into(), segments.into(), table.into());
         Self { list, segments, form, colour, quick, fixed: fixed.unwrap_or_default(), table }
     }
@@ -142,7 +142,7 @@ impl Cells {
             segments: Box::default(),
             form: Form::Text,
             colour: ReportColour::Off,
-            quick: Quick::Plain,
+            quick: FastLayout::Plain,
             fixed: Fixed::default(),
             table: Box::default(),
         }
@@ -167,7 +167,7 @@ impl Cells {
     /// Cells of a canonical hook id.
     pub fn id(&self, id: u16, catalog: &Catalog<'_>) -> IdCells {
         let mut opening = TextBuf::new();
-        if let Some(at) = self.list.iter().position(|cell| matches!(cell.put, Put::Label)) {
+        if let Some(at) = self.list.iter().position(|cell| matches!(cell.put, CellContent::Label)) {
             let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
             opening.push(if at == 0 { b"{" } else { b"," });
             opening.push(Column::Id.info().key.as_bytes());
@@ -181,9 +181,11 @@ impl Cells {
     /// True if [`Cells::put`] writes the cells of a hook's events, unless a value is wider than its column.
     pub fn fit(&self, id: &IdCells) -> bool {
         match self.quick {
-            Quick::Plain | Quick::Fixed => self.fixed.id_width == 0 || id.text.len() < self.fixed.id_width.into(),
-            Quick::Table | Quick::InOrder => id.opening.len() <= IdCells::MAX_OPENING,
-            Quick::Never => false,
+            FastLayout::Plain | FastLayout::Fixed => {
+                self.fixed.id_width == 0 || id.text.len() < self.fixed.id_width.into()
+            }
+            FastLayout::Table | FastLayout::InOrder => id.opening.len() <= IdCells::MAX_OPENING,
+            FastLayout::Never => false,
         }
     }
 
@@ -199,48 +201,48 @@ impl Cells {
     pub fn put<'v>(
         &self,
         id: &IdCells,
-        values: impl Fn() -> Values<'v>,
+        values: impl Fn() -> EventValues<'v>,
         (elapsed_ns, last_ns): (u64, u64),
         times: &Times,
         room: &mut [u8; COLUMNS],
     ) -> usize {
-        if self.quick != Quick::Plain {
+        if self.quick != FastLayout::Plain {
             return self.put_other(&values(), times, room);
         }
         self.fixed.put(id, (elapsed_ns, last_ns), times, room)
     }
 
     #[inline(never)]
-    fn put_other(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+    fn put_other(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
         match self.quick {
-            Quick::Plain | Quick::Fixed => self.fixed.put_other(values, times, room),
-            Quick::Table => self.put_row(values, times, room),
-            Quick::InOrder | Quick::Never => self.put_each(values, times, room),
+            FastLayout::Plain | FastLayout::Fixed => self.fixed.put_other(values, times, room),
+            FastLayout::Table => self.put_row(values, times, room),
+            FastLayout::InOrder | FastLayout::Never => self.put_each(values, times, room),
         }
     }
 
-    fn put_row(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+    fn put_row(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
         let mut at = 0;
         for (before, put) in &self.table {
             at = before.put(room, at);
             at = match put {
-                Put::BareId => {
+                CellContent::BareId => {
                     store(room, at, values.id.text.0.to_le_bytes());
                     at + values.id.text.len()
                 }
-                Put::Label => {
+                CellContent::Label => {
                     store_blocks(room, at, &values.id.opening);
                     at + values.id.opening_len
                 }
-                Put::Context(n) => {
+                CellContent::Context(n) => {
                     let text = values.context(*n);
                     text.store(room, at);
                     at + usize::from(text.len)
                 }
-                Put::BareElapsed => values.bare_elapsed(times, room, at),
-                Put::BareElapsedShort => values.bare_elapsed_short(room, at),
-                Put::BareDelta => values.bare_delta(room, at),
-                Put::BareDeltaMicro => values.bare_delta_micro(room, at),
+                CellContent::BareElapsed => values.bare_elapsed(times, room, at),
+                CellContent::BareElapsedShort => values.bare_elapsed_short(room, at),
+                CellContent::BareDelta => values.bare_delta(room, at),
+                CellContent::BareDeltaMicro => values.bare_delta_micro(room, at),
                 _ => at,
             };
         }
@@ -248,13 +250,13 @@ impl Cells {
     }
 
     #[inline(never)]
-    fn put_each(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+    fn put_each(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
         self.list.iter().fold(0, |at, cell| cell.put(values, times, room, at))
     }
 
     /// Slow path: appends the cells of any event.
     #[inline(never)]
-    pub fn append(&self, values: &Values<'_>, times: &mut Times, out: &mut TextBuf) {
+    pub fn append(&self, values: &EventValues<'_>, times: &mut Times, out: &mut TextBuf) {
         const ROOM: usize = COLUMNS;
         let is_narrow = times.advance(values.elapsed_ns, values.last_ns);
         let line = out.len() + self.colour_len();
@@ -263,29 +265,38 @@ impl Cells {
         let mut at = 1;
         for cell in &self.list {
             let long = match cell.put {
-                Put::Label => Some(values.id.opening()),
-                Put::Context(n) => values.context(n).long.as_deref(),
+                CellContent::Label => Some(values.id.opening()),
+                CellContent::Context(n) => values.context(n).long.as_deref(),
                 _ => None,
             };
-            if long.is_some() || at > COLUMNS / 2 || matches!(cell.put, Put::EndLine) {
+            if long.is_some() || at > COLUMNS / 2 || matches!(cell.put, CellContent::EndLine) {
                 out.push(&room[1..at]);
                 (room[0], at) = (room[at - 1], 1);
             }
             match cell.put {
-                Put::EndLine => {
+                CellContent::EndLine => {
                     crate::columns::trim(line.min(out.len()), out);
                     out.push(b"\n");
                 }
-                Put::Times | Put::Elapsed | Put::ElapsedShort | Put::Delta | Put::DeltaMicro if !is_narrow => {
+                CellContent::Times
+                | CellContent::Elapsed
+                | CellContent::ElapsedShort
+                | CellContent::Delta
+                | CellContent::DeltaMicro
+                    if !is_narrow =>
+                {
                     out.push(&room[1..at]);
-                    let columns =
-                        if matches!(cell.put, Put::Times) { &[Put::Elapsed, Put::Delta][..] } else { &[cell.put] };
+                    let columns = if matches!(cell.put, CellContent::Times) {
+                        &[CellContent::Elapsed, CellContent::Delta][..]
+                    } else {
+                        &[cell.put]
+                    };
                     // A first cell touches nothing.
                     let line = if cell.apart { line } else { out.len() };
                     columns.iter().for_each(|put| put.wide_time(values, line, out));
                     (room[0], at) = (out.as_bytes().last().copied().unwrap_or(b' '), 1);
                 }
-                Put::Label | Put::Context(_) if long.is_some() => {
+                CellContent::Label | CellContent::Context(_) if long.is_some() => {
                     let text = long.unwrap_or_default();
                     if cell.apart && room[0] != b' ' && !values.starts_blank(cell.put) {
                         out.push(b" ");
@@ -302,7 +313,9 @@ impl Cells {
     /// Length of the mark before the first column.
     fn colour_len(&self) -> usize {
         match self.list.first() {
-            Some(Cell { put: Put::Literal(literal), .. }) if literal.as_bytes() == self.colour.dim() => literal.len(),
+            Some(Cell { put: CellContent::Literal(literal), .. }) if literal.as_bytes() == self.colour.dim() => {
+                literal.len()
+            }
             _ => 0,
         }
     }
@@ -318,41 +331,43 @@ impl Fixed {
         for (n, cell) in list.iter().enumerate() {
             let place = u8::try_from(at).ok()?;
             match cell.put {
-                Put::Literal(literal) => {
+                CellContent::Literal(literal) => {
                     rest.push((place, cell.put, literal.len()));
                     (at, touches) = (at + literal.len(), true);
                 }
-                Put::Id(_) | Put::Context(_) if rest.iter().any(|(_, put, _)| matches!(put, Put::Context(_))) => {
+                CellContent::Id(_) | CellContent::Context(_)
+                    if rest.iter().any(|(_, put, _)| matches!(put, CellContent::Context(_))) =>
+                {
                     return None;
                 }
-                Put::Id(width) => {
+                CellContent::Id(width) => {
                     let blank = usize::from(cell.apart && touches);
                     if blank > 0 {
-                        rest.push((place, Put::Literal(Literal::of(b" ")), 1));
+                        rest.push((place, CellContent::Literal(Literal::of(b" ")), 1));
                     }
                     (fixed.id_at, fixed.id_width) = (u8::try_from(at + blank).ok()?, width);
                     (at, touches) = (at + blank + usize::from(width), false);
                 }
                 // An empty value touches nothing.
-                Put::Context(_) if cell.apart && touches => return None,
-                Put::Context(segment) => {
+                CellContent::Context(_) if cell.apart && touches => return None,
+                CellContent::Context(segment) => {
                     let width = segments[usize::from(segment)].width();
                     rest.push((place, cell.put, width));
                     (at, touches) = (at + width, false);
                 }
-                Put::Times => {
+                CellContent::Times => {
                     (elapsed_at, delta_at) = (Some(place), Some(u8::try_from(at + 14).ok()?));
                     (at, touches) = (at + Times::WIDTH, true);
                 }
-                Put::Elapsed | Put::ElapsedShort => {
-                    fixed.is_short = matches!(cell.put, Put::ElapsedShort);
+                CellContent::Elapsed | CellContent::ElapsedShort => {
+                    fixed.is_short = matches!(cell.put, CellContent::ElapsedShort);
                     (elapsed_at, at, touches) = (Some(place), at + if fixed.is_short { 10 } else { 14 }, true);
                 }
-                Put::Delta | Put::DeltaMicro => {
-                    fixed.is_micro = matches!(cell.put, Put::DeltaMicro);
+                CellContent::Delta | CellContent::DeltaMicro => {
+                    fixed.is_micro = matches!(cell.put, CellContent::DeltaMicro);
                     (delta_at, at, touches) = (Some(place), at + 15, true);
                 }
-                Put::EndLine if n + 1 == list.len() => fixed.ends_line = true,
+                CellContent::EndLine if n + 1 == list.len() => fixed.ends_line = true,
                 _ => return None,
             }
         }
@@ -384,17 +399,17 @@ impl Fixed {
     }
 
     /// Writes any cells.
-    fn put_other(&self, values: &Values<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+    fn put_other(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
         let mut moved = 0;
         for (at, put, width) in &self.rest {
             let at = usize::from(*at) + moved;
             match put {
-                Put::Context(n) => {
+                CellContent::Context(n) => {
                     let text = values.context(*n);
                     text.store(room, at);
                     moved = usize::from(text.len).saturating_sub(*width);
                 }
-                Put::Literal(literal) => _ = literal.put(room, at),
+                CellContent::Literal(literal) => _ = literal.put(room, at),
                 _ => {}
             }
         }
@@ -434,17 +449,19 @@ impl Fixed {
 }
 
 /// Cells of a table with the literals before each.
-fn row(list: &[Cell]) -> Vec<(Literal, Put)> {
+fn row(list: &[Cell]) -> Vec<(Literal, CellContent)> {
     let (mut row, mut before) = (Vec::new(), Literal::default());
     for cell in list {
         match cell.put {
-            Put::Literal(literal) if before.len() > 0 => row.push((std::mem::replace(&mut before, literal), cell.put)),
-            Put::Literal(literal) => before = literal,
+            CellContent::Literal(literal) if before.len() > 0 => {
+                row.push((std::mem::replace(&mut before, literal), cell.put))
+            }
+            CellContent::Literal(literal) => before = literal,
             put => row.push((std::mem::take(&mut before), put)),
         }
     }
     if before.len() > 0 {
-        row.push((before, Put::Literal(before)));
+        row.push((before, CellContent::Literal(before)));
     }
     row
 }
@@ -454,26 +471,29 @@ impl Cell {
     fn max_len(&self) -> (usize, usize) {
         let blank = usize::from(self.apart);
         let (len, stored) = match self.put {
-            Put::Literal(literal) => (literal.len(), Literal::MAX),
-            Put::Id(width) => (width.into(), 8),
-            Put::BareId => (4, 8),
-            Put::Label => (IdCells::MAX_OPENING, IdCells::MAX_OPENING),
-            Put::Context(_) => (ContextText::MAX, ContextText::MAX),
-            Put::Times => (Times::WIDTH, Times::WIDTH),
-            Put::Elapsed => (14, 14),
-            Put::ElapsedShort => (10, 10),
-            Put::Delta | Put::DeltaMicro => (15, 15),
-            Put::BareElapsed | Put::BareElapsedShort | Put::BareDelta | Put::BareDeltaMicro => (22, 32),
-            Put::EndLine => (1, 1),
+            CellContent::Literal(literal) => (literal.len(), Literal::MAX),
+            CellContent::Id(width) => (width.into(), 8),
+            CellContent::BareId => (4, 8),
+            CellContent::Label => (IdCells::MAX_OPENING, IdCells::MAX_OPENING),
+            CellContent::Context(_) => (ContextText::MAX, ContextText::MAX),
+            CellContent::Times => (Times::WIDTH, Times::WIDTH),
+            CellContent::Elapsed => (14, 14),
+            CellContent::ElapsedShort => (10, 10),
+            CellContent::Delta | CellContent::DeltaMicro => (15, 15),
+            CellContent::BareElapsed
+            | CellContent::BareElapsedShort
+            | CellContent::BareDelta
+            | CellContent::BareDeltaMicro => (22, 32),
+            CellContent::EndLine => (1, 1),
         };
         (blank + len, blank + stored)
     }
 
     #[inline(always)]
-    fn put<const N: usize>(&self, values: &Values<'_>, times: &Times, room: &mut [u8; N], mut at: usize) -> usize {
+    fn put<const N: usize>(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; N], mut at: usize) -> usize {
         // Right-aligned values that fit begin with a blank.
         if self.apart
-            && matches!(self.put, Put::Id(_) | Put::Context(_))
+            && matches!(self.put, CellContent::Id(_) | CellContent::Context(_))
             && room[at.wrapping_sub(1) % N] != b' '
             && !values.starts_blank(self.put)
         {
@@ -481,53 +501,53 @@ impl Cell {
             at += 1;
         }
         match self.put {
-            Put::Literal(literal) => literal.put(room, at),
-            Put::Id(width) => {
+            CellContent::Literal(literal) => literal.put(room, at),
+            CellContent::Id(width) => {
                 store(room, at, values.id.text.0.to_le_bytes());
                 at + usize::from(width)
             }
-            Put::BareId => {
+            CellContent::BareId => {
                 store(room, at, values.id.text.0.to_le_bytes());
                 at + values.id.text.len()
             }
-            Put::Context(n) => {
+            CellContent::Context(n) => {
                 let text = values.context(n);
                 text.store(room, at);
                 at + usize::from(text.len)
             }
-            Put::Times => {
+            CellContent::Times => {
                 times.both_apart(values.elapsed_ns, values.delta(), room, at);
                 at + Times::WIDTH
             }
-            Put::Elapsed => {
+            CellContent::Elapsed => {
                 store(room, at, times.elapsed_apart(values.elapsed_ns));
                 at + 14
             }
-            Put::ElapsedShort => {
+            CellContent::ElapsedShort => {
                 let [_, short @ .., _, _, _] = times.elapsed_apart(values.elapsed_ns);
                 store(room, at, short);
                 at + 10
             }
-            Put::Delta => {
+            CellContent::Delta => {
                 store(room, at, times.delta_apart(values.delta()));
                 at + 15
             }
-            Put::DeltaMicro => {
+            CellContent::DeltaMicro => {
                 store(room, at, times.delta_micro(values.delta()));
                 at + 15
             }
-            Put::BareElapsed => values.bare_elapsed(times, room, at),
-            Put::BareElapsedShort => values.bare_elapsed_short(room, at),
-            Put::BareDelta => values.bare_delta(room, at),
-            Put::BareDeltaMicro => values.bare_delta_micro(room, at),
-            Put::EndLine => {
+            CellContent::BareElapsed => values.bare_elapsed(times, room, at),
+            CellContent::BareElapsedShort => values.bare_elapsed_short(room, at),
+            CellContent::BareDelta => values.bare_delta(room, at),
+            CellContent::BareDeltaMicro => values.bare_delta_micro(room, at),
+            CellContent::EndLine => {
                 while at > 0 && room[at - 1] == b' ' {
                     at -= 1;
                 }
                 store(room, at, [b'\n']);
                 at + 1
             }
-            Put::Label => {
+            CellContent::Label => {
                 store_blocks(room, at, &values.id.opening);
                 at + values.id.opening_len
             }
@@ -535,15 +555,15 @@ impl Cell {
     }
 }
 
-impl Put {
+impl CellContent {
     /// Appends a time that fills its column, or more.
-    fn wide_time(&self, values: &Values<'_>, line: usize, out: &mut TextBuf) {
+    fn wide_time(&self, values: &EventValues<'_>, line: usize, out: &mut TextBuf) {
         let mut text = [0; 32];
         let at = values.sign(&mut text, 0);
         let (len, width) = match self {
-            Put::Elapsed => (num::decimal::<9>(&mut text, 0, values.elapsed_ns), 14),
-            Put::ElapsedShort => (num::decimal::<6>(&mut text, 0, values.elapsed_ns / 1000), 10),
-            Put::Delta => (num::decimal::<6>(&mut text, at, values.delta()), 15),
+            CellContent::Elapsed => (num::decimal::<9>(&mut text, 0, values.elapsed_ns), 14),
+            CellContent::ElapsedShort => (num::decimal::<6>(&mut text, 0, values.elapsed_ns / 1000), 10),
+            CellContent::Delta => (num::decimal::<6>(&mut text, at, values.delta()), 15),
             _ => (num::decimal::<3>(&mut text, at, values.delta()), 15),
         };
         right(&text[..len], width, line, out);
@@ -552,7 +572,7 @@ impl Put {
 
 /// Values of one event.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Values<'e> {
+pub(super) struct EventValues<'e> {
     pub id: &'e IdCells,
     pub elapsed_ns: u64,
     /// Elapsed time that the delta is measured from.
@@ -561,7 +581,7 @@ pub(super) struct Values<'e> {
     pub context: &'e [ContextText],
 }
 
-impl Values<'_> {
+impl EventValues<'_> {
     #[inline(always)]
     fn context(&self, n: u8) -> &ContextText {
         &self.context[usize::from(n)]
@@ -623,8 +643,8 @@ impl Values<'_> {
 
     /// True if the first value of a cell is empty, so the cell starts with a blank.
     #[inline(always)]
-    fn starts_blank(&self, put: Put) -> bool {
-        matches!(put, Put::Context(n) if self.context(n).starts_blank)
+    fn starts_blank(&self, put: CellContent) -> bool {
+        matches!(put, CellContent::Context(n) if self.context(n).starts_blank)
     }
 }
 
@@ -642,11 +662,11 @@ impl Builder<'_> {
         for (at, column) in self.columns.list().iter().enumerate() {
             let ColumnWriter::Aix(writer) = column.info().writer else { continue };
             let put = match writer {
-                AixWriter::HookId => Put::Id(self.columns.width(*column) as u8),
-                AixWriter::Elapsed => Put::Elapsed,
-                AixWriter::ElapsedShort => Put::ElapsedShort,
-                AixWriter::Delta => Put::Delta,
-                AixWriter::DeltaMicro => Put::DeltaMicro,
+                AixWriter::HookId => CellContent::Id(self.columns.width(*column) as u8),
+                AixWriter::Elapsed => CellContent::Elapsed,
+                AixWriter::ElapsedShort => CellContent::ElapsedShort,
+                AixWriter::Delta => CellContent::Delta,
+                AixWriter::DeltaMicro => CellContent::DeltaMicro,
                 AixWriter::Context(_) => {
                     self.context(*column, at > 0);
                     continue;
@@ -654,16 +674,18 @@ impl Builder<'_> {
                 AixWriter::Text => continue,
             };
             match (put, self.list.last_mut()) {
-                (Put::Delta, Some(last)) if matches!(last.put, Put::Elapsed) => last.put = Put::Times,
+                (CellContent::Delta, Some(last)) if matches!(last.put, CellContent::Elapsed) => {
+                    last.put = CellContent::Times
+                }
                 _ => self.list.push(Cell { put, apart: at > 0 }),
             }
         }
         if self.columns.has_two_lines() {
-            self.put(Put::EndLine);
+            self.put(CellContent::EndLine);
         }
         self.literal(colour.plain());
         if !self.columns.has_text() {
-            self.put(Put::EndLine);
+            self.put(CellContent::EndLine);
         }
     }
 
@@ -691,7 +713,7 @@ impl Builder<'_> {
         for (at, column) in list.iter().enumerate() {
             if *column == Column::Id {
                 // The label's cell begins with the byte before its key.
-                self.put(Put::Label);
+                self.put(CellContent::Label);
                 continue;
             }
             if at > 0 {
@@ -710,11 +732,11 @@ impl Builder<'_> {
     fn value(&mut self, column: Column) {
         let ColumnWriter::Aix(writer) = column.info().writer else { return };
         self.put(match writer {
-            AixWriter::HookId => Put::BareId,
-            AixWriter::Elapsed => Put::BareElapsed,
-            AixWriter::ElapsedShort => Put::BareElapsedShort,
-            AixWriter::Delta => Put::BareDelta,
-            AixWriter::DeltaMicro => Put::BareDeltaMicro,
+            AixWriter::HookId => CellContent::BareId,
+            AixWriter::Elapsed => CellContent::BareElapsed,
+            AixWriter::ElapsedShort => CellContent::BareElapsedShort,
+            AixWriter::Delta => CellContent::BareDelta,
+            AixWriter::DeltaMicro => CellContent::BareDeltaMicro,
             AixWriter::Context(_) => return self.context(column, false),
             AixWriter::Text => return,
         });
@@ -722,37 +744,37 @@ impl Builder<'_> {
 
     /// Adds a context column, to the last segment if nothing but literals is between.
     fn context(&mut self, column: Column, apart: bool) {
-        let is_literal = |cell: &&Cell| matches!(cell.put, Put::Literal(_));
+        let is_literal = |cell: &&Cell| matches!(cell.put, CellContent::Literal(_));
         let n_literals = self.list.iter().rev().take_while(is_literal).count();
         let first = self.list.len() - n_literals;
-        let follows = first > 0 && matches!(self.list[first - 1].put, Put::Context(_));
+        let follows = first > 0 && matches!(self.list[first - 1].put, CellContent::Context(_));
         let width = self.columns.width(column);
         match self.segments.last_mut() {
             Some(segment) if follows => {
                 let before = self.list.drain(first..).flat_map(|cell| match cell.put {
-                    Put::Literal(literal) => literal.as_bytes().to_vec(),
+                    CellContent::Literal(literal) => literal.as_bytes().to_vec(),
                     _ => Vec::new(),
                 });
                 segment.0.push((before.collect(), column, width));
             }
             _ => {
-                self.list.push(Cell { put: Put::Context(self.segments.len() as u8), apart });
+                self.list.push(Cell { put: CellContent::Context(self.segments.len() as u8), apart });
                 self.segments.push(Segment(vec![(Vec::new(), column, width)]));
             }
         }
     }
 
-    fn put(&mut self, put: Put) {
+    fn put(&mut self, put: CellContent) {
         self.list.push(Cell { put, apart: false });
     }
 
     /// Adds bytes, to the last literal if there is room.
     fn literal(&mut self, bytes: &[u8]) {
         let rest = match self.list.last_mut() {
-            Some(Cell { put: Put::Literal(last), .. }) => last.append(bytes),
+            Some(Cell { put: CellContent::Literal(last), .. }) => last.append(bytes),
             _ => bytes,
         };
-        Literal::all(rest).for_each(|literal| self.put(Put::Literal(literal)));
+        Literal::all(rest).for_each(|literal| self.put(CellContent::Literal(literal)));
     }
 }
 
@@ -1127,13 +1149,13 @@ mod tests {
     };
 
     /// Id, elapsed time and the time that the delta is measured from.
-    type Event = (u16, u64, u64);
+    type ElapsedInput = (u16, u64, u64);
 
     /// Cells of an event by both ways; `None` for [`Cells::put`] if they do not fit.
     fn both(
         cells: &Cells,
         times: &mut Times,
-        (id, elapsed_ns, last_ns): Event,
+        (id, elapsed_ns, last_ns): ElapsedInput,
         row: &ContextRow<'_>,
     ) -> (Option<String>, String) {
         let mut scratch = TextBuf::new();
@@ -1152,7 +1174,7 @@ mod tests {
             })
             .collect();
         let id = IdCells::new(id, b"{label");
-        let values = Values { id: &id, elapsed_ns, last_ns, context: &context };
+        let values = EventValues { id: &id, elapsed_ns, last_ns, context: &context };
         let put = (cells.fit(&id)
             && context.iter().all(|text| text.long.is_none())
             && cells.holds(times, elapsed_ns, last_ns))
@@ -1168,7 +1190,7 @@ mod tests {
         (put, String::from_utf8_lossy(&out.as_bytes()[start..]).into_owned())
     }
 
-    fn row(columns: &Columns, event: Event, row: &ContextRow<'_>) -> String {
+    fn row(columns: &Columns, event: ElapsedInput, row: &ContextRow<'_>) -> String {
         let cells = Cells::new(columns, Form::Text, ReportColour::Off);
         let (put, appended) = both(&cells, &mut Times::new(columns), event, row);
         assert!(put.is_none_or(|put| put == appended), "{appended:?}");

@@ -12,12 +12,12 @@ use tfbc_vm::{Layout, TextBuf};
 pub(super) struct Finish {
     /// Pattern that the text must match.
     grep: Option<Grep>,
-    ending: Ending,
+    ending: LineEnding,
     counts_lines: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum LineEnding {
     /// The text as it is.
     Text,
     /// The text on a line of its own; no line if it is empty.
@@ -31,10 +31,10 @@ enum Ending {
 impl Finish {
     pub fn new(options: &ReportOptions, columns: &Columns) -> Self {
         let ending = match options.form {
-            _ if options.stats || !columns.has_text() => Ending::Dropped,
-            Form::Text if columns.has_two_lines() => Ending::SecondLine,
-            Form::Text => Ending::Text,
-            form => Ending::Value(form),
+            _ if options.stats || !columns.has_text() => LineEnding::Dropped,
+            Form::Text if columns.has_two_lines() => LineEnding::SecondLine,
+            Form::Text => LineEnding::Text,
+            form => LineEnding::Value(form),
         };
         let has_pages = options.page_size > 0 && !options.no_heading && !columns.is_bare();
         Self { grep: options.grep.as_ref().map(Grep::new), ending, counts_lines: has_pages && options.is_text() }
@@ -42,7 +42,7 @@ impl Finish {
 
     /// True if lines stay as they are.
     pub fn is_nothing(&self) -> bool {
-        self.grep.is_none() && self.ending == Ending::Text && !self.counts_lines
+        self.grep.is_none() && self.ending == LineEnding::Text && !self.counts_lines
     }
 
     /// True if the report has pages.
@@ -62,11 +62,11 @@ impl Finish {
             }
         }
         match self.ending {
-            Ending::Text => {}
-            Ending::SecondLine if out.len() == start + 1 && start > line => out.truncate(start),
-            Ending::SecondLine => {}
-            Ending::Dropped => out.truncate(start),
-            Ending::Value(form) => form.end_row(start, out),
+            LineEnding::Text => {}
+            LineEnding::SecondLine if out.len() == start + 1 && start > line => out.truncate(start),
+            LineEnding::SecondLine => {}
+            LineEnding::Dropped => out.truncate(start),
+            LineEnding::Value(form) => form.end_row(start, out),
         }
         true
     }

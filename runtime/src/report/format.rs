@@ -1,7 +1,7 @@
 //! Lines of a report: columns, then the text that the event's template prints.
 
 use super::batch::{Batch, EventRef};
-use super::cells::{Cells, ContextTexts, Times, Values};
+use super::cells::{Cells, ContextTexts, EventValues, Times};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
 use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
@@ -56,7 +56,7 @@ pub(super) struct LineFormat<'r> {
     n_metered: usize,
     deferred: Option<Deferred>,
     /// Counts before the batch.
-    before: Counted,
+    before: OutcomeCounts,
 }
 
 /// Writer of one line: everything that does not depend on the hook.
@@ -71,12 +71,12 @@ struct LineWriter<'r> {
     /// True if a line needs no work after its text, except that its event is counted.
     ends_with_text: bool,
     delta_of_all: bool,
-    bounds: Bounds,
+    bounds: RunLimits,
     /// True if [`LineWriter::note`] must be called after a line.
     has_notes: bool,
     /// True if [`Cells::put`] needs more checks than that times and context texts fit.
     has_more_conditions: bool,
-    counted: Counted,
+    counted: OutcomeCounts,
     /// Number of reported events by canonical id; empty if no option needs it.
     counts: Vec<u64>,
     /// Ids counted while the head of the text is deferred; subtracted again if the text is formatted anew.
@@ -108,7 +108,7 @@ struct Deferred {
 
 /// Number of events to format in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum RunLength {
     One,
     /// Up to the first one that is reported.
     First,
@@ -117,8 +117,8 @@ enum Extent {
 
 /// Limits of a run of lines.
 #[derive(Clone, Copy)]
-struct Bounds {
-    extent: Extent,
+struct RunLimits {
+    extent: RunLength,
     /// Steps of one event, if they are fewer than any event may take.
     limit: Option<u64>,
     /// Steps of all events.
@@ -127,7 +127,7 @@ struct Bounds {
 
 /// Numbers of events by outcome.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counted {
+struct OutcomeCounts {
     n_formatted: u64,
     n_reported: u64,
     n_truncated: u64,
@@ -137,7 +137,7 @@ struct Counted {
     n_refused: u64,
 }
 
-impl Counted {
+impl OutcomeCounts {
     /// Counts an event that did not end normally; `is_over_work` tells that a limit of it is that of the whole report.
     #[inline]
     fn add_outcome(&mut self, outcome: Outcome, is_over_work: bool) {
@@ -212,7 +212,7 @@ impl<'r> LineFormat<'r> {
             in_batch: false,
             n_metered: 0,
             deferred: None,
-            before: Counted::default(),
+            before: OutcomeCounts::default(),
         }
     }
 
@@ -237,7 +237,7 @@ impl<'r> LineFormat<'r> {
         let (line, other) = (&mut self.line, &other.line);
         line.guessed.extend(&other.guessed);
         line.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
-        let Counted { n_formatted, n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused } =
+        let OutcomeCounts { n_formatted, n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused } =
             other.counted;
         line.counted.n_formatted += n_formatted;
         line.counted.n_reported += n_reported;
@@ -255,7 +255,8 @@ impl<'r> LineFormat<'r> {
 
     /// Counts so far.
     pub fn summary(&self) -> Summary {
-        let Counted { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, .. } = self.line.counted;
+        let OutcomeCounts { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, .. } =
+            self.line.counted;
         Summary { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, ..Summary::default() }
     }
 
@@ -288,9 +289,9 @@ impl<'r> LineFormat<'r> {
                     self.count_events(batch, state);
                 }
                 if self.line.ends.is_some() {
-                    self.format_lines::<true>(batch, Extent::Many, state, text);
+                    self.format_lines::<true>(batch, RunLength::Many, state, text);
                 } else {
-                    self.format_lines::<false>(batch, Extent::Many, state, text);
+                    self.format_lines::<false>(batch, RunLength::Many, state, text);
                 }
             }
             if text.len() >= WRITE_AT {
@@ -375,7 +376,7 @@ impl<'r> LineFormat<'r> {
             self.page_break(batch, self.at, state, text);
         }
         let lines_before = state.lines_on_page;
-        self.format_lines::<true>(batch, Extent::First, state, text);
+        self.format_lines::<true>(batch, RunLength::First, state, text);
         if is_due && !comes_first && self.line.counted.n_reported > n_reported && text.len() > line {
             let own = text.as_bytes()[line..].to_vec();
             text.truncate(line);
@@ -416,7 +417,7 @@ impl<'r> LineFormat<'r> {
     fn format_lines<'b, const ENDS: bool>(
         &mut self,
         batch: &'b Batch,
-        extent: Extent,
+        extent: RunLength,
         state: &mut LineState,
         text: &mut TextBuf,
     ) where
@@ -430,14 +431,14 @@ impl<'r> LineFormat<'r> {
         let LineFormat { lines, line, machine, timers, meter, catalog, at: first_index, .. } = self;
         let limit = meter.limit();
         // Near the limit of the whole report, each event needs its own limit, so it runs alone.
-        let extent = if limit.is_some() { Extent::One } else { extent };
-        let events = if extent == Extent::One { &events[..1] } else { events };
+        let extent = if limit.is_some() { RunLength::One } else { extent };
+        let events = if extent == RunLength::One { &events[..1] } else { events };
         let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
-        line.begin(Bounds { extent, limit, steps: meter.room() });
+        line.begin(RunLimits { extent, limit, steps: meter.room() });
         let mut run = machine.start(program, timers);
         limit.into_iter().for_each(|limit| run.limit_steps(limit));
         let (taken, logs) = (&batch.taken.bytes[..], line.logs);
-        let ends_with_text = line.ends_with_text && extent == Extent::Many;
+        let ends_with_text = line.ends_with_text && extent == RunLength::Many;
         let mut ahead = [first; AHEAD];
         let (mut n_done, mut n_counted) = (0, 0);
         'events: loop {
@@ -455,7 +456,7 @@ impl<'r> LineFormat<'r> {
                         let mut n_columns = 0;
                         let put = |room: &mut _| {
                             let context = || line.context_texts.of(event, &line.cells);
-                            let values = || Values { id: &prepared.id, elapsed_ns, last_ns, context: context() };
+                            let values = || EventValues { id: &prepared.id, elapsed_ns, last_ns, context: context() };
                             n_columns = line.cells.put(&prepared.id, values, (elapsed_ns, last_ns), &line.times, room);
                             n_columns
                         };
@@ -501,8 +502,8 @@ impl<'r> LineFormat<'r> {
         state.lines_on_page >= self.line.page_size
     }
 
-    /// Appends the heading before the first line, and the heading line again if a page is full. `at` is the index of the
-    /// event that follows.
+    /// Appends the heading before the first line, and the heading line again if a page is full. `at` is the index of
+    /// the event that follows.
     #[cold]
     fn page_break(&mut self, batch: &Batch, at: usize, state: &mut LineState, text: &mut TextBuf) {
         if !std::mem::replace(&mut state.has_heading, true) {
@@ -562,10 +563,10 @@ impl<'r> LineWriter<'r> {
             ends_with_text: finish.is_nothing() && !options.histogram && !options.stats,
             finish,
             delta_of_all: options.delta_of_all,
-            bounds: Bounds { extent: Extent::Many, limit: None, steps: 0 },
+            bounds: RunLimits { extent: RunLength::Many, limit: None, steps: 0 },
             has_notes: false,
             has_more_conditions: false,
-            counted: Counted::default(),
+            counted: OutcomeCounts::default(),
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
             unresolved: None,
             guessed: IdSet::default(),
@@ -588,7 +589,7 @@ impl<'r> LineWriter<'r> {
     }
 
     /// Begins a run of lines.
-    fn begin(&mut self, bounds: Bounds) {
+    fn begin(&mut self, bounds: RunLimits) {
         self.bounds = bounds;
         self.has_more_conditions = bounds.limit.is_some() || self.delta_of_all || self.cells.has_context();
         self.has_notes = self.ends.is_some() || !self.counts.is_empty() || self.finish.counts_lines();
@@ -616,7 +617,7 @@ impl<'r> LineWriter<'r> {
                 self.context_texts.find(batch, event, &self.cells, logs);
             }
             let context = self.context_texts.of(event, &self.cells);
-            let values = Values { id: &prepared.id, elapsed_ns: event.elapsed_ns, last_ns, context };
+            let values = EventValues { id: &prepared.id, elapsed_ns: event.elapsed_ns, last_ns, context };
             self.cells.append(&values, &mut self.times, text);
         }
         let place = Place { index, start, text: text.len() };
@@ -674,7 +675,7 @@ impl<'r> LineWriter<'r> {
         if self.has_notes | prepared.is_guess {
             self.note((event, prepared), place, state, text);
         }
-        has_steps && self.bounds.extent == Extent::Many && state.lines_on_page < self.page_size
+        has_steps && self.bounds.extent == RunLength::Many && state.lines_on_page < self.page_size
     }
 
     /// Records the end of a line, its number of lines on the page, and its hook.
@@ -709,7 +710,7 @@ impl<'r> LineWriter<'r> {
 }
 
 impl Format<Batch> for LineFormat<'_> {
-    type LineState = LineState;
+    type Carried = LineState;
 
     fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, text: &mut TextBuf) -> bool {
         if let Some(ends) = &mut self.line.ends {
@@ -751,7 +752,7 @@ impl Format<Batch> for LineFormat<'_> {
         if let Some(at) = deferred.reported {
             // It has been counted.
             let (counted, meter, next) = (self.line.counted, self.meter, std::mem::replace(&mut self.at, at));
-            self.format_lines::<true>(batch, Extent::One, state, head);
+            self.format_lines::<true>(batch, RunLength::One, state, head);
             (self.line.counted, self.meter, self.at) = (counted, meter, next);
             // The next batch has other contexts.
             self.line.context_texts.forget();

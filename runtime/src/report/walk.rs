@@ -26,7 +26,7 @@ pub(super) struct LogWalk<'w> {
 }
 
 /// Counts of a walk.
-pub(super) struct Counts {
+pub(super) struct WalkCounts {
     /// Events that were read.
     pub n_events: u64,
     /// Events put into batches.
@@ -60,9 +60,9 @@ impl<'w> LogWalk<'w> {
     }
 
     /// Counts so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> WalkCounts {
         let Collector { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.taker;
-        Counts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
+        WalkCounts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
     }
 
     /// Timers dropped because their table was full; then processes and threads.
@@ -114,7 +114,7 @@ impl<'w> LogWalk<'w> {
 }
 
 impl Producer for LogWalk<'_> {
-    type Events = Batch;
+    type Storage = Batch;
 
     fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
         chunk.events.clear();
@@ -349,9 +349,9 @@ impl<'w> Collector<'w> {
 /// Cache that finds the [`SharedContext`](super::batch::SharedContext) of an event in its batch.
 struct Settings {
     /// By log; used if nothing needs the context.
-    by_log: Vec<Known>,
+    by_log: Vec<CachedContext>,
     /// By hash of thread and log; used if something needs the context. Events return to the same few threads.
-    known: Box<[Known; N_KNOWN]>,
+    known: Box<[CachedContext; N_KNOWN]>,
     /// Incremented per batch and per change of the system properties, which makes older entries stale.
     generation: u64,
     /// Index in the batch of the system properties.
@@ -362,7 +362,7 @@ const N_KNOWN: usize = 256;
 
 /// Index of a context, and the key of the events it belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Known {
+struct CachedContext {
     generation: u64,
     version: u64,
     tid: u64,
@@ -375,7 +375,7 @@ struct Known {
 
 impl Settings {
     fn new() -> Self {
-        Self { by_log: Vec::new(), known: Box::new([Known::default(); N_KNOWN]), generation: 0, system: None }
+        Self { by_log: Vec::new(), known: Box::new([CachedContext::default(); N_KNOWN]), generation: 0, system: None }
     }
 
     /// Makes all entries stale: the batch or the system properties changed.
@@ -407,14 +407,15 @@ impl Settings {
         batch: &mut Batch,
     ) -> u32 {
         if log >= self.by_log.len() {
-            self.by_log.resize(log + 1, Known::default());
+            self.by_log.resize(log + 1, CachedContext::default());
         }
         let known = self.by_log[log];
         if known.generation == self.generation && known.reported_cpus == reported_cpus {
             return known.index;
         }
         let index = self.add(&ThreadContext::default(), log, reported_cpus, state, batch);
-        self.by_log[log] = Known { generation: self.generation, reported_cpus, index, ..Known::default() };
+        self.by_log[log] =
+            CachedContext { generation: self.generation, reported_cpus, index, ..CachedContext::default() };
         index
     }
 
@@ -427,7 +428,7 @@ impl Settings {
     ) -> u32 {
         let TimedEvent { event, log, reported_cpus, .. } = *timed;
         let place = ((event.tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
-        let wanted = Known {
+        let wanted = CachedContext {
             generation: self.generation,
             version: context.version(event.tid),
             tid: event.tid,
@@ -441,7 +442,7 @@ impl Settings {
             return wanted.index;
         }
         let index = self.add(&context.facts(&timed.event), log, reported_cpus, state, batch);
-        self.known[place] = Known { index, ..wanted };
+        self.known[place] = CachedContext { index, ..wanted };
         index
     }
 

@@ -19,7 +19,7 @@ pub use header::write_refused;
 use crate::catalog::Catalog;
 use crate::events::{ArgumentPrinter, BuiltInEvents, EventPrinter, LayoutPart, is_interrupt};
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, KevSlot, TraceStart};
-use crate::records::{RecordPrinter, RecordSummary, RecordWriter, Tallied, run, run_sorted};
+use crate::records::{FormatCounts, RecordPrinter, RecordSummary, RecordWriter, run, run_sorted};
 use crate::report::{MaxWork, Monitor, ReportError};
 use crate::work::Meter;
 use line::{LineWriter, Names, TimeBase};
@@ -265,12 +265,12 @@ impl RecordWriter for Printer<'_> {
         write_slot(slot, out);
     }
 
-    fn tallied(&self) -> Tallied {
-        let of_definitions = self.definitions.as_ref().map_or_else(Tallied::default, |all| all.text.tallied());
-        Tallied { n_left_out: self.n_left_out, ..of_definitions }
+    fn tallied(&self) -> FormatCounts {
+        let of_definitions = self.definitions.as_ref().map_or_else(FormatCounts::default, |all| all.text.tallied());
+        FormatCounts { n_left_out: self.n_left_out, ..of_definitions }
     }
 
-    fn take_back(&mut self, tallied: Tallied) {
+    fn take_back(&mut self, tallied: FormatCounts) {
         self.n_left_out = tallied.n_left_out;
         self.definitions.iter_mut().for_each(|all| all.text.set_tallied(tallied));
     }

@@ -12,7 +12,7 @@ pub mod xml;
 pub use document::{Condition, Enum, Finding, Key, KeyField, Severity};
 pub use names::class_name;
 pub use number::NumberLiteral;
-pub use show::{FieldValue, FormattedRecord, ShownField};
+pub use show::{FormattedRecord, ShownField, ShownValue};
 
 use tfbc_grammar::{Diagnostic, Sources};
 

@@ -26,7 +26,7 @@ pub struct ShownField {
     /// Label of the field.
     pub label: String,
     /// Value after bitmasks.
-    pub value: FieldValue,
+    pub value: ShownValue,
     /// Text after `label:`.
     pub text: Vec<u8>,
     /// Matching enum strings, or the default.
@@ -35,7 +35,7 @@ pub struct ShownField {
 
 /// Value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FieldValue {
+pub enum ShownValue {
     /// A number.
     Number(i128),
     /// The numbers of an array.
@@ -46,14 +46,14 @@ pub enum FieldValue {
     Cut,
 }
 
-impl FieldValue {
+impl ShownValue {
     /// Value as in the list of fields: a decimal number, `[1, 2]`, a quote for a text, nothing for a cut field.
     pub fn spelt(&self) -> String {
         match self {
-            FieldValue::Number(value) => value.to_string(),
-            FieldValue::Numbers(values) => format!("{values:?}"),
-            FieldValue::Text(_) => "\"".into(),
-            FieldValue::Cut => String::new(),
+            ShownValue::Number(value) => value.to_string(),
+            ShownValue::Numbers(values) => format!("{values:?}"),
+            ShownValue::Text(_) => "\"".into(),
+            ShownValue::Cut => String::new(),
         }
     }
 }
@@ -94,7 +94,7 @@ impl<'s> Sight<'s> {
             for (field, read) in key.fields.iter().zip(self.read(key)) {
                 let strings = strings_of(field, &read);
                 let (value, text) = show_field(key, field, read);
-                shown.truncated |= value == FieldValue::Cut;
+                shown.truncated |= value == ShownValue::Cut;
                 if !shown.text.is_empty() {
                     shown.text.push(b' ');
                 }
@@ -214,18 +214,18 @@ fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
 }
 
 /// Value of a field, and the text after its label.
-fn show_field(key: &Key, field: &KeyField, read: RawFieldValue) -> (FieldValue, Vec<u8>) {
+fn show_field(key: &Key, field: &KeyField, read: RawFieldValue) -> (ShownValue, Vec<u8>) {
     let spec = &field.field;
     match read {
-        RawFieldValue::Cut => (FieldValue::Cut, b"<truncated>".to_vec()),
+        RawFieldValue::Cut => (ShownValue::Cut, b"<truncated>".to_vec()),
         RawFieldValue::Text(text) => {
             let shown = escaped(&text);
-            (FieldValue::Text(text), shown)
+            (ShownValue::Text(text), shown)
         }
         RawFieldValue::Numbers(items) => {
             let shown: Vec<String> = items.iter().map(|bits| number(spec, *bits, spec.signed)).collect();
             let values = items.iter().map(|bits| value(spec, *bits, spec.signed)).collect();
-            (FieldValue::Numbers(values), format!("[{}]", shown.join(", ")).into_bytes())
+            (ShownValue::Numbers(values), format!("[{}]", shown.join(", ")).into_bytes())
         }
         RawFieldValue::Number(bits) => {
             let bits = masked(field, bits);
@@ -236,7 +236,7 @@ fn show_field(key: &Key, field: &KeyField, read: RawFieldValue) -> (FieldValue, 
                 shown.push(number(spec, bits, signed).into_bytes());
             }
             shown.extend(strings.iter().map(|string| escaped(string.as_bytes())));
-            (FieldValue::Number(value(spec, bits, signed)), shown.join(&b' '))
+            (ShownValue::Number(value(spec, bits, signed)), shown.join(&b' '))
         }
     }
 }

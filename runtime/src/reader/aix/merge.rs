@@ -28,7 +28,7 @@ pub(super) struct MergeInput {
     /// Index of its log. A base file and the files of its CPUs are one log.
     pub log: usize,
     /// Next event of the trace.
-    position: Position,
+    position: NextPosition,
     /// Id of the last returned event.
     last_id: u16,
     /// True if the CPU still reports events.
@@ -37,7 +37,7 @@ pub(super) struct MergeInput {
 
 impl MergeInput {
     pub fn new(trace: Trace, clock: TraceClock, cpu: Option<u32>) -> Self {
-        Self { trace, clock, cpu, log: 0, position: Position::Nowhere, last_id: 0, reports: cpu.is_some() }
+        Self { trace, clock, cpu, log: 0, position: NextPosition::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
 
     /// Merge key of the next event, with this stamp and CPU.
@@ -50,7 +50,7 @@ impl MergeInput {
 
 /// Next event of a trace, as far as it is parsed.
 #[derive(Debug, Clone, Copy)]
-enum Position {
+enum NextPosition {
     /// No next event.
     Nowhere,
     /// Any event.
@@ -112,9 +112,9 @@ impl Merge {
             let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(MergeStep::End) };
             let input = &mut inputs[head.input];
             let parts = match input.position {
-                Position::At(parts) => Some(parts),
-                Position::AtCommon(_) => input.trace.parts(),
-                Position::Nowhere => None,
+                NextPosition::At(parts) => Some(parts),
+                NextPosition::AtCommon(_) => input.trace.parts(),
+                NextPosition::Nowhere => None,
             };
             let Some(parts) = parts else { return Ok(MergeStep::End) };
             self.taken = true;
@@ -146,13 +146,13 @@ impl Merge {
                 return None;
             }
             let found = input.trace.find_ordinary()?;
-            input.position = Position::AtCommon(found);
+            input.position = NextPosition::AtCommon(found);
             *top = Reverse(input.head(top.0.input, found.ticks, found.cpu));
             self.taken = false;
         }
         let Reverse(head) = self.heads.peek()?;
         // If a trace is at such an event, all traces have started, no notice is pending, and its CPU still reports.
-        if let Position::AtCommon(found) = inputs[head.input].position { Some((*head, found)) } else { None }
+        if let NextPosition::AtCommon(found) = inputs[head.input].position { Some((*head, found)) } else { None }
     }
 
     /// Marks the event of [`Merge::next_ordinary`] as used.
@@ -205,7 +205,7 @@ impl Merge {
             NextItem::Notice(notice) => return Ok(Err(notice)),
             NextItem::End => return Ok(Ok(None)),
         };
-        input.position = Position::At(parts);
+        input.position = NextPosition::At(parts);
         let (ticks, cpu) = input.trace.stamp_and_cpu(&parts);
         Ok(Ok(Some(input.head(at, ticks, cpu))))
     }

@@ -140,7 +140,7 @@ struct Expander<'r, 'ast> {
 }
 
 /// Names of a body.
-struct Scope<'ast> {
+struct BodyScope<'ast> {
     /// File that contains the body.
     file: Option<usize>,
     /// Macros of a stanza, in the order of their slots; `None` in a function.
@@ -153,16 +153,16 @@ impl<'ast> Expander<'_, 'ast> {
     fn body(&mut self, stanza: &Stanza<'ast>) {
         let file = self.reference.file_of(stanza.id.node.0);
         let slots = Some(macros_in_order(stanza.body));
-        self.items(stanza.body, &Scope { file, slots, params: Vec::new() });
+        self.items(stanza.body, &BodyScope { file, slots, params: Vec::new() });
     }
 
-    fn items(&mut self, items: Descriptor<'ast>, scope: &Scope<'ast>) {
+    fn items(&mut self, items: Descriptor<'ast>, scope: &BodyScope<'ast>) {
         for item in items {
             self.item(item, scope);
         }
     }
 
-    fn item(&mut self, item: &DescriptorItem<'ast>, scope: &Scope<'ast>) {
+    fn item(&mut self, item: &DescriptorItem<'ast>, scope: &BodyScope<'ast>) {
         match item {
             DescriptorItem::Text(text) => self.text(text),
             DescriptorItem::Backquoted(text) => self.backquoted(text, scope),
@@ -221,7 +221,7 @@ impl<'ast> Expander<'_, 'ast> {
         }
     }
 
-    fn backquoted(&mut self, text: &Backquoted<'ast>, scope: &Scope<'ast>) {
+    fn backquoted(&mut self, text: &Backquoted<'ast>, scope: &BodyScope<'ast>) {
         for part in text.parts {
             match part {
                 BackquotedPart::Text(text) => self.nodes.push(ExpandedItem::Text(text.node.to_vec())),
@@ -235,7 +235,7 @@ impl<'ast> Expander<'_, 'ast> {
         }
     }
 
-    fn case(&mut self, case: &SwitchCase<'ast>, scope: &Scope<'ast>) -> CaseNode {
+    fn case(&mut self, case: &SwitchCase<'ast>, scope: &BodyScope<'ast>) -> CaseNode {
         // Only switches on one bit ask, and their numbers are binary.
         let is_one = match case.value {
             MatchValue::Word(word) => literal::number(word.node, literal::Base::Binary) == Some(1),
@@ -249,7 +249,7 @@ impl<'ast> Expander<'_, 'ast> {
         CaseNode { is_one, body }
     }
 
-    fn print_macro(&mut self, node: &MacroRef<'ast>, scope: &Scope<'ast>) {
+    fn print_macro(&mut self, node: &MacroRef<'ast>, scope: &BodyScope<'ast>) {
         match node.name {
             b"STOP" | b"SKIP" => return,
             b"BREAK" => return self.nodes.push(ExpandedItem::Break),
@@ -285,7 +285,7 @@ impl<'ast> Expander<'_, 'ast> {
         let file = self.reference.file_of_function(node.name.node);
         let params = function.params.iter().map(|name| name.node).collect();
         self.calls.push(node.span.start);
-        self.items(function.body, &Scope { file, slots: None, params });
+        self.items(function.body, &BodyScope { file, slots: None, params });
         self.calls.pop();
     }
 
@@ -295,11 +295,11 @@ impl<'ast> Expander<'_, 'ast> {
         self.calls.iter().copied().chain([span.start]).collect()
     }
 
-    fn place(&self, span: Span, scope: &Scope<'ast>) -> ShowingPlace {
+    fn place(&self, span: Span, scope: &BodyScope<'ast>) -> ShowingPlace {
         ShowingPlace { file: scope.file, offset: span.start }
     }
 
-    fn code(&self, code: Code, span: Span, scope: &Scope<'ast>) -> Showing {
+    fn code(&self, code: Code, span: Span, scope: &BodyScope<'ast>) -> Showing {
         Showing {
             path: self.path(span),
             place: self.place(span, scope),
@@ -313,7 +313,7 @@ impl<'ast> Expander<'_, 'ast> {
     }
 
     /// Showing of a macro with a number; `None` if it is not a field.
-    fn macro_showing(&self, node: &MacroRef<'ast>, span: Span, scope: &Scope<'ast>) -> Option<Showing> {
+    fn macro_showing(&self, node: &MacroRef<'ast>, span: Span, scope: &BodyScope<'ast>) -> Option<Showing> {
         let cast = node.cast.map(|cast| cast.node);
         let is_text = matches!(cast, Some(Cast::Code(Code::Counted(_))));
         if TEXTS.contains(&node.name) || FACTS.contains(&node.name) && !is_text {
@@ -336,14 +336,14 @@ impl<'ast> Expander<'_, 'ast> {
         })
     }
 
-    fn selector(&self, selector: &Selector<'ast>, span: Span, scope: &Scope<'ast>) -> Option<Showing> {
+    fn selector(&self, selector: &Selector<'ast>, span: Span, scope: &BodyScope<'ast>) -> Option<Showing> {
         match selector {
             Selector::Code(code) => Some(self.code(code.node, span, scope)),
             Selector::Macro(node) => self.macro_showing(node, span, scope),
         }
     }
 
-    fn bitflags(&mut self, node: &Bitflags<'ast>, scope: &Scope<'ast>) {
+    fn bitflags(&mut self, node: &Bitflags<'ast>, scope: &BodyScope<'ast>) {
         let texts = node.entries.iter().map(|entry| match entry {
             FlagEntry::Flag { yes: text, .. } | FlagEntry::Field { text, .. } => text.bytes.to_vec(),
         });
@@ -356,7 +356,7 @@ impl<'ast> Expander<'_, 'ast> {
         }
     }
 
-    fn id(&self, name: &[u8], scope: &Scope<'ast>) -> MacroId {
+    fn id(&self, name: &[u8], scope: &BodyScope<'ast>) -> MacroId {
         if data_macro(name).is_some() || fact(name).is_some() {
             return MacroId::Predefined(name.to_vec());
         }
