@@ -48,7 +48,7 @@ pub(crate) struct Stanza {
 
 use WordContent::{Address, Choice, Count, Error, Flags, Hex, OldTid, Pid, Signed, Small, Text, TextEnd, Tid};
 
-/// By rank, most frequent first.
+/// Stanzas by frequency, most frequent first.
 pub(crate) const STANZAS: [Stanza; 40] = [
     hook(0x101, "SVC", "SYSTEM CALL", &[("addr", Address), ("lr", Address), ("arg", Hex)]),
     hook(0x104, "SVC", "SYSTEM CALL RETURN", &[("rc", Signed), ("error", Error)]),

@@ -82,7 +82,7 @@ pub(crate) struct Built<'p> {
     pub places: Vec<Vec<(SourceId, Span)>>,
 }
 
-/// Form of the code.
+/// Code that a build generates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeForm {
     /// Linked code.

@@ -593,9 +593,11 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn choose(&mut self, If { on, then, otherwise }: &'p If) {
+        // The environment decides many conditions, such as those on `$HOOKENV`: then only one block is emitted.
         if let Some(value) = self.fold(on) {
             return self.block(if value != 0 { then } else { otherwise });
         }
+        // Flags with a text for "none of them" are one table instead of two passes over the flags.
         if let (Value::AnyFlag(_), [Node { inst: Inst::Flags(flags), .. }], [otherwise]) =
             (on, &then[..], &otherwise[..])
             && let Inst::Text(default) = &otherwise.inst
@@ -603,6 +605,7 @@ impl<'p> Emitter<'p, '_> {
         {
             return;
         }
+        // The soft blank is printed before the jump and at the end of both blocks, so that both leave the same state.
         let (no, end) = (self.label(), self.label());
         let jump = self.unless(on, no);
         self.print_soft();
@@ -616,6 +619,8 @@ impl<'p> Emitter<'p, '_> {
         self.block(otherwise);
         self.print_soft();
         let mut other = std::mem::replace(&mut self.lines, outer);
+        // If both blocks end at the same constant offset, later reads stay at fixed offsets. Otherwise the machine
+        // keeps the pointer from here on.
         let same = self.one_place(yes.1, self.pointer) || yes.3 || self.dead;
         let pointer = if yes.3 { self.pointer } else { yes.1 };
         let (no_pointer, no_soft, no_dead) = (self.pointer, self.soft, self.dead);
@@ -1098,6 +1103,7 @@ impl<'p> Emitter<'p, '_> {
     /// state after the switch; the blank before it is already emitted.
     fn short_texts(&mut self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<(Vec<&'p [u8]>, SoftBlank)> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
+        // Sparse keys would fill the table with copies of the default.
         if last >= MAX_LITS.min(cases.len() as u64 * 4 + 16) {
             return None;
         }
@@ -1115,6 +1121,7 @@ impl<'p> Emitter<'p, '_> {
             by_key[*key as usize] = text(Some(*body))?;
             used.push(by_key[*key as usize]);
         }
+        // One instruction prints all texts, so they must agree on the blanks before and after them.
         let all = |holds: &dyn Fn(&[u8]) -> bool| used.iter().all(|(text, _)| holds(text));
         let soft = used.iter().filter(|(_, soft)| *soft).count();
         if !all(&|text| text.len() <= 31) || (soft != 0 && soft != used.len()) || (soft > 0 && !all(&|t| !t.is_empty()))
@@ -1149,6 +1156,7 @@ impl<'p> Emitter<'p, '_> {
         let n_bodies = switch.bodies.len();
         let mut reached = vec![false; n_bodies];
         keys.iter().map(|(_, body)| *body).chain(switch.default).for_each(|body| reached[body] = true);
+        // Each body starts from the state before the switch. The state after it is known when all bodies are emitted.
         let before = std::mem::take(&mut self.lines);
         let mut arms = Vec::new();
         for (index, body) in switch.bodies.iter().enumerate().filter(|(index, _)| reached[*index]) {
@@ -1159,6 +1167,7 @@ impl<'p> Emitter<'p, '_> {
         if switch.default.is_none() {
             arms.push((None, Vec::new(), pointer, soft, dead));
         }
+        // Arms that end the event do not affect the state after the switch.
         let live: Vec<_> = arms.iter().filter(|arm| !arm.4).map(|arm| (arm.2, arm.3)).collect();
         let (first_pointer, first_soft) = live.first().copied().unwrap_or((pointer, soft));
         let one_pointer = live.iter().all(|(pointer, _)| self.one_place(*pointer, first_pointer));
@@ -1181,6 +1190,7 @@ impl<'p> Emitter<'p, '_> {
                 }
             }
             let lines = std::mem::take(&mut self.lines);
+            // An empty arm needs no code: its label stays the end of the switch.
             if lines.is_empty() {
                 continue;
             }
@@ -1202,6 +1212,7 @@ impl<'p> Emitter<'p, '_> {
         for (at, (label, lines, arm_dead)) in code.into_iter().enumerate() {
             self.push(AsmItem::Label(label));
             self.lines.extend(lines);
+            // The last arm falls through to the end.
             if at + 1 < n_arms && !arm_dead {
                 self.op(Op::Jump, &[end]);
             }

@@ -44,6 +44,7 @@ pub(crate) fn link(
     plain: bool,
 ) -> Linked {
     buffers.begin(draft);
+    // A fused read loads eight bytes at once, so a routine with any fixed read needs at least eight.
     let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
     let (places, variables) = (std::mem::take(&mut buffers.places), std::mem::take(&mut buffers.variables));
     let fuser = Fuser { lines: &draft.lines, variables: &variables, places: &places, need };
@@ -53,12 +54,14 @@ pub(crate) fn link(
         let line = &draft.lines[at];
         match &line.plain {
             AsmItem::Text(text) => {
+                // Text waits for the next instruction, which prints up to 16 bytes of it first. Plain code has it alone.
                 linker.buffers.text.extend_from_slice(text);
                 if plain {
                     linker.flush(line.span);
                 }
             }
             AsmItem::Label(label) => {
+                // A jump to the label must not print the text before it.
                 linker.flush(line.span);
                 linker.buffers.labels[*label as usize] = linker.buffers.code.len() as u32;
             }
@@ -77,6 +80,7 @@ pub(crate) fn link(
     }
     linker.resolve(&draft.tables);
     let body = if linker.body == 0 { linker.buffers.code.len() as u32 } else { linker.body };
+    // A run of equal instructions must not cross the end of the body (rule V13).
     let (before, routine) = buffers.code.split_at_mut(body as usize);
     run_together(before);
     run_together(routine);
@@ -262,6 +266,7 @@ impl Linker<'_> {
             UnlinkedTable::Lits(texts) => {
                 let count = texts.len() as u64 - 1;
                 let mut words = Vec::with_capacity(1 + texts.len() * 4);
+                // Short texts take half of the space, so more of them fit the cache.
                 if texts.iter().all(|text| text.len() <= 15) {
                     words.push(count);
                     texts.iter().for_each(|text| words.extend(packed::<2>(text)));
@@ -528,6 +533,7 @@ impl<'d> Fuser<'d> {
         let plain = |op| Some(number.instr(op, self.need, |window| [0, window, 0]));
         let digits = |op, digits| Some(number.instr(op, self.need, |window| [digits, window, 0]));
         let full = |op, digits| {
+            // With fewer bits than digits, the number needs leading zeros: no full form.
             if digits * 4 > number.count {
                 return None;
             }
@@ -552,10 +558,12 @@ impl<'d> Fuser<'d> {
                 return Some((instr, at + 2));
             }
         }
+        // The fused instruction does not write the register, so no later instruction may read it.
         if !self.dead(number.register, at) {
             return None;
         }
         let jump = |op, value| {
+            // A jump has one target: the path for a missing field must lead to the same place.
             let deps = number.mode == form::FIELD;
             let place = |label: u32| self.places.get(label as usize);
             let one_place = !deps || place(put.d) == place(number.short);

@@ -29,6 +29,7 @@ pub(crate) fn lower(
     let mut called = HashSet::new();
     for (at, unit) in units.iter().enumerate() {
         for (index, stanza) in unit.file.stanzas.iter().enumerate() {
+            // A stanza that a later one replaces is lowered for its diagnostics only. Built-in stanzas get none.
             let mut found = Vec::new();
             let wins = names.stanzas.get(&stanza.id.node.0) == Some(&(at, index));
             probes.on = probes.wanted && wins && !unit.builtin;
@@ -62,6 +63,7 @@ pub(crate) fn lower(
         }
     }
     probes.on = probes.wanted;
+    // Calls are known only after all bodies are lowered.
     for definition in &names.definitions {
         let name = definition.function.name;
         if !called.contains(name.node) {
@@ -189,6 +191,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         let name = if self.probes.on { ShowId(id).to_string() } else { String::new() };
         let probe = self.probe(PointKind::Stanza, stanza.span, name.as_bytes());
         let body = prepend(probe, self.group(stanza.body));
+        // Caller and subroutine share macros by position, so an unused macro may be a placeholder.
         let shared = self.names.inserted.contains(&id) || calls_stanzas(&body);
         self.unused_macros(shared);
         let label = stanza.label.as_ref();
@@ -818,6 +821,8 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     fn switch(&mut self, switch: &ast::Switch<'ast>, out: &mut Block) {
         let errors = self.diagnostics.len();
         let selected = self.select(&switch.selector);
+        // If the selector has an error, the type of its match values is unknown. They are not checked, so that one
+        // mistake gives one report.
         let broken = self.diagnostics[errors..].iter().any(|found| found.severity == tfbc_grammar::Severity::Error);
         let mut bodies = Vec::with_capacity(switch.cases.len());
         let mut default = None;

@@ -41,8 +41,7 @@ impl Cache {
     }
 
     /// The user's cache: `$TFBC_CACHE`, `$XDG_CACHE_HOME/tfbc` or `~/.cache/tfbc`. `None` if `$TFBC_CACHE` is `off`, or
-    /// if
-    /// there is no home directory.
+    /// if there is no home directory.
     pub fn of_user() -> Option<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(named) = variable(VARIABLE) {

@@ -342,8 +342,7 @@ impl FormatSet {
     }
 
     /// Like [`FormatSet::catalog`], but opens large blobs lazily ([`Program::open_lazily`]). Faster for commands that
-    /// run few
-    /// of the programs.
+    /// run few of the programs.
     ///
     /// # Errors
     /// The first blob that the verifier refuses.

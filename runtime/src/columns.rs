@@ -483,7 +483,7 @@ impl Columns {
         self.bare
     }
 
-    /// The columns with QNX's times in a form.
+    /// Selects the format of QNX's time columns.
     #[must_use]
     pub(crate) fn with_time_form(mut self, form: TimeForm) -> Self {
         self.list.iter_mut().for_each(|column| *column = column.with_time_form(form));

@@ -57,8 +57,7 @@ pub(crate) trait Producer: Send {
     type Storage: Default + Send;
 
     /// Fills an emptied chunk, whose events may be those of an earlier one, so that memory is reused. False at the end
-    /// of
-    /// the input. `waited` is true if the previous chunk ended because the next read may block.
+    /// of the input. `waited` is true if the previous chunk ended because the next read may block.
     fn fill(&mut self, chunk: &mut Chunk<Self::Storage>, waited: bool) -> Result<bool, ReportError>;
 }
 

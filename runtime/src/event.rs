@@ -97,8 +97,7 @@ impl<'a> Events<'a> {
     }
 
     /// Tracks processes and threads, so that [`Event::pid`] and [`Event::process`] return values. This doubles the cost
-    /// per
-    /// event.
+    /// per event.
     ///
     /// Has no effect after the first call to [`Events::next`].
     #[must_use]
@@ -274,8 +273,7 @@ impl<'e> Event<'e> {
     }
 
     /// Bytes of the event: for AIX, from the hook word up to the time stamp; for QNX, the payload in the byte order of
-    /// the
-    /// traced machine.
+    /// the traced machine.
     #[inline]
     pub fn bytes(&self) -> &'e [u8] {
         match &self.source {

@@ -3,8 +3,7 @@
 //! A file is written under a temporary name in its directory, `.tfbc-` plus six letters plus `.tmp`, and renamed at the
 //! end. The writer keeps it locked, and the system releases the lock when the process ends for any reason. So an
 //! unlocked file of such a name was left by a killed process, and the next output into the directory removes it. On
-//! file
-//! systems without locks, nothing is removed. Commands that are ended by INT, TERM or HUP remove their own files.
+//! file systems without locks, nothing is removed. Commands that are ended by INT, TERM or HUP remove their own files.
 
 #[cfg(unix)]
 use crate::file_id::FileId;
@@ -57,8 +56,7 @@ impl Output {
     }
 
     /// Creates a file that replaces `path` at [`Output::commit`], with the permissions of a new program or text file.
-    /// If
-    /// `path` is a link, the link itself is replaced.
+    /// If `path` is a link, the link itself is replaced.
     ///
     /// # Errors
     /// The temporary file beside it cannot be created.
@@ -121,8 +119,7 @@ impl Output {
     }
 
     /// Like [`Output::commit`], but writes a file's bytes to the disk before it renames it. Even after a power cut, the
-    /// file
-    /// is either the old one or the new one.
+    /// file is either the old one or the new one.
     ///
     /// # Errors
     /// Writing or renaming failed; the old file is unchanged.

@@ -7,8 +7,7 @@
 //!
 //! Codes below 256 are bytes. In block mode, code 256 is CLEAR and empties the table. Each code adds an entry to the
 //! table, except the first one and the first after a CLEAR: the text of the previous code plus the first byte of its
-//! own
-//! text. The rest of a group of eight codes is unused after a CLEAR, and if the next entry needs a wider code. The
+//! own text. The rest of a group of eight codes is unused after a CLEAR, and if the next entry needs a wider code. The
 //! format has neither an end mark nor a checksum, so the only detectable damage is an impossible code.
 
 use std::io::{self, BufReader, Read};

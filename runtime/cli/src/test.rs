@@ -193,7 +193,7 @@ impl TestArgs {
         if let Some(filter) = &self.filter {
             suite.retain(|name| filter.is_match(name));
             if suite.files.is_empty() {
-                let text = format!("no path of a case file and no name of an event has a match of `{filter}`");
+                let text = format!("`{filter}` matches no case file and no event");
                 return Err(Failure::Error(Message::Usage, text));
             }
         }

@@ -48,7 +48,7 @@ pub fn renamed(project: &Project, key: &str, offset: u32) -> Result<Span, String
         return match found.len() {
             1 => Ok(span),
             0 => Err(String::from("no field has this label")),
-            _ => Err(String::from("several fields may be meant: rename the label in a format")),
+            _ => Err(String::from("several fields have this label: rename it in a format")),
         };
     }
     match project.symbol_at(key, offset) {

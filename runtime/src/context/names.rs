@@ -30,8 +30,7 @@ impl std::error::Error for NamesError {}
 
 impl AddressNames {
     /// Parses a list. Further columns, and lines of other forms such as headings, are ignored. If an address has
-    /// several
-    /// names, the first one counts.
+    /// several names, the first one counts.
     ///
     /// # Errors
     /// The list is not empty, but no line contains a name and an address.

@@ -171,8 +171,7 @@ impl ContextState {
     }
 
     /// Updates the state by an event. What an event enters (a dispatch, a system call, an interrupt) applies to the
-    /// event
-    /// itself; what it leaves still applies to it, and no longer to later events.
+    /// event itself; what it leaves still applies to it, and no longer to later events.
     #[inline]
     pub fn advance(&mut self, event: &RawEvent<'_>) {
         if !self.leaving.is_empty() {
@@ -263,6 +262,7 @@ impl ContextState {
         let stated = entry.cpu.and_then(|place| view.number(place));
         let optional = |place: Option<NumberPos>| place.and_then(|place| view.number(place));
         let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| view.number(place));
+        // First, because the actions use the CPU of the event's thread.
         if stated.is_some() {
             self.run_on(event.tid, stated);
         }
@@ -283,6 +283,7 @@ impl ContextState {
             }
             Action::Fork { pid, tid } => {
                 let Some(pid) = view.number(pid) else { return };
+                // A child runs the program of its parent until it calls exec.
                 let path = self.found_path(event.tid);
                 self.note_path(pid, Some(&path));
                 if let Some(tid) = optional(tid) {
@@ -299,6 +300,7 @@ impl ContextState {
             }
             Action::Exit { pid } => {
                 let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
+                // Deferred, because the line of the exit itself still belongs to the process.
                 self.leaving.extend(pid.map(DeferredChange::Exit));
             }
             Action::Dispatch { pid, tid, priority } => {
@@ -327,6 +329,7 @@ impl ContextState {
             }
             Action::Symbol { address, name } => {
                 let (Some(address), Some(name)) = (view.number(address), view.text(name)) else { return };
+                // A hostile trace may name any number of addresses.
                 if self.symbols.len() < self.max_symbols {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
                 }
@@ -334,6 +337,7 @@ impl ContextState {
             Action::Return => self.leaving.push(DeferredChange::Return(event.tid)),
             Action::Raise => {
                 let depth = self.depth(event);
+                // Bounded, because interrupts without a return would raise it for ever.
                 *depth = (*depth + 1).min(MAX_DEPTH);
             }
             Action::Lower => {

@@ -157,8 +157,7 @@ impl ContextTable {
     }
 
     /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace those of all
-    /// earlier
-    /// sections. Entries that are not `wanted` are left out.
+    /// earlier sections. Entries that are not `wanted` are left out.
     pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> bool) -> HookLookup {
         let mut lookup = HookLookup { index: vec![0; 1 << 16], lists: Vec::new() };
         let holds = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);

@@ -146,8 +146,7 @@ impl AixInventory {
     }
 
     /// Recorded hooks that the built-in format file formats with guessed layouts: the trace does not declare that it
-    /// uses
-    /// these layouts.
+    /// uses these layouts.
     pub fn guessed_layouts(&self, catalog: &Catalog<'_>) -> IdSet {
         let mut hooks = IdSet::default();
         if !self.system().has_our_layouts() {

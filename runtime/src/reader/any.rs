@@ -155,8 +155,7 @@ fn begins_kev(window: &mut Window) -> io::Result<bool> {
         let head = window.bytes();
         let is_aix = head.len() >= 4 && (is_trace(head) || may_be_stream32(head));
         // An event of an AIX trace may contain the marker as text, hence the shorter search. The marker may also be
-        // split by
-        // two reads, hence the overlap.
+        // split by two reads, hence the overlap.
         let fresh = n_looked_at.saturating_sub(32);
         let end = if is_aix { head.len().min(MAX_AIX_HEAD) } else { head.len() };
         if head.get(fresh..end).is_some_and(is_kev) {

@@ -29,8 +29,7 @@ const LOOK_AHEAD_IN_MEMORY: usize = 1 << 20;
 const LITTLE: usize = 4 << 10;
 
 /// Largest offset in a buffer of bytes that events can refer to: batches store 32-bit offsets. Only inputs in memory
-/// have
-/// larger buffers.
+/// have larger buffers.
 const MAX_PLACE: usize = u32::MAX as usize;
 
 /// Seekable input, such as a file or a cursor.
@@ -516,8 +515,7 @@ impl Window {
     }
 
     /// Reads more bytes; false at the end of the area or input. Calls the input only once, so that the bytes of a pipe
-    /// are
-    /// processed as they arrive.
+    /// are processed as they arrive.
     pub fn fill(&mut self) -> io::Result<bool> {
         if self.at_end() {
             return Ok(false);
@@ -622,8 +620,7 @@ impl Window {
     }
 
     /// Borrows the buffer of a batch if the window's own was handed over. A thread so reads into the memory that it
-    /// formats
-    /// from, which stays in its cache.
+    /// formats from, which stays in its cache.
     pub fn recycle(&mut self, own: &mut SharedBuf) {
         if self.retained.is_some() {
             return;
@@ -656,8 +653,7 @@ impl Window {
         } else {
             let offset = self.first_offset();
             // A small rest is copied to a buffer of just its size, since the next batch lends a real one. A large rest
-            // goes to
-            // its final buffer at once.
+            // goes to its final buffer at once.
             let mut other =
                 if n_left < LITTLE { vec![0; n_left] } else { self.roomy(std::mem::take(&mut to.bytes), n_left) };
             other[..n_left].copy_from_slice(&self.buf[self.start..self.end]);
@@ -667,8 +663,7 @@ impl Window {
     }
 
     /// Starts to look ahead and returns the position for [`Window::rewind`]. For an input that is not seekable, the
-    /// window
-    /// ends after [`MAX_LOOK_AHEAD`] bytes until then.
+    /// window ends after [`MAX_LOOK_AHEAD`] bytes until then.
     ///
     /// # Errors
     /// There is no room for the look-ahead bytes.

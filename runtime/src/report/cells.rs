@@ -556,7 +556,7 @@ impl Cell {
 }
 
 impl CellContent {
-    /// Appends a time that fills its column, or more.
+    /// Appends a time with too many digits for the fast path, which may be wider than its column.
     fn wide_time(&self, values: &EventValues<'_>, line: usize, out: &mut TextBuf) {
         let mut text = [0; 32];
         let at = values.sign(&mut text, 0);

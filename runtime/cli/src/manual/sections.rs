@@ -118,14 +118,14 @@ fn environment(command: &str) -> Vec<ListRow> {
 
 fn files(command: &str) -> Vec<ListRow> {
     const FORMATS: ListRow =
-        ("*.trcfmt, *.xml, *.tfbc", "Format files of AIX, event definitions of QNX, blobs of both: told by content.");
-    const CACHE: ListRow = ("~/.cache/tfbc/*.tfbc", "What large format files compile to, 64 MiB at most.");
+        ("*.trcfmt, *.xml, *.tfbc", "AIX format files, QNX event definitions, or blobs; detected from their content.");
+    const CACHE: ListRow = ("~/.cache/tfbc/*.tfbc", "Compiled format files, 64 MiB at most.");
     const GROUPS: ListRow = ("~/.config/tfbc/trcevgrp", "The event groups.");
-    const MEMORY: ListRow = ("/dev/shm/tfbc-trace.UID", "The sessions' shared memory.");
-    const AIX_LOG: ListRow = ("/var/adm/ras/trcfile", "The log, where its directory takes files of this user.");
-    const OWN_AIX_LOG: ListRow = ("~/.local/state/tfbc/trcfile", "Else the log.");
-    const QNX_LOG: ListRow = ("/dev/shmem/tracebuffer.kev", "The log, where its directory takes files of this user.");
-    const OWN_QNX_LOG: ListRow = ("~/.local/state/tfbc/tracebuffer.kev", "Else the log.");
+    const MEMORY: ListRow = ("/dev/shm/tfbc-trace.UID", "Shared memory of the sessions.");
+    const AIX_LOG: ListRow = ("/var/adm/ras/trcfile", "The log, if this user can write to its directory.");
+    const OWN_AIX_LOG: ListRow = ("~/.local/state/tfbc/trcfile", "The log otherwise.");
+    const QNX_LOG: ListRow = ("/dev/shmem/tracebuffer.kev", "The log, if this user can write to its directory.");
+    const OWN_QNX_LOG: ListRow = ("~/.local/state/tfbc/tracebuffer.kev", "The log otherwise.");
     const SYSTEM_FORMATS: ListRow = ("/etc/trcfmt", "The format file of an AIX system.");
     match command {
         "trcrpt" => vec![SYSTEM_FORMATS, AIX_LOG, OWN_AIX_LOG, GROUPS, CACHE],

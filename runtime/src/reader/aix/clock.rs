@@ -51,8 +51,7 @@ impl Factors {
     }
 
     /// Computes `product / divisor` with the reciprocal. The reciprocal is at most 1 below 2^64 / divisor and the
-    /// product is
-    /// below 2^64, so the rounded quotient is at most 1 too small, which one comparison corrects.
+    /// product is below 2^64, so the rounded quotient is at most 1 too small, which one comparison corrects.
     #[inline]
     fn divide(&self, product: u64) -> u64 {
         let quotient = ((u128::from(product) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -143,8 +142,7 @@ impl TraceClock {
     }
 
     /// Unwraps a 32-bit stamp. A step forward of at most 15/16 of a wrap is a step forward; a larger one is a small
-    /// step
-    /// back, which happens between the stamps of two CPUs.
+    /// step back, which happens between the stamps of two CPUs.
     #[inline]
     fn unwrap(&mut self, wraps: bool, stamp: u64) {
         let was_stamped = std::mem::replace(&mut self.is_stamped, true);

@@ -9,8 +9,7 @@ const MAX_REMEMBERED: usize = 1 << 16;
 /// Recent events of a merge, with the number of times that each log contained them.
 ///
 /// An event is a duplicate if another log has contained as many equal ones: two equal events in both of two logs are
-/// two
-/// events. Events are compared by two keyed hashes of all their bytes, so that a hostile trace cannot fake a match.
+/// two events. Events are compared by two keyed hashes of all their bytes, so that a hostile trace cannot fake a match.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     hashers: [RandomState; 2],

@@ -124,8 +124,7 @@ impl From<Trace> for Logs {
 
 impl Logs {
     /// Opens a trace; `-` is standard input. The CPU files of a base file are opened too; problems with them are
-    /// reported
-    /// as damage.
+    /// reported as damage.
     ///
     /// # Errors
     /// The file cannot be read or is not a trace, or a requested CPU has no file.
@@ -309,8 +308,7 @@ impl Logs {
     }
 
     /// Skips events of other ids as cheaply as possible. Include hooks 001, 002 and 00A: times and the end of a CPU's
-    /// events
-    /// depend on them.
+    /// events depend on them.
     pub fn need(&mut self, ids: IdSet) {
         self.needed = Some(ids);
     }
@@ -385,8 +383,7 @@ impl Logs {
     /// Fast path for a run of buffered events in common encodings: passes those that `policy` selects to `visit`.
     ///
     /// The events of a single trace are in the next `room` bytes of its buffer; to refer to them there, call
-    /// [`Logs::retain`]
-    /// next. [`Logs::next`] continues after the run.
+    /// [`Logs::retain`] next. [`Logs::next`] continues after the run.
     #[inline(always)]
     pub(crate) fn ordinary(
         &mut self,
@@ -417,6 +414,7 @@ impl Logs {
             |event, position| match policy.of(event.id) {
                 SkipAction::Leave => VisitResult::Leave,
                 SkipAction::Pass => {
+                    // Skipped events count for the clock: a 32-bit stamp may wrap between two shown events.
                     clock.pass(event.ticks);
                     elapsed.pass(0, clock, event.id);
                     VisitResult::Next
@@ -455,6 +453,7 @@ impl Logs {
         let Self { merge: Some(merge), inputs, elapsed, needed, has_cpus, .. } = self else { return passage };
         while let Some((MergeKey { input: log, time_ns, .. }, found)) = merge.next_ordinary(inputs) {
             let input = &mut inputs[log];
+            // Events whose id nobody needs only advance the clock.
             let way = if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) {
                 policy.of(found.id)
             } else {

@@ -123,6 +123,7 @@ impl Merge {
                 continue;
             }
             input.last_id = parts.id;
+            // After a trace off, a CPU counts again from its next event.
             if input.cpu.is_some() && !input.reports {
                 input.reports = true;
                 self.n_reporting += 1;
@@ -132,8 +133,7 @@ impl Merge {
     }
 
     /// Fast path: returns the next event if it has a common encoding and is buffered, and duplicates are not removed.
-    /// The
-    /// caller then calls [`Merge::hand_out`] if it uses the event.
+    /// The caller then calls [`Merge::hand_out`] if it uses the event.
     #[inline(always)]
     pub fn next_ordinary(&mut self, inputs: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
         if self.duplicates.is_some() {

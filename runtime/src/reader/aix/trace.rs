@@ -289,9 +289,11 @@ impl Trace {
             Some(kind) => kind,
             None => find_kind(&mut window)?,
         };
+        // A log is written in a ring, so its newest events are not at the end of the file.
         if kind.is_log() && options.follow {
             return Err(OpenError::CannotFollow(kind));
         }
+        // The entries of a log need seeking, which a pipe cannot do.
         if kind.is_log() && size.is_none() {
             window = window.spool()?;
             size = window.input_mut().size()?;
@@ -356,8 +358,7 @@ impl Trace {
     }
 
     /// True if reading the next event may block: it is not buffered, and another program writes the trace. Bytes that
-    /// are
-    /// available without waiting are read first.
+    /// are available without waiting are read first.
     ///
     /// # Errors
     /// Reading the input failed.
@@ -859,8 +860,7 @@ impl Trace {
     }
 
     /// Reads until the first time factors and the first event after the header are known, then returns to the start.
-    /// Does not
-    /// wait for the factors of a growing file.
+    /// Does not wait for the factors of a growing file.
     fn look_ahead(&mut self, follow: bool) -> io::Result<()> {
         let start = self.window.look_ahead()?;
         let notices = self.notices.clone();

@@ -390,6 +390,7 @@ impl KevLog {
         let (mut n_slots, mut n_records) = (0, 0);
         for bytes in &slots[..slots.len().min(max_slots)] {
             if marks.is_simple(bytes) {
+                // Control records may change the clock, so the row ends before them.
                 if marks.is_control(bytes) {
                     break;
                 }
@@ -415,6 +416,7 @@ impl KevLog {
             n_slots += 1;
             if slot.kind() == SlotKind::End {
                 ends.push(ended);
+                // Bounds the memory of the joined payloads.
                 if payloads.len() >= MAX_ROW_BYTES {
                     break;
                 }

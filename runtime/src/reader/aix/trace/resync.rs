@@ -1,10 +1,9 @@
 //! Finds the next event after a damaged place.
 //!
 //! Nothing marks the start of an event. A position is a candidate if [`CLEAN_EVENTS`] valid events follow from it.
-//! Plain
-//! data can look valid too: a word of zeros is an event of hook 000, and a small number is an event without a stamp. So
-//! the first candidate is compared with those shortly after it, and the one with the most plausible events wins: they
-//! have stamps in ascending order and ids other than 000.
+//! Plain data can look valid too: a word of zeros is an event of hook 000, and a small number is an event without a
+//! stamp. So the first candidate is compared with those shortly after it, and the one with the most plausible events
+//! wins: they have stamps in ascending order and ids other than 000.
 //!
 //! Each position is judged only once, even if several searches reach it, so the work is at most eight steps per byte.
 

@@ -1,11 +1,10 @@
 //! Finds events in bytes of a log that its header does not refer to.
 //!
 //! A damaged header, or a disk that filled up while the log was written, leaves buffers that no entry refers to. A run
-//! of
-//! events starts at the first position with eight valid events, or fewer if zeros or the end follow. Numbers in a table
-//! or in data can look valid too, so each of these events must have an id that AIX uses and a stamp that is not before
-//! the last one; events about the trace itself (003, 00A) need no stamp. Old logs contain events without stamps: if
-//! nothing is found, eight such events are enough. Buffers are aligned to the kernel's word, and so are runs.
+//! of events starts at the first position with eight valid events, or fewer if zeros or the end follow. Numbers in a
+//! table or in data can look valid too, so each of these events must have an id that AIX uses and a stamp that is not
+//! before the last one; events about the trace itself (003, 00A) need no stamp. Old logs contain events without stamps:
+//! if nothing is found, eight such events are enough. Buffers are aligned to the kernel's word, and so are runs.
 
 use super::{ClaimedRanges, EventRegion, Notice, PlannedRange, RangeKind, Trace, named};
 use crate::reader::aix::hooks;
@@ -138,8 +137,7 @@ impl Trace {
     }
 
     /// Moves to the end of the run at the window's start: the next event is not valid, has an unknown id, or is older
-    /// than
-    /// the run's first event. In the last case an older buffer follows, in a log that has wrapped.
+    /// than the run's first event. In the last case an older buffer follows, in a log that has wrapped.
     fn step_over_run(&mut self) -> io::Result<EventRun> {
         let mut run = EventRun { start: self.window.offset(), end: self.window.offset(), first_stamp: None };
         loop {
