@@ -205,7 +205,7 @@ impl BlobError {
         (
             "B01",
             "not a blob",
-            "The file does not begin with the label of a `.tfbc` blob (89 54 46 42 43 0D 0A 1A).\nA file that was copied in text mode loses its line ends, and shows up here.",
+            "The file does not begin with the label of a `.tfbc` blob (89 54 46 42 43 0D 0A 1A).\nA copy in text mode changes the label.",
         ),
         (
             "B02",
@@ -215,14 +215,14 @@ impl BlobError {
         (
             "B03",
             "blob of another byte order",
-            "The header's byte order mark does not read as 0x1234: the bytes were swapped.",
+            "The byte order mark in the header is not 0x1234: something swapped the bytes.",
         ),
         (
             "B04",
             "blob cut short or lengthened",
-            "The header states the file's length, and the file has another one.\nA copy that was interrupted shows up here.",
+            "The file does not have the length that its header states.\nA usual cause is an interrupted copy.",
         ),
-        ("B05", "altered blob", "The checksum in the header does not fit the bytes. The file was damaged or edited."),
+        ("B05", "altered blob", "The checksum in the header differs from that of the bytes. The file was damaged or edited."),
         (
             "B06",
             "bad section table",
@@ -231,7 +231,7 @@ impl BlobError {
         (
             "B07",
             "bad table row",
-            "A row of the routine, hook, table or source section points outside the section it belongs to.",
+            "A row of the routine, hook, table or source section refers to data outside the sections.",
         ),
         (
             "B08",
@@ -246,15 +246,15 @@ impl std::fmt::Display for BlobError {
         match self {
             BlobError::Label => f.write_str("not a .tfbc blob: the first 8 bytes are not its label"),
             BlobError::Version { found } => write!(f, "blob format version {found}, expected {VERSION}, at offset 8"),
-            BlobError::ByteOrder => f.write_str("byte order mark at offset 10 is not 0x1234"),
+            BlobError::ByteOrder => f.write_str("byte order mark at offset 10 is wrong, expected 0x1234: the bytes were swapped"),
             BlobError::Length { expected, found } => {
                 write!(f, "length is {found} bytes, expected {expected} (header, offset 16)")
             }
-            BlobError::Checksum => f.write_str("checksum at offset 24 does not fit: the blob was altered"),
+            BlobError::Checksum => f.write_str("checksum at offset 24 differs from that of the bytes: the blob was altered"),
             BlobError::Section { kind, offset } => {
-                write!(f, "section {kind} is missing or does not fit (section table, offset {offset})")
+                write!(f, "section {kind} is missing, out of order or outside the file (section table, offset {offset})")
             }
-            BlobError::Row { section, row } => write!(f, "row {row} of section {section} points outside"),
+            BlobError::Row { section, row } => write!(f, "row {row} of section {section} refers to data outside the blob's sections"),
             BlobError::Instr { rule, routine, at } => {
                 write!(f, "instruction {at} of routine {routine} breaks rule {rule}")
             }

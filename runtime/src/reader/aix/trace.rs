@@ -98,11 +98,11 @@ impl fmt::Display for OpenError {
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
             OpenError::CannotFollow(kind) => write!(
                 f,
-                "an {kind} cannot be followed, since its header and buffers are written over: follow a stream, such as that of `trace -o -`"
+                "an {kind} cannot be followed, because its header and buffers are overwritten: follow a stream, such as that of `trace -o -`"
             ),
             OpenError::Unknown => f.write_str(
                 "not a proper trace file: no known first word, no header of a QNX log, and no 32-bit stream that begins with hook 001, 003 or \
-                 00A and steps cleanly; --format stream32 reads it all the same",
+                 00A and whose events are valid; --format stream32 reads it anyway",
             ),
         }
     }
