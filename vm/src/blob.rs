@@ -222,7 +222,11 @@ impl BlobError {
             "blob cut short or lengthened",
             "The file does not have the length that its header states.\nA usual cause is an interrupted copy.",
         ),
-        ("B05", "altered blob", "The checksum in the header differs from that of the bytes. The file was damaged or edited."),
+        (
+            "B05",
+            "altered blob",
+            "The checksum in the header differs from that of the bytes. The file was damaged or edited.",
+        ),
         (
             "B06",
             "bad section table",
@@ -246,15 +250,24 @@ impl std::fmt::Display for BlobError {
         match self {
             BlobError::Label => f.write_str("not a .tfbc blob: the first 8 bytes are not its label"),
             BlobError::Version { found } => write!(f, "blob format version {found}, expected {VERSION}, at offset 8"),
-            BlobError::ByteOrder => f.write_str("byte order mark at offset 10 is wrong, expected 0x1234: the bytes were swapped"),
+            BlobError::ByteOrder => {
+                f.write_str("byte order mark at offset 10 is wrong, expected 0x1234: the bytes were swapped")
+            }
             BlobError::Length { expected, found } => {
                 write!(f, "length is {found} bytes, expected {expected} (header, offset 16)")
             }
-            BlobError::Checksum => f.write_str("checksum at offset 24 differs from that of the bytes: the blob was altered"),
-            BlobError::Section { kind, offset } => {
-                write!(f, "section {kind} is missing, out of order or outside the file (section table, offset {offset})")
+            BlobError::Checksum => {
+                f.write_str("checksum at offset 24 differs from that of the bytes: the blob was altered")
             }
-            BlobError::Row { section, row } => write!(f, "row {row} of section {section} refers to data outside the blob's sections"),
+            BlobError::Section { kind, offset } => {
+                write!(
+                    f,
+                    "section {kind} is missing, out of order or outside the file (section table, offset {offset})"
+                )
+            }
+            BlobError::Row { section, row } => {
+                write!(f, "row {row} of section {section} refers to data outside the blob's sections")
+            }
             BlobError::Instr { rule, routine, at } => {
                 write!(f, "instruction {at} of routine {routine} breaks rule {rule}")
             }
