@@ -5,10 +5,10 @@ use crate::reader::Notice;
 use std::fmt;
 use std::io;
 
-/// Why a report ended before its trace.
+/// Error that ends a report before the end of its trace.
 #[derive(Debug)]
 pub enum ReportError {
-    /// The trace cannot be read on.
+    /// The rest of the trace cannot be read.
     Read(io::Error),
     /// The report cannot be written.
     Write(io::Error),
