@@ -1,4 +1,4 @@
-//! Comments of undo files: sums of the files before and after, and the place of each edit.
+//! Comments of undo files: sums of the files before and after, and the place of every edit.
 
 use std::fmt;
 
