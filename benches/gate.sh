@@ -64,8 +64,8 @@ datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09
 kev: a slot of any kind, instructions | kev/all engine | | | | 382
 kev: a user event in a table, instructions | kev/defined engine | | | | 1537
-compile: a template, instructions | compile/templates engine | | | | 69256
-parse: a template, instructions | lex/parse engine | | | | 22445
+compile: a template, instructions | compile/templates engine | | | | 70200
+parse: a template, instructions | lex/parse engine | | | | 22950
 load: a template verified, instructions | load/verified engine | | | | 1883
 load: a template lazily, instructions | load/lazily engine | | | | 190
 ROWS
