@@ -30,15 +30,15 @@ line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.20
 line: dump | line/dump engine | line/dump native | | 1.20 | 1.59
 step | step/events engine | step/events native | | | 7.48
 step with times | step/timed engine | step/timed native | | | 9.16
-report: realistic, instructions | report/default engine | | | 480 | 501
+report: realistic, instructions | report/default engine | | | 480 | 498
 report: id, elapsed time, text, instructions | report/short engine | | | 720 | 720
 report: elapsed time first, instructions | report/turned engine | | | 720 | 720
 report: text alone, instructions | report/bare engine | | | 720 | 720
-report: realistic with processes, instructions | report/processes engine | | | 720 | 1165
+report: realistic with processes, instructions | report/processes engine | | | 720 | 946
 report: colour, instructions | report/colour engine | | | 720 | 720
-report: realistic as a table, instructions | report/table engine | | | 720 | 941
-report: CSV, instructions | report/csv engine | | | 720 | 981
-report: NDJSON, instructions | report/ndjson engine | | | 720 | 1016
+report: realistic as a table, instructions | report/table engine | | | 720 | 720
+report: CSV, instructions | report/csv engine | | | 720 | 720
+report: NDJSON, instructions | report/ndjson engine | | | 720 | 764
 report: counts, instructions | report/stats engine | | | 150 | 150
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.37
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
@@ -63,7 +63,7 @@ datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09
 kev: a slot of any kind, instructions | kev/all engine | | | | 382
-kev: a user event in a table, instructions | kev/defined engine | | | | 1537
+kev: a user event in a table, instructions | kev/defined engine | | | | 1379
 compile: a template, instructions | compile/templates engine | | | | 70200
 parse: a template, instructions | lex/parse engine | | | | 22950
 load: a template verified, instructions | load/verified engine | | | | 1883

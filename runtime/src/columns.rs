@@ -69,6 +69,10 @@ pub(crate) enum AixWriter {
     Delta,
     /// Microseconds since the previous reported event.
     DeltaMicro,
+    /// Depth of interrupts.
+    Depth,
+    /// System call of the thread.
+    Svc,
     /// Value of a context and thread, rendered once for all their events.
     Context(for<'r> fn(&ContextRow<'r>) -> ContextValue<'r>),
     /// Text of the template, which comes last.
@@ -204,10 +208,9 @@ columns! {
     Tid: Aix "tid", "TID" 9 Left, "tid" Number, Log by AixWriter::Context(|row| ContextValue::Number(Some(row.facts.tid))),
         -O "tid" "the TID column";
     /// Depth of interrupts, blank at 0.
-    Int: Aix "int", "I" 2 Left, "int" Number, Depth
-        by AixWriter::Context(|row| ContextValue::Number(Some(row.facts.depth as u64)));
+    Int: Aix "int", "I" 2 Left, "int" Number, Depth by AixWriter::Depth;
     /// System call that the thread is in, blank for none.
-    Svc: Aix "svc", "SYSTEM CALL" 15 Left, "svc" Text, Svc by AixWriter::Context(|row| ContextValue::Text(row.facts.svc)),
+    Svc: Aix "svc", "SYSTEM CALL" 15 Left, "svc" Text, Svc by AixWriter::Svc,
         -O "svc" "the SYSTEM CALL column";
     /// Seconds since the trace began, with 9 decimals.
     Elapsed: Aix "elapsed", "ELAPSED_SEC" 14 Right, "elapsed" Number, Event by AixWriter::Elapsed;

@@ -1,8 +1,8 @@
 //! JSON values of reports.
 
-use crate::scan::{any_marked, below, equal};
+use memchr::memchr2_iter;
 use std::io::Write;
-use tfbc_vm::TextBuf;
+use tfbc_vm::{TextBuf, contains_any};
 
 /// Adapter that implements [`Write`] for a text buffer.
 pub(crate) struct TextWriter<'t>(pub &'t mut TextBuf);
@@ -19,11 +19,10 @@ impl Write for TextWriter<'_> {
 }
 
 /// True if a text needs no escapes in a JSON string: printable ASCII without quotes and backslashes.
-#[inline]
+#[inline(always)]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    // Bytes from 128 on have the highest bit themselves; 127 gets it by adding 1.
-    let is_other = |word: u64| word | word.wrapping_add(u64::MAX / 255);
-    !any_marked(text, |word| is_other(word) | below(word, b' ') | equal(word, b'"') | equal(word, b'\\'))
+    // Bytes from 128 on are negative.
+    !contains_any::<{ u32::from_be_bytes(*b"\"\\\x7F\x7F") }, 0x20>(text)
 }
 
 /// True if a text is a JSON number or an array of JSON numbers, on one line.
@@ -58,13 +57,38 @@ pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
         out.push(text);
         return out.push(b"\"");
     }
-    // Writing to memory cannot fail.
-    let _ = serde_json::to_writer(TextWriter(out), &String::from_utf8_lossy(text));
+    // Control characters, and bytes from 128 on, which are negative.
+    if contains_any::<0, 0x20>(text) {
+        // Writing to memory cannot fail.
+        let _ = serde_json::to_writer(TextWriter(out), &String::from_utf8_lossy(text));
+        return;
+    }
+    out.push(b"\"");
+    let mut start = 0;
+    for at in memchr2_iter(b'"', b'\\', text) {
+        out.push(&text[start..at]);
+        out.push(b"\\");
+        start = at;
+    }
+    out.push(&text[start..]);
+    out.push(b"\"");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strings_are_escaped_as_by_serde() {
+        for byte in 0..=255 {
+            for text in [&[byte][..], &[b'a', byte, byte, b'a'], &[&[b'a'; 20][..], &[byte, 0xC3, 0xA9]].concat()] {
+                let mut out = TextBuf::new();
+                string(text, &mut out);
+                let expected = serde_json::to_string(&String::from_utf8_lossy(text)).unwrap();
+                assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected);
+            }
+        }
+    }
 
     #[test]
     fn numbers_follow_the_grammar_of_json() {

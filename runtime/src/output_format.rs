@@ -1,9 +1,8 @@
 //! Output formats of a report: aligned text for people, tables for programs.
 
 use crate::json;
-use crate::scan::{any_marked, below, equal};
 use std::cmp::Reverse;
-use tfbc_vm::TextBuf;
+use tfbc_vm::{TextBuf, contains_any};
 
 /// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -64,29 +63,37 @@ impl Form {
     /// Ends the value that starts at `start`, and escapes it if necessary.
     #[inline]
     pub(crate) fn end_value(self, start: usize, out: &mut TextBuf) {
-        let text = &out.as_bytes()[start..];
-        if self.is_plain(text) {
+        if self.is_plain(&out.as_bytes()[start..]) {
             self.end_plain(out);
         } else {
-            let text = text.to_vec();
-            self.rewrite(&text, start, out);
+            self.rewrite_end(start, out);
         }
     }
 
+    #[inline(never)]
+    fn rewrite_end(self, start: usize, out: &mut TextBuf) {
+        let text = out.as_bytes()[start..].to_vec();
+        self.rewrite(&text, start, out);
+    }
+
     /// Ends the row of a table with its last value, whose text begins at `start` and ends in a newline.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn end_row(self, start: usize, out: &mut TextBuf) {
-        let text = &out.as_bytes()[start..];
-        let value = text.strip_suffix(b"\n").unwrap_or(text);
-        if value.len() < text.len() && self.is_plain(value) {
-            if self == Form::Ndjson {
-                out.truncate(out.len() - 1);
-                out.spare()[..3].copy_from_slice(b"\"}\n");
-                out.advance(3);
-            }
-            return;
+        let value = out.as_bytes().get(start..).and_then(|text| text.strip_suffix(b"\n"));
+        if !value.is_some_and(|value| self.is_plain(value)) {
+            return self.end_any_row(start, out);
         }
-        out.truncate(start + value.len());
+        if self == Form::Ndjson {
+            out.truncate(out.len() - 1);
+            out.push(b"\"}\n");
+        }
+    }
+
+    #[inline(never)]
+    fn end_any_row(self, start: usize, out: &mut TextBuf) {
+        if out.as_bytes()[start..].ends_with(b"\n") {
+            out.truncate(out.len() - 1);
+        }
         self.end_value(start, out);
         out.push(if self == Form::Ndjson { b"}\n" } else { self.line_end() });
     }
@@ -100,19 +107,12 @@ impl Form {
     }
 
     /// True if a value needs no escapes or quotes.
-    #[inline]
-    fn is_plain(self, value: &[u8]) -> bool {
+    #[inline(always)]
+    pub(crate) fn is_plain(self, value: &[u8]) -> bool {
         match self {
             Form::Text => true,
-            // Few texts have other control characters: these are looked at again.
-            Form::Tsv => {
-                !any_marked(value, |word| below(word, b'\n' + 1) | equal(word, b'\\'))
-                    || !value.iter().any(|byte| matches!(byte, b'\t' | b'\n' | b'\\'))
-            }
-            Form::Csv => {
-                !any_marked(value, |word| below(word, b'\r' + 1) | equal(word, b',') | equal(word, b'"'))
-                    || !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n'))
-            }
+            Form::Tsv => !contains_any::<{ u32::from_be_bytes(*b"\t\n\\\\") }, { i8::MIN }>(value),
+            Form::Csv => !contains_any::<{ u32::from_be_bytes(*b",\"\r\n") }, { i8::MIN }>(value),
             Form::Ndjson => json::is_plain(value),
         }
     }
@@ -150,7 +150,7 @@ fn escaped(value: &[u8], out: &mut TextBuf) {
 /// Appends a value in the quotes of CSV.
 fn quoted(value: &[u8], out: &mut TextBuf) {
     out.push(b"\"");
-    if any_marked(value, |word| equal(word, b'"')) {
+    if value.contains(&b'"') {
         for (at, part) in value.split(|byte| *byte == b'"').enumerate() {
             out.push(if at > 0 { b"\"\"" } else { b"" });
             out.push(part);
@@ -243,19 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_found_at_any_place() {
-        for len in 0..40 {
-            for (at, byte) in (0..len).flat_map(|at| (0..=255).map(move |byte| (at, byte))) {
-                for rest in [b'a', b'~', b' ', 0xFF] {
-                    let mut text = vec![rest; len];
-                    text[at] = byte;
-                    for limit in [1, b'\n' + 1, b' ', 128] {
-                        let found = any_marked(&text, |word| below(word, limit));
-                        assert_eq!(found, text.iter().any(|byte| *byte < limit), "{text:?} below {limit}");
-                    }
-                    let found = any_marked(&text, |word| equal(word, b','));
-                    assert_eq!(found, text.contains(&b','), "{text:?}");
-                }
+    fn values_are_plain_unless_a_byte_needs_an_escape() {
+        for byte in 0..=255 {
+            for text in [&[b'a', byte, b'a'][..], &[[b'a'; 20], [byte; 20]].concat()] {
+                let special: [&[u8]; 3] = [b"\t\n\\", b",\"\r\n", b"\"\\"];
+                let is_json = (b' '..0x7F).contains(&byte);
+                assert_eq!(Form::Tsv.is_plain(text), !special[0].contains(&byte), "{byte}");
+                assert_eq!(Form::Csv.is_plain(text), !special[1].contains(&byte), "{byte}");
+                assert_eq!(Form::Ndjson.is_plain(text), is_json && !special[2].contains(&byte), "{byte}");
             }
         }
     }

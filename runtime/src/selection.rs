@@ -60,7 +60,17 @@ pub fn admits(
             None => return Err(ReportError::NoStart),
         }
     }
-    let event = &timed.event;
-    Ok(filter.admits_event(event.tid, timed.time.elapsed_ns)
-        && (!filter.asks_for_context() || filter.admits_facts(&context.facts(event))))
+    let thread = (timed.event.tid, timed.event.cpu);
+    Ok(admits_facts(filter, context, thread, timed.time.elapsed_ns))
+}
+
+/// [`admits`] without dates, for an event of a thread and CPU.
+pub(crate) fn admits_facts(
+    filter: &mut Filter,
+    context: &mut ContextState,
+    (tid, cpu): (u64, Option<u64>),
+    elapsed_ns: u64,
+) -> bool {
+    filter.admits_event(tid, elapsed_ns)
+        && (!filter.asks_for_context() || filter.admits_facts(&context.facts_of(tid, cpu)))
 }

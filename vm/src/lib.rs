@@ -66,6 +66,6 @@ pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, N_REGS, Op, OpInfo, OperandKind, RETIRED, Reads, Slot, StateUse, form};
 pub use program::{Hook, Level, PreparedEntry, Program, Routine};
 pub use rule::{Rule, rules_table};
-pub use text::{COLUMNS, TextBuf};
+pub use text::{COLUMNS, TextBuf, contains_any};
 pub use timers::Timers;
 pub use verify::MAX_DEPTH;

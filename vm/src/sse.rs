@@ -119,3 +119,45 @@ const BLANKS: [[u8; 16]; 3] = {
     }
     blanks
 };
+
+/// True if a text contains one of four bytes, or a byte that is less than `LIMIT` as a signed number.
+#[inline(always)]
+pub(crate) fn contains_any<const BYTES: u32, const LIMIT: i8>(text: &[u8]) -> bool {
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { contains_any_of::<BYTES, LIMIT>(text) }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn contains_any_of<const BYTES: u32, const LIMIT: i8>(text: &[u8]) -> bool {
+    let marks = |block: __m128i| {
+        let [a, b, c, d] = BYTES.to_be_bytes();
+        let equal = |byte: u8| _mm_cmpeq_epi8(block, _mm_set1_epi8(byte as i8));
+        let mut marks = _mm_or_si128(_mm_or_si128(equal(a), equal(b)), equal(c));
+        if d != c {
+            marks = _mm_or_si128(marks, equal(d));
+        }
+        if LIMIT > i8::MIN {
+            marks = _mm_or_si128(marks, _mm_cmplt_epi8(block, _mm_set1_epi8(LIMIT)));
+        }
+        marks
+    };
+    let load = |bytes: &[u8; 16]| {
+        // SAFETY: sixteen bytes are read.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    };
+    let halves = |first: u64, last: u64| _mm_set_epi64x(last as i64, first as i64);
+    let last = match (text.last_chunk(), text.first_chunk(), text.last_chunk()) {
+        (Some(last), ..) => load(last),
+        (None, Some(first), Some(last)) => halves(u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+        _ => {
+            let Some(first) = text.first() else { return false };
+            // The bytes before the text are like its first.
+            let word = text.iter().fold(u64::MAX / 255 * u64::from(*first), |word, byte| word << 8 | u64::from(*byte));
+            halves(word, word)
+        }
+    };
+    let blocks = text.as_chunks().0.iter();
+    let found = blocks.fold(marks(last), |found, block| _mm_or_si128(found, marks(load(block))));
+    _mm_movemask_epi8(found) != 0
+}

@@ -18,7 +18,23 @@ pub struct TextBuf {
 }
 
 /// Maximum number of column bytes that are printed together with an event's text.
-pub const COLUMNS: usize = 416;
+pub const COLUMNS: usize = 640;
+
+/// True if a text contains one of the four bytes in `BYTES`, or a byte that is less than `LIMIT` as a signed number.
+///
+/// ```
+/// use tfbc_vm::contains_any;
+/// const COMMA: u32 = u32::from_be_bytes(*b",,,,");
+/// assert!(contains_any::<COMMA, { i8::MIN }>(b"a,b") && !contains_any::<COMMA, { i8::MIN }>(b"a.b"));
+/// assert!(contains_any::<COMMA, 0x20>(b"a\tb") && contains_any::<COMMA, 0x20>(b"\xe9"));
+/// ```
+#[inline(always)]
+pub fn contains_any<const BYTES: u32, const LIMIT: i8>(text: &[u8]) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    return crate::sse::contains_any::<BYTES, LIMIT>(text);
+    #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
+    text.iter().any(|byte| BYTES.to_be_bytes().contains(byte) || (*byte as i8) < LIMIT)
+}
 
 impl Default for TextBuf {
     fn default() -> Self {
@@ -28,7 +44,7 @@ impl Default for TextBuf {
 
 impl TextBuf {
     /// Room that an instruction may use without a check: for columns, a literal and a number.
-    pub(crate) const SLACK: usize = 512;
+    pub(crate) const SLACK: usize = 768;
     /// Initial size of the buffer.
     const FIRST: usize = 4096;
     /// Size of [`TextBuf::spare`].
@@ -46,6 +62,7 @@ impl TextBuf {
     }
 
     /// Length of the text in bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -66,6 +83,7 @@ impl TextBuf {
     }
 
     /// Shortens the text to `len` bytes, if it is longer.
+    #[inline]
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
@@ -124,5 +142,26 @@ impl TextBuf {
             self.buf[self.len..self.len + n].fill(b' ');
         }
         self.len += n;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_found_at_any_place() {
+        const JSON: u32 = u32::from_be_bytes(*b"\"\\\x7F\x7F");
+        const CSV: u32 = u32::from_be_bytes(*b",\"\r\n");
+        for len in 0..70 {
+            assert!(!contains_any::<JSON, 0x20>(&vec![b'a'; len]));
+            for (at, byte) in (0..len).flat_map(|at| (0..=255).map(move |byte| (at, byte))) {
+                let mut text = vec![b'a'; len];
+                text[at] = byte;
+                let is_other = !(b' '..0x7F).contains(&byte) || b"\"\\".contains(&byte);
+                assert_eq!(contains_any::<JSON, 0x20>(&text), is_other, "{text:?}");
+                assert_eq!(contains_any::<CSV, { i8::MIN }>(&text), b",\"\r\n".contains(&byte), "{text:?}");
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::table::{Action, ContextTable, DecodedHook, HookLookup, NumberPos, Off
 use crate::reader::aix::{RawEvent, hooks};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use tfbc_vm::ProcessNames;
+use tfbc_vm::{ProcessNames, contains_any, num};
 
 /// Default limit of remembered processes, of threads and of CPUs. Their ids come from the trace, so a hostile one could
 /// use up memory; what exceeds the limit is dropped.
@@ -93,7 +93,7 @@ pub struct ContextState {
     /// Change that takes effect after the last event.
     leaving: Vec<DeferredChange>,
     wanted: RequiredContext,
-    /// Counts changes, except of interrupt depths.
+    /// Counts changes.
     version: u64,
     /// Version after the last change that concerns all threads.
     version_of_all: u64,
@@ -125,6 +125,8 @@ struct Thread {
     cpu: Option<u64>,
     priority: u64,
     svc: Vec<u8>,
+    /// Version after the last change of `svc`.
+    svc_version: u64,
 }
 
 /// Change of state after an event's own line.
@@ -179,7 +181,7 @@ impl ContextState {
         }
         let list = self.lookup.find(event.id);
         if list != 0 {
-            self.take_in(event, list);
+            self.take_in(DecodedHook::new(event), list);
         }
     }
 
@@ -188,7 +190,13 @@ impl ContextState {
         self.processes.n_lost + self.threads.n_lost
     }
 
-    /// Version of the facts about a thread, except interrupt depths: equal versions, equal facts.
+    /// Number of changes so far.
+    #[inline]
+    pub(crate) fn n_changes(&self) -> u64 {
+        self.version
+    }
+
+    /// Version of the facts about a thread, except interrupt depths and system calls: equal versions, equal facts.
     #[inline]
     pub(crate) fn version(&self, tid: u64) -> u64 {
         self.version_of_all.max(self.versions[version_place(tid)])
@@ -206,32 +214,47 @@ impl ContextState {
         self.version_of_all = self.version;
     }
 
-    /// Interrupt depth on the CPU of the last event.
+    /// Interrupt depth on the CPU of the last event, and version of its thread's system call.
     #[inline]
-    pub(crate) fn depth_at(&mut self, event: &RawEvent<'_>) -> u32 {
-        if !self.wanted.depth {
-            return 0;
+    pub(crate) fn depth_and_svc(&mut self, tid: u64, cpu: Option<u64>) -> (u32, u64) {
+        let RequiredContext { depth, svc, .. } = self.wanted;
+        if !(depth || svc) {
+            return (0, 0);
         }
-        let cpu = event.cpu.or_else(|| {
-            let slot = self.find_thread(event.tid)?;
-            self.threads.get(slot).cpu
-        });
-        self.depths.get(depth_place(cpu)).copied().unwrap_or(0)
+        let thread = self.find_thread(tid).map(|slot| self.threads.get(slot));
+        let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
+        let depth = if depth { self.depths.get(depth_place(cpu)).copied().unwrap_or(0) } else { 0 };
+        (depth, thread.map_or(0, |thread| thread.svc_version))
+    }
+
+    /// System call of the last event's thread.
+    #[inline]
+    pub(crate) fn svc(&mut self, tid: u64) -> &[u8] {
+        self.find_thread(tid).map_or(b"", |slot| &self.threads.get(slot).svc)
     }
 
     /// Context of the last event.
     #[inline]
     pub fn facts(&mut self, event: &RawEvent<'_>) -> ThreadContext<'_> {
-        self.facts_and_paths(event).0
+        self.facts_of(event.tid, event.cpu)
+    }
+
+    /// Context of the last event, by its thread and its own CPU.
+    pub(crate) fn facts_of(&mut self, tid: u64, cpu: Option<u64>) -> ThreadContext<'_> {
+        self.look_up(tid, cpu).0
     }
 
     /// Context of the last event, and the paths of all processes.
     #[inline]
     pub fn facts_and_paths(&mut self, event: &RawEvent<'_>) -> (ThreadContext<'_>, &ProcessNames) {
-        let thread = self.find_thread(event.tid).map(|slot| self.threads.get(slot));
-        let cpu = event.cpu.or(thread.and_then(|thread| thread.cpu));
+        self.look_up(event.tid, event.cpu)
+    }
+
+    fn look_up(&mut self, tid: u64, cpu: Option<u64>) -> (ThreadContext<'_>, &ProcessNames) {
+        let thread = self.find_thread(tid).map(|slot| self.threads.get(slot));
+        let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
         let depth = self.depths.get(depth_place(cpu)).copied().unwrap_or(0);
-        let mut facts = ThreadContext { tid: event.tid, cpu, depth, ..ThreadContext::default() };
+        let mut facts = ThreadContext { tid, cpu, depth, ..ThreadContext::default() };
         if let Some(thread) = thread {
             facts.priority = thread.priority;
             facts.svc = &thread.svc;
@@ -243,25 +266,24 @@ impl ContextState {
         (facts, &self.paths)
     }
 
-    fn take_in(&mut self, event: &RawEvent<'_>, list: u32) {
-        let view = DecodedHook::new(event);
-        if event.id == hooks::UTILITY && view.kind() == Some(DAEMON_IDENTITY) {
-            self.lookup = lookup(&self.table, view.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
+    #[inline(never)]
+    fn take_in(&mut self, event: DecodedHook<'_>, list: u32) {
+        if event.id == hooks::UTILITY && event.kind() == Some(DAEMON_IDENTITY) {
+            self.lookup = lookup(&self.table, event.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
             return;
         }
-        let mut at = 0;
-        while let Some(entry) = self.lookup.entry(list, at) {
-            if view.meets(&entry) {
-                self.act(&entry, &view, event);
-            }
-            at += 1;
+        let entries = self.lookup.take(list);
+        for entry in entries.iter().filter(|entry| event.meets(entry)) {
+            self.act(entry, &event);
         }
+        self.lookup.put_back(list, entries);
     }
 
-    fn act(&mut self, entry: &TableEntry, view: &DecodedHook<'_>, event: &RawEvent<'_>) {
-        let stated = entry.cpu.and_then(|place| view.number(place));
-        let optional = |place: Option<NumberPos>| place.and_then(|place| view.number(place));
-        let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| view.number(place));
+    #[inline(never)]
+    fn act(&mut self, entry: &TableEntry, event: &DecodedHook<'_>) {
+        let stated = entry.cpu.and_then(|place| event.number(place));
+        let optional = |place: Option<NumberPos>| place.and_then(|place| event.number(place));
+        let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| event.number(place));
         // First, because the actions use the CPU of the event's thread.
         if stated.is_some() {
             self.run_on(event.tid, stated);
@@ -269,20 +291,20 @@ impl ContextState {
         match entry.action {
             Action::None => {}
             Action::Process { pid, tid, path } => {
-                let Some(pid) = view.number(pid) else { return };
-                self.note_path(pid, path.and_then(|path| view.text(path)));
+                let Some(pid) = event.number(pid) else { return };
+                self.note_path(pid, path.and_then(|path| event.text(path)));
                 if let Some(tid) = optional(tid) {
                     self.attach(tid, pid);
                 }
             }
             Action::Exec { pid, path } => {
                 let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
-                let (Some(pid), Some(path)) = (pid, view.text(path)) else { return };
+                let (Some(pid), Some(path)) = (pid, event.text(path)) else { return };
                 self.note_path(pid, Some(path));
                 self.attach(event.tid, pid);
             }
             Action::Fork { pid, tid } => {
-                let Some(pid) = view.number(pid) else { return };
+                let Some(pid) = event.number(pid) else { return };
                 // A child runs the program of its parent until it calls exec.
                 let path = self.found_path(event.tid);
                 self.note_path(pid, Some(&path));
@@ -291,7 +313,7 @@ impl ContextState {
                 }
             }
             Action::Thread { tid, pid, priority } => {
-                let Some(tid) = view.number(tid) else { return };
+                let Some(tid) = event.number(tid) else { return };
                 let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
                 if let Some(pid) = pid {
                     self.attach(tid, pid);
@@ -315,20 +337,23 @@ impl ContextState {
                 }
                 if self.wanted.depth {
                     *self.depth(event) = 0;
+                    self.version += 1;
                 }
             }
             Action::Undispatch { tid } => self.leaving.extend(tid_or_own(tid).map(DeferredChange::Undispatch)),
-            Action::EnterName { name } => self.enter(event.tid, view.text(name).unwrap_or_default()),
+            Action::EnterName { name } => self.enter(event.tid, event.text(name).unwrap_or_default()),
             Action::EnterAddress { address } => {
-                let Some(address) = view.number(address) else { return };
+                let Some(address) = event.number(address) else { return };
+                if self.names.get(address).is_none() && !self.symbols.contains_key(&address) {
+                    return self.enter(event.tid, Hex::new(address).digits());
+                }
                 let (names, symbols) = (Arc::clone(&self.names), Arc::clone(&self.symbols));
-                match names.get(address).or_else(|| symbols.get(&address).map(Vec::as_slice)) {
-                    Some(name) => self.enter(event.tid, name),
-                    None => self.enter(event.tid, Hex::new(address).digits()),
+                if let Some(name) = names.get(address).or_else(|| symbols.get(&address).map(Vec::as_slice)) {
+                    self.enter(event.tid, name);
                 }
             }
             Action::Symbol { address, name } => {
-                let (Some(address), Some(name)) = (view.number(address), view.text(name)) else { return };
+                let (Some(address), Some(name)) = (event.number(address), event.text(name)) else { return };
                 // A hostile trace may name any number of addresses.
                 if self.symbols.len() < self.max_symbols {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
@@ -339,6 +364,7 @@ impl ContextState {
                 let depth = self.depth(event);
                 // Bounded, because interrupts without a return would raise it for ever.
                 *depth = (*depth + 1).min(MAX_DEPTH);
+                self.version += 1;
             }
             Action::Lower => {
                 let place = self.place(event);
@@ -351,14 +377,18 @@ impl ContextState {
         }
     }
 
+    #[inline(never)]
     fn leave(&mut self) {
+        self.version += 1;
         while let Some(leaving) = self.leaving.pop() {
             match leaving {
                 DeferredChange::Exit(pid) => self.forget(pid),
                 DeferredChange::Return(tid) => {
                     if let Some(slot) = self.find_thread(tid) {
-                        self.threads.get_mut(slot).svc.clear();
-                        self.change(tid);
+                        let version = self.version;
+                        let thread = self.threads.get_mut(slot);
+                        thread.svc.clear();
+                        thread.svc_version = version;
                     }
                 }
                 DeferredChange::Undispatch(tid) => {
@@ -373,7 +403,7 @@ impl ContextState {
     }
 
     /// Index of the interrupt depth of an event's CPU; grows the table if necessary.
-    fn place(&mut self, event: &RawEvent<'_>) -> usize {
+    fn place(&mut self, event: &DecodedHook<'_>) -> usize {
         let thread = self.find_thread(event.tid);
         let cpu = event.cpu.or(thread.and_then(|slot| self.threads.get(slot).cpu));
         let place = depth_place(cpu);
@@ -383,16 +413,23 @@ impl ContextState {
         place
     }
 
-    fn depth(&mut self, event: &RawEvent<'_>) -> &mut u32 {
+    fn depth(&mut self, event: &DecodedHook<'_>) -> &mut u32 {
         let place = self.place(event);
         &mut self.depths[place]
     }
 
     fn enter(&mut self, tid: u64, name: &[u8]) {
+        self.version += 1;
+        let version = self.version;
         if let Some(thread) = self.make_thread(tid) {
+            let name = &name[..name.len().min(MAX_SVC)];
             thread.svc.clear();
-            thread.svc.extend(name.iter().take(MAX_SVC).map(|byte| printable(*byte)));
-            self.change(tid);
+            if contains_any::<0x7F7F_7F7F, 0x20>(name) {
+                thread.svc.extend(name.iter().map(|byte| printable(*byte)));
+            } else {
+                thread.svc.extend_from_slice(name);
+            }
+            thread.svc_version = version;
         }
     }
 
@@ -431,8 +468,10 @@ impl ContextState {
         let Some(slot) = self.processes.make(pid) else { return };
         let Some(path) = path else { return };
         let path = &path[..path.len().min(MAX_PATH)];
-        self.change_all();
         let process = self.processes.get_mut(slot);
+        if process.path == path {
+            return;
+        }
         process.path = path.to_vec();
         process.name = base_name(path).iter().take(MAX_NAME).map(|byte| printable(*byte)).collect();
         if path.is_empty() {
@@ -440,6 +479,7 @@ impl ContextState {
         } else {
             self.paths.insert(pid, path.to_vec());
         }
+        self.change_all();
     }
 
     /// Moves a thread to a process.
@@ -480,7 +520,16 @@ impl ContextState {
         }
     }
 
+    #[inline]
     fn make_slot(&mut self, tid: u64) -> Option<u32> {
+        match self.last {
+            Some((last, slot @ Some(_))) if last == tid => slot,
+            _ => self.add_slot(tid),
+        }
+    }
+
+    #[inline(never)]
+    fn add_slot(&mut self, tid: u64) -> Option<u32> {
         let slot = self.find_thread(tid).or_else(|| self.threads.make(tid));
         self.last = Some((tid, slot));
         slot
@@ -568,9 +617,7 @@ struct Hex {
 impl Hex {
     fn new(address: u64) -> Self {
         let mut digits = [0; 16];
-        for (at, digit) in digits.iter_mut().enumerate() {
-            *digit = b"0123456789ABCDEF"[(address >> (60 - 4 * at) & 15) as usize];
-        }
+        num::hex(&mut digits, 0, address, 16);
         Self { digits, start: (address.leading_zeros() as usize / 4).min(8) }
     }
 
@@ -716,9 +763,16 @@ mod tests {
             ticks: None,
             cpu: None,
         };
-        assert_eq!(state.depth_at(&event), if state.wanted.depth { state.facts(&event).depth } else { 0 });
+        let (depth, svc) = state.depth_and_svc(tid, None);
+        assert_eq!(depth, if state.wanted.depth { state.facts(&event).depth } else { 0 });
+        assert!(svc > 0 || state.facts(&event).svc.is_empty());
         let ThreadContext { pid, path, name, cpu, depth, priority, svc, .. } = state.facts(&event);
         (pid, path.to_vec(), name.to_vec(), cpu, depth, priority, svc.to_vec())
+    }
+
+    /// Versions of a thread, of its system call, and of everything.
+    fn versions(state: &mut ContextState, tid: u64) -> (u64, u64, u64) {
+        (state.version(tid), state.depth_and_svc(tid, None).1, state.n_changes())
     }
 
     #[test]
@@ -741,8 +795,9 @@ mod tests {
             RequiredContext { svc: true, ..none },
         ];
         let mut states = all_wanted.map(|wanted| state_of(table, wanted));
-        // Context per thread, with the version at that time.
-        let mut before: [[Option<(u64, Known)>; 4]; 5] = Default::default();
+        // Context per thread, with the versions at that time: of the thread, of its system call, of everything.
+        type Versions = (u64, u64, u64);
+        let mut before: [[Option<(Versions, Known)>; 4]; 5] = Default::default();
         let ids =
             [0x00A0, 0x1000, 0x1010, 0x1010, 0x1030, 0x1040, 0x1060, 0x1340, 0x1350, 0x1390, 0x2000, 0x4650, 0x4B00];
         let mut n_same = 0;
@@ -773,15 +828,15 @@ mod tests {
                     assert!(!depth || found.4 == expected.4);
                     assert!(!priority || found.5 == expected.5);
                     assert!(!svc || found.6 == expected.6);
-                    let (pid, path, name, cpu, _, priority, svc) = found;
-                    let found = (pid, path, name, cpu, 0, priority, svc);
-                    if let Some((version, known)) = &before[tid]
-                        && *version == state.version(tid as u64)
-                    {
-                        assert_eq!(*known, found);
-                        n_same += 1;
+                    let versions = versions(state, tid as u64);
+                    if let Some((before, known)) = &before[tid] {
+                        let rare = |known: &Known| (of(known), known.5);
+                        assert!(before.0 != versions.0 || rare(known) == rare(&found));
+                        assert!(before.1 != versions.1 || known.6 == found.6);
+                        assert!(before.2 != versions.2 || *known == found);
+                        n_same += usize::from(before.0 == versions.0);
                     }
-                    before[tid] = Some((state.version(tid as u64), found));
+                    before[tid] = Some((versions, found));
                 }
             }
         }

@@ -212,10 +212,15 @@ impl HookLookup {
         self.index[usize::from(id)]
     }
 
-    /// Entry of a list, by the list's handle.
+    /// Removes the entries of a list, by the list's handle, until [`HookLookup::put_back`].
     #[inline]
-    pub fn entry(&self, list: u32, at: usize) -> Option<TableEntry> {
-        self.lists[list as usize - 1].get(at).copied()
+    pub fn take(&mut self, list: u32) -> Vec<TableEntry> {
+        std::mem::take(&mut self.lists[list as usize - 1])
+    }
+
+    #[inline]
+    pub fn put_back(&mut self, list: u32, entries: Vec<TableEntry>) {
+        self.lists[list as usize - 1] = entries;
     }
 }
 
@@ -225,14 +230,20 @@ pub(super) struct DecodedHook<'e> {
     bytes: &'e [u8],
     wide: bool,
     generic: bool,
-    tid: u64,
+    /// Canonical hook id.
+    pub id: u16,
+    pub tid: u64,
+    /// CPU that the event states itself.
+    pub cpu: Option<u64>,
 }
 
 impl<'e> DecodedHook<'e> {
+    #[inline(always)]
     pub fn new(event: &RawEvent<'e>) -> Self {
         let high = event.bytes.first_chunk().map_or(0, |word| u16::from_be_bytes(*word));
         let generic = if event.wide { high & 0x4000 != 0 } else { high & 7 == 0 };
-        DecodedHook { bytes: event.bytes, wide: event.wide, generic, tid: event.tid }
+        let RawEvent { bytes, wide, id, tid, cpu, .. } = *event;
+        DecodedHook { bytes, wide, generic, id, tid, cpu }
     }
 
     /// True if an entry applies to this variant of its hook.
@@ -278,7 +289,12 @@ impl<'e> DecodedHook<'e> {
 
     fn be(&self, at: usize, width: usize) -> Option<u64> {
         let bytes = self.bytes.get(at..at + width)?;
-        Some(bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+        Some(match width {
+            8 => u64::from_be_bytes(*bytes.first_chunk()?),
+            4 => u32::from_be_bytes(*bytes.first_chunk()?).into(),
+            2 => u16::from_be_bytes(*bytes.first_chunk()?).into(),
+            _ => bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)),
+        })
     }
 }
 
@@ -297,7 +313,7 @@ mod tests {
         let table: ContextTable = "100 raise\n102 raise\n[daemon x]\n100 raise cpu=HD\n".parse().unwrap();
         let table = table.overlay("102 none".parse().unwrap());
         let (other, own) = (table.lookup(b"", |_| true), table.lookup(b"x", |_| true));
-        let first = |lookup: &HookLookup, id| lookup.entry(lookup.find(id), 0).unwrap();
+        let first = |lookup: &HookLookup, id| lookup.lists[lookup.find(id) as usize - 1][0];
         assert_eq!(first(&other, 0x1000).cpu, None);
         assert_eq!(first(&own, 0x1000).cpu, Some(NumberPos::Subhook));
         assert_eq!(first(&own, 0x1020).action, Action::None);

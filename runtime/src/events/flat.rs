@@ -24,6 +24,8 @@ const MAX_WORDS: usize = 32;
 const MAX_LISTS: usize = 1 << 13;
 /// Words of a text at most.
 const MAX_TEXT_WORDS: usize = 4;
+/// Bytes of a 64-bit number with its sign, at most.
+const MAX_INT: usize = 20;
 /// Bytes that a step writes at most: its literal, and a value.
 const MAX_STEP: usize = Literal::MAX + 72;
 
@@ -214,9 +216,10 @@ fn put_int(room: &mut [u8], at: usize, number: i64, is_json: bool) -> usize {
     if !is_json {
         return end;
     }
+    let digits = room.get(at..).and_then(|rest| rest.first_chunk::<MAX_INT>()).copied().unwrap_or_default();
     store(room, end, *b",\"text\":\"");
-    let end = num::int(room, end + 9, number as u64);
-    close(room, end, true)
+    store(room, end + 9, digits);
+    close(room, end + 9 + (end - at), true)
 }
 
 /// Writes a number of JSON, and what is between it and its text.

@@ -205,6 +205,19 @@ impl RecordFilter {
         only.iter().all(|(class, event)| except.contains(class, event))
     }
 
+    /// True if it shows every record.
+    pub(crate) fn shows_all(&self) -> bool {
+        let Self { only, except, cpus, from_ns, to_ns, pids, threads, names } = self;
+        only.is_none()
+            && except.is_none()
+            && cpus.is_none()
+            && from_ns.is_none()
+            && to_ns.is_none()
+            && pids.is_none()
+            && threads.is_none()
+            && names.is_none()
+    }
+
     /// True if it has a time range.
     #[inline]
     pub fn is_timed(&self) -> bool {

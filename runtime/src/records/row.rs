@@ -27,6 +27,8 @@ pub(super) struct RowWriter<'r> {
     is_timed: bool,
     /// Time at which the data of a record is formatted.
     data_use: DataUse,
+    /// True if the filter shows every record.
+    shows_all: bool,
     printer: RecordPrinter<'r>,
     cpus: [[u8; 4]; 256],
     event_texts: EventTexts,
@@ -138,12 +140,14 @@ impl<'r> RowWriter<'r> {
         let cells = Cells::new(&columns, options.form, options.colour);
         let printer = RecordPrinter::new(catalog, header.big_endian, header.release, options.limits)
             .with_max_work(options.max_work);
+        let data_use = DataUse::of(options, catalog);
         RowWriter {
             catalog,
             options,
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
             is_timed: !options.stats && columns.has(Column::Time.name()) || options.filter.is_timed(),
-            data_use: DataUse::of(options, catalog),
+            data_use,
+            shows_all: options.filter.shows_all(),
             source: Source {
                 events: printer.events(),
                 columns,
@@ -301,6 +305,14 @@ impl<'r> RowWriter<'r> {
         is_wanted.then_some(defined)
     }
 
+    /// True if the filter shows a record.
+    #[inline(never)]
+    fn shows(&self, record: &KevRecord<'_>, time_ns: Option<u64>) -> bool {
+        let filter = &self.options.filter;
+        let shown_ns = time_ns.filter(|_| filter.is_timed()).map(|ns| self.source.times.shown_ns(ns));
+        filter.shows(record.class, record.event, record.cpu, shown_ns) && self.owners.current.0
+    }
+
     /// Counts a record in place of its line.
     fn count(&mut self, record: &KevRecord<'_>) {
         self.counts.add(record.class, record.event);
@@ -355,20 +367,22 @@ impl OwnerTexts {
 impl RecordWriter for RowWriter<'_> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
+        if self.data_use == DataUse::Never && self.shows_all {
+            self.n_reported += 1;
+            return self.counts.add(class, record.event);
+        }
         let time_ns = if self.is_timed { self.source.times.ns(record) } else { None };
-        let filter = &self.options.filter;
-        let shown_ns = time_ns.filter(|_| filter.is_timed()).map(|ns| self.source.times.shown_ns(ns));
-        if !filter.shows(class, record.event, record.cpu, shown_ns) || !self.owners.current.0 {
+        let record = &KevRecord { class, ..*record };
+        if !self.shows_all && !self.shows(record, time_ns) {
             return;
         }
-        let record = &KevRecord { class, ..*record };
         if self.options.defined && !self.printer.is_named(record) {
             return;
         }
         match self.data_use {
             DataUse::Never => {
                 self.n_reported += 1;
-                self.count(record);
+                self.counts.add(class, record.event);
             }
             DataUse::InPlace => {
                 let line = out.len();
@@ -419,7 +433,8 @@ impl RecordWriter for RowWriter<'_> {
     }
 
     fn meter(&mut self) -> Option<&mut Meter> {
-        Some(self.printer.meter())
+        // Records that are counted alone take no steps.
+        (self.data_use != DataUse::Never).then(|| self.printer.meter())
     }
 
     fn slow(&mut self) -> Option<&mut Option<(u8, u16)>> {

@@ -9,6 +9,8 @@ use tfbc_vm::{Event, Outcome};
 
 /// Maximum bytes of a batch's copied events, names and texts; also of the part of the reader's buffer it keeps.
 const MAX_BYTES: usize = 128 << 10;
+/// Bytes that are copied of a name of a system call.
+pub(super) const BLOCK: usize = 32;
 /// Maximum events of a batch.
 pub(super) const MAX_EVENTS: usize = 4 << 10;
 
@@ -28,8 +30,9 @@ pub(super) struct Batch {
     /// Bytes of the events.
     pub n_bytes: u64,
     settings: Vec<SharedContext>,
+    threads: Vec<SharedThread>,
     systems: Vec<Arc<SystemInfo>>,
-    /// Paths, names and system calls of `settings`.
+    /// Paths, names and system calls of contexts and threads.
     names: Vec<u8>,
     /// Texts that had to be formatted in order, by the walk.
     texts: Vec<u8>,
@@ -90,19 +93,41 @@ struct CopiedEvent {
 }
 
 /// Context derived from earlier events; neighbours usually share one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SharedContext {
+    /// Index of its [`SharedThread`].
+    pub thread: u32,
+    /// Nesting depth of interrupts.
+    pub depth: u32,
+    pub svc: SvcText,
+}
+
+/// Position in a batch of the name of a system call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct SvcText {
+    at: u32,
+    len: u32,
+}
+
+impl SvcText {
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}
+
+/// Part of a context that rarely changes.
+#[derive(Debug, Clone)]
+pub(super) struct SharedThread {
     /// Index of the event's log.
     pub log: u32,
     pub reported_cpus: Option<u32>,
     system: u32,
     pid: Option<u64>,
-    pub cpu: Option<u64>,
-    pub depth: u32,
+    cpu: Option<u64>,
     priority: u64,
     path: Range<u32>,
     name: Range<u32>,
-    svc: Range<u32>,
 }
 
 /// A text that the walk formatted.
@@ -120,6 +145,7 @@ impl Batch {
         self.copied.clear();
         self.events.clear();
         self.settings.clear();
+        self.threads.clear();
         self.systems.clear();
         self.names.clear();
         self.texts.clear();
@@ -199,27 +225,46 @@ impl Batch {
     }
 
     /// Adds a context and returns its index.
-    pub fn push_context(
+    #[inline]
+    pub fn push_context(&mut self, context: SharedContext) -> u32 {
+        self.settings.push(context);
+        self.settings.len() as u32 - 1
+    }
+
+    /// Adds the part of a context that rarely changes, and returns its index.
+    pub fn push_thread(
         &mut self,
         facts: &ThreadContext<'_>,
         log: usize,
         reported_cpus: Option<u32>,
         system: u32,
     ) -> u32 {
-        let setting = SharedContext {
+        let thread = SharedThread {
             log: log as u32,
             reported_cpus,
             system,
             pid: facts.pid,
             cpu: facts.cpu,
-            depth: facts.depth,
             priority: facts.priority,
             path: append(&mut self.names, facts.path),
             name: append(&mut self.names, facts.name),
-            svc: append(&mut self.names, facts.svc),
         };
-        self.settings.push(setting);
-        self.settings.len() as u32 - 1
+        self.threads.push(thread);
+        self.threads.len() as u32 - 1
+    }
+
+    /// Adds the name of a system call.
+    pub fn push_svc(&mut self, svc: &[u8]) -> SvcText {
+        let text = SvcText { at: self.names.len() as u32, len: svc.len() as u32 };
+        let mut block = [b' '; BLOCK];
+        match block.get_mut(..svc.len()) {
+            Some(room) => {
+                room.copy_from_slice(svc);
+                self.names.extend_from_slice(&block);
+            }
+            None => self.names.extend_from_slice(svc),
+        }
+        text
     }
 
     /// An event as a template sees it; `taken` is the buffer of [`Batch::taken`].
@@ -238,21 +283,38 @@ impl Batch {
         hook
     }
 
+    #[inline(always)]
     pub fn shared_context(&self, index: u32) -> &SharedContext {
         &self.settings[index as usize]
     }
 
+    /// Part of a context that rarely changes.
+    pub fn thread(&self, context: &SharedContext) -> &SharedThread {
+        &self.threads[context.thread as usize]
+    }
+
     /// System properties of a context.
-    pub fn system(&self, setting: &SharedContext) -> &SystemInfo {
-        &self.systems[setting.system as usize]
+    pub fn system(&self, context: &SharedContext) -> &SystemInfo {
+        &self.systems[self.thread(context).system as usize]
+    }
+
+    /// Name of a context's system call, and its first bytes in a block with blanks after them.
+    #[inline(always)]
+    pub fn svc(&self, context: &SharedContext) -> (&[u8], &[u8; BLOCK]) {
+        let SvcText { at, len } = context.svc;
+        let names = self.names.get(at as usize..).unwrap_or_default();
+        match names.first_chunk() {
+            Some(block) if len > 0 => (names.get(..len as usize).unwrap_or_default(), block),
+            _ => (&[], &[b' '; BLOCK]),
+        }
     }
 
     /// Context of an event of thread `tid`.
-    pub fn facts(&self, setting: &SharedContext, tid: u64) -> ThreadContext<'_> {
-        let SharedContext { pid, cpu, depth, priority, .. } = *setting;
+    pub fn facts(&self, context: &SharedContext, tid: u64) -> ThreadContext<'_> {
+        let SharedThread { pid, cpu, priority, .. } = *self.thread(context);
         let name = |range: &Range<u32>| &self.names[range.start as usize..range.end as usize];
-        let (path, svc) = (name(&setting.path), name(&setting.svc));
-        ThreadContext { tid, pid, path, name: name(&setting.name), cpu, depth, priority, svc }
+        let (path, name) = (name(&self.thread(context).path), name(&self.thread(context).name));
+        ThreadContext { tid, pid, path, name, cpu, depth: context.depth, priority, svc: self.svc(context).0 }
     }
 
     /// Elapsed time of the event before, if deltas are measured from it.

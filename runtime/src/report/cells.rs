@@ -2,13 +2,14 @@
 //! keys of tables, and the marks of colours.
 //!
 //! ```text
-//! --columns id,exec,pid,elapsed,delta,text      Id  Context(0)  Times
-//! --to tsv                                      Id  "\t"  Elapsed  "\t"  Delta  "\t"
+//! --columns id,exec,pid,svc,elapsed,delta,text      Id  Context(0)  Svc  Times
+//! --to tsv                                          Hook  Elapsed "\t"  Delta "\t"
 //! ```
 //!
-//! Columns of the context are rendered once per thread and context, not per event: neighbours share them.
+//! Parts that all events of a hook share are rendered once per hook, columns of the context once per thread and context,
+//! because neighbouring events share them.
 
-use super::batch::{Batch, EventRef};
+use super::batch::{BLOCK, Batch, EventRef, SharedContext};
 use crate::catalog::Catalog;
 use crate::columns::{AixWriter, Column, ColumnWriter, Columns, ContextRow, ContextValue, ValueType, left, right};
 use crate::ids::display_id;
@@ -27,19 +28,18 @@ pub(super) struct Cells {
     form: Form,
     colour: ReportColour,
     quick: FastLayout,
-    fixed: Fixed,
-    /// Values of a table's row, each with the bytes before it.
-    table: Box<[(Literal, CellContent)]>,
+    /// True if there are columns of the context.
+    has_context: bool,
+    has_svc: bool,
+    /// Bytes before and after the id in [`CellContent::Hook`].
+    around_id: [Box<[u8]>; 2],
 }
 
 /// Fast path of [`Cells::put`], which writes all cells of an event into a buffer of [`COLUMNS`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FastLayout {
     /// Id and times in their common forms, at fixed offsets.
-    Plain,
-    /// Any cells at fixed offsets.
-    Fixed,
-    Table,
+    Plain(Plain),
     /// Cells one after the other.
     InOrder,
     /// None: the cells may need a larger buffer.
@@ -48,43 +48,51 @@ enum FastLayout {
 
 /// Fixed offsets of cells. A missing cell gets the offset after the last one, so the text overwrites it: no branch
 /// needed.
-#[derive(Debug, Default)]
-struct Fixed {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Plain {
     len: u8,
     id_at: u8,
     /// Width of the id's column; 0 without one.
     id_width: u8,
     elapsed_at: u8,
     delta_at: u8,
-    /// Form of the times if they do not have nine and six decimals.
-    is_short: bool,
-    is_micro: bool,
-    /// True if a newline follows the columns, and trailing blanks are removed.
-    ends_line: bool,
-    /// Offset, cell and width of literals and context columns, in order. Writing one stores more bytes than its width.
-    /// A wide context value shifts all later cells but the id.
-    rest: Box<[(u8, CellContent, usize)]>,
 }
 
+/// A value, and the bytes after it.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     put: CellContent,
+    /// Function that writes the value and the bytes after it: a call costs less than one large `match`.
+    write: Write,
+    /// Width of the column, or index of the segment.
+    number: u8,
     /// True if a blank is inserted before a value that would touch the one before it.
     apart: bool,
+    after: Literal,
 }
+
+type Write = fn(&Cell, &EventValues<'_>, &mut Room, usize) -> usize;
+
+/// Buffer of the cells of an event.
+type Room = [u8; COLUMNS];
 
 /// Content of a cell.
 #[derive(Debug, Clone, Copy)]
 enum CellContent {
-    Literal(Literal),
+    Nothing,
     /// Hook id in a column of this width.
     Id(u8),
-    /// Hook id without blanks.
-    BareId,
-    /// Start of a JSON object, up to the end of the label.
-    Label,
+    /// Everything in a table's row that depends on the hook alone: id, label, and the bytes around them.
+    Hook,
     /// Columns of one segment.
     Context(u8),
+    /// Depth of interrupts in a column of this width, blank at 0.
+    Depth(u8),
+    BareDepth,
+    /// System call in a column of this width.
+    Svc(u8),
+    BareSvc,
+    JsonSvc,
     /// Elapsed time and delta in their usual columns.
     Times,
     Elapsed,
@@ -106,33 +114,46 @@ struct Segment(Vec<(Vec<u8>, Column, usize)>);
 impl Cells {
     /// Cells for a report's columns. No cells if nothing of an event is written.
     pub fn new(columns: &Columns, form: Form, colour: ReportColour) -> Self {
-        let mut cells = Builder { columns, form, list: Vec::new(), segments: Vec::new() };
+        let mut cells =
+            Builder { columns, form, list: Vec::new(), segments: Vec::new(), around_id: Default::default() };
         match form {
             Form::Text => cells.text(colour),
             Form::Tsv | Form::Csv => cells.table(),
             Form::Ndjson => cells.object(),
         }
-        let Builder { list, segments, .. } = cells;
-        let fits = || {
-            let mut at = 0;
-            list.iter().all(|cell| {
-                let (len, stored) = cell.max_len();
-                at += len;
-                at - len + stored <= COLUMNS
-            })
+        let Builder { list, segments, around_id, .. } = cells;
+        let mut at = 0;
+        let fits = list.iter().all(|cell| {
+            let (len, stored) = cell.max_len();
+            at += len;
+            at - len + stored <= COLUMNS
+        });
+        let quick = match Plain::of(&list) {
+            Some(plain) if form == Form::Text => FastLayout::Plain(plain),
+            _ if fits => FastLayout::InOrder,
+            _ => FastLayout::Never,
         };
-        // Values of tables have no widths.
-        let fixed = if form == Form::Text { Fixed::of(&list, &segments) } else { None };
-        let quick = match &fixed {
-            Some(fixed) if fixed.is_plain() => FastLayout::Plain,
-            Some(_) => FastLayout::Fixed,
-            None if !fits() => FastLayout::Never,
-            None if form == Form::Text => FastLayout::InOrder,
-            None => FastLayout::Table,
-        };
-        let table = if quick == FastLayout::Table { row(&list) } else { Vec::new() };
-        let (list, segments, table) = (list.into(), segments.into(), table.into());
-        Self { list, segments, form, colour, quick, fixed: fixed.unwrap_or_default(), table }
+        let any = |is: fn(CellContent) -> bool| list.iter().any(|cell| is(cell.put));
+        Self {
+            has_svc: any(|put| matches!(put, CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc)),
+            has_context: !segments.is_empty()
+                || any(|put| {
+                    matches!(
+                        put,
+                        CellContent::Depth(_)
+                            | CellContent::BareDepth
+                            | CellContent::Svc(_)
+                            | CellContent::BareSvc
+                            | CellContent::JsonSvc
+                    )
+                }),
+            list: list.into(),
+            segments: segments.into(),
+            form,
+            colour,
+            quick,
+            around_id: around_id.map(Vec::into_boxed_slice),
+        }
     }
 
     /// No cells.
@@ -142,9 +163,10 @@ impl Cells {
             segments: Box::default(),
             form: Form::Text,
             colour: ReportColour::Off,
-            quick: FastLayout::Plain,
-            fixed: Fixed::default(),
-            table: Box::default(),
+            quick: FastLayout::Plain(Plain::default()),
+            has_context: false,
+            has_svc: false,
+            around_id: Default::default(),
         }
     }
 
@@ -155,7 +177,7 @@ impl Cells {
 
     /// True if there are columns of the context.
     pub fn has_context(&self) -> bool {
-        !self.segments.is_empty()
+        self.has_context
     }
 
     /// True if something precedes the texts of a level.
@@ -166,25 +188,32 @@ impl Cells {
 
     /// Cells of a canonical hook id.
     pub fn id(&self, id: u16, catalog: &Catalog<'_>) -> IdCells {
-        let mut opening = TextBuf::new();
-        if let Some(at) = self.list.iter().position(|cell| matches!(cell.put, CellContent::Label)) {
-            let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
-            opening.push(if at == 0 { b"{" } else { b"," });
-            opening.push(Column::Id.info().key.as_bytes());
-            json::string(display_id(id).as_bytes(), &mut opening);
-            opening.push(b",\"label\":");
-            json::string(hook.as_ref().map_or(&b""[..], |hook| hook.label), &mut opening);
+        let hook = catalog.lookup(id).and_then(|entry| catalog.program(entry).hook(entry.id()));
+        self.id_with(id, hook.as_ref().map_or(b"", |hook| hook.label))
+    }
+
+    fn id_with(&self, id: u16, label: &[u8]) -> IdCells {
+        let mut text = TextBuf::new();
+        if self.list.iter().any(|cell| matches!(cell.put, CellContent::Hook)) {
+            let [before, after] = &self.around_id;
+            text.push(before);
+            if self.form == Form::Ndjson {
+                json::string(display_id(id).as_bytes(), &mut text);
+                text.push(b",\"label\":");
+                json::string(label, &mut text);
+            } else {
+                text.push(display_id(id).as_bytes());
+            }
+            text.push(after);
         }
-        IdCells::new(id, opening.as_bytes())
+        IdCells::new(id, text.as_bytes())
     }
 
     /// True if [`Cells::put`] writes the cells of a hook's events, unless a value is wider than its column.
     pub fn fit(&self, id: &IdCells) -> bool {
         match self.quick {
-            FastLayout::Plain | FastLayout::Fixed => {
-                self.fixed.id_width == 0 || id.text.len() < self.fixed.id_width.into()
-            }
-            FastLayout::Table | FastLayout::InOrder => id.opening.len() <= IdCells::MAX_OPENING,
+            FastLayout::Plain(plain) => plain.id_width == 0 || id.text.len() < plain.id_width.into(),
+            FastLayout::InOrder => id.text_of_hook.len() <= IdCells::MAX_LEN,
             FastLayout::Never => false,
         }
     }
@@ -204,69 +233,33 @@ impl Cells {
         values: impl Fn() -> EventValues<'v>,
         (elapsed_ns, last_ns): (u64, u64),
         times: &Times,
-        room: &mut [u8; COLUMNS],
+        room: &mut Room,
     ) -> usize {
-        if self.quick != FastLayout::Plain {
-            return self.put_other(&values(), times, room);
-        }
-        self.fixed.put(id, (elapsed_ns, last_ns), times, room)
-    }
-
-    #[inline(never)]
-    fn put_other(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        match self.quick {
-            FastLayout::Plain | FastLayout::Fixed => self.fixed.put_other(values, times, room),
-            FastLayout::Table => self.put_row(values, times, room),
-            FastLayout::InOrder | FastLayout::Never => self.put_each(values, times, room),
+        match &self.quick {
+            FastLayout::Plain(plain) => plain.put(id, (elapsed_ns, last_ns), times, room),
+            FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
         }
     }
 
-    fn put_row(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        let mut at = 0;
-        for (before, put) in &self.table {
-            at = before.put(room, at);
-            at = match put {
-                CellContent::BareId => {
-                    store(room, at, values.id.text.0.to_le_bytes());
-                    at + values.id.text.len()
-                }
-                CellContent::Label => {
-                    store_blocks(room, at, &values.id.opening);
-                    at + values.id.opening_len
-                }
-                CellContent::Context(n) => {
-                    let text = values.context(*n);
-                    text.store(room, at);
-                    at + usize::from(text.len)
-                }
-                CellContent::BareElapsed => values.bare_elapsed(times, room, at),
-                CellContent::BareElapsedShort => values.bare_elapsed_short(room, at),
-                CellContent::BareDelta => values.bare_delta(room, at),
-                CellContent::BareDeltaMicro => values.bare_delta_micro(room, at),
-                _ => at,
-            };
-        }
-        at
-    }
-
-    #[inline(never)]
-    fn put_each(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        self.list.iter().fold(0, |at, cell| cell.put(values, times, room, at))
+    #[inline(always)]
+    fn put_in_order(&self, values: &EventValues<'_>, room: &mut Room) -> usize {
+        self.list.iter().fold(0, |at, cell| (cell.write)(cell, values, room, at))
     }
 
     /// Slow path: appends the cells of any event.
     #[inline(never)]
-    pub fn append(&self, values: &EventValues<'_>, times: &mut Times, out: &mut TextBuf) {
-        const ROOM: usize = COLUMNS;
-        let is_narrow = times.advance(values.elapsed_ns, values.last_ns);
+    pub fn append(&self, values: &EventValues<'_>, is_narrow: bool, out: &mut TextBuf) {
         let line = out.len() + self.colour_len();
         // `room[0]` is a copy of the last byte appended, so that a cell can see if it touches the previous one.
-        let mut room = [b' '; ROOM];
+        let mut room = [b' '; COLUMNS];
         let mut at = 1;
         for cell in &self.list {
             let long = match cell.put {
-                CellContent::Label => Some(values.id.opening()),
+                CellContent::Hook => Some(&values.id.text_of_hook[..]),
                 CellContent::Context(n) => values.context(n).long.as_deref(),
+                CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc if !self.fits_svc(values.svc().0) => {
+                    Some(values.svc().0)
+                }
                 _ => None,
             };
             if long.is_some() || at > COLUMNS / 2 || matches!(cell.put, CellContent::EndLine) {
@@ -296,98 +289,71 @@ impl Cells {
                     columns.iter().for_each(|put| put.wide_time(values, line, out));
                     (room[0], at) = (out.as_bytes().last().copied().unwrap_or(b' '), 1);
                 }
-                CellContent::Label | CellContent::Context(_) if long.is_some() => {
+                put if long.is_some() => {
                     let text = long.unwrap_or_default();
-                    if cell.apart && room[0] != b' ' && !values.starts_blank(cell.put) {
+                    if cell.apart && room[0] != b' ' && !values.starts_blank(put) {
                         out.push(b" ");
                     }
-                    out.push(text);
-                    room[0] = text.last().copied().unwrap_or(b' ');
+                    match put {
+                        CellContent::BareSvc | CellContent::JsonSvc => self.form.value(text, out),
+                        _ => out.push(text),
+                    }
+                    room[0] = out.as_bytes().last().copied().unwrap_or(b' ');
                 }
-                _ => at = cell.put(values, times, &mut room, at),
+                _ => {
+                    at = (cell.write)(cell, values, &mut room, at);
+                    continue;
+                }
             }
+            at = cell.after.put(&mut room, at);
         }
         out.push(&room[1..at]);
+    }
+
+    /// True if [`Cells::put`] writes a system call.
+    #[inline]
+    fn fits_svc(&self, svc: &[u8]) -> bool {
+        svc.len() < BLOCK && self.form.is_plain(svc)
     }
 
     /// Length of the mark before the first column.
     fn colour_len(&self) -> usize {
         match self.list.first() {
-            Some(Cell { put: CellContent::Literal(literal), .. }) if literal.as_bytes() == self.colour.dim() => {
-                literal.len()
-            }
+            Some(Cell { put: CellContent::Nothing, after, .. }) if after.as_bytes() == self.colour.dim() => after.len(),
             _ => 0,
         }
     }
 }
 
-impl Fixed {
-    /// Computes the offsets; `None` if a list of cells has no fixed offsets.
-    fn of(list: &[Cell], segments: &[Segment]) -> Option<Self> {
-        let (mut fixed, mut at, mut rest) = (Self::default(), 0usize, Vec::new());
+impl Plain {
+    /// Computes the offsets; `None` if there is anything but an id and times in their usual forms.
+    fn of(list: &[Cell]) -> Option<Self> {
+        let (mut plain, mut at) = (Self::default(), 0);
         let (mut elapsed_at, mut delta_at) = (None, None);
-        // True if the previous cell ends with a value that may touch the next one.
-        let mut touches = false;
-        for (n, cell) in list.iter().enumerate() {
-            let place = u8::try_from(at).ok()?;
+        for cell in list {
             match cell.put {
-                CellContent::Literal(literal) => {
-                    rest.push((place, cell.put, literal.len()));
-                    (at, touches) = (at + literal.len(), true);
-                }
-                CellContent::Id(_) | CellContent::Context(_)
-                    if rest.iter().any(|(_, put, _)| matches!(put, CellContent::Context(_))) =>
-                {
-                    return None;
-                }
-                CellContent::Id(width) => {
-                    let blank = usize::from(cell.apart && touches);
-                    if blank > 0 {
-                        rest.push((place, CellContent::Literal(Literal::of(b" ")), 1));
-                    }
-                    (fixed.id_at, fixed.id_width) = (u8::try_from(at + blank).ok()?, width);
-                    (at, touches) = (at + blank + usize::from(width), false);
-                }
-                // An empty value touches nothing.
-                CellContent::Context(_) if cell.apart && touches => return None,
-                CellContent::Context(segment) => {
-                    let width = segments[usize::from(segment)].width();
-                    rest.push((place, cell.put, width));
-                    (at, touches) = (at + width, false);
-                }
-                CellContent::Times => {
-                    (elapsed_at, delta_at) = (Some(place), Some(u8::try_from(at + 14).ok()?));
-                    (at, touches) = (at + Times::WIDTH, true);
-                }
-                CellContent::Elapsed | CellContent::ElapsedShort => {
-                    fixed.is_short = matches!(cell.put, CellContent::ElapsedShort);
-                    (elapsed_at, at, touches) = (Some(place), at + if fixed.is_short { 10 } else { 14 }, true);
-                }
-                CellContent::Delta | CellContent::DeltaMicro => {
-                    fixed.is_micro = matches!(cell.put, CellContent::DeltaMicro);
-                    (delta_at, at, touches) = (Some(place), at + 15, true);
-                }
-                CellContent::EndLine if n + 1 == list.len() => fixed.ends_line = true,
+                // It is stored with blanks after it.
+                CellContent::Id(width) if at == 0 => (plain.id_width, at) = (width, width),
+                CellContent::Times => (elapsed_at, delta_at, at) = (Some(at), Some(at + 14), at + Times::WIDTH as u8),
+                CellContent::Elapsed => (elapsed_at, at) = (Some(at), at + 14),
+                CellContent::Delta => (delta_at, at) = (Some(at), at + 15),
                 _ => return None,
             }
+            if cell.after.len() > 0 {
+                return None;
+            }
         }
-        fixed.len = u8::try_from(at).ok()?;
-        (fixed.elapsed_at, fixed.delta_at) = (elapsed_at.unwrap_or(fixed.len), delta_at.unwrap_or(fixed.len));
-        if fixed.id_width == 0 {
-            fixed.id_at = fixed.len;
+        plain.len = at;
+        (plain.elapsed_at, plain.delta_at) = (elapsed_at.unwrap_or(at), delta_at.unwrap_or(at));
+        if plain.id_width == 0 {
+            plain.id_at = at;
         }
-        fixed.rest = rest.into();
-        Some(fixed)
+        Some(plain)
     }
 
-    /// True if there is nothing but an id and times in their usual forms.
-    fn is_plain(&self) -> bool {
-        self.rest.is_empty() && !(self.is_short || self.is_micro || self.ends_line)
-    }
-
-    /// Writes plain cells. An id is stored with blanks after it, which the other cells replace.
+    /// Writes the cells. An id is stored with blanks after it, which the other cells replace.
     #[inline(always)]
-    fn put(&self, id: &IdCells, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut [u8; COLUMNS]) -> usize {
+    fn put(&self, id: &IdCells, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut Room) -> usize {
         store(room, self.id_at.into(), id.text.0.to_le_bytes());
         if let Some(room) = room[self.elapsed_at.into()..].first_chunk_mut() {
             times.elapsed(elapsed_ns, room);
@@ -397,73 +363,6 @@ impl Fixed {
         }
         self.len.into()
     }
-
-    /// Writes any cells.
-    fn put_other(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; COLUMNS]) -> usize {
-        let mut moved = 0;
-        for (at, put, width) in &self.rest {
-            let at = usize::from(*at) + moved;
-            match put {
-                CellContent::Context(n) => {
-                    let text = values.context(*n);
-                    text.store(room, at);
-                    moved = usize::from(text.len).saturating_sub(*width);
-                }
-                CellContent::Literal(literal) => _ = literal.put(room, at),
-                _ => {}
-            }
-        }
-        if self.id_width > 0 {
-            store(room, self.id_at.into(), (values.id.text.0 as u32).to_le_bytes());
-        }
-        if self.id_width > 4 {
-            store(room, usize::from(self.id_at) + 4, [b' ']);
-        }
-        let (elapsed_ns, delta_ns) = (values.elapsed_ns, values.elapsed_ns - values.last_ns);
-        let (elapsed_at, delta_at) = (usize::from(self.elapsed_at) + moved, usize::from(self.delta_at) + moved);
-        let mut len = usize::from(self.len) + moved;
-        if elapsed_at < len {
-            if self.is_short {
-                let [_, short @ .., _, _, _] = times.elapsed_apart(elapsed_ns);
-                store(room, elapsed_at, short);
-            } else if let Some(room) = room.get_mut(elapsed_at..).and_then(|room| room.first_chunk_mut()) {
-                times.elapsed(elapsed_ns, room);
-            }
-        }
-        if delta_at < len {
-            if self.is_micro {
-                store(room, delta_at, times.delta_micro(delta_ns));
-            } else if let Some(room) = room.get_mut(delta_at..).and_then(|room| room.first_chunk_mut()) {
-                times.delta(delta_ns, room);
-            }
-        }
-        if self.ends_line {
-            while len > 0 && room[len - 1] == b' ' {
-                len -= 1;
-            }
-            store(room, len, [b'\n']);
-            len += 1;
-        }
-        len
-    }
-}
-
-/// Cells of a table with the literals before each.
-fn row(list: &[Cell]) -> Vec<(Literal, CellContent)> {
-    let (mut row, mut before) = (Vec::new(), Literal::default());
-    for cell in list {
-        match cell.put {
-            CellContent::Literal(literal) if before.len() > 0 => {
-                row.push((std::mem::replace(&mut before, literal), cell.put))
-            }
-            CellContent::Literal(literal) => before = literal,
-            put => row.push((std::mem::take(&mut before), put)),
-        }
-    }
-    if before.len() > 0 {
-        row.push((before, CellContent::Literal(before)));
-    }
-    row
 }
 
 impl Cell {
@@ -471,11 +370,13 @@ impl Cell {
     fn max_len(&self) -> (usize, usize) {
         let blank = usize::from(self.apart);
         let (len, stored) = match self.put {
-            CellContent::Literal(literal) => (literal.len(), Literal::MAX),
+            CellContent::Nothing => (0, 0),
             CellContent::Id(width) => (width.into(), 8),
-            CellContent::BareId => (4, 8),
-            CellContent::Label => (IdCells::MAX_OPENING, IdCells::MAX_OPENING),
+            CellContent::Hook => (IdCells::MAX_LEN, IdCells::MAX_LEN),
             CellContent::Context(_) => (ContextText::MAX, ContextText::MAX),
+            CellContent::Depth(_) | CellContent::BareDepth => (2, 16),
+            CellContent::Svc(width) => (BLOCK.max(width.into()), BLOCK.max(width.into())),
+            CellContent::BareSvc | CellContent::JsonSvc => (BLOCK + 2, BLOCK + 2),
             CellContent::Times => (Times::WIDTH, Times::WIDTH),
             CellContent::Elapsed => (14, 14),
             CellContent::ElapsedShort => (10, 10),
@@ -486,71 +387,156 @@ impl Cell {
             | CellContent::BareDeltaMicro => (22, 32),
             CellContent::EndLine => (1, 1),
         };
-        (blank + len, blank + stored)
+        (blank + len + self.after.len(), (blank + stored).max(blank + len + Literal::MAX))
     }
 
+    /// Cell without bytes after it.
+    fn new(put: CellContent, apart: bool) -> Self {
+        let number = match put {
+            CellContent::Id(number)
+            | CellContent::Context(number)
+            | CellContent::Depth(number)
+            | CellContent::Svc(number) => number,
+            _ => 0,
+        };
+        Self { put, write: put.writer(), number, apart, after: Literal::default() }
+    }
+
+    /// Writes the bytes after the value.
     #[inline(always)]
-    fn put<const N: usize>(&self, values: &EventValues<'_>, times: &Times, room: &mut [u8; N], mut at: usize) -> usize {
-        // Right-aligned values that fit begin with a blank.
-        if self.apart
-            && matches!(self.put, CellContent::Id(_) | CellContent::Context(_))
-            && room[at.wrapping_sub(1) % N] != b' '
-            && !values.starts_blank(self.put)
-        {
+    fn end(&self, room: &mut Room, at: usize) -> usize {
+        self.after.put(room, at)
+    }
+
+    /// Keeps a value apart from the one before it. Right-aligned values that fit begin with a blank themselves.
+    #[inline(always)]
+    fn begin(&self, values: &EventValues<'_>, room: &mut Room, at: usize) -> usize {
+        let touches = self.apart && room.get(at.wrapping_sub(1)).is_some_and(|byte| *byte != b' ');
+        if touches && !values.starts_blank(self.put) {
             store(room, at, [b' ']);
-            at += 1;
+            return at + 1;
         }
-        match self.put {
-            CellContent::Literal(literal) => literal.put(room, at),
-            CellContent::Id(width) => {
+        at
+    }
+}
+
+/// Functions that write a cell at an offset and return its end.
+impl CellContent {
+    fn writer(self) -> Write {
+        match self {
+            CellContent::Nothing => |cell, _, room, at| cell.end(room, at),
+            CellContent::Id(_) => |cell, values, room, at| {
+                let at = cell.begin(values, room, at);
                 store(room, at, values.id.text.0.to_le_bytes());
-                at + usize::from(width)
-            }
-            CellContent::BareId => {
-                store(room, at, values.id.text.0.to_le_bytes());
-                at + values.id.text.len()
-            }
-            CellContent::Context(n) => {
-                let text = values.context(n);
-                text.store(room, at);
-                at + usize::from(text.len)
-            }
-            CellContent::Times => {
-                times.both_apart(values.elapsed_ns, values.delta(), room, at);
-                at + Times::WIDTH
-            }
-            CellContent::Elapsed => {
-                store(room, at, times.elapsed_apart(values.elapsed_ns));
-                at + 14
-            }
-            CellContent::ElapsedShort => {
-                let [_, short @ .., _, _, _] = times.elapsed_apart(values.elapsed_ns);
+                cell.end(room, at + usize::from(cell.number))
+            },
+            // The bytes after the id are part of the text.
+            CellContent::Hook => |_, values, room, at| {
+                let text = &values.id.text_of_hook;
+                let [first, more] = &*values.id.blocks;
+                store_blocks(room, at, text.len(), first, more);
+                at + text.len()
+            },
+            CellContent::Context(_) => |cell, values, room, at| {
+                let at = cell.begin(values, room, at);
+                let text = values.context(cell.number);
+                if let Some((first, more)) = text.text.split_first_chunk()
+                    && let Some(more) = more.first_chunk::<{ 2 * BLOCKS }>()
+                {
+                    store_blocks(room, at, text.len.into(), first, more);
+                }
+                cell.end(room, at + usize::from(text.len))
+            },
+            CellContent::Depth(_) => |cell, values, room, at| {
+                let at = cell.begin(values, room, at);
+                let len = values.depth(room, at);
+                store(room, at + len, [b' '; 8]);
+                cell.end(room, at + len.max(cell.number.into()))
+            },
+            CellContent::BareDepth => |cell, values, room, at| {
+                store(room, at, [b'0']);
+                let len = values.depth(room, at).max(1);
+                cell.end(room, at + len)
+            },
+            CellContent::Svc(_) => |cell, values, room, at| {
+                let at = cell.begin(values, room, at);
+                let (svc, block) = values.svc();
+                store(room, at, *block);
+                cell.end(room, at + svc.len().max(cell.number.into()))
+            },
+            CellContent::BareSvc => |cell, values, room, at| {
+                let (svc, block) = values.svc();
+                store(room, at, *block);
+                cell.end(room, at + svc.len())
+            },
+            CellContent::JsonSvc => |cell, values, room, at| {
+                let (svc, block) = values.svc();
+                if svc.is_empty() {
+                    store(room, at, *b"null");
+                    return cell.end(room, at + 4);
+                }
+                store(room, at, [b'"']);
+                store(room, at + 1, *block);
+                store(room, at + 1 + svc.len(), [b'"']);
+                cell.end(room, at + 2 + svc.len())
+            },
+            CellContent::Times => |cell, values, room, at| {
+                if let Some(both) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<{ Times::WIDTH }>())
+                    && let Some((elapsed, delta)) = both.split_first_chunk_mut()
+                    && let Some(delta) = delta.first_chunk_mut()
+                {
+                    values.times.elapsed(values.elapsed_ns, elapsed);
+                    values.times.delta(values.delta(), delta);
+                }
+                cell.end(room, at + Times::WIDTH)
+            },
+            CellContent::Elapsed => |cell, values, room, at| {
+                if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+                    values.times.elapsed(values.elapsed_ns, text);
+                }
+                cell.end(room, at + 14)
+            },
+            CellContent::ElapsedShort => |cell, values, room, at| {
+                let mut text = [0; 14];
+                values.times.elapsed(values.elapsed_ns, &mut text);
+                let [_, short @ .., _, _, _] = text;
                 store(room, at, short);
-                at + 10
-            }
-            CellContent::Delta => {
-                store(room, at, times.delta_apart(values.delta()));
-                at + 15
-            }
-            CellContent::DeltaMicro => {
-                store(room, at, times.delta_micro(values.delta()));
-                at + 15
-            }
-            CellContent::BareElapsed => values.bare_elapsed(times, room, at),
-            CellContent::BareElapsedShort => values.bare_elapsed_short(room, at),
-            CellContent::BareDelta => values.bare_delta(room, at),
-            CellContent::BareDeltaMicro => values.bare_delta_micro(room, at),
-            CellContent::EndLine => {
+                cell.end(room, at + 10)
+            },
+            CellContent::Delta => |cell, values, room, at| {
+                if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+                    values.times.delta(values.delta(), text);
+                }
+                cell.end(room, at + 15)
+            },
+            CellContent::DeltaMicro => |cell, values, room, at| {
+                store(room, at, values.times.delta_micro(values.delta()));
+                cell.end(room, at + 15)
+            },
+            CellContent::BareElapsed => |cell, values, room, at| {
+                let at = values.bare_elapsed(room, at);
+                cell.end(room, at)
+            },
+            CellContent::BareElapsedShort => |cell, values, room, at| {
+                let at = num::decimal::<6>(room, at, values.elapsed_ns / 1000);
+                cell.end(room, at)
+            },
+            CellContent::BareDelta => |cell, values, room, at| {
+                let at = values.bare_delta(room, at);
+                cell.end(room, at)
+            },
+            CellContent::BareDeltaMicro => |cell, values, room, at| {
+                let at = values.sign(room, at);
+                let at = num::decimal::<3>(room, at, values.delta());
+                cell.end(room, at)
+            },
+            CellContent::EndLine => |cell, _, room, mut at| {
                 while at > 0 && room[at - 1] == b' ' {
                     at -= 1;
                 }
                 store(room, at, [b'\n']);
-                at + 1
-            }
-            CellContent::Label => {
-                store_blocks(room, at, &values.id.opening);
-                at + values.id.opening_len
-            }
+                cell.end(room, at + 1)
+            },
         }
     }
 }
@@ -577,14 +563,38 @@ pub(super) struct EventValues<'e> {
     pub elapsed_ns: u64,
     /// Elapsed time that the delta is measured from.
     pub last_ns: u64,
-    /// Texts of the context's segments.
-    pub context: &'e [ContextText],
+    pub times: &'e Times,
+    pub texts: &'e ContextTexts,
+    pub batch: &'e Batch,
+    /// Index of the event's context.
+    pub setting: u32,
 }
 
-impl EventValues<'_> {
+impl<'e> EventValues<'e> {
     #[inline(always)]
-    fn context(&self, n: u8) -> &ContextText {
-        &self.context[usize::from(n)]
+    fn shared(&self) -> &'e SharedContext {
+        self.batch.shared_context(self.setting)
+    }
+
+    /// Text of a segment.
+    #[inline(always)]
+    fn context(&self, n: u8) -> &'e ContextText {
+        self.texts.of(self.shared(), n)
+    }
+
+    /// System call, and its first bytes in a block with blanks after them.
+    #[inline(always)]
+    fn svc(&self) -> (&'e [u8], &'e [u8; BLOCK]) {
+        self.batch.svc(self.shared())
+    }
+
+    /// Writes the depth of interrupts and up to three more bytes of no meaning; returns its length, 0 for no depth.
+    #[inline(always)]
+    fn depth(&self, room: &mut [u8], at: usize) -> usize {
+        match self.shared().depth {
+            0 => 0,
+            depth => num::decimal_short(room.get_mut(at..).unwrap_or_default(), depth.into()),
+        }
     }
 
     /// Time since the event before, without its sign.
@@ -601,13 +611,12 @@ impl EventValues<'_> {
         at + usize::from(is_negative)
     }
 
-    // These four write values without blanks and return their end. They are not inlined, because the compiler would
-    // move their divisions before the loop over cells, even for cells that are not shown.
-
-    #[inline(never)]
-    fn bare_elapsed(&self, times: &Times, room: &mut [u8], at: usize) -> usize {
+    /// Writes an elapsed time without blanks, and returns its end.
+    #[inline(always)]
+    fn bare_elapsed(&self, room: &mut Room, at: usize) -> usize {
+        let times = self.times;
         if self.elapsed_ns.wrapping_sub(times.since_ns) >= MS {
-            return num::decimal::<9>(room, at, self.elapsed_ns);
+            return any_decimal::<9>(room, at, self.elapsed_ns);
         }
         store(room, at, times.bare);
         let at = at + usize::from(times.bare_len);
@@ -617,34 +626,29 @@ impl EventValues<'_> {
         at + 6
     }
 
-    #[inline(never)]
-    fn bare_elapsed_short(&self, room: &mut [u8], at: usize) -> usize {
-        num::decimal::<6>(room, at, self.elapsed_ns / 1000)
-    }
-
-    #[inline(never)]
-    fn bare_delta(&self, room: &mut [u8], at: usize) -> usize {
+    /// Writes a delta without blanks, and returns its end.
+    #[inline(always)]
+    fn bare_delta(&self, room: &mut Room, at: usize) -> usize {
         let at = self.sign(room, at);
-        if self.delta() < MS {
-            store(room, at, *b"0.");
-            if let Some(text) = room.get_mut(at + 2..).and_then(|rest| rest.first_chunk_mut()) {
-                num::six(text, self.delta() as u32);
-            }
-            return at + 8;
+        if self.delta() >= MS {
+            return any_decimal::<6>(room, at, self.delta());
         }
-        num::decimal::<6>(room, at, self.delta())
-    }
-
-    #[inline(never)]
-    fn bare_delta_micro(&self, room: &mut [u8], at: usize) -> usize {
-        let at = self.sign(room, at);
-        num::decimal::<3>(room, at, self.delta())
+        store(room, at, *b"0.");
+        if let Some(text) = room.get_mut(at + 2..).and_then(|rest| rest.first_chunk_mut()) {
+            num::six(text, self.delta() as u32);
+        }
+        at + 8
     }
 
     /// True if the first value of a cell is empty, so the cell starts with a blank.
     #[inline(always)]
     fn starts_blank(&self, put: CellContent) -> bool {
-        matches!(put, CellContent::Context(n) if self.context(n).starts_blank)
+        match put {
+            CellContent::Context(n) => self.context(n).starts_blank,
+            CellContent::Depth(_) => self.shared().depth == 0,
+            CellContent::Svc(_) => self.shared().svc.is_empty(),
+            _ => false,
+        }
     }
 }
 
@@ -654,6 +658,7 @@ struct Builder<'c> {
     form: Form,
     list: Vec<Cell>,
     segments: Vec<Segment>,
+    around_id: [Vec<u8>; 2],
 }
 
 impl Builder<'_> {
@@ -667,6 +672,8 @@ impl Builder<'_> {
                 AixWriter::ElapsedShort => CellContent::ElapsedShort,
                 AixWriter::Delta => CellContent::Delta,
                 AixWriter::DeltaMicro => CellContent::DeltaMicro,
+                AixWriter::Depth => CellContent::Depth(self.columns.width(*column) as u8),
+                AixWriter::Svc => CellContent::Svc(self.columns.width(*column) as u8),
                 AixWriter::Context(_) => {
                     self.context(*column, at > 0);
                     continue;
@@ -675,9 +682,9 @@ impl Builder<'_> {
             };
             match (put, self.list.last_mut()) {
                 (CellContent::Delta, Some(last)) if matches!(last.put, CellContent::Elapsed) => {
-                    last.put = CellContent::Times
+                    *last = Cell::new(CellContent::Times, last.apart)
                 }
-                _ => self.list.push(Cell { put, apart: at > 0 }),
+                _ => self.list.push(Cell::new(put, at > 0)),
             }
         }
         if self.columns.has_two_lines() {
@@ -707,15 +714,8 @@ impl Builder<'_> {
     /// `{"id":"010","label":"…","elapsed":0.000105984,…,"text":`, and the quote before the text.
     fn object(&mut self) {
         let list = self.columns.list();
-        if list.first() != Some(&Column::Id) {
-            self.literal(b"{");
-        }
+        self.literal(b"{");
         for (at, column) in list.iter().enumerate() {
-            if *column == Column::Id {
-                // The label's cell begins with the byte before its key.
-                self.put(CellContent::Label);
-                continue;
-            }
             if at > 0 {
                 self.literal(b",");
             }
@@ -731,50 +731,66 @@ impl Builder<'_> {
 
     fn value(&mut self, column: Column) {
         let ColumnWriter::Aix(writer) = column.info().writer else { return };
-        self.put(match writer {
-            AixWriter::HookId => CellContent::BareId,
+        let put = match writer {
+            AixWriter::HookId => {
+                self.around_id[0] = self.take_literals();
+                CellContent::Hook
+            }
             AixWriter::Elapsed => CellContent::BareElapsed,
             AixWriter::ElapsedShort => CellContent::BareElapsedShort,
             AixWriter::Delta => CellContent::BareDelta,
             AixWriter::DeltaMicro => CellContent::BareDeltaMicro,
+            AixWriter::Depth => CellContent::BareDepth,
+            AixWriter::Svc if self.form == Form::Ndjson => CellContent::JsonSvc,
+            AixWriter::Svc => CellContent::BareSvc,
             AixWriter::Context(_) => return self.context(column, false),
             AixWriter::Text => return,
-        });
+        };
+        self.put(put);
     }
 
     /// Adds a context column, to the last segment if nothing but literals is between.
     fn context(&mut self, column: Column, apart: bool) {
-        let is_literal = |cell: &&Cell| matches!(cell.put, CellContent::Literal(_));
-        let n_literals = self.list.iter().rev().take_while(is_literal).count();
-        let first = self.list.len() - n_literals;
-        let follows = first > 0 && matches!(self.list[first - 1].put, CellContent::Context(_));
         let width = self.columns.width(column);
-        match self.segments.last_mut() {
-            Some(segment) if follows => {
-                let before = self.list.drain(first..).flat_map(|cell| match cell.put {
-                    CellContent::Literal(literal) => literal.as_bytes().to_vec(),
-                    _ => Vec::new(),
-                });
-                segment.0.push((before.collect(), column, width));
-            }
-            _ => {
-                self.list.push(Cell { put: CellContent::Context(self.segments.len() as u8), apart });
-                self.segments.push(Segment(vec![(Vec::new(), column, width)]));
-            }
+        let is_nothing = |cell: &&Cell| matches!(cell.put, CellContent::Nothing);
+        let last = self.list.iter().rev().find(|cell| !is_nothing(cell));
+        if !last.is_some_and(|cell| matches!(cell.put, CellContent::Context(_))) {
+            let put = CellContent::Context(self.segments.len() as u8);
+            self.list.push(Cell::new(put, apart));
+            return self.segments.push(Segment(vec![(Vec::new(), column, width)]));
+        }
+        let before = self.take_literals();
+        if let Some(segment) = self.segments.last_mut() {
+            segment.0.push((before, column, width));
         }
     }
 
-    fn put(&mut self, put: CellContent) {
-        self.list.push(Cell { put, apart: false });
+    /// Removes the bytes after the last value, and returns them.
+    fn take_literals(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while let Some(last) = self.list.last_mut() {
+            bytes.splice(..0, std::mem::take(&mut last.after).as_bytes().iter().copied());
+            if !matches!(last.put, CellContent::Nothing) {
+                break;
+            }
+            self.list.pop();
+        }
+        bytes
     }
 
-    /// Adds bytes, to the last literal if there is room.
+    fn put(&mut self, put: CellContent) {
+        self.list.push(Cell::new(put, false));
+    }
+
+    /// Adds bytes after the last value.
     fn literal(&mut self, bytes: &[u8]) {
         let rest = match self.list.last_mut() {
-            Some(Cell { put: CellContent::Literal(last), .. }) => last.append(bytes),
-            _ => bytes,
+            Some(Cell { put: CellContent::Hook, .. }) => return self.around_id[1].extend_from_slice(bytes),
+            Some(last) => last.after.append(bytes),
+            None => bytes,
         };
-        Literal::all(rest).for_each(|literal| self.put(CellContent::Literal(literal)));
+        let cell = |after| Cell { after, ..Cell::new(CellContent::Nothing, false) };
+        self.list.extend(Literal::all(rest).map(cell));
     }
 }
 
@@ -803,24 +819,20 @@ impl IdText {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IdCells {
     text: IdText,
-    /// Opening of the hook's JSON objects up to the value after the label: `{"id":"010","label":"…"`. Zeros fill its
-    /// last block.
-    opening: Box<[u8]>,
-    opening_len: usize,
+    /// Text of [`CellContent::Hook`], such as `{"id":"010","label":"…","elapsed":`; and the same in blocks, of which zeros fill
+    /// the last.
+    text_of_hook: Box<[u8]>,
+    blocks: Box<[[u8; BLOCKS]; 2]>,
 }
 
 impl IdCells {
-    /// Longest opening that [`Cells::put`] writes, zeros included.
-    const MAX_OPENING: usize = 3 * BLOCK;
+    /// Longest text of a hook that [`Cells::put`] writes.
+    const MAX_LEN: usize = 2 * BLOCKS;
 
-    fn new(id: u16, opening: &[u8]) -> Self {
-        let mut blocks = opening.to_vec();
-        blocks.resize(opening.len().next_multiple_of(BLOCK), 0);
-        Self { text: IdText::new(id), opening: blocks.into(), opening_len: opening.len() }
-    }
-
-    fn opening(&self) -> &[u8] {
-        &self.opening[..self.opening_len]
+    fn new(id: u16, text_of_hook: &[u8]) -> Self {
+        let mut blocks = Box::new([[0; BLOCKS]; 2]);
+        blocks.as_flattened_mut().iter_mut().zip(text_of_hook).for_each(|(to, byte)| *to = *byte);
+        Self { text: IdText::new(id), text_of_hook: text_of_hook.into(), blocks }
     }
 }
 
@@ -852,7 +864,7 @@ impl Times {
 
     /// Moves the cache to an elapsed time. Returns false if the time or its delta may need its whole column.
     #[inline(always)]
-    fn advance(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
+    pub fn advance(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
         (elapsed_ns.wrapping_sub(self.since_ns) < MS || self.go_to(elapsed_ns)) && last_ns <= elapsed_ns
     }
 
@@ -863,31 +875,6 @@ impl Times {
             num::point6(text, (elapsed_ns - self.since_ns) as u32);
         }
         text[..8].copy_from_slice(&self.text);
-    }
-
-    #[inline(never)]
-    fn both_apart<const N: usize>(&self, elapsed_ns: u64, delta_ns: u64, room: &mut [u8; N], at: usize) {
-        if let Some(both) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<{ Times::WIDTH }>())
-            && let Some((elapsed, delta)) = both.split_first_chunk_mut()
-            && let Some(delta) = delta.first_chunk_mut()
-        {
-            self.elapsed(elapsed_ns, elapsed);
-            self.delta(delta_ns, delta);
-        }
-    }
-
-    #[inline(never)]
-    fn elapsed_apart(&self, elapsed_ns: u64) -> [u8; 14] {
-        let mut text = [0; 14];
-        self.elapsed(elapsed_ns, &mut text);
-        text
-    }
-
-    #[inline(never)]
-    fn delta_apart(&self, delta_ns: u64) -> [u8; 15] {
-        let mut text = [0; 15];
-        self.delta(delta_ns, &mut text);
-        text
     }
 
     /// Writes a delta in milliseconds.
@@ -949,22 +936,19 @@ pub(super) struct ContextText {
 
 impl ContextText {
     /// Bytes of all context columns of a table with their keys, unless names are long.
-    const MAX: usize = 5 * BLOCK;
-
-    /// Writes the text, and blanks or zeros up to a multiple of a block.
-    #[inline(always)]
-    fn store(&self, room: &mut [u8], at: usize) {
-        store_blocks(room, at, &self.text[..usize::from(self.len).next_multiple_of(BLOCK)]);
-    }
+    const MAX: usize = 3 * BLOCKS;
 }
 
 /// Cache of the texts of a batch's contexts.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct ContextTexts {
-    /// By context: thread of the texts, and true if [`Cells::put`] may write them.
+    /// By [`SharedContext::thread`]: thread id of the texts, and true if [`Cells::put`] may write them.
     threads: Vec<Option<(u64, bool)>>,
-    /// Texts by context and segment.
+    n_segments: usize,
+    /// Texts by thread and segment.
     texts: Vec<ContextText>,
+    /// Context and thread id of the last event, if [`Cells::put`] may write its texts.
+    last: Option<(u32, u64)>,
     scratch: TextBuf,
     value: TextBuf,
 }
@@ -973,40 +957,50 @@ impl ContextTexts {
     /// Finds the texts for an event; false if [`Cells::put`] cannot write them.
     #[inline(always)]
     pub fn find(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
-        match self.threads.get(event.setting as usize) {
-            Some(Some((tid, is_quick))) if *tid == event.tid => *is_quick,
-            _ => self.render(batch, event, cells, logs),
-        }
+        self.last == Some((event.setting, event.tid)) || self.look_up(batch, event, cells, logs)
     }
 
-    /// The texts for an event that [`ContextTexts::find`] has found.
+    #[inline(never)]
+    fn look_up(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
+        let shared = batch.shared_context(event.setting);
+        let is_quick = match self.threads.get(shared.thread as usize) {
+            Some(Some((tid, is_quick))) if *tid == event.tid => *is_quick,
+            _ => self.render(batch, event, cells, logs),
+        };
+        let is_quick = is_quick && (!cells.has_svc || cells.fits_svc(batch.svc(shared).0));
+        self.last = is_quick.then_some((event.setting, event.tid));
+        is_quick
+    }
+
+    /// Text of a segment in a context that [`ContextTexts::find`] has found.
     #[inline(always)]
-    pub fn of(&self, event: &EventRef, cells: &Cells) -> &[ContextText] {
-        let n = cells.segments.len();
-        self.texts.get(n * event.setting as usize..).unwrap_or_default()
+    fn of(&self, shared: &SharedContext, n: u8) -> &ContextText {
+        &self.texts[self.n_segments * shared.thread as usize + usize::from(n)]
     }
 
     #[inline(never)]
     fn render(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
-        let (context, n) = (event.setting as usize, cells.segments.len());
-        if context >= self.threads.len() {
-            self.threads.resize(context + 1, None);
-            let empty = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: true, long: None };
-            self.texts.resize(n * (context + 1), empty);
-        }
         let row = ContextRow::of(batch, event, logs);
-        let texts = &mut self.texts[n * context..n * (context + 1)];
+        self.n_segments = cells.segments.len();
+        let (thread, n) = (batch.shared_context(event.setting).thread as usize, cells.segments.len());
+        if thread >= self.threads.len() {
+            self.threads.resize(thread + 1, None);
+            let empty = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: true, long: None };
+            self.texts.resize(n * (thread + 1), empty);
+        }
+        let texts = &mut self.texts[n * thread..n * (thread + 1)];
         for (segment, text) in cells.segments.iter().zip(&mut *texts) {
             let quick = if cells.form == Form::Text { segment.columns(&row) } else { None };
             *text = quick.unwrap_or_else(|| segment.text(&row, cells.form, (&mut self.scratch, &mut self.value)));
         }
         let is_quick = texts.iter().all(|text| text.long.is_none());
-        self.threads[context] = Some((event.tid, is_quick));
+        self.threads[thread] = Some((event.tid, is_quick));
         is_quick
     }
 
     /// Clears the cache at the end of a batch: the next one has other contexts.
     pub fn forget(&mut self) {
+        self.last = None;
         self.threads.clear();
         self.texts.clear();
     }
@@ -1014,21 +1008,17 @@ impl ContextTexts {
 
 impl<'r> ContextRow<'r> {
     fn of(batch: &'r Batch, event: &EventRef, logs: &'r [LogInfo]) -> Self {
-        let setting = batch.shared_context(event.setting);
+        let shared = batch.shared_context(event.setting);
+        let (thread, facts) = (batch.thread(shared), batch.facts(shared, event.tid));
         Self {
-            facts: batch.facts(setting, event.tid),
-            file: logs[setting.log as usize].name.as_bytes(),
-            reported_cpus: batch.system(setting).reported_cpus(setting.reported_cpus),
+            facts,
+            file: logs[thread.log as usize].name.as_bytes(),
+            reported_cpus: batch.system(shared).reported_cpus(thread.reported_cpus),
         }
     }
 }
 
 impl Segment {
-    /// Width of all columns.
-    fn width(&self) -> usize {
-        self.0.iter().map(|(_, _, width)| width).sum()
-    }
-
     /// Text of values that are shorter than their columns.
     fn columns(&self, row: &ContextRow<'_>) -> Option<ContextText> {
         let mut text = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: false, long: None };
@@ -1041,7 +1031,6 @@ impl Segment {
                     room.get_mut(..value.len())?.copy_from_slice(value);
                     value.len()
                 }
-                ContextValue::Number(Some(0)) if *column == Column::Int => 0,
                 ContextValue::Number(Some(number)) if number < 10_000_000 && *column != Column::Exec => {
                     let len = num::decimal_short(room, number);
                     store(room, len, [b' '; 8]);
@@ -1099,7 +1088,7 @@ impl ContextValue<'_> {
                 out.dec(*pid);
                 out.push(b"-");
             }
-            (ContextValue::Number(Some(0)), Column::Int) | (ContextValue::Number(None), _) => {}
+            (ContextValue::Number(None), _) => {}
             (ContextValue::Number(Some(number)), _) => out.dec(*number),
             (ContextValue::Text(text), _) => out.push(text),
         }
@@ -1125,14 +1114,21 @@ impl ContextValue<'_> {
 }
 
 /// Bytes that are stored at once.
-const BLOCK: usize = 32;
+const BLOCKS: usize = 64;
 
-/// Copies `bytes` block by block, as far as there is room.
+/// [`num::decimal`] for values that are rare.
+#[cold]
+#[inline(never)]
+fn any_decimal<const DECIMALS: usize>(room: &mut Room, at: usize, units: u64) -> usize {
+    num::decimal::<DECIMALS>(room, at, units)
+}
+
+/// Writes a text of `len` bytes, at most all blocks.
 #[inline(always)]
-fn store_blocks(room: &mut [u8], at: usize, text: &[u8]) {
-    let room = room.get_mut(at..).unwrap_or_default();
-    for (room, block) in room.as_chunks_mut::<BLOCK>().0.iter_mut().zip(text.as_chunks::<BLOCK>().0) {
-        *room = *block;
+fn store_blocks<const MORE: usize>(room: &mut Room, at: usize, len: usize, first: &[u8; BLOCKS], more: &[u8; MORE]) {
+    store(room, at, *first);
+    if len > BLOCKS {
+        store(room, at + BLOCKS, *more);
     }
 }
 
@@ -1173,20 +1169,26 @@ mod tests {
                 text
             })
             .collect();
-        let id = IdCells::new(id, b"{label");
-        let values = EventValues { id: &id, elapsed_ns, last_ns, context: &context };
+        let id = cells.id_with(id, b"LABEL");
+        let mut batch = Batch::default();
+        let svc = batch.push_svc(row.facts.svc);
+        let setting = batch.push_context(SharedContext { thread: 0, depth: row.facts.depth, svc });
+        let is_narrow = times.advance(elapsed_ns, last_ns);
+        let texts = &ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::default() };
+        let values = EventValues { id: &id, elapsed_ns, last_ns, times, texts, batch: &batch, setting };
         let put = (cells.fit(&id)
-            && context.iter().all(|text| text.long.is_none())
-            && cells.holds(times, elapsed_ns, last_ns))
-        .then(|| {
-            let mut room = [b'?'; COLUMNS];
-            let len = cells.put(&id, || values, (elapsed_ns, last_ns), times, &mut room);
-            String::from_utf8_lossy(&room[..len]).into_owned()
-        });
+            && texts.texts.iter().all(|text| text.long.is_none())
+            && (!cells.has_svc || cells.fits_svc(row.facts.svc))
+            && (is_narrow || cells.form != Form::Text))
+            .then(|| {
+                let mut room = [b'?'; COLUMNS];
+                let len = cells.put(&id, || values, (elapsed_ns, last_ns), times, &mut room);
+                String::from_utf8_lossy(&room[..len]).into_owned()
+            });
         let mut out = TextBuf::new();
         out.push(b"line before");
         let start = out.len();
-        cells.append(&values, times, &mut out);
+        cells.append(&values, is_narrow, &mut out);
         (put, String::from_utf8_lossy(&out.as_bytes()[start..]).into_owned())
     }
 
@@ -1229,6 +1231,8 @@ mod tests {
     #[test]
     fn cells_that_fit_are_written_as_any_others() {
         let names: [&[u8]; 5] = [b"", b"sh", b"fourteen bytes", b"fifteen letters", b" blank first"];
+        let calls: [&[u8]; 7] =
+            [b"", b"kread", b"fifteen letters", b"F1000A056DCACEE8", b"\\", &[b'x'; 31], &[b'x'; 32]];
         let numbers = [None, Some(0), Some(7), Some(100), Some(99_999_999), Some(u64::MAX)];
         let lists = [
             "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text",
@@ -1236,6 +1240,7 @@ mod tests {
             "id,exec,cpu,pid,elapsed,delta",
             "delta,id,tid,elapsed",
             "cpu,id,pid,elapsed,exec,svc,text",
+            "elapsed,id,exec,text",
             "svc",
             "text",
         ];
@@ -1248,7 +1253,7 @@ mod tests {
                 cpu: pick(2),
                 depth: pick(3).unwrap_or(0).min(99) as u32,
                 name: names[n % 5],
-                svc: names[n / 5 % 5],
+                svc: calls[n / 5 % 7],
                 ..NOBODY.facts
             };
             let context = ContextRow { facts, file: names[n / 2 % 5], reported_cpus: n as u32 };
@@ -1292,7 +1297,8 @@ mod tests {
         };
         assert_eq!(table(Form::Tsv, Timestamp::Milli), "F5F1\t0.001999999\t-0.000001\t7\ta\\tb\t");
         assert_eq!(table(Form::Csv, Timestamp::Short), "F5F1,0.001999,-0.000001,7,a\tb,");
-        let expected = r#"{label,"elapsed":0.001999999,"delta":-0.001,"pid":7,"exec":"a\tb","text":""#;
+        let expected =
+            r#"{"id":"F5F1","label":"LABEL","elapsed":0.001999999,"delta":-0.001,"pid":7,"exec":"a\tb","text":""#;
         assert_eq!(table(Form::Ndjson, Timestamp::Micro), expected);
     }
 

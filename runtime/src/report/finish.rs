@@ -45,6 +45,14 @@ impl Finish {
         self.grep.is_none() && self.ending == LineEnding::Text && !self.counts_lines
     }
 
+    /// Table of which all lines are rows.
+    pub fn table(&self) -> Option<Form> {
+        match self.ending {
+            LineEnding::Value(form) if self.grep.is_none() => Some(form),
+            _ => None,
+        }
+    }
+
     /// True if the report has pages.
     pub fn counts_lines(&self) -> bool {
         self.counts_lines
@@ -53,7 +61,7 @@ impl Finish {
     /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included. False, and
     /// nothing of it stays, if the text has no match.
     #[inline(always)]
-    pub fn line(&mut self, layout: Layout, line: usize, start: usize, out: &mut TextBuf) -> bool {
+    pub fn line(&self, layout: Layout, line: usize, start: usize, out: &mut TextBuf) -> bool {
         if let Some(wanted) = &self.grep {
             let text = out.as_bytes().get(start..).unwrap_or_default();
             if !wanted.is_match(text, layout) {

@@ -1,7 +1,7 @@
 //! Lines of a report: columns, then the text that the event's template prints.
 
 use super::batch::{Batch, EventRef};
-use super::cells::{Cells, ContextTexts, EventValues, Times};
+use super::cells::{Cells, ContextTexts, EventValues, IdCells, Times};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
 use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
@@ -74,6 +74,10 @@ struct LineWriter<'r> {
     bounds: RunLimits,
     /// True if [`LineWriter::note`] must be called after a line.
     has_notes: bool,
+    /// Table of which a line ends a row, if it needs nothing else.
+    table: Option<Form>,
+    /// True if a line needs no more after its text than [`Finish::line`].
+    ends_simply: bool,
     /// True if [`Cells::put`] needs more checks than that times and context texts fit.
     has_more_conditions: bool,
     counted: OutcomeCounts,
@@ -164,8 +168,9 @@ impl<'b> BatchedEvent<'b> {
     #[inline(never)]
     fn context_of(batch: &'b Batch, event: &EventRef, logs: &'b [LogInfo]) -> Context<'b> {
         let shared = batch.shared_context(event.setting);
-        let log = &logs[shared.log as usize];
-        batch.system(shared).context(log, shared.reported_cpus, &batch.facts(shared, event.tid), &NO_PATHS)
+        let thread = batch.thread(shared);
+        let log = &logs[thread.log as usize];
+        batch.system(shared).context(log, thread.reported_cpus, &batch.facts(shared, event.tid), &NO_PATHS)
     }
 }
 
@@ -455,8 +460,7 @@ impl<'r> LineFormat<'r> {
                         let start = text.len();
                         let mut n_columns = 0;
                         let put = |room: &mut _| {
-                            let context = || line.context_texts.of(event, &line.cells);
-                            let values = || EventValues { id: &prepared.id, elapsed_ns, last_ns, context: context() };
+                            let values = || line.values(batch, event, &prepared.id, last_ns);
                             n_columns = line.cells.put(&prepared.id, values, (elapsed_ns, last_ns), &line.times, room);
                             n_columns
                         };
@@ -466,6 +470,13 @@ impl<'r> LineFormat<'r> {
                             state.last_elapsed_ns = elapsed_ns;
                             if ENDS && let Some(ends) = &mut line.ends {
                                 ends.push(LineEnd { event: index as u32, end: text.len() as u32 });
+                            }
+                            true
+                        } else if is_normal && line.ends_simply {
+                            if line.end_simply(prepared.layout, (start, start + n_columns), text) {
+                                state.last_elapsed_ns = elapsed_ns;
+                            } else {
+                                n_counted += 1;
                             }
                             true
                         } else {
@@ -561,10 +572,12 @@ impl<'r> LineWriter<'r> {
             context_texts: ContextTexts::default(),
             page_size: if finish.counts_lines() { options.page_size } else { u64::MAX },
             ends_with_text: finish.is_nothing() && !options.histogram && !options.stats,
+            table: finish.table(),
             finish,
             delta_of_all: options.delta_of_all,
             bounds: RunLimits { extent: RunLength::Many, limit: None, steps: 0 },
             has_notes: false,
+            ends_simply: false,
             has_more_conditions: false,
             counted: OutcomeCounts::default(),
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
@@ -581,11 +594,17 @@ impl<'r> LineWriter<'r> {
             && (!self.has_more_conditions || self.meets_conditions(batch, event))
     }
 
-    #[inline(never)]
+    /// EventValues of the cells of an event.
+    #[inline(always)]
+    fn values<'v>(&'v self, batch: &'v Batch, event: &EventRef, id: &'v IdCells, last_ns: u64) -> EventValues<'v> {
+        let Self { times, context_texts: texts, .. } = self;
+        EventValues { id, elapsed_ns: event.elapsed_ns, last_ns, times, texts, batch, setting: event.setting }
+    }
+
+    #[inline(always)]
     fn meets_conditions(&mut self, batch: &Batch, event: &EventRef) -> bool {
-        self.bounds.limit.is_none()
-            && !self.delta_of_all
-            && self.context_texts.find(batch, event, &self.cells, self.logs)
+        let has_simple_times = self.bounds.limit.is_none() && !self.delta_of_all;
+        has_simple_times && self.context_texts.find(batch, event, &self.cells, self.logs)
     }
 
     /// Begins a run of lines.
@@ -593,6 +612,24 @@ impl<'r> LineWriter<'r> {
         self.bounds = bounds;
         self.has_more_conditions = bounds.limit.is_some() || self.delta_of_all || self.cells.has_context();
         self.has_notes = self.ends.is_some() || !self.counts.is_empty() || self.finish.counts_lines();
+        self.ends_simply = !self.has_notes && bounds.extent == RunLength::Many;
+    }
+
+    /// Ends a line that needs no more after its text than [`Finish::line`].
+    #[inline(always)]
+    fn end_simply(&self, layout: Layout, (line, start): (usize, usize), text: &mut TextBuf) -> bool {
+        match self.table {
+            Some(form) => {
+                form.end_row(start, text);
+                true
+            }
+            None => self.finish_line(layout, (line, start), text),
+        }
+    }
+
+    #[inline(never)]
+    fn finish_line(&self, layout: Layout, (line, start): (usize, usize), text: &mut TextBuf) -> bool {
+        self.finish.line(layout, line, start, text)
     }
 
     /// Slow path: appends the line of any event. Returns false if the run of lines ends after it.
@@ -616,9 +653,9 @@ impl<'r> LineWriter<'r> {
             if self.cells.has_context() {
                 self.context_texts.find(batch, event, &self.cells, logs);
             }
-            let context = self.context_texts.of(event, &self.cells);
-            let values = EventValues { id: &prepared.id, elapsed_ns: event.elapsed_ns, last_ns, context };
-            self.cells.append(&values, &mut self.times, text);
+            let is_narrow = self.times.advance(event.elapsed_ns, last_ns);
+            let values = self.values(batch, event, &prepared.id, last_ns);
+            self.cells.append(&values, is_narrow, text);
         }
         let place = Place { index, start, text: text.len() };
         let outcome = match &prepared.text {

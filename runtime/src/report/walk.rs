@@ -1,7 +1,7 @@
 //! The walk over a report's logs: it advances clocks and context, chooses events, and runs the templates whose text
 //! depends on the order of events.
 
-use super::batch::{Batch, MAX_EVENTS};
+use super::batch::{Batch, MAX_EVENTS, SharedContext};
 use super::finish::Grep;
 use super::{PROGRESS_EVERY, ReportError, ReportOptions};
 use crate::catalog::Catalog;
@@ -10,7 +10,7 @@ use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer, ends_chunk};
 use crate::filter::Filter;
 use crate::reader::aix::{
-    BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, TimedEvent, TraceState, VisitResult, hooks,
+    BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, TimedEvent, TraceState, VisitResult, hooks,
 };
 use crate::selection;
 use crate::work::Meter;
@@ -249,7 +249,8 @@ impl<'w> Collector<'w> {
                     if by_context {
                         context.advance(&timed.event);
                     }
-                    if *by_facts && !selection::admits(filter, state, context, timed).unwrap_or(false) {
+                    let RawEvent { tid, cpu, .. } = timed.event;
+                    if *by_facts && !selection::admits_facts(filter, context, (tid, cpu), timed.time.elapsed_ns) {
                         return VisitResult::Next;
                     }
                 }
@@ -261,7 +262,7 @@ impl<'w> Collector<'w> {
                 let is_full = match place {
                     Some(place) => {
                         batch.push(timed, place, setting);
-                        batch.events.len() >= max_events || (CHOOSES && batch.is_full(max_events))
+                        batch.events.len() >= max_events || (CHOOSES && settings.fills_batch)
                     }
                     None => {
                         batch.push_copy(timed, setting);
@@ -346,12 +347,16 @@ impl<'w> Collector<'w> {
     }
 }
 
-/// Cache that finds the [`SharedContext`](super::batch::SharedContext) of an event in its batch.
+/// Cache that finds the [`SharedContext`] of an event in its batch.
 struct Settings {
     /// By log; used if nothing needs the context.
     by_log: Vec<CachedContext>,
     /// By hash of thread and log; used if something needs the context. Events return to the same few threads.
     known: Box<[CachedContext; N_KNOWN]>,
+    /// Key and context of the last event, if something needs the context.
+    last: (Key, u32),
+    /// True if contexts have filled the batch.
+    fills_batch: bool,
     /// Incremented per batch and per change of the system properties, which makes older entries stale.
     generation: u64,
     /// Index in the batch of the system properties.
@@ -360,28 +365,57 @@ struct Settings {
 
 const N_KNOWN: usize = 256;
 
-/// Index of a context, and the key of the events it belongs to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Last context of a thread.
+#[derive(Debug, Clone, Copy, Default)]
 struct CachedContext {
+    key: Key,
+    /// Index of the context, and its parts.
+    index: u32,
+    context: SharedContext,
+    /// Version of the system call.
+    svc: u64,
+}
+
+/// Key of the events with equal facts, except depth and system call.
+#[derive(Debug, Clone, Copy, Default)]
+struct Key {
     generation: u64,
     version: u64,
     tid: u64,
     cpu: Option<u64>,
-    depth: u32,
     log: usize,
     reported_cpus: Option<u32>,
-    index: u32,
+}
+
+impl PartialEq for Key {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        self.tid == other.tid
+            && self.version == other.version
+            && self.generation == other.generation
+            && self.cpu == other.cpu
+            && self.log == other.log
+            && self.reported_cpus == other.reported_cpus
+    }
 }
 
 impl Settings {
     fn new() -> Self {
-        Self { by_log: Vec::new(), known: Box::new([CachedContext::default(); N_KNOWN]), generation: 0, system: None }
+        Self {
+            by_log: Vec::new(),
+            known: Box::new([CachedContext::default(); N_KNOWN]),
+            last: (Key::default(), 0),
+            fills_batch: false,
+            generation: 0,
+            system: None,
+        }
     }
 
     /// Makes all entries stale: the batch or the system properties changed.
     fn forget(&mut self) {
         self.generation += 1;
         self.system = None;
+        self.fills_batch = false;
     }
 
     /// Index of the context of an event that `context` and `state` have already processed.
@@ -410,15 +444,18 @@ impl Settings {
             self.by_log.resize(log + 1, CachedContext::default());
         }
         let known = self.by_log[log];
-        if known.generation == self.generation && known.reported_cpus == reported_cpus {
+        let key = Key { generation: self.generation, log, reported_cpus, ..Key::default() };
+        if known.key == key {
             return known.index;
         }
-        let index = self.add(&ThreadContext::default(), log, reported_cpus, state, batch);
-        self.by_log[log] =
-            CachedContext { generation: self.generation, reported_cpus, index, ..CachedContext::default() };
-        index
+        let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
+        let thread = batch.push_thread(&ThreadContext::default(), log, reported_cpus, system);
+        let context = SharedContext { thread, ..SharedContext::default() };
+        self.by_log[log] = CachedContext { key, index: batch.push_context(context), ..CachedContext::default() };
+        self.by_log[log].index
     }
 
+    #[inline(always)]
     fn by_context(
         &mut self,
         timed: &TimedEvent<'_>,
@@ -427,34 +464,47 @@ impl Settings {
         batch: &mut Batch,
     ) -> u32 {
         let TimedEvent { event, log, reported_cpus, .. } = *timed;
-        let place = ((event.tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
-        let wanted = CachedContext {
-            generation: self.generation,
-            version: context.version(event.tid),
-            tid: event.tid,
-            cpu: event.cpu,
-            depth: context.depth_at(&timed.event),
-            log,
-            reported_cpus,
-            index: self.known[place].index,
-        };
-        if self.known[place] == wanted {
-            return wanted.index;
+        let (generation, version) = (self.generation, context.n_changes());
+        let key = Key { generation, version, tid: event.tid, cpu: event.cpu, log, reported_cpus };
+        if self.last.0 == key {
+            return self.last.1;
         }
-        let index = self.add(&context.facts(&timed.event), log, reported_cpus, state, batch);
-        self.known[place] = CachedContext { index, ..wanted };
+        // Values, not the event: it would have to be in memory.
+        let index = self.by_thread((event.tid, event.cpu), (log, reported_cpus), context, state, batch);
+        self.last = (key, index);
         index
     }
 
-    fn add(
+    #[inline(never)]
+    fn by_thread(
         &mut self,
-        facts: &ThreadContext<'_>,
-        log: usize,
-        reported_cpus: Option<u32>,
+        (tid, cpu): (u64, Option<u64>),
+        (log, reported_cpus): (usize, Option<u32>),
+        context: &mut ContextState,
         state: &TraceState,
         batch: &mut Batch,
     ) -> u32 {
-        let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
-        batch.push_context(facts, log, reported_cpus, system)
+        let place = ((tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
+        let key = Key { generation: self.generation, version: context.version(tid), tid, cpu, log, reported_cpus };
+        let known = &mut self.known[place];
+        let (depth, svc) = context.depth_and_svc(tid, cpu);
+        let is_known = known.key == key;
+        if is_known && (known.context.depth, known.svc) == (depth, svc) {
+            return known.index;
+        }
+        if !is_known {
+            let facts = context.facts_of(tid, cpu);
+            let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
+            known.context.thread = batch.push_thread(&facts, log, reported_cpus, system);
+            known.key = key;
+        }
+        if !is_known || svc != known.svc {
+            known.context.svc = batch.push_svc(context.svc(tid));
+            known.svc = svc;
+            self.fills_batch = batch.is_full(usize::MAX);
+        }
+        known.context.depth = depth;
+        known.index = batch.push_context(known.context);
+        known.index
     }
 }

@@ -249,25 +249,25 @@ impl Trace {
         n_bytes
     }
 
-    /// Like [`Trace::find`], but only for a buffered event in a common encoding.
+    /// Like [`Trace::find`], but only for a buffered event in a common encoding: the first of a run.
     #[inline(always)]
     pub(in crate::reader::aix) fn find_ordinary(&mut self) -> Option<FoundCommon> {
-        self.step_on();
-        if !self.in_area {
-            return None;
-        }
-        let bytes = self.window.bytes();
         let wide = self.rules.kernel == Kernel::Bits64;
-        let event = if wide {
-            let usual = bytes.first_chunk().and_then(CommonEvent::fast64);
-            usual.or_else(|| CommonEvent::first64(bytes, self.rules.cpuid_word == CpuidWord::Last))
+        let mut found = None;
+        let visit = |event: &CommonEvent<'_>, _| {
+            let CommonEvent { recorded, n_presented, id, tid, ticks, cpu, .. } = *event;
+            found = Some((FoundCommon { n_presented: n_presented as u32, id, wide, tid, ticks, cpu }, recorded.len()));
+            VisitResult::Leave
+        };
+        if wide {
+            self.ordinary::<true>(usize::MAX, visit)
         } else {
-            CommonEvent::first32(bytes)
-        }?;
-        let CommonEvent { recorded, n_presented, id, tid, ticks, cpu, .. } = event;
-        self.pending = recorded.len();
+            self.ordinary::<false>(usize::MAX, visit)
+        };
+        let (found, size) = found?;
+        self.pending = size;
         self.number += 1;
-        Some(FoundCommon { n_presented: n_presented as u32, id, wide, tid, ticks, cpu })
+        Some(found)
     }
 
     /// The event that was found.
