@@ -3,6 +3,7 @@
 use crate::Dialect;
 use crate::codes::{TOO_LARGE, TOO_MANY_REGISTERS};
 use crate::emit::{self, Callee, Callees, CallingConvention, EmitContext, EnvDeps, ROW, UnlinkedRoutine};
+use crate::fields::FieldRoutine;
 use crate::graph::Graph;
 use crate::ir::ShowId;
 use crate::ir::{Block, IrProgram};
@@ -22,6 +23,7 @@ const MAX_PROGRAM: usize = 1 << 22;
 pub(crate) fn build<'p>(
     program: &'p IrProgram,
     graph: &'p Graph,
+    fields: &'p [FieldRoutine],
     sources: &'p [&'p Source],
     dialect: &Dialect,
     form: CodeForm,
@@ -68,6 +70,9 @@ pub(crate) fn build<'p>(
             routines: routines[at],
         });
     }
+    for routine in fields {
+        builder.fields(routine);
+    }
     let ProgramBuilder { blob, diagnostics, drafts, places, .. } = builder;
     Built { blob, diagnostics, drafts, places }
 }
@@ -92,6 +97,9 @@ pub(crate) enum CodeForm {
     /// Plain code that can be run.
     Plain,
 }
+
+/// Heading of a routine without one.
+static NOTHING: Block = Vec::new();
 
 struct ProgramBuilder<'p> {
     program: &'p IrProgram,
@@ -122,6 +130,8 @@ struct RoutinePlan<'p> {
     n_locals: u16,
     lower_hex: bool,
     builtin: bool,
+    /// True if it stores fields instead of printing text. It contains everything that the stanza calls.
+    stores_fields: bool,
     heading: &'p Block,
     body: &'p Block,
     source: SourceId,
@@ -144,6 +154,7 @@ impl fmt::Display for RoutineName<'_> {
             RoutineName::Entry(Space::Hook, id) => ShowId(*id).fmt(f),
             RoutineName::Entry(Space::Record, id) => write!(f, "{}:{}", id >> 10, id & 1023),
             RoutineName::Entry(Space::Fields, id) => write!(f, "{}:{} fields", id >> 10, id & 1023),
+            RoutineName::Entry(Space::HookFields, id) => write!(f, "{} fields", ShowId(*id)),
             RoutineName::Called(id) => write!(f, "${}", ShowId(*id)),
             RoutineName::Function(name) => write!(f, "{}()", String::from_utf8_lossy(name)),
         }
@@ -157,7 +168,6 @@ impl<'p> ProgramBuilder<'p> {
         let n_stanzas = program.stanzas.len();
         let called = graph.called();
         let mut routines = vec![[0; 4]; n_stanzas];
-        static NOTHING: Block = Vec::new();
         for &node in &graph.order {
             let Some(stanza) = program.stanzas.get(node) else {
                 let function = &program.functions[node - n_stanzas];
@@ -169,6 +179,7 @@ impl<'p> ProgramBuilder<'p> {
                     n_locals: function.n_locals,
                     lower_hex: function.lower_hex,
                     builtin: false,
+                    stores_fields: false,
                     heading: &NOTHING,
                     body: &function.body,
                     source: function.source,
@@ -186,6 +197,7 @@ impl<'p> ProgramBuilder<'p> {
                 n_locals: stanza.n_locals,
                 lower_hex: stanza.lower_hex,
                 builtin: stanza.builtin,
+                stores_fields: false,
                 heading: &stanza.heading,
                 body: &stanza.body,
                 source: stanza.source,
@@ -204,6 +216,38 @@ impl<'p> ProgramBuilder<'p> {
         routines
     }
 
+    /// Builds the entry that stores a stanza's fields.
+    fn fields(&mut self, fields: &'p FieldRoutine) {
+        let stanza = &self.program.stanzas[fields.stanza];
+        let plan = RoutinePlan {
+            node: fields.stanza,
+            envs: Space::HookFields.envs(),
+            called: false,
+            n_locals: fields.n_locals,
+            lower_hex: false,
+            builtin: stanza.builtin,
+            stores_fields: true,
+            heading: &NOTHING,
+            body: &fields.body,
+            source: stanza.source,
+            span: stanza.span,
+            name: RoutineName::Entry(Space::HookFields, stanza.id),
+        };
+        let routines = self.environments(&plan).map(|callee| callee.routine);
+        let effects = self.graph.facts[fields.stanza].has_effects;
+        let place = self.place(stanza.source, stanza.span);
+        let label = self.blob.string(&fields.schema.encode());
+        self.blob.hook(HookRow {
+            id: stanza.id,
+            flags: u8::from(stanza.builtin) << 1 | u8::from(effects) << 2 | (Space::HookFields as u8) << 3,
+            label,
+            line: place.line,
+            source: place.source,
+            routines,
+            ..HookRow::default()
+        });
+    }
+
     /// Builds a routine for each environment. Environments that lead to the same code share one routine.
     fn environments(&mut self, plan: &RoutinePlan<'p>) -> Callees {
         let mut callees = Callees::default();
@@ -219,7 +263,8 @@ impl<'p> ProgramBuilder<'p> {
 
     fn routine(&mut self, plan: &RoutinePlan<'p>, env: Env) -> Callee {
         let (mut below, mut deps) = (0, EnvDeps::default());
-        for callee in self.graph.callees(plan.node).filter_map(|node| self.callee(node, env)) {
+        let callees = self.graph.callees(plan.node).filter(|_| !plan.stores_fields);
+        for callee in callees.filter_map(|node| self.callee(node, env)) {
             below = below.max(callee.end);
             deps = deps.and(callee.deps);
         }
@@ -232,6 +277,7 @@ impl<'p> ProgramBuilder<'p> {
             n_locals: plan.n_locals,
             first,
             lower_hex: plan.lower_hex,
+            stores_fields: plan.stores_fields,
         };
         let context = EmitContext {
             program: self.program,
@@ -251,7 +297,9 @@ impl<'p> ProgramBuilder<'p> {
         if !self.fits(&draft, plan) {
             return Callee { first, deps, ..Callee::default() };
         }
-        let linked = link::link(&draft, &mut self.blob, &mut self.buffers, self.form == CodeForm::Plain);
+        // Fields are stored by plain instructions, whose effects the machine knows one by one.
+        let is_plain = self.form == CodeForm::Plain || plan.stores_fields;
+        let linked = link::link(&draft, &mut self.blob, &mut self.buffers, is_plain);
         let places: Vec<_> = self.buffers.spans.iter().map(|span| self.place(plan.source, *span)).collect();
         let row = RoutineRow {
             body: linked.body,
@@ -266,7 +314,7 @@ impl<'p> ProgramBuilder<'p> {
             self.places.push(self.buffers.spans.iter().map(|span| (plan.source, *span)).collect());
         }
         let callee = Callee { routine, first, end: draft.end, need: linked.need, deps };
-        if self.form == CodeForm::Listed && !plan.builtin {
+        if self.form == CodeForm::Listed && !plan.builtin && !plan.stores_fields {
             self.drafts.push((name.to_string(), draft));
         }
         callee

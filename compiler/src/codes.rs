@@ -79,6 +79,13 @@ tfbc_grammar::declare_codes! {
     ///     # tfbc: colour=red
     ///     010 1.0 "LABEL"
     BAD_SETTING = "C19", error, "unknown dialect setting";
+    /// An entry of a `# tfbc: fields=` comment is none of `name`, `name:CODE`, `name:enum`, `name=$macro`, `-` and `*`, or
+    /// it does not fit its field. Names consist of small letters, digits and `_`; they are no name of another field or of
+    /// a column of every table, such as `pid`. The field is as without the entry.
+    ///
+    ///     # tfbc: fields=Count
+    ///     010 1.0 "LABEL" "n=" U4
+    FIELD_ENTRY = "C20", error, "bad entry of a fields comment";
     /// Two stanzas have the same id; the later one is used.
     ///
     ///     010 1.0 "FIRST"
@@ -152,6 +159,14 @@ tfbc_grammar::declare_codes! {
     ///
     ///     # 010 1.0 L=APPL "LABEL" X4
     DEFINES_NOTHING = "C54", warning, "file that defines nothing";
+    /// A `# tfbc: fields=` comment has more entries than its stanza has fields. `tfbc fields` lists the fields.
+    ///
+    ///     # tfbc: fields=count, time
+    ///     010 1.0 "LABEL" "n=" U4
+    SURPLUS_FIELDS = "C55", warning, "more entries than fields";
+    /// A stanza with everything that it calls is too large to have fields: it prints more than 4,096 values. Its text is
+    /// not affected.
+    TOO_MANY_FIELDS = "C56", warning, "too many fields";
     /// A `bitmask` or `enum` names a field that its datakey does not have, or names none although the format has several.
     /// Runs of white space are the same as one blank; otherwise names must match exactly.
     ///

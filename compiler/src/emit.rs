@@ -168,6 +168,8 @@ pub(crate) struct CallingConvention {
     /// Its first register.
     pub first: u16,
     pub lower_hex: bool,
+    /// True if it stores fields instead of printing text.
+    pub stores_fields: bool,
 }
 
 /// Number of registers for the row that the templates of one event share.
@@ -218,6 +220,8 @@ struct Emitter<'p, 'c> {
     dead: bool,
     /// Label at which a failed demand continues.
     short: Option<u32>,
+    /// Label at which the event ends, if code follows its end.
+    exit: Option<u32>,
     need: u32,
     next_temp: usize,
     end: usize,
@@ -255,13 +259,14 @@ pub(crate) fn emit<'p>(
         soft: if shape.called { SoftBlank::Maybe } else { SoftBlank::No },
         dead: false,
         short: None,
+        exit: None,
         need: 0,
         next_temp: first_temp,
         end: first_temp,
         n_labels: 0,
         span: Span::default(),
     };
-    if !shape.called {
+    if !shape.called && !shape.stores_fields {
         // Clears the variables of a stanza; the caller sets those of a function.
         for local in 0..shape.n_locals {
             emitter.constant(shape.first + local, 0);
@@ -538,14 +543,97 @@ impl<'p> Emitter<'p, '_> {
                 if self.soft == SoftBlank::Maybe {
                     self.op(Op::SoftDrop, &[]);
                 }
-                self.op(Op::End, &[]);
+                match self.exit {
+                    Some(exit) => {
+                        let pointer = self.pointer;
+                        self.go_live();
+                        self.op(Op::Jump, &[exit]);
+                        self.pointer = pointer;
+                    }
+                    None => self.op(Op::End, &[]),
+                }
                 self.dead = true;
             }
             Inst::Skip => {
                 self.op(Op::Skip, &[]);
                 self.dead = true;
             }
+            Inst::Field(node) => self.field(node),
         }
+    }
+
+    fn field(&mut self, inst: &'p FieldInst) {
+        match inst {
+            FieldInst::Whole { n_cells, body, last } => {
+                self.op(Op::FieldRow, &[(*n_cells).into()]);
+                if last.is_empty() {
+                    return self.block(body);
+                }
+                let exit = self.label();
+                self.exit = Some(exit);
+                self.block(body);
+                self.go_live();
+                self.exit = None;
+                self.push(AsmItem::Label(exit));
+                self.op(Op::FieldTop, &[]);
+                (self.pointer, self.dead) = (Pointer::Live, false);
+                self.block(last);
+            }
+            FieldInst::Put { cell, value } => self.store(Op::FieldPut, *cell, value, &[]),
+            FieldInst::Text { cell, body, keep, some } => {
+                let mark = self.printed(body);
+                self.op(Op::FieldText, &[(*cell).into(), mark, (*keep).into(), (*some).into()]);
+            }
+            FieldInst::Append { cell, body } => {
+                let mark = self.printed(body);
+                self.op(Op::FieldAppend, &[(*cell).into(), mark]);
+            }
+            FieldInst::Begin { cell, count } => self.store(Op::FieldBegin, *cell, count, &[]),
+            FieldInst::Byte { cell, value } => self.store(Op::FieldByte, *cell, value, &[]),
+            FieldInst::Bytes { cell, width } => {
+                self.go_live();
+                self.op(Op::FieldBytes, &[(*cell).into(), (*width).into()]);
+            }
+            FieldInst::Wide { cell, value, width } => self.store(Op::FieldWide, *cell, value, &[(*width).into()]),
+            FieldInst::Label { cell, label, weak } => {
+                self.op(Op::FieldLabel, &[(*cell).into(), *label, (*weak).into()]);
+            }
+            FieldInst::Errno { cell, value, size, weak } => {
+                let width = self.bytes(*size);
+                self.store(Op::FieldErrno, *cell, value, &[width, (*weak).into()]);
+            }
+            FieldInst::Path { cell, value, weak } => self.store(Op::FieldPath, *cell, value, &[(*weak).into()]),
+            FieldInst::Flags { cell, flags } => {
+                let table = self.flag_table(&flags.entries);
+                self.store(Op::FieldFlags, *cell, &flags.value, &[table]);
+            }
+            FieldInst::List { cell, count, n_members } => {
+                self.store(Op::FieldList, *cell, count, &[(*n_members).into()]);
+            }
+            FieldInst::Item => self.op(Op::FieldItem, &[]),
+            FieldInst::End => self.op(Op::FieldEnd, &[]),
+            FieldInst::Timer { cell, pair } => {
+                let [first, second] = pair.each_ref().map(|value| self.eval(value));
+                self.op(Op::FieldTimer, &[(*cell).into(), first.into(), second.into()]);
+            }
+            FieldInst::Call => self.op(Op::FieldCall, &[]),
+        }
+    }
+
+    /// Emits an instruction that stores a value in a cell.
+    fn store(&mut self, op: Op, cell: u16, value: &'p Value, more: &[u32]) {
+        let src = self.eval(value);
+        let mut operands = vec![cell.into(), src.into()];
+        operands.extend_from_slice(more);
+        self.op(op, &operands);
+    }
+
+    /// Emits a block that prints, after a mark. Returns the mark's register.
+    fn printed(&mut self, body: &'p Block) -> u32 {
+        let mark = self.temp();
+        self.op(Op::Mark, &[mark.into()]);
+        self.block(body);
+        mark.into()
     }
 
     /// Emits a block with a fallback for failed demands. Only records have these, and they are never called.
@@ -823,7 +911,14 @@ impl<'p> Emitter<'p, '_> {
             ValueFormat::Time => self.op(Op::PutTime, &[src]),
             ValueFormat::Path => self.op(Op::PutPath, &[src]),
             // No bytes of the value are printed, only the padding.
-            ValueFormat::Chars { len: 0, width } => self.op(Op::Text, &[0, 0, width]),
+            ValueFormat::Chars { len: 0, width } => {
+                if self.shape.stores_fields {
+                    // The field is null if the value is.
+                    let unused = self.temp();
+                    self.op(Op::Move, &[unused.into(), src]);
+                }
+                self.op(Op::Text, &[0, 0, width]);
+            }
             ValueFormat::Chars { len, width } => self.op(Op::PutChars, &[src, len.into(), width]),
         }
     }
@@ -850,7 +945,7 @@ impl<'p> Emitter<'p, '_> {
             Value::HookEnv => Some(u64::from(self.word()) * 8),
             Value::WordSize => Some(self.word().into()),
             Value::Generic => Some(self.generic().into()),
-            Value::DataWord(index) if *index > 1 && self.generic() => Some(0),
+            Value::DataWord(index) if *index > 1 && !self.shape.stores_fields && self.generic() => Some(0),
             Value::Base if self.shape.base_is_zero => Some(0),
             Value::Pointer => self.bits().map(|bits| bits / 8),
             Value::Low { value, size, signed } => {
@@ -907,6 +1002,9 @@ impl<'p> Emitter<'p, '_> {
             }
             Value::Env(EnvValue::LogIndex) => self.log_index(dst),
             Value::Env(what) => self.op(Op::Env, &[to, *what as u32]),
+            Value::DataWord(index) if *index > 1 && self.shape.stores_fields && self.generic() => {
+                self.op(Op::FieldMissing, &[to]);
+            }
             Value::DataWord(index) => {
                 let width = u32::from(self.word());
                 let at = u32::from(*index) * width;

@@ -150,6 +150,114 @@ pub(crate) enum Inst {
     Break,
     /// Ends the event and drops its output.
     Skip,
+    /// Instruction of a routine that stores fields.
+    Field(Box<FieldInst>),
+}
+
+/// Instruction of a routine that stores fields. Cells count from the first one of the innermost list item or the row.
+#[derive(Debug)]
+pub(crate) enum FieldInst {
+    /// Body of the routine, and code that runs at the end of the event, also if the body ended it.
+    Whole {
+        n_cells: u16,
+        body: Block,
+        last: Block,
+    },
+    Put {
+        cell: u16,
+        value: Value,
+    },
+    /// Text that a block prints. With `keep`, it stays for a switch. With `some`, an empty text is null.
+    Text {
+        cell: u16,
+        body: Block,
+        keep: bool,
+        some: bool,
+    },
+    /// Appends the text that a block prints.
+    Append {
+        cell: u16,
+        body: Block,
+    },
+    /// Begins text or bytes to which a loop of `count` iterations appends.
+    Begin {
+        cell: u16,
+        count: Value,
+    },
+    /// Appends a byte.
+    Byte {
+        cell: u16,
+        value: Value,
+    },
+    /// Bytes at the data pointer.
+    Bytes {
+        cell: u16,
+        width: u8,
+    },
+    /// A number as this many bytes.
+    Wide {
+        cell: u16,
+        value: Value,
+        width: u8,
+    },
+    /// Label with a number; with `weak`, only in a null cell.
+    Label {
+        cell: u16,
+        label: u32,
+        weak: bool,
+    },
+    Errno {
+        cell: u16,
+        value: Value,
+        size: Size,
+        weak: bool,
+    },
+    Path {
+        cell: u16,
+        value: Value,
+        weak: bool,
+    },
+    Flags {
+        cell: u16,
+        flags: Flags,
+    },
+    /// Begins the list of a loop of `count` iterations.
+    List {
+        cell: u16,
+        count: Value,
+        n_members: u16,
+    },
+    /// Begins an item of the list.
+    Item,
+    /// Ends the list.
+    End,
+    Timer {
+        cell: u16,
+        pair: [Value; 2],
+    },
+    /// Counts the call of a stanza or function whose code is inserted here.
+    Call,
+}
+
+impl FieldInst {
+    fn touches_pointer(&self) -> bool {
+        match self {
+            FieldInst::Bytes { .. } | FieldInst::Whole { .. } => true,
+            FieldInst::Text { body, .. } | FieldInst::Append { body, .. } => {
+                body.iter().any(|node| node.inst.touches_pointer())
+            }
+            FieldInst::Put { value, .. }
+            | FieldInst::Begin { count: value, .. }
+            | FieldInst::Byte { value, .. }
+            | FieldInst::Wide { value, .. }
+            | FieldInst::Errno { value, .. }
+            | FieldInst::Path { value, .. }
+            | FieldInst::List { count: value, .. } => value.touches_pointer(),
+            FieldInst::Flags { flags, .. } => flags.value.touches_pointer(),
+            FieldInst::Timer { pair, .. } => pair.iter().any(Value::touches_pointer),
+            FieldInst::Label { .. } | FieldInst::Item | FieldInst::End | FieldInst::Call => false,
+        }
+    }
 }
 
 /// Variable.
@@ -353,6 +461,11 @@ pub(crate) fn walk_node(node: &Node, visit: &mut impl FnMut(&Node)) {
         Inst::Guarded(node) => both(&node.body, &node.short, visit),
         Inst::ByForm(node) => both(&node.simple, &node.wide, visit),
         Inst::If(node) => both(&node.then, &node.otherwise, visit),
+        Inst::Field(node) => match &**node {
+            FieldInst::Whole { body, last, .. } => both(body, last, visit),
+            FieldInst::Text { body, .. } | FieldInst::Append { body, .. } => walk(body, visit),
+            _ => {}
+        },
         _ => {}
     }
 }
@@ -404,6 +517,7 @@ impl Inst {
             Inst::Flags(flags) | Inst::FlagList(flags) => flags.value.touches_pointer(),
             Inst::If(node) => node.on.touches_pointer(),
             Inst::TimerStart(pair) | Inst::TimerEnd(pair) => pair.iter().any(Value::touches_pointer),
+            Inst::Field(node) => node.touches_pointer(),
             _ => false,
         }
     }

@@ -24,6 +24,7 @@ mod datakey;
 mod dialect;
 mod emit;
 pub mod events;
+mod fields;
 mod fixes;
 mod graph;
 mod ir;
@@ -37,7 +38,7 @@ mod predefined;
 mod short_event;
 mod show;
 
-pub use codes::DEFINES_NOTHING;
+pub use codes::{DEFINES_NOTHING, FIELD_ENTRY};
 pub use convert::{ConvertOptions, Converted, convert};
 pub use dialect::{Dialect, DialectError};
 pub use left_out::LeftOut;
@@ -270,8 +271,14 @@ fn run<T>(
         found.extend(of_graph);
         let is_broken = options.keep_going && units.iter().any(|unit| !unit.file.broken.is_empty());
         let mut built = None;
+        let (routines, of_fields) = if is_refused || is_broken || probes.wanted || has_errors(&found) {
+            Default::default()
+        } else {
+            fields::derive(&units, &names, &program, &texts)
+        };
         if !is_refused && !is_broken && !has_errors(&found) {
-            let mut done = build::build(&program, &graph, &texts, &blob_dialect(&options.dialect, &units), form);
+            let dialect = blob_dialect(&options.dialect, &units);
+            let mut done = build::build(&program, &graph, &routines, &texts, &dialect, form);
             found.append(&mut done.diagnostics);
             built = Some(done).filter(|_| !has_errors(&found));
         }
@@ -285,6 +292,8 @@ fn run<T>(
         // Later rounds repeat the warnings of the first round, so only the first round's are kept.
         diagnostics.extend(found.into_iter().filter(|_| round == 1));
         alone.extend(of_records);
+        // Bad entries of comments refuse no stanza. Without a blob there are no fields.
+        alone.extend(of_fields.into_iter().filter(|_| built.is_some()));
         break take(&program, built);
     };
     left_out.sort_by_key(|left_out| (left_out.source, left_out.span));

@@ -100,9 +100,11 @@ fn show(name: &[u8]) -> String {
 }
 
 /// Lowering of one stanza or function.
-struct UnitLowerer<'s, 'ast> {
-    unit: &'s Unit<'ast>,
-    names: &'s NameTable<'ast>,
+pub(crate) struct UnitLowerer<'s, 'ast> {
+    /// Number that distinguishes stanzas and functions that are expanded in place.
+    pub instance: usize,
+    pub unit: &'s Unit<'ast>,
+    pub names: &'s NameTable<'ast>,
     diagnostics: &'s mut Vec<Diagnostic>,
     called: &'s mut HashSet<&'ast [u8]>,
     probes: &'s mut Probes,
@@ -125,14 +127,14 @@ struct Variable {
 }
 
 /// Selector: a number with width and base of its match values, or a text.
-enum LoweredSelector {
+pub(crate) enum LoweredSelector {
     Number { value: Value, width: Option<u32>, base: Base },
     Errno { value: Value, width: Option<u32> },
     Text(Block),
 }
 
 impl<'s, 'ast> UnitLowerer<'s, 'ast> {
-    fn new(
+    pub fn new(
         unit: &'s Unit<'ast>,
         names: &'s NameTable<'ast>,
         diagnostics: &'s mut Vec<Diagnostic>,
@@ -140,6 +142,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         probes: &'s mut Probes,
     ) -> Self {
         UnitLowerer {
+            instance: 0,
             unit,
             names,
             diagnostics,
@@ -176,7 +179,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> ir::IrEntry {
         let id = stanza.id.node.0;
-        self.number_macros(stanza.body, VarSlot::Row);
+        self.begin_stanza(stanza);
         let n_slots = self.variables.len() as u16;
         let dialect = &self.unit.dialect;
         let level = stanza.level.map_or(dialect.level, |level| level.node);
@@ -224,8 +227,21 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
     }
 
-    fn function(&mut self, function: &ast::Function<'ast>) -> ir::Function {
+    /// True if the stanza or function has a macro or parameter with this name.
+    pub fn is_own(&self, name: &[u8]) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// Numbers the macros of a stanza.
+    pub fn begin_stanza(&mut self, stanza: &Stanza<'ast>) {
+        self.number_macros(stanza.body, VarSlot::Row);
+    }
+
+    /// Numbers the parameters and macros of a function, from its first local on. Returns the local after the last
+    /// parameter and the one after the last macro.
+    pub fn begin_function(&mut self, function: &ast::Function<'ast>, first_local: u16) -> (u16, u16) {
         self.in_function = true;
+        self.n_locals = first_local;
         for param in function.params {
             let slot = VarSlot::Local(self.n_locals);
             let clash = match self.names.meaning(param.node) {
@@ -243,6 +259,11 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
         let n_params = self.n_locals;
         self.number_macros(function.body, VarSlot::Local);
+        (n_params, self.n_locals)
+    }
+
+    fn function(&mut self, function: &ast::Function<'ast>) -> ir::Function {
+        let (n_params, _) = self.begin_function(function, 0);
         let probe = self.probe(PointKind::Function, function.span, function.name.node);
         let body = prepend(probe, self.group(function.body));
         self.unused_macros(false);
@@ -387,7 +408,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     /// Lowers a printing code at the data pointer.
-    fn code(&mut self, code: Code, span: Span, out: &mut Block, soft: bool) {
+    pub fn code(&mut self, code: Code, span: Span, out: &mut Block, soft: bool) {
         let read = |size, signed| Value::Read(ir::EventField::Bytes { size, signed });
         let inst = match code {
             Code::Ascii { len, width } => Inst::Ascii { len, width },
@@ -464,7 +485,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
     }
 
-    fn print_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span, out: &mut Block, soft: bool) {
+    pub fn print_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span, out: &mut Block, soft: bool) {
         let low = |size, signed| Value::Low { value: Box::new(value.clone()), size, signed };
         let (inst, followed) = match cast {
             Cast::Bits { low, high } => {
@@ -513,7 +534,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
     }
 
-    fn resolve(&mut self, name: &[u8]) -> ResolvedName {
+    pub fn resolve(&mut self, name: &[u8]) -> ResolvedName {
         if let Some(variable) = self.variables.get_mut(name) {
             variable.read = true;
             return ResolvedName::Variable(variable.slot);
@@ -531,7 +552,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     /// Value of a macro that has a cast, cut to the bytes that the cast takes.
-    fn castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
+    pub fn castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
         let value = self.whole_castable(node)?;
         let code = match node.cast {
             Some(Spanned { node: Cast::Code(code), .. }) if self.unit.dialect.high_casts => code,
@@ -576,7 +597,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     /// Target of an assignment or declaration. Reports an error and returns `None` if the macro cannot be assigned.
-    fn assignable(&mut self, name: &Name<'ast>) -> Option<AssignTarget> {
+    pub fn assignable(&mut self, name: &Name<'ast>) -> Option<AssignTarget> {
         if let Some(variable) = self.variables.get(name.node) {
             return Some(AssignTarget::Slot(variable.slot));
         }
@@ -611,7 +632,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         push(out, assign.span, inst);
     }
 
-    fn expr(&mut self, expr: &Expr<'ast>) -> Value {
+    pub fn expr(&mut self, expr: &Expr<'ast>) -> Value {
         match expr {
             Expr::Const(constant) => Value::Const(constant.node),
             Expr::Code(code) => self.code_value(code.node, code.span),
@@ -623,7 +644,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
     }
 
-    fn number_of(&mut self, selector: &Selector<'ast>) -> Value {
+    pub fn number_of(&mut self, selector: &Selector<'ast>) -> Value {
         match selector {
             Selector::Code(code) => self.code_value(code.node, code.span),
             Selector::Macro(node) => self.macro_value(node),
@@ -631,7 +652,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     /// Value of a code as a number.
-    fn code_value(&mut self, code: Code, span: Span) -> Value {
+    pub fn code_value(&mut self, code: Code, span: Span) -> Value {
         let (size, signed) = match code {
             Code::Binary { bits } => return Value::Read(ir::EventField::Bits(bits)),
             Code::HookBytes => return Value::Env(EnvValue::HookLen),
@@ -648,7 +669,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     /// Value of a macro as a number.
-    fn macro_value(&mut self, node: &MacroRef<'ast>) -> Value {
+    pub fn macro_value(&mut self, node: &MacroRef<'ast>) -> Value {
         if let Some(cast) = node.cast {
             let Some(value) = self.castable(node) else { return Value::Const(0) };
             return self.cast_value(value, cast.node, node.span);
@@ -678,7 +699,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
     }
 
-    fn cast_value(&mut self, value: Value, cast: Cast<'ast>, span: Span) -> Value {
+    pub fn cast_value(&mut self, value: Value, cast: Cast<'ast>, span: Span) -> Value {
         let value = Box::new(value);
         match cast {
             Cast::Bits { low, high } => Value::Bits { value, low, count: high - low + 1 },
@@ -729,7 +750,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     /// Lowers a selector.
-    fn select(&mut self, selector: &Selector<'ast>) -> LoweredSelector {
+    pub fn select(&mut self, selector: &Selector<'ast>) -> LoweredSelector {
         match selector {
             Selector::Code(code) => self.select_code(code.node, code.span),
             Selector::Macro(node) => self.select_macro(node),
@@ -819,19 +840,26 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     fn switch(&mut self, switch: &ast::Switch<'ast>, out: &mut Block) {
+        let (on, default) = self.selection(switch);
+        let mut bodies = Vec::with_capacity(switch.cases.len());
+        for case in switch.cases {
+            let probe =
+                self.probe(PointKind::Case, case.value.span().to(body_span(&case.body)), match_text(&case.value));
+            bodies.push(prepend(probe, self.body(&case.body)));
+        }
+        push(out, switch.span, Inst::Switch(ir::Switch { on, bodies, default }.into()));
+    }
+
+    /// Selector of a switch with its keys, and the index of the case for all other values.
+    pub fn selection(&mut self, switch: &ast::Switch<'ast>) -> (SwitchSelector, Option<usize>) {
         let errors = self.diagnostics.len();
         let selected = self.select(&switch.selector);
         // If the selector has an error, the type of its match values is unknown. They are not checked, so that one
         // mistake gives one report.
         let broken = self.diagnostics[errors..].iter().any(|found| found.severity == tfbc_grammar::Severity::Error);
-        let mut bodies = Vec::with_capacity(switch.cases.len());
         let mut default = None;
         let mut keys = CaseKeys::with_capacity(switch.cases.len());
-        for case in switch.cases {
-            let probe =
-                self.probe(PointKind::Case, case.value.span().to(body_span(&case.body)), match_text(&case.value));
-            bodies.push(prepend(probe, self.body(&case.body)));
-            let index = bodies.len() - 1;
+        for (index, case) in switch.cases.iter().enumerate() {
             if default.is_some() {
                 let text = "case after `\\*` is never reached";
                 self.warn(&UNREACHABLE_CASE, case.value.span(), text).fix =
@@ -864,7 +892,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
                 SwitchSelector::Number { value, width, keys: keys.numbers }
             }
         };
-        push(out, switch.span, Inst::Switch(ir::Switch { on, bodies, default }.into()));
+        (on, default)
     }
 
     fn masked(&mut self, value: Value, width: Option<u32>, base: Base, mask: Option<ast::RawValue<'ast>>) -> Value {
@@ -1000,7 +1028,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         out
     }
 
-    fn bitflags(&mut self, node: &Bitflags<'ast>, out: &mut Block) {
+    pub fn bitflags(&mut self, node: &Bitflags<'ast>, out: &mut Block) {
         let value = self.number_of(&node.selector);
         let (width, base) = flag_width_and_base(&node.selector);
         let pattern = |scope: &mut Self, value: &ast::RawValue<'ast>| {
@@ -1100,14 +1128,14 @@ fn match_text<'ast>(value: &MatchValue<'ast>) -> &'ast [u8] {
     }
 }
 
-enum ResolvedName {
+pub(crate) enum ResolvedName {
     Variable(VarSlot),
     Predefined(Predefined),
     Subroutine(u16),
     Unassigned,
 }
 
-enum AssignTarget {
+pub(crate) enum AssignTarget {
     Slot(VarSlot),
     Pointer,
     Base,

@@ -13,7 +13,7 @@ pub(crate) fn ir(program: &IrProgram) -> String {
         let (version, release) = stanza.version;
         let name = entry_name(stanza.space, stanza.id);
         let _ = match stanza.space {
-            Space::Hook => {
+            Space::Hook | Space::HookFields => {
                 let (level, n_slots) = (stanza.level, stanza.n_slots);
                 writeln!(out, "stanza {name} {version}.{release} {level:?}, {n_slots} macros")
             }

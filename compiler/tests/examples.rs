@@ -19,7 +19,7 @@ fn example(explain: &str) -> Option<String> {
 }
 
 /// Codes without an example: limits, codes of translations, and those whose example would be too long.
-const WITHOUT: &[&str] = &["C05", "C14", "C16", "C17", "X86", "V01", "V02"];
+const WITHOUT: &[&str] = &["C05", "C14", "C16", "C17", "C56", "X86", "V01", "V02"];
 
 #[test]
 fn each_example_triggers_its_code() {
@@ -248,4 +248,39 @@ fn a_file_that_defines_nothing_is_named() {
     assert!(two.blob.is_some());
     let place = two.diagnostics[0].primary.source;
     assert_eq!((two.diagnostics.len(), place), (1, SourceId(1)));
+}
+
+#[test]
+fn entries_of_comments_about_fields() {
+    let check = |entries: &str, expected: &[&str]| {
+        let text = format!(
+            "# tfbc: fields={entries}\n010 1.0 \"\" {{{{ $x = 1 }}}} $x \"n=\" U4 \"s=\" X4, 0 \"no\" \"t=\" A4 endtimer(1,1)\n"
+        );
+        let compiled = check_sources(&[&text]);
+        assert!(compiled.blob.is_some(), "{entries}");
+        let found: Vec<_> = compiled
+            .diagnostics
+            .iter()
+            .map(|found| {
+                format!(
+                    "{} {}",
+                    found.code.code,
+                    &text[found.primary.span.start as usize..found.primary.span.end as usize]
+                )
+            })
+            .collect();
+        assert_eq!(found, expected, "{entries}");
+    };
+    check("*, -, s:enum, t2, timer_2", &[]);
+    check("a, b:U8, c:X4, *, z=$x%D4, w=$PID, p=$EXECPATH, d=$D1%P4", &[]);
+    check("*, *, *, *, *, more, most", &["C55 more"]);
+    check("A, 1, pid, *, *", &["C20 A", "C20 1", "C20 pid"]);
+    // `x` is the name of the first field, `s_text` that of the words of the third one.
+    check("*, x, *, s_text", &["C20 x", "C20 s_text"]);
+    check("-, x, s_2", &[]);
+    check("*, *, *, t:U4, u:U4", &["C20 U4", "C20 U4"]);
+    check("*, n:enum, s:S4, *", &["C20 enum", "C20 S4"]);
+    check("*, n:HB, s:X17, *", &["C20 HB", "C20 X17"]);
+    check("y=$nosuch, z=$BREAK, v=$SVC%X4, u=7", &["C20 $nosuch", "C20 $BREAK", "C20 $SVC%X4", "C20 u=7"]);
+    check(&format!("{}, {}", "a".repeat(64), "b".repeat(65)), &[&format!("C20 {}", "b".repeat(65))]);
 }

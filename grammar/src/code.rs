@@ -222,7 +222,8 @@ pub(crate) mod rows {
         /// ```
         SWALLOWED_LINE = "S42", warning, "line swallowed by a comment";
         /// A `# tfbc: NAME=VALUE` comment has an effect only before the first stanza of its file. After it, only `#
-        /// tfbc: allow=CODE` has one: directly above a stanza, for that stanza.
+        /// tfbc: allow=CODE` has one: directly above a stanza, for that stanza. A comment `# tfbc: fields=NAME` always
+        /// belongs to the stanza directly below.
         ///
         /// ```text
         /// 010 1.0 "EVENT"

@@ -10,6 +10,7 @@ mod arena;
 mod code;
 pub mod datakey;
 mod diagnostic;
+mod field_entries;
 mod format;
 mod limits;
 mod reports;

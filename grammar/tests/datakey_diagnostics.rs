@@ -452,6 +452,8 @@ fn settings() {
     check("<!-- tfbc: bare-s -->\n<eventdefinitions><!-- tfbc: =x --></eventdefinitions>", &["1:12 X19", "2:30 X19"]);
     items("<eventclass id='6'/>\n<!-- tfbc: bare-s=number -->", &["2:1 X48?", "3:12 X47?"]);
     check("<eventdefinitions/>\n<!-- tfbc: bare-s=number --><!-- a tfbc: b -->", &[]);
+    items("<!-- tfbc: fields=a, b --><datakey format='%x a'><event class='6' id='1'/></datakey>", &[]);
+    items("<!-- tfbc: fields=a --><eventclass id='6'/>", &["2:19 X47?", "2:24 X48?"]);
 }
 
 #[test]

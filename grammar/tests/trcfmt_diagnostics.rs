@@ -245,6 +245,22 @@ fn lints_about_lines() {
 }
 
 #[test]
+fn comments_with_fields() {
+    check_file("# tfbc: fields=a, b:U4 , - remark\n# a comment\n#tfbc:fields = *\n010 1.0\n", &[]);
+    check_file("010 1.0\n# tfbc: fields=a\n020 1.0\n", &[]);
+    check_file("# tfbc: fields=\n010 1.0\n", &["1:9 S21 fields="]);
+    check_file("# tfbc: fields=a, b\n\n010 1.0\n", &["1:16 S43? a, b"]);
+    check_file("010 1.0\n# tfbc: fields=a", &["2:16 S43? a"]);
+    let arena = Arena::new();
+    let source =
+        Source::new("test", "# tfbc: fields=a, b:U4 , - remark\n# tfbc: fields=c=$x%U4, *\n010 1.0\n020 1.0\n");
+    let (file, _) = trcfmt::parse(&arena, SourceId(0), &source);
+    let entries = |at: usize| file.stanzas[at].fields.iter().map(|entry| source.slice(entry.span)).collect::<Vec<_>>();
+    assert_eq!(entries(0), [&b"a"[..], b"b:U4", b"-", b"c=$x%U4", b"*"]);
+    assert!(entries(1).is_empty());
+}
+
+#[test]
 fn lints_about_words() {
     check("Loop bitflags StartTimer", &["1 S48? Loop", "6 S48? bitflags", "15 S48? StartTimer"]);
     check(

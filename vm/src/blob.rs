@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0  label      89 54 46 42 43 0D 0A 1A
-//!  8  u16        version, 4
+//!  8  u16        version, 6
 //! 10  u16        0x1234, as this file's byte order writes it
 //! 12  u32        number of sections
 //! 16  u64        length of the whole file
@@ -25,14 +25,16 @@ use std::io::Write;
 
 /// First bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
-/// Version that this package writes and reads.
-pub const VERSION: u16 = 5;
+/// Version that this package writes.
+pub const VERSION: u16 = 6;
+/// Oldest version that this package reads. Version 5 has no fields.
+pub const OLDEST_VERSION: u16 = 5;
 
 const ORDER_MARK: u16 = 0x1234;
 const HEAD_LEN: usize = 32;
 const ROW_LEN: usize = 16;
 const CRC_AT: usize = 24;
-/// Number of sections in version 5.
+/// Number of sections.
 const N_SECTIONS: usize = 9;
 
 /// Source position of an instruction.
@@ -102,9 +104,9 @@ pub struct HookRow {
 pub const TABS_FROM_LINE: u16 = 0x8000;
 
 impl HookRow {
-    /// Space of the id. Unknown spaces are refused by rule V12.
+    /// Space of the id.
     pub(crate) fn space(&self) -> Space {
-        Space::ALL.get(usize::from(self.flags >> 3 & 3)).copied().unwrap_or(Space::Fields)
+        Space::ALL[usize::from(self.flags >> 3 & 3)]
     }
 
     /// True if the entry's routines may set or end timers, or stop the report. If false, the verifier refuses such
@@ -342,7 +344,7 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
         return Err(BlobError::ByteOrder);
     }
     let version = u16::from_le_bytes([bytes[8], bytes[9]]);
-    if version != VERSION {
+    if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(BlobError::Version { found: version });
     }
     let expected = u64::from(u32_at(bytes, 16)) | u64::from(u32_at(bytes, 20)) << 32;

@@ -125,6 +125,8 @@ fn list_operand(
         OperandKind::Value => write!(out, "${}", EnvValue::from_u32(value).map_or("?", EnvValue::name)),
         OperandKind::Name => write!(out, "${}", EnvText::from_u32(value).map_or("?", EnvText::name)),
         OperandKind::Soft => write!(out, "{}", if value == 1 { "soft" } else { "exact" }),
+        OperandKind::Flag => write!(out, "{}", if value == 1 { "yes" } else { "no" }),
+        OperandKind::Cell => write!(out, "f{value}"),
         OperandKind::Str => {
             match program {
                 Some(program) => quote(out, program.string([value, instr.c])),

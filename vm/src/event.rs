@@ -35,11 +35,14 @@ pub enum Space {
     /// [`Space::FIELD`]. The raw value is a decimal number, a list such as `[1, 2]`, a quote for a text, or empty if
     /// the record ends before it.
     Fields,
+    /// AIX hooks as rows of fields, by canonical id. In place of a label, the entry has its encoded
+    /// [`Schema`](crate::Schema).
+    HookFields,
 }
 
 impl Space {
     /// Every space, by number.
-    pub const ALL: [Space; 3] = [Space::Hook, Space::Record, Space::Fields];
+    pub const ALL: [Space; 4] = [Space::Hook, Space::Record, Space::Fields, Space::HookFields];
     /// Separator between the parts of a field.
     pub const UNIT: u8 = 0x1f;
     /// End of a field.
@@ -48,7 +51,7 @@ impl Space {
     /// Environments of this space, in the order in which an entry's routines are stored.
     pub const fn envs(self) -> [Env; 4] {
         match self {
-            Space::Hook => [Env::Hook32, Env::Generic32, Env::Hook64, Env::Generic64],
+            Space::Hook | Space::HookFields => [Env::Hook32, Env::Generic32, Env::Hook64, Env::Generic64],
             Space::Record | Space::Fields => [Env::SimpleLittle, Env::WideLittle, Env::SimpleBig, Env::WideBig],
         }
     }

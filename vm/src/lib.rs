@@ -44,7 +44,9 @@ pub mod num;
 mod observe;
 mod op;
 mod program;
+mod row;
 mod rule;
+mod schema;
 #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
 mod sse;
 pub mod table;
@@ -53,8 +55,8 @@ mod timers;
 mod verify;
 
 pub use blob::{
-    BlobBuilder, BlobError, HookRow, LABEL, RoutineRow, SourcePos, SourceRow, TABS_FROM_LINE, TableRow, VERSION,
-    is_intact, write_checksum,
+    BlobBuilder, BlobError, HookRow, LABEL, OLDEST_VERSION, RoutineRow, SourcePos, SourceRow, TABS_FROM_LINE, TableRow,
+    VERSION, is_intact, write_checksum,
 };
 pub use context::{Context, ProcessNames};
 pub use disasm::{list_instr, ops_page};
@@ -65,7 +67,9 @@ pub use machine::{EventContext, Job, Layout, Limits, Machine, Outcome, Run};
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, N_REGS, Op, OpInfo, OperandKind, RETIRED, Reads, Slot, StateUse, form};
 pub use program::{Hook, Level, PreparedEntry, Program, Routine};
+pub use row::{CellValue, Cells, Items, Row};
 pub use rule::{Rule, rules_table};
+pub use schema::{FieldKind, Hint, Labels, NameRule, Schema, SchemaField, Shape};
 pub use text::{COLUMNS, TextBuf, contains_any};
 pub use timers::Timers;
 pub use verify::MAX_DEPTH;

@@ -84,6 +84,10 @@ pub enum OperandKind {
     Len,
     /// Flag: a soft blank after every byte, or all iterations of a loop.
     Soft,
+    /// Flag: 0 or 1.
+    Flag,
+    /// Cell of a field in the event's row or in the current list item.
+    Cell,
     /// Number of hex digits, 1 to 32.
     Digits,
     /// Number of leading hex digits to print of the form's number, at least 1.
@@ -512,6 +516,49 @@ macro_rules! for_each_op {
             111 StringAt = "string.at" fused { at: B Num, back: C Back, short: D Target } reads String, uses Nothing, by string_at;
             /// `mark`, `text` for a field of up to 16 bytes, and `switch.text`.
             112 SwitchTextAt = "switch.text.at" fused { at: B Off, table: C TextTable, len: D Width } reads Text, uses Nothing, by switch_text_at;
+
+            /// Clears the event's row and gives it `cells` null cells.
+            113 FieldRow = "field.row" plain { cells: B Num } reads Nothing, uses Nothing, by fields::row;
+            /// Leaves all lists: cells count from the row's first one again.
+            114 FieldTop = "field.top" plain {} reads Nothing, uses Nothing, by fields::top;
+            /// Sets `dst` to 0 without a value: fields computed from it are null.
+            115 FieldMissing = "field.missing" plain { dst: A Dst } reads Nothing, uses Nothing, by fields::missing;
+            /// Stores a number.
+            116 FieldPut = "field.put" plain { cell: A Cell, src: B Src } reads Nothing, uses Nothing, by fields::put;
+            /// Stores the text printed since `mark` and, without `keep`, removes it. With `some`, an empty text is null.
+            117 FieldText = "field.text" plain { cell: A Cell, mark: B Mark, keep: C Flag, some: D Flag } reads Nothing, uses Event, by fields::text;
+            /// Appends the text printed since `mark` to a text that `field.begin` began, and removes it.
+            118 FieldAppend = "field.append" plain { cell: A Cell, mark: B Mark } reads Nothing, uses Event, by fields::append;
+            /// Begins text or bytes that a loop of `src` iterations appends to; null if `src` is null, or if it is
+            /// positive and the event is truncated.
+            119 FieldBegin = "field.begin" plain { cell: A Cell, src: B Src } reads Nothing, uses Nothing, by fields::begin;
+            /// Appends the low byte of `src` to bytes that `field.begin` began.
+            120 FieldByte = "field.byte" plain { cell: A Cell, src: B Src } reads Nothing, uses Nothing, by fields::byte;
+            /// Stores `width` bytes at the data pointer and moves past them.
+            121 FieldBytes = "field.bytes" plain { cell: A Cell, width: C Width } reads NextBytes, uses Pointer, by fields::bytes;
+            /// Stores `src` as `width` big-endian bytes.
+            122 FieldWide = "field.wide" plain { cell: A Cell, src: B Src, width: C Width } reads Nothing, uses Nothing, by fields::wide;
+            /// Stores the label with a number; with `weak`, only in a null cell.
+            123 FieldLabel = "field.label" plain { cell: A Cell, label: B Num, weak: C Flag } reads Nothing, uses Nothing, by fields::label;
+            /// Stores the AIX error name for the low `width` bytes of `src`, or nothing if there is none; with `weak`,
+            /// only in a null cell.
+            124 FieldErrno = "field.errno" plain { cell: A Cell, src: B Src, width: C Width, weak: D Flag } reads Nothing, uses Nothing, by fields::errno;
+            /// Stores the path of the executable of process `src`, or nothing if it is unknown; with `weak`, only in a
+            /// null cell.
+            125 FieldPath = "field.path" plain { cell: A Cell, src: B Src, weak: C Flag } reads Nothing, uses Context, by fields::path;
+            /// Stores a list of the texts of the BITFLAGS entries that match `src`.
+            126 FieldFlags = "field.flags" plain { cell: A Cell, src: B Src, table: C Flags } reads Nothing, uses Nothing, by fields::flags;
+            /// Begins the list of a loop of `src` iterations, whose items have `members` cells; it is null if `src` is
+            /// null, or if it is positive and the event is truncated.
+            127 FieldList = "field.list" plain { cell: A Cell, src: B Src, members: C Num } reads Nothing, uses Nothing, by fields::list;
+            /// Begins an item of the innermost list: cells count from its first one.
+            128 FieldItem = "field.item" plain {} reads Nothing, uses Nothing, by fields::item;
+            /// Ends the innermost list.
+            129 FieldEnd = "field.end" plain {} reads Nothing, uses Nothing, by fields::end_list;
+            /// Stores the nanoseconds since the pair was stored, and removes it; null if it was not stored.
+            130 FieldTimer = "field.timer" plain { cell: A Cell, first: B Src, second: C Src } reads Nothing, uses Context, by fields::timer, effects;
+            /// Counts a call of a routine whose code is in this one.
+            131 FieldCall = "field.call" plain {} reads Nothing, uses Nothing, by fields::call;
         }
     };
 }

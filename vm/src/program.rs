@@ -3,7 +3,7 @@ use crate::mem::{part, prefetch, row_at, tail, unchecked};
 use crate::op::StateUse;
 use crate::table::TableKind;
 use crate::verify::{self, Endianness, Proofs};
-use crate::{BlobError, Env, Instr, SourcePos, Space};
+use crate::{BlobError, Env, Instr, Schema, SourcePos, Space};
 use std::sync::Arc;
 
 /// Verified program. [`Program::open`] verifies all of it; [`Program::open_lazily`] verifies each routine before its
@@ -309,6 +309,16 @@ impl<'b> Program<'b> {
             line: row.line,
             index: index as u32,
         }
+    }
+
+    /// Schema of the fields of a hook; `None` if the blob has none for it.
+    pub fn schema(&self, id: u16) -> Option<Schema> {
+        Schema::decode(self.entry(Space::HookFields, id)?.label)
+    }
+
+    /// True if the blob has fields. Blobs of version 5 have none.
+    pub fn has_fields(&self) -> bool {
+        self.sections.hooks.last().is_some_and(|hook| hook.space() == Space::HookFields)
     }
 
     /// All routines, by index.

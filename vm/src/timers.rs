@@ -6,6 +6,15 @@ pub struct Timers {
     started: HashMap<[u64; 3], u64>,
     max: usize,
     n_lost: u64,
+    /// Keys changed by a trial run and their values before it; `None` outside of one.
+    undo: Option<Box<Undo>>,
+}
+
+/// Changes of a trial run.
+#[derive(Debug, Clone, Default)]
+struct Undo {
+    changes: Vec<([u64; 3], Option<u64>)>,
+    n_lost: u64,
 }
 
 impl Default for Timers {
@@ -26,7 +35,7 @@ impl Timers {
 
     /// No running timers, with a limit of `max`.
     pub fn with_max(max: usize) -> Self {
-        Self { started: HashMap::new(), max, n_lost: 0 }
+        Self { started: HashMap::new(), max, n_lost: 0, undo: None }
     }
 
     /// Number of dropped starts.
@@ -34,8 +43,33 @@ impl Timers {
         self.n_lost
     }
 
+    /// Begins a trial run: [`Timers::end_trial`] takes all its changes back.
+    pub(crate) fn begin_trial(&mut self) {
+        self.undo = Some(Box::new(Undo { changes: Vec::new(), n_lost: self.n_lost }));
+    }
+
+    /// Ends a trial run.
+    pub(crate) fn end_trial(&mut self) {
+        let Some(undo) = self.undo.take() else { return };
+        self.n_lost = undo.n_lost;
+        for (key, before) in undo.changes.into_iter().rev() {
+            match before {
+                Some(start) => self.started.insert(key, start),
+                None => self.started.remove(&key),
+            };
+        }
+    }
+
+    /// Notes the value of a key before a change.
+    fn note(&mut self, key: [u64; 3]) {
+        if let Some(undo) = &mut self.undo {
+            undo.changes.push((key, self.started.get(&key).copied()));
+        }
+    }
+
     /// Starts or restarts a timer at a time in ns.
     pub(crate) fn start(&mut self, key: [u64; 3], time_ns: u64) {
+        self.note(key);
         if self.started.len() < self.max || self.started.contains_key(&key) {
             self.started.insert(key, time_ns);
         } else {
@@ -45,6 +79,7 @@ impl Timers {
 
     /// Ends a timer. Returns the ns since its start, 0 if the start is later.
     pub(crate) fn end(&mut self, key: [u64; 3], time_ns: u64) -> Option<u64> {
+        self.note(key);
         self.started.remove(&key).map(|start| time_ns.saturating_sub(start))
     }
 }

@@ -617,7 +617,7 @@ mod tests {
         let (graph, _) = Graph::new(&program);
         let sources = [&source];
         let built =
-            crate::build::build(&program, &graph, &sources, &Default::default(), crate::build::CodeForm::Listed);
+            crate::build::build(&program, &graph, &[], &sources, &Default::default(), crate::build::CodeForm::Listed);
         let blob = built.blob.finish();
         let program = tfbc_vm::Program::open(&blob).unwrap();
         let entry = program.entry(space, Space::record_id(6, 65)).unwrap();

@@ -57,7 +57,7 @@ pub fn compile(layout: EventLayout) -> Vec<u8> {
     let program = IrProgram { stanzas: stanzas.collect(), ..IrProgram::default() };
     let (graph, _) = Graph::new(&program);
     let source = Source::new("built-in events", "");
-    build(&program, &graph, &[&source], &Dialect::default(), CodeForm::Linked).blob.finish()
+    build(&program, &graph, &[], &[&source], &Dialect::default(), CodeForm::Linked).blob.finish()
 }
 
 /// Class, event and routine of every entry.

@@ -64,7 +64,7 @@ pub fn generate(rng: &mut Rng) -> Draft {
         .flat_map(|routine| &routine.code)
         .any(|instr| [Op::TimerStart, Op::TimerEnd, Op::Stop].map(|op| op as u8).contains(&instr.op));
     for at in 0..1 + rng.below(3) as u16 {
-        let space = if !has_effects && rng.below(8) == 0 { *rng.pick(&Space::ALL) } else { space };
+        let space = if !has_effects && rng.below(8) == 0 { *rng.pick(&Space::ALL[..3]) } else { space };
         let own = |rng: &mut Rng| (n_called + rng.below(n_own)) as u32;
         let routine = own(rng);
         let routines = if rng.below(4) == 0 { [0; 4].map(|_| own(rng)) } else { [routine; 4] };
@@ -318,7 +318,8 @@ impl Maker<'_> {
             OperandKind::Bits => *self.rng.pick(&[1, 2, 3, 4, 7, 8, 9, 16, 31, 32, 33, 57, 63, 64]),
             OperandKind::Bit => self.rng.below(64) as u32,
             OperandKind::Len => self.length(),
-            OperandKind::Soft => self.rng.below(2) as u32,
+            OperandKind::Soft | OperandKind::Flag => self.rng.below(2) as u32,
+            OperandKind::Cell => self.rng.below(6) as u32,
             OperandKind::FirstDigits => 1 + self.rng.below(16) as u32,
             OperandKind::Digits => *self.rng.pick(&[2, 4, 6, 8, 8, 10, 12, 14, 16, 16, 16, 1, 3, 7, 17, 18, 31, 32]),
             OperandKind::Back => self.rng.below(usize::from(instr.lit_len) + 1) as u32,

@@ -92,6 +92,8 @@ pub struct Datakey<'ast> {
     pub enums: &'ast [Enum<'ast>],
     /// In document order.
     pub conditions: &'ast [Condition<'ast>],
+    /// Entries of the `<!-- tfbc: fields=… -->` comments before it, as written.
+    pub fields: &'ast [Spanned<&'ast [u8]>],
 }
 
 /// `<event class="…" id="…"/>` of a datakey.

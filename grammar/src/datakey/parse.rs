@@ -79,6 +79,8 @@ struct FileParser<'ast, 's> {
     allows: Vec<Allow<'ast>>,
     /// `allow=` comments before the next element; used only after the root's first child.
     before: Vec<Allow<'ast>>,
+    /// Entries of the `fields=` comments before the next element.
+    fields: Vec<Spanned<&'ast [u8]>>,
     /// Open elements: (offset of the start tag, number of `allows` before it).
     open: Vec<(u32, usize)>,
     /// True if the root has had a child.
@@ -96,6 +98,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             settings: Vec::new(),
             allows: Vec::new(),
             before: Vec::new(),
+            fields: Vec::new(),
             open: Vec::new(),
             has_child: false,
         })
@@ -258,6 +261,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     fn datakey(&mut self, tag: &Tag<'s>) -> Result<Datakey<'ast>, FatalError> {
         let n_errors = self.reports.n_errors();
+        let fields = std::mem::take(&mut self.fields);
         self.warn_unknown(tag, DATAKEY);
         let format = self.format(tag, "format", "sformat");
         let offset = self.offset(tag, "offset");
@@ -292,6 +296,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             bitmasks: self.arena.slice(&bitmasks),
             enums: self.arena.slice(&enums),
             conditions: self.arena.slice(&conditions),
+            fields: self.arena.slice(&fields),
         })
     }
 

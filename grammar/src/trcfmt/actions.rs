@@ -95,7 +95,7 @@ impl<'ast, 's> Actions<'ast, 's> {
             [DescriptorItem::Text(text), body @ ..] => (Some(label(*text)), body),
             body => (None, body),
         };
-        Stanza { span: self.line, id, version, level, label, body }
+        Stanza { span: self.line, id, version, level, label, body, fields: &[] }
     }
 
     /// Empty list that grows in the arena.

@@ -71,6 +71,8 @@ pub struct Stanza<'ast> {
     pub label: Option<Label<'ast>>,
     /// Items after the label.
     pub body: Descriptor<'ast>,
+    /// Entries of the `# tfbc: fields=` comments above it, as written.
+    pub fields: &'ast [Spanned<&'ast [u8]>],
 }
 
 /// Text column in which the output of a stanza begins.

@@ -8,6 +8,7 @@ use super::lexer::Lexer;
 use super::lines::{self, BYTE_ORDER_MARK, LineKind, LogicalLine, is_blank, logical_lines};
 use super::token::Token;
 use crate::allow;
+use crate::field_entries;
 use crate::limits::bytes;
 use crate::reports::{Reports, excerpt};
 use crate::{Arena, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned, codes};
@@ -97,6 +98,8 @@ struct FileParser<'ast, 's> {
     allows: bumpalo::collections::Vec<'ast, Allow<'ast>>,
     /// `allow=` comments directly above the current line; used only after the first stanza.
     above: Vec<Allow<'ast>>,
+    /// Entries of the `fields=` comments directly above the current line.
+    fields: Vec<Spanned<&'ast [u8]>>,
     stanzas: bumpalo::collections::Vec<'ast, Stanza<'ast>>,
     broken: bumpalo::collections::Vec<'ast, BrokenStanza>,
     broken_functions: bumpalo::collections::Vec<'ast, &'ast [u8]>,
@@ -121,6 +124,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             settings: arena.list(),
             allows: arena.list(),
             above: Vec::new(),
+            fields: Vec::new(),
             stanzas: arena.list(),
             broken: arena.list(),
             broken_functions: arena.list(),
@@ -205,6 +209,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     fn stanza(&mut self, line: Span) {
+        let fields = std::mem::take(&mut self.fields);
         let before = self.reports.mark();
         let mut lexer = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting);
         let mut stanza = self.parse_stanza(&mut lexer, line);
@@ -219,7 +224,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             }
         }
         match stanza {
-            Some(stanza) => self.stanzas.push(stanza),
+            Some(stanza) => self.stanzas.push(Stanza { fields: self.arena.slice(&fields), ..stanza }),
             None => self.break_stanza(&mut lexer, line),
         }
     }
@@ -345,6 +350,10 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let value = Span::new(span.start + equals as u32 + 1, span.end);
             return self.allow(value, Span::new(line.span.start, end), span);
         }
+        if let (Some(equals), Some(field_entries::NAME)) = (equals, name) {
+            let value = Span::new(span.start + equals as u32 + 1, span.end);
+            return self.field_entries(value, span);
+        }
         if let (Some(equals), Some(b"backquote"), false) = (equals, name, self.saw_stanza) {
             self.reading.codes_anywhere = text[equals + 1..].trim_ascii() == b"anywhere";
         }
@@ -370,13 +379,28 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
     }
 
+    /// Reads `# tfbc: fields=ENTRY, ENTRY`, which applies to the stanza directly below.
+    fn field_entries(&mut self, value: Span, setting: Span) {
+        let entries = field_entries::read(self.arena, self.reports.source, value);
+        if entries.is_empty() {
+            let error = self.reports.error(&codes::SETTING, setting, "`fields=` names no field");
+            self.reports.add(error.with_help("write for example `# tfbc: fields=count, time`"));
+        }
+        self.fields.extend(entries);
+    }
+
     /// Applies the `allow=` comments directly above a stanza to it.
     fn allow_stanza(&mut self, stanza: Span) {
         self.allows.extend(self.above.drain(..).map(|allow| Allow { scope: Some(stanza), ..allow }));
     }
 
-    /// Warns about `allow=` comments with no stanza directly below: they have no effect.
+    /// Warns about `allow=` and `fields=` comments with no stanza directly below: they have no effect.
     fn allow_nothing(&mut self) {
+        if let [first, .., last] | [first @ last] = &std::mem::take(&mut self.fields)[..] {
+            let message = "`fields=` is not directly above a stanza";
+            let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
+            self.reports.add(warning.with_help("move it directly above its stanza"));
+        }
         for allow in self.above.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
             let message = "`allow=` after the first stanza is not directly above a stanza";

@@ -5,7 +5,7 @@ use super::event_texts::*;
 use super::flow::*;
 use super::texts::*;
 use super::windows::{ALONE, ANY, BIG, EITHER, GIVEN, LITTLE, WHOLE};
-use super::{Run, STEP, slow_ops};
+use super::{Run, STEP, fields, slow_ops};
 use crate::TextBuf;
 use crate::cursor::low_first;
 use crate::mem::{OutPtr, Pc, unchecked};

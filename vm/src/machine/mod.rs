@@ -6,6 +6,7 @@
 
 mod event_texts;
 mod fast;
+mod fields;
 mod flow;
 #[cfg(feature = "paranoid")]
 mod paranoid;
@@ -18,7 +19,7 @@ use crate::mem::{ExecState, OutPtr, Pc, unchecked};
 use crate::op::{N_REGS, StateUse};
 use crate::program::{PreparedEntry, SHAPES};
 use crate::verify::{Endianness, MAX_DEPTH, UNCOUNTED};
-use crate::{COLUMNS, Context, Event, Instr, Observer, Program, Step, TextBuf, Timers, Unobserved};
+use crate::{COLUMNS, Context, Event, Instr, Observer, Program, Row, Step, TextBuf, Timers, Unobserved};
 use fast::Handlers;
 pub(crate) use texts::prints;
 
@@ -85,6 +86,9 @@ struct Scratch {
     calls: Vec<Return>,
     /// Between two events: the state that the next one starts with.
     state: EventState,
+    /// Fields of the last event that stored any.
+    row: Row,
+    missing: fields::Missing,
     #[cfg(feature = "paranoid")]
     watch: paranoid::EventHistory,
 }
@@ -130,6 +134,8 @@ impl Machine {
             regs: [0; N_REGS],
             calls: Vec::with_capacity(MAX_DEPTH),
             state: fresh,
+            row: Row::default(),
+            missing: fields::Missing::default(),
             #[cfg(feature = "paranoid")]
             watch: paranoid::EventHistory::default(),
         });

@@ -110,7 +110,7 @@ impl<'r> Run<'r> {
             OperandKind::Bit => value < 64,
             OperandKind::Digits => (1..=32).contains(&value),
             OperandKind::FirstDigits => (1..=form::n_digits(instr.c)).contains(&value),
-            OperandKind::Soft => value <= 1,
+            OperandKind::Soft | OperandKind::Flag => value <= 1,
             OperandKind::Back => value <= instr.lit_len.into(),
             OperandKind::Value => EnvValue::from_u32(value).is_some(),
             OperandKind::Name => EnvText::from_u32(value).is_some(),

@@ -156,7 +156,7 @@ slow! {
 
 impl Run<'_> {
     /// Position of a mark in the buffer, within the text of the current event, which ends at `end`.
-    fn marked(&self, mark: u32, end: usize) -> usize {
+    pub(super) fn marked(&self, mark: u32, end: usize) -> usize {
         (self.first.start as u64).saturating_add(self.reg(mark)).min(end as u64) as usize
     }
 
@@ -213,7 +213,7 @@ impl Run<'_> {
         (left as i64).wrapping_div(right as i64) as u64
     }
 
-    fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
+    pub(super) fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
         let thread = if self.program.settings.timer_by_thread { self.context().tid } else { 0 };
         [self.reg(first), self.reg(second), thread]
     }

@@ -15,11 +15,11 @@
 
 mod registers;
 
-use crate::Space;
 use crate::blob::{BlobError, RoutineRow, Sections};
 use crate::op::{EnvText, EnvValue, Instr, N_REGS, Op, OperandKind, Slot, StateUse, for_each_op, form};
 use crate::rule::Rule;
 use crate::table::{self, TableFacts, TableKind};
+use crate::{Schema, Space};
 pub(crate) use registers::Registers;
 use registers::{Flow, RegisterUse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -279,10 +279,14 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     let mut last = None;
     for (at, row) in sections.hooks.iter().enumerate() {
         let own = |index: &u32| sections.routines.get(*index as usize).is_some_and(|row| row.called == 0);
-        let sorted = last < Some((row.space(), row.id)) && row.flags >> 3 & 3 < 3;
+        let sorted = last < Some((row.space(), row.id));
         let source = (row.source as usize) < sections.sources.len();
-        let effects = !row.has_effects() || row.space() == Space::Hook;
+        let effects = !row.has_effects() || matches!(row.space(), Space::Hook | Space::HookFields);
         if !sorted || !source || !effects || row.level > 4 || !string(row.label) || !row.routines.iter().all(own) {
+            return Err(outside(4, at));
+        }
+        let [offset, len] = row.label.map(|part| part as usize);
+        if row.space() == Space::HookFields && Schema::decode(&sections.strings[offset..offset + len]).is_none() {
             return Err(outside(4, at));
         }
         last = Some((row.space(), row.id));
@@ -411,7 +415,9 @@ impl Verifier<'_> {
                 (self.flat.reads, self.flat.branches) = (true, true);
                 Ok(())
             }
-            OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine => Ok(()),
+            OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine | OperandKind::Cell => {
+                Ok(())
+            }
             OperandKind::Width => rule((1..=16).contains(&value), Rule::Operands),
             OperandKind::WideWidth => rule((9..=16).contains(&value), Rule::Operands),
             OperandKind::Form => {
@@ -437,7 +443,7 @@ impl Verifier<'_> {
             OperandKind::Bit => rule(value < 64, Rule::Operands),
             OperandKind::Digits => rule((1..=32).contains(&value), Rule::Operands),
             OperandKind::FirstDigits => rule((1..=form::n_digits(site.instr.c)).contains(&value), Rule::Operands),
-            OperandKind::Soft => rule(value <= 1, Rule::Operands),
+            OperandKind::Soft | OperandKind::Flag => rule(value <= 1, Rule::Operands),
             OperandKind::Value => {
                 let env = EnvValue::from_u32(value).ok_or(Rule::Operands)?;
                 self.uses(if env.is_of_event() { StateUse::Event } else { StateUse::Context });
@@ -571,6 +577,9 @@ mod tests {
             let expected = match (name, name.split('.').next()) {
                 ("nl" | "tab" | "env" | "mark" | "lower" | "switch.text", _) => StateUse::Event,
                 ("call" | "ret" | "error" | "put.path" | "put.name", _) | (_, Some("timer")) => StateUse::Context,
+                ("field.text" | "field.append", _) => StateUse::Event,
+                ("field.path" | "field.timer", _) => StateUse::Context,
+                ("field.bytes", _) => StateUse::Pointer,
                 ("text.by" | "dump", _) | (_, Some("take" | "pass" | "ptr" | "base")) => StateUse::Pointer,
                 _ => StateUse::Nothing,
             };

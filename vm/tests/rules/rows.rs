@@ -126,7 +126,15 @@ fn hooks_are_sorted_by_space_and_id() {
     assert_eq!(second(0, 0x00ff), outside(4, 1));
     assert_eq!(second(1, 0), None);
     assert_eq!(second(2, 0x0100), None);
-    assert_eq!(second(3, 0x0200), outside(4, 1), "there are three spaces");
+    assert_eq!(second(3, 0x0200), None);
+}
+
+#[test]
+fn rows_of_fields_have_a_schema() {
+    // The label of the second hook: offset and length in the strings.
+    let labelled = |len: u32| with(4, &[(HOOK, &[0, 2]), (HOOK + 3, &[3 << 3]), (HOOK + 16, &len.to_le_bytes())]);
+    assert_eq!(labelled(0), None, "no fields");
+    assert_eq!(labelled(1), outside(4, 1));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::super::number::is_blank;
 use super::super::xml::{FatalError, XmlToken};
 use super::FileParser;
 use crate::allow;
+use crate::field_entries;
 use crate::{Span, Spanned};
 
 impl<'ast, 's> FileParser<'ast, 's> {
@@ -14,6 +15,9 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let piece = self.xml.next()?;
         match &piece {
             Some(XmlToken::Start(tag)) => {
+                if tag.name != "datakey" {
+                    self.no_datakey();
+                }
                 self.open.push((tag.span.start, self.allows.len()));
                 let here = Span::new(tag.span.start, u32::MAX);
                 self.allows.extend(self.before.drain(..).map(|allow| Allow { scope: Some(here), ..allow }));
@@ -41,12 +45,22 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     /// Warns about `allow=` comments that precede a text, an end tag or the end of the document: they have no effect.
     pub(super) fn allow_nothing(&mut self) {
+        self.no_datakey();
         for allow in self.before.drain(..) {
             let ([first, .., last] | [first @ last]) = allow.codes else { continue };
             let message = "`allow=` after the first element is not directly before an element";
             let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
             self.reports
                 .add(warning.with_help("move it directly before its element, or to the top for the whole file"));
+        }
+    }
+
+    /// Warns about `fields=` comments that are not directly before a datakey: they have no effect.
+    fn no_datakey(&mut self) {
+        if let [first, .., last] | [first @ last] = &std::mem::take(&mut self.fields)[..] {
+            let message = "`fields=` is not directly before a `datakey`";
+            let warning = self.reports.warning(&codes::LATE_SETTING, first.span.to(last.span), message);
+            self.reports.add(warning.with_help("move it directly before its datakey"));
         }
     }
 
@@ -60,6 +74,13 @@ impl<'ast, 's> FileParser<'ast, 's> {
         {
             let at = whole.span.end - value.trim_end_matches(is_blank).len() as u32;
             return self.allow(Span::new(at, whole.span.end), place, whole.span);
+        }
+        if let Some((name, value)) = setting.split_once('=')
+            && name.trim_matches(is_blank).as_bytes() == field_entries::NAME
+        {
+            let at = whole.span.end - value.trim_end_matches(is_blank).len() as u32;
+            let value = Span::new(at, whole.span.end);
+            return self.fields.extend(field_entries::read(self.arena, self.reports.source, value));
         }
         if self.has_child {
             let message = "setting after the first element has no effect";

@@ -1,0 +1,553 @@
+//! Derives fields from the steps of an expanded stanza: which values are fields, which of them are one, and their names
+//! and types.
+
+use super::expand::{FieldId, Flagging, Looping, Place, Role, Show, Shown, Step, Subject, Switching};
+use super::form::{Form, Width};
+use super::names;
+use crate::ir::{SwitchSelector, Value};
+use foldhash::HashMap;
+use std::collections::hash_map::Entry;
+use tfbc_grammar::trcfmt::ast::Code;
+use tfbc_vm::{FieldKind, Hint, NameRule};
+
+/// A field while it is derived.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// Name from a rule that does not depend on other fields; later the final name.
+    pub name: Option<(String, NameRule)>,
+    pub kind: FieldKind,
+    pub size: u8,
+    pub hint: Hint,
+    /// Members of a list's items.
+    pub members: Vec<FieldId>,
+    /// Words for its values, in the template's order.
+    pub texts: Texts,
+    /// True if the words of an event are a list.
+    pub has_text_list: bool,
+    /// True if its own code has a text for each number.
+    pub has_code_texts: bool,
+    /// True if another showing of the same number has a text for each number.
+    pub has_other_texts: bool,
+    pub is_switch: bool,
+    pub shown: String,
+    pub place: Place,
+    /// Code that a comment applies to the value.
+    pub recode: Option<Code>,
+    /// True if a comment omits it.
+    pub is_omitted: bool,
+    /// True if a comment asks for a text per case.
+    pub is_enum: bool,
+    /// Cells of the value and of its words.
+    pub cell: u16,
+    pub label_cell: u16,
+}
+
+impl Draft {
+    pub fn new(form: Form, shown: String, place: Place) -> Draft {
+        let (kind, size, hint) = form.shape();
+        Draft {
+            name: None,
+            kind,
+            size,
+            hint,
+            members: Vec::new(),
+            texts: Texts::default(),
+            has_text_list: false,
+            has_code_texts: form.has_texts(),
+            has_other_texts: false,
+            is_switch: false,
+            shown,
+            place,
+            recode: None,
+            is_omitted: false,
+            is_enum: false,
+            cell: NO_CELL,
+            label_cell: NO_CELL,
+        }
+    }
+
+    fn base_name(&self) -> Option<&str> {
+        self.name.as_ref().map(|(name, _)| &**name)
+    }
+
+    /// True if there is a column of words for it.
+    pub fn has_labels(&self) -> bool {
+        self.has_text_list || self.has_code_texts || self.has_other_texts || !self.texts.is_empty()
+    }
+}
+
+/// Distinct texts in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Texts {
+    texts: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Texts {
+    /// Adds a text unless it is known.
+    pub fn add(&mut self, text: String) {
+        if let Entry::Vacant(vacant) = self.numbers.entry(text) {
+            self.texts.push(vacant.key().clone());
+            vacant.insert(self.texts.len() as u32 - 1);
+        }
+    }
+
+    /// Index of a text.
+    pub fn number(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    pub fn all(&self) -> &[String] {
+        &self.texts
+    }
+}
+
+/// Limit on the fields of one stanza, members of lists included.
+pub(super) const MAX_FIELDS: usize = 4096;
+
+/// Cell of a value that is not stored.
+pub(super) const NO_CELL: u16 = u16::MAX;
+
+/// A switch whose cases are being visited.
+struct Active<'ast> {
+    subject: Subject<'ast>,
+    /// Width of its selector; `None` until a showing sets it.
+    width: Option<Width>,
+    /// True if the selector can have showings of its own.
+    can_own: bool,
+    field: FieldId,
+    /// True if its macro was assigned in the current case.
+    is_assigned: bool,
+}
+
+/// Derivation of one stanza's fields.
+#[derive(Default)]
+pub(super) struct Deriver<'ast> {
+    pub drafts: Vec<Draft>,
+    /// Per field: the field that it is one with, or itself.
+    same: Vec<FieldId>,
+    active: Vec<Active<'ast>>,
+    /// Number of active switches outside of the current loop.
+    floor: usize,
+    /// Text since the begin of the line or the last value.
+    text: Vec<u8>,
+    /// Fields of uncast selectors that a showing gives their type: its form, and the number that it shows, if it is
+    /// not the selector's.
+    pub typed: HashMap<FieldId, (Option<Value>, Form)>,
+}
+
+impl<'ast> Deriver<'ast> {
+    /// Field that a field is one with.
+    pub fn root(&self, mut id: FieldId) -> FieldId {
+        while self.same[id] != id {
+            id = self.same[id];
+        }
+        id
+    }
+
+    /// Adds a field.
+    pub fn add(&mut self, draft: Draft) -> FieldId {
+        self.same.push(self.drafts.len());
+        self.drafts.push(draft);
+        self.drafts.len() - 1
+    }
+
+    /// Visits a block. Adds its fields to `fields`, in order.
+    pub fn block(&mut self, steps: &mut [Step<'ast>], fields: &mut Vec<FieldId>) {
+        for step in steps {
+            if self.drafts.len() > MAX_FIELDS {
+                return;
+            }
+            match step {
+                Step::Text(text) => self.text.extend_from_slice(text),
+                Step::Soft | Step::Tab => self.text.push(b' '),
+                Step::Newline(_) | Step::Message => self.text.clear(),
+                Step::Inst(_) | Step::Break(_) => {}
+                Step::Assign(subject, _) => {
+                    let assigned = self.active.iter_mut().filter(|active| active.subject == *subject);
+                    assigned.for_each(|active| active.is_assigned = true);
+                }
+                Step::Show(show) => self.show(show, fields),
+                Step::Switch(switch) => self.switch(switch, fields),
+                Step::Loop(looping) => self.repeat(looping, fields),
+                Step::Flags(flags) => self.flags(flags, fields),
+            }
+        }
+    }
+
+    /// Name from the text before a value; uses the text up.
+    fn name_from_text(&mut self) -> Option<(String, NameRule)> {
+        let name = names::from_text(&self.text);
+        self.text.clear();
+        name.map(|name| (name, NameRule::Text))
+    }
+
+    fn show(&mut self, show: &mut Show<'ast>, fields: &mut Vec<FieldId>) {
+        let name = self.name_from_text();
+        if matches!(show.what, Shown::Nothing) {
+            return;
+        }
+        if let Some((field, sets_type)) = self.own(show.subject, show.form) {
+            self.name_owner(field, name);
+            if sets_type {
+                let value = if let Shown::Number(value) = &show.what { Some(value.clone()) } else { None };
+                self.typed.insert(field, (value, show.form));
+            } else if show.form.has_texts() {
+                self.drafts[field].has_other_texts = true;
+            }
+            show.role = Role::Own(field, sets_type);
+            return;
+        }
+        let mut draft = Draft::new(show.form, show.shown.clone(), show.place);
+        draft.name = name.or_else(|| named_by_macro(show.own_name));
+        if show.form == Form::Timer && draft.name.is_none() {
+            draft.name = Some(("timer".into(), NameRule::Timer));
+        }
+        let id = self.add(draft);
+        show.role = Role::Field(id);
+        fields.push(id);
+    }
+
+    /// Field of the enclosing switch that a showing of its macro belongs to. True if the showing gives it its type.
+    fn own(&mut self, subject: Option<Subject<'ast>>, form: Form) -> Option<(FieldId, bool)> {
+        let (subject, width) = (subject?, form.width()?);
+        let active = self.active[self.floor..].iter_mut().rfind(|active| active.subject == subject)?;
+        if !active.can_own || active.is_assigned {
+            return None;
+        }
+        let field = active.field;
+        match active.width {
+            Some(own) => (own == width).then_some((field, false)),
+            None if matches!(width, Width::Range(..)) => None,
+            None => {
+                let same = self.active.iter_mut().filter(|active| active.field == field && active.width.is_none());
+                same.for_each(|active| active.width = Some(width));
+                let draft = &mut self.drafts[field];
+                (draft.kind, draft.size, draft.hint) = form.shape();
+                draft.has_code_texts = form.has_texts();
+                Some((field, true))
+            }
+        }
+    }
+
+    /// Like [`Deriver::own`], for a switch. One without cast has no width yet.
+    fn own_switch(&mut self, subject: Option<Subject<'ast>>, form: Form, is_bare: bool) -> Option<(FieldId, bool)> {
+        let active = self.active[self.floor..].iter().rfind(|active| Some(active.subject) == subject);
+        match active {
+            Some(active) if is_bare && active.width.is_none() && active.can_own && !active.is_assigned => {
+                Some((active.field, false))
+            }
+            _ => self.own(subject, form),
+        }
+    }
+
+    /// Names a selector by the text before a showing of its macro.
+    fn name_owner(&mut self, field: FieldId, name: Option<(String, NameRule)>) {
+        let own = &mut self.drafts[field].name;
+        if own.is_none() {
+            *own = name;
+        }
+    }
+
+    fn switch(&mut self, switch: &mut Switching<'ast>, fields: &mut Vec<FieldId>) {
+        let before = std::mem::take(&mut self.text);
+        let name = names::from_text(&before).map(|name| (name, NameRule::Text));
+        let (is_number, form) = (matches!(switch.on, SwitchSelector::Number { .. }), switch.form);
+        // Texts of dates and processes are compared as texts, but the field is the number.
+        let is_number = is_number || matches!(form, Form::Code(Code::Time(_) | Code::Path(_)));
+        let is_named = switch.is_field && name.is_some();
+        let mut active = None;
+        if switch.is_field {
+            let is_bare = matches!(form, Form::DataWord | Form::HookData | Form::Plain);
+            let own = if switch.has_mask || !is_number { None } else { self.own_switch(switch.subject, form, is_bare) };
+            let field = if let Some((field, sets_type)) = own {
+                self.name_owner(field, name);
+                if sets_type {
+                    self.typed.insert(field, (None, form));
+                } else if form.has_texts() {
+                    self.drafts[field].has_other_texts = true;
+                }
+                switch.role = Role::Own(field, sets_type);
+                field
+            } else {
+                let mut draft = Draft::new(form, switch.shown.clone(), switch.place);
+                (draft.name, draft.is_switch) = (name, true);
+                let field = self.add(draft);
+                switch.role = Role::Field(field);
+                fields.push(field);
+                field
+            };
+            active = Some(field);
+            if let Some(subject) = switch.subject {
+                // Inside of another uncast switch, a showing sets the width of both.
+                let outer = self.active[self.floor..].iter().rfind(|active| active.subject == subject);
+                let is_uncast = is_bare && (own.is_none() || outer.is_some_and(|outer| outer.width.is_none()));
+                self.active.push(Active {
+                    subject,
+                    width: if is_uncast { None } else { form.width() },
+                    can_own: !switch.has_mask && is_number,
+                    field,
+                    is_assigned: false,
+                });
+            }
+        }
+        let is_bool = form == Form::Code(Code::Binary { bits: 1 });
+        switch.is_flag = matches!(switch.role, Role::Field(_))
+            && is_bool
+            && switch.is_for_one
+            && case_text(&switch.cases[0]).is_some();
+        let mut flag_name = None;
+        let mut cases = Vec::with_capacity(switch.cases.len());
+        for case in &mut switch.cases {
+            if let Some(field) = active {
+                match case_text(case) {
+                    Some(text) if switch.is_flag => flag_name = names::from_text(text.as_bytes()),
+                    Some(text) => self.drafts[field].texts.add(text),
+                    None => {}
+                }
+                if switch.subject.is_some()
+                    && let Some(active) = self.active.last_mut()
+                {
+                    active.is_assigned = false;
+                }
+            }
+            self.text.clear();
+            if !is_named {
+                self.text.extend_from_slice(&before);
+            }
+            let mut found = Vec::new();
+            self.block(case, &mut found);
+            cases.push(found);
+        }
+        if active.is_some() && switch.subject.is_some() {
+            let inner = self.active.pop();
+            // A switch without cast whose cases show nothing of its macro is an uncast showing itself.
+            if let (Some(inner), Role::Own(field, _)) = (inner, switch.role)
+                && inner.width.is_none()
+            {
+                let same = self.active.iter_mut().filter(|active| active.field == field && active.width.is_none());
+                same.for_each(|active| active.width = form.width());
+            }
+        }
+        if let Role::Field(field) = switch.role {
+            let draft = &mut self.drafts[field];
+            draft.name = (draft.name.take())
+                .or_else(|| named_by_macro(switch.own_name))
+                .or_else(|| Some((flag_name?, NameRule::Case)));
+        }
+        self.merge(cases, fields);
+        self.text.clear();
+    }
+
+    /// Adds the fields of a switch's cases: equal ones of different cases are one.
+    fn merge(&mut self, cases: Vec<Vec<FieldId>>, fields: &mut Vec<FieldId>) {
+        let mut merged: Vec<FieldId> = Vec::new();
+        for case in cases {
+            let mut taken = vec![false; merged.len()];
+            for id in case {
+                let equal = (0..taken.len()).find(|at| !taken[*at] && self.are_one(merged[*at], id));
+                match equal {
+                    Some(at) => {
+                        taken[at] = true;
+                        self.unite(merged[at], id);
+                    }
+                    None => merged.push(id),
+                }
+            }
+        }
+        fields.append(&mut merged);
+    }
+
+    /// True if fields of different cases are one.
+    fn are_one(&self, one: FieldId, other: FieldId) -> bool {
+        let (one, other) = (&self.drafts[one], &self.drafts[other]);
+        let text_kinds = !one.has_labels() || !other.has_labels() || one.has_text_list == other.has_text_list;
+        one.base_name().is_some()
+            && one.base_name() == other.base_name()
+            && text_kinds
+            && self.have_one_type(one, other)
+    }
+
+    fn have_one_type(&self, one: &Draft, other: &Draft) -> bool {
+        let shape = |draft: &Draft| (draft.kind, draft.size, draft.hint, draft.members.len());
+        shape(one) == shape(other)
+            && one.members.iter().zip(&other.members).all(|(one, other)| {
+                let (one, other) = (&self.drafts[*one], &self.drafts[*other]);
+                one.base_name() == other.base_name()
+                    && (one.has_labels(), one.has_text_list) == (other.has_labels(), other.has_text_list)
+                    && self.have_one_type(one, other)
+            })
+    }
+
+    fn unite(&mut self, one: FieldId, other: FieldId) {
+        self.same[other] = one;
+        let texts = std::mem::take(&mut self.drafts[other].texts);
+        let (members, other_members) = (self.drafts[one].members.clone(), self.drafts[other].members.clone());
+        let added = &self.drafts[other];
+        let (text_list, code_texts, other_texts, is_switch) =
+            (added.has_text_list, added.has_code_texts, added.has_other_texts, added.is_switch);
+        let draft = &mut self.drafts[one];
+        texts.texts.into_iter().for_each(|text| draft.texts.add(text));
+        draft.has_text_list |= text_list;
+        draft.has_code_texts |= code_texts;
+        draft.has_other_texts |= other_texts;
+        draft.is_switch |= is_switch;
+        for (one, other) in members.into_iter().zip(other_members) {
+            self.unite(one, other);
+        }
+    }
+
+    fn repeat(&mut self, looping: &mut Looping<'ast>, fields: &mut Vec<FieldId>) {
+        let before = std::mem::take(&mut self.text);
+        let name = names::from_text(&before).map(|name| (name, NameRule::Text));
+        if let Some(code) = looping.single {
+            let mut draft = Draft::new(Form::Code(code), "LOOP".into(), looping.place);
+            draft.name = name;
+            if draft.kind != FieldKind::Utf8 {
+                draft.kind = FieldKind::Binary;
+            }
+            let id = self.add(draft);
+            looping.role = Role::Field(id);
+            fields.push(id);
+            return;
+        }
+        if name.is_none() {
+            self.text = before;
+        }
+        let floor = std::mem::replace(&mut self.floor, self.active.len());
+        let mut members = Vec::new();
+        self.block(&mut looping.body, &mut members);
+        self.floor = floor;
+        self.text.clear();
+        let Some(first) = members.first().copied() else { return };
+        let mut draft = Draft::new(Form::Plain, "LOOP".into(), looping.place);
+        (draft.kind, draft.hint) = (FieldKind::List, Hint::None);
+        draft.name = name;
+        if members.len() == 1 && draft.name.is_none() && !self.drafts[first].has_labels() {
+            draft.name = self.drafts[first].name.clone();
+        }
+        self.name_all(&members, false);
+        draft.members = members;
+        let id = self.add(draft);
+        looping.role = Role::Field(id);
+        fields.push(id);
+    }
+
+    fn flags(&mut self, flags: &mut Flagging<'ast>, fields: &mut Vec<FieldId>) {
+        let name = self.name_from_text();
+        if !flags.is_field {
+            return;
+        }
+        let mut draft = Draft::new(flags.form, "BITFLAGS".into(), flags.place);
+        draft.name = name.or_else(|| named_by_macro(flags.own_name));
+        (draft.has_text_list, draft.has_code_texts) = (true, false);
+        for entry in &flags.entries {
+            let text = trimmed(&entry.yes.text);
+            if !text.is_empty() {
+                draft.texts.add(String::from_utf8_lossy(text).into_owned());
+            }
+        }
+        let id = self.add(draft);
+        flags.role = Role::Field(id);
+        fields.push(id);
+    }
+
+    /// Gives the fields of a row or of a list's items their final names.
+    pub fn name_all(&mut self, fields: &[FieldId], is_row: bool) {
+        let mut all: Vec<(String, bool)> = Vec::with_capacity(fields.len());
+        for (at, id) in fields.iter().enumerate() {
+            let draft = &mut self.drafts[*id];
+            let (name, _) = draft.name.get_or_insert_with(|| (format!("f{}", at + 1), NameRule::Position));
+            if is_row && names::COLUMNS.contains(&name.as_str()) {
+                name.insert_str(0, "arg_");
+            }
+            all.push((name.clone(), draft.has_labels()));
+        }
+        names::number(&mut all);
+        for (id, (name, _)) in fields.iter().zip(all) {
+            if let Some(own) = &mut self.drafts[*id].name {
+                own.0 = name;
+            }
+        }
+    }
+
+    /// Texts of all cases of a field's switches, in order, for a comment that asks for one per case.
+    pub fn enum_texts(&self, steps: &[Step<'ast>], field: FieldId, texts: &mut Vec<String>) {
+        for step in steps {
+            match step {
+                Step::Switch(switch) => {
+                    let (is_main, is_own) = match switch.role {
+                        Role::Field(id) => (self.root(id) == field, false),
+                        Role::Own(id, _) => (false, self.root(id) == field),
+                        Role::None => (false, false),
+                    };
+                    for case in &switch.cases {
+                        if is_main {
+                            texts.extend(first_text(case));
+                        } else if is_own {
+                            texts.extend(case_text(case));
+                        }
+                        self.enum_texts(case, field, texts);
+                    }
+                }
+                Step::Loop(looping) => self.enum_texts(&looping.body, field, texts),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn named_by_macro(name: Option<&[u8]>) -> Option<(String, NameRule)> {
+    Some((names::from_macro(name?)?, NameRule::Macro))
+}
+
+/// Text without blanks at both ends.
+pub(super) fn trimmed(text: &[u8]) -> &[u8] {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = text.iter().position(|byte| !is_blank(byte)).unwrap_or(text.len());
+    let end = text.iter().rposition(|byte| !is_blank(byte)).map_or(start, |last| last + 1);
+    &text[start..end]
+}
+
+/// Text of a case that prints nothing else.
+pub(super) fn case_text(steps: &[Step<'_>]) -> Option<String> {
+    let (text, has_value) = printed(steps);
+    text.filter(|_| !has_value)
+}
+
+/// Text of a case up to its first value.
+pub(super) fn first_text(steps: &[Step<'_>]) -> Option<String> {
+    printed(steps).0
+}
+
+/// Text up to the first value or the end of the event, trimmed, and true if a value follows; `None` if there is no text.
+fn printed(steps: &[Step<'_>]) -> (Option<String>, bool) {
+    let (mut text, mut is_soft, mut has_value) = (Vec::new(), false, false);
+    for step in steps {
+        match step {
+            Step::Text(more) => {
+                if std::mem::take(&mut is_soft) && !matches!(more, [b' ' | b'\t', ..]) {
+                    text.push(b' ');
+                }
+                text.extend_from_slice(more);
+            }
+            Step::Soft => is_soft = true,
+            Step::Tab | Step::Newline(_) => {
+                is_soft = false;
+                text.push(b' ');
+            }
+            Step::Assign(..) | Step::Inst(_) => {}
+            Step::Break(_) => break,
+            Step::Message | Step::Show(_) | Step::Switch(_) | Step::Loop(_) | Step::Flags(_) => {
+                has_value = true;
+                break;
+            }
+        }
+    }
+    let text = String::from_utf8_lossy(trimmed(&text)).into_owned();
+    (Some(text).filter(|text| !text.is_empty()), has_value)
+}

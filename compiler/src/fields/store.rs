@@ -1,0 +1,332 @@
+//! Field form of a stanza: its steps without text, with each value stored in a cell.
+
+use super::comment::{Extra, ExtraSource};
+use super::derive::{Deriver, NO_CELL, case_text, first_text, trimmed};
+use super::expand::{FieldId, Flagging, Looping, Role, Show, Shown, Step, Switching};
+use super::form::Form;
+use crate::ir::{self, Block, FieldInst, FlagText, Inst, Node, SwitchSelector, Value, ValueFormat, VarSlot};
+use tfbc_grammar::Span;
+use tfbc_grammar::trcfmt::ast::{Code, Move, Size};
+
+pub(super) struct Storer<'d, 'ast> {
+    pub deriver: &'d Deriver<'ast>,
+    /// Local for a value that is used twice.
+    pub scratch: u16,
+    /// True if lines are counted, because a template asks for the number of a line.
+    pub keeps_lines: bool,
+}
+
+impl<'ast> Storer<'_, 'ast> {
+    pub fn block(&self, steps: Vec<Step<'ast>>) -> Block {
+        let mut out = Vec::with_capacity(steps.len());
+        for step in steps {
+            match step {
+                Step::Text(_) | Step::Soft | Step::Tab | Step::Message => {}
+                Step::Newline(span) if self.keeps_lines => push(&mut out, span, Inst::Newline),
+                Step::Newline(_) => {}
+                Step::Assign(_, node) | Step::Inst(node) => out.push(node),
+                Step::Break(span) => push(&mut out, span, Inst::Break),
+                Step::Show(show) => self.show(show, &mut out),
+                Step::Switch(switch) => self.switch(*switch, &mut out),
+                Step::Loop(looping) => self.repeat(*looping, &mut out),
+                Step::Flags(flags) => self.flags(*flags, &mut out),
+            }
+        }
+        out
+    }
+
+    /// Code for the fields of macros.
+    pub fn extras(&self, extras: Vec<Extra>) -> Block {
+        let mut out = Vec::new();
+        for extra in extras {
+            let span = self.deriver.drafts[extra.id].place.span;
+            match extra.source {
+                ExtraSource::Number(value) => self.number(extra.id, value, extra.form, false, span, &mut out),
+                ExtraSource::Text(body) => {
+                    let cell = self.cell(extra.id);
+                    field(&mut out, span, FieldInst::Text { cell, body, keep: false, some: true });
+                }
+            }
+        }
+        out
+    }
+
+    fn cell(&self, id: FieldId) -> u16 {
+        self.deriver.drafts[self.deriver.root(id)].cell
+    }
+
+    fn label_cell(&self, id: FieldId) -> u16 {
+        self.deriver.drafts[self.deriver.root(id)].label_cell
+    }
+
+    fn scratch(&self) -> VarSlot {
+        VarSlot::Local(self.scratch)
+    }
+
+    /// Stores a number that is printed in a form. If `is_stored`, it is already cut to the form's width.
+    fn number(&self, id: FieldId, value: Value, form: Form, is_stored: bool, span: Span, out: &mut Block) {
+        let draft = &self.deriver.drafts[self.deriver.root(id)];
+        let mut value = if is_stored { value } else { form.stored(value) };
+        let form = match draft.recode {
+            Some(code) => {
+                value = Form::Code(code).stored(value);
+                Form::Code(code)
+            }
+            None => form,
+        };
+        if draft.has_code_texts && draft.label_cell != NO_CELL && !matches!(value, Value::Slot(_)) {
+            push(out, span, Inst::Assign(self.scratch(), value));
+            value = Value::Slot(self.scratch());
+        }
+        let cell = draft.cell;
+        let inst = match form {
+            Form::Code(Code::Ascii { len, .. }) => {
+                let put = Inst::Put(value.clone(), ValueFormat::Chars { len: len.min(8) as u8, width: 0 });
+                FieldInst::Text { cell, body: vec![Node { inst: put, span }], keep: false, some: false }
+            }
+            Form::Code(Code::Hex(Size::Bytes(width))) if width > 8 => {
+                FieldInst::Wide { cell, value: value.clone(), width }
+            }
+            _ => FieldInst::Put { cell, value: value.clone() },
+        };
+        field(out, span, inst);
+        if draft.has_code_texts && draft.label_cell != NO_CELL {
+            self.code_text(draft.label_cell, value, form, false, span, out);
+        }
+    }
+
+    /// Stores the text that a code has for a number.
+    fn code_text(&self, cell: u16, value: Value, form: Form, weak: bool, span: Span, out: &mut Block) {
+        if let Some(size) = form.errno_size() {
+            field(out, span, FieldInst::Errno { cell, value, size, weak });
+        } else if form.has_texts() {
+            field(out, span, FieldInst::Path { cell, value, weak });
+        }
+    }
+
+    fn show(&self, show: Show<'ast>, out: &mut Block) {
+        let (span, form) = (show.place.span, show.form);
+        let id = match show.role {
+            Role::None => return,
+            Role::Own(id, sets_type) => {
+                if let Shown::Number(value) = show.what
+                    && !sets_type
+                    && self.label_cell(id) != NO_CELL
+                {
+                    self.code_text(self.label_cell(id), form.stored(value), form, true, span, out);
+                }
+                return;
+            }
+            Role::Field(id) => id,
+        };
+        let cell = self.cell(id);
+        match show.what {
+            Shown::Nothing => {}
+            Shown::Number(value) => self.number(id, value, form, false, span, out),
+            Shown::Read => self.number(id, form.read(), form, true, span, out),
+            Shown::Text(body) => field(out, span, FieldInst::Text { cell, body, keep: false, some: false }),
+            Shown::Bytes(width) => field(out, span, FieldInst::Bytes { cell, width }),
+            Shown::Timer(pair) => field(out, span, FieldInst::Timer { cell, pair }),
+        }
+    }
+
+    /// Stores a selector's bytes if it has more than a number holds, and moves back to them.
+    fn wide_selector(&self, id: FieldId, form: Form, is_code: bool, span: Span, out: &mut Block) -> bool {
+        let Form::Code(Code::Hex(Size::Bytes(width @ 9..))) = form else { return false };
+        if is_code {
+            field(out, span, FieldInst::Bytes { cell: self.cell(id), width });
+            push(out, span, Inst::Move(Move::Reverse { bytes: width.into() }));
+        }
+        is_code
+    }
+
+    fn switch(&self, switch: Switching<'ast>, out: &mut Block) {
+        let (span, form) = (switch.place.span, switch.form);
+        let mut on = switch.on;
+        if let Role::Field(id) = switch.role {
+            on = self.selector(id, on, (form, switch.subject.is_none(), switch.has_mask), span, out);
+        }
+        let labels = match switch.role {
+            Role::Field(id) => Some((id, false)),
+            Role::Own(id, _) => Some((id, true)),
+            Role::None => None,
+        };
+        // A switch that belongs to another one's field gives its code's text after the texts of its cases.
+        let own_text = match (switch.role, own_number(&on)) {
+            (Role::Own(id, false), Some(value)) if form.has_texts() && self.label_cell(id) != NO_CELL => {
+                Some((self.label_cell(id), form.stored(value)))
+            }
+            _ => None,
+        };
+        let add_own_text = |out: &mut Block| {
+            if let Some((cell, value)) = &own_text {
+                self.code_text(*cell, value.clone(), form, true, span, out);
+            }
+        };
+        let mut bodies = Vec::with_capacity(switch.cases.len());
+        for case in switch.cases {
+            let mut body = Vec::new();
+            if let Some((id, weak)) = labels {
+                let draft = &self.deriver.drafts[self.deriver.root(id)];
+                let text = if draft.is_enum && !weak { first_text(&case) } else { case_text(&case) };
+                let label = text.and_then(|text| draft.texts.number(&text));
+                if let Some(label) = label.filter(|_| !switch.is_flag || draft.is_enum)
+                    && draft.label_cell != NO_CELL
+                {
+                    field(&mut body, span, FieldInst::Label { cell: draft.label_cell, label, weak });
+                }
+            }
+            add_own_text(&mut body);
+            body.append(&mut self.block(case));
+            bodies.push(body);
+        }
+        push(out, span, Inst::Switch(ir::Switch { on, bodies, default: switch.default }.into()));
+        add_own_text(out);
+    }
+
+    /// Stores a selector. Returns the selector that uses the stored value.
+    fn selector(
+        &self,
+        id: FieldId,
+        on: SwitchSelector,
+        (form, is_code, has_mask): (Form, bool, bool),
+        span: Span,
+        out: &mut Block,
+    ) -> SwitchSelector {
+        let slot = Value::Slot(self.scratch());
+        match on {
+            SwitchSelector::Number { value, width, keys } => {
+                let is_stored = !has_mask && self.wide_selector(id, form, is_code, span, out);
+                push(out, span, Inst::Assign(self.scratch(), value));
+                match self.deriver.typed.get(&id) {
+                    _ if is_stored => {}
+                    Some((Some(value), form)) => self.number_apart(id, value.clone(), *form, span, out),
+                    Some((None, form)) => self.number_apart(id, slot.clone(), *form, span, out),
+                    // `%Wm.n` is already cut.
+                    None if matches!(form, Form::Bits { .. }) => {
+                        self.number_apart(id, slot.clone(), Form::Plain, span, out);
+                    }
+                    None => self.number_apart(id, slot.clone(), form, span, out),
+                }
+                SwitchSelector::Number { value: slot, width, keys }
+            }
+            SwitchSelector::Text(mut block, keys) => {
+                if let [Node { inst: Inst::Put(value, ValueFormat::Time | ValueFormat::Path), .. }] = &mut block[..] {
+                    push(out, span, Inst::Assign(self.scratch(), std::mem::replace(value, slot.clone())));
+                    self.number_apart(id, slot, form, span, out);
+                    return SwitchSelector::Text(block, keys);
+                }
+                let cell = self.cell(id);
+                let mut text = Vec::new();
+                field(&mut text, span, FieldInst::Text { cell, body: block, keep: true, some: false });
+                SwitchSelector::Text(text, keys)
+            }
+        }
+    }
+
+    /// Stores a number without changing the scratch local.
+    fn number_apart(&self, id: FieldId, value: Value, form: Form, span: Span, out: &mut Block) {
+        let draft = &self.deriver.drafts[self.deriver.root(id)];
+        let mut stored = form.stored(value);
+        let form = match draft.recode {
+            Some(code) => {
+                stored = Form::Code(code).stored(stored);
+                Form::Code(code)
+            }
+            None => form,
+        };
+        let cell = draft.cell;
+        let inst = match form {
+            Form::Code(Code::Ascii { len, .. }) => {
+                let put = Inst::Put(stored.clone(), ValueFormat::Chars { len: len.min(8) as u8, width: 0 });
+                FieldInst::Text { cell, body: vec![Node { inst: put, span }], keep: false, some: false }
+            }
+            Form::Code(Code::Hex(Size::Bytes(width))) if width > 8 => {
+                FieldInst::Wide { cell, value: stored.clone(), width }
+            }
+            _ => FieldInst::Put { cell, value: stored.clone() },
+        };
+        field(out, span, inst);
+        if draft.has_code_texts && draft.label_cell != NO_CELL {
+            self.code_text(draft.label_cell, stored, form, false, span, out);
+        }
+    }
+
+    fn repeat(&self, looping: Looping<'ast>, out: &mut Block) {
+        let (span, all) = (looping.place.span, looping.all);
+        let Role::Field(id) = looping.role else {
+            let body = self.block(looping.body);
+            return push(out, span, Inst::Loop(ir::Loop { all, count: looping.count, body }.into()));
+        };
+        let (cell, count) = (self.cell(id), Value::Slot(self.scratch()));
+        push(out, span, Inst::Assign(self.scratch(), looping.count));
+        let mut body = Vec::new();
+        let is_list = looping.single.is_none();
+        match looping.single {
+            Some(Code::Ascii { len, .. }) => {
+                let text = vec![Node { inst: Inst::Ascii { len, width: 0 }, span }];
+                field(&mut body, span, FieldInst::Append { cell, body: text });
+                field(out, span, FieldInst::Begin { cell, count: count.clone() });
+            }
+            Some(code) => {
+                field(&mut body, span, FieldInst::Byte { cell, value: Form::Code(code).read() });
+                field(out, span, FieldInst::Begin { cell, count: count.clone() });
+            }
+            None => {
+                let draft = &self.deriver.drafts[self.deriver.root(id)];
+                let members = draft.members.iter().map(|id| &self.deriver.drafts[self.deriver.root(*id)]);
+                let n_members = members.map(|draft| 1 + u16::from(draft.has_labels())).sum();
+                field(out, span, FieldInst::List { cell, count: count.clone(), n_members });
+                field(&mut body, span, FieldInst::Item);
+                body.append(&mut self.block(looping.body));
+            }
+        }
+        push(out, span, Inst::Loop(ir::Loop { all, count, body }.into()));
+        if is_list {
+            field(out, span, FieldInst::End);
+        }
+    }
+
+    fn flags(&self, flags: Flagging<'ast>, out: &mut Block) {
+        let (span, form) = (flags.place.span, flags.form);
+        let Role::Field(id) = flags.role else {
+            // Reads move the data pointer in any case.
+            return push(out, span, Inst::Assign(self.scratch(), flags.value));
+        };
+        let is_stored = self.wide_selector(id, form, flags.own_name.is_none(), span, out);
+        push(out, span, Inst::Assign(self.scratch(), flags.value));
+        let value = Value::Slot(self.scratch());
+        let label_cell = self.label_cell(id);
+        let mut entries = flags.entries;
+        for entry in &mut entries {
+            entry.yes = FlagText { text: trimmed(&entry.yes.text).to_vec(), soft: false };
+            entry.no = FlagText::default();
+        }
+        if !is_stored {
+            let form = if matches!(form, Form::Bits { .. }) { Form::Plain } else { form };
+            self.number_apart(id, value.clone(), form, span, out);
+        }
+        if label_cell != NO_CELL {
+            field(out, span, FieldInst::Flags { cell: label_cell, flags: ir::Flags { value, entries } });
+        }
+    }
+}
+
+/// Number that a selector compares or prints.
+fn own_number(on: &SwitchSelector) -> Option<Value> {
+    match on {
+        SwitchSelector::Number { value, .. } => Some(value.clone()),
+        SwitchSelector::Text(block, _) => match &block[..] {
+            [Node { inst: Inst::Put(value, _), .. }] => Some(value.clone()),
+            _ => None,
+        },
+    }
+}
+
+fn push(out: &mut Block, span: Span, inst: Inst) {
+    out.push(Node { inst, span });
+}
+
+fn field(out: &mut Block, span: Span, inst: FieldInst) {
+    push(out, span, Inst::Field(Box::new(inst)));
+}

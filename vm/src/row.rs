@@ -1,0 +1,242 @@
+//! Row of one event's fields: a cell per field, lists and texts.
+//!
+//! ```text
+//! cells   field 0 │ field 1 │ list ─────┐ │ … │ next ─┐ │ member 0 │ member 1 │ … │ next │ member 0 │ member 1
+//!                                       └───────────> └──────────────────────────>
+//! bytes   texts and bytes, to which cells refer by offset and length
+//! ```
+//!
+//! The first cell of a list item has the place of the next item and the number of the item's cells. A row is reused for all events of a thread, so that storing fields does not allocate. The number of a cell counts
+//! from the first cell of the innermost open list item, or of the row.
+
+/// Limit on the cells of a row.
+const MAX_CELLS: usize = 1 << 22;
+/// Limit on the texts and bytes of a row.
+const MAX_BYTES: usize = 1 << 24;
+/// Limit on lists inside lists.
+const MAX_OPEN: usize = 32;
+
+/// Values of one event's fields.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    cells: Vec<Cell>,
+    bytes: Vec<u8>,
+    /// Open lists, the innermost last.
+    open: Vec<OpenList>,
+    /// First cell of the row or of the current list item, and the number of its cells.
+    base: usize,
+    width: usize,
+    /// Cells of the row itself.
+    n_own: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    kind: Kind,
+    /// Number; offset of bytes; first item in the low half and last item in the high half; next item.
+    value: u64,
+    /// Length of bytes; number of items; number of an item's cells.
+    len: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Null,
+    Number,
+    Bytes,
+    Label,
+    List,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct OpenList {
+    /// Cell of the list; `None` if it is not stored.
+    list: Option<usize>,
+    /// Number of cells of an item.
+    n_members: usize,
+    /// State to return to.
+    base: usize,
+    width: usize,
+}
+
+/// Value of a cell.
+#[derive(Debug, Clone, Copy)]
+pub enum CellValue<'r> {
+    /// No value.
+    Null,
+    /// Number, or bits of a float.
+    Number(u64),
+    /// Text or bytes.
+    Bytes(&'r [u8]),
+    /// Word by its index in [`Labels::texts`](crate::Labels::texts).
+    Label(u32),
+    /// Items of a list.
+    List(Items<'r>),
+}
+
+/// Cells of a row or of a list item.
+#[derive(Debug, Clone, Copy)]
+pub struct Cells<'r> {
+    row: &'r Row,
+    base: usize,
+    width: usize,
+}
+
+/// Items of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct Items<'r> {
+    row: &'r Row,
+    next: usize,
+    left: u32,
+}
+
+/// Reason to end the event: a row is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Row {
+    /// Cells of the row.
+    pub fn cells(&self) -> Cells<'_> {
+        Cells { row: self, base: 0, width: self.n_own }
+    }
+
+    /// Clears the row and gives it `n` null cells.
+    pub(crate) fn begin(&mut self, n: u32) {
+        let n = (n as usize).min(usize::from(u16::MAX));
+        self.cells.clear();
+        self.cells.resize(n, Cell::default());
+        self.bytes.clear();
+        self.open.clear();
+        (self.base, self.width, self.n_own) = (0, n, n);
+    }
+
+    /// Leaves all lists.
+    pub(crate) fn leave_lists(&mut self) {
+        self.open.clear();
+        (self.base, self.width) = (0, self.n_own);
+    }
+
+    fn index(&self, cell: u16) -> Option<usize> {
+        let cell = usize::from(cell);
+        (cell < self.width).then(|| self.base + cell)
+    }
+
+    fn set(&mut self, cell: u16, value: Cell) {
+        if let Some(place) = self.index(cell).and_then(|index| self.cells.get_mut(index)) {
+            *place = value;
+        }
+    }
+
+    /// True if the cell has no value.
+    pub(crate) fn is_null(&self, cell: u16) -> bool {
+        self.index(cell).and_then(|index| self.cells.get(index)).is_none_or(|cell| cell.kind == Kind::Null)
+    }
+
+    pub(crate) fn put_null(&mut self, cell: u16) {
+        self.set(cell, Cell::default());
+    }
+
+    pub(crate) fn put_number(&mut self, cell: u16, value: u64) {
+        self.set(cell, Cell { kind: Kind::Number, value, len: 0 });
+    }
+
+    pub(crate) fn put_label(&mut self, cell: u16, label: u32) {
+        self.set(cell, Cell { kind: Kind::Label, value: label.into(), len: 0 });
+    }
+
+    pub(crate) fn put_bytes(&mut self, cell: u16, bytes: &[u8]) -> Result<(), Full> {
+        self.set(cell, Cell { kind: Kind::Bytes, value: self.bytes.len() as u64, len: bytes.len() as u32 });
+        self.push(bytes)
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        if self.bytes.len() + bytes.len() > MAX_BYTES {
+            return Err(Full);
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Appends to the last bytes that were stored.
+    pub(crate) fn append(&mut self, cell: u16, bytes: &[u8]) -> Result<(), Full> {
+        let n = self.bytes.len() as u64;
+        if let Some(place) = self.index(cell).and_then(|index| self.cells.get_mut(index))
+            && place.kind == Kind::Bytes
+            && place.value + u64::from(place.len) == n
+        {
+            place.len += bytes.len() as u32;
+            return self.push(bytes);
+        }
+        Ok(())
+    }
+
+    /// Begins a list, or a null one. Its items have `n_members` cells.
+    pub(crate) fn begin_list(&mut self, cell: u16, is_null: bool, n_members: u32) {
+        self.set(cell, Cell { kind: if is_null { Kind::Null } else { Kind::List }, ..Cell::default() });
+        let list = self.index(cell).filter(|_| !is_null);
+        if self.open.len() < MAX_OPEN {
+            let n_members = (n_members as usize).min(usize::from(u16::MAX));
+            self.open.push(OpenList { list, n_members, base: self.base, width: self.width });
+        }
+    }
+
+    /// Begins an item of the innermost list.
+    pub(crate) fn begin_item(&mut self) -> Result<(), Full> {
+        let Some(OpenList { list, n_members, .. }) = self.open.last().copied() else { return Ok(()) };
+        let head = self.cells.len();
+        if head + n_members >= MAX_CELLS {
+            return Err(Full);
+        }
+        self.cells.resize(head + 1 + n_members, Cell::default());
+        self.cells[head].len = n_members as u32;
+        (self.base, self.width) = (head + 1, n_members);
+        let Some(list) = list else { return Ok(()) };
+        let Cell { value, len, .. } = self.cells[list];
+        let first = if len == 0 { head as u64 } else { value & u64::from(u32::MAX) };
+        if len > 0
+            && let Some(last) = self.cells.get_mut((value >> 32) as usize)
+        {
+            last.value = head as u64;
+        }
+        self.cells[list] = Cell { kind: Kind::List, value: first | (head as u64) << 32, len: len + 1 };
+        Ok(())
+    }
+
+    /// Ends the innermost list.
+    pub(crate) fn end_list(&mut self) {
+        if let Some(OpenList { base, width, .. }) = self.open.pop() {
+            (self.base, self.width) = (base, width);
+        }
+    }
+}
+
+impl<'r> Cells<'r> {
+    /// Value of a cell; null if there is none with the number.
+    pub fn get(&self, cell: u16) -> CellValue<'r> {
+        let row = self.row;
+        let found = row.cells.get(self.base + usize::from(cell)).filter(|_| usize::from(cell) < self.width);
+        let Some(Cell { kind, value, len }) = found.copied() else { return CellValue::Null };
+        match kind {
+            Kind::Null => CellValue::Null,
+            Kind::Number => CellValue::Number(value),
+            Kind::Label => CellValue::Label(value as u32),
+            Kind::Bytes => {
+                CellValue::Bytes(row.bytes.get(value as usize..value as usize + len as usize).unwrap_or(&[]))
+            }
+            Kind::List => CellValue::List(Items { row, next: value as u32 as usize, left: len }),
+        }
+    }
+}
+
+impl<'r> Iterator for Items<'r> {
+    type Item = Cells<'r>;
+
+    fn next(&mut self) -> Option<Cells<'r>> {
+        self.left = self.left.checked_sub(1)?;
+        let head = self.row.cells.get(self.next)?;
+        let item = Cells { row: self.row, base: self.next + 1, width: head.len as usize };
+        self.next = head.value as usize;
+        Some(item)
+    }
+}
