@@ -75,6 +75,8 @@ pub(crate) enum AixWriter {
     Svc,
     /// Value of a context and thread, rendered once for all their events.
     Context(for<'r> fn(&ContextRow<'r>) -> ContextValue<'r>),
+    /// Fields of the event as JSON.
+    Fields,
     /// Text of the template, which comes last.
     Text,
 }
@@ -220,6 +222,8 @@ columns! {
     Delta: Aix "delta", "DELTA_MSEC" 15 Right, "delta" Number, Event by AixWriter::Delta;
     /// Microseconds since the previous reported event, with 3 decimals.
     DeltaMicro: Aix "delta", "DELTA_USEC" 15 Right, "delta" Number, Event by AixWriter::DeltaMicro;
+    /// Typed fields that the template prints, as a JSON object.
+    Fields: Aix "fields", "FIELDS" 20 Left, "fields" Text, Event by AixWriter::Fields;
     /// Text of the template, under the margins of its levels. It comes last.
     Text: Aix "text", "APPL    SYSCALL KERNEL  INTERRUPT" 0 Left, "text" Text, Event by AixWriter::Text;
 
@@ -359,6 +363,8 @@ pub struct Columns {
     two_lines: bool,
     /// True for nothing but the formatted text: no blanks before it, no margins, no heading.
     bare: bool,
+    /// True if JSON lines have AIX's fields after the text.
+    fields_last: bool,
 }
 
 impl Default for Columns {
@@ -378,6 +384,7 @@ impl Columns {
             text: false,
             two_lines: false,
             bare: false,
+            fields_last: false,
         }
     }
 
@@ -427,6 +434,10 @@ impl Columns {
     fn parse_names(list: &str, system: System) -> Result<Self, ColumnsError> {
         let mut columns = Self::empty(system);
         for name in list.split(',').map(str::trim) {
+            if columns.text && name == Column::Fields.name() && !columns.fields_last {
+                columns.fields_last = true;
+                continue;
+            }
             if columns.text {
                 return Err(ColumnsError(format!("column `{name}` comes after `text`, which is the last one")));
             }
@@ -546,6 +557,23 @@ impl Columns {
     pub(crate) fn wanted(&self) -> RequiredContext {
         let shows = |source| self.list.iter().any(|column| column.info().source == source);
         RequiredContext { depth: shows(ColumnSource::Depth), priority: false, svc: shows(ColumnSource::Svc) }
+    }
+
+    /// Adds AIX's fields to JSON lines, after the text.
+    #[must_use]
+    pub fn with_fields_last(mut self, fields_last: bool) -> Self {
+        self.fields_last = fields_last;
+        self
+    }
+
+    /// True if JSON lines have AIX's fields after the text.
+    pub(crate) fn has_fields_last(&self) -> bool {
+        self.fields_last
+    }
+
+    /// True if a column has AIX's fields.
+    pub(crate) fn has_fields(&self) -> bool {
+        self.fields_last || self.list.contains(&Column::Fields)
     }
 
     /// True if the text is shown.
@@ -698,7 +726,7 @@ mod tests {
         assert_eq!(
             heading(&Columns::new(&all, Timestamp::Milli)),
             "ID  FILENAME       PROCESS NAME   CPU RCPUS PID      TID      I SYSTEM CALL       ELAPSED_SEC     \
-             DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT\n"
+             DELTA_MSEC FIELDS                 APPL    SYSCALL KERNEL  INTERRUPT\n"
         );
         let columns = Columns::new(&[Column::Id, Column::Exec, Column::Pid], Timestamp::Milli);
         let text = heading(&columns);
@@ -707,7 +735,7 @@ mod tests {
         assert_eq!((at("SYSCALL"), at("KERNEL"), at("INTERRUPT")), (70, 78, 86));
         assert_eq!((at("ELAPSED_SEC") + 11, at("DELTA_MSEC") + 10), (44, 59));
         let names: Vec<_> = Column::names(System::Aix).collect();
-        assert_eq!(names.join(","), "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text");
+        assert_eq!(names.join(","), "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,fields,text");
     }
 
     #[test]

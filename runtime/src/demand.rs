@@ -95,6 +95,7 @@ impl<'p> EventPolicy<'p> {
     /// Creates the policy of a report with these options.
     pub fn new(catalog: &'p Catalog<'p>, options: &'p ReportOptions) -> Self {
         let mut readers = Readers::new(catalog);
+        readers.with_fields = options.columns.has_fields();
         let needs = Demand::of(&mut readers, options);
         let mut stateful_ids = IdSet::default();
         if needs.context {
@@ -185,11 +186,13 @@ pub(crate) struct Readers<'c> {
     routines: Vec<Vec<RequiredState>>,
     /// Last result, since many ids share one entry.
     last: Option<(&'c HookEntry, RequiredState)>,
+    /// True if the report shows fields, whose routines count too.
+    with_fields: bool,
 }
 
 impl<'c> Readers<'c> {
     pub fn new(catalog: &'c Catalog<'c>) -> Self {
-        Self { catalog, routines: catalog.programs().iter().map(routines).collect(), last: None }
+        Self { catalog, routines: catalog.programs().iter().map(routines).collect(), last: None, with_fields: false }
     }
 
     /// True if an entry may skip its event.
@@ -211,8 +214,10 @@ impl<'c> Readers<'c> {
     fn look_up(&self, entry: &HookEntry) -> RequiredState {
         let program = self.catalog.program(entry);
         let Some(hook) = program.entry_at(entry.hook) else { return RequiredState::default() };
+        let fields = if self.with_fields { program.entry(Space::HookFields, entry.id()) } else { None };
         let envs = Space::Hook.envs();
-        let routines = envs.into_iter().filter_map(|env| program.routine_of(&hook, env));
+        let hooks = [Some(hook), fields].into_iter().flatten();
+        let routines = hooks.flat_map(|hook| envs.into_iter().filter_map(move |env| program.routine_of(&hook, env)));
         let known = &self.routines[entry.program_index()];
         routines.fold(RequiredState::default(), |asked, routine| asked.or(known[routine.index as usize]))
     }
@@ -229,9 +234,9 @@ fn routines(program: &Program<'_>) -> Vec<RequiredState> {
             asked.wanted.priority |=
                 operands(instr, OperandKind::Value).any(|value| value == EnvValue::Priority as u32);
             asked.wanted.svc |= operands(instr, OperandKind::Name).any(|name| name == EnvText::Svc as u32);
-            asked.timers |= Op::from_u8(instr.op) == Some(Op::TimerEnd);
+            asked.timers |= matches!(Op::from_u8(instr.op), Some(Op::TimerEnd | Op::FieldTimer));
             asked.skips |= Op::from_u8(instr.op) == Some(Op::Skip);
-            asked.order |= matches!(Op::from_u8(instr.op), Some(Op::Stop | Op::PutPath));
+            asked.order |= matches!(Op::from_u8(instr.op), Some(Op::Stop | Op::PutPath | Op::FieldPath));
             for callee in operands(instr, OperandKind::Routine) {
                 asked = asked.or(known.get(callee as usize).copied().unwrap_or_default());
             }
@@ -243,7 +248,7 @@ fn routines(program: &Program<'_>) -> Vec<RequiredState> {
 
 /// True if instructions with this opcode may read state beyond the event.
 fn tells(op: Op) -> bool {
-    matches!(op, Op::PutPath | Op::TimerEnd | Op::Stop | Op::Skip)
+    matches!(op, Op::PutPath | Op::FieldPath | Op::TimerEnd | Op::FieldTimer | Op::Stop | Op::Skip)
         || op
             .info()
             .operands
@@ -255,7 +260,7 @@ fn tells(op: Op) -> bool {
 fn asks(instr: &Instr) -> bool {
     const VALUES: [EnvValue; 3] = [EnvValue::Pid, EnvValue::Cpu, EnvValue::Priority];
     const TEXTS: [EnvText; 2] = [EnvText::Svc, EnvText::ExecPath];
-    Op::from_u8(instr.op) == Some(Op::PutPath)
+    matches!(Op::from_u8(instr.op), Some(Op::PutPath | Op::FieldPath))
         || operands(instr, OperandKind::Value).any(|value| VALUES.iter().any(|known| *known as u32 == value))
         || operands(instr, OperandKind::Name).any(|name| TEXTS.iter().any(|known| *known as u32 == name))
 }

@@ -30,6 +30,12 @@ pub mod events {
     }
 }
 
+/// Typed fields of AIX events.
+pub mod fields {
+    pub use crate::fields::{PreparedFields, list_json, list_text, write_row};
+    pub use crate::ids::IdSet;
+}
+
 /// Values of filter flags.
 pub mod filter {
     pub use crate::filter::{check_times, seconds, shown, signed_seconds};

@@ -62,6 +62,7 @@ mod demand;
 mod engine;
 mod event;
 mod events;
+mod fields;
 mod file_id;
 mod filter;
 mod formats;

@@ -5,5 +5,6 @@ mod common;
 mod damage_reports;
 mod damage_sweeps;
 mod face;
+mod fields;
 mod kev;
 mod unix_compress;

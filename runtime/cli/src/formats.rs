@@ -13,7 +13,7 @@ use tfbc::internal::aix::display_id;
 use tfbc::internal::terminal::visible;
 use tfbc::{Cache, Findings};
 use tfbc_authoring::render;
-use tfbc_compiler::{DEFINES_NOTHING, Dialect, LeftOut, Options};
+use tfbc_compiler::{DEFINES_NOTHING, Dialect, FIELD_ENTRY, LeftOut, Options};
 use tfbc_grammar::codes::UNDEFINED_CODE;
 use tfbc_grammar::{Diagnostic, Severity, datakey};
 
@@ -275,7 +275,7 @@ pub fn loaded(set: &FormatSet) -> Status {
     let is_refused = |found: &Diagnostic| found.severity == Severity::Error && is_xml(found.primary.source);
     if diagnostics.iter().any(is_refused) {
         Status::Failed
-    } else if left_out.is_empty() {
+    } else if left_out.is_empty() && diagnostics.iter().all(|found| found.code != &FIELD_ENTRY) {
         Status::Well
     } else {
         Status::Damaged

@@ -8,6 +8,7 @@ mod context_args;
 mod convert;
 mod event;
 mod explain;
+mod fields;
 mod file_column;
 mod fix;
 mod fmt;
@@ -166,6 +167,13 @@ Examples:
   tfbc list                                      the built-in format file
   tfbc list -t a.trcfmt")]
     List(list::ListArgs),
+    /// List the typed fields of events, as JSON lines and tables have them
+    #[command(after_help = "\
+Examples:
+  tfbc fields a.trcfmt
+  tfbc fields a.trcfmt --id 010
+  tfbc fields a.trcfmt --to json")]
+    Fields(fields::FieldsArgs),
     /// Describe a trace or log: header, kind, time range, events per id, damage
     #[command(after_help = "\
 Examples:
@@ -264,6 +272,7 @@ impl Command {
             Command::Watch(args) => args.run(&console),
             Command::Hexview(args) => args.run(&console),
             Command::List(args) => args.run(&console),
+            Command::Fields(args) => args.run(&console),
             Command::Info(args) => args.run(&console),
             Command::Disasm(args) => args.run(&console),
             Command::Verify(args) => args.run(&console),

@@ -369,7 +369,7 @@ impl ReportArgs {
     fn columns(&self) -> Result<Columns, Failure> {
         let timestamp = Timestamp::from_number(self.timestamp).unwrap_or_default();
         match &self.columns {
-            None => Ok(Columns::new(&[Column::Id], timestamp)),
+            None => Ok(Columns::new(&[Column::Id], timestamp).with_fields_last(true)),
             Some(list) => {
                 Columns::parse(list, timestamp).map_err(|error| Failure::Error(Message::Usage, error.to_string()))
             }

@@ -164,7 +164,7 @@ fn completions_offer_values() {
             &["text", "event", "time", "class", "type"],
             &["tsv", "csv"],
             &["S06", "S07", "S08"],
-            &["C53", "C54", "X80"],
+            &["C55", "C56", "X80"],
             &["match-base=hex", "match-base=decimal"],
         ] {
             assert!(offers(&tfbc, values), "{shell}: {values:?}");

@@ -79,6 +79,7 @@ const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc hexview -t pump.trcfmt --env 32 0A1B0000 00000007 00000001", Some(0)),
     ("tfbc hexview --first 3 shell.trc", Some(0)),
     ("tfbc list", Some(0)),
+    ("tfbc fields pump.trcfmt", Some(0)),
     ("tfbc info shell.trc user.kev", Some(0)),
     ("tfbc disasm pump.trcfmt", Some(0)),
     ("tfbc verify pump.tfbc", Some(0)),

@@ -135,6 +135,8 @@ pub(super) struct SharedThread {
 struct ReadyText {
     outcome: Outcome,
     text: Range<u32>,
+    /// Fields as JSON, if the report shows them.
+    fields: Range<u32>,
 }
 
 impl Batch {
@@ -208,13 +210,14 @@ impl Batch {
         self.copies.extend_from_slice(event.bytes);
     }
 
-    /// Adds the text of the event added last, which must be a copy.
-    pub fn push_ready(&mut self, outcome: Outcome, text: &[u8]) {
+    /// Adds the text and the fields of the event added last, which must be a copy.
+    pub fn push_ready(&mut self, outcome: Outcome, text: &[u8], fields: &[u8]) {
         if let (Some(event), Some(copied)) = (self.events.last_mut(), self.copied.last_mut()) {
             event.position = Position::Ready;
             copied.ready = self.ready.len() as u32;
             let text = append(&mut self.texts, text);
-            self.ready.push(ReadyText { outcome, text });
+            let fields = append(&mut self.texts, fields);
+            self.ready.push(ReadyText { outcome, text, fields });
         }
     }
 
@@ -330,8 +333,15 @@ impl Batch {
         if !event.is_ready() {
             return None;
         }
-        let ReadyText { outcome, text } = self.ready.get(self.copied[event.at as usize].ready as usize)?;
+        let ReadyText { outcome, text, .. } = self.ready.get(self.copied[event.at as usize].ready as usize)?;
         Some((*outcome, &self.texts[text.start as usize..text.end as usize]))
+    }
+
+    /// Fields, as JSON, of an event that the walk formatted; empty if the report shows none.
+    pub fn ready_fields(&self, event: &EventRef) -> &[u8] {
+        let ready = self.copied.get(event.at as usize).filter(|_| event.is_ready());
+        let fields = ready.and_then(|copied| self.ready.get(copied.ready as usize)).map(|ready| &ready.fields);
+        fields.map_or(&[], |fields| &self.texts[fields.start as usize..fields.end as usize])
     }
 }
 

@@ -93,6 +93,8 @@ enum CellContent {
     Svc(u8),
     BareSvc,
     JsonSvc,
+    /// Fields as JSON.
+    Fields,
     /// Elapsed time and delta in their usual columns.
     Times,
     Elapsed,
@@ -260,6 +262,7 @@ impl Cells {
                 CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc if !self.fits_svc(values.svc().0) => {
                     Some(values.svc().0)
                 }
+                CellContent::Fields => Some(values.fields),
                 _ => None,
             };
             if long.is_some() || at > COLUMNS / 2 || matches!(cell.put, CellContent::EndLine) {
@@ -296,6 +299,7 @@ impl Cells {
                     }
                     match put {
                         CellContent::BareSvc | CellContent::JsonSvc => self.form.value(text, out),
+                        CellContent::Fields if matches!(self.form, Form::Tsv | Form::Csv) => self.form.value(text, out),
                         _ => out.push(text),
                     }
                     room[0] = out.as_bytes().last().copied().unwrap_or(b' ');
@@ -386,6 +390,8 @@ impl Cell {
             | CellContent::BareDelta
             | CellContent::BareDeltaMicro => (22, 32),
             CellContent::EndLine => (1, 1),
+            // They have no limit, so the slow path writes them.
+            CellContent::Fields => (COLUMNS + 1, COLUMNS + 1),
         };
         (blank + len + self.after.len(), (blank + stored).max(blank + len + Literal::MAX))
     }
@@ -537,6 +543,7 @@ impl CellContent {
                 store(room, at, [b'\n']);
                 cell.end(room, at + 1)
             },
+            CellContent::Fields => |cell, _, room, at| cell.end(room, at),
         }
     }
 }
@@ -568,6 +575,8 @@ pub(super) struct EventValues<'e> {
     pub batch: &'e Batch,
     /// Index of the event's context.
     pub setting: u32,
+    /// Fields of the event as JSON, if a column shows them.
+    pub fields: &'e [u8],
 }
 
 impl<'e> EventValues<'e> {
@@ -678,6 +687,7 @@ impl Builder<'_> {
                     self.context(*column, at > 0);
                     continue;
                 }
+                AixWriter::Fields => CellContent::Fields,
                 AixWriter::Text => continue,
             };
             match (put, self.list.last_mut()) {
@@ -744,6 +754,7 @@ impl Builder<'_> {
             AixWriter::Svc if self.form == Form::Ndjson => CellContent::JsonSvc,
             AixWriter::Svc => CellContent::BareSvc,
             AixWriter::Context(_) => return self.context(column, false),
+            AixWriter::Fields => CellContent::Fields,
             AixWriter::Text => return,
         };
         self.put(put);
@@ -1175,7 +1186,7 @@ mod tests {
         let setting = batch.push_context(SharedContext { thread: 0, depth: row.facts.depth, svc });
         let is_narrow = times.advance(elapsed_ns, last_ns);
         let texts = &ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::default() };
-        let values = EventValues { id: &id, elapsed_ns, last_ns, times, texts, batch: &batch, setting };
+        let values = EventValues { id: &id, elapsed_ns, last_ns, times, texts, batch: &batch, setting, fields: b"" };
         let put = (cells.fit(&id)
             && texts.texts.iter().all(|text| text.long.is_none())
             && (!cells.has_svc || cells.fits_svc(row.facts.svc))

@@ -89,6 +89,33 @@ struct LineWriter<'r> {
     guessed: IdSet,
     /// Ends of the lines in the text, if they are collected.
     ends: Option<Vec<LineEnd>>,
+    fields: ShownFields,
+    /// Fields of the current event as JSON.
+    fields_json: TextBuf,
+}
+
+/// Fields in the lines of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShownFields {
+    No,
+    /// In a column, with the text.
+    Column,
+    /// Without the text, which is not run.
+    Only,
+    /// At the end of JSON lines.
+    Last,
+}
+
+impl ShownFields {
+    fn of(options: &ReportOptions, columns: &Columns) -> Self {
+        match columns.has_fields() && !options.stats {
+            false => ShownFields::No,
+            true if columns.has_fields_last() && options.form == Form::Ndjson => ShownFields::Last,
+            true if columns.has_fields_last() => ShownFields::No,
+            true if columns.has_text() || options.grep.is_some() => ShownFields::Column,
+            true => ShownFields::Only,
+        }
+    }
 }
 
 /// End of an event's line in a text.
@@ -398,7 +425,8 @@ impl<'r> LineFormat<'r> {
         let entry = self.catalog.lookup(event.id);
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
-        self.lines.add(event, self.catalog, (&self.layouts, &self.line.cells), is_counted);
+        let shows_fields = self.line.fields != ShownFields::No;
+        self.lines.add(event, self.catalog, (&self.layouts, &self.line.cells), is_counted, shows_fields);
     }
 
     /// Counts events whose text is not needed, up to one that is formatted.
@@ -584,6 +612,8 @@ impl<'r> LineWriter<'r> {
             unresolved: None,
             guessed: IdSet::default(),
             ends: None,
+            fields: ShownFields::of(options, columns),
+            fields_json: TextBuf::new(),
         }
     }
 
@@ -597,8 +627,9 @@ impl<'r> LineWriter<'r> {
     /// EventValues of the cells of an event.
     #[inline(always)]
     fn values<'v>(&'v self, batch: &'v Batch, event: &EventRef, id: &'v IdCells, last_ns: u64) -> EventValues<'v> {
-        let Self { times, context_texts: texts, .. } = self;
-        EventValues { id, elapsed_ns: event.elapsed_ns, last_ns, times, texts, batch, setting: event.setting }
+        let Self { times, context_texts: texts, fields_json, .. } = self;
+        let (elapsed_ns, setting, fields) = (event.elapsed_ns, event.setting, fields_json.as_bytes());
+        EventValues { id, elapsed_ns, last_ns, times, texts, batch, setting, fields }
     }
 
     #[inline(always)]
@@ -649,6 +680,8 @@ impl<'r> LineWriter<'r> {
         let start = text.len();
         let last_ns = state.last_elapsed_ns;
         let last_ns = if self.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
+        let of_fields =
+            if self.fields == ShownFields::No { None } else { self.run_fields((batch, event, prepared), run) };
         if prepared.has_cells {
             if self.cells.has_context() {
                 self.context_texts.find(batch, event, &self.cells, logs);
@@ -661,6 +694,7 @@ impl<'r> LineWriter<'r> {
         let outcome = match &prepared.text {
             // The report's steps are used up.
             Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
+            Text::Run(_) if self.fields == ShownFields::Only && of_fields.is_some() => of_fields,
             Text::Run(entry) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
                 let is_normal = run.run_prepared(entry, &shown, (prepared.layout, start), |_| 0, text);
@@ -680,6 +714,27 @@ impl<'r> LineWriter<'r> {
         self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
     }
 
+    /// Writes the fields of an event to [`LineWriter::fields_json`]. Returns the outcome if their routine ran.
+    fn run_fields<'b>(
+        &mut self,
+        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        run: &mut Run<'b>,
+    ) -> Option<Outcome>
+    where
+        'r: 'b,
+    {
+        self.fields_json.clear();
+        match (&prepared.text, &prepared.fields) {
+            (Text::Run(_), Some(fields)) if self.bounds.limit != Some(0) => {
+                let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
+                return Some(fields.write(run, (&shown.event(), &shown.context()), true, &mut self.fields_json));
+            }
+            (Text::Ready, _) => self.fields_json.push(batch.ready_fields(event)),
+            _ => self.fields_json.push(b"{}"),
+        }
+        None
+    }
+
     /// Ends a line after its text. Returns false if the run of lines ends after it. `ended` is `None` if the event
     /// ended normally; otherwise it has the run's steps, too.
     #[inline(never)]
@@ -697,6 +752,11 @@ impl<'r> LineWriter<'r> {
             text.truncate(place.start);
         } else if !self.finish.line(prepared.layout, place.start, place.text, text) {
             return has_steps;
+        } else if self.fields == ShownFields::Last && text.as_bytes().ends_with(b"}\n") {
+            text.truncate(text.len() - 2);
+            text.push(b",\"fields\":");
+            text.push(self.fields_json.as_bytes());
+            text.push(b"}\n");
         }
         match ended {
             None => self.counted.n_reported += 1,

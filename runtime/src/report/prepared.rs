@@ -3,6 +3,7 @@
 use super::batch::{EventRef, Position};
 use super::cells::{Cells, IdCells};
 use crate::catalog::Catalog;
+use crate::fields::PreparedFields;
 use std::cell::Cell;
 use tfbc_vm::{Layout, Level, PreparedEntry};
 
@@ -28,6 +29,8 @@ pub(super) struct PreparedLine<'r> {
     pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
+    /// Fields, if the report shows them.
+    pub fields: Option<Box<PreparedFields<'r>>>,
     key: u32,
 }
 
@@ -115,6 +118,7 @@ impl<'r> PreparedLines<'r> {
         catalog: &'r Catalog<'r>,
         (layouts, cells): (&[Layout; 5], &Cells),
         is_counted: bool,
+        shows_fields: bool,
     ) {
         let entry = catalog.lookup(event.id);
         let text = match entry {
@@ -129,7 +133,10 @@ impl<'r> PreparedLines<'r> {
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
         let has_cells = cells.precede(level);
         let id = cells.id(event.id, catalog);
-        let fits = has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
+        let fields = entry
+            .filter(|_| shows_fields)
+            .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
+        let fits = !shows_fields && has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
         self.lines.push(PreparedLine {
             fits,
             is_quick: Cell::new(fits && !is_guess),
@@ -138,6 +145,7 @@ impl<'r> PreparedLines<'r> {
             layout: layouts[level as usize],
             has_cells,
             is_guess,
+            fields,
             key: key(event),
         });
         if self.lines.len() * 2 > self.slots.len() {
@@ -180,7 +188,7 @@ mod tests {
         // Hooks without a stanza are printed by the stanza of hook 007.
         for event in all() {
             assert!(lines.get(&event).is_none(), "{:04X} in {} is not known yet", event.id, event.env);
-            lines.add(&event, &catalog, (&[Layout::default(); 5], &Cells::none()), false);
+            lines.add(&event, &catalog, (&[Layout::default(); 5], &Cells::none()), false, false);
             assert!(lines.slots.len() >= 2 * lines.lines.len());
         }
         for event in all() {

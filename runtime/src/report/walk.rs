@@ -8,12 +8,14 @@ use crate::catalog::Catalog;
 use crate::context::{ContextState, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer, ends_chunk};
+use crate::fields::PreparedFields;
 use crate::filter::Filter;
 use crate::reader::aix::{
     BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, TimedEvent, TraceState, VisitResult, hooks,
 };
 use crate::selection;
 use crate::work::Meter;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tfbc_vm::{Event, Layout, Machine, Outcome, TextBuf, Timers, Unobserved};
@@ -155,6 +157,12 @@ struct Collector<'w> {
     /// Template that took most of the recent work, if it is slow.
     slow: Option<String>,
     text: TextBuf,
+    /// Fields of the last event that was formatted, as JSON.
+    fields_json: TextBuf,
+    /// Prepared fields by hook and environment; `None` if the report shows none.
+    fields: Option<HashMap<(u16, usize), Option<PreparedFields<'w>>>>,
+    /// True if the report shows fields and no text.
+    has_only_fields: bool,
     /// Elapsed time of the last event other than header and utility events.
     last_elapsed_ns: u64,
     n_events: u64,
@@ -193,6 +201,9 @@ impl<'w> Collector<'w> {
             meter: Meter::new(options.max_work, options.limits.steps),
             slow: None,
             text: TextBuf::new(),
+            fields_json: TextBuf::new(),
+            fields: options.columns.has_fields().then(HashMap::default),
+            has_only_fields: !options.columns.has_text() && options.grep.is_none(),
             last_elapsed_ns: 0,
             n_events: 0,
             n_shown: 0,
@@ -289,11 +300,11 @@ impl<'w> Collector<'w> {
         }
         match self.plan.disposition(timed.event.id) {
             Disposition::Unknown | Disposition::Nothing => {}
-            Disposition::Effects => drop(self.run(timed)),
+            Disposition::Effects => drop(self.run(timed, false)),
             Disposition::Show if self.admits(timed)? => self.push(timed, batch),
             Disposition::ShowInOrder if self.admits(timed)? => self.show_in_order(timed, batch),
             Disposition::Show => {}
-            Disposition::ShowInOrder if self.plan.needs.timers => drop(self.run(timed)),
+            Disposition::ShowInOrder if self.plan.needs.timers => drop(self.run(timed, false)),
             Disposition::ShowInOrder => {}
         }
         Ok(())
@@ -312,7 +323,7 @@ impl<'w> Collector<'w> {
 
     /// Formats an event and adds it with its text.
     fn show_in_order(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
-        let Some((outcome, layout)) = self.run(timed) else { return };
+        let Some((outcome, layout)) = self.run(timed, true) else { return };
         let text = self.text.as_bytes();
         if !outcome.skipped
             && let Some(wanted) = &self.grep
@@ -322,12 +333,13 @@ impl<'w> Collector<'w> {
         }
         self.n_over_work += u64::from(outcome.limited && self.meter.limit().is_some());
         self.push(timed, batch);
-        batch.push_ready(outcome, self.text.as_bytes());
+        batch.push_ready(outcome, self.text.as_bytes(), self.fields_json.as_bytes());
         self.stopped |= outcome.stop;
     }
 
-    /// Runs the template of an event, without columns. `None` if it has no template.
-    fn run(&mut self, timed: &TimedEvent<'_>) -> Option<(Outcome, Layout)> {
+    /// Runs the template of an event, without columns, and stores its fields if they are shown. `None` if it has no
+    /// template.
+    fn run(&mut self, timed: &TimedEvent<'_>, is_shown: bool) -> Option<(Outcome, Layout)> {
         let TimedEvent { event, time, .. } = timed;
         let entry = self.catalog.lookup(event.id)?;
         let layout = self.layouts[entry.level as usize];
@@ -339,7 +351,27 @@ impl<'w> Collector<'w> {
         self.meter.next(event.bytes.len() as u64);
         let mut run = self.machine.start(self.catalog.program(entry), &mut self.timers);
         let place = (layout, 0);
-        let outcome = self.meter.run(&mut run, entry.hook, (&hook, &context), place, &mut self.text, &mut Unobserved);
+        self.fields_json.clear();
+        let mut of_fields = None;
+        if let Some(known) = self.fields.as_mut().filter(|_| is_shown) {
+            let env = hook.env_index();
+            let fields =
+                known.entry((entry.id(), env)).or_insert_with(|| PreparedFields::new(self.catalog, entry, env));
+            match fields.as_ref().filter(|_| self.meter.limit() != Some(0)) {
+                Some(fields) => {
+                    let is_trial = !self.has_only_fields;
+                    of_fields = Some(fields.write(&mut run, (&hook, &context), is_trial, &mut self.fields_json));
+                }
+                None => self.fields_json.push(b"{}"),
+            }
+        }
+        let outcome = match of_fields.filter(|_| self.has_only_fields) {
+            Some(outcome) => {
+                self.meter.take(run.n_steps(), 1);
+                outcome
+            }
+            None => self.meter.run(&mut run, entry.hook, (&hook, &context), place, &mut self.text, &mut Unobserved),
+        };
         if self.meter.take_slow() {
             self.slow = Some(self.catalog.name_of(event.id));
         }

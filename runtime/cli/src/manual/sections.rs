@@ -78,7 +78,7 @@ fn exit_status(command: &str) -> Vec<ListRow> {
 
 /// True if a command caches compiled format files.
 fn has_cache(command: &str) -> bool {
-    ["tfbc", "report", "event", "list", "info", "disasm", "test", "trcrpt", "traceprinter"].contains(&command)
+    ["tfbc", "report", "event", "list", "fields", "info", "disasm", "test", "trcrpt", "traceprinter"].contains(&command)
 }
 
 /// True if a command talks to recording sessions.
@@ -178,6 +178,7 @@ fn see_also(command: &str) -> &'static [&'static str] {
         "watch" => &["tfbc-report", "tfbc-test", "tfbc-lsp"],
         "hexview" => &["tfbc-event", "tfbc-watch"],
         "list" => &["tfbc-report", "tfbc-info"],
+        "fields" => &["tfbc-report", "tfbc-list"],
         "info" => &["tfbc-report", "tfbc-list"],
         "disasm" => &["tfbc-compile", "tfbc-ops", "tfbc-verify"],
         "verify" => &["tfbc-compile", "tfbc-disasm", "tfbc-explain"],

@@ -1,0 +1,55 @@
+//! `tfbc fields`: lists the typed fields of events.
+
+use super::console::{CommandResult, Console, Failure, Message};
+use super::formats::{self, LanguageArgs};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use tfbc::internal::fields::{IdSet, list_json, list_text};
+
+/// Flags of `tfbc fields`.
+#[derive(Debug, Clone, Args)]
+pub struct FieldsArgs {
+    /// Format files, sources or blobs; later ones win. `default` is the built-in file
+    #[arg(value_name = "FORMAT", required = true)]
+    formats: Vec<PathBuf>,
+    /// Only the event with this id, such as 010; also a built-in stanza
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = FieldsForm::Text)]
+    to: FieldsForm,
+    #[command(flatten)]
+    language: LanguageArgs,
+}
+
+/// Output format of `tfbc fields`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FieldsForm {
+    /// A line per field
+    Text,
+    /// One JSON array
+    Json,
+}
+
+impl FieldsArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> CommandResult {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        let id = match &self.id {
+            Some(id) => {
+                IdSet::parse(id).map_err(|error| Failure::Error(Message::Usage, error.to_string()))?.iter().next()
+            }
+            None => None,
+        };
+        let set = formats::load_leniently(console, &self.formats, &self.language)?;
+        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let out = match self.to {
+            FieldsForm::Text => list_text(&catalog, id),
+            FieldsForm::Json => String::from_utf8_lossy(&list_json(&catalog, id)).into_owned(),
+        };
+        super::print(console, out, None)?;
+        Ok(formats::loaded(&set))
+    }
+}

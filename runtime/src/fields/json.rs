@@ -1,0 +1,238 @@
+//! Rows and schemas as JSON.
+
+use crate::json::{TextWriter, string};
+use std::io::Write;
+use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Row, Schema, SchemaField, Shape, TextBuf};
+
+/// Largest number that every reader of JSON represents exactly.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// Appends the non-null fields of a row as an object.
+pub fn write_row(schema: &Schema, row: &Row, out: &mut TextBuf) {
+    write_cells(&schema.fields, row.cells(), out);
+}
+
+fn write_cells(fields: &[SchemaField], cells: Cells<'_>, out: &mut TextBuf) {
+    out.push(b"{");
+    let mut is_first = true;
+    let mut key = |name: &str, out: &mut TextBuf| {
+        out.push(if is_first { b"\"" } else { b",\"" });
+        is_first = false;
+        out.push(name.as_bytes());
+        out.push(b"\":");
+    };
+    for field in fields {
+        let value = cells.get(field.cell);
+        if matches!(value, CellValue::Null) {
+            continue;
+        }
+        key(&field.name, out);
+        write_value(&field.shape, value, out);
+        if let Some(labels) = &field.labels {
+            let value = cells.get(labels.cell);
+            if !matches!(value, CellValue::Null) {
+                key(&labels.name, out);
+                write_label(labels, value, out);
+            }
+        }
+    }
+    out.push(b"}");
+}
+
+/// Appends a word, or a list of words.
+fn write_label(labels: &Labels, value: CellValue<'_>, out: &mut TextBuf) {
+    match value {
+        CellValue::Label(at) => string(labels.texts.get(at as usize).map_or(&b""[..], |text| text.as_bytes()), out),
+        CellValue::Bytes(text) => string(text, out),
+        CellValue::List(items) => {
+            out.push(b"[");
+            for (at, item) in items.enumerate() {
+                out.push(if at > 0 { b"," } else { b"" });
+                match item.get(0) {
+                    CellValue::Bytes(text) => string(text, out),
+                    _ => out.push(b"null"),
+                }
+            }
+            out.push(b"]");
+        }
+        CellValue::Null | CellValue::Number(_) => out.push(b"null"),
+    }
+}
+
+fn write_value(shape: &Shape, value: CellValue<'_>, out: &mut TextBuf) {
+    match (shape.kind, value) {
+        (FieldKind::Bool, CellValue::Number(number)) => out.push(if number & 1 == 1 { b"true" } else { b"false" }),
+        (FieldKind::Int64, CellValue::Number(number)) => show(out, number as i64),
+        (FieldKind::UInt64, CellValue::Number(number)) if number <= MAX_EXACT => show(out, number),
+        (FieldKind::UInt64, CellValue::Number(number)) => {
+            out.push(b"\"");
+            show(out, number);
+            out.push(b"\"");
+        }
+        (FieldKind::Float32, CellValue::Number(bits)) => {
+            let number = f32::from_bits(bits as u32);
+            write_float(format_args!("{number:?}"), number.into(), out);
+        }
+        (FieldKind::Float64, CellValue::Number(bits)) => {
+            let number = f64::from_bits(bits);
+            write_float(format_args!("{number:?}"), number, out);
+        }
+        (FieldKind::Timestamp, CellValue::Number(seconds)) => write_time(seconds as u32, out),
+        (FieldKind::Utf8, CellValue::Bytes(text)) => string(text, out),
+        (FieldKind::Binary | FieldKind::FixedBinary, CellValue::Bytes(bytes)) => {
+            out.push(b"\"");
+            bytes.iter().for_each(|byte| out.push(&hex(*byte)));
+            out.push(b"\"");
+        }
+        (FieldKind::List, CellValue::List(items)) => {
+            out.push(b"[");
+            for (at, item) in items.enumerate() {
+                out.push(if at > 0 { b"," } else { b"" });
+                match &shape.items {
+                    Some(shape) if shape.kind == FieldKind::Struct => write_cells(&shape.members, item, out),
+                    Some(shape) => write_value(shape, item.get(0), out),
+                    None => out.push(b"null"),
+                }
+            }
+            out.push(b"]");
+        }
+        _ => out.push(b"null"),
+    }
+}
+
+fn show(out: &mut TextBuf, number: impl std::fmt::Display) {
+    // Writing to memory cannot fail.
+    let _ = write!(TextWriter(out), "{number}");
+}
+
+fn write_float(digits: std::fmt::Arguments<'_>, number: f64, out: &mut TextBuf) {
+    if number.is_finite() {
+        let _ = TextWriter(out).write_fmt(digits);
+    } else if number.is_nan() {
+        out.push(b"\"NaN\"");
+    } else {
+        out.push(if number > 0.0 { b"\"Infinity\"" } else { b"\"-Infinity\"" });
+    }
+}
+
+fn hex(byte: u8) -> [u8; 2] {
+    [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)])
+}
+
+/// Appends seconds since 1970 as `1999-10-28T13:34:05Z`.
+fn write_time(seconds: u32, out: &mut TextBuf) {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days since 0000-03-01, in eras of 400 years; a year begins in March, so that a leap day is its last.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year_of_era + u32::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let _ = write!(TextWriter(out), "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"");
+}
+
+/// Appends the fields of a schema as an array. `source` returns the name of a source.
+pub fn write_schema<'n>(fields: &[SchemaField], source: &dyn Fn(u16) -> &'n [u8], out: &mut TextBuf) {
+    out.push(b"[");
+    for (at, field) in fields.iter().enumerate() {
+        out.push(if at > 0 { b",{" } else { b"{" });
+        text_key(b"\"name\":", &field.name, out);
+        out.push(b",");
+        write_shape(&field.shape, source, out);
+        text_key(b",\"shown\":", &field.shown, out);
+        if let Some(index) = field.source {
+            out.push(b",\"file\":");
+            string(source(index), out);
+            let _ = write!(TextWriter(out), ",\"line\":{},\"column\":{}", field.line, field.column);
+        }
+        text_key(b",\"rule\":", field.rule.name(), out);
+        out.push(b"}");
+        if let Some(labels) = &field.labels {
+            write_labels(field, labels, out);
+        }
+    }
+    out.push(b"]");
+}
+
+fn text_key(key: &[u8], value: &str, out: &mut TextBuf) {
+    out.push(key);
+    string(value.as_bytes(), out);
+}
+
+fn write_labels(field: &SchemaField, labels: &Labels, out: &mut TextBuf) {
+    text_key(b",{\"name\":", &labels.name, out);
+    out.push(match labels.is_list {
+        true => b",\"type\":\"list\",\"items\":{\"type\":\"dictionary\"}".as_slice(),
+        false => b",\"type\":\"dictionary\"",
+    });
+    text_key(b",\"of\":", &field.name, out);
+    if !labels.texts.is_empty() {
+        out.push(b",\"texts\":[");
+        for (at, text) in labels.texts.iter().enumerate() {
+            out.push(if at > 0 { b"," } else { b"" });
+            string(text.as_bytes(), out);
+        }
+        out.push(b"]");
+    }
+    out.push(b"}");
+}
+
+/// Appends the keys `type` to `hint`.
+fn write_shape<'n>(shape: &Shape, source: &dyn Fn(u16) -> &'n [u8], out: &mut TextBuf) {
+    text_key(b"\"type\":", shape.kind.name(), out);
+    if shape.kind == FieldKind::FixedBinary {
+        let _ = write!(TextWriter(out), ",\"size\":{}", shape.size);
+    }
+    if let Some(items) = &shape.items {
+        out.push(b",\"items\":{");
+        write_shape(items, source, out);
+        out.push(b"}");
+    }
+    if shape.kind == FieldKind::Struct {
+        out.push(b",\"fields\":");
+        write_schema(&shape.members, source, out);
+    }
+    if shape.hint != Hint::None {
+        text_key(b",\"hint\":", shape.hint.name(), out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(kind: FieldKind, number: u64) -> String {
+        let mut out = TextBuf::new();
+        write_value(&Shape::new(kind, Hint::None), CellValue::Number(number), &mut out);
+        String::from_utf8_lossy(out.as_bytes()).into_owned()
+    }
+
+    #[test]
+    fn numbers_are_written_so_that_readers_keep_them() {
+        assert_eq!(value(FieldKind::UInt64, 1 << 53), "9007199254740992");
+        assert_eq!(value(FieldKind::UInt64, (1 << 53) + 1), "\"9007199254740993\"");
+        assert_eq!(value(FieldKind::Int64, u64::MAX), "-1");
+        assert_eq!(value(FieldKind::Float32, 0.1f32.to_bits().into()), "0.1");
+        assert_eq!(value(FieldKind::Float64, 2.5e30f64.to_bits()), "2.5e30");
+        assert_eq!(value(FieldKind::Float64, 1f64.to_bits()), "1.0");
+        assert_eq!(value(FieldKind::Float64, f64::NAN.to_bits()), "\"NaN\"");
+        assert_eq!(value(FieldKind::Float32, f32::NEG_INFINITY.to_bits().into()), "\"-Infinity\"");
+        assert_eq!(value(FieldKind::Bool, 1), "true");
+    }
+
+    #[test]
+    fn times_are_dates_in_utc() {
+        for (seconds, expected) in [
+            (0, "\"1970-01-01T00:00:00Z\""),
+            (941_117_645, "\"1999-10-28T13:34:05Z\""),
+            (951_782_400, "\"2000-02-29T00:00:00Z\""),
+            (u32::MAX.into(), "\"2106-02-07T06:28:15Z\""),
+        ] {
+            assert_eq!(value(FieldKind::Timestamp, seconds), expected);
+        }
+    }
+}

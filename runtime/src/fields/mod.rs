@@ -1,0 +1,59 @@
+//! Typed fields of AIX events, and their schemas.
+//!
+//! The compiler derives a schema from each stanza, and a routine that stores an event's values in a [`Row`]. A row and
+//! its schema give the `fields` of JSON lines.
+
+mod json;
+mod list;
+
+pub use json::write_row;
+pub use list::{list_json, list_text};
+
+use crate::catalog::{Catalog, HookEntry};
+use tfbc_vm::{Context, Event, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
+
+/// Fields of the events of one hook in one environment.
+#[derive(Debug)]
+pub struct PreparedFields<'r> {
+    entry: PreparedEntry<'r>,
+    schema: Schema,
+}
+
+impl<'r> PreparedFields<'r> {
+    /// Looks up the fields of a stanza; `None` if its blob has none, or if the verifier refuses their routine.
+    pub fn new(catalog: &'r Catalog<'r>, entry: &HookEntry, env: usize) -> Option<Self> {
+        let program = catalog.program(entry);
+        let hook = program.entry(tfbc_vm::Space::HookFields, entry.id())?;
+        Some(Self { entry: program.prepare(hook.index, env)?, schema: program.schema(entry.id())? })
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Runs the routine of an event and appends its fields as a JSON object. If `is_trial`, timers are the same
+    /// afterwards.
+    pub(crate) fn write(
+        &self,
+        run: &mut Run<'r>,
+        (event, context): (&Event<'r>, &Context<'r>),
+        is_trial: bool,
+        out: &mut TextBuf,
+    ) -> Outcome {
+        let outcome = run.fields(&self.entry, (event, context), is_trial, out);
+        write_row(&self.schema, run.row(), out);
+        outcome
+    }
+
+    /// Runs the routine of an event. Returns its row.
+    pub fn row<'s>(
+        &self,
+        run: &'s mut Run<'r>,
+        (event, context): (&Event<'r>, &Context<'r>),
+        scratch: &mut TextBuf,
+    ) -> (Outcome, &'s Row) {
+        let outcome = run.fields(&self.entry, (event, context), false, scratch);
+        (outcome, run.row())
+    }
+}
