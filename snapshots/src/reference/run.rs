@@ -806,7 +806,7 @@ impl<'ast> Run<'_, 'ast> {
         }
         let number = self.uncast(&node.selector, scope);
         self.null = null;
-        self.see(node.span, SeenShowing { flags, ..SeenShowing::of(&datum, number) });
+        self.see(node.span, SeenShowing { flags: Some(flags), ..SeenShowing::of(&datum, number) });
     }
 
     fn subroutine(&mut self, id: u16, call: Span) -> Flow {

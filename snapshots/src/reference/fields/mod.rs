@@ -38,7 +38,7 @@ pub(super) struct SeenShowing {
     /// Case of a switch that ran.
     pub(super) case: Option<usize>,
     /// True texts of BITFLAGS that apply.
-    pub(super) flags: Vec<Vec<u8>>,
+    pub(super) flags: Option<Vec<Vec<u8>>>,
     /// Turns of a loop that began.
     pub(super) turns: Vec<Frame>,
 }

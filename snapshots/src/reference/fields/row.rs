@@ -159,11 +159,11 @@ impl RowContext<'_> {
         };
         let text = match field.text {
             TextKind::None => None,
-            TextKind::List => {
-                let texts = seen.flags.iter().map(|text| super::name::trim(text).to_vec());
-                let texts = texts.filter(|text| !text.is_empty()).map(FieldValue::Text);
-                Some(FieldValue::List(texts.collect()))
-            }
+            // Another showing that is one field with the BITFLAGS has no texts.
+            TextKind::List => seen.flags.as_ref().map(|flags| {
+                let texts = flags.iter().map(|text| super::name::trim(text).to_vec());
+                FieldValue::List(texts.filter(|text| !text.is_empty()).map(FieldValue::Text).collect())
+            }),
             TextKind::One => self.text(shown, (form, &datum), seen, frame, field.by_case).map(FieldValue::Text),
         };
         (form.value(&datum), text.unwrap_or(FieldValue::Null))
