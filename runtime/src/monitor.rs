@@ -24,8 +24,8 @@ impl fmt::Display for ReportError {
             ReportError::Read(error) => write!(f, "cannot read on: {error}"),
             ReportError::Write(error) => write!(f, "cannot write: {error}"),
             ReportError::NoStart => f.write_str(
-                "the trace does not tell when it began (hook 003, kind 1), so that its events have no dates; choose them by \
-                 seconds from its start",
+                "the trace has no start time (hook 003 of kind 1), so its events have no dates; give times in seconds \
+                 since the start",
             ),
             ReportError::NoStream(why) => f.write_str(why),
         }

@@ -94,7 +94,7 @@ impl fmt::Display for OpenError {
             OpenError::Io(error) => error.fmt(f),
             OpenError::Empty => f.write_str("empty; give --format stream32 where that is a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
-            OpenError::NoCpu { cpu, known } => write!(f, "no CPU {cpu} in it: it {known}"),
+            OpenError::NoCpu { cpu, known } => write!(f, "found no events of CPU {cpu}; the trace {known}"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
             OpenError::CannotFollow(kind) => write!(
                 f,
