@@ -1,4 +1,5 @@
 //! Typed fields of AIX events: the worked examples, compiled from source and loaded from a blob.
+#![cfg(feature = "compile")]
 
 use tfbc::LoadOptions;
 use tfbc::internal::fields::{PreparedFields, list_json, write_row};
