@@ -617,6 +617,10 @@ impl<'p> Emitter<'p, '_> {
                 self.op(Op::FieldTimer, &[(*cell).into(), first.into(), second.into()]);
             }
             FieldInst::Call => self.op(Op::FieldCall, &[]),
+            FieldInst::Abort => {
+                self.op(Op::End, &[]);
+                self.dead = true;
+            }
         }
     }
 

@@ -157,7 +157,7 @@ pub(crate) enum Inst {
 /// Instruction of a routine that stores fields. Cells count from the first one of the innermost list item or the row.
 #[derive(Debug)]
 pub(crate) enum FieldInst {
-    /// Body of the routine, and code that runs at the end of the event, also if the body ended it.
+    /// Body of the routine, and code that runs at the end of the event, also after `$BREAK`.
     Whole {
         n_cells: u16,
         body: Block,
@@ -237,6 +237,8 @@ pub(crate) enum FieldInst {
     },
     /// Counts the call of a stanza or function whose code is inserted here.
     Call,
+    /// Ends the event by `$ERROR`, without the code for its end.
+    Abort,
 }
 
 impl FieldInst {
@@ -255,7 +257,7 @@ impl FieldInst {
             | FieldInst::List { count: value, .. } => value.touches_pointer(),
             FieldInst::Flags { flags, .. } => flags.value.touches_pointer(),
             FieldInst::Timer { pair, .. } => pair.iter().any(Value::touches_pointer),
-            FieldInst::Label { .. } | FieldInst::Item | FieldInst::End | FieldInst::Call => false,
+            FieldInst::Label { .. } | FieldInst::Item | FieldInst::End | FieldInst::Call | FieldInst::Abort => false,
         }
     }
 }

@@ -146,6 +146,36 @@ fn the_end_of_an_event_leaves_later_fields_null() {
 }
 
 #[test]
+fn only_a_break_keeps_the_value_at_the_end() {
+    let row = |body: &str, expected: &str| {
+        let source = format!("# tfbc: fields=n=$x\n015 1.0 \"\" {{{{ $x = 1 }}}} {body}\n");
+        check(&source, &[("01520000 00000005", 0)], &[expected]);
+    };
+    row("$HL, 4 { $ERROR }", "{}");
+    row("$HL, 4 `$ERROR`", "{}");
+    row("$HL, 5 { $ERROR }", r#"{"n":1}"#);
+    row("$HL, 4 { $ERROR $BREAK }", r#"{"n":1}"#);
+}
+
+#[test]
+fn a_switch_without_cast_is_as_wide_as_the_first_showing_in_its_cases() {
+    let three = "015 1.0 \"\" $D1, 1 { $D1 }, 2 { $D1, 3 \"three\" }, 4 { $D1, 5 \"five\", 6 { $D1%E4 } }";
+    let names = |source: &str| {
+        let listed = schema(source);
+        let names = listed.split("{\"name\":\"").skip(1).filter_map(|field| field.split('"').next());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(three), "d1 d1_text d1_2 d1_2_text");
+    let two = "015 1.0 \"\" {{ $x = $D1 }} $x%UW, 1 { $x, 2 { $x%DW }, 3 \"three\" }";
+    assert_eq!(names(two), "x x_text");
+    let assigned = "015 1.0 \"\" {{ $x = $D1 }} $x%UW, 1 { $x, 2 { {{ $x = 3 }} $x%DW } }";
+    assert_eq!(names(assigned), "x x_2 x_3");
+    let shown = "015 1.0 \"\" \"a=\" $D1%UW, \\* { $D1, 2 { $D1%EW }, 3 {} }";
+    let events = [("01520000 00000002", 0), ("01520000 00000003", 0)];
+    check(shown, &events, &[r#"{"a":2,"a_text":"ENOENT"}"#, r#"{"a":3}"#]);
+}
+
+#[test]
 fn paths_of_processes_are_words() {
     let processes = ProcessNames::from([(7, b"/usr/bin/ls".to_vec())]);
     let source = "015 1.0 \"\" \"cmd=\" $D1%PW";

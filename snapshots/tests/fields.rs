@@ -474,6 +474,23 @@ mod own_showings {
     }
 
     #[test]
+    fn a_showing_in_a_switch_without_cast_decides_if_it_belongs_to_the_outer_one() {
+        let inner = "1 { $D1 }, 2 { $D1, 3 \"three\" }, 4 { $D1, 5 \"five\", 6 { $D1%E4 } }";
+        check(&format!("$D1, {inner}"), "d1:uint64 d1_text:dictionary d1_2:int64 d1_2_text:dictionary");
+        check("{{ $x = $D1 }} $x%UW, 1 { $x, 2 { $x%DW }, 3 \"three\" }", "x:uint64 x_text:dictionary");
+        // After an assignment, the inner switch is as wide as the macro.
+        let assigned = "{{ $x = $D1 }} $x%UW, 1 { $x, 2 { {{ $x = 3 }} $x%DW } }";
+        check(assigned, "x:uint64 x_2:uint64 x_3:int64");
+    }
+
+    #[test]
+    fn only_a_showing_that_ran_adds_its_text() {
+        let mut example = Example::new(&stanza("\"a=\" $D1%UW, \\* { $D1, 2 { $D1%EW }, 3 {} }"));
+        assert_eq!(example.row("01520000 00000002"), r#"{"a":2,"a_text":"ENOENT"}"#);
+        assert_eq!(example.row("01520000 00000003"), r#"{"a":3}"#);
+    }
+
+    #[test]
     fn the_text_of_an_own_showing_comes_last() {
         let text = stanza("\"a=\" $D1%UW, 1 \"DATA\", 2 { $D1%EW }, 3 { \"x\" O0 $D2%U4 }");
         let mut example = Example::new(&text);
@@ -620,6 +637,18 @@ mod comments {
         assert_eq!(example.row("01520000 00000005"), r#"{"n":1}"#);
         example.limits.turns = 2;
         assert_eq!(example.row("01520000 00000005"), "{}");
+    }
+
+    #[test]
+    fn an_event_ended_by_an_error_has_no_value_at_the_end() {
+        let row = |body: &str| {
+            let text = format!("# tfbc: fields=n=$x\n015 1.0 \"\" {{{{ $x = 1 }}}} {body}\n");
+            Example::new(&text).row("01520000 00000005")
+        };
+        assert_eq!(row("$HL, 4 { $ERROR }"), "{}");
+        assert_eq!(row("$HL, 4 `$ERROR`"), "{}");
+        assert_eq!(row("$HL, 5 { $ERROR }"), r#"{"n":1}"#);
+        assert_eq!(row("$HL, 4 { $ERROR $BREAK }"), r#"{"n":1}"#);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::expand::{FieldId, Flagging, Looping, Place, Role, Show, Shown, Step, Subject, Switching};
 use super::form::{Form, Width};
 use super::names;
-use crate::ir::{SwitchSelector, Value};
+use crate::ir::Value;
 use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 use tfbc_grammar::trcfmt::ast::Code;
@@ -191,7 +191,7 @@ impl<'ast> Deriver<'ast> {
         if matches!(show.what, Shown::Nothing) {
             return;
         }
-        if let Some((field, sets_type)) = self.own(show.subject, show.form) {
+        if let Some((field, sets_type)) = self.own(show.subject, show.form, show.form.width()) {
             self.name_owner(field, name);
             if sets_type {
                 let value = if let Shown::Number(value) = &show.what { Some(value.clone()) } else { None };
@@ -213,8 +213,8 @@ impl<'ast> Deriver<'ast> {
     }
 
     /// Field of the enclosing switch that a showing of its macro belongs to. True if the showing gives it its type.
-    fn own(&mut self, subject: Option<Subject<'ast>>, form: Form) -> Option<(FieldId, bool)> {
-        let (subject, width) = (subject?, form.width()?);
+    fn own(&mut self, subject: Option<Subject<'ast>>, form: Form, width: Option<Width>) -> Option<(FieldId, bool)> {
+        let (subject, width) = (subject?, width?);
         let active = self.active[self.floor..].iter_mut().rfind(|active| active.subject == subject)?;
         if !active.can_own || active.is_assigned {
             return None;
@@ -234,14 +234,16 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    /// Like [`Deriver::own`], for a switch. One without cast has no width yet.
-    fn own_switch(&mut self, subject: Option<Subject<'ast>>, form: Form, is_bare: bool) -> Option<(FieldId, bool)> {
-        let active = self.active[self.floor..].iter().rfind(|active| Some(active.subject) == subject);
+    /// Like [`Deriver::own`], for a switch. A showing in the cases of one without cast gives the type.
+    fn own_switch(&mut self, switch: &Switching<'ast>) -> Option<(FieldId, bool)> {
+        let active = self.active[self.floor..].iter().rfind(|active| Some(active.subject) == switch.subject);
         match active {
-            Some(active) if is_bare && active.width.is_none() && active.can_own && !active.is_assigned => {
+            Some(active)
+                if switch.form.is_uncast() && active.width.is_none() && active.can_own && !active.is_assigned =>
+            {
                 Some((active.field, false))
             }
-            _ => self.own(subject, form),
+            _ => self.own(switch.subject, switch.form, switch.width),
         }
     }
 
@@ -256,14 +258,11 @@ impl<'ast> Deriver<'ast> {
     fn switch(&mut self, switch: &mut Switching<'ast>, fields: &mut Vec<FieldId>) {
         let before = std::mem::take(&mut self.text);
         let name = names::from_text(&before).map(|name| (name, NameRule::Text));
-        let (is_number, form) = (matches!(switch.on, SwitchSelector::Number { .. }), switch.form);
-        // Texts of dates and processes are compared as texts, but the field is the number.
-        let is_number = is_number || matches!(form, Form::Code(Code::Time(_) | Code::Path(_)));
+        let form = switch.form;
         let is_named = switch.is_field && name.is_some();
         let mut active = None;
         if switch.is_field {
-            let is_bare = matches!(form, Form::DataWord | Form::HookData | Form::Plain);
-            let own = if switch.has_mask || !is_number { None } else { self.own_switch(switch.subject, form, is_bare) };
+            let own = if switch.has_mask { None } else { self.own_switch(switch) };
             let field = if let Some((field, sets_type)) = own {
                 self.name_owner(field, name);
                 if sets_type {
@@ -285,11 +284,11 @@ impl<'ast> Deriver<'ast> {
             if let Some(subject) = switch.subject {
                 // Inside of another uncast switch, a showing sets the width of both.
                 let outer = self.active[self.floor..].iter().rfind(|active| active.subject == subject);
-                let is_uncast = is_bare && (own.is_none() || outer.is_some_and(|outer| outer.width.is_none()));
+                let is_uncast = form.is_uncast() && (own.is_none() || outer.is_some_and(|outer| outer.width.is_none()));
                 self.active.push(Active {
                     subject,
-                    width: if is_uncast { None } else { form.width() },
-                    can_own: !switch.has_mask && is_number,
+                    width: if is_uncast { None } else { switch.width },
+                    can_own: !switch.has_mask && switch.width.is_some(),
                     field,
                     is_assigned: false,
                 });

@@ -1,12 +1,13 @@
 //! Expands a stanza to steps: functions and subroutines are inserted where they are called, and every value that the
 //! template prints is a step of its own.
 
-use crate::fields::form::{Form, code_shown, macro_shown};
+use crate::fields::form::{Form, Width, code_shown, macro_shown};
 use crate::ir::{self, Block, FieldInst, Flag, If, Inst, Node, SwitchSelector, Value, VarSlot};
 use crate::lower::{AssignTarget, ResolvedName, UnitLowerer};
 use crate::names::{NameTable, Unit};
 use crate::predefined::Predefined;
 use foldhash::{HashSet, HashSetExt};
+use std::ops::ControlFlow;
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{SourceId, Span};
 use tfbc_vm::EnvValue;
@@ -39,7 +40,7 @@ pub(super) enum Step<'ast> {
     Inst(Node),
     /// The message of `$ERROR`.
     Message,
-    /// Ends the event.
+    /// `$BREAK`
     Break(Span),
     Show(Show<'ast>),
     Switch(Box<Switching<'ast>>),
@@ -110,6 +111,9 @@ pub(super) struct Switching<'ast> {
     pub cases: Vec<Vec<Step<'ast>>>,
     /// True if it has one case, for the value 1.
     pub is_for_one: bool,
+    /// Width of its number; `None` if it compares something else. Without a cast, that of the first showing of the
+    /// macro in its cases, or of the macro.
+    pub width: Option<Width>,
     pub role: Role,
     /// True if it is a flag: its case's text is its name.
     pub is_flag: bool,
@@ -204,12 +208,12 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         if let Some(flag) = self.error_flag {
             let slot = VarSlot::Local(flag);
             steps.insert(0, Step::Inst(Node { inst: Inst::Assign(slot, Value::Const(0)), span: end }));
-            let then = vec![Node { inst: Inst::Break, span: end }];
+            let then = vec![abort(end)];
             let stop = If { on: Value::Slot(slot), then, otherwise: Vec::new() };
             steps.push(Step::Inst(Node { inst: Inst::If(stop.into()), span: end }));
         }
         if self.error {
-            steps.push(Step::Break(end));
+            steps.push(Step::Inst(abort(end)));
         }
         (self.error, self.error_flag) = (outer, outer_flag);
         Ok(steps)
@@ -429,6 +433,17 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             _ => false,
         };
         let Selected { subject, own_name, form, is_field, shown } = selector(scope, &switch.selector);
+        // Texts of dates and processes are compared as texts, but the field is the number.
+        let is_number =
+            matches!(on, SwitchSelector::Number { .. }) || matches!(form, Form::Code(Code::Time(_) | Code::Path(_)));
+        let shown_width = || {
+            let subject = subject.filter(|_| form.is_uncast())?;
+            cases.iter().find_map(|case| match first_width(case, subject, true) {
+                ControlFlow::Break(width) => width,
+                ControlFlow::Continue(()) => None,
+            })
+        };
+        let width = if is_number { shown_width().or_else(|| form.width()) } else { None };
         Ok(Switching {
             place: Place { source: scope.unit.id, span: switch.span },
             shown,
@@ -441,6 +456,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             default,
             cases,
             is_for_one,
+            width,
             role: Role::None,
             is_flag: false,
         })
@@ -468,6 +484,35 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         }
         Ok(steps)
     }
+}
+
+/// Width of the first showing of a macro in a case that can set the width of the switch on it. Ends without a width at
+/// an assignment to the macro. `is_own` is false in loops and in other switches on the macro.
+fn first_width<'ast>(steps: &[Step<'ast>], of: Subject<'ast>, is_own: bool) -> ControlFlow<Option<Width>> {
+    let found = |subject: Option<Subject<'ast>>, width: Option<Width>| match width {
+        Some(Width::Range(..)) | None => ControlFlow::Continue(()),
+        width if is_own && subject == Some(of) => ControlFlow::Break(width),
+        _ => ControlFlow::Continue(()),
+    };
+    for step in steps {
+        match step {
+            Step::Assign(subject, _) if *subject == of => return ControlFlow::Break(None),
+            Step::Show(show) if !matches!(show.what, Shown::Nothing) => found(show.subject, show.form.width())?,
+            Step::Switch(switch) => {
+                found(switch.subject, switch.width.filter(|_| !switch.has_mask))?;
+                let is_own = is_own && switch.subject != Some(of);
+                switch.cases.iter().try_for_each(|case| first_width(case, of, is_own))?;
+            }
+            Step::Loop(looping) => first_width(&looping.body, of, false)?,
+            _ => {}
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// End of the event by `$ERROR`.
+fn abort(span: Span) -> Node {
+    Node { inst: Inst::Field(Box::new(FieldInst::Abort)), span }
 }
 
 fn inst<'ast>(span: Span, inst: Inst) -> Step<'ast> {

@@ -55,6 +55,11 @@ impl Form {
         }
     }
 
+    /// True for a macro without cast.
+    pub fn is_uncast(self) -> bool {
+        matches!(self, Form::DataWord | Form::HookData | Form::Plain)
+    }
+
     /// Width of the number that it shows; `None` for anything else than the number.
     pub fn width(self) -> Option<Width> {
         let sized = |size| match size {

@@ -257,6 +257,7 @@ impl<'ast> Reference<'ast> {
             stop: false,
             skipped: false,
             limited: false,
+            ended_by_error: false,
             divided_by_zero: false,
             null: false,
             calls: Vec::new(),

@@ -106,6 +106,8 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) stop: bool,
     pub(super) skipped: bool,
     pub(super) limited: bool,
+    /// True if `$ERROR` ended the event.
+    pub(super) ended_by_error: bool,
     pub(super) divided_by_zero: bool,
     /// True if a value used since the flag was cleared is null.
     pub(super) null: bool,
@@ -165,6 +167,7 @@ impl<'ast> Run<'_, 'ast> {
                 return Flow::End;
             }
         }
+        self.ended_by_error |= end == Flow::End;
         end
     }
 

@@ -149,8 +149,13 @@ impl FieldBuilder {
         match (adopts, field) {
             (Some(at), field) => {
                 let name = (field.rule == NameRule::Text).then_some(field.name);
+                let has_type = self.owners[at].width.is_some();
                 for source in field.sources {
-                    if let FieldOrigin::Shown(shown) = source {
+                    if let FieldOrigin::Shown(mut shown) = source {
+                        if has_type {
+                            // The field has its type from elsewhere, so the inner switch shows its own selector.
+                            (shown.form, shown.recast) = (selector.form, false);
+                        }
                         self.owners[at].adopt(shown_width, name.clone(), shown);
                     }
                 }

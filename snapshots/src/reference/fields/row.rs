@@ -78,7 +78,7 @@ impl<'ast> Reference<'ast> {
         let mut fields = Vec::new();
         for field in schema.fields.iter().filter(|field| !field.omitted) {
             let (value, text) = match &field.at_end {
-                Some(_) if run.limited => (FieldValue::Null, FieldValue::Null),
+                Some(_) if run.limited || run.ended_by_error => (FieldValue::Null, FieldValue::Null),
                 Some((name, form)) => around.value_at_end(*form, &run.at_end(name, stanza)),
                 None => around.field(field, &frame),
             };
