@@ -93,9 +93,11 @@ pub(crate) struct EventPolicy<'p> {
 
 impl<'p> EventPolicy<'p> {
     /// Creates the policy of a report with these options.
-    pub fn new(catalog: &'p Catalog<'p>, options: &'p ReportOptions) -> Self {
+    ///
+    /// `with_fields` is true if something reads the events' fields.
+    pub fn new(catalog: &'p Catalog<'p>, options: &'p ReportOptions, with_fields: bool) -> Self {
         let mut readers = Readers::new(catalog);
-        readers.with_fields = options.columns.has_fields();
+        readers.with_fields = with_fields;
         let needs = Demand::of(&mut readers, options);
         let mut stateful_ids = IdSet::default();
         if needs.context {

@@ -57,27 +57,39 @@ enum EventSource<'e> {
 }
 
 /// Named value of an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     /// Unique name: a second field called `x` is `x_2`.
     pub name: String,
     /// Value as it was recorded.
     pub value: FieldValue,
-    /// Value as it appears in the event's text.
+    /// Value as text. For QNX, as in the event's text; for AIX, as in JSON lines, without quotation marks.
     pub text: String,
 }
 
 /// Value of a [`Field`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum FieldValue {
-    /// The event is too short to contain the field.
+    /// No value: the event is too short to contain the field, or the case that prints it did not run.
     Missing,
+    /// A single bit.
+    Bool(bool),
     /// Signed or unsigned number of up to 64 bits.
     Integer(i128),
-    /// Numbers of a repeated field.
+    /// Float of 4 or 8 bytes.
+    Float(f64),
+    /// Numbers of a repeated field of QNX.
     Integers(Vec<i128>),
     /// Text; bytes that are not UTF-8 are replaced.
     Text(String),
+    /// Bytes, such as those of `LOOP n { X0 }`.
+    Bytes(Vec<u8>),
+    /// Time in seconds since 1970, UTC.
+    Timestamp(u32),
+    /// Items of an AIX loop, or words of `BITFLAGS`. An item without value is [`FieldValue::Missing`].
+    List(Vec<FieldValue>),
+    /// Item of a loop with several fields.
+    Struct(Vec<Field>),
 }
 
 impl<'a> Events<'a> {
@@ -295,12 +307,33 @@ impl<'e> Event<'e> {
         self.text
     }
 
-    /// Typed fields of a QNX event: those that its definition names, or the arguments of a kernel event.
+    /// Typed fields: of an AIX event, the values that its template prints, in the order of [`EventFormat::fields`]; of a
+    /// QNX event, those that its definition names, or the arguments of a kernel event.
     ///
-    /// Always empty for AIX events.
+    /// They are computed by this call, so an iteration that never calls it costs nothing more. Templates that exceed the
+    /// limit on the work of a report leave all fields missing. If a `fields` comment gives a number the code `P`, and the
+    /// text does not print it as a path, the path is missing.
+    ///
+    /// ```
+    /// use tfbc::{FieldValue, Formats, Item, Trace};
+    ///
+    /// let formats = Formats::builtin();
+    /// let mut trace = Trace::open("samples/shell.trc")?;
+    /// let mut events = trace.events(&formats);
+    /// while let Some(Item::Event(event)) = events.next()? {
+    ///     if event.id() == "134" {
+    ///         assert_eq!(event.fields()[0].name, "cmd");
+    ///         assert_eq!(event.fields()[0].value, FieldValue::Text("/usr/bin/ls".into()));
+    ///         break;
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`EventFormat::fields`]: crate::EventFormat::fields
     pub fn fields(&self) -> Vec<Field> {
         match &self.source {
-            EventSource::Aix(_) => Vec::new(),
+            EventSource::Aix(event) => event.fields(),
             EventSource::Qnx(event) => event.fields(),
         }
     }

@@ -1,6 +1,7 @@
 //! The library's type for loaded format files.
 
 use crate::catalog::{Catalog, FormatSet, LoadError, LoadOptions};
+use crate::fields::describe;
 use crate::ids::display_id;
 use self_cell::self_cell;
 use std::fmt;
@@ -38,6 +39,34 @@ pub struct EventFormat {
     pub id: String,
     /// Label of an AIX template. Empty for QNX events, whose definitions have none.
     pub label: String,
+    /// Fields of an AIX event, in the order of [`Event::fields`](crate::Event::fields). Empty for QNX events.
+    pub fields: Vec<FieldFormat>,
+}
+
+/// Name and type of a field of AIX events, as `tfbc fields` lists them.
+///
+/// ```
+/// use tfbc::Formats;
+///
+/// let formats = Formats::builtin();
+/// let dispatch = formats.events().find(|event| event.id == "106").unwrap();
+/// let timer = dispatch.fields.iter().find(|field| field.name == "timer").unwrap();
+/// assert_eq!((&*timer.kind, timer.hint), ("int64", "ns"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldFormat {
+    /// Name, as in [`Field`](crate::Field).
+    pub name: String,
+    /// Type: `bool`, `int64`, `uint64`, `float32`, `float64`, `utf8`, `binary`, `fixed_size_binary`, `timestamp`,
+    /// `dictionary` for words, or `list of` such a type or of `struct`.
+    pub kind: String,
+    /// Hint how to display a number, or the numbers of a list: `hex`, `oct`, `bin`, `errno`, `pid` or `ns`; empty if
+    /// there is none.
+    pub hint: &'static str,
+    /// Words of a dictionary that the template contains.
+    pub texts: Vec<String>,
+    /// Fields of the structs of a list.
+    pub members: Vec<FieldFormat>,
 }
 
 impl Formats {
@@ -86,15 +115,20 @@ impl Formats {
     /// The described events, ordered by id.
     pub fn events(&self) -> impl Iterator<Item = EventFormat> {
         let catalog = self.catalog();
-        let hooks = catalog.hooks().map(|hook| EventFormat {
+        let fields = |id| {
+            let schema = catalog.get(id).and_then(|entry| catalog.program(entry).schema(id));
+            schema.map_or_else(Vec::new, |schema| describe(&schema.fields))
+        };
+        let hooks = catalog.hooks().map(move |hook| EventFormat {
             id: display_id(hook.id),
             label: String::from_utf8_lossy(hook.label).into_owned(),
+            fields: fields(hook.id),
         });
-        hooks.chain(
-            catalog
-                .defined_records()
-                .map(|(class, event)| EventFormat { id: crate::event::qnx_id(class, event), label: String::new() }),
-        )
+        hooks.chain(catalog.defined_records().map(|(class, event)| EventFormat {
+            id: crate::event::qnx_id(class, event),
+            label: String::new(),
+            fields: Vec::new(),
+        }))
     }
 
     /// Programs of the format files, looked up by event.

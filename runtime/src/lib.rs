@@ -25,8 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! QNX logs work in the same way. Their user events are formatted by event definitions (XML) and have typed
-//! [fields](Event::fields):
+//! Events have typed [fields](Event::fields), too. QNX logs work in the same way; their user events are formatted by event
+//! definitions (XML):
 //!
 //! ```
 //! use tfbc::{FieldValue, Formats, Item, Trace};
@@ -95,7 +95,7 @@ pub use catalog::Findings;
 pub use catalog::{LoadError, LoadOptions};
 pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Field, FieldValue, Item};
-pub use formats::{EventFormat, Formats};
+pub use formats::{EventFormat, FieldFormat, Formats};
 pub use output_format::Form;
 pub use reader::{Compression, Imbalance, MaxRatio, Notice, System, Tally, TraceError};
 pub use report::{MaxWork, Monitor, ReportError};

@@ -170,7 +170,7 @@ pub fn report(
     // Where a page ends depends on all lines before.
     let threads = if options.page_size > 0 { Some(NonZeroUsize::MIN) } else { options.threads };
     let layouts = if options.has_lines() { layouts(&columns) } else { Default::default() };
-    let walk = LogWalk::new(logs, &infos, catalog, options, layouts);
+    let walk = LogWalk::new(logs, &infos, catalog, options, layouts, false);
     let known_steps = AtomicU64::new(0);
     let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
     let RunResult { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;

@@ -18,7 +18,7 @@ fn text_only() -> ReportOptions {
     options
 }
 
-fn reported(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> String {
+pub fn reported(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> String {
     let mut text = Vec::new();
     report(trace, formats, options, &mut text).unwrap();
     String::from_utf8_lossy(&text).into_owned()
@@ -42,7 +42,7 @@ fn iterated(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> (S
 }
 
 /// Traces, each with the format files for it.
-fn samples() -> Vec<(PathBuf, Formats)> {
+pub fn samples() -> Vec<(PathBuf, Formats)> {
     let mut samples = vec![
         (file("samples/shell.trc"), Formats::builtin()),
         (file("samples/copy.trc"), Formats::builtin()),
@@ -82,7 +82,7 @@ fn streams_and_bytes_in_memory_have_equal_events() {
 }
 
 /// A 32-bit stream with an event of hook 010 per word; the word is also its time in nanoseconds.
-fn stream(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
+pub fn stream(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let events = words.into_iter().map(|word| event32(word, word));
     std::iter::once(factors32(1, 1, 0)).chain(events).flatten().collect()
 }
@@ -152,6 +152,7 @@ fn fields_match_those_of_ndjson() {
                 tfbc::FieldValue::Integer(n) => serde_json::Value::from(i64::try_from(*n).unwrap()),
                 tfbc::FieldValue::Integers(all) => all.iter().map(|n| i64::try_from(*n).unwrap()).collect(),
                 tfbc::FieldValue::Text(text) => serde_json::Value::from(text.as_str()),
+                value => panic!("{value:?}"),
             };
             assert_eq!(value, row["raw"]);
             n_fields += 1;

@@ -11,7 +11,7 @@ use tfbc_vm::{Context, Event, Machine, ProcessNames, TextBuf, Timers};
 /// Event: hook word and data in hex, and its time.
 type EventRow<'e> = (&'e str, u64);
 
-fn blob(source: &str) -> Vec<u8> {
+pub fn blob(source: &str) -> Vec<u8> {
     let mut sources = Sources::new();
     sources.add(Source::new("s.trcfmt", source));
     let compiled = compile(&sources, &Options::default());
@@ -60,7 +60,7 @@ fn schema(source: &str) -> String {
     String::from_utf8(list_json(&set.catalog().unwrap(), None)).unwrap()
 }
 
-const LOOPS: &str = "010 1.0 L=APPL \"USER EVENT - HKWD_USER1\" O2.0 \\n\\\n    \"The # of loop iterations =\" U4\\n\\\n    \
+pub const LOOPS: &str = "010 1.0 L=APPL \"USER EVENT - HKWD_USER1\" O2.0 \\n\\\n    \"The # of loop iterations =\" U4\\n\\\n    \
     \"The elapsed time of the last loop = \"\\\n    endtimer(0x010,0x010) starttimer(0x010,0x010)\n";
 
 #[test]
@@ -84,7 +84,7 @@ fn flags_have_a_list_of_words() {
     check(&flags(""), &events, &[r#"{"fd":3,"omode":256,"omode_text":["r"]}"#]);
 }
 
-const ESDI: &str = "900 1.0 \"ESDI STRATEGY\" {{ $rv = 0 }} {{ $stat = X2 }} \\\n $90F \\n\\\n \
+pub const ESDI: &str = "900 1.0 \"ESDI STRATEGY\" {{ $rv = 0 }} {{ $stat = X2 }} \\\n $90F \\n\\\n \
     special_esdi_status=$stat for minor device $rv\n90F 1.0 \"\" G4 {{ $return }} \\\n block number X4 \\n\\\n \
     byte count X4 \\n\\\n B0.1, 1 B_FLAG0 \\\n B0.1, 1 B_FLAG1 \\\n B0.1, 1 B_FLAG2 \\\n G16 {{ $return = X2 }}\n";
 

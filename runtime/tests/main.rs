@@ -4,6 +4,7 @@ mod built_in;
 mod common;
 mod damage_reports;
 mod damage_sweeps;
+mod event_fields;
 mod face;
 mod fields;
 mod kev;

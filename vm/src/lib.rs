@@ -71,5 +71,5 @@ pub use row::{CellValue, Cells, Items, Row};
 pub use rule::{Rule, rules_table};
 pub use schema::{FieldKind, Hint, Labels, NameRule, Schema, SchemaField, Shape};
 pub use text::{COLUMNS, TextBuf, contains_any};
-pub use timers::Timers;
+pub use timers::{TimerBefore, Timers, Trail};
 pub use verify::MAX_DEPTH;

@@ -8,7 +8,24 @@ pub struct Timers {
     n_lost: u64,
     /// Keys changed by a trial run and their values before it; `None` outside of one.
     undo: Option<Box<Undo>>,
+    /// Record of the next event; `None` if nobody asks for it.
+    trail: Option<Box<Trail>>,
 }
+
+/// State from earlier events that an event's text used. With it, the event's fields can be computed later.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trail {
+    /// Keys of timers that were started or ended, and their start before.
+    pub timers: Vec<TimerBefore>,
+    /// Processes whose paths were looked up.
+    pub pids: Vec<u64>,
+}
+
+/// Key of a timer and its start before an event; `None` if it was not running.
+pub type TimerBefore = ([u64; 3], Option<u64>);
+
+/// Limit on each list of a [`Trail`].
+const MAX_TRAIL: usize = 1 << 12;
 
 /// Changes of a trial run.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +52,37 @@ impl Timers {
 
     /// No running timers, with a limit of `max`.
     pub fn with_max(max: usize) -> Self {
-        Self { started: HashMap::new(), max, n_lost: 0, undo: None }
+        Self { started: HashMap::new(), max, n_lost: 0, undo: None, trail: None }
+    }
+
+    /// The timers before an event, as far as its text used them.
+    pub fn before(changes: &[TimerBefore]) -> Self {
+        let mut timers = Self::new();
+        // A key may occur more than once; its first entry counts.
+        for (key, start) in changes.iter().rev() {
+            match start {
+                Some(start) => timers.started.insert(*key, *start),
+                None => timers.started.remove(key),
+            };
+        }
+        timers
+    }
+
+    /// Begins to record what each event uses; [`Timers::trail`] has the record.
+    pub fn keep_trail(&mut self) {
+        self.trail = Some(Box::default());
+    }
+
+    /// Record since it was last cleared; `None` without [`Timers::keep_trail`].
+    pub fn trail(&mut self) -> Option<&mut Trail> {
+        self.trail.as_deref_mut()
+    }
+
+    /// Records that the path of a process was looked up.
+    pub(crate) fn note_pid(&mut self, pid: u64) {
+        if let Some(trail) = self.trail.as_deref_mut().filter(|trail| trail.pids.len() < MAX_TRAIL) {
+            trail.pids.push(pid);
+        }
     }
 
     /// Number of dropped starts.
@@ -64,6 +111,9 @@ impl Timers {
     fn note(&mut self, key: [u64; 3]) {
         if let Some(undo) = &mut self.undo {
             undo.changes.push((key, self.started.get(&key).copied()));
+        }
+        if let Some(trail) = self.trail.as_deref_mut().filter(|trail| trail.timers.len() < MAX_TRAIL) {
+            trail.timers.push((key, self.started.get(&key).copied()));
         }
     }
 

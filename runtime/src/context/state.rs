@@ -244,6 +244,11 @@ impl ContextState {
         self.look_up(tid, cpu).0
     }
 
+    /// Paths of all processes.
+    pub fn paths(&self) -> &ProcessNames {
+        &self.paths
+    }
+
     /// Context of the last event, and the paths of all processes.
     #[inline]
     pub fn facts_and_paths(&mut self, event: &RawEvent<'_>) -> (ThreadContext<'_>, &ProcessNames) {

@@ -40,7 +40,7 @@ fn write_cells(fields: &[SchemaField], cells: Cells<'_>, out: &mut TextBuf) {
 }
 
 /// Appends a word, or a list of words.
-fn write_label(labels: &Labels, value: CellValue<'_>, out: &mut TextBuf) {
+pub(super) fn write_label(labels: &Labels, value: CellValue<'_>, out: &mut TextBuf) {
     match value {
         CellValue::Label(at) => string(labels.texts.get(at as usize).map_or(&b""[..], |text| text.as_bytes()), out),
         CellValue::Bytes(text) => string(text, out),
@@ -59,7 +59,7 @@ fn write_label(labels: &Labels, value: CellValue<'_>, out: &mut TextBuf) {
     }
 }
 
-fn write_value(shape: &Shape, value: CellValue<'_>, out: &mut TextBuf) {
+pub(super) fn write_value(shape: &Shape, value: CellValue<'_>, out: &mut TextBuf) {
     match (shape.kind, value) {
         (FieldKind::Bool, CellValue::Number(number)) => out.push(if number & 1 == 1 { b"true" } else { b"false" }),
         (FieldKind::Int64, CellValue::Number(number)) => show(out, number as i64),

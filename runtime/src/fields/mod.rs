@@ -5,9 +5,11 @@
 
 mod json;
 mod list;
+mod values;
 
 pub use json::write_row;
 pub use list::{list_json, list_text};
+pub(crate) use values::{FieldReader, describe};
 
 use crate::catalog::{Catalog, HookEntry};
 use tfbc_vm::{Context, Event, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};

@@ -5,7 +5,7 @@ use crate::reader::SharedBuf;
 use crate::reader::aix::{BufferPos, SystemInfo, TimedEvent};
 use std::ops::Range;
 use std::sync::Arc;
-use tfbc_vm::{Event, Outcome};
+use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
 
 /// Maximum bytes of a batch's copied events, names and texts; also of the part of the reader's buffer it keeps.
 const MAX_BYTES: usize = 128 << 10;
@@ -37,6 +37,9 @@ pub(super) struct Batch {
     /// Texts that had to be formatted in order, by the walk.
     texts: Vec<u8>,
     ready: Vec<ReadyText>,
+    /// Timers that ready texts used, and the paths that they looked up.
+    timers: Vec<TimerBefore>,
+    paths: Vec<(u64, Range<u32>)>,
     /// Elapsed time of the event before the next one that is copied, if deltas are measured from it.
     pub previous_ns: Option<u64>,
 }
@@ -137,6 +140,9 @@ struct ReadyText {
     text: Range<u32>,
     /// Fields as JSON, if the report shows them.
     fields: Range<u32>,
+    /// Its part of [`Batch::timers`] and [`Batch::paths`].
+    timers: Range<usize>,
+    paths: Range<usize>,
 }
 
 impl Batch {
@@ -152,6 +158,8 @@ impl Batch {
         self.names.clear();
         self.texts.clear();
         self.ready.clear();
+        self.timers.clear();
+        self.paths.clear();
     }
 
     /// True if the batch has `max` events or its maximum of bytes.
@@ -160,6 +168,7 @@ impl Batch {
         self.events.len() >= max
             || self.copies.len() + self.names.len() + self.texts.len() >= MAX_BYTES
             || self.n_held >= MAX_BYTES
+            || size_of_val(&self.timers[..]) + size_of_val(&self.paths[..]) >= MAX_BYTES
     }
 
     /// Bytes of the reader's buffer that may still join the batch; more than fill it.
@@ -217,8 +226,34 @@ impl Batch {
             copied.ready = self.ready.len() as u32;
             let text = append(&mut self.texts, text);
             let fields = append(&mut self.texts, fields);
-            self.ready.push(ReadyText { outcome, text, fields });
+            self.ready.push(ReadyText { outcome, text, fields, timers: 0..0, paths: 0..0 });
         }
+    }
+
+    /// Adds the state that the text added last used, so that [`Batch::before`] can restore it.
+    pub fn push_trail(&mut self, trail: &mut Trail, paths: &ProcessNames) {
+        let Some(ready) = self.ready.last_mut() else { return };
+        let (n_timers, n_paths) = (self.timers.len(), self.paths.len());
+        self.timers.extend_from_slice(&trail.timers);
+        trail.pids.sort_unstable();
+        trail.pids.dedup();
+        for pid in &trail.pids {
+            if let Some(path) = paths.get(pid) {
+                self.paths.push((*pid, append(&mut self.texts, path)));
+            }
+        }
+        (ready.timers, ready.paths) = (n_timers..self.timers.len(), n_paths..self.paths.len());
+    }
+
+    /// Timers and paths of processes before an event, as far as its text used them.
+    pub fn before(&self, event: &EventRef) -> (Timers, ProcessNames) {
+        let copied = self.copied.get(event.at as usize).filter(|_| event.is_ready());
+        let Some(ready) = copied.and_then(|copied| self.ready.get(copied.ready as usize)) else {
+            return (Timers::new(), ProcessNames::new());
+        };
+        let path = |text: &Range<u32>| self.texts[text.start as usize..text.end as usize].to_vec();
+        let paths = self.paths[ready.paths.clone()].iter().map(|(pid, text)| (*pid, path(text))).collect();
+        (Timers::before(&self.timers[ready.timers.clone()]), paths)
     }
 
     /// Adds system properties and returns their index.

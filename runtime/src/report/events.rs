@@ -1,20 +1,31 @@
 //! Events of AIX traces, one at a time.
 
 use super::batch::{Batch, EventRef, SharedContext};
-use super::format::{LineEnd, LineFormat};
+use super::format::{LineEnd, LineFormat, context_of};
 use super::walk::LogWalk;
 use super::{ReportError, ReportOptions, layouts};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
+use crate::event::Field;
+use crate::fields::FieldReader;
 use crate::reader::aix::{LogInfo, Logs};
+use std::cell::RefCell;
 use std::sync::atomic::AtomicU64;
+use tfbc_vm::Context;
 
 /// Events of a trace with their texts.
 pub(crate) struct AixEvents<'a> {
     steps: Stepper<LogWalk<'a>, LineFormat<'a>>,
-    catalog: &'a Catalog<'a>,
     /// Index of the next line of the text.
     next: usize,
+    shared: Shared<'a>,
+}
+
+/// Data that all events use.
+struct Shared<'a> {
+    catalog: &'a Catalog<'a>,
+    logs: &'a [LogInfo],
+    fields: RefCell<FieldReader>,
 }
 
 /// One event.
@@ -22,7 +33,7 @@ pub(crate) struct AixEvents<'a> {
 pub(crate) struct AixEvent<'e> {
     batch: &'e Batch,
     shown: &'e EventRef,
-    catalog: &'e Catalog<'e>,
+    shared: &'e Shared<'e>,
 }
 
 impl<'a> AixEvents<'a> {
@@ -34,10 +45,11 @@ impl<'a> AixEvents<'a> {
         known_steps: &'a AtomicU64,
     ) -> Self {
         let layouts = layouts(&options.columns);
-        let walk = LogWalk::new(logs, infos, catalog, options, layouts);
+        let walk = LogWalk::new(logs, infos, catalog, options, layouts, true);
         let mut format = LineFormat::new(catalog, options, (&options.columns, layouts), infos, known_steps);
         format.collect_ends();
-        Self { steps: Stepper::new(walk, format), catalog, next: 0 }
+        let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));
+        Self { steps: Stepper::new(walk, format), next: 0, shared: Shared { catalog, logs: infos, fields } }
     }
 
     /// Moves to the next event, notice or the end.
@@ -64,7 +76,8 @@ impl<'a> AixEvents<'a> {
         let start = self.next.checked_sub(1).map_or(0, |before| ends[before].end);
         let line = self.steps.text().get(start as usize..end as usize)?;
         let batch = self.steps.events();
-        let event = AixEvent { batch, shown: batch.events.get(event as usize)?, catalog: self.catalog };
+        let shown = batch.events.get(event as usize)?;
+        let event = AixEvent { batch, shown, shared: &self.shared };
         Some((line.strip_suffix(b"\n").unwrap_or(line), event))
     }
 }
@@ -76,8 +89,9 @@ impl<'e> AixEvent<'e> {
     }
 
     pub fn label(&self) -> &'e [u8] {
-        let entry = self.catalog.lookup(self.shown.id);
-        let hook = entry.and_then(|entry| self.catalog.program(entry).hook(entry.id()));
+        let Shared { catalog, .. } = self.shared;
+        let entry = catalog.lookup(self.shown.id);
+        let hook = entry.and_then(|entry| catalog.program(entry).hook(entry.id()));
         hook.map_or(&[], |hook| hook.label)
     }
 
@@ -115,5 +129,15 @@ impl<'e> AixEvent<'e> {
     #[inline]
     pub fn bytes(&self) -> &'e [u8] {
         self.batch.hook(&self.batch.taken.bytes, self.shown).bytes
+    }
+
+    /// Runs the routine of the event's fields.
+    pub fn fields(&self) -> Vec<Field> {
+        let Self { batch, shown, shared: Shared { catalog, logs, fields } } = self;
+        let Some(entry) = catalog.lookup(shown.id) else { return Vec::new() };
+        let (mut timers, processes) = batch.before(shown);
+        let event = batch.hook(&batch.taken.bytes, shown);
+        let context = Context { processes: &processes, ..context_of(batch, shown, logs) };
+        fields.borrow_mut().read(catalog, entry, &mut timers, (&event, &context))
     }
 }

@@ -191,14 +191,13 @@ struct BatchedEvent<'b> {
     logs: &'b [LogInfo],
 }
 
-impl<'b> BatchedEvent<'b> {
-    #[inline(never)]
-    fn context_of(batch: &'b Batch, event: &EventRef, logs: &'b [LogInfo]) -> Context<'b> {
-        let shared = batch.shared_context(event.setting);
-        let thread = batch.thread(shared);
-        let log = &logs[thread.log as usize];
-        batch.system(shared).context(log, thread.reported_cpus, &batch.facts(shared, event.tid), &NO_PATHS)
-    }
+/// Context of an event's template, without the paths of processes.
+#[inline(never)]
+pub(super) fn context_of<'b>(batch: &'b Batch, event: &EventRef, logs: &'b [LogInfo]) -> Context<'b> {
+    let shared = batch.shared_context(event.setting);
+    let thread = batch.thread(shared);
+    let log = &logs[thread.log as usize];
+    batch.system(shared).context(log, thread.reported_cpus, &batch.facts(shared, event.tid), &NO_PATHS)
 }
 
 impl<'b> EventContext<'b> for BatchedEvent<'b> {
@@ -215,7 +214,7 @@ impl<'b> EventContext<'b> for BatchedEvent<'b> {
     // By value: a reference would keep the event in memory for the few templates that read their context.
     #[inline(always)]
     fn context(&self) -> Context<'b> {
-        Self::context_of(self.batch, self.event, self.logs)
+        context_of(self.batch, self.event, self.logs)
     }
 }
 

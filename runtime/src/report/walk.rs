@@ -42,14 +42,16 @@ pub(super) struct WalkCounts {
 }
 
 impl<'w> LogWalk<'w> {
+    /// Creates a walk. With `keeps_trails`, the fields of its events can be computed from its batches.
     pub fn new(
         logs: &'w mut Logs,
         infos: &'w [LogInfo],
         catalog: &'w Catalog<'w>,
         options: &'w ReportOptions,
         layouts: [Layout; 5],
+        keeps_trails: bool,
     ) -> Self {
-        let mut plan = EventPolicy::new(catalog, options);
+        let mut plan = EventPolicy::new(catalog, options, options.columns.has_fields() || keeps_trails);
         let live = logs.is_live();
         if !live
             && !options.delta_of_all
@@ -58,7 +60,11 @@ impl<'w> LogWalk<'w> {
         {
             logs.need(ids);
         }
-        Self { logs, live, taker: Collector::new(plan, infos, catalog, options, layouts) }
+        let mut taker = Collector::new(plan, infos, catalog, options, layouts);
+        if keeps_trails {
+            taker.timers.keep_trail();
+        }
+        Self { logs, live, taker }
     }
 
     /// Counts so far.
@@ -334,6 +340,9 @@ impl<'w> Collector<'w> {
         self.n_over_work += u64::from(outcome.limited && self.meter.limit().is_some());
         self.push(timed, batch);
         batch.push_ready(outcome, self.text.as_bytes(), self.fields_json.as_bytes());
+        if let Some(trail) = self.timers.trail() {
+            batch.push_trail(trail, self.context.paths());
+        }
         self.stopped |= outcome.stop;
     }
 
@@ -349,6 +358,10 @@ impl<'w> Collector<'w> {
         let context = self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths);
         self.text.clear();
         self.meter.next(event.bytes.len() as u64);
+        if let Some(trail) = self.timers.trail() {
+            trail.timers.clear();
+            trail.pids.clear();
+        }
         let mut run = self.machine.start(self.catalog.program(entry), &mut self.timers);
         let place = (layout, 0);
         self.fields_json.clear();

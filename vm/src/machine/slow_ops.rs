@@ -287,7 +287,8 @@ impl Run<'_> {
         self.cursor.add(rest.len() as u64, 0);
     }
 
-    fn put_path(&self, out: &mut TextBuf, pid: u64) {
+    fn put_path(&mut self, out: &mut TextBuf, pid: u64) {
+        self.timers.note_pid(pid);
         match self.context().processes.get(&pid) {
             Some(path) => out.push(path),
             None => {
