@@ -5,6 +5,7 @@ use super::formats::{self, LanguageArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tfbc::internal::fields::{IdSet, list_json, list_text};
+use tfbc_vm::Space;
 
 /// Flags of `tfbc fields`.
 #[derive(Debug, Clone, Args)]
@@ -50,6 +51,9 @@ impl FieldsArgs {
             FieldsForm::Json => String::from_utf8_lossy(&list_json(&catalog, id)).into_owned(),
         };
         super::print(console, out, None)?;
+        if catalog.programs().any(|program| program.entries(Space::Record).next().is_some()) {
+            console.note("only AIX stanzas are listed; `tfbc report --to ndjson` shows the fields of QNX events");
+        }
         Ok(formats::loaded(&set))
     }
 }

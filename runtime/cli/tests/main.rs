@@ -14,6 +14,7 @@ mod damage_resync;
 mod dialect;
 mod editors;
 mod faults;
+mod fields;
 mod fmt;
 mod follow;
 mod forms;
