@@ -8,6 +8,7 @@ use tfbc_grammar::{Severity, Source, SourceId, SourceLimits, Sources, datakey, f
 use tfbc_snapshots::case::CorpusCase;
 use tfbc_snapshots::datakey::case::DatakeyCase as XmlCase;
 use tfbc_snapshots::generate::{Rng, datakey as generated, seeds, template};
+use tfbc_vm::{Schema, SchemaField, Space};
 
 fn layout(bytes: &[u8]) -> Vec<u8> {
     let source = Source::new("t", bytes);
@@ -30,22 +31,43 @@ fn listing(bytes: &[u8], stage: Stage) -> Vec<String> {
     text.lines().map(without_place).collect()
 }
 
-/// Blob of a source without its source positions: sections 2 and 8, and lines in section 4.
+/// Blob of a source without its source positions: sections 2 and 8, lines in section 4, and in section 7 the lines and
+/// columns of the schemas of fields.
 fn meaning(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     const HEADER: usize = 32;
     let blob = compile(&sources(bytes), &Options::default()).blob?;
-    let number = |at: usize| u32::from_le_bytes(blob[at..at + 4].try_into().unwrap()) as usize;
+    let number = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let section = |row: usize| {
         let at = HEADER + row * 16;
-        let mut section = blob[number(at + 4)..number(at + 4) + number(at + 8)].to_vec();
-        match number(at) {
-            2 | 8 => section.clear(),
-            4 => section.chunks_mut(44).for_each(|hook| hook[20..26].fill(0)),
-            _ => {}
-        }
-        section
+        blob[number(&blob, at + 4)..][..number(&blob, at + 8)].to_vec()
     };
-    Some((0..9).map(section).collect())
+    let mut sections: Vec<Vec<u8>> = (0..9).map(section).collect();
+    for row in [1, 7] {
+        sections[row].clear();
+    }
+    let mut strings = std::mem::take(&mut sections[6]);
+    for hook in sections[3].chunks_mut(44) {
+        hook[20..26].fill(0);
+        if hook[3] >> 3 == Space::HookFields as u8 {
+            let schema = &mut strings[number(hook, 12)..][..number(hook, 16)];
+            let placed = Schema::decode(schema).unwrap();
+            schema.copy_from_slice(&Schema { fields: without_places(placed.fields) }.encode());
+        }
+    }
+    sections[6] = strings;
+    Some(sections)
+}
+
+fn without_places(mut fields: Vec<SchemaField>) -> Vec<SchemaField> {
+    for field in &mut fields {
+        (field.line, field.column) = (0, 0);
+        let mut shape = &mut field.shape;
+        while let Some(items) = &mut shape.items {
+            shape = items;
+        }
+        shape.members = without_places(std::mem::take(&mut shape.members));
+    }
+    fields
 }
 
 /// Codes of errors and warnings, without the lexer's warnings about blanks and line ends, which formatting removes.

@@ -1,6 +1,7 @@
 //! Schemas of fields: names and types of the values that an entry of [`Space::HookFields`](crate::Space) stores.
 //!
-//! A blob stores the schema of an entry in its string pool. Numbers are LEB128, texts have their length before them.
+//! A blob stores the schema of an entry in its string pool. Numbers are LEB128, texts have their length before them. Lines
+//! and columns have four bytes, little-endian, so that moving a stanza moves nothing else in the blob.
 
 /// Fields of one entry, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -206,8 +207,8 @@ fn put_fields(out: &mut Vec<u8>, fields: &[SchemaField]) {
         }
         put_text(out, &field.shown);
         put(out, field.source.map_or(0, |source| u32::from(source) + 1));
-        put(out, field.line);
-        put(out, field.column);
+        out.extend_from_slice(&field.line.to_le_bytes());
+        out.extend_from_slice(&field.column.to_le_bytes());
         put(out, field.rule as u32);
         put(out, field.cell.into());
     }
@@ -240,6 +241,12 @@ impl<'b> Reader<'b> {
             }
         }
         None
+    }
+
+    fn word(&mut self) -> Option<u32> {
+        let (word, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(u32::from_le_bytes(*word))
     }
 
     fn text(&mut self) -> Option<String> {
@@ -289,7 +296,7 @@ impl<'b> Reader<'b> {
             0 => None,
             number => Some(u16::try_from(number - 1).ok()?),
         };
-        let (line, column) = (self.number()?, self.number()?);
+        let (line, column) = (self.word()?, self.word()?);
         let rule = self.one_of(NameRule::ALL)?;
         Some(SchemaField { name, shape, labels, shown, source, line, column, rule, cell: self.small()? })
     }

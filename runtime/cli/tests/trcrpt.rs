@@ -383,7 +383,7 @@ fn dates_limit_a_report() {
     stream.extend(factors64(1, 1, 1));
     stream.extend(user(1, 7, 1));
     fs::write(files.path().join("undated"), stream).unwrap();
-    assert!(refusal(&files, &["-s", "102813340699", "undated"]).contains("does not tell when it began"));
+    assert!(refusal(&files, &["-s", "102813340699", "undated"]).contains("no start time (hook 003 of kind 1)"));
 }
 
 #[test]
