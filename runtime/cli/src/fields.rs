@@ -51,7 +51,7 @@ impl FieldsArgs {
             FieldsForm::Json => String::from_utf8_lossy(&list_json(&catalog, id)).into_owned(),
         };
         super::print(console, out, None)?;
-        if catalog.programs().any(|program| program.entries(Space::Record).next().is_some()) {
+        if catalog.programs().iter().any(|program| program.entries(Space::Record).next().is_some()) {
             console.note("only AIX stanzas are listed; `tfbc report --to ndjson` shows the fields of QNX events");
         }
         Ok(formats::loaded(&set))
