@@ -146,7 +146,7 @@ impl<'r> Run<'r> {
                 words(value, ((head() & !table::LONG_TEXTS).saturating_add(1)).saturating_mul(width).saturating_add(1))
             }
             OperandKind::Nibbles => head() & 0xff <= 16 && words(value, 5 + (head() & 0xff) * 64),
-            OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine => true,
+            OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine | OperandKind::Cell => true,
         };
         assert!(holds, "{op:?} at {here}: {kind:?} {value}");
     }
