@@ -690,7 +690,7 @@ macro_rules! named {
             /// Every value, in numeric order.
             pub const ALL: &[$type] = &[$($type::$name),*];
 
-            /// Name in listings: that of the macro, without `$`.
+            /// Name in listings and JSON; that of a macro without `$`.
             pub const fn name(self) -> &'static str {
                 match self { $($type::$name => $text,)* }
             }
@@ -704,6 +704,7 @@ macro_rules! named {
         }
     };
 }
+pub(crate) use named;
 
 named! {
     /// Numbers from the event or its context.

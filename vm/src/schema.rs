@@ -3,6 +3,8 @@
 //! A blob stores the schema of an entry in its string pool. Numbers are LEB128, texts have their length before them. Lines
 //! and columns have four bytes, little-endian, so that moving a stanza moves nothing else in the blob.
 
+use crate::op::named;
+
 /// Fields of one entry, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schema {
@@ -68,25 +70,7 @@ pub struct Labels {
     pub texts: Vec<String>,
 }
 
-macro_rules! numbered {
-    ($(#[doc = $about:literal])* $type:ident { $($(#[doc = $doc:literal])* $name:ident = $text:literal,)* }) => {
-        $(#[doc = $about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[repr(u8)]
-        pub enum $type { $($(#[doc = $doc])* $name,)* }
-
-        impl $type {
-            const ALL: &[$type] = &[$($type::$name),*];
-
-            /// Its name in JSON.
-            pub const fn name(self) -> &'static str {
-                match self { $($type::$name => $text,)* }
-            }
-        }
-    };
-}
-
-numbered! {
+named! {
     /// Kind of a value, named as in Arrow.
     FieldKind {
         /// True or false.
@@ -114,7 +98,7 @@ numbered! {
     }
 }
 
-numbered! {
+named! {
     /// Hint for displaying a number.
     Hint {
         /// No hint.
@@ -134,7 +118,7 @@ numbered! {
     }
 }
 
-numbered! {
+named! {
     /// Rule that named a field.
     NameRule {
         /// A `fields` comment.
@@ -260,10 +244,6 @@ impl<'b> Reader<'b> {
         self.number()?.try_into().ok()
     }
 
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
-        all.get(self.number()? as usize).copied()
-    }
-
     /// Reads a list. Every item takes at least a byte, which bounds its length.
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let len = self.number()? as usize;
@@ -297,7 +277,7 @@ impl<'b> Reader<'b> {
             number => Some(u16::try_from(number - 1).ok()?),
         };
         let (line, column) = (self.word()?, self.word()?);
-        let rule = self.one_of(NameRule::ALL)?;
+        let rule = NameRule::from_u32(self.number()?)?;
         Some(SchemaField { name, shape, labels, shown, source, line, column, rule, cell: self.small()? })
     }
 
@@ -305,7 +285,7 @@ impl<'b> Reader<'b> {
         if depth > MAX_NESTING {
             return None;
         }
-        let (kind, size, hint) = (self.one_of(FieldKind::ALL)?, self.small()?, self.one_of(Hint::ALL)?);
+        let (kind, size, hint) = (FieldKind::from_u32(self.number()?)?, self.small()?, Hint::from_u32(self.number()?)?);
         let mut shape = Shape { size, ..Shape::new(kind, hint) };
         match kind {
             FieldKind::List => shape.items = Some(Box::new(self.shape(depth + 1)?)),

@@ -1,6 +1,8 @@
 //! Rows and schemas as JSON.
 
 use crate::json::{TextWriter, string};
+use jiff_core::Timestamp;
+use jiff_core::tz::Offset;
 use std::io::Write;
 use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Row, Schema, SchemaField, Shape, TextBuf};
 
@@ -121,17 +123,10 @@ fn hex(byte: u8) -> [u8; 2] {
 
 /// Appends seconds since 1970 as `1999-10-28T13:34:05Z`.
 fn write_time(seconds: u32, out: &mut TextBuf) {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in eras of 400 years; a year begins in March, so that a leap day is its last.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year_of_era + u32::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let moment = Timestamp::constant(seconds.into(), 0).to_datetime(Offset::UTC);
+    let (date, time) = (moment.date(), moment.time());
+    let (year, month, day) = (date.year(), date.month(), date.day());
+    let (hour, minute, second) = (time.hour(), time.minute(), time.second());
     let _ = write!(TextWriter(out), "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"");
 }
 

@@ -6,7 +6,6 @@ use crate::event::{Field, FieldValue};
 use crate::formats::FieldFormat;
 use crate::work::{MaxWork, Work};
 use std::collections::HashMap;
-use std::sync::Arc;
 use tfbc_vm::{
     CellValue, Cells, Context, Event, FieldKind, Hint, Limits, Machine, Schema, SchemaField, Shape, Space, TextBuf,
     Timers,
@@ -17,7 +16,7 @@ pub struct FieldReader {
     machine: Machine,
     scratch: TextBuf,
     /// Schemas by id of the entry.
-    schemas: HashMap<u16, Arc<Schema>>,
+    schemas: HashMap<u16, Schema>,
     max_work: MaxWork,
     work: Work,
 }
@@ -45,8 +44,7 @@ impl FieldReader {
         let program = catalog.program(entry);
         let Some(hook) = program.entry(Space::HookFields, entry.id()) else { return Vec::new() };
         let Some(prepared) = program.prepare(hook.index, event.env_index()) else { return Vec::new() };
-        let schema =
-            self.schemas.entry(entry.id()).or_insert_with(|| Arc::new(program.schema(entry.id()).unwrap_or_default()));
+        let schema = self.schemas.entry(entry.id()).or_insert_with(|| program.schema(entry.id()).unwrap_or_default());
         let mut run = self.machine.start(program, timers);
         self.work.bytes += event.bytes.len() as u64;
         // A hostile template must not run for hours, see `work.rs`.

@@ -830,9 +830,9 @@ impl IdText {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IdCells {
     text: IdText,
-    /// Text of [`CellContent::Hook`], such as `{"id":"010","label":"…","elapsed":`; and the same in blocks, of which zeros fill
-    /// the last.
+    /// Text of [`CellContent::Hook`], such as `{"id":"010","label":"…","elapsed":`.
     text_of_hook: Box<[u8]>,
+    /// `text_of_hook` in blocks, followed by zeros.
     blocks: Box<[[u8; BLOCKS]; 2]>,
 }
 

@@ -45,7 +45,7 @@ impl Finish {
         self.grep.is_none() && self.ending == LineEnding::Text && !self.counts_lines
     }
 
-    /// Table of which all lines are rows.
+    /// Form of the table whose rows are the lines; `None` for text, or if lines are filtered.
     pub fn table(&self) -> Option<Form> {
         match self.ending {
             LineEnding::Value(form) if self.grep.is_none() => Some(form),

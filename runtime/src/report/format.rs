@@ -74,7 +74,7 @@ struct LineWriter<'r> {
     bounds: RunLimits,
     /// True if [`LineWriter::note`] must be called after a line.
     has_notes: bool,
-    /// Table of which a line ends a row, if it needs nothing else.
+    /// Form of the table whose row ends after each text; `None` if a line needs more work.
     table: Option<Form>,
     /// True if a line needs no more after its text than [`Finish::line`].
     ends_simply: bool,
