@@ -45,6 +45,7 @@ pub(crate) fn build<'p>(
         stanzas: HashMap::new(),
         any_base: graph.facts.iter().any(|facts| facts.sets_base),
     };
+    // All sources first: their index is the number that positions contain.
     for source in sources {
         builder.blob.source(source.name(), source.bytes());
     }
@@ -252,6 +253,7 @@ impl<'p> ProgramBuilder<'p> {
     fn environments(&mut self, plan: &RoutinePlan<'p>) -> Callees {
         let mut callees = Callees::default();
         for (at, env) in plan.envs.iter().enumerate() {
+            // Listings show every environment, also where the code is shared.
             let same_code_for = |known: &usize| callees[*known].deps.same_code_for(plan.envs[*known], *env);
             callees[at] = match (0..at).find(same_code_for).filter(|_| self.form != CodeForm::Listed) {
                 Some(known) => callees[known],
@@ -268,8 +270,10 @@ impl<'p> ProgramBuilder<'p> {
             below = below.max(callee.end);
             deps = deps.and(callee.deps);
         }
+        // Registers are given out from the callees upwards, so a call saves none: what is running uses disjoint ones.
         let first = below.max(ROW.into()).min(N_REGS) as u16;
         let facts = self.graph.facts[plan.node];
+        // If no template sets the base pointer, reads need not add it, and stay at fixed offsets.
         let base_is_zero = if plan.called { !self.any_base } else { !facts.sets_base };
         let shape = CallingConvention {
             called: plan.called,
@@ -322,6 +326,7 @@ impl<'p> ProgramBuilder<'p> {
 
     /// Reports an error of a stanza or function once, although several environments have it.
     fn complain(&mut self, code: &'static CodeInfo, plan: &RoutinePlan<'_>, text: String) {
+        // Four environments have the same mistake.
         let found = Diagnostic::error(code, plan.source, plan.span, text);
         if !self.diagnostics.iter().any(|known| known.code == code && known.primary == found.primary) {
             self.diagnostics.push(found);
@@ -331,6 +336,7 @@ impl<'p> ProgramBuilder<'p> {
     /// Checks the limits on code size. A program that is too large is reported once.
     fn fits(&mut self, draft: &UnlinkedRoutine<'_>, plan: &RoutinePlan<'_>) -> bool {
         let before = self.n_lines;
+        // Counted before the code is linked: a hostile file of nested calls would otherwise fill the memory first.
         self.n_lines += draft.lines.len();
         let text = if draft.lines.len() > MAX_ROUTINE {
             format!("{} compiles to {} instructions, at most {MAX_ROUTINE}", plan.name, draft.lines.len())

@@ -266,6 +266,7 @@ pub(crate) fn emit<'p>(
         n_labels: 0,
         span: Span::default(),
     };
+    // The row needs no code: the machine zeroes it before the event (`zeroed` of the routine's row).
     if !shape.called && !shape.stores_fields {
         // Clears the variables of a stanza; the caller sets those of a function.
         for local in 0..shape.n_locals {
@@ -304,6 +305,8 @@ impl<'p> Emitter<'p, '_> {
     /// Position of the data pointer in bits, if it is known.
     fn bits(&self) -> Option<u64> {
         match self.pointer {
+            // Only now does the code depend on where the data starts: routines that never ask share one copy for all
+            // hooks.
             Pointer::Start(bits) => Some((data_start(self.depend_on(EnvDeps::START)) * 8 + bits).min(MAX_BITS)),
             Pointer::At(bits) => Some(bits),
             Pointer::Live => None,
@@ -349,6 +352,8 @@ impl<'p> Emitter<'p, '_> {
         let temp = self.next_temp;
         self.next_temp += 1;
         self.end = self.end.max(self.next_temp);
+        // Too many registers are an error of the routine (C17), found when it is complete; until then the number only
+        // must not wrap.
         temp.min(u16::MAX.into()) as u16
     }
 
@@ -366,6 +371,8 @@ impl<'p> Emitter<'p, '_> {
 
     fn finish(&mut self) {
         if self.shape.called {
+            // A caller knows nothing of its callee, so both agree on one state: a valid pointer, a blank that is
+            // printed.
             self.settle();
             self.op(Op::Ret, &[]);
         } else {
@@ -389,6 +396,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn print_soft(&mut self) {
+        // Printed, but with its position noted: what follows may still remove it.
         if self.soft == SoftBlank::Due {
             self.op(Op::Soft, &[]);
             self.soft = SoftBlank::Maybe;
@@ -405,6 +413,7 @@ impl<'p> Emitter<'p, '_> {
 
     /// Emits template text; not empty.
     fn text(&mut self, text: &'p [u8]) {
+        // Note 1 in docs/readings.md: text that begins with a blank replaces the soft blank.
         match (self.soft, begins_blank(text)) {
             (SoftBlank::Due, false) => self.push(BLANK),
             (SoftBlank::Maybe, true) => self.op(Op::SoftDrop, &[]),
@@ -424,11 +433,13 @@ impl<'p> Emitter<'p, '_> {
 
     /// Prepares for output that may be empty, after which a blank may still be due.
     fn before_maybe(&mut self) {
+        // An empty output must leave the blank removable, so it cannot become part of a text.
         self.print_soft();
     }
 
     fn block(&mut self, block: &'p Block) {
         for node in block {
+            // Temporaries live within one node. They are given back, so that a long stanza needs few registers.
             let (outer, temps) = (self.span, self.next_temp);
             self.span = node.span;
             self.inst(&node.inst);
@@ -440,7 +451,9 @@ impl<'p> Emitter<'p, '_> {
     fn inst(&mut self, inst: &'p Inst) {
         match inst {
             Inst::Text(text) => self.text(text),
+            // No code yet: most blanks become the first byte of the text that follows.
             Inst::Soft => self.soft = SoftBlank::Due,
+            // A write that nothing reads: coverage observes it, and no text can depend on it.
             Inst::Probe(point) => self.op(Op::Const, &[PROBE_REGISTER, *point]),
             Inst::Newline => {
                 self.end_line();
@@ -466,6 +479,7 @@ impl<'p> Emitter<'p, '_> {
             }
             Inst::HexBytes(n) => self.hex_bytes(*n),
             Inst::Name(text) => {
+                // Of these texts only the trace id is never empty.
                 if *text == EnvText::TraceId {
                     self.before_some();
                 } else {
@@ -496,6 +510,7 @@ impl<'p> Emitter<'p, '_> {
             Inst::Cut => self.op(Op::Cut, &[]),
             Inst::Guarded(node) => self.guarded(&node.body, &node.short),
             Inst::Demand(bytes) => self.demand(*bytes),
+            // Both forms are known at compile time, so a record runs no test for its form.
             Inst::ByForm(node) => {
                 self.block(if self.depend_on(EnvDeps::FORM).combine() { &node.wide } else { &node.simple });
             }
@@ -518,14 +533,17 @@ impl<'p> Emitter<'p, '_> {
             Inst::Switch(switch) => self.switch(switch),
             Inst::Loop(node) => self.repeat(node),
             Inst::Flags(flags) => self.flags(flags),
+            // The graph has no cycles (C04), and callees are built first, so the entry exists.
             Inst::CallStanza(id) => {
                 let callee = self.context.stanzas[id][self.context.env.index()];
                 self.settle();
                 self.call(callee);
+                // The callee may have moved the pointer: subroutines continue where their caller is, and the reverse.
                 self.pointer = Pointer::Live;
             }
             Inst::CallFunction { function, arguments } => self.call_function(*function, arguments),
             Inst::TimerStart(pair) => {
+                // In the order of the source, because a code in an argument moves the pointer.
                 let [first, second] = pair.each_ref().map(|value| self.eval(value));
                 self.op(Op::TimerStart, &[first.into(), second.into()]);
             }
@@ -540,6 +558,7 @@ impl<'p> Emitter<'p, '_> {
             }
             Inst::Stop => self.op(Op::Stop, &[]),
             Inst::Break => {
+                // The event ends here, so a blank that was printed has no text after it.
                 if self.soft == SoftBlank::Maybe {
                     self.op(Op::SoftDrop, &[]);
                 }
@@ -550,10 +569,12 @@ impl<'p> Emitter<'p, '_> {
                         self.op(Op::Jump, &[exit]);
                         self.pointer = pointer;
                     }
+                    // Ends the event, not only this routine: `$BREAK` in a subroutine ends its callers too.
                     None => self.op(Op::End, &[]),
                 }
                 self.dead = true;
             }
+            // The text before it is dropped as a whole, so a blank in it does not matter.
             Inst::Skip => {
                 self.op(Op::Skip, &[]);
                 self.dead = true;
@@ -635,6 +656,7 @@ impl<'p> Emitter<'p, '_> {
     /// Emits a block that prints, after a mark. Returns the mark's register.
     fn printed(&mut self, body: &'p Block) -> u32 {
         let mark = self.temp();
+        // Marked in the buffer of the text: what prints for a report also prints for a field.
         self.op(Op::Mark, &[mark.into()]);
         self.block(body);
         mark.into()
@@ -642,6 +664,8 @@ impl<'p> Emitter<'p, '_> {
 
     /// Emits a block with a fallback for failed demands. Only records have these, and they are never called.
     fn guarded(&mut self, body: &'p Block, short: &'p Block) {
+        // Body and fallback end at byte 0 of the payload with their blank printed, so what follows need not know which
+        // one ran.
         let (leave, end) = (self.label(), self.label());
         self.print_soft();
         let (soft, dead) = (self.soft, self.dead);
@@ -676,6 +700,7 @@ impl<'p> Emitter<'p, '_> {
         let bytes = bytes.min(u32::MAX.into());
         if let Some(bits) = self.bits() {
             let end = bits.div_ceil(8) + bytes;
+            // A fixed end is compared with the length alone; the pointer need not be set for it.
             if self.shape.base_is_zero && end <= MAX_FIXED {
                 return self.op(Op::Reach, &[end as u32, short]);
             }
@@ -738,6 +763,7 @@ impl<'p> Emitter<'p, '_> {
 
     /// Builds a jump to `no` if the value is 0.
     fn unless(&mut self, on: &'p Value, no: u32) -> Instr {
+        // Comparisons with a constant are most conditions; they become one instruction instead of three.
         if let Value::Compare { equal, left, right } = on
             && let Some(Ok(right)) = self.fold(right).map(u32::try_from)
         {
@@ -757,6 +783,7 @@ impl<'p> Emitter<'p, '_> {
 
     fn step(&mut self, step: Move) {
         let bits = |bytes: u32, bits: u32| (u64::from(bytes) * 8 + u64::from(bits)).min(MAX_BITS);
+        // Moves of a known pointer cost nothing at run time: they change the offset of the next read.
         match (step, self.pointer) {
             (Move::Goto { bytes, bits: rest }, _) => self.pointer = Pointer::At(bits(bytes, rest)),
             (Move::Word { words }, _) => {
@@ -764,6 +791,7 @@ impl<'p> Emitter<'p, '_> {
                 self.pointer = Pointer::At(at.min(MAX_BITS));
             }
             (Move::Omit { bytes, bits }, Pointer::Live) => self.op(Op::PtrAdd, &[bytes, bits]),
+            // `O2` before the data is the usual first code. It stays relative to the start, which is not known yet.
             (Move::Omit { bytes, bits: rest }, Pointer::Start(at)) if at + bits(bytes, rest) < MAX_BITS / 2 => {
                 self.pointer = Pointer::Start(at + bits(bytes, rest));
             }
@@ -785,6 +813,7 @@ impl<'p> Emitter<'p, '_> {
     /// Byte offset of a read of `len` bytes, if it is fixed; moves the pointer past it.
     fn fixed(&mut self, len: u64) -> Option<u32> {
         let at = self.bits()?.div_ceil(8);
+        // A hostile `G` of two gigabytes would make the routine need that many bytes of every event.
         if !self.shape.base_is_zero || at + len > MAX_FIXED {
             self.go_live();
             return None;
@@ -796,6 +825,7 @@ impl<'p> Emitter<'p, '_> {
     /// Byte offset of a fixed read whose bytes the routine needs in full.
     fn needed(&mut self, len: u64) -> Option<u32> {
         let at = self.fixed(len)?;
+        // The machine compares the event's length with the need once, and then reads without checks.
         self.need = self.need.max(at + len as u32);
         Some(at)
     }
@@ -804,11 +834,13 @@ impl<'p> Emitter<'p, '_> {
         match field {
             EventField::Bytes { size, signed } => {
                 let n = self.bytes(size);
+                // Only records of QNX can be little-endian; AIX writes big-endian on every machine.
                 let little = self.depend_on(EnvDeps::ORDER).little_endian();
                 match self.needed(n.into()) {
                     Some(at) => self.op(if little { Op::LoadLe } else { Op::Load }, &[dst.into(), at, n]),
                     None => self.op(if little { Op::TakeLe } else { Op::Take }, &[dst.into(), n]),
                 }
+                // Values are 64 bits everywhere, so the sign is extended at once.
                 if signed && n < 8 {
                     self.op(Op::Sext, &[dst.into(), dst.into(), n * 8]);
                 }
@@ -835,6 +867,7 @@ impl<'p> Emitter<'p, '_> {
         } else {
             self.before_maybe();
         }
+        // A text does not raise the need: one that is cut is printed as far as it goes, in the fast loop too.
         match self.fixed(len.into()) {
             Some(at) => self.op(Op::Text, &[at, len, width]),
             None => self.op(Op::TakeText, &[len, width]),
@@ -854,6 +887,7 @@ impl<'p> Emitter<'p, '_> {
         if !self.shape.lower_hex {
             return print(self);
         }
+        // Two instructions around it, instead of a second set of hex instructions: few files ask for lower case.
         let mark = self.temp();
         self.op(Op::Mark, &[mark.into()]);
         print(self);
@@ -861,6 +895,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn set_pointer(&mut self, value: &'p Value) {
+        // A constant, as in `$DATAPOINTER = $DATAPOINTER + 8`, keeps later reads at fixed offsets.
         match self.fold(value) {
             Some(byte) if (byte as i64) < 0 => self.pointer = Pointer::At(0),
             Some(byte) => self.pointer = Pointer::At(byte.saturating_mul(8).min(MAX_BITS)),
@@ -878,6 +913,7 @@ impl<'p> Emitter<'p, '_> {
             ValueFormat::Chars { width: 0, .. } => self.before_maybe(),
             _ => self.before_some(),
         }
+        // A constant needs no instruction: it becomes part of the literal of the next one.
         if let Some(text) = self.fold(value).and_then(|value| self.constant_text(value, how)) {
             return self.push(AsmItem::Text(Cow::Owned(text)));
         }
@@ -930,6 +966,7 @@ impl<'p> Emitter<'p, '_> {
     /// Text that a constant prints, if it needs no run-time state.
     fn constant_text(&self, value: u64, how: ValueFormat) -> Option<Vec<u8>> {
         let mut buf = [0; 64];
+        // Only formats that no dialect of the blob changes at run time.
         let end = match how {
             ValueFormat::Dec => num::dec(&mut buf, 0, value),
             ValueFormat::Int => num::int(&mut buf, 0, value),
@@ -949,6 +986,7 @@ impl<'p> Emitter<'p, '_> {
             Value::HookEnv => Some(u64::from(self.word()) * 8),
             Value::WordSize => Some(self.word().into()),
             Value::Generic => Some(self.generic().into()),
+            // A generic hook has only `$D1`. The others print 0, but have no value for fields.
             Value::DataWord(index) if *index > 1 && !self.shape.stores_fields && self.generic() => Some(0),
             Value::Base if self.shape.base_is_zero => Some(0),
             Value::Pointer => self.bits().map(|bits| bits / 8),
@@ -964,6 +1002,7 @@ impl<'p> Emitter<'p, '_> {
             Value::Bits { value, low, count } => {
                 Some((self.fold(value)? >> low) & crate::number::low_mask((*count).into()))
             }
+            // Exactly as the machine computes: two's complement that wraps.
             Value::Binary(op, left, right) => {
                 let (left, right) = (self.fold(left)?, self.fold(right)?);
                 match op {
@@ -985,6 +1024,7 @@ impl<'p> Emitter<'p, '_> {
 
     /// Computes a value into a register: the variable's own, or a temporary.
     fn eval(&mut self, value: &'p Value) -> u16 {
+        // A variable is read where it is. Instructions never change their sources.
         if let Value::Slot(slot) = value {
             return self.slot(*slot);
         }
@@ -994,6 +1034,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn eval_to(&mut self, dst: u16, value: &'p Value) {
+        // First of all, because the environment decides `$HOOKENV` and the like, and with them whole expressions.
         if let Some(value) = self.fold(value) {
             return self.constant(dst, value);
         }
@@ -1004,12 +1045,14 @@ impl<'p> Emitter<'p, '_> {
                 let src = self.slot(*slot);
                 self.op(Op::Move, &[to, src.into()]);
             }
+            // The machine's pointer may be unset here, so `$LOGIDX` is not simply read.
             Value::Env(EnvValue::LogIndex) => self.log_index(dst),
             Value::Env(what) => self.op(Op::Env, &[to, *what as u32]),
             Value::DataWord(index) if *index > 1 && self.shape.stores_fields && self.generic() => {
                 self.op(Op::FieldMissing, &[to]);
             }
             Value::DataWord(index) => {
+                // Data words are at fixed places whatever the pointer is, also in a subroutine.
                 let width = u32::from(self.word());
                 let at = u32::from(*index) * width;
                 self.need = self.need.max(at + width);
@@ -1028,6 +1071,7 @@ impl<'p> Emitter<'p, '_> {
                 self.op(Op::Bits, &[to, src.into(), (*low).into(), (*count).into()]);
             }
             Value::Binary(op, left, right) => {
+                // The left side first: codes in an expression read one after the other.
                 let (left, right) = (self.eval(left), self.eval(right));
                 let op = match op {
                     BinaryOp::Add => Op::Add,
@@ -1048,6 +1092,7 @@ impl<'p> Emitter<'p, '_> {
                 let table = self.flag_table(&flags.entries);
                 self.op(Op::FlagsAny, &[to, src.into(), table]);
             }
+            // `fold` has dealt with them.
             Value::Const(_) | Value::HookEnv | Value::WordSize | Value::Generic => {}
         }
     }
@@ -1090,6 +1135,7 @@ impl<'p> Emitter<'p, '_> {
     fn call(&mut self, callee: Callee) {
         self.need = self.need.max(callee.need);
         self.op(Op::Call, &[callee.routine]);
+        // The callee ends with its blank printed, and nobody knows if it printed any text after it.
         self.soft = SoftBlank::Maybe;
     }
 
@@ -1100,10 +1146,12 @@ impl<'p> Emitter<'p, '_> {
             self.op(Op::Move, &[param.into(), (*value).into()]);
         }
         let called = &self.context.program.functions[function];
+        // Its own macros are 0 at every call, not only at the first one of the event.
         for local in called.n_params..called.n_locals {
             self.constant(callee.first + local, 0);
         }
         self.print_soft();
+        // Functions that only print their arguments are common, and reads after them stay at fixed offsets.
         if self.context.preserves_pointer[function] {
             return self.call(callee);
         }
@@ -1113,6 +1161,7 @@ impl<'p> Emitter<'p, '_> {
 
     fn switch(&mut self, switch: &'p Switch) {
         match &switch.on {
+            // Keys are compared as bit patterns of the selector's width, so -1 matches `FFFF` (docs/readings.md).
             SwitchSelector::Number { value, width, keys } => {
                 let width = width.unwrap_or(u32::from(self.word()) * 8);
                 let mut cases = Vec::with_capacity(keys.len());
@@ -1137,6 +1186,8 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn switch_number(&mut self, value: &'p Value, cases: &[(u64, usize)], switch: &'p Switch) {
+        // The order of the attempts is that of their cost: no code, one instruction with the texts, a table of texts, a
+        // jump.
         if let Some(value) = self.fold(value) {
             let body = cases.iter().find(|(key, _)| *key == value).map(|(_, body)| *body).or(switch.default);
             if let Some(body) = body {
@@ -1259,6 +1310,7 @@ impl<'p> Emitter<'p, '_> {
         let mut reached = vec![false; n_bodies];
         keys.iter().map(|(_, body)| *body).chain(switch.default).for_each(|body| reached[body] = true);
         // Each body starts from the state before the switch. The state after it is known when all bodies are emitted.
+        // Arms are emitted apart first, because what each must add at its end depends on all others.
         let before = std::mem::take(&mut self.lines);
         let mut arms = Vec::new();
         for (index, body) in switch.bodies.iter().enumerate().filter(|(index, _)| reached[*index]) {
@@ -1327,6 +1379,7 @@ impl<'p> Emitter<'p, '_> {
     fn repeat(&mut self, Loop { all, count, body }: &'p Loop) {
         let all = *all;
         let src = self.eval(count);
+        // A loop that dumps bytes is one instruction. Byte by byte, a dump of 64 bytes would take hundreds.
         if let Some(soft) = dumped(body).filter(|_| !self.shape.lower_hex && !all) {
             self.before_maybe();
             self.go_live();
@@ -1336,6 +1389,7 @@ impl<'p> Emitter<'p, '_> {
             }
             return;
         }
+        // The body runs from the state after itself. It is emitted once, so its first state must suit every iteration.
         let (mut moves, mut blanks) = (false, false);
         walk(body, &mut |node| {
             moves |= node.inst.touches_pointer();
@@ -1369,6 +1423,7 @@ impl<'p> Emitter<'p, '_> {
 
     fn flags(&mut self, Flags { value, entries }: &'p Flags) {
         let src = self.eval(value);
+        // No text may be printed at all, so the blank before the flags must be removable.
         self.print_soft();
         if let Some((nibbles, soft)) = self.nibbles(entries) {
             let table = self.table(UnlinkedTable::Nibbles(nibbles));
@@ -1407,12 +1462,14 @@ impl<'p> Emitter<'p, '_> {
         let texts = || entries.iter().flat_map(|entry| [&entry.yes, &entry.no]).filter(|text| !text.text.is_empty());
         let soft = texts().any(|text| text.soft);
         let leading = texts().any(|text| begins_blank(&text.text));
+        // A nibble's texts are fixed when it is compiled, so it cannot remove a blank that an earlier nibble left.
         if texts().any(|text| text.soft != soft) || (leading && (soft || self.soft != SoftBlank::No)) {
             return None;
         }
         let mut last = 0;
         for entry in entries {
             let nibble = (entry.mask.trailing_zeros() / 4) as usize;
+            // Texts appear in the order of the entries, and the machine goes through the nibbles from the lowest.
             if entry.mask == 0 || entry.mask >> (nibble * 4) > 15 || nibble < last {
                 return None;
             }
@@ -1429,6 +1486,7 @@ impl<'p> Emitter<'p, '_> {
                 }
             }
         }
+        // Flags in high bits would otherwise begin with empty texts for every nibble below them.
         let silent = nibbles.iter().take_while(|texts| texts.iter().all(|text| text.len == 0)).count();
         let texts = nibbles.split_off(silent);
         let nibbles = Nibbles { texts, shift: silent as u32 * 4, default: ShortText::default() };

@@ -208,6 +208,7 @@ fn run<T>(
     probes: &mut Probes,
     take: impl FnOnce(&ir::IrProgram, Option<Built<'_>>) -> T,
 ) -> (T, Vec<Diagnostic>, Vec<LeftOut>) {
+    // Last in the list of sources, so that the ids of the given ones are those of the caller.
     let core = Source::new("built-in", BUILT_IN_STANZAS);
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
@@ -215,6 +216,7 @@ fn run<T>(
     // Diagnostics of definitions, which are refused individually and never refuse the blob.
     let mut alone = Vec::new();
     let mut xml_units = Vec::new();
+    // The built-in stanzas are the first unit: any later stanza with the same id replaces them.
     let mut units = vec![Unit {
         id: core_id,
         text: core.bytes(),
@@ -234,6 +236,7 @@ fn run<T>(
                 let (file, found) = trcfmt::parse_with(&arena, id, source, &options.limits, reading);
                 diagnostics.extend(found);
                 n_templates += file.stanzas.len();
+                // An update file may consist of deletions, which are not stanzas.
                 let is_empty = file.stanzas.is_empty() && file.broken.is_empty() && !trcfmt::is_update(source);
                 empty.extend(is_empty.then_some((id, "no stanza")));
                 let dialect = settings(&options.dialect, id, file.settings, &mut diagnostics);
@@ -242,6 +245,8 @@ fn run<T>(
             }
             Language::Xml => {
                 let (file, found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
+                // Only a file that is not well-formed XML refuses the blob. In any other a bad datakey is left out
+                // alone.
                 if file.refused { &mut diagnostics } else { &mut alone }.extend(found);
                 n_templates += file.n_templates();
                 empty.extend((file.n_templates() == 0).then_some((id, "neither `datakey` nor `eventclass`")));
@@ -252,6 +257,7 @@ fn run<T>(
         }
         diagnostics.extend(too_many(id, n_before, n_templates, &options.limits));
     }
+    // Once, before the rounds: leaving out stanzas of AIX does not change what definitions mean.
     let (model, found) = datakey::check(&xml_units);
     alone.extend(found);
     let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
@@ -259,8 +265,11 @@ fn run<T>(
         if options.keep_going { diagnostics.iter().any(refuses_file) } else { has_errors(&diagnostics) };
     let mut left_out = Vec::new();
     let mut round = 0;
+    // Leaving out a stanza can break the stanzas that call it, so the passes run again until nothing breaks. The number
+    // of rounds is limited, because a chain of calls would take one for each link.
     let taken = loop {
         round += 1;
+        // All names of all files before any body: a function may be defined in a later file.
         let names = NameTable::collect(&units);
         let (mut program, mut found) = lower::lower(&units, &names, probes);
         found.extend(short_event::check(&units, &names));
@@ -271,6 +280,7 @@ fn run<T>(
         found.extend(of_graph);
         let is_broken = options.keep_going && units.iter().any(|unit| !unit.file.broken.is_empty());
         let mut built = None;
+        // Fields are derived from the lowered program; of a program with errors they would be those of half a stanza.
         let (routines, of_fields) = if is_refused || is_broken || probes.wanted || has_errors(&found) {
             Default::default()
         } else {
@@ -296,8 +306,10 @@ fn run<T>(
         alone.extend(of_fields.into_iter().filter(|_| built.is_some()));
         break take(&program, built);
     };
+    // Rounds find stanzas in the order of calls; people read files from the top.
     left_out.sort_by_key(|left_out| (left_out.source, left_out.span));
     diagnostics.append(&mut alone);
+    // After all passes, because a comment can allow the warning of any of them.
     for (id, allows) in allows {
         levels::allow(id, allows, &mut diagnostics);
     }
@@ -309,6 +321,7 @@ fn run<T>(
             diagnostics.push(Diagnostic::warning(&DEFINES_NOTHING, id, Span::default(), message));
         }
     }
+    // The format file that is updated may define what they call.
     if options.updates_call_out {
         let is_update = |id| sources.get(id).is_some_and(trcfmt::is_update);
         let is_missing = |found: &Diagnostic| [&NO_SUBROUTINE, &NO_FUNCTION].contains(&found.code);
@@ -316,6 +329,7 @@ fn run<T>(
     }
     options.levels.apply(&mut diagnostics);
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
+    // Last, when all are sorted: which findings are dropped must not depend on the order of the passes.
     drop_surplus(&mut diagnostics);
     (taken, diagnostics, left_out)
 }

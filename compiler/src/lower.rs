@@ -32,6 +32,7 @@ pub(crate) fn lower(
             // A stanza that a later one replaces is lowered for its diagnostics only. Built-in stanzas get none.
             let mut found = Vec::new();
             let wins = names.stanzas.get(&stanza.id.node.0) == Some(&(at, index));
+            // Only what a report can run is counted; a replaced stanza would stay uncovered for ever.
             probes.on = probes.wanted && wins && !unit.builtin;
             let mut scope = UnitLowerer::new(unit, names, &mut found, &mut called, probes);
             let lowered = scope.stanza(stanza);
@@ -179,10 +180,12 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> ir::IrEntry {
         let id = stanza.id.node.0;
+        // Before the body, because an expression may use a macro that is only assigned later; it is 0 until then.
         self.begin_stanza(stanza);
         let n_slots = self.variables.len() as u16;
         let dialect = &self.unit.dialect;
         let level = stanza.level.map_or(dialect.level, |level| level.node);
+        // `first-tab` and `tabs` in docs/readings.md.
         let zero = level == ast::Level::Zero;
         let tab_origin = match dialect.line_tabs {
             _ if zero => 8 - dialect.first_tab,
@@ -200,6 +203,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         let label = stanza.label.as_ref();
         let text = label.map_or(&b""[..], |label| label.text.bytes);
         let hidden = label.is_some_and(|label| label.hidden);
+        // A label is printed before the text as if it were its first word, with its soft blank.
         let heading = || label.map_or(Vec::new(), heading);
         ir::IrEntry {
             space: Space::Hook,
@@ -221,6 +225,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             n_slots,
             n_locals: self.n_locals,
             heading: heading(),
+            // `subroutine-labels` in docs/readings.md.
             called_heading: if subroutine_labels { heading() } else { Vec::new() },
             body,
             lower_hex,
@@ -244,6 +249,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         self.n_locals = first_local;
         for param in function.params {
             let slot = VarSlot::Local(self.n_locals);
+            // A parameter would hide the macro in the whole function.
             let clash = match self.names.meaning(param.node) {
                 Meaning::Predefined(_) => Some("a predefined macro"),
                 Meaning::Subroutine(_) => Some("a template subroutine"),
@@ -281,6 +287,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     /// Numbers the macros that a descriptor assigns or declares, in order of first appearance.
     fn number_macros(&mut self, items: Descriptor<'ast>, slot: fn(u16) -> VarSlot) {
         let mut found = Vec::new();
+        // The order matters: stanza and subroutine share their macros by position (docs/trcfmt.md, "Subroutines").
         own_items(items, &mut |item| match item {
             DescriptorItem::Assign(assign) => found.push(assign.name),
             DescriptorItem::Declare(name) => found.push(*name),
@@ -292,6 +299,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             if !user || self.variables.contains_key(name.node) {
                 continue;
             }
+            // One report is enough. A generated file could have thousands of them.
             if self.variables.len() == MAX_MACROS {
                 let text = format!("`${}` is macro number {}, at most {MAX_MACROS}", show(name.node), MAX_MACROS + 1);
                 self.error(&TOO_MANY_MACROS, name.span, text);
@@ -313,6 +321,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
         let unused = self.variables.iter().filter(|(_, variable)| !variable.read && !variable.is_parameter);
         let mut unused: Vec<_> = unused.map(|(name, variable)| (variable.defined, *name)).collect();
+        // The map has no order, but messages must be the same in every run.
         unused.sort_unstable();
         for (span, name) in unused {
             self.warn(&UNUSED_MACRO, span, format!("macro `${}` is never used", show(name)));
@@ -335,6 +344,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
                 block.extend(probe);
             }
         }
+        // `$ERROR` in backquotes of a case: whether the event ends is only known at run time, so a local remembers it.
         if let Some(flag) = self.error_flag {
             let value = Value::Slot(VarSlot::Local(flag));
             let clear = Inst::Assign(VarSlot::Local(flag), Value::Const(0));
@@ -344,6 +354,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             let on = SwitchSelector::Number { value, width: Some(64), keys: vec![(one, 0)] };
             push(&mut block, end, Inst::Switch(ir::Switch { on, bodies: vec![stop], default: None }.into()));
         }
+        // The rest of the group is still printed; only then the event ends.
         if self.error {
             push(&mut block, end, Inst::Break);
         }
@@ -361,6 +372,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             DescriptorItem::Code(code) => self.code(code.node, code.span, out, true),
             DescriptorItem::Macro(node) => self.print_macro(node, out, true),
             DescriptorItem::Assign(assign) => self.assign(assign, out),
+            // Numbered already; this only reports names that cannot be assigned.
             DescriptorItem::Declare(name) => {
                 self.assignable(name);
             }
@@ -413,6 +425,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         let inst = match code {
             Code::Ascii { len, width } => Inst::Ascii { len, width },
             Code::Counted(size) => Inst::Counted(size),
+            // More than a register holds, so the bytes are printed without becoming a number.
             Code::Hex(Size::Bytes(n)) if n > 8 => Inst::HexBytes(n),
             Code::Binary { bits } => Inst::Put(Value::Read(ir::EventField::Bits(bits)), ValueFormat::Bin(bits)),
             Code::HexByte => Inst::Put(read(Size::Bytes(1), false), ValueFormat::Hex(Size::Bytes(1))),
@@ -442,6 +455,8 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     fn print_macro(&mut self, node: &MacroRef<'ast>, out: &mut Block, soft: bool) {
+        // A cast decides everything: text, width, and if a soft blank follows. What the macro prints by itself does not
+        // matter.
         if let Some(cast) = node.cast {
             if let Some(value) = self.castable(node) {
                 self.print_cast(value, cast.node, node.span, out, soft);
@@ -451,20 +466,24 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         let soft = soft && self.unit.dialect.soft_after_macro();
         let inst = match self.resolve(node.name) {
             ResolvedName::Variable(slot) => Inst::Put(Value::Slot(slot), ValueFormat::HexFit),
+            // Only a warning: a macro that is never assigned is 0, which the author may know.
             ResolvedName::Unassigned => {
                 self.never_assigned(node);
                 Inst::Put(Value::Const(0), ValueFormat::HexFit)
             }
             ResolvedName::Subroutine(id) => return self.insert(id, node, out),
+            // Stanza 008 is the hex dump; a file may replace it.
             ResolvedName::Predefined(Predefined::Default) => return self.insert(0x0080, node, out),
             ResolvedName::Predefined(Predefined::Number(value, how)) => Inst::Put(value, how),
             ResolvedName::Predefined(Predefined::Pointer) => Inst::Put(Value::Pointer, ValueFormat::Dec),
             ResolvedName::Predefined(Predefined::Base) => Inst::Put(Value::Base, ValueFormat::Int),
+            // These print text without a soft blank, as a string does.
             ResolvedName::Predefined(Predefined::Text(text)) => return push(out, node.span, Inst::Name(text)),
             ResolvedName::Predefined(Predefined::Stop) => return push(out, node.span, Inst::Stop),
             ResolvedName::Predefined(Predefined::Break) => return push(out, node.span, Inst::Break),
             ResolvedName::Predefined(Predefined::Skip) => return push(out, node.span, Inst::Skip),
             ResolvedName::Predefined(Predefined::Error) => {
+                // The event does not end here but after the group; `group` adds that.
                 self.error = true;
                 return push(out, node.span, Inst::Error);
             }
@@ -479,6 +498,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     fn insert(&mut self, id: u16, node: &MacroRef<'ast>, out: &mut Block) {
         if self.names.stanzas.contains_key(&id) {
             push(out, node.span, Inst::CallStanza(id));
+        // A stanza with an error of its own was already reported.
         } else if !self.names.broken.contains(&id) {
             let text = format!("no stanza {} for template subroutine `${}`", ShowId(id), show(node.name));
             self.error(&NO_SUBROUTINE, node.span, text);
@@ -487,6 +507,8 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
 
     pub fn print_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span, out: &mut Block, soft: bool) {
         let low = |size, signed| Value::Low { value: Box::new(value.clone()), size, signed };
+        // A cast prints like the code of the same name, but from a value: nothing is read, and wider codes are cut to
+        // 64 bits.
         let (inst, followed) = match cast {
             Cast::Bits { low, high } => {
                 let bits = Value::Bits { value: Box::new(value), low, count: high - low + 1 };
@@ -554,6 +576,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     /// Value of a macro that has a cast, cut to the bytes that the cast takes.
     pub fn castable(&mut self, node: &MacroRef<'ast>) -> Option<Value> {
         let value = self.whole_castable(node)?;
+        // `cast-bytes=high` in docs/readings.md; by default a cast takes the low bytes.
         let code = match node.cast {
             Some(Spanned { node: Cast::Code(code), .. }) if self.unit.dialect.high_casts => code,
             _ => return Some(value),
@@ -573,6 +596,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             | Code::Errno(size)
             | Code::Path(size) => LeadingPart::Bytes(size),
         };
+        // Other macros have 64 bits, so their first bytes are those of a 64-bit number.
         let of = if matches!(node.name, [b'D', b'1'..=b'5']) { Size::Word } else { Size::Bytes(8) };
         Some(Value::First { value: Box::new(value), of, taken })
     }
@@ -765,6 +789,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             }
             Code::Ascii { len, .. } => LoweredSelector::Text(one(span, Inst::Ascii { len, width: 0 })),
             Code::Counted(_) | Code::Time(_) | Code::Path(_) => {
+                // The text is printed and compared, because its length is not known before.
                 let mut text = Vec::new();
                 self.code(code, span, &mut text, false);
                 LoweredSelector::Text(text)
@@ -794,6 +819,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             ResolvedName::Predefined(Predefined::Text(text)) => {
                 return LoweredSelector::Text(one(node.span, Inst::Name(text)));
             }
+            // Match values have the base in which the macro prints (`match-base` in docs/readings.md).
             ResolvedName::Predefined(Predefined::Number(value, ValueFormat::Dec)) => (value, Base::Decimal),
             ResolvedName::Predefined(Predefined::Number(value, _)) => (value, hex),
             ResolvedName::Predefined(Predefined::Pointer) => (Value::Pointer, Base::Decimal),
@@ -806,17 +832,21 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     fn select_cast(&mut self, value: Value, cast: Cast<'ast>, span: Span) -> LoweredSelector {
         let code = match cast {
             Cast::Code(code) => code,
+            // Both print in hex, so their match values are hex.
             Cast::Bits { .. } | Cast::Unknown(_) => {
                 let value = self.cast_value(value, cast, span);
                 return LoweredSelector::Number { value, width: Some(64), base: Base::Hex };
             }
         };
         match code {
+            // Two floating point numbers that print alike may differ in their last bit; nobody could write a case that
+            // matches.
             Code::Float(_) => {
                 self.error(&FLOAT_SELECTOR, span, "a floating point number cannot select a case");
                 LoweredSelector::Text(Vec::new())
             }
             Code::Ascii { len, .. } => {
+                // Without its padding: `%A4.8` selects by the text, not by the blanks after it.
                 let how = ValueFormat::Chars { len: len.min(8) as u8, width: 0 };
                 LoweredSelector::Text(one(span, Inst::Put(value, how)))
             }
@@ -826,11 +856,13 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
                 LoweredSelector::Text(text)
             }
             Code::Errno(size) => {
+                // Cases of an error number may be names, so this selector is a kind of its own.
                 LoweredSelector::Errno { value: self.cast_value(value, cast, span), width: width_of(size) }
             }
             _ => {
                 let (width, base) = width_and_base(code);
                 let value = match self.cast_value(value, cast, span) {
+                    // Without the sign, so that -1 and FFFF are the same pattern of bits (docs/readings.md).
                     Value::Low { value, size, .. } => Value::Low { value, size, signed: false },
                     value => value,
                 };
@@ -905,6 +937,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     /// Adds a case under its key.
     fn case(&mut self, selected: &LoweredSelector, switch: &ast::Switch<'ast>, index: usize, keys: &mut CaseKeys) {
         let value = &switch.cases[index].value;
+        // The first case of a value is used, so a later one only gets a warning.
         let fresh = match (selected, value) {
             (_, MatchValue::Any(_)) => true,
             (LoweredSelector::Text(_), MatchValue::Word(word)) => keys.text(word.node, index),
@@ -992,6 +1025,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         let decimal = words().all(|word| word.node.iter().all(u8::is_ascii_digit));
         let has = |text: &[u8]| words().any(|word| word.node == text);
         let hex = |word: &ast::RawValue<'_>| number::parse(word.node, Base::Hex).map_or(0, |number| number.magnitude);
+        // 1, 2, 4, 8, 10 are the bits of a hex number, the most frequent use of `10` that is right.
         let is_flag = |value: u64| value == 0 || value.is_power_of_two();
         let has_digit = words().any(|word| matches!(word.node, [b'3'..=b'9']));
         if decimal && has(b"10") && has_digit && !words().all(|word| is_flag(hex(word))) {

@@ -343,10 +343,12 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
     if u16::from_ne_bytes([bytes[10], bytes[11]]) != ORDER_MARK {
         return Err(BlobError::ByteOrder);
     }
+    // Before the length: another version may count it otherwise.
     let version = u16::from_le_bytes([bytes[8], bytes[9]]);
     if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(BlobError::Version { found: version });
     }
+    // Before the checksum, so that a copy that was cut is reported as cut and not as altered.
     let expected = u64::from(u32_at(bytes, 16)) | u64::from(u32_at(bytes, 20)) << 32;
     if expected != found {
         return Err(BlobError::Length { expected, found });
@@ -362,6 +364,8 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
         let row = HEAD_LEN + (kind as usize - 1) * ROW_LEN;
         let error = BlobError::Section { kind, offset: row as u32 };
         let (start, len) = (u32_at(bytes, row + 4) as usize, u32_at(bytes, row + 8) as usize);
+        // Sections follow one another and begin at multiples of 8: rows are used where they are, and no byte belongs to
+        // two.
         let in_order = u32_at(bytes, row) == kind && start >= end && start.is_multiple_of(8);
         let stop = start.checked_add(len).filter(|_| in_order).ok_or(error)?;
         let found = bytes.get(start..stop).ok_or(error)?;
@@ -395,6 +399,7 @@ struct RowIndex {
 impl RowIndex {
     /// Finds the row with equal content; `Err` contains the hash of the content.
     fn find(&self, content: impl Hash, same: impl Fn(usize) -> bool) -> Result<u32, u64> {
+        // Equal hashes are compared by content; a collision only costs time.
         let hash = self.seed.hash_one(content);
         let found = self.rows.find(hash, |(known, row)| *known == hash && same(*row as usize));
         found.map(|(_, row)| *row).ok_or(hash)
@@ -496,6 +501,7 @@ impl BlobBuilder {
         row.len = code.len() as u32;
         let same = |known: &RoutineRow| {
             let place = [known.start, known.len];
+            // Equal code is shared: many environments and stanzas compile to the same few instructions.
             let alike = RoutineRow { start: known.start, name: known.name, ..row } == *known;
             alike && run(&self.code, place) == code && run(&self.places, place) == places
         };
@@ -540,6 +546,7 @@ impl BlobBuilder {
     /// Returns the bytes of the blob.
     pub fn finish(mut self) -> Vec<u8> {
         self.hooks.sort_by_key(|hook| (hook.space(), hook.id));
+        // After sorting, so that the same source always gives the same bytes.
         self.number_shapes();
         let sections: [&[u8]; N_SECTIONS] = [
             cast_slice(&self.code),
@@ -558,6 +565,7 @@ impl BlobBuilder {
         blob[10..12].copy_from_slice(&ORDER_MARK.to_ne_bytes());
         blob[12..16].copy_from_slice(&(N_SECTIONS as u32).to_le_bytes());
         for (index, section) in sections.into_iter().enumerate() {
+            // Rows of 8-byte words are borrowed from the mapped file, so their section must be aligned in it.
             blob.resize(blob.len().next_multiple_of(8), 0);
             let row = [index as u32 + 1, blob.len() as u32, section.len() as u32, 0];
             let at = HEAD_LEN + index * ROW_LEN;
@@ -580,6 +588,7 @@ impl BlobBuilder {
                 let Some(row) = self.routines.get_mut(hook.routines[env] as usize) else { continue };
                 opcodes.clear();
                 opcodes.extend(run(&self.code, [row.start, row.len]).iter().map(|instr| instr.op));
+                // Beyond 256 the numbers repeat. That is harmless: a shape only helps the processor to predict jumps.
                 let next = shapes.len() as u8;
                 row.shape = *shapes.entry_ref(opcodes.as_slice()).or_insert(next);
             }

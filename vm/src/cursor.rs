@@ -65,6 +65,7 @@ impl<'e> Cursor<'e> {
     /// Rounds up to a byte, reads `width` bytes (at most 8) and moves past them.
     #[inline]
     pub fn take(&mut self, width: u32) -> u64 {
+        // Bytes are never read from the middle of one: after `B0.4`, the next code begins at the next byte.
         self.ceil();
         let value = self.number(self.place(), width);
         self.add(u64::from(width), 0);
@@ -149,6 +150,7 @@ impl<'e> Cursor<'e> {
     #[inline(always)]
     pub fn window(&self, at: i64, width: u32) -> Option<u64> {
         let rest = self.bytes.get(usize::try_from(at).ok()?..)?;
+        // The usual widths are one load each. Others take a loop, because they are rare and may be up to eight.
         Some(match width {
             1 => u64::from(*rest.first()?),
             2 => u64::from(u16::from_be_bytes(*rest.first_chunk()?)),
@@ -173,8 +175,10 @@ impl<'e> Cursor<'e> {
     pub fn bit_field(&mut self, at: i64, bit: u32, count: u32) -> u64 {
         let n_bytes = (bit + count).div_ceil(8);
         let (first, rest) = (n_bytes.min(8), n_bytes.saturating_sub(8));
+        // 64 bits that begin within a byte lie in nine bytes, more than a word.
         let mut bits = u128::from(self.number(at, first));
         if rest > 0 {
+            // A read that begins before the event is 0, even if its last byte is inside.
             let before = at < 0;
             let last = self.number(at.saturating_add(8), rest);
             bits = bits << 8 | u128::from(if before { 0 } else { last });
@@ -192,6 +196,7 @@ impl<'e> Cursor<'e> {
         let rest = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);
         let field = &rest[..rest.len().min(usize::try_from(len).unwrap_or(usize::MAX))];
         match nul(field) {
+            // A NUL inside ends the text, so the event need not contain the rest of the field.
             Some(end) => &field[..end],
             None => {
                 self.truncated |= (field.len() as u64) < len;

@@ -186,6 +186,7 @@ impl Event<'_> {
     /// True if the hook word says generic: word count 0, or flag 4000.
     #[inline]
     pub fn is_generic(&self) -> bool {
+        // Runs for every event of a trace. One byte is enough, so the hook word is not assembled.
         let byte = |at: usize| self.bytes.get(at).copied().unwrap_or(0);
         if self.wide { byte(0) & 0x40 != 0 } else { byte(1) & 7 == 0 }
     }

@@ -238,8 +238,11 @@ impl FlatRoutineBuilder {
     fn add(&mut self, instr: &Instr) -> Option<Option<usize>> {
         match Op::from_u8(instr.op)? {
             Op::Print => {}
+            // Shorter events go to the machine as a whole, so a check for a field becomes part of the one check before
+            // the line.
             Op::Reach => self.need = self.need.max(instr.b as usize),
             Op::Jump => return Some(Some(instr.d as usize)),
+            // One condition is enough for the built-in events: an argument that is printed otherwise for one value.
             Op::JumpDifferAt if self.unless.is_none() => {
                 let window = self.window(instr.a.into(), instr.c)?;
                 self.unless = Some(Guard { window, value: instr.b.into() });
@@ -286,6 +289,7 @@ impl FlatRoutineBuilder {
             steps.push(NumberAndText { put, count, window, ..NumberAndText::text(text) });
             steps.extend(rest.chunks(TEXT).map(NumberAndText::text));
         }
+        // The line must fit the slack of the buffer, because the steps do not test for room.
         let room: usize = steps.iter().map(NumberAndText::room).sum();
         let mut head = [0; HEAD];
         head[..start.len()].copy_from_slice(start);

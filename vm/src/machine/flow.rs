@@ -56,6 +56,7 @@ pub(super) fn back<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut 
 
 pub(super) fn switch<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let (kind, table) = run.program.table(instr.c);
+    // `None` would be a malformed table, which rule V8 refuses; the event just ends.
     let to = match table::find_number(kind, table, run.reg(instr.b)) {
         Some(to) => unchecked!(TableTargets: run.stage.place(to)),
         None => run.stage.end(),
@@ -73,10 +74,12 @@ pub(super) fn switch_text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, o
 }
 
 pub(super) fn loop_<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
+    // A negative count means no iterations. Without `all`, a loop ends with the data (`loop-end` in docs/readings.md).
     let count = run.reg(instr.b) as i64;
     if count <= 0 || (run.cursor.truncated && instr.c == 0) {
         return (at, unchecked!(Targets: run.stage.place(instr.d.into())));
     }
+    // The counter counts down, so the end needs no second register.
     run.set(instr.a, count as u64);
     if !run.turn() {
         return run.stop(End::Limit, at);
@@ -90,6 +93,8 @@ pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: 
     if left == 0 || (run.cursor.truncated && instr.c == 0) {
         return (at, run.stage.after(instr));
     }
+    // Charged when it jumps back: until then the run is shorter than the routine (docs/limits.md, "Steps of one
+    // event").
     run.count(instr, instr.d.into());
     if !run.turn() {
         return run.stop(End::Limit, at);
@@ -118,6 +123,7 @@ pub(super) fn call<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut 
         return run.stop(End::Limit, at);
     }
     let back = run.stage.index(run.stage.after(instr));
+    // Counts the caller's instructions so far; from here on those of the callee count, from its first one.
     run.count(instr, 0);
     run.scratch.calls.push(Return { routine: instr.b, at: back });
     let (code, body) = run.program.code_of(instr.b);
@@ -125,6 +131,7 @@ pub(super) fn call<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut 
 }
 
 pub(super) fn ret<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
+    // An event's own routine has no `ret` (rule V5).
     let Some(back) = run.scratch.calls.pop() else { return (at, run.stage.end()) };
     run.count(instr, back.at);
     let (code, body) = run.program.code_of(run.routine());
@@ -138,5 +145,6 @@ pub(super) fn end<'r>(run: &mut Run<'r>, at: OutPtr, _: &'r Instr, _: &mut TextB
 }
 
 pub(super) fn skip<'r>(run: &mut Run<'r>, at: OutPtr, _: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
+    // The text stays until the event ends: its columns are removed together with it.
     run.stop(End::Skip, at)
 }

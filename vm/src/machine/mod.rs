@@ -149,6 +149,7 @@ impl Machine {
 
     /// Starts printing events of a program.
     pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
+        // Only references and small fields are set here: a caller may start a run for every event.
         let Machine { limits, long, fresh, scratch } = self;
         // The previous run may have lowered the steps, and an observer may have unwound it.
         fresh.steps = limits.steps;
@@ -387,6 +388,7 @@ impl<'r> Run<'r> {
         let beginning = Program::beginning(hook, event.env_index());
         let program = self.home;
         self.program = program;
+        // A lazily opened program has no start data in advance; the copy on the stack gives both cases one type.
         let proved;
         let start = match program.start(beginning) {
             Some(start) => start,
@@ -476,6 +478,7 @@ impl<'r> Run<'r> {
         }
         #[cfg(feature = "paranoid")]
         self.watch_event(prepared);
+        // The length is tested once per event. No read at a fixed offset tests it again in the fast loop (rule V6).
         let bytes = scene.bytes();
         self.cursor.bytes = bytes;
         let (len, mut at) = self.stage.begin(code(), out, columns, layout.first, self.max_text);
@@ -494,6 +497,7 @@ impl<'r> Run<'r> {
             let first = self.first();
             (at, pc) = entry(prepared.shape)(self, handlers, at, first, out);
         }
+        // The text of one instruction always fits after `has_room`; the loop tests nothing else about the buffer.
         let at = self.go(handlers, pc, at, out, observer);
         let is_usual = self.finish(out, at, line);
         if O::ACTIVE {
@@ -510,7 +514,10 @@ impl<'r> Run<'r> {
             // Makes the caller look at the steps.
             self.touched = true;
         }
+        // Macros are 0 until they are assigned. The compiler says how many registers that takes; most routines need
+        // none.
         self.scratch.regs[..prepared.zeroed.into()].fill(0);
+        // An event that ended inside of a callee left its return addresses.
         self.scratch.calls.clear();
         self.context = Some(context);
     }
@@ -586,6 +593,7 @@ impl<'r> Run<'r> {
     /// First instruction of the routine.
     #[inline(always)]
     fn first(&mut self) -> &'r Instr {
+        // An empty body would end at its first instruction; rule V12 refuses it, so the first step needs no test.
         #[cfg(feature = "paranoid")]
         self.watch_place(self.stage.start());
         unchecked!(Rows: self.stage.first())
@@ -637,6 +645,8 @@ impl<'r> Run<'r> {
     }
 
     fn reg(&self, register: u32) -> u64 {
+        // Rule V2 makes the remainder superfluous. It is one `and`, and lets the compiler drop the bounds check in safe
+        // code.
         #[cfg(feature = "paranoid")]
         self.scratch.watch.read(register);
         self.scratch.regs[register as usize % N_REGS]
@@ -653,6 +663,7 @@ impl<'r> Run<'r> {
     fn turn(&mut self) -> bool {
         let state = self.change();
         let paid = state.turns > 0 && state.steps > 0;
+        // Both limits are tested here and nowhere else, because every loop and call passes here.
         state.turns = state.turns.saturating_sub(1);
         paid
     }
@@ -695,6 +706,7 @@ impl<'r> Run<'r> {
     /// Ends the run.
     #[cold]
     fn stop(&mut self, end: End, at: OutPtr) -> (OutPtr, Pc) {
+        // The loop sees the end of the body next, so it needs no test of its own for events that are stopped.
         self.change().end = end;
         (at, self.stage.end())
     }
@@ -722,6 +734,7 @@ impl<'r> Run<'r> {
         // A further line has set the dirty flag.
         let some = self.stage.offset(at) > self.first.text;
         if some && self.stage.has_room(at) && !(self.touched | self.cursor.truncated) {
+            // Nearly all events end here: one test and one store.
             unchecked!(room: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
             return true;
@@ -747,6 +760,7 @@ impl<'r> Run<'r> {
         self.renew();
         self.outcome = outcome;
         let Outcome { skipped, stop, truncated, limited, divided_by_zero, refused } = outcome;
+        // Steps were counted, so the report must compare them with its budget (docs/limits.md, "Budget of a report").
         self.n_steps == 0 && !(skipped | stop | truncated | limited | divided_by_zero | refused)
     }
 
@@ -765,9 +779,11 @@ impl<'r> Run<'r> {
             out.truncate(self.first.start);
             return Outcome { skipped: true, ..self.met() };
         }
+        // The event was stopped before the instruction that removes a soft blank at the end of the line.
         if end == End::Limit && soft_end == out.len {
             out.len -= 1;
         }
+        // `limit` is read after `select(false)`: the text of a selector is not shown, even if the event stops in it.
         let limit = self.text_limit();
         let limited = end == End::Limit || out.len > limit;
         if limited {

@@ -55,10 +55,13 @@ impl<'r> Run<'r> {
         let turns = self.state().turns;
         let watch = &mut self.scratch.watch;
         watch.unpaid += 1;
+        // A call and a return change the routine, so only jumps within one are compared.
         if routine == running && at <= from && at != body as u64 {
             assert!(matches!(op, Op::LoopNext | Op::Back), "rule V4: {op:?} goes back from {from} to {at}");
         }
         let called = routine != running;
+        // Whoever goes back or leaves the routine pays for all instructions since the last payment (docs/limits.md,
+        // "Steps of one event"). A return is paid for by its call.
         if called || at <= from {
             assert!(turns < watch.turns || op == Op::Ret || at == body as u64, "{op:?} is not paid for");
             (watch.unpaid, watch.turns) = (0, turns);
@@ -95,6 +98,7 @@ impl<'r> Run<'r> {
     }
 
     fn watch_operand(&self, routine: u32, instr: &Instr, here: u64, op: Op, kind: OperandKind, value: u32) {
+        // The rules are written out again instead of calling the verifier: shared code would share its mistakes.
         let need = || u64::from(self.program.routine_at(routine).need);
         let place = |to: u64| {
             let (code, body) = self.program.code_of(routine);
@@ -115,6 +119,8 @@ impl<'r> Run<'r> {
             OperandKind::Value => EnvValue::from_u32(value).is_some(),
             OperandKind::Name => EnvText::from_u32(value).is_some(),
             OperandKind::Window => u64::from(value) + 8 <= need(),
+            // Only these four read without a check. Others with an offset compare it with the event's length when they
+            // run.
             OperandKind::Off | OperandKind::BitOff => match op {
                 Op::Load | Op::LoadLe | Op::HexBytes => u64::from(value) + u64::from(instr.c) <= need(),
                 Op::LoadBits => u64::from(value) + u64::from(instr.c) <= need() * 8,
@@ -128,6 +134,7 @@ impl<'r> Run<'r> {
             OperandKind::Short => form::mode(instr.c) != form::FIELD || place(value.into()),
             OperandKind::Target => place(value.into()),
             OperandKind::Str => u64::from(value) + u64::from(instr.c) <= self.program.strings().len() as u64,
+            // All targets, not only the lowest and the highest as in the verifier. Slow, but only fuzzing builds this.
             OperandKind::Table | OperandKind::TextTable => {
                 let (of, words) = self.program.table(value);
                 (kind == OperandKind::TextTable) == (of == TableKind::Text) && table::targets(of, words).all(place)
@@ -146,6 +153,7 @@ impl<'r> Run<'r> {
                 words(value, ((head() & !table::LONG_TEXTS).saturating_add(1)).saturating_mul(width).saturating_add(1))
             }
             OperandKind::Nibbles => head() & 0xff <= 16 && words(value, 5 + (head() & 0xff) * 64),
+            // Any value is safe: numbers, and operands that their handlers check themselves.
             OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine | OperandKind::Cell => true,
         };
         assert!(holds, "{op:?} at {here}: {kind:?} {value}");

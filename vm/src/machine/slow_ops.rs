@@ -24,6 +24,7 @@ fn run_slow<'r>(
     effect: fn(&mut Run<'r>, &Instr, &mut TextBuf),
 ) -> (OutPtr, Pc) {
     run.stage.close(out, at);
+    // The literal before the instruction may have reached the limit. The effect would then be cut again at once.
     if !run.is_over(out.len) {
         let before = out.len;
         effect(run, instr, out);
@@ -47,10 +48,12 @@ macro_rules! slow {
 slow! {
     lit |run, instr, out| run.push(out, run.program.string([instr.b, instr.c]));
     newline |run, _, out| run.newline(out);
+    // The origin depends on the stanza (`tabs` and `first-tab` in docs/readings.md), so it is in its row.
     tab |run, _, out| {
         let origin = run.program.hook_row(run.beginning / 4).map_or(0, |row| row.tab_origin);
         let margin = if origin & TABS_FROM_LINE != 0 { run.margin } else { 0 };
         let column = out.len.saturating_sub(run.line().text) + margin + usize::from(origin & !TABS_FROM_LINE);
+        // Eight blanks whatever the distance is: one store, and only the length differs.
         store(&mut out.buf, out.len, [b' '; 8]);
         out.len += 8 - column % 8;
     };
@@ -69,6 +72,7 @@ slow! {
     put_time |run, instr, out| out.len = num::time(&mut out.buf, out.len, run.reg(instr.b) as u32);
     put_path |run, instr, out| run.put_path(out, run.reg(instr.b));
     put_chars |run, instr, out| {
+        // A macro with a text cast is the text of its low bytes, as `$text%A4` in docs/trcfmt.md.
         let bytes = run.reg(instr.b).to_be_bytes();
         let field = &bytes[8 - (instr.c as usize).min(8)..];
         let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
@@ -99,11 +103,14 @@ slow! {
         out.len = put_hex_bytes(&mut out.buf, out.len, bytes, instr.c as usize);
     };
     take_string |run, _, out| put_escaped(out, run.cursor.take_string());
+    // Charged as if it were printed: the search for its end takes as long.
     pass_string |run, _, _| {
         let text = run.cursor.take_string();
         run.charge(text.len() / STEP);
     };
     take_escaped |run, instr, out| {
+        // QNX's definitions report a short payload themselves, by `<truncated>`; the text alone must not mark the
+        // event.
         let truncated = run.cursor.truncated;
         let text = run.cursor.take_text(instr.b.into());
         run.cursor.truncated = truncated;
@@ -113,6 +120,7 @@ slow! {
     take_name |run, instr, out| run.put_record_name(out, instr.b as usize);
 
     mark |run, instr, out| {
+        // Counted from the first line of the event: a pointer would not survive the growth of the buffer.
         run.set(instr.a, out.len.saturating_sub(run.first.start) as u64);
         run.select(true);
     };
@@ -163,6 +171,7 @@ impl Run<'_> {
     /// Removes a selector's text and returns the target that its table has for it.
     pub(super) fn switch_text(&mut self, out: &mut TextBuf, mark: u32, table: u32) -> Option<u64> {
         let start = self.marked(mark, out.len);
+        // Printed, hashed and compared: about four times the price of printed text.
         self.charge((out.len - start) / SELECTOR_STEP);
         let (_, words) = self.program.table(table);
         let text = &out.buf[start..out.len];
@@ -210,10 +219,12 @@ impl Run<'_> {
             self.change().outcome.divided_by_zero = true;
             return 0;
         }
+        // The lowest number divided by -1 overflows; a template can ask for it.
         (left as i64).wrapping_div(right as i64) as u64
     }
 
     pub(super) fn timer_key(&self, first: u32, second: u32) -> [u64; 3] {
+        // `timer-key` in docs/readings.md.
         let thread = if self.program.settings.timer_by_thread { self.context().tid } else { 0 };
         [self.reg(first), self.reg(second), thread]
     }
@@ -241,6 +252,7 @@ impl Run<'_> {
 
     /// Prints text of the event, padded, with dots for unprintable bytes.
     pub(super) fn put_text(&self, out: &mut TextBuf, text: &[u8], pad: usize) {
+        // Templates pad a text; they never cut it (docs/readings.md).
         out.room(text.len());
         let start = out.len;
         out.len = copy_printable(&mut out.buf, start, text);
@@ -281,6 +293,7 @@ impl Run<'_> {
         let field = &rest[..rest.len().saturating_sub(spare)];
         let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
         self.charge(end / STEP);
+        // A name with any other byte is empty, as in traceprinter 1.02 (docs/readings.md).
         if field[..end].iter().all(|byte| prints(*byte)) {
             out.push(&field[..end]);
         }
@@ -291,6 +304,7 @@ impl Run<'_> {
         self.timers.note_pid(pid);
         match self.context().processes.get(&pid) {
             Some(path) => out.push(path),
+            // The form of AIX for a process whose program is unknown.
             None => {
                 out.room(0);
                 store(&mut out.buf, out.len, [b'-']);
@@ -335,6 +349,7 @@ impl Run<'_> {
     }
 
     fn put_errno(&self, buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
+        // `errno` in docs/readings.md; an error without a name is printed as a signed number.
         match crate::errno_name(low_bits(value, width * 8)).filter(|_| self.program.settings.errno_names) {
             Some(name) => store_slice(buf, o, name.as_bytes()),
             None => num::int(buf, o, sext(value, width * 8)),
@@ -343,11 +358,13 @@ impl Run<'_> {
 
     fn put_flags(&mut self, out: &mut TextBuf, table: &[u64], value: u64) {
         self.charge(table.len() / FLAG_WORDS);
+        // All entries are tested, also after a match: BITFLAGS is a list of questions, not a switch.
         for entry in table.chunks_exact(FLAG_WORDS) {
             let &[mask, field, yes, no, soft] = entry else { return };
             let (string, soft) = if value & mask == field { (yes, soft & 1) } else { (no, soft >> 1 & 1) };
             let (offset, len) = table::unpack_str(string);
             let text = self.program.strings().get(offset..offset + len).unwrap_or(b"");
+            // A table may have thousands of entries, each with a long text.
             if self.is_over(out.len) {
                 return;
             }
@@ -382,6 +399,7 @@ impl Run<'_> {
         } else {
             num::hex_run::<2>(room, 0, bytes);
         }
+        // Each byte counts as an iteration, as in the loop that it replaces.
         self.change().turns -= count as u32;
         Some(end)
     }
@@ -390,6 +408,7 @@ impl Run<'_> {
     /// a limit is reached.
     pub(super) fn dump(&mut self, out: &mut TextBuf, count: u64, soft: bool) -> bool {
         let mut left = if (count as i64) < 0 || self.cursor.truncated { 0 } else { count };
+        // A count of four billion is cut before its bytes are copied, not afterwards.
         let text_left = (self.text_limit() + 1).saturating_sub(out.len);
         let whole = self.cursor.take_whole(left.min(self.state().turns.into()).min(text_left as u64));
         self.put_pairs(out, whole, soft);

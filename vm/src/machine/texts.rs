@@ -10,6 +10,7 @@ pub(super) fn low_bits(value: u64, count: u32) -> u64 {
 }
 
 pub(super) fn sext(value: u64, count: u32) -> u64 {
+    // A shift by the width of the type would panic; rule V10 excludes it, the clamp makes that visible to the compiler.
     let spare = 64 - count.clamp(1, 64);
     ((value << spare) as i64 >> spare) as u64
 }
@@ -17,6 +18,7 @@ pub(super) fn sext(value: u64, count: u32) -> u64 {
 /// Prints hex like C's `%#x`, except that zero is `0x0`.
 #[inline(always)]
 pub(super) fn put_hex_c(buf: &mut [u8], value: u64) -> usize {
+    // Every hex number of a QNX report has its prefix, also 0.
     store(buf, 0, *b"0x");
     num::hex_min(buf, 2, value)
 }
@@ -37,6 +39,7 @@ pub(super) fn put_ascii(buf: &mut [u8], value: u64) -> usize {
         store(buf, 0, [value as u8]);
         return 1;
     }
+    // A number of several bytes is no character either.
     put_hex_c(buf, value)
 }
 
@@ -51,6 +54,8 @@ pub(super) fn put_escaped(out: &mut TextBuf, text: &[u8]) {
     let mut rest = text;
     while let Some(at) = rest.iter().position(special) {
         out.push(&rest[..at]);
+        // Only control characters: the report must not steer a terminal (docs/readings.md, QNX). Bytes from 0x80 may be
+        // UTF-8.
         match rest[at] {
             b'\t' => out.push(b"\\t"),
             b'\n' => out.push(b"\\n"),
@@ -98,6 +103,7 @@ pub(super) fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) 
 #[inline(always)]
 pub(super) fn put_indexed(room: &mut [u8], words: &[u64], base: u32, index: u64) -> usize {
     let base = base as usize;
+    // The index of the default is the count, so values beyond the list find it by `min`, without a branch.
     let [head] = *unchecked!(Tables: at_words(words, base));
     if head & LONG_TEXTS == 0 {
         return put_packed::<16>(room, 0, words, base + 1 + index.min(head) as usize * 2);
@@ -145,6 +151,7 @@ pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value
     }
     let mut value = value >> (head >> 8 & 63);
     let (mut o, mut at) = (0, base + 5);
+    // Each text is stored with all its 32 bytes; the next one overwrites the excess. No copy depends on a length.
     for _ in 0..count {
         o += put_packed::<32>(room, o, words, at + (value & 15) as usize * 4);
         (value, at) = (value >> 4, at + 64);
@@ -160,6 +167,7 @@ pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, valu
     let (base, start) = (base as usize, out.len);
     let [head] = *unchecked!(Tables: at_words(words, base));
     let value = value >> (head >> 8 & 63);
+    // Sixteen nibbles of 31 bytes exceed the room of an instruction, so each asks for its own.
     let put = |out: &mut TextBuf, place| {
         out.room(0);
         out.len += put_packed::<32>(&mut out.buf, out.len, words, place);
@@ -223,7 +231,9 @@ pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Optio
 #[inline(always)]
 pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     let sixteen = bytes.get(at as usize..)?.first_chunk::<16>()?;
+    // The bit at `len` ends the search if every byte is printable.
     let n = (crate::sse::unprintable(sixteen) | 1 << len).trailing_zeros();
+    // Only a NUL ends a text early. Any other unprintable byte becomes a dot, on the slow path.
     if n != len && sixteen[n as usize & 15] != 0 {
         return None;
     }
@@ -295,6 +305,7 @@ pub(super) fn put_words(room: &mut [u8; ROOM], words: &[[u8; 4]]) -> Option<usiz
     o += 3;
     for (at, word) in words.iter().enumerate() {
         let prefix = usize::from(at > 0);
+        // Three bytes in both cases: the digits overwrite the last one of the first word.
         store(room, o, if at > 0 { *b" 0x" } else { *b"0x " });
         o = num::hex_low(room, o + 2 + prefix, u32::from_le_bytes(*word).into(), 8);
     }
@@ -325,6 +336,7 @@ pub(super) fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
     let Some(room) = buf.get_mut(at..at + text.len()) else { return at };
     let (chunks, rest) = text.as_chunks::<8>();
     let (to, to_rest) = room.as_chunks_mut::<8>();
+    // Eight bytes are tested at once; texts with unprintable bytes are rare.
     for (to, from) in to.iter_mut().zip(chunks) {
         *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { dotted(*from) };
     }

@@ -35,6 +35,8 @@ impl<'r> Run<'r> {
 
     #[inline(always)]
     pub(super) fn left_aligned<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
+        // Two shifts cut any field out of the eight bytes: to the left, which drops the bits before it, then to the
+        // right, which extends it by zeros or by its sign.
         let bytes = self.window::<MODE>(at)?;
         let number = if is_little::<ORDER>(how) { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) };
         Some(number << (how & form::LEFT))
@@ -44,6 +46,7 @@ impl<'r> Run<'r> {
     #[inline(always)]
     pub(super) fn high_first<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
         let bytes = u64::from_le_bytes(self.window::<MODE>(at)?);
+        // Hex digits are printed from bytes, so the number is never brought to the low end of a word.
         let left = how & form::LEFT;
         Some(if is_little::<ORDER>(how) { (bytes << left).to_be_bytes() } else { (bytes >> left).to_le_bytes() })
     }
@@ -72,12 +75,14 @@ impl<'r> Run<'r> {
     }
 
     fn cut_window(&mut self, at: usize, how: u32) -> Option<[u8; 8]> {
+        // At most seven bytes are left: with eight, the window would not be cut.
         let held = self.cursor.bytes.get(at..).unwrap_or(&[]);
         let mut bytes = [0; 8];
         bytes[..held.len()].copy_from_slice(held);
         if held.len() < form::end(how) as usize {
             match form::mode(how) {
                 form::LOAD => self.cursor.truncated = true,
+                // `$D1` to `$D5` are 0 as a whole, and do not mark the event: short hooks simply have fewer words.
                 form::WORD => bytes = [0; 8],
                 _ => return None,
             }

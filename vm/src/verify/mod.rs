@@ -255,11 +255,14 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     let end = |start: u32, len: u32| u64::from(start) + u64::from(len);
     let string = |[offset, len]: [u32; 2]| end(offset, len) <= sections.strings.len() as u64;
     let outside = |section: u32, row: usize| BlobError::Row { section, row: row as u32 };
+    // Diagnostics look up a position by the index of its instruction.
     if sections.places.len() != sections.code.len() {
         return Err(outside(2, sections.places.len()));
     }
     let mut last_end = 0;
     for (at, row) in sections.routines.iter().enumerate() {
+        // Routines may not overlap. Otherwise a small blob could list the same code many times, and each time it would
+        // be verified again.
         let (start, end) = (u64::from(row.start), end(row.start, row.len));
         let placed = start >= last_end && end <= sections.code.len() as u64;
         let sizes = placed && row.len > 0 && row.need <= MAX_NEED && (1..=row.len).contains(&row.body);
@@ -271,6 +274,7 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     last_end = 0;
     for (at, row) in sections.tables.iter().enumerate() {
         let (start, end) = (u64::from(row.start), end(row.start, row.len));
+        // Tables may not overlap either, for the same reason.
         if start < last_end || end > sections.words.len() as u64 {
             return Err(outside(5, at));
         }
@@ -278,13 +282,16 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     }
     let mut last = None;
     for (at, row) in sections.hooks.iter().enumerate() {
+        // A called routine ends with `ret`, which has no return address in an event's own run.
         let own = |index: &u32| sections.routines.get(*index as usize).is_some_and(|row| row.called == 0);
+        // Entries are found by binary search. Equal ids are refused too: only one of them would be found.
         let sorted = last < Some((row.space(), row.id));
         let source = (row.source as usize) < sections.sources.len();
         let effects = !row.has_effects() || matches!(row.space(), Space::Hook | Space::HookFields);
         if !sorted || !source || !effects || row.level > 4 || !string(row.label) || !row.routines.iter().all(own) {
             return Err(outside(4, at));
         }
+        // The label of such a row is the encoded schema. A malformed one refuses the blob here, not a report later.
         let [offset, len] = row.label.map(|part| part as usize);
         if row.space() == Space::HookFields && Schema::decode(&sections.strings[offset..offset + len]).is_none() {
             return Err(outside(4, at));
@@ -309,6 +316,7 @@ impl Verifier<'_> {
             let site = Site { row, code, pc, instr };
             let fail = |rule| (rule, pc);
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(Rule::Opcodes))?;
+            // The operands decide most rules; the rest of the loop is about how instructions follow one another.
             self.operands(&site, op).map_err(fail)?;
             self.flat.branches |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {
@@ -319,9 +327,13 @@ impl Verifier<'_> {
                 (self.flat.reads, self.flat.branches) = (true, true);
             }
         }
+        // Reports do not run hooks without effects if they are filtered out. A timer in one would be lost without a
+        // message.
         if self.shared & EFFECTS != 0 && self.proofs.is_without_effects(self.sections, index) {
             return Err((Rule::Effects, self.first_effect(code)));
         }
+        // Code that runs past its end would continue in the next routine, which was verified for events of another
+        // length.
         let last = code.last().and_then(|instr| Op::from_u8(instr.op));
         let falls = match last {
             Some(Op::End | Op::Skip) => false,
@@ -367,6 +379,8 @@ impl Verifier<'_> {
     /// Checks V14 and V15. The routine must satisfy the other rules.
     fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), Rule> {
         let FlatRoutine { reads, unwritten, branches, .. } = self.flat;
+        // Most routines are decided here: without branches, one pass over the operands has seen reads and writes in
+        // order.
         if row.called == 0 && !branches {
             return if unwritten { Err(Rule::Initialized) } else { Ok(()) };
         }
@@ -374,6 +388,7 @@ impl Verifier<'_> {
             return Ok(());
         }
         let zeroed = Registers::first(if row.called == 1 { 0 } else { row.zeroed });
+        // Called routines are always analysed, because their callers need to know which registers they read and write.
         let found = self.proofs.register_use(self.sections, code, row.body as usize, zeroed)?;
         if row.called == 1 {
             self.proofs.flows.lock().unwrap_or_else(PoisonError::into_inner).uses.insert(index, found);
@@ -388,9 +403,11 @@ impl Verifier<'_> {
 
     /// Checks V11. Returns the depth of a call, or `None` if the rule is broken.
     fn call(&mut self, site: &Site<'_>, index: u32) -> Option<usize> {
+        // Callees have lower numbers: they were verified before, and no blob can express recursion.
         let callee = Some(site.instr.b).filter(|callee| *callee < index)?;
         let depth = usize::from(self.proofs.state(callee).checked_sub(SOUND)?) + 1;
         let row = &self.sections.routines[callee as usize];
+        // The event's length is compared with the need of the caller only, once per event.
         let fits = row.called == 1 && row.need <= site.row.need;
         self.shared |= self.proofs.facts[callee as usize].load(Ordering::Relaxed) & (BIG | LITTLE | EFFECTS);
         (fits && depth <= MAX_DEPTH).then_some(depth)
@@ -415,11 +432,13 @@ impl Verifier<'_> {
                 (self.flat.reads, self.flat.branches) = (true, true);
                 Ok(())
             }
+            // Any value is safe: a number of the template, or an operand that its handler checks.
             OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine | OperandKind::Cell => {
                 Ok(())
             }
             OperandKind::Width => rule((1..=16).contains(&value), Rule::Operands),
             OperandKind::WideWidth => rule((9..=16).contains(&value), Rule::Operands),
+            // Bits that no form uses are refused, so that a later version can give them a meaning.
             OperandKind::Form => {
                 let (mode, end) = (form::mode(value), form::end(value));
                 let known = form::LEFT
@@ -435,10 +454,12 @@ impl Verifier<'_> {
                 self.shared |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
                 rule(run_together(site, op, form::more(value)), Rule::RunTogether)
             }
+            // The machine always loads eight bytes, however wide the number is.
             OperandKind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), Rule::FixedReads),
             OperandKind::Short if form::mode(site.instr.c) == form::FIELD => self.target(site, value.into(), op),
             OperandKind::Short => rule(value == 0, Rule::Operands),
             OperandKind::Back => rule(value <= site.instr.lit_len.into(), Rule::Operands),
+            // A count of 0 or above 64 would shift a word by its own width or more.
             OperandKind::Bits => rule((1..=64).contains(&value), Rule::Operands),
             OperandKind::Bit => rule(value < 64, Rule::Operands),
             OperandKind::Digits => rule((1..=32).contains(&value), Rule::Operands),
@@ -488,6 +509,7 @@ impl Verifier<'_> {
     /// Checks V3 and V4.
     #[inline]
     fn target(&mut self, site: &Site<'_>, to: u64, op: Op) -> Result<(), Rule> {
+        // Only `loop.next` and `back` count iterations, so any other jump back could run forever.
         self.flat.branches = true;
         let inside = to < site.code.len() as u64;
         if !inside && (to != u64::from(site.row.body) || site.row.called == 1) {

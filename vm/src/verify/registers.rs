@@ -151,11 +151,15 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
         let mut ways = FlowAnalysis::default();
         self.meeting_places(&mut ways);
         ways.come(0, Contents { written: self.zeroed, numbers: self.zeroed, marks: Registers::default() });
+        // The lowest join first: code jumps mostly forward, so a join is rarely visited before all paths to it are
+        // known.
         while let Some(from) = ways.open.pop_first() {
             self.walk(&mut ways, from);
             if ways.confused {
                 return Err(Rule::Marks);
             }
+            // A blob can be made so that every path changes every join once more. It is refused instead of analysed for
+            // minutes.
             if ways.n_walked > MAX_WALKS * (self.code.len() + MAX_WALKS) {
                 return Err(Rule::Initialized);
             }
@@ -185,6 +189,8 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
             ways.n_walked += 1;
             self.read(ways, instr, op, &contents);
             jumps(instr).for_each(|to| ways.come(to, contents));
+            // Switches over one table are joined before its targets are walked: many switches over a large table cost
+            // its length once, not once per switch.
             if let Some(table) = table(instr)
                 && ways.switch(table, contents)
             {
@@ -264,6 +270,7 @@ impl FlowAnalysis {
 
     /// Adds the contents of a path to a join point.
     fn come(&mut self, to: u32, contents: Contents) {
+        // A join is only visited again if this path adds something, so the analysis ends.
         let known = self.met.entry(to).or_default();
         let both = known.map_or(contents, |known| known.meet(contents));
         if *known != Some(both) {
