@@ -21,7 +21,7 @@ fn events_take_as_many_slots_as_their_payload_needs() {
 }
 
 #[test]
-fn heads_say_what_they_were_made_from() {
+fn heads_name_their_inputs() {
     for (big_endian, one_clock) in [(false, false), (true, false), (false, true), (true, true)] {
         let writer = KevWriter { big_endian };
         let head = KevHead { writer, cycles_per_sec: 19_200_000, n_cpus: 3, one_clock };

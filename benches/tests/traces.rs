@@ -114,7 +114,7 @@ fn a_log_names_its_buffers() {
 }
 
 #[test]
-fn a_wrapped_log_goes_on_over_its_oldest_buffers() {
+fn a_wrapped_log_continues_over_its_oldest_buffers() {
     let entries = ["a", "b", "c", "d", "e"].map(|text| text.as_bytes().to_vec()).to_vec();
     let log = LogBuilder { slots: 3, ..LogBuilder::new(Width::W32, Vec::new(), entries) }.to_bytes();
     assert_eq!((u32_at(&log, 8), u32_at(&log, 16)), (2, 1), "next slot and wraps");

@@ -37,9 +37,9 @@ pub enum PointKind {
     /// `default` that was printed.
     EnumDefault,
     /// `condition` that was true.
-    Holds,
+    ConditionTrue,
     /// `condition` that was false.
-    Fails,
+    ConditionFalse,
     /// Items after one that may end the event, in a stanza, function or brace group.
     Rest,
 }

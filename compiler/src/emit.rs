@@ -1275,7 +1275,7 @@ impl<'p> Emitter<'p, '_> {
             used.push(by_key[*key as usize]);
         }
         // One instruction prints all texts, so they must agree on the blanks before and after them.
-        let all = |holds: &dyn Fn(&[u8]) -> bool| used.iter().all(|(text, _)| holds(text));
+        let all = |test: &dyn Fn(&[u8]) -> bool| used.iter().all(|(text, _)| test(text));
         let soft = used.iter().filter(|(_, soft)| *soft).count();
         if !all(&|text| text.len() <= 31) || (soft != 0 && soft != used.len()) || (soft > 0 && !all(&|t| !t.is_empty()))
         {

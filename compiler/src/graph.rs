@@ -75,6 +75,7 @@ impl Graph {
             let inst = &node.inst;
             let calls = matches!(inst, Inst::CallStanza(_) | Inst::CallFunction { .. });
             facts.sets_base |= matches!(inst, Inst::SetBase(_));
+            // The callee decides if a call moves the pointer; it is added below.
             facts.touches_pointer |= inst.touches_pointer() && !calls;
             facts.has_effects |= matches!(inst, Inst::TimerStart(..) | Inst::TimerEnd(..) | Inst::Stop);
             if let Inst::CallFunction { arguments, .. } = inst {
@@ -99,6 +100,7 @@ impl Graph {
         for (caller, calls) in self.calls.iter().enumerate() {
             calls.iter().for_each(|(callee, _)| callers[*callee].push(caller));
         }
+        // Kahn's algorithm. It needs no recursion, which a hostile chain of calls would exhaust.
         let mut order: Vec<usize> = (0..self.calls.len()).filter(|node| waiting[*node] == 0).collect();
         let mut at = 0;
         while at < order.len() {
@@ -115,14 +117,14 @@ impl Graph {
         let mut on_path = vec![false; self.calls.len()];
         for start in 0..self.calls.len() {
             if !seen[start] {
-                self.report_circle(program, start, &mut seen, &mut on_path, diagnostics);
+                self.report_cycle(program, start, &mut seen, &mut on_path, diagnostics);
             }
         }
     }
 
     /// Follows calls from an unsortable node until a node repeats, and reports that cycle. `on_path` is all false
     /// before and after.
-    fn report_circle(
+    fn report_cycle(
         &self,
         program: &IrProgram,
         start: usize,
@@ -141,13 +143,13 @@ impl Graph {
             path.push((node, *span));
             node = *next;
         }
-        let circle: Vec<_> = path.iter().skip_while(|(on, _)| *on != node).collect();
+        let cycle: Vec<_> = path.iter().skip_while(|(on, _)| *on != node).collect();
         for on in path.iter().map(|(on, _)| *on).chain([node]) {
             seen[on] = true;
             on_path[on] = false;
         }
-        let Some((first, span)) = circle.first() else { return };
-        let names: Vec<_> = circle.iter().map(|(on, _)| self.name(program, *on)).collect();
+        let Some((first, span)) = cycle.first() else { return };
+        let names: Vec<_> = cycle.iter().map(|(on, _)| self.name(program, *on)).collect();
         let text = format!("recursion: {} calls {}", names.join(" calls "), names[0]);
         found.push(Diagnostic::error(&RECURSION, self.source(program, *first), *span, text));
     }
@@ -162,6 +164,7 @@ impl Graph {
             }
             let mut names = vec![self.name(program, at)];
             let mut node = at;
+            // The message shows the deepest chain, cut after the first call that is too deep.
             while let Some(next) = self.callees(node).max_by_key(|callee| self.facts[*callee].depth) {
                 if names.len() > MAX_NESTING + 1 {
                     names.push(String::from("…"));

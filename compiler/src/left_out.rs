@@ -43,10 +43,12 @@ pub(crate) fn leave_out<'ast>(
     found: &[Diagnostic],
     left_out: &mut Vec<LeftOut>,
 ) -> Option<Vec<Diagnostic>> {
+    // Collected once per round: a search of all bodies per removed stanza would take quadratic time.
     let mut calls = Calls::of(units, names);
     let mut removed: HashSet<StanzaRef> = HashSet::default();
     let mut queue = Vec::new();
     for error in found.iter().filter(|found| found.severity == Severity::Error) {
+        // An error outside of every stanza concerns the file as a whole.
         let node = stanza_at(units, error)?;
         if removed.insert(node) {
             queue.push(node);
@@ -65,6 +67,7 @@ pub(crate) fn leave_out<'ast>(
         unit.file.broken = &[];
         unit.file.broken_functions = &[];
     }
+    // An earlier stanza with the same id takes the place of a broken one.
     gone.retain(|name| !calls.n_definitions.contains_key(name));
     let mut errors = Vec::new();
     loop {
@@ -96,6 +99,7 @@ fn stanza_at(units: &[Unit<'_>], error: &Diagnostic) -> Option<StanzaRef> {
     let at = units.iter().position(|unit| unit.id == error.primary.source && !unit.builtin)?;
     let stanzas = units[at].file.stanzas;
     let place = error.primary.span;
+    // Stanzas are in the order of the source.
     let index = stanzas.partition_point(|stanza| stanza.span.start <= place.start).checked_sub(1)?;
     (place.end <= stanzas[index].span.end).then_some((at, index))
 }

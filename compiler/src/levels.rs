@@ -155,7 +155,7 @@ impl Scopes {
             list.dedup_by_key(|scope| scope.span);
             for at in 1..list.len() {
                 let mut around = Some(at - 1);
-                while let Some(outer) = around.filter(|outer| !list[*outer].holds(list[at].start())) {
+                while let Some(outer) = around.filter(|outer| !list[*outer].contains(list[at].start())) {
                     around = list[outer].around;
                 }
                 list[at].around = around;
@@ -174,9 +174,9 @@ impl Scopes {
         let mut inner = list.partition_point(|scope| scope.start() <= place).checked_sub(1);
         let mut allowed = false;
         while let Some(at) = inner {
-            let holds = list[at].holds(place);
-            list[at].used |= holds;
-            allowed |= holds;
+            let is_inside = list[at].contains(place);
+            list[at].used |= is_inside;
+            allowed |= is_inside;
             inner = list[at].around;
         }
         allowed
@@ -199,7 +199,7 @@ impl AllowScope {
         (self.start(), self.span.is_some(), Reverse(self.span.map_or(u32::MAX, |span| span.end)))
     }
 
-    fn holds(&self, place: u32) -> bool {
+    fn contains(&self, place: u32) -> bool {
         self.span.is_none_or(|span| (span.start..span.end.max(span.start + 1)).contains(&place))
     }
 }

@@ -114,6 +114,7 @@ impl<'ast> NameTable<'ast> {
 
     /// Runs `look` to find a similar name, unless there were too many lookups.
     pub fn suggestion<T>(&self, look: impl FnOnce() -> Option<T>) -> Option<T> {
+        // A suggestion compares with all names. A file of unknown names would take quadratic time.
         let n = self.n_suggestions.get() + 1;
         self.n_suggestions.set(n);
         if n <= MAX_SUGGESTIONS { look() } else { None }
@@ -125,6 +126,7 @@ impl<'ast> NameTable<'ast> {
             return Meaning::Predefined(predefined);
         }
         match subroutine_id(name) {
+            // Three hex digits always name a subroutine. Four, such as `$face`, only if there is such a stanza.
             Some(id) if name.len() == 3 || self.stanzas.contains_key(&id) || self.broken.contains(&id) => {
                 Meaning::Subroutine(id)
             }

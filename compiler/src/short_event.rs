@@ -95,6 +95,7 @@ impl PointerPosition {
             DescriptorItem::Assign(assign) => {
                 let found = self.expr(assign.value);
                 if matches!(assign.name.node, b"DATAPOINTER" | b"BASEPOINTER") {
+                    // Where a computed pointer leads is not known, so nothing is said about the reads after it.
                     self.at = None;
                 }
                 found
@@ -129,6 +130,7 @@ impl PointerPosition {
         };
         let found = found.or_else(|| switch.cases.iter().find_map(in_case));
         let moves = |case: &SwitchCase<'_>| !matches!(case.body, Body::Text(_));
+        // Cases may end at different places.
         if switch.cases.iter().any(moves) {
             self.at = None;
         }
@@ -155,6 +157,7 @@ impl PointerPosition {
             Move::Goto { bytes, bits } => Some(u64::from(bytes) + u64::from(bits) / 8),
             Move::Omit { bytes, bits } => self.at.map(|at| at + u64::from(bytes) + u64::from(bits) / 8),
             Move::Reverse { bytes } => self.at.map(|at| at.saturating_sub(bytes.into())),
+            // Words of 4 bytes, because the lint is about the event of a 32-bit hook.
             Move::Word { words } => Some(u64::from(words) * 4),
         };
         // The end of the event itself is a valid position.

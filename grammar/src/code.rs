@@ -206,7 +206,7 @@ pub(crate) mod rows {
         /// 010 1.0 "EVENT" \␠
         ///   X4
         /// ```
-        BLANK_BEHIND_BACKSLASH = "S40", warning, "blank after backslash";
+        BLANK_AFTER_BACKSLASH = "S40", warning, "blank after backslash";
         /// The last line of the file ends in `\`, but no line follows.
         ///
         /// ```text

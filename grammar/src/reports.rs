@@ -104,6 +104,7 @@ impl<'s> Reports<'s> {
     /// All diagnostics in source order; the last one says how many were dropped.
     pub fn finish(self) -> Vec<Diagnostic> {
         let mut found = self.found.take();
+        // Some checks look ahead, so findings are not in the order of the source.
         found.sort_by_key(|diagnostic| diagnostic.primary.span.start);
         found.extend(self.left_out());
         found

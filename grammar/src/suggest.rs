@@ -17,6 +17,7 @@ pub fn nearest<'k>(name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Op
     let known = known.into_iter().take(MAX_NAMES).filter(|known| known.len() <= MAX_LEN);
     let distances = known.filter(|_| name.len() <= MAX_LEN).map(|known| (distance(name, known), known));
     let (distance, known) = distances.min_by_key(|(distance, _)| *distance)?;
+    // One edit per four letters: more would suggest names that only share their length.
     (distance <= 1 + known.len() / 4).then_some(known)
 }
 
@@ -28,6 +29,7 @@ fn distance(from: &[u8], to: &[u8]) -> usize {
         for (column, other) in to.iter().enumerate() {
             let same = byte.eq_ignore_ascii_case(other);
             let mut best = (last[column] + usize::from(!same)).min(last[column + 1] + 1).min(next[column] + 1);
+            // Two letters in the wrong order are one slip, not two.
             let swapped = row > 0 && column > 0 && from[row - 1] == *other && *byte == to[column - 1];
             if swapped {
                 best = best.min(before[column - 1] + 1);

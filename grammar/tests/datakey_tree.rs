@@ -65,7 +65,7 @@ fn values_are_normalised() {
 }
 
 #[test]
-fn places_behind_references_are_right() {
+fn positions_after_references_are_right() {
     let text = "<eventdefinitions><datakey format='&#x25;x&#9;a\r\nb &lt;%d&#32;&#x65;tage&amp;'>\
                 <event class='&#32;&#54;' id='1'/></datakey></eventdefinitions>";
     let (arena, source) = (Arena::new(), Source::new("test", text));

@@ -307,7 +307,7 @@ fn a_missing_comma_before_a_digit_or_ampersand() {
 }
 
 #[test]
-fn a_comma_behind_the_last_entry() {
+fn a_comma_after_the_last_entry() {
     check("BITFLAGS X4, 1 \"a\",", &["bitflags X4", " flag 1", "  string \"a\""]);
     check(
         "BITFLAGS X4, 1 \"a\", \"b\" c",

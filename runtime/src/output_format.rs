@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_told_apart_in_every_form() {
+    fn values_are_distinguished_in_every_form() {
         for (form, expected) in
             [(Form::Tsv, "a\\tb\\n\\\\,\""), (Form::Csv, "\"a\tb\n\\,\"\"\""), (Form::Ndjson, r#""a\tb\n\\,\"""#)]
         {

@@ -252,8 +252,8 @@ mod tests {
         assert_eq!(with(0, &[(8, 72_143), (8, 0)], start), (true, false, true, after(72_143)));
         assert_eq!(with(0, &[(8, 72_144), (8, 0)], start), (true, false, false, after(72_144)));
         // The guess itself is above the limit.
-        let (_, gave_up, stands, _) = with(200_000, &[(8, 90_000), (8, 800)], start);
-        assert!(gave_up && !stands);
+        let (_, gave_up, is_valid, _) = with(200_000, &[(8, 90_000), (8, 800)], start);
+        assert!(gave_up && !is_valid);
     }
 
     #[test]

@@ -213,7 +213,7 @@ fn timers_cross_batches() {
 }
 
 #[test]
-fn a_path_is_that_of_the_event() {
+fn a_path_belongs_to_the_event() {
     // A process has another path after exec. Its dispatches before and after that are in one batch.
     let formats = Formats::builtin();
     let mut trace = Trace::open(concat!(env!("CARGO_MANIFEST_DIR"), "/samples/shell.trc")).unwrap();

@@ -37,7 +37,7 @@ fn run(tool: &str, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn the_systems_tools_unpack_what_is_packed() {
+fn the_systems_tools_unpack_our_files() {
     for (tool, args) in [("gzip", "-dc"), ("uncompress.real", "-c"), ("compress", "-dc")] {
         if Command::new(tool).arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
             continue;

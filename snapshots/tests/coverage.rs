@@ -68,7 +68,7 @@ fn check_template(seed: u64) {
 }
 
 #[test]
-fn what_is_reached_is_what_the_reference_reaches() {
+fn coverage_matches_the_reference() {
     seeds(TEMPLATES).for_each(check_template);
 }
 

@@ -562,7 +562,7 @@ mod nulls {
     }
 
     #[test]
-    fn the_limit_of_turns_ends_the_row_and_that_of_text_does_not() {
+    fn only_the_limit_of_turns_ends_a_row() {
         let mut example = Example::new(&stanza("\"a=\" $D1%U4 \"l=\" LOOP $HL { \"t\" U1 } \"b=\" $D1%U4"));
         example.limits = Limits { turns: 2, text: 1, ..Limits::default() };
         assert_eq!(example.row("01520000 00000005"), r#"{"a":5,"l":[0,0]}"#);

@@ -258,7 +258,7 @@ fn finished_parts_are_in_plain_english() {
 }
 
 #[test]
-fn comments_and_strings_are_told_from_code() {
+fn comments_and_strings_are_distinguished_from_code() {
     let source = "/// Doc `code`.\nfn f<'a>() { let c = '\"'; // note\n let s = \"a \\\" b\"; let r = r#\"x\"y\"#; }\n";
     let found = rust(source);
     let found: Vec<_> = found.iter().map(|prose| (prose.kind, prose.line, prose.text.trim())).collect();

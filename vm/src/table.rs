@@ -229,7 +229,7 @@ pub(crate) struct TableFacts {
 
 /// Checks a table by rule V8 and returns its facts; `None` if its words are malformed.
 pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<TableFacts> {
-    let held = |word: u64| {
+    let is_inside = |word: u64| {
         let (offset, len) = unpack_str(word);
         offset + len <= strings.len()
     };
@@ -246,11 +246,12 @@ pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<Ta
             let (n_buckets, n_slots) = (size(bucket_shift)?, size(slot_shift)?);
             let slots = words[HASH_HEAD..].get(n_buckets..)?;
             let texts = || slots.iter().skip(2).step_by(3);
-            slots.len() == n_slots.checked_mul(width)? && (kind == TableKind::Hash || texts().all(|word| held(*word)))
+            slots.len() == n_slots.checked_mul(width)?
+                && (kind == TableKind::Hash || texts().all(|word| is_inside(*word)))
         }
         TableKind::Flags => {
             let (entries, rest) = words.as_chunks::<FLAG_WORDS>();
-            rest.is_empty() && entries.iter().all(|[_, _, yes, no, _]| held(*yes) && held(*no))
+            rest.is_empty() && entries.iter().all(|[_, _, yes, no, _]| is_inside(*yes) && is_inside(*no))
         }
     };
     let none = TableFacts { kind, targets: (u64::MAX, 0), texts: true };
@@ -258,7 +259,7 @@ pub(crate) fn check(kind: TableKind, words: &[u64], strings: &[u8]) -> Option<Ta
         targets(kind, words).fold(none, |TableFacts { targets: (least, greatest), texts, .. }, to| TableFacts {
             kind,
             targets: (least.min(to), greatest.max(to)),
-            texts: texts && held(to),
+            texts: texts && is_inside(to),
         })
     })
 }
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_one_byte_are_told_apart() {
+    fn texts_of_one_byte_are_distinguished() {
         let strings: Vec<u8> = (0..=255).collect();
         let cases: Vec<_> = (0..256).map(|at| (&strings[at..=at], pack_str(at as u32, 1), at as u32)).collect();
         let (_, words) = text_table(&cases, 999);

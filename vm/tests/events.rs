@@ -59,7 +59,7 @@ fn records_have_a_byte_order_and_a_form() {
 }
 
 #[test]
-fn environments_are_told_apart() {
+fn environments_are_distinguished() {
     for space in Space::ALL {
         for (at, env) in space.envs().into_iter().enumerate() {
             assert_eq!(env.index(), at);

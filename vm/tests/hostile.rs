@@ -130,7 +130,7 @@ fn flags_end_at_the_text_limit() {
 }
 
 #[test]
-fn straight_code_ends_at_the_limit_of_steps() {
+fn code_without_loops_ends_at_the_step_limit() {
     // Each instruction scans 60,000 entries, and none jumps.
     let blob = blob(|blob| {
         let table = blob.table(TableKind::Flags, &[1, 2, 0, 0, 0].repeat(60_000));

@@ -207,7 +207,7 @@ fn pairs(bytes: &[u8], count: u64, soft: bool) -> (String, bool) {
 const DUMPED: &[u8] = b"\x00\x01\xa2\xb3\xc4\xd5\xe6\xf7\x08\x19\x2a\x3b\x4c\x5d\x6e\x7f\x80\x91";
 
 #[test]
-fn dumps_end_behind_the_first_byte_that_is_missing() {
+fn dumps_end_after_the_first_missing_byte() {
     for bytes in [DUMPED, &DUMPED[..10], &DUMPED[..3], &DUMPED[..2], &[]] {
         for count in [0, 1, 2, 7, 8, 9, 16, 17, 100, i64::MAX as u64, u64::MAX, 1 << 63] {
             for soft in [false, true] {
@@ -326,7 +326,7 @@ fn seconds_are_shown_as_date_and_time() {
 }
 
 #[test]
-fn surroundings_are_told_as_numbers() {
+fn environment_macros_print_as_numbers() {
     let context = Context {
         trace_env: 64,
         total_cpus: 2,
@@ -429,7 +429,7 @@ fn words_needing_more_room_print_the_same() {
 }
 
 #[test]
-fn soft_blanks_of_flags_stand_before_what_follows() {
+fn soft_blanks_of_flags_precede_later_output() {
     let code = |value: u32| {
         move |blob: &mut BlobBuilder| {
             let mut string = |text: &[u8]| {

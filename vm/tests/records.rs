@@ -161,7 +161,7 @@ fn text_and_numbers_at_fixed_places_are_laid_out() {
 }
 
 #[test]
-fn what_is_not_straight_is_left_to_the_machine() {
+fn routines_with_branches_run_in_the_machine() {
     let word = 32 | 32 << form::RIGHT | form::LITTLE | 4 << form::END;
     let number = Instr::of(Op::IntAt, &[0, word, 0]);
     assert_eq!(flat_text(&[number], &[0; 4]).as_deref(), Some("line\n"), "the record is too short");

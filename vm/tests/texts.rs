@@ -112,7 +112,7 @@ fn texts_of_a_list_are_found_by_index() {
 }
 
 #[test]
-fn texts_of_nibbles_stand_from_the_lowest_on() {
+fn texts_of_nibbles_start_with_the_lowest() {
     let text = |nibble: usize, digit: u64| match digit {
         0 => String::new(),
         15 => format!("<{nibble} is a text of 31 letters.>{}", ".".repeat(31))[..31].to_owned(),
@@ -218,7 +218,7 @@ fn by_text(len: u32, select: impl Fn(u32) -> Vec<Instr>) -> impl Fn(&mut BlobBui
 }
 
 #[test]
-fn a_field_that_selects_is_what_it_would_print() {
+fn a_selecting_field_has_the_value_it_would_print() {
     let mut events: Vec<Vec<u8>> = [
         "",
         "READ",
@@ -269,7 +269,7 @@ fn flags(blob: &mut BlobBuilder) -> u32 {
 }
 
 #[test]
-fn flags_print_what_a_value_meets() {
+fn flags_print_the_texts_that_match() {
     for (value, together, list) in [
         (0x23, "readwrite mode 2", "read write  mode 2"),
         (0x20, "no write mode 2", "no write  mode 2"),

@@ -106,7 +106,7 @@ fn check(number: WindowedNumber, op: Op, shown: impl Fn(u64) -> String, digits: 
 }
 
 #[test]
-fn numbers_are_taken_from_what_the_event_holds() {
+fn numbers_are_taken_from_the_bytes_present() {
     for number in numbers() {
         let n_digits = number.width * 2;
         let sign = 64 - 8 * number.width;

@@ -39,6 +39,7 @@ impl MacroNames {
     fn of(&mut self, label: &[u8]) -> String {
         let plain = |byte: &u8| if byte.is_ascii_alphanumeric() { char::from(*byte) } else { '_' };
         let mut name: String = label.iter().take(40).map(plain).collect();
+        // `$face` would be a template subroutine.
         let is_hex = name.len() <= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_hex || predefined(name.as_bytes()).is_some() {
             name.push('_');
@@ -79,6 +80,8 @@ struct Texts<'s> {
 impl<'m> StanzaWriter<'m> {
     fn text(mut self) -> Vec<u8> {
         let n_always = self.plan.keys.iter().position(|key| key.conditions.is_empty());
+        // A datakey begins with a blank only if another was printed before it. If the first one is conditional, a macro
+        // must remember that.
         let shown = (n_always != Some(0)).then(|| self.names.of(b"shown"));
         if let Some(shown) = &shown {
             self.line(format!("{{{{ ${shown} = 0 }}}}"));
@@ -131,6 +134,7 @@ impl<'m> StanzaWriter<'m> {
                 let text = "the condition ignores the conditions of the field that it tests";
                 self.losses.otherwise(definition.source, definition.span, text);
             }
+            // The field is read a second time, in advance: a condition may test a datakey that comes later.
             let before = &definition.fields[..place.1];
             let skip: u64 = before.iter().map(|field| field.shape.len()).fold(0, u64::saturating_add);
             if before.iter().any(|field| field.shape == PayloadType::Text) {
@@ -157,6 +161,7 @@ impl<'m> StanzaWriter<'m> {
         for ResolvedCondition { field, test, .. } in &key.conditions {
             let name = field.and_then(|place| tests.iter().find(|(known, _)| *known == place));
             let Some(((at, index), name)) = name else {
+                // A case that never matches: no hook has words of 0 bytes.
                 line.extend_from_slice(b"$WORDSIZE, 0 { ");
                 close.push_str(" }");
                 continue;
@@ -188,6 +193,7 @@ impl<'m> StanzaWriter<'m> {
             self.field(line, definition, field, before);
             before = LeadingOutput::Blank;
             let rest = &definition.fields[at + 1..];
+            // `A` reads a number of bytes; trcfmt cannot continue after a NUL.
             if field.shape == PayloadType::Text && !rest.is_empty() {
                 let span = rest[0].span.to(rest[rest.len() - 1].span);
                 let text = "a stanza cannot locate fields after a text of unknown length";
@@ -504,6 +510,7 @@ fn read_into(name: &str, field: &FormatField) -> String {
             let (low, mask) = (mask.trailing_zeros(), mask >> mask.trailing_zeros());
             format!("{{{{ ${name} = {read} }}}} {{{{ ${name} = ${name}%W{low}.63 & {mask:#x} }}}}")
         }
+        // trcfmt has no shift, so the lowest bit of the mask divides.
         Some(mask) => format!("{{{{ ${name} = ({read} & {mask:#x}) / {} }}}}", 1u64 << mask.trailing_zeros()),
     }
 }

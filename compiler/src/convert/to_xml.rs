@@ -24,6 +24,7 @@ pub(super) fn convert(
     let mut taken: HashSet<(u8, u16)> = HashSet::new();
     let all = || units.iter().enumerate().flat_map(|(at, unit)| (0..unit.file.stanzas.len()).map(move |n| (at, n)));
     let wins = |&(at, n): &(usize, usize)| names.stanzas.get(&units[at].file.stanzas[n].id.node.0) == Some(&(at, n));
+    // Ids of four digits choose their event. The others get what is left, so they come second.
     taken.extend(all().filter_map(|(at, n)| own_event(&units[at].file.stanzas[n])));
     let mut next = options.first_event;
     for (at, n) in all().filter(wins) {
@@ -311,6 +312,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                 self.otherwise(span, "binary digits are shown in hex");
                 of('u', 'x', u32::from(bits / 8))
             }
+            // Event definitions have only numbers and texts. A number with a note is better than nothing.
             Code::Time(size) => {
                 self.otherwise(span, "a time is shown as seconds since 1970");
                 of('u', 'd', self.bytes(size))
@@ -344,6 +346,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                 of('u', 'c', len)
             }
         };
+        // The pointer still moves, so that the fields after it keep their offsets.
         if shown.show != 'c' && ![1, 2, 4, 8].contains(&shown.bytes) {
             self.left_out(span, format!("numbers of {} bytes: fields have 1, 2, 4 or 8", shown.bytes));
             self.pointer = self.pointer.map(|at| at + i64::from(shown.bytes));
@@ -369,6 +372,7 @@ impl<'u, 'l> Translation<'u, 'l> {
     /// Appends a field to the last datakey, or to a new one.
     fn field(&mut self, field: FieldXml, text_alone: bool) {
         let follows = |key: &DatakeyXml| {
+            // A datakey has no gaps between its fields; after a gap, a new one begins with an offset.
             let last = &key.fields[key.fields.len() - 1];
             key.conditions == self.conditions
                 && key.text_alone == text_alone
@@ -407,6 +411,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                 place.shown.sign = 'u';
                 place.shown.show = 'x';
             }
+            // Bits of bits would need two masks, and XML shifts after each.
             Some(Cast::Bits { low, high }) => {
                 let bits = number::low_mask(u32::from(high - low) + 1);
                 let width = number::low_mask(place.shown.bytes * 8);
@@ -436,6 +441,7 @@ impl<'u, 'l> Translation<'u, 'l> {
     /// Narrows a number to its lowest bytes.
     fn narrowed(&mut self, mut place: PayloadNumber, shown: FieldType, span: Span) -> Option<PayloadNumber> {
         if place.mask.is_none() && shown.bytes <= place.shown.bytes {
+            // Big-endian: the lowest bytes of a number are its last ones.
             place.offset += u64::from(place.shown.bytes - shown.bytes);
             place.shown = shown;
             return Some(place);
@@ -496,6 +502,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             }
             Expr::Macro(node) => self.place(node),
             Expr::Binary { op, left, right } => {
+                // Two forms of arithmetic are bitmasks: `x & 7`, and `(x & 0x70) / 16`.
                 let place = self.value(left)?;
                 match (op.node, right, place.mask) {
                     (BinaryOp::And, Expr::Const(mask), None) if mask.node & 1 == 1 => {
@@ -534,6 +541,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             return self.left_out(call.span, "call is nested too deep");
         };
         let places: Vec<Option<PayloadNumber>> = call.arguments.iter().map(|argument| self.value(argument)).collect();
+        // A function sees its parameters only. The macros of its caller are back afterwards.
         let outer = std::mem::take(&mut self.macros);
         for (param, place) in function.params.iter().zip(places) {
             self.macros.extend(place.map(|place| (param.node.to_vec(), place)));
@@ -578,6 +586,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             self.pointer = self.pointer.filter(|_| !switch.cases.iter().any(|case| moves(&case.body)));
             return;
         };
+        // XML compares after the shift of the mask, trcfmt before it.
         let mut shift = 0;
         if let Some(mask) = switch.mask {
             let bits = number::parse(mask.node, base).and_then(|mask| mask.pattern(place.shown.bytes * 8));
@@ -619,6 +628,8 @@ impl<'u, 'l> Translation<'u, 'l> {
                 self.field(field, true);
             }
         }
+        // Every case begins where the selector ended. If they end at different places, the offset is unknown after
+        // them.
         let start = self.pointer;
         let mut ends = vec![start];
         for (value, taken, body) in groups {
@@ -712,6 +723,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                         continue;
                     };
                     let text = |text: &Text<'_>| String::from_utf8_lossy(text.bytes).trim().to_owned();
+                    // Two enums, one for the set bit and one for the clear one.
                     for (not, text) in [("", Some(text(yes))), ("!", no.as_ref().map(text))] {
                         if let Some(text) = text.filter(|text| !text.is_empty()) {
                             field.enums.push((format!("mask=\"{not}{bits:#x}\""), text));
@@ -724,6 +736,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                         self.left_out(mask.span, "second mask on a value, or mask without bits");
                         continue;
                     }
+                    // Entries with the same mask become one field with several values.
                     if !fields.iter().any(|known| known.place.mask == Some(bits)) {
                         let label = self.unique(format!("{label} {bits:#x}"));
                         let place = PayloadNumber { mask: Some(bits), ..place };

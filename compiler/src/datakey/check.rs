@@ -67,6 +67,7 @@ impl Candidate<'_> {
 pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
     let mut findings = Findings::default();
     let mut entries = Vec::new();
+    // All datakeys first: a condition may name a label of any file.
     for unit in units {
         for item in unit.file.items {
             match item {
@@ -96,6 +97,7 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
     }
     let event_tags = named.finish();
     let fields = datakey.format.and_then(|format| fields::fields(unit, datakey.tag, &format, findings));
+    // Bitmasks and enums need the widths of the fields, so a format with an error is not refined.
     let fields = fields.map(|fields| fields::refine(unit, datakey, fields, findings));
     let entry = Candidate {
         source: unit.id,
@@ -167,6 +169,7 @@ fn model(entries: Vec<Candidate>, by_event: &BTreeMap<EventKey, Vec<usize>>, con
     let definitions: Vec<Option<usize>> = entries.iter().map(&mut standing).collect();
     let mut events = Vec::new();
     for (event, named) in by_event {
+        // Numbers of keys change when a datakey is refused, so they are given out here and not before.
         let kept: Vec<usize> = named.iter().copied().filter(|entry| definitions[*entry].is_some()).collect();
         let key_of: HashMap<usize, usize> = kept.iter().enumerate().map(|(key, entry)| (*entry, key)).collect();
         let keys = kept.iter().map(|entry| AppliedDefinition {

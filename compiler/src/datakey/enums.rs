@@ -60,6 +60,7 @@ impl<'f> Labels<'f> {
                 _ => loose.push(at),
             }
         }
+        // 512 values and 512 masks have as many pairs as this; a hostile file could have billions.
         if by_value.len().saturating_mul(loose.len()) > MAX_PAIRS {
             return None;
         }
@@ -71,11 +72,14 @@ impl<'f> Labels<'f> {
                 met.sort_unstable();
                 if field.search == EnumSearch::Value {
                     let last = met.iter().position(|at| matches!(field.enums[*at].test, Test::Value { .. }));
+                    // The first matching `value` ends the search (`enum-search` in docs/readings.md), also for the
+                    // masks after it.
                     met.truncate(last.map_or(met.len(), |last| last + 1));
                 }
                 (value, met)
             })
             .collect();
+        // The map has no order, but the same source must give the same blob.
         cases.sort_unstable_by_key(|(value, _)| *value);
         let mut others = Vec::new();
         for label in loose.iter().map(|at| &field.enums[*at]) {
@@ -109,6 +113,7 @@ impl<'f> Labels<'f> {
         let number = |value: &u64| Number { negative: false, magnitude: *value };
         let keys = self.cases.iter().enumerate().map(|(body, (value, _))| (number(value), body)).collect();
         let on = SwitchSelector::Number { value: Value::Slot(value), width: Some(64), keys };
+        // Values that no enum names are the default of the switch; only there masks are tested at run time.
         let default = Some(bodies.len() - 1);
         block.push(Node { inst: Inst::Switch(Switch { on, bodies, default }.into()), span });
         block
@@ -133,6 +138,7 @@ impl<'f> Labels<'f> {
 
     fn others(&self, layout: &LabelOutput<'_>) -> Block {
         let node = |inst| Node { inst, span: layout.span };
+        // All that is left always matches, so the text is known now.
         if self.others.iter().all(|other| other.mask == 0) {
             let (tags, met): (Vec<_>, Vec<_>) = self.others.iter().map(|other| (other.tag, other.text)).unzip();
             return self.or_default(&tags, &met, layout);
@@ -175,8 +181,8 @@ impl DefaultEnum<'_> {
         Some(Node { inst: Inst::If(If { on, then: vec![probe], otherwise: Block::new() }.into()), span: layout.span })
     }
 
-    fn flag(&self, behind_blank: bool) -> Flag {
-        let blank = if behind_blank { &b" "[..] } else { b"" };
+    fn flag(&self, after_blank: bool) -> Flag {
+        let blank = if after_blank { &b" "[..] } else { b"" };
         let text = FlagText { text: [blank, self.text].concat(), soft: false };
         let (yes, no) = if self.not { (FlagText::default(), text) } else { (text, FlagText::default()) };
         Flag { mask: self.mask, field: self.mask, yes, no }

@@ -62,7 +62,7 @@ fn points(model: &Model, probes: &mut Probes) {
                 let field = condition
                     .field
                     .map(|(key, field)| &model.definitions[plan.keys[key].definition].fields[field].label[..]);
-                for kind in [PointKind::Holds, PointKind::Fails] {
+                for kind in [PointKind::ConditionTrue, PointKind::ConditionFalse] {
                     probes.element(kind, source, condition.tag, field.unwrap_or_default());
                 }
             }
@@ -100,7 +100,7 @@ type LowerResult<T> = Result<T, Box<Diagnostic>>;
 /// Register of the current field's value.
 const VALUE: VarSlot = VarSlot::Row(0);
 /// Register of one condition's result.
-const HOLDS: VarSlot = VarSlot::Row(1);
+const CONDITION: VarSlot = VarSlot::Row(1);
 
 impl<'m> EventLowerer<'m> {
     fn new(model: &'m Model, plan: &'m EventPlan, space: Space, probes: &'m Probes) -> Self {
@@ -114,6 +114,8 @@ impl<'m> EventLowerer<'m> {
             [ResolvedCondition { field: Some((from, _)), .. }]
                 if any_always && always(*from) && !read.contains(&key) =>
             {
+                // The common case: one condition on a datakey that is always printed. It is tested where it is needed,
+                // without a variable.
                 Applicability::Tested
             }
             _ => {
@@ -133,7 +135,8 @@ impl<'m> EventLowerer<'m> {
 
     /// Coverage probes of a condition: for true and for false.
     fn probes_of(&self, key: usize, condition: &ResolvedCondition) -> [Block; 2] {
-        [PointKind::Holds, PointKind::Fails].map(|kind| self.probe(key, kind, condition.tag).into_iter().collect())
+        [PointKind::ConditionTrue, PointKind::ConditionFalse]
+            .map(|kind| self.probe(key, kind, condition.tag).into_iter().collect())
     }
 
     /// Emits the coverage probes of a condition, selected by `on`.
@@ -162,9 +165,10 @@ impl<'m> EventLowerer<'m> {
                 (Applicability::Tested, [condition @ ResolvedCondition { field: Some((from, field)), test, .. }]) => {
                     // Both branches leave the data pointer at the same place, so that the emitter knows it afterwards.
                     let start = || Node { inst: Inst::Move(Move::Goto { bytes: 0, bits: 0 }), span: self.span };
-                    let ([holds, fails], [_, short]) = (self.probes_of(key, condition), self.probes_of(key, condition));
-                    let then = holds.into_iter().chain(shown).chain([start()]).collect();
-                    let otherwise = fails.into_iter().chain([start()]).collect();
+                    let ([on_true, on_false], [_, short]) =
+                        (self.probes_of(key, condition), self.probes_of(key, condition));
+                    let then = on_true.into_iter().chain(shown).chain([start()]).collect();
+                    let otherwise = on_false.into_iter().chain([start()]).collect();
                     let test = Inst::If(If { on: tested(*test), then, otherwise }.into());
                     let body = self.condition(*from, *field, test);
                     self.push(Inst::Guarded(BlockWithFallback { body, short }.into()));
@@ -228,6 +232,7 @@ impl<'m> EventLowerer<'m> {
                 readers[read].push(key);
             }
         }
+        // The checks have refused cycles, so every key becomes ready.
         let mut ready: VecDeque<usize> = conditional().filter(|key| waiting[*key] == 0).collect();
         let mut order = Vec::new();
         while let Some(key) = ready.pop_front() {
@@ -269,15 +274,16 @@ impl<'m> EventLowerer<'m> {
         self.push(Inst::Assign(all, Value::Const(1)));
         for condition in conditions {
             let Some((from, field)) = condition.field else { continue };
-            self.push(Inst::Assign(HOLDS, Value::Const(0)));
-            let body = self.condition(from, field, Inst::Assign(HOLDS, tested(condition.test)));
+            self.push(Inst::Assign(CONDITION, Value::Const(0)));
+            let body = self.condition(from, field, Inst::Assign(CONDITION, tested(condition.test)));
             self.push(Inst::Guarded(BlockWithFallback { body, short: Block::new() }.into()));
+            // A field of a datakey that does not apply has no value, so a condition on it is false.
             let applies = match self.applies[from] {
-                Applicability::Local(applies) => and(Value::Slot(HOLDS), Value::Slot(VarSlot::Local(applies))),
-                _ => Value::Slot(HOLDS),
+                Applicability::Local(applies) => and(Value::Slot(CONDITION), Value::Slot(VarSlot::Local(applies))),
+                _ => Value::Slot(CONDITION),
             };
             self.probe_condition(key, condition, applies);
-            self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(HOLDS))));
+            self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(CONDITION))));
             if let Applicability::Local(applies) = self.applies[from] {
                 self.push(Inst::Assign(all, and(Value::Slot(all), Value::Slot(VarSlot::Local(applies)))));
             }
@@ -303,6 +309,7 @@ impl<'m> EventLowerer<'m> {
     fn seek(&mut self, key: usize) {
         let [simple, wide] = self.plan.keys[key].offsets;
         let goto = |bytes: u64| Inst::Move(Move::Goto { bytes: bytes.min(u32::MAX.into()) as u32, bits: 0 });
+        // Most definitions read both forms at the same offset, and then share one routine for them.
         if simple == wide {
             return self.push(goto(simple));
         }
@@ -327,13 +334,13 @@ impl<'m> EventLowerer<'m> {
             |applies: &Applicability| if let Applicability::Local(local) = applies { Some(*local) } else { None };
         let locals: Option<Vec<u16>> = self.applies.iter().map(local).collect();
         let Some(locals) = locals else { return };
-        self.push(Inst::Assign(HOLDS, Value::Const(0)));
+        self.push(Inst::Assign(CONDITION, Value::Const(0)));
         for local in locals {
-            let (sum, applies) = (Value::Slot(HOLDS), Value::Slot(VarSlot::Local(local)));
-            self.push(Inst::Assign(HOLDS, Value::Binary(BinaryOp::Add, Box::new(sum), Box::new(applies))));
+            let (sum, applies) = (Value::Slot(CONDITION), Value::Slot(VarSlot::Local(local)));
+            self.push(Inst::Assign(CONDITION, Value::Binary(BinaryOp::Add, Box::new(sum), Box::new(applies))));
         }
         let skip = vec![Node { inst: Inst::Skip, span: self.span }];
-        self.push(Inst::If(If { on: Value::Slot(HOLDS), then: Block::new(), otherwise: skip }.into()));
+        self.push(Inst::If(If { on: Value::Slot(CONDITION), then: Block::new(), otherwise: skip }.into()));
     }
 
     /// Emits the fields of a key.
@@ -415,6 +422,8 @@ impl<'m> EventLowerer<'m> {
         let comma = || Node { inst: Inst::Text(between.to_vec()), span: self.span };
         let mut block = vec![Node { inst: Inst::Text(b"[".to_vec()), span: self.span }];
         block.extend(item());
+        // Unrolled reads stay at fixed offsets. A loop needs the machine's pointer, but a hostile count must not become
+        // code.
         if count <= MAX_UNROLLED {
             for _ in 1..count {
                 block.push(comma());
@@ -433,6 +442,7 @@ impl<'m> EventLowerer<'m> {
         let definition = self.definition(key);
         let PayloadType::Number { bytes, signed } = field.shape else { return Ok(()) };
         let how = NumberFormat { show: field.show, bytes, signed: signed && field.mask.is_none() };
+        // Nothing tests the value, so it is printed as it is read, without a register.
         let plain = field.mask.is_none() && field.enums.is_empty() && field.default.is_none();
         if plain && self.space == Space::Record {
             self.block.extend(how.put(how.read(), self.span));
@@ -446,6 +456,7 @@ impl<'m> EventLowerer<'m> {
             self.block.extend(raw.put(raw.held(), self.span));
             self.text(&[Space::UNIT]);
         }
+        // The only limit that a correct definition may reach: values times masks.
         let labels = Labels::of(field).ok_or_else(|| Box::new(too_large(definition, field)))?;
         let shown = || how.put(how.held(), self.span);
         let probe = |tag: Span| {
@@ -509,6 +520,7 @@ fn masked(field: &FormatField) -> Value {
         Some(mask) => {
             let low = mask.trailing_zeros() as u8;
             let ones = (mask >> low).trailing_ones() as u8;
+            // A mask of adjacent bits is a bit field, which the linker fuses with the read.
             let one_run = mask >> low == u64::MAX >> (64 - ones);
             let value = if one_run { read } else { and(read, Value::Const(mask)) };
             let count = if one_run { ones } else { 64 - low };
@@ -538,6 +550,7 @@ fn tested(test: Test) -> Value {
             let (masked, bits) = of_mask(value, mask, bits);
             compare(masked, bits, not)
         }
+        // The literal is wider than the field: no value equals it, so the test is constant.
         Test::Value { not, .. } | Test::Mask { not, .. } | Test::Both { not, .. } => Value::Const(not.into()),
     }
 }
@@ -642,7 +655,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_and_values_are_shown_behind_their_number() {
+    fn masks_and_values_follow_their_number() {
         let mask = |bits| Test::Mask { bits: Some(bits), not: false };
         let value = |bits| Test::Value { bits: Some(bits), not: false };
         let mut first = field("ipicmd", 2, NumberStyle::Hex);

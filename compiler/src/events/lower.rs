@@ -91,6 +91,7 @@ impl BlockBuilder {
     /// Prints the word at offset `at` as `0x` and eight digits, after the text `before`.
     fn hex(&mut self, at: u32, before: &str) {
         self.go_to(at);
+        // Checked before the label is printed: traceprinter ends the line before a field that is missing.
         self.demand(4);
         self.text(format!("{before}0x"));
         self.put(WORD, ValueFormat::HexLow(Size::Bytes(4)));
@@ -146,6 +147,7 @@ impl BlockBuilder {
             list.go_to(at);
             let mut rest = args;
             while let [arg, following @ ..] = rest {
+                // A text is one argument, although it has a row per word in the table.
                 let more = following.iter().take_while(|arg| arg.letter == ArgType::MoreText).count();
                 let text = matches!(arg.letter, ArgType::Text | ArgType::MoreText);
                 let n_words = if text { 1 + more as u64 } else { arg.letter.words() };
@@ -198,6 +200,7 @@ impl BlockBuilder {
 pub(super) fn ker_call(layout: EventLayout, number: u16) -> Option<EventRoutine> {
     let record = number & (EXIT | INTERRUPTED);
     let row = call(Release::Qnx6_4, number & 127)?;
+    // traceprinter 1.02 is older than these events.
     if number & WITH_64_BITS != 0 || row.release > Release::Qnx6_4 {
         return None;
     }
@@ -314,6 +317,7 @@ fn heading(row: &EventRow, number: u16) -> String {
         _ => ("CONTROL", 0),
     };
     let label = row.label_6_4.unwrap_or(row.label());
+    // 1.02 pads the other labels, but not these.
     let unpadded = ["ADDRESS", "FUNC_ENTER", "FUNC_EXIT", "SLOG", "MSG_ERROR"];
     let width = if unpadded.contains(&label) || (row.external_class == PROCESS && label.ends_with("_NAME")) {
         0
@@ -427,6 +431,7 @@ impl BlockBuilder {
     fn sigevent(&mut self) {
         let notify = |low, count| Value::Bits { value: Box::new(WORD), low, count };
         self.go_to(4);
+        // The low byte is the kind of notification, in the order of the bodies below.
         self.push(Inst::Assign(FIRST, notify(0, 8)));
         let bodies = [
             self.nested(|it| it.text("NONE")),

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_classes_are_told_apart() {
+    fn names_of_classes_are_distinguished() {
         let mut names: Vec<String> = class_spellings().map(|(name, ..)| name).collect();
         let n = names.len();
         names.sort_unstable();

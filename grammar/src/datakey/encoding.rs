@@ -75,6 +75,7 @@ impl Encoding {
             let mut bytes = Vec::with_capacity(text.len());
             for c in text.chars() {
                 match u8::try_from(c) {
+                    // A character that the encoding lacks becomes a reference, which every XML reader understands.
                     Ok(byte) if c <= last => bytes.push(byte),
                     _ => bytes.extend_from_slice(format!("&#{};", u32::from(c)).as_bytes()),
                 }

@@ -99,6 +99,7 @@ fn nodes(text: &str) -> Option<Vec<LayoutPiece<'_>>> {
             }
             Event::Start(tag) if is_known(&tag) => PieceKind::Start(tag),
             Event::Start(tag) => {
+                // Nothing is known of its blanks, so an unknown element stays as it was written.
                 reader.read_to_end(tag.name()).ok()?;
                 let place = start..reader.buffer_position() as usize;
                 nodes.push(LayoutPiece { kind: PieceKind::Other, place });
@@ -176,11 +177,12 @@ struct LayoutWriter<'s> {
 }
 
 impl LayoutWriter<'_> {
-    /// Writes a piece on a line of its own. If `may_stand_behind`, it stays on the line of the piece before it.
-    fn put(&mut self, place: Range<usize>, piece: &str, may_stand_behind: bool) {
+    /// Writes a piece on a line of its own. If `may_follow`, it stays on the line of the piece before it.
+    fn put(&mut self, place: Range<usize>, piece: &str, may_follow: bool) {
         let n_line_ends = self.text[self.at..place.start].matches('\n').count();
         let mut new = String::new();
-        if self.at > 0 && may_stand_behind && n_line_ends == 0 {
+        // A comment after a tag describes that tag. On a line of its own it would describe the next one.
+        if self.at > 0 && may_follow && n_line_ends == 0 {
             new.push(' ');
         } else if self.at > 0 {
             let is_apart = n_line_ends > 1 && !self.after_start;
@@ -199,6 +201,7 @@ impl LayoutWriter<'_> {
         let line = format!("<{name}{}{end}", attributes.iter().map(|text| format!(" {text}")).collect::<String>());
         let column = self.depth * STEP;
         let is_wide = column + line.chars().count() > WIDTH || line.contains('\n');
+        // A single attribute would gain only the width of the name.
         if !is_wide || attributes.len() < 2 {
             return self.put(place, &line, false);
         }

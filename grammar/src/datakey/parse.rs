@@ -108,6 +108,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let root = self.root()?;
         self.warn_unknown(&root, &[]);
         let items = self.items(root.name)?;
+        // Only comments and instructions can follow the root; the reader has refused everything else.
         while let Some(piece) = self.next()? {
             if let XmlToken::Comment(text, place) = piece {
                 self.comment(text, place);
@@ -126,6 +127,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                     let message = format!("unknown root element `{}`", excerpt(tag.name.as_bytes()));
                     return Err(self.unknown_root(tag.span, message));
                 }
+                // It declares no entities, so it changes nothing.
                 Some(XmlToken::Doctype(place)) => {
                     let warning = self.reports.warning(&codes::DOCTYPE, place, "DOCTYPE is ignored");
                     let whole = Span::new(place.start, self.xml.offset());
@@ -168,6 +170,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                     return Ok(Some(tag));
                 }
                 Some(XmlToken::End) | None => return Ok(None),
+                // One warning per element is enough; each piece of the text would give another.
                 Some(XmlToken::Text(place)) if !has_warned => {
                     has_warned = true;
                     let text = excerpt(self.reports.source.slice(place));
@@ -196,6 +199,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let warning = self.reports.warning(&codes::UNKNOWN_ELEMENT, tag.span, message);
         let near = near(tag.name, known);
         let help = near.map(|known| format!("did you mean `{known}`?")).or_else(|| home(tag.name));
+        // The fix renames the end tag too, whose position is only known after the element was skipped.
         let skipped = self.skip();
         let fix = near.filter(|_| skipped.is_ok()).map(|known| self.rename(tag, known));
         self.reports.add(Diagnostic { help, fix, ..warning });
@@ -204,6 +208,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     /// Skips to the end of the innermost open element.
     fn skip(&mut self) -> Result<(), FatalError> {
+        // A count instead of recursion; the reader has limited the depth.
         let mut depth = 1_usize;
         while depth > 0 {
             match self.next()? {
@@ -260,6 +265,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
     // Elements.
 
     fn datakey(&mut self, tag: &Tag<'s>) -> Result<Datakey<'ast>, FatalError> {
+        // A datakey is refused if any part of it has an error. The rest is still read, so that all errors are reported
+        // at once.
         let n_errors = self.reports.n_errors();
         let fields = std::mem::take(&mut self.fields);
         self.warn_unknown(tag, DATAKEY);
@@ -277,6 +284,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 }
                 "bitmask" => bitmasks.extend(self.bitmask(&child)?),
                 "enum" => enums.extend(self.enumeration(&child)?),
+                // A condition without `name` means the only label of its own datakey, so it needs the format.
                 "condition" => conditions.extend(self.condition(&child, format.as_ref())?),
                 _ => self.unknown_element(&child, tag.name, &["event", "bitmask", "enum", "condition"])?,
             }
@@ -309,6 +317,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         self.warn_unknown(tag, EVENT);
         let class = self.key(tag, "class", "`class=\"6\"` is the class of user events");
         let id = self.key(tag, "id", "`id=\"65\"` is the event of `trace_logf(65, …)`");
+        // Read to the end before the element is judged: its span is needed for fixes that delete it.
         self.leaf(tag.name)?;
         let whole = self.whole(tag);
         Ok(class.zip(id).map(|(class, id)| EventElement { tag: tag.span, whole, class, id }))
@@ -368,6 +377,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         }
         let n_errors = self.reports.n_errors();
         let (value, mask) = (self.number(tag, "value", true), self.number(tag, "mask", true));
+        // A number that is not valid was reported already; "neither `value` nor `mask`" would be a second report of one
+        // mistake.
         let is_good = self.reports.n_errors() == n_errors;
         if is_good && value.is_none() && mask.is_none() {
             let error = self.error(&codes::CONDITION, tag, "`condition` has neither `value` nor `mask`");
@@ -404,6 +415,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     fn enum_body(&self, tag: &Tag<'s>) -> Option<(EnumTest, &'ast [u8])> {
         let (default, text) = (tag.get("default"), tag.get("string"));
         let (value, mask) = (tag.get("value"), tag.get("mask"));
+        // `default` replaces the test, so there is nothing for `value` or `mask` to mean.
         if let Some(other) = default.and(value.or(mask).or(text)) {
             let message = format!("`enum` has both `default` and `{}`", other.name);
             let error = self.error_at(&codes::ENUM, tag, other.span, message, "beside `default`");
@@ -512,6 +524,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             }
         };
         if number.zeros {
+            // C reads such a number as octal, so its author may have meant another value.
             let message = format!("`{text}` is the decimal number {}", number.value);
             let warning = self.warning(&codes::LEADING_ZEROS, tag, span, message, "leading zeros");
             let warning = warning.with_help("delete the zeros, or write `0x` before hexadecimal digits");

@@ -134,6 +134,7 @@ impl<'s> XmlReader<'s> {
             return Err(Box::new(error.with_help("split the file, or raise the limit with `--max-xml`")));
         }
         let rest = bytes.strip_prefix(BOM).unwrap_or(bytes);
+        // Bytes after an encoding error are not read. The error itself is reported below, after those before it.
         let text = valid_prefix(rest);
         let base = (bytes.len() - rest.len()) as u32;
         let mut reader = Reader::from_str(text);
@@ -151,8 +152,10 @@ impl<'s> XmlReader<'s> {
             has_root: false,
             has_doctype: false,
         };
+        // The declaration first: it names the encoding that the next check uses.
         xml.check_declaration()?;
         if reports.source.encoding().is_none()
+            // A source that had another encoding was converted when it was loaded, and is UTF-8 here.
             && let Err(EncodingError { place, message }) = decode(bytes)
         {
             let error = reports.error(&codes::ENCODING, Span::new(place.start as u32, place.end as u32), message);
@@ -174,15 +177,19 @@ impl<'s> XmlReader<'s> {
             let piece = match event {
                 Err(error) => return Err(self.explain(&error, span)),
                 Ok(Event::Eof) => return self.end().map(|()| None),
+                // The reader's own copy of the tag is not used: attributes are read again from the text, with their
+                // positions.
                 Ok(Event::Start(_)) => Some(self.start(span)?),
                 Ok(Event::End(_)) => {
                     self.open.pop();
                     let n_open = self.open.len();
+                    // Prefixes end with the element that declared them.
                     self.prefixes.retain(|(depth, _)| *depth < n_open);
                     Some(XmlToken::End)
                 }
                 Ok(Event::Text(_)) => self.text(span)?,
                 Ok(Event::CData(_)) => Some(XmlToken::Text(self.inside(span)?)),
+                // Only checked: text between elements is ignored, but an unknown reference makes the file ill-formed.
                 Ok(Event::GeneralRef(_)) => Some(XmlToken::Text(self.reference(span)?)),
                 Ok(Event::Comment(_)) => {
                     let text = self.slice(span);
@@ -233,12 +240,15 @@ impl<'s> XmlReader<'s> {
         }
         let mut tag = self.tag(span)?;
         self.drop_prefixes(&mut tag)?;
+        // Hostile files nest deeper than any stack. The tree has three levels, but unknown elements are skipped at any
+        // depth.
         if self.open.len() >= self.max_nesting.min(SourceLimits::MAX_NESTING) {
             let message = format!("elements are nested deeper than {}", self.max_nesting);
             let error = self.error(&codes::LIMIT, tag.span, message);
             return Err(Box::new(error.with_help("raise the limit with `--max-nesting`")));
         }
         self.has_root = true;
+        // An empty element is pushed too: the reader reports an end tag for it.
         self.open.push(tag.span);
         Ok(XmlToken::Start(tag))
     }
@@ -247,6 +257,7 @@ impl<'s> XmlReader<'s> {
     fn drop_prefixes(&mut self, tag: &mut Tag<'s>) -> Result<(), FatalError> {
         let is_about =
             |name: &str| name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|start| name.starts_with(start));
+        // Nearly all files have no prefixes; this test is all that they cost.
         let is_plain = |name: &str| !name.contains(':') && name != "xmlns";
         if is_plain(tag.name) && tag.attributes.iter().all(|attribute| is_plain(attribute.name)) {
             return Ok(());
@@ -258,6 +269,7 @@ impl<'s> XmlReader<'s> {
         for at in 0..tag.attributes.len() {
             let Attribute { name, name_span, .. } = tag.attributes[at];
             let name = self.local(name, name_span)?;
+            // `a:id` and `b:id` differ as written, but mean the same attribute here.
             if let Some(first) = tag.attributes[..at].iter().find(|other| other.name == name) {
                 let error = self.ill_formed(name_span, "attribute appears twice in one tag");
                 return Err(Box::new(self.secondary(error, first.name_span, "first here")));
@@ -286,6 +298,7 @@ impl<'s> XmlReader<'s> {
         let name = content.split(is_blank).next().unwrap_or("");
         let at = span.start + 1;
         let name_span = Span::new(span.start, at + name.len() as u32);
+        // A missing `>` makes the next tag part of this one. The reader would report it at the end of the file.
         if let Some(lt) = content.find('<') {
             let error = self.ill_formed(Span::new(at + lt as u32, at + lt as u32 + 1), "`<` inside a tag");
             let help = "add the missing `>` or closing quote before it; in a value, write `&lt;`";
@@ -304,6 +317,8 @@ impl<'s> XmlReader<'s> {
         let mut list: Vec<Attribute> = Vec::new();
         for attribute in Attributes::new(content, name_len) {
             let attribute = attribute.map_err(|error| self.bad_attribute(&error, at))?;
+            // quick-xml borrows every value that it does not have to change, so the offset in the text is that of the
+            // source.
             let (name, Cow::Borrowed(raw)) = (attribute.key.into_inner(), attribute.value) else { continue };
             let start = offset_in(content, name);
             let value_at = at + offset_in(content, raw) as u32;
@@ -329,6 +344,7 @@ impl<'s> XmlReader<'s> {
     fn value(&self, raw: &'s str, at: u32) -> Result<AttributeValue<'s>, FatalError> {
         let span = Span::new(at, at + raw.len() as u32);
         let mut value = AttributeValue { text: Cow::Borrowed(raw), span, shifts: SmallVec::new() };
+        // XML replaces tabs and line ends of a value by blanks.
         let is_special = |c| matches!(c, '&' | '\t' | '\n' | '\r');
         if !raw.contains(is_special) {
             return Ok(value);
@@ -345,6 +361,7 @@ impl<'s> XmlReader<'s> {
             };
             text.push(c);
             rest = &rest[len..];
+            // From here on, offsets in the value and in the source differ; messages point into the source.
             if c.len_utf8() != len {
                 value.shifts.push((text.len() as u32, here + len as u32));
             }
@@ -357,6 +374,7 @@ impl<'s> XmlReader<'s> {
     /// Decodes the reference at the start of `text`, which starts at source offset `at`. Returns the character and the
     /// reference's length.
     fn decode(&self, text: &str, at: u32) -> Result<(char, usize), FatalError> {
+        // The nearest `;` may belong to a later reference; then this one was never closed.
         let Some(len) = text.find(';').filter(|len| !text[1..*len].contains(|c| is_blank(c) || c == '&')) else {
             let error = self.ill_formed(Span::new(at, at + 1), "`&` without `;`");
             return Err(Box::new(error.with_help("write `&amp;` for `&` itself")));
@@ -485,6 +503,7 @@ impl<'s> XmlReader<'s> {
         let Some(len) = rest.find("?>") else { return Ok(()) };
         let content = &self.text[2.."<?xml".len() + len];
         let attributes = self.attributes(content, "xml".len(), self.base + 2)?;
+        // Errors underline the whole declaration, because its parts only have a meaning together.
         let whole = self.span(0, "<?xml".len() + len + 2);
         let version = attributes.first().filter(|first| first.name == "version");
         let minor = version.and_then(|version| version.value.text.strip_prefix("1."));
@@ -498,6 +517,8 @@ impl<'s> XmlReader<'s> {
             return Err(Box::new(error));
         }
         let declared = attributes.iter().find(|attribute| attribute.name == "encoding");
+        // The mark is right: the bytes that follow it could be decoded by it. Editors often leave the declaration as it
+        // was.
         if let (Some(declared), Some(marked)) = (declared, self.marked_encoding())
             && !marked.is_named(&declared.value.text)
         {
@@ -522,6 +543,7 @@ impl<'s> XmlReader<'s> {
 
     /// Checks for characters that XML forbids.
     fn check_characters(&self) -> Result<(), FatalError> {
+        // Searches of the whole text instead of a test per character, because nearly every file passes them.
         let control = self.text.bytes().position(|byte| byte < b' ' && !is_blank(char::from(byte)));
         let others = ["\u{fffe}", "\u{ffff}"].map(|bad| self.text.find(bad));
         let second_bom = self.text.starts_with('\u{feff}').then_some(0);
@@ -664,20 +686,20 @@ fn well_formed_doctype(text: &str) -> Result<(), &str> {
     }
     let rest = rest.trim_start_matches(is_blank);
     let rest = match (rest.strip_prefix("SYSTEM"), rest.strip_prefix("PUBLIC")) {
-        (Some(rest), _) => behind_literal(rest)?,
-        (_, Some(rest)) => behind_literal(behind_literal(rest)?)?,
+        (Some(rest), _) => after_literal(rest)?,
+        (_, Some(rest)) => after_literal(after_literal(rest)?)?,
         _ => rest,
     };
     let rest = rest.trim_start_matches(is_blank);
     let rest = match rest.strip_prefix('[') {
-        Some(subset) => behind_subset(subset)?.trim_start_matches(is_blank),
+        Some(subset) => after_subset(subset)?.trim_start_matches(is_blank),
         None => rest,
     };
     if rest == ">" { Ok(()) } else { Err(rest) }
 }
 
 /// Skips blanks and a quoted literal.
-fn behind_literal(text: &str) -> Result<&str, &str> {
+fn after_literal(text: &str) -> Result<&str, &str> {
     let literal = text.trim_start_matches(is_blank);
     let quote = literal.chars().next().filter(|c| matches!(c, '"' | '\'') && literal.len() < text.len());
     let inner = quote.and_then(|quote| literal[1..].split_once(quote));
@@ -690,7 +712,7 @@ fn instruction_name(text: &str) -> &str {
 }
 
 /// Skips an internal subset up to and including its `]`. Declarations are skipped too; one of an entity is an error.
-fn behind_subset(mut rest: &str) -> Result<&str, &str> {
+fn after_subset(mut rest: &str) -> Result<&str, &str> {
     loop {
         rest = rest.trim_start_matches(is_blank);
         rest = if let Some(after) = rest.strip_prefix(']') {
@@ -703,9 +725,9 @@ fn behind_subset(mut rest: &str) -> Result<&str, &str> {
             let name = instruction_name(inner);
             if is_name(name) && !name.eq_ignore_ascii_case("xml") { after } else { return Err(instruction) }
         } else if let Some(element) = rest.strip_prefix("<!ELEMENT") {
-            behind_declaration(element, &['<', '"', '\''])?
+            after_declaration(element, &['<', '"', '\''])?
         } else if let Some(other) = rest.strip_prefix("<!ATTLIST").or_else(|| rest.strip_prefix("<!NOTATION")) {
-            behind_declaration(other, &['<'])?
+            after_declaration(other, &['<'])?
         } else {
             return Err(rest);
         };
@@ -714,7 +736,7 @@ fn behind_subset(mut rest: &str) -> Result<&str, &str> {
 
 /// Skips a declaration up to and including its `>`. Literals may contain any character; outside of them, `forbidden`
 /// ones are errors.
-fn behind_declaration<'t>(text: &'t str, forbidden: &[char]) -> Result<&'t str, &'t str> {
+fn after_declaration<'t>(text: &'t str, forbidden: &[char]) -> Result<&'t str, &'t str> {
     let mut rest = text;
     if !text.starts_with(is_blank) {
         return Err(text);
@@ -724,6 +746,7 @@ fn behind_declaration<'t>(text: &'t str, forbidden: &[char]) -> Result<&'t str, 
         match rest.split_at(1) {
             (">", after) => return Ok(after),
             (other, _) if other.contains(forbidden) => return Err(rest),
+            // A literal may contain `>`, so the declaration ends only after the literal.
             (quote, literal) => rest = literal.split_once(quote).ok_or(rest)?.1,
         }
     }

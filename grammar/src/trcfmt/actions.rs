@@ -92,6 +92,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn stanza(&self, head: StanzaHead, items: Descriptor<'ast>) -> Stanza<'ast> {
         let StanzaHead { id, version, level } = head;
         let (label, body) = match items {
+            // The grammar cannot tell a label from a first text: both are strings or words.
             [DescriptorItem::Text(text), body @ ..] => (Some(label(*text)), body),
             body => (None, body),
         };
@@ -154,6 +155,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     }
 
     pub fn mask(&self, mark: Span, value: RawValue<'ast>) -> RawValue<'ast> {
+        // The grammar accepts any word here, so that the message can name it.
         if !is_number(value.node) {
             let message = format!("expected a mask after `&`, found `{}`", excerpt(value.node));
             let error = self.reports.error(&codes::STRAY_AMPERSAND, mark, message);

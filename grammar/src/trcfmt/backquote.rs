@@ -89,6 +89,7 @@ impl<'ast> Actions<'ast, '_> {
 
 /// Ranges of the format codes in a word that are not adjacent to a letter, digit or `_`.
 fn codes_in(word: &[u8]) -> Vec<Range<usize>> {
+    // A code must not touch a letter, digit or `_`; then it is part of a word (`backquote` in docs/readings.md).
     let n_touching = |from: usize| {
         let is_touching = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
         word[from..].iter().take_while(is_touching).count()
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_stand_anywhere_in_a_word() {
+    fn codes_are_found_anywhere_in_a_word() {
         let check = |word: &str, expected: &[&str]| {
             let found: Vec<&str> = codes_in(word.as_bytes()).into_iter().map(|range| &word[range]).collect();
             assert_eq!(found, expected, "{word}");

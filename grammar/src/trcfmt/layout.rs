@@ -74,6 +74,7 @@ fn pieces(bytes: &[u8], line: Span, stanza: &Stanza) -> Vec<SpacedToken> {
             Token::CloseParen => n_open = n_open.saturating_sub(1),
             _ => {}
         }
+        // The column on one endless line gives the width of any run of tokens by a subtraction.
         let end = pieces.last().map_or(0, |last| last.at + last.width);
         let at = end + usize::from(blank);
         pieces.push(SpacedToken {
@@ -101,6 +102,7 @@ fn width(bytes: &[u8]) -> usize {
     if bytes.contains(&b'\n') {
         return NEVER_FITS;
     }
+    // Continuation bytes of UTF-8 take no column.
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
@@ -219,6 +221,7 @@ fn units(items: Descriptor) -> Vec<Unit> {
         // Position codes directly before an assignment belong to it: they set where it reads.
         let n_moves = items[begun..at].iter().rev().take_while(|item| matches!(item, DescriptorItem::Move(_))).count();
         let first = match kind {
+            // Texts before a value stay with it: `"rc=" $D4` reads as one.
             UnitKind::Printed => begun,
             UnitKind::Assigned => at - n_moves,
             UnitKind::Newline | UnitKind::Function => at,
@@ -248,6 +251,7 @@ struct StanzaLayout<'s> {
 impl StanzaLayout<'_> {
     fn stanza(&mut self, stanza: &Stanza) {
         let n = self.pieces.len();
+        // The first rule of the layout: what fits on one line is one line.
         if self.width(0..n) <= WIDTH {
             return self.flat(n);
         }
@@ -289,6 +293,7 @@ impl StanzaLayout<'_> {
 
     /// Ends the line, unless the next piece must stay on it.
     fn line(&mut self, indent: usize) {
+        // Between adjacent tokens a line end would add a blank to the output.
         let may_end = self.pieces.get(self.next).is_some_and(|next| next.blank);
         if self.at_line_start() || !may_end {
             return;
@@ -307,6 +312,7 @@ impl StanzaLayout<'_> {
         }
         let bytes = self.source.slice(span);
         self.out.extend_from_slice(bytes);
+        // A string may continue on the next line; the column counts from there.
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(newline) => self.column = bytes.len() - newline - 1,
             None => self.column += width,
@@ -324,6 +330,7 @@ impl StanzaLayout<'_> {
     /// Writes the pieces before `end`, filling lines.
     fn flow(&mut self, end: usize, indent: usize) {
         while self.next < end {
+            // Tokens without a blank between them move to the next line together.
             let more = self.pieces[self.next + 1..end].iter().take_while(|piece| !piece.blank).count();
             if !self.fits(self.next + 1 + more) {
                 self.line(indent);
@@ -356,6 +363,7 @@ impl StanzaLayout<'_> {
             self.flat(end);
             return false;
         }
+        // Too wide even for a line of its own, so each item may be split.
         for (at, item) in items.iter().enumerate() {
             let item_end = items.get(at + 1).map_or(end, |next| self.start(next));
             self.wide_item(item, item_end, indent);
@@ -416,6 +424,7 @@ impl StanzaLayout<'_> {
     /// Width to which values are padded; each value is a pair of start and end piece.
     fn padded<'p>(&self, values: impl Iterator<Item = (&'p usize, &'p usize)>) -> usize {
         let widest = values.map(|(start, end)| self.width(*start..*end)).max().unwrap_or(0);
+        // One long value would push all texts to the right.
         if widest > MAX_PADDED { 0 } else { widest }
     }
 

@@ -62,6 +62,7 @@ pub enum Lexeme {
 /// ```
 pub fn lexemes(source: &Source, line: Span) -> Vec<(Lexeme, Span)> {
     let mut words = Words { source, found: Vec::new(), n_values: 0, n_open: 0 };
+    // Tokens alone do not tell a match value from a code. The comma before it does, outside of parentheses.
     let mut before = Token::Stray;
     for (start, token, end) in Lexer::new(source.bytes(), line).map_while(Result::ok) {
         words.add(before, token, Span::new(start, end));
@@ -87,6 +88,7 @@ impl Words<'_> {
             Token::HookId(id) => Lexeme::HookId(id),
             Token::Version(_) => Lexeme::Version,
             Token::Level(_) => Lexeme::Level,
+            // `X4` after a comma is a value to compare with, not a code.
             Token::Word | Token::Number | Token::Code(_) | Token::Move(_) | Token::IllegalCode if is_value => {
                 Lexeme::Value
             }
@@ -144,6 +146,7 @@ impl Words<'_> {
                 Ok(QuoteToken::Word) => match word::code(&text.bytes()[range.clone()]) {
                     Some(CodeWord::Prints(_)) => Lexeme::Code,
                     Some(CodeWord::Moves(_)) => Lexeme::Move,
+                    // An invalid code in back quotes is text.
                     Some(CodeWord::IllegalSize) | None => continue,
                 },
                 Ok(QuoteToken::Macro) => Lexeme::Macro,

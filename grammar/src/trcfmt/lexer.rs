@@ -80,6 +80,7 @@ impl<'s> Lexer<'s> {
     pub fn new(source: &'s [u8], line: Span) -> Self {
         let text = &source[..line.end as usize];
         let mut tokens = TextToken::lexer(text);
+        // The lexer starts inside the source, so offsets need no conversion.
         tokens.bump(line.start as usize);
         Self {
             text,
@@ -164,7 +165,9 @@ impl<'s> Lexer<'s> {
                 (self.expr_token(token, span), span)
             }
         };
+        // Before the token is handed out, because it decides in which mode the next one is read.
         self.follow(token, span);
+        // A message often depends on the words before the unexpected one; three are enough for all of them.
         let [_, second, third] = self.recent;
         self.recent = [second, third, (token, span)];
         Some((token, span))
@@ -174,12 +177,13 @@ impl<'s> Lexer<'s> {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    fn byte_behind(&self, span: Span) -> Option<u8> {
+    fn byte_after(&self, span: Span) -> Option<u8> {
         self.text.get(span.end as usize).copied()
     }
 
     fn text_token(&mut self, token: Result<TextToken, ()>, span: Span) -> Token {
         if self.part != StanzaPart::Descriptor
+            // The head is read by position: its id and version would otherwise be numbers or words.
             && let Some(token) = self.head_token(span)
         {
             return token;
@@ -200,6 +204,7 @@ impl<'s> Lexer<'s> {
                 self.part = StanzaPart::Level;
                 Some(version(word).map_or(Token::BadVersion, Token::Version))
             }
+            // `L=` is optional. Without it, the word is the first of the descriptor.
             StanzaPart::Level | StanzaPart::Descriptor => {
                 self.part = StanzaPart::Descriptor;
                 let name = word.strip_prefix(b"L=")?;
@@ -210,6 +215,7 @@ impl<'s> Lexer<'s> {
 
     fn descriptor_token(&self, token: TextToken, span: Span) -> Token {
         match token {
+            // A function may have the name of a code: `U4(` is a call.
             TextToken::Word | TextToken::Code | TextToken::Number if self.is_called(span) => Token::FunctionName,
             TextToken::Word => Token::Word,
             TextToken::Number => Token::Number,
@@ -262,6 +268,7 @@ impl<'s> Lexer<'s> {
             Some(ExprConstant::Value(value)) => Token::Constant(value),
             Some(ExprConstant::TooLarge) => Token::LargeConstant,
             Some(ExprConstant::Malformed) => Token::BadConstant,
+            // A word that is neither a constant nor a code is a name; the grammar decides if one is valid here.
             None => word::code(word).map_or(Token::Name, code_token),
         }
     }
@@ -269,20 +276,21 @@ impl<'s> Lexer<'s> {
     /// True if the word is a function name: letters, digits and `_`, directly before `(`.
     fn is_called(&self, span: Span) -> bool {
         let is_name = |word: &[u8]| word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_');
-        self.byte_behind(span) == Some(b'(') && is_name(self.bytes(span))
+        self.byte_after(span) == Some(b'(') && is_name(self.bytes(span))
     }
 
     fn open_brace(&self, span: Span) -> Token {
-        if self.byte_behind(span) == Some(b'{') { Token::OpenBraces } else { Token::OpenBrace }
+        if self.byte_after(span) == Some(b'{') { Token::OpenBraces } else { Token::OpenBrace }
     }
 
     fn close_brace(&self, span: Span) -> Token {
-        if self.byte_behind(span) == Some(b'}') { Token::CloseBraces } else { Token::CloseBrace }
+        if self.byte_after(span) == Some(b'}') { Token::CloseBraces } else { Token::CloseBrace }
     }
 
     /// True if the last two tokens are `{{`.
     fn after_double_brace(&self) -> bool {
         let [_, (first, _), (second, _)] = self.recent;
+        // `{{` is two tokens, because `{ {{` and `{{{` can both begin a body with an assignment.
         matches!(first, Token::OpenBraces) && matches!(second, Token::OpenBrace | Token::OpenBraces)
     }
 
@@ -292,6 +300,8 @@ impl<'s> Lexer<'s> {
         self.closed = false;
         let is_text = matches!(self.mode, LexerMode::Text(_));
         match token {
+            // An argument may contain parentheses of its own. The expression ends at the one that was open when it
+            // began.
             Token::OpenParen => {
                 if is_text {
                     self.enter_expr(span.end, Some(self.open.len()));
@@ -308,6 +318,8 @@ impl<'s> Lexer<'s> {
                 let follows_brace = matches!(self.recent[2].0, Token::OpenBraces);
                 self.push_open(Open { span, is_paren: false, follows_brace });
             }
+            // Also ends an expression whose parenthesis was never closed, so that the rest of the stanza is read as
+            // text again.
             Token::CloseBrace | Token::CloseBraces => {
                 self.close(false);
                 if !is_text {
@@ -329,6 +341,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn close(&mut self, is_paren: bool) {
+        // A bracket that does not match closes nothing: the innermost one is still the best place for the message.
         if self.open.last().is_some_and(|open| open.is_paren == is_paren) {
             self.open.pop();
             self.closed = true;
@@ -399,6 +412,7 @@ pub(crate) fn hook_id(word: &[u8]) -> Result<HookId, IdError> {
         .try_fold(0, |sum: u16, digit| digit.map(|digit| sum.wrapping_mul(16) | digit));
     match (word.len(), value) {
         (3, Some(value)) => Ok(HookId(value << 4)),
+        // Ids of four digits below 1000 are those of three digits with a 0 after them.
         (4, Some(value)) if value < 0x1000 && value & 0xF != 0 => Err(IdError::Subhook),
         (4, Some(value)) => Ok(HookId(value)),
         _ => Err(IdError::Shape),
@@ -410,6 +424,7 @@ fn version(word: &[u8]) -> Option<(u32, u32)> {
     let dot = word.iter().position(|b| *b == b'.')?;
     let part = |digits: &[u8]| {
         let digits = std::str::from_utf8(digits).ok()?;
+        // Rust's parser accepts a sign; a version has none.
         if digits.starts_with('+') { None } else { digits.parse().ok() }
     };
     Some((part(&word[..dot])?, part(&word[dot + 1..])?))

@@ -137,6 +137,7 @@ fn take_line(bytes: &[u8], at: &mut usize) -> LogicalLine {
         let newline = bytes[line..].iter().position(|b| *b == b'\n').map(|n| line + n);
         *at = newline.map_or(bytes.len(), |n| n + 1);
         let end = newline.map_or(bytes.len(), |n| n - usize::from(bytes[line..n].ends_with(b"\r")));
+        // Quotes are not looked at: in a string, too, a `\` at the end of a line continues it.
         let join = trailing_backslash(&bytes[line..end]).map(|n| span(line + n, end));
         match (join, newline) {
             (Some(join), Some(_)) => joins.push(join),
@@ -161,6 +162,7 @@ fn kind(mut line: &[u8]) -> LineKind {
         match first {
             b'#' => return LineKind::Comment,
             b' ' | b'\t' => line = rest,
+            // A line may consist of blanks and a `\`; what the next one begins with decides.
             b'\\' => match join_len(line) {
                 Some(len) => line = &line[len..],
                 None => return LineKind::Stanza,
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_blank_lines_are_told_apart() {
+    fn comments_and_blank_lines_are_distinguished() {
         check(" \t\n  # x\nx # y\n", &["blank:0..2", "comment:3..8", "stanza:9..14"]);
         check(" \\\n# x\n", &["comment:0..6+"]);
         check("# x \\\n010 1.0\n", &["comment:0..13+"]);

@@ -40,6 +40,7 @@ impl<'ast> Actions<'ast, '_> {
             let message = format!("bare word `{}` looks like a format code and is printed as text", excerpt(bytes));
             let warning = self.reports.warning(&codes::CODE_LIKE_WORD, span, message);
             let warning = warning.with_help(format!("{}; put the word in quotes if it is text", similar.help(bytes)));
+            // Quotes would remove the soft blank after the word. So they are only offered if there is none.
             let fix = if soft { similar.fix(bytes, span) } else { Some(quote(span)) };
             self.reports.add(match fix {
                 Some(fix) => warning.with_fix(fix),
@@ -54,6 +55,7 @@ impl<'ast> Actions<'ast, '_> {
         let is_escape = |pair: &[u8]| pair[0] == b'\\' && letters.contains(&pair[1]);
         let escapes =
             || text.windows(2).enumerate().filter(|(_, pair)| is_escape(pair)).map(|(at, pair)| (at, pair[1]));
+        // All escapes of the string in one fix: edits that end the same string more than once would overlap.
         let edits = || {
             escapes().map(|(at, letter)| {
                 let escape = format!("\\{}", char::from(letter));
@@ -79,6 +81,7 @@ impl<'ast> Actions<'ast, '_> {
     /// True if the word is not the first on its line, and no string, brace, macro or comma follows on that line.
     fn is_last_text(&self, word: Span) -> bool {
         let line = match self.searched.get() {
+            // A line of a thousand words would be searched a thousand times.
             known if (known.start..known.end).contains(&word.start) => known,
             _ => PhysicalLine::around(self.reports.source.bytes(), self.line, word),
         };
@@ -90,6 +93,7 @@ impl<'ast> Actions<'ast, '_> {
     /// Parses a cast; `text` follows the `%`.
     pub(super) fn cast(&self, text: &[u8], span: Span) -> Cast<'ast> {
         match (text, word::code(text)) {
+            // `%W4.7` is a range of bits, `%W` alone an unknown cast (docs/readings.md).
             ([b'W', range @ ..], _) if !range.is_empty() && is_range(range) => self.bits(range, span),
             (_, Some(CodeWord::Prints(code))) if is_cast(code) => Cast::Code(code),
             ([letter, ..], Some(CodeWord::IllegalSize)) if !b"GOR".contains(letter) => self.illegal_cast(text, span),

@@ -79,6 +79,7 @@ pub fn parse_with<'ast>(
         reports.add(error.with_help("split it, or raise the limit with `--max-source`"));
     } else {
         parser.warn_byte_order_mark();
+        // A generated file can have a million errors; ten thousand of them are enough to see why.
         let mut lines = logical_lines(source).take_while(|_| !reports.is_full());
         while lines.next().is_some_and(|line| parser.line(&line)) {}
     }
@@ -156,6 +157,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                 self.warn_comments(line);
                 self.saw_stanza = true;
                 self.allow_stanza(line.span);
+                // Stanzas with errors count too: the limit bounds the work, not the result.
                 self.n_stanzas += 1;
                 if self.n_stanzas > self.limits.templates {
                     self.reports.add(self.too_many_templates(line.span));
@@ -175,6 +177,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         self.saw_stanza = true;
         let text = self.reports.source.slice(line.span);
         let content = Span::new(line.span.start, line.span.start + text.trim_ascii_end().len() as u32);
+        // The id is read as in a stanza, so both accept the same forms.
         let mut tokens = Lexer::new(self.reports.source.bytes(), content);
         let is_id = tokens.next().is_some_and(|token| matches!(token, Ok((_, Token::HookId(_), _))));
         if !is_id || tokens.next().is_some() {
@@ -213,6 +216,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let before = self.reports.mark();
         let mut lexer = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting);
         let mut stanza = self.parse_stanza(&mut lexer, line);
+        // Strict first: a report must read a correct stanza exactly as `tfbc check` does. The second attempt is only
+        // for stanzas that AIX reads with a warning.
         if stanza.is_none() && self.reading.codes_as_text && lexer.has_illegal_code() {
             let errors = self.reports.take_since(before);
             let mut lenient = Lexer::new(self.reports.source.bytes(), line).with_nesting(self.limits.nesting).lenient();
@@ -234,6 +239,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let n_errors = self.reports.n_errors();
         let mut actions = Actions::new(self.arena, self.reports, self.stacks, line);
         actions.codes_anywhere = self.reading.codes_anywhere;
+        // An action can report an error without failing, so that one pass finds all of them. The stanza is dropped
+        // then, too.
         match self.grammar.parse(&actions, &mut *lexer) {
             Ok(stanza) => (self.reports.n_errors() == n_errors).then_some(stanza),
             Err(error) => {
@@ -263,6 +270,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     /// Warns about each line inside a continued stanza that begins with `#` outside quotes.
     fn warn_comments(&self, line: &LogicalLine) {
         let bytes = self.reports.source.bytes();
+        // Quotes are followed across lines: a `#` inside of a string is text.
         let mut quote = None;
         let mut at = line.span.start as usize;
         for join in &line.joins {
@@ -290,7 +298,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         for join in line.joins.iter().chain(&line.dangling).filter(|join| join.len() > 1) {
             let blanks = Span::new(join.start + 1, join.end);
             let warning =
-                self.reports.warning(&codes::BLANK_BEHIND_BACKSLASH, blanks, "blanks after the `\\` at line end");
+                self.reports.warning(&codes::BLANK_AFTER_BACKSLASH, blanks, "blanks after the `\\` at line end");
             let warning = warning.with_help("delete them: other programs may not continue the line");
             self.reports.add(warning.with_fix(Fix::safe("delete the blanks", [Edit::delete(blanks)])));
         }
@@ -337,6 +345,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 
     /// Reads `# tfbc: NAME=VALUE`; other comments are ignored.
     fn setting(&mut self, line: &LogicalLine) {
+        // A setting ends with its line, although the `\` continues the comment; `warn_swallowed` reports that.
         let end = line.joins.first().map_or(line.span.end, |join| join.start);
         let text = self.reports.source.slice(Span::new(line.span.start, end));
         let Some(hash) = text.iter().position(|b| *b == b'#') else { return };
@@ -354,6 +363,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let value = Span::new(span.start + equals as u32 + 1, span.end);
             return self.field_entries(value, span);
         }
+        // This setting changes how the following stanzas are parsed, so it takes effect here and not after the file was
+        // read.
         if let (Some(equals), Some(b"backquote"), false) = (equals, name, self.saw_stanza) {
             self.reading.codes_anywhere = text[equals + 1..].trim_ascii() == b"anywhere";
         }

@@ -60,7 +60,7 @@ fn excerpts<'d>(
     let excerpt = Excerpt::new(source, label);
     let mut annotations = vec![annotation(kind, excerpt.place(label), label)];
     others.retain(|other| {
-        let inside = other.source == label.source && excerpt.holds(other);
+        let inside = other.source == label.source && excerpt.contains(other);
         if inside {
             annotations.push(annotation(AnnotationKind::Context, excerpt.place(other), other));
         }
@@ -131,7 +131,7 @@ impl Excerpt {
         Self::of_bytes(bytes, start, start > line_start, shown_end < end)
     }
 
-    fn of_bytes(bytes: &[u8], start: u32, cut_before: bool, cut_behind: bool) -> Self {
+    fn of_bytes(bytes: &[u8], start: u32, cut_before: bool, cut_after: bool) -> Self {
         let mut text = String::from(if cut_before { "…" } else { "" });
         let mut offsets = Vec::with_capacity(bytes.len() + 1);
         for chunk in bytes.utf8_chunks() {
@@ -148,13 +148,13 @@ impl Excerpt {
             }
         }
         offsets.push(text.len());
-        if cut_behind {
+        if cut_after {
             text.push('…');
         }
-        Self { text, start, offsets, cut: cut_before || cut_behind }
+        Self { text, start, offsets, cut: cut_before || cut_after }
     }
 
-    fn holds(&self, label: &Label) -> bool {
+    fn contains(&self, label: &Label) -> bool {
         let end = self.start as usize + self.offsets.len();
         label.span.start >= self.start && (label.span.end as usize) < end
     }

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_told_apart() {
+    fn codes_are_distinguished() {
         let mut codes: Vec<_> = rows().map(|(code, ..)| code).collect();
         let n = codes.len();
         codes.sort_unstable();

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_in_ranges() {
+    fn numbers_are_listed_as_ranges() {
         let text = |numbers: &[u64]| ranges(numbers.iter().copied());
         assert_eq!(text(&[0, 1, 2, 5, u64::MAX]), "0-2, 5, 18446744073709551615");
         assert_eq!(text(&[]), "");

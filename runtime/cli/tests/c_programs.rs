@@ -341,7 +341,7 @@ fn what_is_wrong_with_options_is_said() {
 }
 
 #[test]
-fn functions_of_qnx_refuse_what_is_none() {
+fn functions_of_qnx_refuse_unknown_ones() {
     let statements = "\
         static char big[5000]; printf(\"%d %d\\n\", trace_logi(1, 2, 3), trace_logf(1, \"x\"));
         printf(\"%d\\n\", trace_logi(1024, 0, 0) == EINVAL); printf(\"%d\\n\", trace_logi(-1, 0, 0) == EINVAL);

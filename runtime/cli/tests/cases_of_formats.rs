@@ -76,7 +76,7 @@ fn a_new_text_fails_until_it_is_accepted() {
 }
 
 #[test]
-fn a_changed_text_is_shown_with_what_was_accepted() {
+fn a_changed_text_is_shown_with_the_accepted_one() {
     let folder = folder();
     assert_eq!(test(&folder, &["--update"]).2, 0);
     write(&folder, "sensor.trcfmt", &SENSOR.replace("shut", "closed"));
@@ -92,7 +92,7 @@ fn a_changed_text_is_shown_with_what_was_accepted() {
 }
 
 #[test]
-fn only_what_was_shown_is_accepted() {
+fn only_shown_results_are_accepted() {
     let folder = folder();
     test(&folder, &["--update"]);
     write(&folder, "sensor.trcfmt", &SENSOR.replace("shut", "closed"));
@@ -108,7 +108,7 @@ fn only_what_was_shown_is_accepted() {
 }
 
 #[test]
-fn a_review_asks_and_does_what_is_answered() {
+fn a_review_asks_and_follows_the_answers() {
     let folder = folder();
     let review = |answers: &str| {
         let mut command = command(&folder);
@@ -245,7 +245,7 @@ fn snapshots_without_a_case_are_named() {
 }
 
 #[test]
-fn notes_say_what_the_text_does_not() {
+fn notes_add_what_the_text_lacks() {
     let folder = folder();
     write(
         &folder,

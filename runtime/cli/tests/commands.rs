@@ -509,7 +509,7 @@ fn generic64(id: u64, word: u64, bytes: &[u8], ticks: u64) -> Vec<u8> {
 }
 
 #[test]
-fn templates_may_ask_what_the_header_events_tell() {
+fn templates_may_use_facts_of_header_events() {
     let format =
         b"010 1.0 L=0 \"\" $TOTALCPUS $TRACEDCPUS $REPORTEDCPUS $LARGEDATATYPES $BUFF $IPADDR $TRACEENV $HOOKENV\n";
     let mut stream = vec![0xEF, 0xDF, 0x11, 0x14];

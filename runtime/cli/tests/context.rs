@@ -49,7 +49,7 @@ fn user(tid: u64, ticks: u64) -> Vec<u8> {
 }
 
 #[test]
-fn macros_tell_what_the_events_before_told() {
+fn macros_show_facts_of_earlier_events() {
     let trace = stream64(&[
         user(7, 1),
         generic_by64(0x00A0, 0x1E, b"tfbc\0", 1, 2),
@@ -188,7 +188,7 @@ fn cpu_comes_from_the_event_or_its_thread() {
 }
 
 #[test]
-fn all_mistakes_of_a_table_are_told_at_once() {
+fn all_mistakes_of_a_table_are_reported_at_once() {
     let files = directory(&stream64(&[user(7, 1)]), "");
     let table = "106 dispach\n\n 134 exec pid=D9 path=S@W2\n[daemon]\n100 raise cpu=HD # well\n10 lower\n";
     fs::write(files.path().join("bad.context"), table).unwrap();

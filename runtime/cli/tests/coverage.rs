@@ -153,8 +153,8 @@ fn elements_of_event_definitions() {
     is(file, PointKind::Bitmask, &[("state", 3)]);
     is(file, PointKind::Enum, &[("one", 1), ("two", 2), ("low", 2), ("not high", 1), ("seven", 1)]);
     is(file, PointKind::EnumDefault, &[("some", 1)]);
-    is(file, PointKind::Holds, &[("kind", 1), ("state", 2)]);
-    is(file, PointKind::Fails, &[("kind", 2), ("state", 1)]);
+    is(file, PointKind::ConditionTrue, &[("kind", 1), ("state", 2)]);
+    is(file, PointKind::ConditionFalse, &[("kind", 2), ("state", 1)]);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn traces_are_covered_as_they_are_reported() {
 }
 
 #[test]
-fn blobs_and_what_does_not_compile_are_named() {
+fn blobs_and_broken_files_are_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.trcfmt"), "010 1.0 \"A\"\n").unwrap();
     fs::write(folder.path().join("a.case.toml"), "formats = \"a.tfbc\"\nenv = 32\n[[event]]\nhex = \"010a0000\"\n")

@@ -47,7 +47,7 @@ fn check_losses(what: &str, losses: &[(u64, usize)]) {
 }
 
 #[test]
-fn overwritten_places_cost_little_behind_them() {
+fn overwritten_places_cost_few_events_after_them() {
     for (kind, bytes) in streams() {
         for n in [1, 3, 8, 40, 300] {
             let losses = losses(kind, &bytes, |at| Damage::Overwrite(at, n, 0xFF), n as u64, 0);
@@ -94,8 +94,8 @@ fn slots_out_of_step_are_found_again() {
             let same = same.take_while(|(one, other)| {
                 one.0 as i64 + longer == other.0 as i64 && one.1 == other.1 && one.3 == other.3
             });
-            let n_behind = whole.iter().filter(|record| record.0 > at as u64).count();
-            assert!(same.count() + 3 >= n_behind, "{damage:?}: {notices:?}");
+            let n_after = whole.iter().filter(|record| record.0 > at as u64).count();
+            assert!(same.count() + 3 >= n_after, "{damage:?}: {notices:?}");
             let named: u64 = notices.iter().filter_map(|notice| notice.skipped).map(|(from, to)| to - from).sum();
             assert!(named <= tally.skipped && named > 0, "{damage:?}: {notices:?}");
         }

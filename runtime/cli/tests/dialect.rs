@@ -71,7 +71,7 @@ fn f8_has_four_or_eight_decimals() {
 }
 
 #[test]
-fn codes_in_back_quotes_are_words_or_stand_anywhere() {
+fn codes_in_back_quotes_are_words_or_anywhere() {
     check("W1 `rc=X1;`", "4100000000000000", "rc=X1;", "backquote=anywhere", "rc=41;");
     check("W1 `rcX1 X1_ <A2>`", "4142000000000000", "rcX1 X1_ <A2>", "backquote=anywhere", "rcX1 X1_ <AB>");
 }

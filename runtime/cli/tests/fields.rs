@@ -8,7 +8,7 @@ fn cases() -> std::path::PathBuf {
 }
 
 #[test]
-fn cases_of_fields_print_what_was_worked_out_by_hand() {
+fn field_cases_match_results_worked_out_by_hand() {
     let cases = cases();
     let mut n_cases = 0;
     for name in names(&cases) {

@@ -108,7 +108,7 @@ fn section<'p>(page: &'p str, name: &str) -> &'p str {
 }
 
 #[test]
-fn pages_say_what_no_flag_says() {
+fn pages_describe_more_than_flags() {
     let page = |name: &str| run("tfbc", &["man", name]).0.replace("\\-", "-");
     let report = page("report");
     assert!(section(&report, "EXIT STATUS").contains(".B 2\n"), "{report}");

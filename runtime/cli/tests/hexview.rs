@@ -126,7 +126,7 @@ fn events_of_traces_are_chosen() {
 }
 
 #[test]
-fn the_text_is_that_of_the_report() {
+fn the_text_equals_the_report() {
     let directory = directory(&[]);
     let trace = sample("shell.trc");
     let (out, ..) = tfbc(&directory, &["hexview", &trace, "--only", "134,139,106", "--first", "20"]);

@@ -179,7 +179,7 @@ fn damaged_inputs_are_formatted_up_to_the_damage() {
 }
 
 #[test]
-fn wrong_sums_are_said_behind_the_report() {
+fn wrong_checksums_are_reported_after_the_report() {
     let plain = stream(200);
     for (kind, pack) in &PACKERS[..2] {
         let mut packed = pack(&plain);
@@ -372,7 +372,7 @@ fn no_bytes_upset_the_unpackers() {
 }
 
 #[test]
-fn a_directory_stands_for_its_traces_by_name() {
+fn a_directory_means_its_traces_by_name() {
     let kev = fs::read(data("qnx/user_le.kev")).unwrap();
     let directory = directory(&[]);
     let traces = directory.path().join("traces");

@@ -194,7 +194,7 @@ fn reported_cpus_fall_as_files_end() {
 }
 
 #[test]
-fn a_cpu_counts_again_behind_its_next_trace_on() {
+fn a_cpu_counts_again_after_its_next_trace_on() {
     let directory = directory(&[
         ("t", log(true, BASE, &[factors64(1, 1, 2)], &[])),
         ("t-0", log(true, CPU, &[], &[event64(1, 10), hook64(0x0020, 20), hook64(0x0010, 40), event64(4, 50)])),
@@ -327,7 +327,7 @@ fn factors_are_the_bases_where_a_file_has_none() {
 }
 
 #[test]
-fn missing_factors_are_told_once() {
+fn missing_factors_are_reported_once() {
     let directory = directory(&[
         ("b", log(true, BASE, &[], &[])),
         ("b-0", log(true, CPU, &[], &[event64(1, 20)])),
@@ -558,7 +558,7 @@ fn events_of_two_logs_are_given_once() {
 }
 
 #[test]
-fn too_many_events_of_one_time_are_told_once() {
+fn too_many_events_of_one_time_are_reported_once() {
     let events: Vec<Vec<u8>> = (0..66_000).map(|n| event32(n, 7)).collect();
     let directory = directory(&[
         ("a", [factors32(1, 1, 2), events.concat()].concat()),

@@ -117,7 +117,7 @@ fn one_line_counts_the_warnings() {
 }
 
 #[test]
-fn lists_go_on_and_commands_for_authors_do_not() {
+fn lists_continue_and_author_commands_do_not() {
     let folder = folder(&[("t", "010 1.0 L=BAD\n011 1.0 \"eleven\"\n")]);
     let (out, err, status) = run(&folder, "tfbc", &["list", "-t", "t"]);
     assert!(out.contains("eleven") && !out.contains("\n010"), "{out}");

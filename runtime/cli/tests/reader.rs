@@ -126,7 +126,7 @@ fn only_generic_events_of_hook_00b_are_wrapped() {
 }
 
 #[test]
-fn the_cpu_id_stands_where_it_is_looked_for() {
+fn the_cpu_id_is_at_the_chosen_position() {
     let plain = [0x9000_0008_0100_0000, 0x2a, 0x1a2b, 0x64];
     for (place, at) in [(CpuidWord::Last, 4), (CpuidWord::First, 1), (CpuidWord::AfterTid, 3)] {
         let mut words = plain.to_vec();
@@ -145,7 +145,7 @@ fn the_cpu_id_stands_where_it_is_looked_for() {
 }
 
 #[test]
-fn registers_stand_behind_the_stamp() {
+fn registers_follow_the_stamp() {
     // Three registers, then the CPU id.
     let mut bytes = words64(&[0x9802_0008_0100_0000, 0x2a, 0x1a2b, 0x64, 1, 2, 3, 5]);
     bytes.extend(event64(9, 0x65));
@@ -164,7 +164,7 @@ fn generic_32_bit_events_lose_the_high_half() {
 }
 
 #[test]
-fn kinds_are_told_by_content() {
+fn kinds_are_detected_by_content() {
     let mut stream = factors32(1, 1, 1);
     stream.extend(event32(1, 1));
     let log32 = LogBuilder { entries: vec![stream.clone()], current: 1, ..LogBuilder::default() }.bytes();
@@ -301,7 +301,7 @@ fn a_trace_without_factors_says_so() {
 }
 
 #[test]
-fn elapsed_begins_at_trace_on_only_behind_header_events() {
+fn elapsed_begins_at_trace_on_after_header_events() {
     let trace_on = |ticks| words64(&[0x8000_0008_0010_0000, 0, 1, ticks]);
     let mut bytes = vec![0xEF, 0xDF, 0x11, 0x14];
     bytes.extend(factors64(1, 1, 1));
@@ -317,7 +317,7 @@ fn elapsed_begins_at_trace_on_only_behind_header_events() {
 }
 
 #[test]
-fn later_factors_convert_the_ticks_of_what_follows() {
+fn later_factors_convert_later_ticks() {
     let event = |mark, ticks| [event64(mark, ticks), event32(mark as u32, ticks as u32)];
     let (first, second) = ([factors64(1, 1, 2), factors32(1, 1, 2)], [factors64(3, 1, 2), factors32(3, 1, 2)]);
     for at in 0..2 {
@@ -411,7 +411,7 @@ fn a_damaged_entry_does_not_hide_the_next() {
 }
 
 #[test]
-fn entries_that_overlap_or_stand_outside_are_left_out() {
+fn overlapping_and_outside_entries_are_left_out() {
     for wide in [false, true] {
         let whole = log(wide, 3, 0, &[1..3, 3..6, 6..8]);
         let first = (whole.head_len() + whole.ic.len()) as u64;
@@ -492,7 +492,7 @@ fn every_flip_of_a_log_is_survived() {
 }
 
 #[test]
-fn garbage_behind_any_first_word_is_survived() {
+fn garbage_after_any_first_word_is_survived() {
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
     let mut random = move || {
         seed ^= seed << 13;

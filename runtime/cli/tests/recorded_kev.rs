@@ -201,7 +201,7 @@ fn stamps_are_unique_on_each_cpu() {
 }
 
 #[test]
-fn the_high_half_is_told_wherever_it_changes() {
+fn the_high_half_is_written_where_it_changes() {
     let edge = 6u64 << 32;
     let puts = [
         words(0, edge - 1, 1, &[1]),

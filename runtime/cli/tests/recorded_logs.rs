@@ -402,7 +402,7 @@ fn a_log_wraps_over_its_oldest_buffer() {
 }
 
 #[test]
-fn what_stands_in_the_initial_conditions_outlives_every_wrap() {
+fn the_initial_conditions_outlive_every_wrap() {
     for trace in [Width::W32, Width::W64] {
         let disk = Disk::default();
         let mut log = AixLog::create(disk.clone(), &setup(options(trace, Mode::Alternate, 400, 800))).unwrap();
@@ -472,7 +472,7 @@ fn single_buffer_keeps_first_and_counts_later_events() {
 }
 
 #[test]
-fn lost_events_are_told_where_they_were_lost() {
+fn lost_events_are_reported_in_place() {
     let bytes = {
         let mut bytes = Vec::new();
         let mut stream = AixStream::create(&mut bytes, &setup(options(Width::W64, Mode::Alternate, 0, 0))).unwrap();
@@ -535,7 +535,7 @@ fn modes() -> Vec<Options> {
 }
 
 #[test]
-fn a_log_is_readable_behind_every_write() {
+fn a_log_is_readable_after_every_write() {
     for options in modes() {
         let disk = Disk::default();
         session(&mut AixLog::create(disk.clone(), &setup(options.clone())).unwrap()).unwrap();
@@ -678,7 +678,7 @@ fn the_heading_is_complete_and_time_begins_at_zero() {
 }
 
 #[test]
-fn hooks_command_and_message_stand_in_the_header() {
+fn the_header_has_hooks_command_and_message() {
     let listed = |hooks| {
         let options =
             Options { hooks, message: Some(b"why".to_vec()), ..options(Width::W64, Mode::Alternate, 8192, 8192) };

@@ -255,8 +255,8 @@ fn a_log_that_wraps_keeps_the_newest() {
 }
 
 #[test]
-fn sessions_that_are_there_or_not_are_told_of() {
-    let Some(folder) = apart("sessions_that_are_there_or_not_are_told_of") else { return };
+fn existing_and_missing_sessions_are_reported() {
+    let Some(folder) = apart("existing_and_missing_sessions_are_reported") else { return };
     let log = folder.join("log");
     assert!(matches!(session::stop(0, false), Err(Error::NotActive { channel: 0 })));
     assert!(matches!(session::on(77), Err(Error::NoChannel { channel: 77 })));
@@ -329,8 +329,8 @@ fn killed_programs_lose_their_unfinished_event_only() {
 }
 
 #[test]
-fn killed_sessions_leave_a_log_and_what_is_recovered() {
-    const NAME: &str = "killed_sessions_leave_a_log_and_what_is_recovered";
+fn killed_sessions_leave_a_log_and_recoverable_events() {
+    const NAME: &str = "killed_sessions_leave_a_log_and_recoverable_events";
     let Some(folder) = apart(NAME) else { return };
     let log = folder.join("log");
     let rest = folder.join("rest");
@@ -546,8 +546,8 @@ fn full_device_ends_the_recording_only() {
 }
 
 #[test]
-fn what_a_full_disk_took_is_told_and_salvaged() {
-    let Some(folder) = apart("what_a_full_disk_took_is_told_and_salvaged") else { return };
+fn events_lost_to_a_full_disk_are_reported() {
+    let Some(folder) = apart("events_lost_to_a_full_disk_are_reported") else { return };
     let log = folder.join("log");
     // Smaller than the session's memory.
     const DISK: u64 = (8 << 20) + 1234;

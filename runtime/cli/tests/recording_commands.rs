@@ -487,7 +487,7 @@ fn attributes_that_a_reader_would_split_are_left_out() {
 }
 
 #[test]
-fn tracelogger_describes_what_it_logs() {
+fn tracelogger_describes_its_log() {
     let bench = Bench::new();
     for (args, expected) in [
         (&["-s", "0.1"][..], "any number of buffers, 0.1 seconds, fast mode"),

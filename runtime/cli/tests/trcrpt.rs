@@ -195,7 +195,7 @@ fn built_in_layouts_are_named_for_foreign_traces() {
 }
 
 #[test]
-fn columns_of_all_kinds_stand_in_the_documented_order() {
+fn columns_are_in_the_documented_order() {
     let files = two_processes();
     let options = "exec=on,cpuid=on,pid=on,tid=on,svc=on,filename=on,reportedcpus=on";
     let out = report(&files, &["-t", "user.trcfmt", "-d", "010", "-O", options, "trace"]);
@@ -416,7 +416,7 @@ fn headings_come_again_by_page() {
 }
 
 #[test]
-fn hooks_are_counted_behind_the_report() {
+fn hooks_are_counted_after_the_report() {
     let files = two_processes();
     let out = report(&files, &["-h", "-O", "hist=on", "trace"]);
     let (_, counts) = out.split_once("\n\n").unwrap();
@@ -600,7 +600,7 @@ fn user_stanzas_replace_built_in_ones() {
 }
 
 #[test]
-fn the_heading_says_what_the_trace_tells() {
+fn the_heading_shows_the_facts_of_the_trace() {
     let head = |wide: bool| {
         let mut stream = if wide { STREAM64.to_vec() } else { Vec::new() };
         let mut put = |id: u16, kind: u64, bytes: &[u8]| {
@@ -641,7 +641,7 @@ ID     ELAPSED_SEC     DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT
 }
 
 #[test]
-fn damaged_places_are_told_with_number_and_offset() {
+fn damaged_places_are_reported_with_number_and_offset() {
     let mut stream = STREAM64.to_vec();
     stream.extend(factors64(1, 1, 1));
     stream.extend(user(1, 7, 0));

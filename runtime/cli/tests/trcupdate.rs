@@ -100,7 +100,7 @@ fn production_forms_are_read() {
 }
 
 #[test]
-fn text_may_stand_behind_the_first_lines_name() {
+fn text_may_follow_the_first_lines_name() {
     for first in ["* /etc/trcfmt  for the driver", "*  /etc/trcfmt\r", "*\t/etc/trcfmt"] {
         let update = format!("{first}\n- 010\n");
         let directory = directory("", &[("a.trc", update.as_bytes())]);

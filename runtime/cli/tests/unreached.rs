@@ -150,7 +150,7 @@ fn events_without_stamps_are_salvaged_if_eight_step_cleanly() {
 }
 
 #[test]
-fn zeros_and_what_does_not_step_are_no_events() {
+fn zeros_and_unreadable_words_are_no_events() {
     let whole = log(true, 1, 0, &[(1, 12)]);
     let intact = outcome(&whole.bytes(), false).unwrap();
     let mut bytes = whole.bytes();

@@ -120,7 +120,7 @@ impl FactsReader<'_> {
                 Lexeme::Macro => {
                     self.name(span, if self.is_assigned(at) { NameRole::Assigned } else { NameRole::Used })
                 }
-                Lexeme::Function if self.is_behind_braces(at) => self.define(span),
+                Lexeme::Function if self.is_after_braces(at) => self.define(span),
                 Lexeme::Function => self.name(span, NameRole::Called),
                 Lexeme::Name | Lexeme::Code | Lexeme::Number | Lexeme::Move => self.param(span),
                 _ => {}
@@ -133,12 +133,12 @@ impl FactsReader<'_> {
     }
 
     /// True if the token follows `{{`.
-    fn is_behind_braces(&self, at: usize) -> bool {
+    fn is_after_braces(&self, at: usize) -> bool {
         at >= 2 && self.is_mark(at - 1, b"{") && self.is_mark(at - 2, b"{")
     }
 
     fn is_assigned(&self, at: usize) -> bool {
-        self.is_behind_braces(at) && (self.is_mark(at + 1, b"=") || self.is_mark(at + 1, b"}"))
+        self.is_after_braces(at) && (self.is_mark(at + 1, b"=") || self.is_mark(at + 1, b"}"))
     }
 
     fn mark(&mut self, span: Span) {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_distinguished() {
         assert_eq!(
             names("010 1.0 \"A\" {{ f(a,X4) $a $b }} {{ $x = 1 }} f($D1,2) $x%U4 `n=$y` {{ $z }}"),
             [

@@ -121,8 +121,8 @@ fn named(project: &Project, key: &str, document: &Document, facts: &StanzaFacts,
 
 /// Text between the braces around an assignment.
 fn assignment(document: &Document, facts: &StanzaFacts, line: Span, name: Span) -> Option<String> {
-    let holds = |pair: &&Span| shifted(**pair, line).start < name.start && name.end < shifted(**pair, line).end;
-    let mut pairs: Vec<&Span> = facts.pairs.iter().filter(holds).collect();
+    let has_name = |pair: &&Span| shifted(**pair, line).start < name.start && name.end < shifted(**pair, line).end;
+    let mut pairs: Vec<&Span> = facts.pairs.iter().filter(has_name).collect();
     pairs.sort_by_key(|pair| pair.len());
     pairs.get(1).map(|outer| shown(document, shifted(**outer, line)))
 }

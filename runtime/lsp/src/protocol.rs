@@ -274,7 +274,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn messages_are_told_by_id_and_method() {
+    fn messages_are_distinguished_by_id_and_method() {
         let request = |id: Value| Some(Message::Request { id, method: "m".into(), params: Value::Null });
         let cases = [
             (json!({ "id": 7, "method": "m" }), request(json!(7))),

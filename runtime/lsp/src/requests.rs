@@ -221,8 +221,8 @@ impl Session {
     fn hover(&self, params: &Params) -> Answer {
         let (key, offset) = self.at(params)?;
         let found = self.current(&key).map_or(&[][..], |found| &found.diagnostics);
-        let holds = |span: Span| span.start <= offset && offset <= span.end.max(span.start);
-        let here = found.iter().filter(|found| holds(found.primary.span));
+        let contains = |span: Span| span.start <= offset && offset <= span.end.max(span.start);
+        let here = found.iter().filter(|found| contains(found.primary.span));
         let explained: BTreeMap<_, _> = here.map(|found| (found.code.code, diagnostics::explained(found))).collect();
         let (text, span) = hover(&self.project, &key, offset).unzip();
         let parts: Vec<String> = text.into_iter().chain(explained.into_values()).collect();

@@ -98,15 +98,15 @@ impl XmlFacts {
 
     /// Syntactic context of an offset.
     pub fn place(&self, offset: u32) -> TagContext<'_> {
-        let holds = |span: Span| span.start <= offset && offset <= span.end;
+        let contains = |span: Span| span.start <= offset && offset <= span.end;
         let last = self.elements.partition_point(|element| element.tag.start < offset).checked_sub(1);
         let Some(index) = last.filter(|last| offset < self.elements[*last].tag.end) else { return TagContext::Outside };
         let element = &self.elements[index];
-        if holds(element.name_span) {
+        if contains(element.name_span) {
             return TagContext::Name(Some(index));
         }
-        match element.attributes.iter().find(|attribute| holds(attribute.span) || holds(attribute.name_span)) {
-            Some(attribute) if holds(attribute.span) => TagContext::Value(index, attribute),
+        match element.attributes.iter().find(|attribute| contains(attribute.span) || contains(attribute.name_span)) {
+            Some(attribute) if contains(attribute.span) => TagContext::Value(index, attribute),
             attribute => TagContext::Attribute(index, attribute),
         }
     }

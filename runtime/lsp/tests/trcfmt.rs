@@ -21,7 +21,7 @@ fn hover(marker: &str) -> String {
 }
 
 #[test]
-fn hover_says_what_stands_there() {
+fn hover_describes_the_word_at_the_cursor() {
     for (marker, expected) in [
         ("G|4 {{", "Goes to byte 4 of the event."),
         ("(X|4)", "4 bytes in hexadecimal"),
@@ -100,7 +100,7 @@ fn complete(text: &str, marker: &str) -> Vec<String> {
 }
 
 #[test]
-fn completion_knows_what_may_stand_there() {
+fn completion_offers_what_is_valid_at_the_cursor() {
     let has = |found: &[String], wanted: &[&str]| wanted.iter().all(|name| found.iter().any(|found| found == name));
     let found = complete(TEXT, "$|stat%W");
     assert!(has(&found, &["D1", "PID", "stat", "rv", "90F", "900"]), "{found:?}");
@@ -116,7 +116,7 @@ fn completion_knows_what_may_stand_there() {
 }
 
 #[test]
-fn completion_replaces_what_is_written() {
+fn completion_replaces_the_typed_text() {
     let mut client = Client::with(URI, "010 1.0 \"A\" BIT\n");
     let answer = client.ask("textDocument/completion", URI, "010 1.0 \"A\" BIT\n", "BIT|", json!({})).unwrap();
     let item = answer.as_array().unwrap().iter().find(|item| item["label"] == "BITFLAGS").unwrap();

@@ -18,7 +18,7 @@ const TEXT: &str = r#"<eventdefinitions>
 "#;
 
 #[test]
-fn hover_says_what_stands_there() {
+fn hover_describes_the_word_at_the_cursor() {
     let mut client = Client::with(URI, TEXT);
     for (marker, expected) in [
         ("%2u1x sta|te", "unsigned number of 2 bytes, shown in hexadecimal; bytes 4 to 5 of the payload"),
@@ -55,7 +55,7 @@ fn labels_are_found_and_renamed() {
 }
 
 #[test]
-fn completion_knows_what_may_stand_there() {
+fn completion_offers_what_is_valid_at_the_cursor() {
     let check = |text: &str, marker: &str, wanted: &[&str], others: &[&str]| {
         let mut client = Client::with(URI, text);
         let answer = client.ask("textDocument/completion", URI, text, marker, json!({})).unwrap();

@@ -49,7 +49,7 @@ mod tests {
     fn whose_name_is_looked_for() {}
 
     #[test]
-    fn functions_stand_where_they_are_called() {
+    fn functions_are_expanded_at_their_calls() {
         let here = whose_name_is_looked_for as fn() as usize as u64;
         let symbols = of_process(std::process::id());
         let name = |name: &[u8]| String::from_utf8_lossy(name).contains("whose_name_is_looked_for");

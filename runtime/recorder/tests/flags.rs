@@ -22,7 +22,7 @@ fn warned(text: &str) -> (Options, Vec<u16>) {
 }
 
 #[test]
-fn flags_stand_as_getopt_takes_them() {
+fn flags_are_accepted_as_by_getopt() {
     let expected = Options {
         background: true,
         off: true,

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_are_told_in_one_run() {
+    fn all_mistakes_are_reported_in_one_run() {
         let text = "106 dispach\n  15 raise\n106.12345 reset\n106 dispatch pidd=D1\n106 dispatch pid=D6\n106\n\
                     134 exec\n106 dispatch pid\n106 dispatch pid=D1 pid=D2\n[demon x]\n00A kind=x reset\n\
                     101 enter\n101 enter name=D1\n101 enter address=U3@4\n101 enter name=S@W2+\n";

@@ -160,8 +160,8 @@ impl ContextTable {
     /// earlier sections. Entries that are not `wanted` are left out.
     pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> bool) -> HookLookup {
         let mut lookup = HookLookup { index: vec![0; 1 << 16], lists: Vec::new() };
-        let holds = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
-        for section in self.sections.iter().filter(holds) {
+        let applies = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
+        for section in self.sections.iter().filter(applies) {
             let mut ids: Vec<_> = section.entries.iter().map(|entry| entry.id).collect();
             ids.sort_unstable();
             ids.dedup();

@@ -1340,7 +1340,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_values_are_blank_or_told_so() {
+    fn unknown_values_are_blank_or_marked() {
         let columns = Columns::new(&[Column::Exec, Column::Cpu, Column::Pid, Column::Svc], Timestamp::None);
         assert_eq!(row(&columns, (0, 0, 0), &NOBODY).trim_end(), "-?-");
         let unnamed = ContextRow { facts: ThreadContext { pid: Some(4522), ..NOBODY.facts }, ..NOBODY };

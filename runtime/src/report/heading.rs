@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heading_holds_what_the_trace_tells() {
+    fn heading_has_the_facts_of_the_trace() {
         let system = SystemInfo {
             start_time: Some(941_117_645),
             sysname: b"AIX".to_vec(),

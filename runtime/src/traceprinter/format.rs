@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_what_its_text_says() {
+    fn the_default_matches_its_text() {
         assert_eq!(LineFormat::parse(DEFAULT), Ok(LineFormat::default()));
     }
 

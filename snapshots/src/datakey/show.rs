@@ -110,7 +110,7 @@ impl<'s> Sight<'s> {
     /// True if a key is valid and its conditions are met.
     fn applies(&self, at: usize) -> bool {
         let key = &self.keys[at];
-        let holds = |(number, condition): (usize, &Condition)| {
+        let is_met = |(number, condition): (usize, &Condition)| {
             let Some((other, field)) = self.links.reads.get(&(self.event, at, number)) else { return true };
             if !self.applies(*other) {
                 return false;
@@ -123,7 +123,7 @@ impl<'s> Sight<'s> {
                 _ => false,
             }
         };
-        !key.refused && key.conditions.iter().enumerate().all(holds)
+        !key.refused && key.conditions.iter().enumerate().all(is_met)
     }
 
     /// Offset of a key's first field.
@@ -203,14 +203,14 @@ fn masked(field: &KeyField, bits: u64) -> u64 {
 
 fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
     let pattern = |literal: Option<NumberLiteral>| literal.map(|literal| literal.pattern(size));
-    let holds = match (pattern(condition.mask), pattern(condition.value)) {
+    let is_met = match (pattern(condition.mask), pattern(condition.value)) {
         (None, None) => true,
         (None, Some(value)) => Some(bits) == value,
         (Some(mask), None) => mask.is_some_and(|mask| bits & mask == mask),
         (Some(mask), Some(value)) => mask.zip(value).is_some_and(|(mask, value)| bits & mask == value),
     };
     let nots = [condition.mask, condition.value].iter().flatten().filter(|literal| literal.not).count();
-    holds != (nots == 1)
+    is_met != (nots == 1)
 }
 
 /// Value of a field, and the text after its label.

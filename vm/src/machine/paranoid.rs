@@ -106,7 +106,7 @@ impl<'r> Run<'r> {
         };
         let words = |at: u32, n: u64| u64::from(at) + n <= self.program.words().len() as u64;
         let head = || self.program.words().get(value as usize).copied().unwrap_or(u64::MAX);
-        let holds = match kind {
+        let is_valid = match kind {
             OperandKind::Dst | OperandKind::Src | OperandKind::NewMark | OperandKind::Mark => (value as usize) < N_REGS,
             OperandKind::Width => (1..=16).contains(&value),
             OperandKind::WideWidth => (9..=16).contains(&value),
@@ -141,11 +141,11 @@ impl<'r> Run<'r> {
             }
             OperandKind::CaseTexts => {
                 let (of, words) = self.program.table(value);
-                let held = |word: u64| {
+                let is_inside = |word: u64| {
                     let (offset, len) = table::unpack_str(word);
                     offset + len <= self.program.strings().len()
                 };
-                matches!(of, TableKind::Dense | TableKind::Hash) && table::targets(of, words).all(held)
+                matches!(of, TableKind::Dense | TableKind::Hash) && table::targets(of, words).all(is_inside)
             }
             OperandKind::Flags => self.program.table(value).0 == TableKind::Flags,
             OperandKind::Lits => {
@@ -156,6 +156,6 @@ impl<'r> Run<'r> {
             // Any value is safe: numbers, and operands that their handlers check themselves.
             OperandKind::Num | OperandKind::Wide | OperandKind::Len | OperandKind::Routine | OperandKind::Cell => true,
         };
-        assert!(holds, "{op:?} at {here}: {kind:?} {value}");
+        assert!(is_valid, "{op:?} at {here}: {kind:?} {value}");
     }
 }

@@ -371,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn printable_bytes_are_told_in_every_place() {
+    fn printable_bytes_are_recognised_at_every_position() {
         for place in 0..8 {
             for byte in 0..=255 {
                 let mut bytes = *b"printed.";

@@ -416,7 +416,7 @@ impl Verifier<'_> {
     #[inline(always)]
     fn operand(&mut self, site: &Site<'_>, op: Op, slot: Slot, kind: OperandKind) -> Result<(), Rule> {
         let value = site.instr.slot(slot);
-        let rule = |holds: bool, rule: Rule| if holds { Ok(()) } else { Err(rule) };
+        let rule = |is_kept: bool, rule: Rule| if is_kept { Ok(()) } else { Err(rule) };
         match kind {
             OperandKind::Dst | OperandKind::Src => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
@@ -487,18 +487,18 @@ impl Verifier<'_> {
                     let (count, width) = (head & !table::LONG_TEXTS, if head & table::LONG_TEXTS != 0 { 4 } else { 2 });
                     count.saturating_add(1).saturating_mul(width)
                 };
-                rule(self.holds(value, words), Rule::Tables)
+                rule(self.has_words(value, words), Rule::Tables)
             }
             // A count and a shift, then texts of 32 bytes: the default, then 16 per nibble.
             OperandKind::Nibbles => {
                 let words = |[head]: [u64; 1]| if head & 0xff <= 16 { 4 + (head & 0xff) * 64 } else { u64::MAX };
-                rule(self.holds(value, words), Rule::Tables)
+                rule(self.has_words(value, words), Rule::Tables)
             }
         }
     }
 
     /// True if the section has as many words after `at` as the word there asks for.
-    fn holds(&self, at: u32, n_words: impl Fn([u64; 1]) -> u64) -> bool {
+    fn has_words(&self, at: u32, n_words: impl Fn([u64; 1]) -> u64) -> bool {
         let Some((head, rest)) = self.sections.words.get(at as usize..).and_then(|words| words.split_first_chunk())
         else {
             return false;
@@ -516,12 +516,12 @@ impl Verifier<'_> {
             return Err(Rule::Targets);
         }
         let to = to as usize;
-        let holds = match op {
+        let is_allowed = match op {
             Op::LoopNext => to <= site.pc && to > 0 && Op::from_u8(site.code[to - 1].op) == Some(Op::Loop),
             Op::Back => true,
             _ => to > site.pc,
         };
-        if holds { Ok(()) } else { Err(Rule::Loops) }
+        if is_allowed { Ok(()) } else { Err(Rule::Loops) }
     }
 
     /// Checks V8 for a table whose targets are texts.
@@ -535,8 +535,8 @@ impl Verifier<'_> {
         let facts =
             self.proofs.table(self.sections, index).filter(|facts| kinds.contains(&facts.kind)).ok_or(Rule::Tables)?;
         let (least, greatest) = facts.targets;
-        let mut kept = |to: u64| self.target(site, to, Op::Switch).is_ok();
-        if least > greatest || (kept(least) && kept(greatest)) { Ok(()) } else { Err(Rule::TableTargets) }
+        let mut is_valid = |to: u64| self.target(site, to, Op::Switch).is_ok();
+        if least > greatest || (is_valid(least) && is_valid(greatest)) { Ok(()) } else { Err(Rule::TableTargets) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::rule::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit on the average number of visits per instruction. Code of the compiler needs three.
-const MAX_WALKS: usize = 64;
+const MAX_VISITS: usize = 64;
 
 /// Set of registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,7 +129,7 @@ impl Contents {
 #[derive(Default)]
 struct FlowAnalysis {
     /// Join points, with the joined contents of all paths that reached them so far.
-    met: BTreeMap<u32, Option<Contents>>,
+    joins: BTreeMap<u32, Option<Contents>>,
     /// Join points to visit.
     open: BTreeSet<u32>,
     /// Joined contents at all switches over the same table.
@@ -139,7 +139,7 @@ struct FlowAnalysis {
     /// True if a mark was read as a number, or a number as a mark.
     confused: bool,
     /// Number of visited instructions.
-    n_walked: usize,
+    n_visited: usize,
 }
 
 impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
@@ -148,104 +148,104 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     /// # Errors
     /// [`Rule::Marks`] if it mixes up marks and numbers, [`Rule::Initialized`] if the analysis exceeds its limit.
     pub fn register_use(&self) -> Result<RegisterUse, Rule> {
-        let mut ways = FlowAnalysis::default();
-        self.meeting_places(&mut ways);
-        ways.come(0, Contents { written: self.zeroed, numbers: self.zeroed, marks: Registers::default() });
+        let mut analysis = FlowAnalysis::default();
+        self.find_joins(&mut analysis);
+        analysis.reach(0, Contents { written: self.zeroed, numbers: self.zeroed, marks: Registers::default() });
         // The lowest join first: code jumps mostly forward, so a join is rarely visited before all paths to it are
         // known.
-        while let Some(from) = ways.open.pop_first() {
-            self.walk(&mut ways, from);
-            if ways.confused {
+        while let Some(from) = analysis.open.pop_first() {
+            self.walk(&mut analysis, from);
+            if analysis.confused {
                 return Err(Rule::Marks);
             }
             // A blob can be made so that every path changes every join once more. It is refused instead of analysed for
             // minutes.
-            if ways.n_walked > MAX_WALKS * (self.code.len() + MAX_WALKS) {
+            if analysis.n_visited > MAX_VISITS * (self.code.len() + MAX_VISITS) {
                 return Err(Rule::Initialized);
             }
         }
-        Ok(ways.found)
+        Ok(analysis.found)
     }
 
     /// Collects the jump targets.
-    fn meeting_places(&self, ways: &mut FlowAnalysis) {
+    fn find_joins(&self, analysis: &mut FlowAnalysis) {
         let mut tables = BTreeSet::new();
         for instr in self.code {
-            ways.met.extend(jumps(instr).map(|to| (to, None)));
+            analysis.joins.extend(jumps(instr).map(|to| (to, None)));
             if let Some(table) = table(instr).filter(|table| tables.insert(*table)) {
-                ways.met.extend((self.targets)(table).iter().map(|to| (*to, None)));
+                analysis.joins.extend((self.targets)(table).iter().map(|to| (*to, None)));
             }
         }
-        ways.met.insert(0, None);
+        analysis.joins.insert(0, None);
     }
 
     /// Follows a path from a join point to its end or to the next join point.
-    fn walk(&self, ways: &mut FlowAnalysis, from: u32) {
-        let mut contents = ways.met.get(&from).copied().flatten().unwrap_or_default();
+    fn walk(&self, analysis: &mut FlowAnalysis, from: u32) {
+        let mut contents = analysis.joins.get(&from).copied().flatten().unwrap_or_default();
         let mut pc = from;
         let known = |instr: &'f Instr| Op::from_u8(instr.op).map(|op| (instr, op));
         // A path ends at the end of the body.
         while let Some((instr, op)) = self.code.get(pc as usize).filter(|_| pc as usize != self.body).and_then(known) {
-            ways.n_walked += 1;
-            self.read(ways, instr, op, &contents);
-            jumps(instr).for_each(|to| ways.come(to, contents));
+            analysis.n_visited += 1;
+            self.read(analysis, instr, op, &contents);
+            jumps(instr).for_each(|to| analysis.reach(to, contents));
             // Switches over one table are joined before its targets are walked: many switches over a large table cost
             // its length once, not once per switch.
             if let Some(table) = table(instr)
-                && ways.switch(table, contents)
+                && analysis.switch(table, contents)
             {
-                (self.targets)(table).iter().for_each(|to| ways.come(*to, contents));
-                ways.n_walked += (self.targets)(table).len();
+                (self.targets)(table).iter().for_each(|to| analysis.reach(*to, contents));
+                analysis.n_visited += (self.targets)(table).len();
             }
             if table(instr).is_some() || matches!(op, Op::Jump | Op::Back | Op::Ret | Op::End | Op::Skip) {
                 return;
             }
-            self.write(ways, instr, op, &mut contents);
+            self.write(analysis, instr, op, &mut contents);
             pc += 1;
-            if ways.met.contains_key(&pc) {
-                return ways.come(pc, contents);
+            if analysis.joins.contains_key(&pc) {
+                return analysis.reach(pc, contents);
             }
         }
     }
 
     /// Notes the registers that an instruction reads.
-    fn read(&self, ways: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &Contents) {
+    fn read(&self, analysis: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &Contents) {
         if op == Op::Call {
             let callee = (self.callee)(instr.b);
-            ways.read_numbers(callee.numbers_expected, contents);
-            ways.read_marks(callee.marks_expected, contents);
+            analysis.read_numbers(callee.numbers_expected, contents);
+            analysis.read_marks(callee.marks_expected, contents);
         }
         for (_, slot, kind) in op.info().operands {
             let register = Registers::one(instr.slot(*slot));
             match kind {
-                OperandKind::Src => ways.read_numbers(register, contents),
-                OperandKind::Dst if op == Op::LoopNext => ways.read_numbers(register, contents),
-                OperandKind::Mark => ways.read_marks(register, contents),
+                OperandKind::Src => analysis.read_numbers(register, contents),
+                OperandKind::Dst if op == Op::LoopNext => analysis.read_numbers(register, contents),
+                OperandKind::Mark => analysis.read_marks(register, contents),
                 _ => {}
             }
         }
     }
 
     /// Notes the registers that an instruction writes.
-    fn write(&self, ways: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &mut Contents) {
+    fn write(&self, analysis: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &mut Contents) {
         if op == Op::Call {
             // The callee may or may not have written these.
             let callee = (self.callee)(instr.b);
             contents.numbers = contents.numbers.or(callee.numbers_written);
             contents.marks = contents.marks.or(callee.marks_written);
-            ways.found.numbers_written = ways.found.numbers_written.or(callee.numbers_written);
-            ways.found.marks_written = ways.found.marks_written.or(callee.marks_written);
+            analysis.found.numbers_written = analysis.found.numbers_written.or(callee.numbers_written);
+            analysis.found.marks_written = analysis.found.marks_written.or(callee.marks_written);
         }
         for (_, slot, kind) in op.info().operands {
             let register = instr.slot(*slot);
             match kind {
                 OperandKind::Dst => {
                     contents.write_number(register);
-                    ways.found.numbers_written.insert(register);
+                    analysis.found.numbers_written.insert(register);
                 }
                 OperandKind::NewMark => {
                     contents.write_mark(register);
-                    ways.found.marks_written.insert(register);
+                    analysis.found.marks_written.insert(register);
                 }
                 _ => {}
             }
@@ -269,9 +269,9 @@ impl FlowAnalysis {
     }
 
     /// Adds the contents of a path to a join point.
-    fn come(&mut self, to: u32, contents: Contents) {
+    fn reach(&mut self, to: u32, contents: Contents) {
         // A join is only visited again if this path adds something, so the analysis ends.
-        let known = self.met.entry(to).or_default();
+        let known = self.joins.entry(to).or_default();
         let both = known.map_or(contents, |known| known.meet(contents));
         if *known != Some(both) {
             *known = Some(both);
@@ -310,7 +310,7 @@ mod tests {
 
     /// The registers that a routine without switches and calls may read before they are written.
     fn expected(code: &[Instr], body: usize) -> Vec<u32> {
-        numbers(&flow(code, body).expect("few ways").numbers_expected)
+        numbers(&flow(code, body).expect("few paths").numbers_expected)
     }
 
     fn flow(code: &[Instr], body: usize) -> Result<RegisterUse, Rule> {
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_back_bring_what_was_written_before_them() {
+    fn registers_stay_written_across_jumps_back() {
         // After the body, at 5: jumps back to 3 and skips the write at 2.
         let reach = Instr::of(Op::Reach, &[8, 6]);
         let back = Instr::new(Op::Back).with(Slot::D, 3);
@@ -366,7 +366,7 @@ mod tests {
         let expected = |targets: &'static [u32]| {
             let zeroed = Registers::default();
             let flow = Flow { code: &code, body: 6, targets: |_| targets, callee: |_| seven, zeroed };
-            numbers(&flow.register_use().expect("few ways").numbers_expected)
+            numbers(&flow.register_use().expect("few paths").numbers_expected)
         };
         assert_eq!(expected(&[4, 5]), [7]);
         assert_eq!(expected(&[3, 5]), []);
@@ -387,7 +387,7 @@ mod tests {
             Ok(true),
             "a register has one content after the other"
         );
-        // On one of two paths the register holds the other kind.
+        // On one of two paths the register has the other kind.
         assert_eq!(is_kept(&[set(1), jump(4), mark, go(5), set(0), lower]), Err(Rule::Marks));
         assert_eq!(is_kept(&[set(1), jump(4), mark, go(5), set(0), put(0)]), Err(Rule::Marks));
         assert_eq!(is_kept(&[set(1), jump(4), mark, go(5), mark, lower]), Ok(true));
@@ -404,13 +404,13 @@ mod tests {
     }
 
     #[test]
-    fn a_callee_may_change_what_a_register_holds() {
+    fn a_callee_may_change_the_type_of_a_register() {
         let (mark, lower, call) = (Instr::of(Op::Mark, &[0]), Instr::of(Op::Lower, &[0]), Instr::of(Op::Call, &[3]));
         let run = |code: &[Instr], callee: RegisterUse| {
             let (targets, zeroed) = (|_| [].as_slice(), Registers::default());
             Flow { code, body: code.len(), targets, callee: |_| callee, zeroed }.register_use().map(|_| ())
         };
-        let of = |code: &[Instr]| flow(code, code.len()).expect("few ways");
+        let of = |code: &[Instr]| flow(code, code.len()).expect("few paths");
         let (marks, counts) = (of(&[mark]), of(&[set(0)]));
         assert_eq!(run(&[set(0), call, put(0)], marks), Err(Rule::Marks));
         assert_eq!(run(&[mark, call, lower], counts), Err(Rule::Marks));
@@ -424,13 +424,13 @@ mod tests {
         let further = {
             let (targets, zeroed) = (|_| [].as_slice(), Registers::default());
             let code = [call];
-            Flow { code: &code, body: 1, targets, callee: |_| marks, zeroed }.register_use().expect("few ways")
+            Flow { code: &code, body: 1, targets, callee: |_| marks, zeroed }.register_use().expect("few paths")
         };
         assert_eq!(run(&[set(0), call, put(0)], further), Err(Rule::Marks));
     }
 
     #[test]
-    fn ways_through_many_blocks_behind_the_body_are_told() {
+    fn paths_through_blocks_after_the_body_are_analysed() {
         // A chain of parts. Each writes and reads a register, or jumps past the body and back to the next part.
         let n = 2000;
         let body = 4 * n + 1;

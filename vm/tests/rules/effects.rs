@@ -20,7 +20,7 @@ fn entry(space: Space, flags: u8, called: &[Instr], code: &[Instr]) -> Option<Bl
 const EFFECTFUL: [Op; 3] = [Op::TimerStart, Op::TimerEnd, Op::Stop];
 
 #[test]
-fn v16_effects_are_said_in_the_row() {
+fn v16_effects_are_declared_in_the_row() {
     let ret = [Instr::new(Op::Ret)];
     for op in EFFECTFUL {
         let code = [Instr::new(Op::Soft), Instr::new(op), Instr::new(Op::End)];

@@ -157,7 +157,7 @@ fn v5_code_after_a_body_cannot_run_past_end() {
 }
 
 #[test]
-fn v5_a_called_routine_has_nothing_behind_its_body() {
+fn v5_a_called_routine_has_nothing_after_its_body() {
     let code = [Instr::new(Op::Ret), Instr::new(Op::Ret)];
     let row = RoutineRow { body: 1, ..CALLED };
     assert_eq!(routines(&[(row, &code), (EVENT, &[Instr::new(Op::End)])]), broken(5, 0, 1));
@@ -169,7 +169,7 @@ fn v5_a_called_routine_has_nothing_behind_its_body() {
 }
 
 #[test]
-fn v6_fixed_reads_lie_within_what_the_routine_needs() {
+fn v6_fixed_reads_are_inside_the_needed_bytes() {
     check(Instr::of(Op::Load, &[0, 4, 4]), None);
     check(Instr::of(Op::Load, &[0, 5, 4]), Some(6));
     check(Instr::of(Op::HexBytes, &[u32::MAX, 16]), Some(6));
@@ -183,7 +183,7 @@ fn v6_fixed_reads_lie_within_what_the_routine_needs() {
 }
 
 #[test]
-fn v6_fixed_reads_of_each_kind_are_within_need() {
+fn v6_every_kind_of_fixed_read_is_checked() {
     for op in [Op::Load, Op::LoadLe, Op::HexBytes] {
         let read = |at| {
             let operands: &[u32] = if op == Op::HexBytes { &[at, 9] } else { &[0, at, 9] };
@@ -203,7 +203,7 @@ fn v6_fixed_reads_of_each_kind_are_within_need() {
 }
 
 #[test]
-fn v7_strings_lie_in_the_pool() {
+fn v7_strings_are_inside_the_pool() {
     check(Instr::of(Op::Lit, &[0]).with(Slot::C, 8), None);
     check(Instr::of(Op::Lit, &[1]).with(Slot::C, 8), Some(7));
     check(Instr::of(Op::Lit, &[u32::MAX]).with(Slot::C, u32::MAX), Some(7));
@@ -245,7 +245,7 @@ fn v10_forms_are_known_to_the_last_bit() {
 }
 
 #[test]
-fn v10_fields_go_on_elsewhere_and_nothing_else_does() {
+fn v10_only_fields_have_a_missing_target() {
     let at = |mode: u32, short: u32| Instr::of(Op::DecAt, &[0, 8 << form::END | mode << form::MODE, short]);
     check(at(form::FIELD, 2), None);
     check(at(form::FIELD, 3), None);
@@ -258,7 +258,7 @@ fn v10_fields_go_on_elsewhere_and_nothing_else_does() {
 }
 
 #[test]
-fn v10_the_last_of_each_range_is_in_it() {
+fn v10_the_end_of_every_range_is_valid() {
     for (op, operands, beyond) in [
         (Op::Take, &[0, 16][..], &[0, 17][..]),
         (Op::Take, &[0, 1], &[0, 0]),
@@ -293,7 +293,7 @@ fn v11_calls_go_down() {
 }
 
 #[test]
-fn v11_what_is_called_is_there_for_it() {
+fn v11_callees_are_called_routines() {
     let call = |row: RoutineRow, callee: Instr, need: u32| {
         routines(&[(row, &[callee]), (RoutineRow { need, ..EVENT }, &[Instr::of(Op::Call, &[0])])])
     };
@@ -351,7 +351,7 @@ fn v10_all_digits_are_those_of_the_number() {
 }
 
 #[test]
-fn v13_what_runs_together_is_alike() {
+fn v13_instructions_that_run_together_are_equal() {
     let form = 1 << form::END;
     let run = |n_more: u32, others: &[Op], body: u32| {
         let hex = |op, more| Instr::of(op, &[2, 0, form | more << form::MORE]);

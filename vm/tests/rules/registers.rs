@@ -33,7 +33,7 @@ fn v14_registers_are_written_before_they_are_read() {
 }
 
 #[test]
-fn v14_what_is_not_reached_reads_nothing() {
+fn v14_unreachable_code_reads_nothing() {
     let (end, put) = (Instr::new(Op::End), Instr::of(Op::PutDec, &[8]));
     for over in [end, Instr::new(Op::Skip), Instr::of(Op::Jump, &[2])] {
         assert_eq!(routines(&[(EVENT, &[over, put, end])]), None);
@@ -80,7 +80,7 @@ fn v14_a_register_stays_written() {
 }
 
 #[test]
-fn v14_switches_bring_what_was_written_before_them() {
+fn v14_registers_stay_written_across_switches() {
     let (set, put) = (Instr::of(Op::Const, &[8]), Instr::of(Op::PutDec, &[8]));
     let run = |code: &[Instr], targets: &[&[(u64, u64)]]| {
         let mut blob = BlobBuilder::new();
@@ -160,7 +160,7 @@ fn v14_too_complex_flow_is_refused() {
 }
 
 #[test]
-fn v14_fields_go_on_elsewhere_without_what_stands_between() {
+fn v14_missing_fields_skip_the_writes_in_between() {
     let set = Instr::of(Op::Const, &[8]);
     let put = Instr::of(Op::PutDec, &[8]);
     let row = RoutineRow { need: 8, ..EVENT };

@@ -53,7 +53,7 @@ fn outside(section: u32, row: u32) -> Option<BlobError> {
 }
 
 #[test]
-fn names_lie_in_the_strings() {
+fn names_are_inside_the_strings() {
     let len = section(&blob(), 7).1 as u32;
     assert!(len > 1);
     for (section, at, row) in [(3, ROUTINE + 20, 1), (4, HOOK + 12, 1), (8, 0, 0)] {
@@ -69,7 +69,7 @@ fn names_lie_in_the_strings() {
 }
 
 #[test]
-fn routines_lie_in_the_code() {
+fn routines_are_inside_the_code() {
     let last = 3 * ROUTINE;
     let set = |at: usize, value: u32| with(3, &[(last + at, &value.to_le_bytes())]);
     assert_eq!(set(0, 4), outside(3, 3), "it begins behind the last instruction");
@@ -81,7 +81,7 @@ fn routines_lie_in_the_code() {
 }
 
 #[test]
-fn routines_ask_for_what_the_machine_has() {
+fn routines_need_only_state_the_machine_has() {
     let last = 3 * ROUTINE;
     let need = |value: u32| with(3, &[(last + 12, &value.to_le_bytes())]);
     assert_eq!(need(1 << 20), None);
@@ -107,7 +107,7 @@ fn every_instruction_has_a_place() {
 }
 
 #[test]
-fn tables_lie_in_the_words() {
+fn tables_are_inside_the_words() {
     let words = section(&blob(), 6).1 as u32 / 8;
     let placed = |start: u32, len: u32| with(5, &[(TABLE - 8, &start.to_le_bytes()), (TABLE - 4, &len.to_le_bytes())]);
     assert_eq!(placed(0, words), None);
@@ -138,7 +138,7 @@ fn rows_of_fields_have_a_schema() {
 }
 
 #[test]
-fn hooks_name_what_is_there() {
+fn hooks_name_existing_things() {
     let source = |index: u16| with(4, &[(HOOK + 24, &index.to_le_bytes())]);
     assert_eq!(source(0), None);
     assert_eq!(source(1), outside(4, 1));
@@ -164,7 +164,7 @@ fn hooks_need_a_source() {
 }
 
 #[test]
-fn routines_and_tables_lie_one_behind_the_other() {
+fn routines_and_tables_follow_one_another() {
     let whole = super::blob(&[Instr::new(Op::End)]);
     // First instruction of the second routine.
     assert_eq!(altered(&mut whole.clone(), 3, 28, 1), None);

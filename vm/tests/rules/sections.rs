@@ -44,7 +44,7 @@ fn each_field_of_the_header_counts() {
 }
 
 #[test]
-fn sections_stand_in_order_and_do_not_overlap() {
+fn sections_are_in_order_and_do_not_overlap() {
     let blob = super::blob(&[Instr::new(Op::End)]);
     let field = |section: u32, field: usize| 32 + (section as usize - 1) * 16 + field * 4;
     let number = |at: usize| u32::from_le_bytes(*blob[at..].first_chunk().unwrap());

@@ -46,7 +46,7 @@ pub(crate) fn resolve(
     let refused: Vec<usize> = with_conditions.filter(|at| !resolver.datakey(*at)).collect();
     let conditions = resolver.conditions;
     refused.into_iter().for_each(|at| entries[at].refused = true);
-    refuse_circles(entries, &conditions, findings);
+    refuse_cycles(entries, &conditions, findings);
     conditions
 }
 
@@ -75,6 +75,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         findings: &'r mut Findings,
     ) -> Self {
         let mut labels: HashMap<&[u8], usize> = HashMap::new();
+        // Only labels that a condition names are collected: most fields are never tested.
         for condition in entries.iter().flat_map(|entry| entry.conditions) {
             let next = labels.len();
             labels.entry(condition.name.node).or_insert(next);
@@ -100,6 +101,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             // Its format has an error, so its own labels are unknown.
             return true;
         }
+        // Each condition is resolved per event, and one datakey can name all 32,768 of them.
         self.n_conditions += entry.conditions.len().saturating_mul(entry.events.len());
         if self.n_conditions > MAX_CONDITIONS {
             let message = format!("conditions of all events are more than {MAX_CONDITIONS}");
@@ -130,6 +132,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             };
             let shape = self.entries[contributor].fields.as_ref().map(|fields| fields[field].shape);
             let Some(PayloadType::Number { bytes, .. }) = shape else {
+                // Reported once, after the loop, however many events have it.
                 odd = shape.map(|shape| (contributor, field, shape));
                 continue;
             };
@@ -159,6 +162,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
 
     /// Finds the first entry of an event that has the label. Never called for a label of the datakey itself.
     fn contributor(&mut self, event: EventKey, label: usize) -> Contributor {
+        // Many datakeys of an event usually test the same field.
         if let Some(known) = self.contributors.get(&(event, label)) {
             return *known;
         }
@@ -257,9 +261,9 @@ fn test(condition: &ast::Condition, bytes: u8) -> (Test, Option<ast::Literal>) {
 }
 
 /// Refuses every datakey whose conditions form a cycle.
-fn refuse_circles(entries: &mut [Candidate], conditions: &Conditions, findings: &mut Findings) {
-    let circles = ReadGraph::new(entries, conditions);
-    for (at, condition) in circles.members() {
+fn refuse_cycles(entries: &mut [Candidate], conditions: &Conditions, findings: &mut Findings) {
+    let graph = ReadGraph::new(entries, conditions);
+    for (at, condition) in graph.members() {
         let entry = &mut entries[at];
         entry.refused = true;
         let message = "conditions of this datakey form a cycle";
@@ -349,8 +353,8 @@ mod tests {
     fn components_of_chains_and_circles() {
         let check = |reads: &[&[usize]], expected: &[usize]| {
             let reads = reads.iter().map(|reads| reads.iter().map(|read| (*read, Span::default())).collect());
-            let circles = ReadGraph { entries: (0..reads.len()).collect(), reads: reads.collect() };
-            assert_eq!(circles.members().into_keys().collect::<Vec<_>>(), expected);
+            let graph = ReadGraph { entries: (0..reads.len()).collect(), reads: reads.collect() };
+            assert_eq!(graph.members().into_keys().collect::<Vec<_>>(), expected);
         };
         check(&[&[1], &[2], &[]], &[]);
         check(&[&[1], &[0]], &[0, 1]);

@@ -50,6 +50,7 @@ impl DatakeyEvents {
 /// Resolves a class to its number; class 13 becomes 5.
 pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findings) -> Option<u8> {
     let number = match key.kind {
+        // A record has five bits for its class and ten for its event.
         KeyKind::Number(number) if (0..=MAX_CLASS).contains(&number) => number as u8,
         KeyKind::Number(number) => {
             let message = format!("class must be 0 to {MAX_CLASS}, found {number}");
@@ -93,6 +94,7 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
         }
         KeyKind::Name(name) => String::from_utf8_lossy(name),
     };
+    // A name has a meaning only within its class.
     let class = class?;
     let numbers = event_numbers(class, &name);
     if let [number] = numbers[..] {
@@ -110,6 +112,7 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
         });
         return None;
     }
+    // Some labels of the table name several events; guessing one would print the others under a wrong name.
     let listed: Vec<String> = numbers.iter().take(5).map(u16::to_string).collect();
     let more = if numbers.len() > listed.len() { ", …" } else { "" };
     let message = format!("`{name}` is the name of {} events of class {class}", numbers.len());

@@ -49,6 +49,7 @@ pub(crate) fn fields(unit: &XmlUnit, tag: Span, format: &Format, findings: &mut 
 
 fn shape(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findings) -> (PayloadType, NumberStyle) {
     let (spec, dialect) = (field.spec, &unit.dialect);
+    // `bare-s` in docs/readings.md: authors mean a text as often as a number.
     if let Spec { size: None | Some(1), sign: Some(Sign::Signed), count: None, show: None } = spec {
         warn_bare(unit, tag, field, findings);
         if spec.size.is_none() && !dialect.bare_s_number {
@@ -110,6 +111,7 @@ pub(crate) fn refine(
     fields: Vec<FormatField>,
     findings: &mut Findings,
 ) -> Vec<FormatField> {
+    // By label and not by position, because enums may be in any order.
     let by_label = fields.iter().enumerate().map(|(at, field)| (field.label.clone(), at)).collect();
     let reach = fields.iter().map(|_| UnmatchedValues::default()).collect();
     let mut refiner = FieldRefiner { source: unit.id, fields, by_label, reach, findings };
@@ -181,6 +183,7 @@ impl FieldRefiner<'_> {
             self.warn(&MASK_WIDTH, bitmask.tag, bitmask.value.span, message, "too wide");
         }
         let before = self.fields[at].mask;
+        // Two masks keep the bits in both (docs/readings.md, QNX).
         let mask = mask & before.unwrap_or(all);
         if before.is_some() {
             let message = format!("second bitmask on field `{label}`: together they leave {mask:#x}");
@@ -233,6 +236,7 @@ impl FieldRefiner<'_> {
 
     /// Warns about a `value` enum that never matches, and removes its values from those left for later enums.
     fn reachable(&mut self, node: &ast::Enum, literal: Literal, bits: Option<u64>, at: usize) {
+        // The set is exact, also for `!`: after `!5` only 5 is left.
         let reach = &mut self.reach[at];
         if self.fields[at].search == EnumSearch::All
             || (bits.is_none() && !literal.not)
@@ -362,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_values_are_left() {
+    fn unmatched_values_are_tracked() {
         let taken = |enums: &[(Option<u64>, bool)]| {
             let mut reach = UnmatchedValues::default();
             enums.iter().map(|(bits, not)| reach.take(*bits, *not)).collect::<Vec<_>>()

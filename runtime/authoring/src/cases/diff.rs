@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_told_apart() {
+    fn lines_are_distinguished() {
         let text = unified(NamedText { name: "a", text: "x\ny" }, NamedText { name: "b", text: "x\nz" }, false);
         assert_eq!(text, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n");
         assert!(

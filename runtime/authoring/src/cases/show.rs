@@ -36,7 +36,7 @@ impl EventText {
             (outcome.skipped, "dropped by $SKIP"),
             (outcome.stop, "ends the report by $STOP"),
         ];
-        let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, text)| text.to_owned());
+        let notes = notes.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned());
         Self { text: printable(out.as_bytes()), notes: notes.collect(), limited: outcome.limited, failure: None }
     }
 }

@@ -154,7 +154,7 @@ mod lines {
 
     /// True if the part is a missing branch, which contains no text of its own.
     fn is_branch_only(kind: PointKind) -> bool {
-        matches!(kind, PointKind::Fails | PointKind::FlagClear)
+        matches!(kind, PointKind::ConditionFalse | PointKind::FlagClear)
     }
 
     pub fn counts(covered: &Covered) -> Vec<Option<u64>> {

@@ -18,7 +18,7 @@ const COLUMNS: [(&str, &[PointKind]); 10] = [
     ("events", &[PointKind::Event]),
     ("enums", &[PointKind::Enum, PointKind::EnumDefault]),
     ("bitmasks", &[PointKind::Bitmask]),
-    ("conditions", &[PointKind::Holds, PointKind::Fails]),
+    ("conditions", &[PointKind::ConditionTrue, PointKind::ConditionFalse]),
 ];
 
 /// Summary as text; with `named`, followed by the unreached parts.
@@ -98,8 +98,8 @@ pub(super) fn describe(kind: PointKind, name: &str) -> String {
         PointKind::Bitmask => format!("bitmask of {name}"),
         PointKind::Enum => format!("enum \"{name}\""),
         PointKind::EnumDefault => format!("default \"{name}\""),
-        PointKind::Holds => format!("condition on {name} holds"),
-        PointKind::Fails => format!("condition on {name} does not hold"),
+        PointKind::ConditionTrue => format!("condition on {name} is true"),
+        PointKind::ConditionFalse => format!("condition on {name} is false"),
         PointKind::Rest => String::from("the rest of the stanza"),
     }
 }

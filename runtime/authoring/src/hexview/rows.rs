@@ -87,7 +87,7 @@ pub(super) fn rows(view: &View, sources: &Sources) -> Vec<PartRow> {
         if is_turn {
             last.n += 1;
             last.join(row);
-        } else if last.is_text() && !row.is_text() && !row.text.is_empty() && stands_behind(sources, last, &row) {
+        } else if last.is_text() && !row.is_text() && !row.text.is_empty() && follows_text(sources, last, &row) {
             let text = rows.pop();
             if let Some(mut text) = text {
                 text.n = row.n;
@@ -103,7 +103,7 @@ pub(super) fn rows(view: &View, sources: &Sources) -> Vec<PartRow> {
 }
 
 /// True if a field directly follows a text on the same line.
-fn stands_behind(sources: &Sources, text: &PartRow, field: &PartRow) -> bool {
+fn follows_text(sources: &Sources, text: &PartRow, field: &PartRow) -> bool {
     let (Some((source, text)), Some((other, field))) = (text.place, field.place) else { return false };
     let Some(source) = sources.get(source).filter(|_| source == other && text.end <= field.start) else { return false };
     let between = source.slice(Span::new(text.end, field.start));

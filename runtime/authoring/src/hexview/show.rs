@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_go_on_behind_z() {
+    fn labels_continue_after_z() {
         assert_eq!([0, 25, 26, 27, 52, 701, 702].map(label), ["a", "z", "aa", "ab", "ba", "zz", "**"]);
     }
 

@@ -30,7 +30,7 @@ pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
     for (at, edit) in entries {
         let bytes = &old[edit.old.clone()];
         let lead = LEADS.into_iter().find(|(_, lead)| bytes.starts_with(lead)).map_or(&b""[..], |(_, lead)| lead);
-        let place = UndoPlace { at, len: edit.new.len(), to: edit.old.start, len_behind: bytes.len(), lead };
+        let place = UndoPlace { at, len: edit.new.len(), to: edit.old.start, len_after: bytes.len(), lead };
         out.extend_from_slice(format!("# place: {place}\n").as_bytes());
         if bytes.is_empty() {
             out.extend_from_slice(format!("- {}\n", display_id(edit.id.0)).as_bytes());
@@ -69,7 +69,7 @@ pub(super) fn exact_edits(old: &[u8], update: &[u8], script: &Script) -> Option<
             UpdateAction::Delete(id) => (id, Vec::new()),
             UpdateAction::Put { id, .. } => {
                 let (start, line_end) = entry.body;
-                let end = start.checked_add(place.len_behind.checked_sub(place.lead.len())?)?;
+                let end = start.checked_add(place.len_after.checked_sub(place.lead.len())?)?;
                 let is_exact = update.get(..start)?.ends_with(b"+ ") && end <= line_end;
                 let text = update.get(start..end).filter(|_| is_exact)?;
                 (id, [place.lead, text].concat())

@@ -51,7 +51,7 @@ pub(super) struct UndoPlace {
     pub at: usize,
     pub len: usize,
     pub to: usize,
-    pub len_behind: usize,
+    pub len_after: usize,
     /// Line ends before the stanza.
     pub lead: &'static [u8],
 }
@@ -65,25 +65,25 @@ impl UndoPlace {
     /// Parses the text of a comment.
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<_> = text.split_ascii_whitespace().collect();
-        let (run, run_behind, lead) = match words[..] {
-            ["place:", run, "->", run_behind] => (run, run_behind, ""),
-            ["place:", run, "->", run_behind, lead] => (run, run_behind, lead),
+        let (run, run_after, lead) = match words[..] {
+            ["place:", run, "->", run_after] => (run, run_after, ""),
+            ["place:", run, "->", run_after, lead] => (run, run_after, lead),
             _ => return None,
         };
         let numbers = |run: &str| {
             let (at, len) = run.split_once('+')?;
             Some((at.parse().ok()?, len.parse().ok()?))
         };
-        let ((at, len), (to, len_behind)) = (numbers(run)?, numbers(run_behind)?);
+        let ((at, len), (to, len_after)) = (numbers(run)?, numbers(run_after)?);
         let (_, lead) = LEADS.into_iter().find(|(word, _)| *word == lead)?;
-        Some(Self { at, len, to, len_behind, lead })
+        Some(Self { at, len, to, len_after, lead })
     }
 }
 
 impl fmt::Display for UndoPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, len, to, len_behind, lead } = self;
-        write!(f, "{at}+{len} -> {to}+{len_behind}")?;
+        let Self { at, len, to, len_after, lead } = self;
+        write!(f, "{at}+{len} -> {to}+{len_after}")?;
         match LEADS.into_iter().find(|(_, bytes)| bytes == lead) {
             Some((word, _)) if !word.is_empty() => write!(f, " {word}"),
             _ => Ok(()),

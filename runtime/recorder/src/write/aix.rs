@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 003, 00A   trace and system, before all other events; 00A/1 also later, for new threads
-//! 001, 002   collection is on, is off                       00A, 0   keeps 32-bit stamps from wrapping unseen
+//! 001, 002   collection is on, is off                       00A, 0   keeps 32-bit stamps from wrapping unnoticed
 //! 005        the log begins again at its first buffer       006      events were missed
 //! ```
 

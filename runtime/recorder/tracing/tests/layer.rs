@@ -85,7 +85,7 @@ fn without_time(line: &str) -> String {
 }
 
 #[test]
-fn spans_and_events_are_told_as_they_were_written() {
+fn spans_and_events_are_reported_as_written() {
     if let Some(folder) = part() {
         return record(&folder, &Recorder::default(), || {
             let request = tracing::info_span!("request", peer = "10.0.0.7", status = tracing::field::Empty);
@@ -120,12 +120,12 @@ fn spans_and_events_are_told_as_they_were_written() {
         Some((before, number)) if number.ends_with(')') => format!("{before}:N)"),
         _ => line,
     };
-    let found: Vec<String> = report("spans_and_events_are_told_as_they_were_written").into_iter().map(places).collect();
+    let found: Vec<String> = report("spans_and_events_are_reported_as_written").into_iter().map(places).collect();
     assert_eq!(found, expected.map(line));
 }
 
 #[test]
-fn enters_are_told_where_that_is_wanted() {
+fn function_entries_are_recorded_if_wanted() {
     if let Some(folder) = part() {
         return record(&folder, &Recorder::default().with_enters(true), || {
             let span = tracing::info_span!("turn");
@@ -133,7 +133,7 @@ fn enters_are_told_where_that_is_wanted() {
             span.in_scope(|| {});
         });
     }
-    let found: Vec<String> = report("enters_are_told_where_that_is_wanted");
+    let found: Vec<String> = report("function_entries_are_recorded_if_wanted");
     let found: Vec<&str> = found.iter().map(|line| line.split(" (").next().unwrap()).collect();
     let turn = ["INFO  layer: turn#1 is entered", "INFO  layer: turn#1 is left [usec]"];
     let ends = ["INFO  layer: turn#1 ends [usec]"];

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_are_told_in_ranges() {
+    fn processors_are_listed_as_ranges() {
         let known = |cpus: &[u32]| {
             let files = cpus.iter().map(|cpu| (*cpu, PathBuf::new())).collect();
             CpuFiles { files, ..CpuFiles::default() }.known()

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_are_told_with_their_names() {
+    fn processors_are_listed_with_their_names() {
         for big in [false, true] {
             let page = Syspage::new(page(big), big);
             assert_eq!((page.size(), page.total_size(), page.n_cpus()), (Some(64), Some(144), Some(2)));

@@ -220,12 +220,12 @@ impl Trace {
         let takes_cpu = self.rules.cpuid_word == CpuidWord::Last;
         let (bytes, offset) = (self.window.bytes(), self.window.offset());
         let bytes = &bytes[..bytes.len().min(room)];
-        let (place_behind, offset_behind) = (place + bytes.len(), offset + bytes.len() as u64);
+        let (place_after, offset_after) = (place + bytes.len(), offset + bytes.len() as u64);
         let mut run = Stepping { left: bytes, number: self.number };
         let position = |run: &Stepping<'_>| Position {
             number: run.number + 1,
-            offset: offset_behind - run.left.len() as u64,
-            place: place_behind - run.left.len(),
+            offset: offset_after - run.left.len() as u64,
+            place: place_after - run.left.len(),
         };
         'run: loop {
             // The most frequent events have their own loop, since their layout is nearly constant.
