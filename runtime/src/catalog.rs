@@ -185,10 +185,30 @@ pub struct FormatFile {
     pub systems: Vec<System>,
 }
 
+/// Format file to load.
+#[derive(Debug, Clone)]
+pub enum FormatInput {
+    /// File to read; `default` is the built-in format file.
+    Path(PathBuf),
+    /// Source or blob in memory.
+    Memory {
+        /// Name used in messages.
+        name: String,
+        /// Content.
+        bytes: Vec<u8>,
+    },
+}
+
 /// Content of a format file.
 enum FileContent {
     Blob(Vec<u8>),
     Source(Vec<u8>),
+}
+
+impl FileContent {
+    fn of(bytes: Vec<u8>) -> Self {
+        if bytes.starts_with(&tfbc_vm::LABEL) { FileContent::Blob(bytes) } else { FileContent::Source(bytes) }
+    }
 }
 
 impl FormatSet {
@@ -200,12 +220,27 @@ impl FormatSet {
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
         let built_in = [PathBuf::from(BUILT_IN)];
         let paths = if paths.is_empty() { &built_in } else { paths };
+        Self::load_inputs(paths.iter().cloned().map(FormatInput::Path), options)
+    }
+
+    /// Like [`FormatSet::load`], but files may be in memory. An empty list loads nothing.
+    ///
+    /// # Errors
+    /// The first file that cannot be read, or all errors in the sources.
+    pub fn load_inputs(
+        inputs: impl IntoIterator<Item = FormatInput>,
+        options: &LoadOptions,
+    ) -> Result<Self, LoadError> {
         let mut blobs = Vec::new();
         let mut sources = Vec::new();
-        for (rank, path) in paths.iter().enumerate() {
-            match read(path, options)? {
-                FileContent::Blob(blob) => blobs.push(LoadedBlob { path: path.clone(), blob, rank: Rank::File(rank) }),
-                FileContent::Source(source) => sources.push((path.clone(), source, rank)),
+        for (rank, input) in inputs.into_iter().enumerate() {
+            let (path, content) = match input {
+                FormatInput::Path(path) => read(&path, options).map(|content| (path, content))?,
+                FormatInput::Memory { name, bytes } => (PathBuf::from(name), FileContent::of(bytes)),
+            };
+            match content {
+                FileContent::Blob(blob) => blobs.push(LoadedBlob { path, blob, rank: Rank::File(rank) }),
+                FileContent::Source(source) => sources.push((path, source, rank)),
             }
         }
         let mut set = Self {
@@ -304,6 +339,11 @@ impl FormatSet {
     #[cfg(feature = "compile")]
     pub fn places(&self) -> &[Vec<(SourceId, Span)>] {
         &self.places
+    }
+
+    /// Compiled programs, not yet verified: one for all sources, and one per file that was compiled before.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &[u8]> {
+        self.blobs.iter().map(|part| &*part.blob)
     }
 
     /// Paths of the files that were compiled blobs.

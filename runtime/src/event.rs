@@ -159,6 +159,46 @@ impl<'a> Events<'a> {
             State::Idle(..) | State::Ended => Ok(None),
         }
     }
+
+    /// True if the next event is already formatted, so that [`Events::next`] returns it without reading the trace.
+    #[inline]
+    pub fn has_buffered(&self) -> bool {
+        match &self.0 {
+            State::Aix(events) => events.has_buffered(),
+            State::Qnx(events) => events.has_buffered(),
+            State::Idle(..) | State::Ended => false,
+        }
+    }
+
+    /// Returns an event again that [`Events::next`] has returned: 0 is the last one, 1 the one before it.
+    ///
+    /// Events are formatted in chunks. The events of the last chunk remain available until `next` is called while
+    /// [`Events::has_buffered`] is false; earlier ones are `None`.
+    ///
+    /// ```
+    /// use tfbc::{Formats, Trace};
+    ///
+    /// let formats = Formats::builtin();
+    /// let mut trace = Trace::open("samples/shell.trc")?;
+    /// let mut events = trace.events(&formats);
+    /// let mut ids = Vec::new();
+    /// while events.next()?.is_some() && events.has_buffered() {
+    ///     ids.push(events.recent(0).unwrap().id());
+    /// }
+    /// assert_eq!(events.recent(ids.len()).unwrap().id(), ids[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recent(&self, n_before: usize) -> Option<Event<'_>> {
+        match &self.0 {
+            State::Aix(events) => {
+                events.recent(n_before).map(|(text, event)| Event::new(text, EventSource::Aix(event)))
+            }
+            State::Qnx(events) => {
+                events.recent(n_before).map(|(text, event)| Event::new(text, EventSource::Qnx(event)))
+            }
+            State::Idle(..) | State::Ended => None,
+        }
+    }
 }
 
 impl<'a> State<'a> {
@@ -352,3 +392,8 @@ pub(crate) fn qnx_id(class: u8, event: u16) -> String {
         None => format!("{class}:{event}"),
     }
 }
+
+const _: () = {
+    const fn is_sent<T: Send>() {}
+    is_sent::<Events<'_>>();
+};

@@ -1,6 +1,8 @@
 //! The library's type for loaded format files.
 
-use crate::catalog::{Catalog, FormatSet, LoadError, LoadOptions};
+#[cfg(feature = "compile")]
+use crate::catalog::Findings;
+use crate::catalog::{Catalog, FormatInput, FormatSet, LoadError, LoadOptions};
 use crate::fields::describe;
 use crate::ids::display_id;
 use self_cell::self_cell;
@@ -94,6 +96,27 @@ impl Formats {
         Self::verify(FormatSet::load(paths, options)?)
     }
 
+    /// Like [`Formats::load_with`], but files may be in memory. An empty list loads nothing.
+    ///
+    /// ```
+    /// use tfbc::{FormatInput, Formats, LoadOptions};
+    ///
+    /// let bytes = b"015 1.0 \"STATE\" \"state=\" $D1%U4\n".to_vec();
+    /// let source = FormatInput::Memory { name: "state.trcfmt".into(), bytes };
+    /// let formats = Formats::load_inputs([source], &LoadOptions::default())?;
+    /// assert_eq!(formats.events().find(|event| event.id == "015").unwrap().fields[0].name, "state");
+    /// # Ok::<(), tfbc::LoadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
+    pub fn load_inputs(
+        inputs: impl IntoIterator<Item = FormatInput>,
+        options: &LoadOptions,
+    ) -> Result<Self, LoadError> {
+        Self::verify(FormatSet::load_inputs(inputs, options)?)
+    }
+
     /// Verifies a compiled blob (`.tfbc`).
     ///
     /// # Errors
@@ -110,6 +133,17 @@ impl Formats {
     #[cfg(feature = "compile")]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0.borrow_owner().findings().diagnostics
+    }
+
+    /// Warnings and errors together with the sources that they point into.
+    #[cfg(feature = "compile")]
+    pub fn findings(&self) -> &Findings {
+        self.0.borrow_owner().findings()
+    }
+
+    /// Blobs: one that was compiled from all sources, and the files that were compiled before.
+    pub fn blobs(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.borrow_owner().programs()
     }
 
     /// The described events, ordered by id.

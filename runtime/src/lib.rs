@@ -92,7 +92,7 @@ mod work;
 pub use cache::Cache;
 #[cfg(feature = "compile")]
 pub use catalog::Findings;
-pub use catalog::{LoadError, LoadOptions};
+pub use catalog::{FormatInput, LoadError, LoadOptions};
 pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Field, FieldValue, Item};
 pub use formats::{EventFormat, FieldFormat, Formats};

@@ -193,3 +193,27 @@ fn merged_traces_are_ordered_by_time() {
     let [aix, _] = parts();
     assert_eq!(Trace::merge([aix, log]).unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
 }
+
+#[test]
+fn recent_events_are_those_just_returned() {
+    for (path, formats) in samples() {
+        let mut trace = Trace::open(&path).unwrap();
+        let mut events = trace.events(&formats);
+        let describe =
+            |event: &tfbc::Event<'_>| (event.id(), event.elapsed_ns(), event.text().into_owned(), event.fields());
+        let mut chunk = Vec::new();
+        loop {
+            if !events.has_buffered() {
+                for (n_before, earlier) in chunk.drain(..).rev().enumerate() {
+                    assert_eq!(events.recent(n_before).map(|event| describe(&event)), Some(earlier), "{path:?}");
+                }
+            }
+            match events.next().unwrap() {
+                Some(Item::Event(event)) => chunk.push(describe(&event)),
+                Some(Item::Notice(_)) => assert!(events.recent(0).is_none()),
+                None => break,
+            }
+        }
+        assert!(events.recent(0).is_none(), "{path:?}");
+    }
+}

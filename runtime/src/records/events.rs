@@ -151,12 +151,28 @@ impl<'a> QnxEvents<'a> {
         Ok(StepResult::Text)
     }
 
+    /// True if the chunk has an event after the current one.
+    #[inline]
+    pub fn has_buffered(&self) -> bool {
+        self.next.wrapping_add(1) < self.written().len()
+    }
+
     /// The current event, and its text.
     #[inline]
     pub fn current(&self) -> Option<(&[u8], QnxEvent<'_>)> {
+        self.at(self.next)
+    }
+
+    /// An earlier event of the chunk.
+    pub fn recent(&self, n_before: usize) -> Option<(&[u8], QnxEvent<'_>)> {
+        self.at(self.next.checked_sub(n_before)?)
+    }
+
+    #[inline]
+    fn at(&self, index: usize) -> Option<(&[u8], QnxEvent<'_>)> {
         let written = self.written();
-        let WrittenRecord { record, payload, owner, end } = written.get(self.next)?;
-        let start = self.next.checked_sub(1).map_or(0, |before| written[before].end);
+        let WrittenRecord { record, payload, owner, end } = written.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| written[before].end);
         let line = self.steps.text().get(start..*end)?;
         let bytes = self.steps.format.writer().bytes.get(payload.clone())?;
         let record = KevRecord { bytes, ..*record };

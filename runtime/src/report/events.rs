@@ -68,12 +68,28 @@ impl<'a> AixEvents<'a> {
         Ok(StepResult::Text)
     }
 
+    /// True if the chunk has an event after the current one.
+    #[inline]
+    pub fn has_buffered(&self) -> bool {
+        self.next.wrapping_add(1) < self.steps.format.ends().len()
+    }
+
     /// The current event and its text.
     #[inline]
     pub fn current(&self) -> Option<(&[u8], AixEvent<'_>)> {
+        self.at(self.next)
+    }
+
+    /// An earlier event of the chunk.
+    pub fn recent(&self, n_before: usize) -> Option<(&[u8], AixEvent<'_>)> {
+        self.at(self.next.checked_sub(n_before)?)
+    }
+
+    #[inline]
+    fn at(&self, index: usize) -> Option<(&[u8], AixEvent<'_>)> {
         let ends = self.steps.format.ends();
-        let LineEnd { event, end } = *ends.get(self.next)?;
-        let start = self.next.checked_sub(1).map_or(0, |before| ends[before].end);
+        let LineEnd { event, end } = *ends.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| ends[before].end);
         let line = self.steps.text().get(start as usize..end as usize)?;
         let batch = self.steps.events();
         let shown = batch.events.get(event as usize)?;
