@@ -59,6 +59,7 @@ impl Cache {
             return None;
         }
         let mut hash = blake3::Hasher::new();
+        // Each part with its length, so that bytes cannot move from one part to the next without another hash.
         let mut add = |bytes: &[u8]| {
             hash.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
         };
@@ -93,6 +94,7 @@ impl CachedBlob<'_> {
         let len = fs::symlink_metadata(&self.file).ok().filter(|found| found.is_file())?.len();
         let mut blob = Vec::with_capacity(len.min(MAX_KEPT) as usize);
         File::open(&self.file).ok()?.take(MAX_KEPT).read_to_end(&mut blob).ok()?;
+        // The checksum here, the routines when they run: opening stays fast, and no altered blob is used.
         Program::open_lazily(&blob).ok().filter(|_| tfbc_vm::is_intact(&blob))?;
         // The date of last use decides which files are removed first.
         let _ = File::options().append(true).open(&self.file).and_then(|file| file.set_modified(SystemTime::now()));

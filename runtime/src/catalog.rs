@@ -268,6 +268,7 @@ impl FormatSet {
         if files.is_empty() {
             return Ok(());
         }
+        // The built-in file is compiled in advance, unless an option changes what it compiles to.
         if let [(path, _, rank)] = &files[..]
             && path == Path::new(BUILT_IN)
             && options.compile.dialect == Dialect::default()
@@ -307,6 +308,7 @@ impl FormatSet {
             }
             None => tfbc_compiler::compile(&sources, &options.compile),
         };
+        // Only without warnings: the next run must print them again.
         if let (Some(cached), Some(blob), true) = (cached, &blob, diagnostics.is_empty() && !is_kept) {
             cached.write(blob);
         }
@@ -413,6 +415,7 @@ fn read(path: &Path, options: &LoadOptions) -> Result<FileContent, LoadError> {
     file.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64).map_err(fail)?;
     // No source starts with the first byte of a blob's label, so even one byte of it means a truncated blob.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
+    // A 32-bit stream has no first word, so it is recognised by its events; only then, because that reads the file.
     let is_stream32 =
         || may_be_stream32(&bytes) && path.is_file() && AnyTrace::system_of(path).is_ok_and(|it| it.is_some());
     let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") || is_stream32() {
@@ -597,6 +600,7 @@ impl<'b> Catalog<'b> {
             }
             Some(old) => {
                 let old = &mut self.entries[old as usize];
+                // Every blob contains the built-in stanzas, so a later file must not override an earlier one by them.
                 if (!entry.builtin, entry.rank) >= (!old.builtin, old.rank) {
                     *old = entry;
                 }
@@ -624,6 +628,7 @@ impl<'b> Catalog<'b> {
     /// without a stanza.
     #[inline]
     pub fn lookup(&self, id: u16) -> Option<&HookEntry> {
+        // Stanzas 004 and 007 print what has no stanza of its own. A file can replace them.
         if id == hooks::ZERO {
             self.get(hooks::ID_IS_ZERO)
         } else {

@@ -179,6 +179,7 @@ pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<RunResult<W, F, F::Carried>, ReportError> {
+    // Without a request, small inputs stay on this thread: starting others takes longer than formatting a few chunks.
     let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads = threads.map_or_else(all, NonZeroUsize::get);
     let alone = if threads.is_some() { 0 } else { ALONE };
@@ -189,6 +190,7 @@ pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
         turns: Condvar::new(),
         failed: AtomicBool::new(false),
     };
+    // Scoped threads may borrow the format files and the output, so nothing is copied for them.
     let formats = std::thread::scope(|scope| {
         let _guard = PanicGuard { run: &run };
         let mut worker = Worker::new(make());
@@ -278,6 +280,7 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
 
     /// Reads the next chunk; false at the end, or if the run has failed.
     fn take<F>(&self, worker: &mut Worker<W::Storage, F>) -> bool {
+        // Spins before it blocks: most waits are shorter than a wake-up.
         look(|| self.walking.try_lock().is_ok());
         let mut walking = lock(&self.walking);
         if walking.ended || self.failed.load(Ordering::Relaxed) || (walking.waits && self.wait(walking.next).is_none())
@@ -292,6 +295,7 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
         worker.number = walking.next;
         walking.next += 1;
         walking.waits = worker.chunk.waits;
+        // After an error the chunk is still formatted: everything before the damage is printed.
         walking.ended = !matches!(filled, Ok(true));
         worker.error = filled.err();
         true
@@ -300,6 +304,7 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
     /// Formats a chunk, and writes its text when its turn comes.
     fn finish<F: Format<W::Storage, Carried = C>>(&self, worker: &mut Worker<W::Storage, F>) {
         let Worker { format, chunk, number, error, text, head } = worker;
+        // If the chunk before is written already, the state is there and nothing has to be deferred.
         let mut carried = self.carried(*number);
         loop {
             text.clear();
@@ -320,6 +325,7 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
                     turn = again;
                 }
             }
+            // Written under the lock: chunks must not mix, and the next one waits for this one anyway.
             let written = turn.write(&[head, text]);
             let done = match written {
                 Ok(()) if more => {
@@ -331,6 +337,7 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
                 Ok(()) => turn.close(chunk, error.take()),
                 Err(error) => Err(error),
             };
+            // Passed on only now, complete: the next chunk starts where this one ended.
             turn.carried = carried;
             turn.next += 1;
             self.written.store(turn.next, Ordering::Relaxed);

@@ -72,6 +72,7 @@ impl<R: Read> Reader<R> {
             None => self.table.insert(CodeTable::new(self.codes.header()?)),
         };
         loop {
+            // compress(1) writes codes in groups of eight and pads the group when the width changes.
             if table.next >= table.widen_at {
                 table.widen();
                 self.codes.drop_group();
@@ -278,6 +279,7 @@ impl CodeTable {
             text.push(first);
             at = last;
         }
+        // The chain is as long as the text. It ends, because an entry only refers to older ones.
         while at > 255 {
             let (before, byte) = self.entries[usize::from(at)];
             text.push(byte);

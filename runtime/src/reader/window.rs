@@ -520,6 +520,7 @@ impl Window {
         if self.at_end() {
             return Ok(false);
         }
+        // Room is made before the read, so that one call gets as many bytes as there are.
         self.make_room();
         let n = match (&mut self.buf, &mut self.ahead) {
             (Buffer::Own(bytes), None) => self.input.read(&mut bytes[self.end..])?,
@@ -539,6 +540,7 @@ impl Window {
         if self.has_room() {
             return;
         }
+        // Retained bytes may not move: events of a batch refer to them.
         if !self.is_retained()
             && let Buffer::Own(bytes) = &mut self.buf
         {

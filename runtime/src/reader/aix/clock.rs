@@ -150,11 +150,13 @@ impl TraceClock {
             self.ticks = stamp;
             return;
         }
+        // The first stamp is taken as it is: nothing tells how often the clock has wrapped before.
         if !was_stamped {
             (self.raw, self.ticks) = (stamp, stamp);
             return;
         }
         let (wrap, raw) = (self.factors.wrap, self.raw);
+        // The usual step is tested first; the remainder for a clock that wraps at a second is slow.
         let forward = match stamp.wrapping_sub(raw) {
             forward if forward < wrap => forward,
             _ => (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64,

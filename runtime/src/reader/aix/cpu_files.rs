@@ -47,6 +47,8 @@ impl CpuFiles {
 
     fn resolve(&mut self, trace: &Trace, base: &Path) {
         for file in trace.cpu_files() {
+            // The log names paths of the traced machine. A copy of the files may have other names, but the same
+            // numbers.
             let by_number = numbered(base, file.cpu);
             let by_name = last_part(&file.name).map(|name| on_disk(base.with_file_name(name)));
             let path = by_name.filter(|path| path != base && path.is_file()).unwrap_or(by_number);
@@ -60,6 +62,7 @@ impl CpuFiles {
                 ));
             }
         }
+        // One file for two CPUs would print its events twice.
         let mut seen: BTreeMap<PathBuf, u32> = BTreeMap::new();
         let mut doubled = Vec::new();
         for (cpu, path) in &self.files {
@@ -77,6 +80,7 @@ impl CpuFiles {
         let directory = base.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         for entry in fs::read_dir(directory)? {
             let path = base.with_file_name(entry?.file_name());
+            // `F-01` also ends in a number, but is not the file that trace writes.
             if let Some(cpu) = number(&path).filter(|cpu| numbered(base, *cpu) == path && path.is_file()) {
                 self.files.insert(cpu, path);
             }

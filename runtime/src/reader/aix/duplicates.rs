@@ -32,6 +32,7 @@ struct CopyCount {
 impl Duplicates {
     /// Records an event of a log. Returns true if another log contained it before.
     pub fn is_duplicate(&mut self, log: usize, time_ns: u64, cpu: Option<u64>, recorded: &[u8]) -> bool {
+        // 128 bits of two keyed hashes instead of the bytes: memory stays bounded, and nobody can prepare a collision.
         let key = [0, 1].map(|at| {
             let mut hasher: std::hash::DefaultHasher = self.hashers[at].build_hasher();
             hasher.write_u64(time_ns);
@@ -53,6 +54,7 @@ impl Duplicates {
                 1
             }
         };
+        // The n-th copy in a log is new only if no other log had n copies.
         let duplicate = n <= copies.n_given;
         if !duplicate {
             copies.n_given = n;
@@ -66,6 +68,7 @@ impl Duplicates {
             && let Some((time_ns, key)) = self.order.pop_front()
         {
             self.copies.remove(&key);
+            // Forgetting an older event is harmless: its duplicates would have come at its time.
             self.overflowed |= time_ns >= now_ns;
         }
     }

@@ -141,6 +141,7 @@ impl Logs {
         if header.is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty() {
             return Self::open_cpu_files(trace, path, options);
         }
+        // A CPU's file given alone tells its number only by its name.
         let cpu = header.filter(|header| header.is_cpu_file()).and_then(|_| cpu_files::number(path));
         if let (Some(cpu), Some(asked)) = (cpu, &options.cpus)
             && !cpu_files::contains(asked, cpu.into())
@@ -161,11 +162,14 @@ impl Logs {
         }
         let mut notices = found.damage;
         let survey = *base.survey();
+        // The kind of the base file is not forced on the others: a wrong file among them is left out with its own
+        // message.
         let part_options = ReadOptions { format: None, cpus: None, ..options.clone() };
         let chunk = chunk(1 + found.files.len());
         let name = base.name().to_owned();
         let clock = clock_of(&base, None);
         let mut inputs = vec![MergeInput::new(base, clock, None)];
+        // A missing file of one CPU is damage, not an error: the others are worth a report.
         for (cpu, path) in found.files {
             match open_part(&path, inputs[0].trace.kind(), &part_options, chunk) {
                 Ok(part) => {
@@ -196,13 +200,15 @@ impl Logs {
         let mut notices = Vec::new();
         for (at, log) in logs.into_iter().enumerate() {
             let first = inputs.len();
-            let told = log.merge.map_or_else(Default::default, |merge| merge.notices);
-            notices.extend(told.into_iter().map(|(input, notice)| (first + input, notice)));
+            let pending = log.merge.map_or_else(Default::default, |merge| merge.notices);
+            notices.extend(pending.into_iter().map(|(input, notice)| (first + input, notice)));
+            // Logs stay groups: duplicates are compared between logs, never within one.
             for mut input in log.inputs {
                 input.log = at;
                 inputs.push(input);
             }
         }
+        // Together the buffers stay below the limit of memory, however many logs there are.
         let chunk = chunk(inputs.len());
         inputs.iter_mut().try_for_each(|input| input.trace.set_chunk(chunk))?;
         let mut merged = Self::new(name, inputs, Vec::new());
@@ -272,8 +278,8 @@ impl Logs {
     pub fn n_events(&self) -> (u64, u64) {
         let n_found: u64 = self.traces().map(Trace::n_whole).sum();
         let merge = self.merge.as_ref();
-        let n_standing = merge.map_or(0, |merge| merge.n_standing());
-        (n_found.saturating_sub(n_standing), merge.map_or(0, |merge| merge.n_duplicates))
+        let n_pending = merge.map_or(0, |merge| merge.n_pending());
+        (n_found.saturating_sub(n_pending), merge.map_or(0, |merge| merge.n_duplicates))
     }
 
     /// Checks that all bytes and events that were read are accounted for.
@@ -297,6 +303,7 @@ impl Logs {
         let kernel = |input: &MergeInput| input.trace.kind().kernel();
         let other =
             |input: &&MergeInput| kernel(input) != kernel(first) || input.clock.factors() != first.clock.factors();
+        // A stream has one first word and one set of time factors.
         let input = others.iter().find(other)?;
         let (name, other) = (first.trace.name(), input.trace.name());
         Some(if kernel(input) == kernel(first) {
@@ -352,6 +359,7 @@ impl Logs {
                     NextItem::End => return Ok(None),
                 },
             };
+            // Ids are tested before the event is presented: a report of one hook skips most of a trace here.
             if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
                 break (log, merged_ns, parts);
             }
@@ -361,6 +369,7 @@ impl Logs {
             }
             self.elapsed.pass(log, clock, parts.id);
             self.n_passed += 1;
+            // A report of a rare hook reads gigabytes without an event; progress and ^C need a sign of life.
             if self.n_passed.is_multiple_of(PASSED) {
                 return Ok(Some(LogItem::Passed));
             }
@@ -406,7 +415,7 @@ impl Logs {
         mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
         let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[0];
-        let (lane_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
+        let (input_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
         let before = trace.n_events();
         let n_bytes = trace.ordinary::<WIDE>(
             room,
@@ -420,6 +429,7 @@ impl Logs {
                     VisitResult::Next
                 }
                 SkipAction::Take => {
+                    // The clock advances in the order of the trace, also for events that a filter drops later.
                     let ticks = event.ticks;
                     let time_ns = clock.advance_where(!WIDE, ticks);
                     let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
@@ -431,10 +441,10 @@ impl Logs {
                         id: event.id,
                         tid: event.tid,
                         ticks,
-                        cpu: event.cpu.or(lane_cpu),
+                        cpu: event.cpu.or(input_cpu),
                         recorded: event.recorded,
                     };
-                    let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: lane_cpu.map(|_| 1) };
+                    let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: input_cpu.map(|_| 1) };
                     visit(&timed, Some(BufferPos { at: position.place, env: event.env }))
                 }
             },
@@ -449,17 +459,18 @@ impl Logs {
         policy: &SkipPolicy,
         mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
-        let mut passage = EventSpan::default();
-        let Self { merge: Some(merge), inputs, elapsed, needed, has_cpus, .. } = self else { return passage };
+        let mut span = EventSpan::default();
+        // Borrowed field by field, because the visitor runs while the merge is borrowed.
+        let Self { merge: Some(merge), inputs, elapsed, needed, has_cpus, .. } = self else { return span };
         while let Some((MergeKey { input: log, time_ns, .. }, found)) = merge.next_ordinary(inputs) {
             let input = &mut inputs[log];
             // Events whose id nobody needs only advance the clock.
-            let way = if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) {
+            let action = if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) {
                 policy.of(found.id)
             } else {
                 SkipAction::Pass
             };
-            let visited = match way {
+            let visited = match action {
                 SkipAction::Leave => VisitResult::Leave,
                 SkipAction::Pass => {
                     elapsed.pass(log, &input.clock, found.id);
@@ -476,18 +487,18 @@ impl Logs {
             if visited == VisitResult::Leave {
                 break;
             }
-            merge.hand_out(input, found.id);
-            passage.n_events += 1;
+            merge.mark_used(input, found.id);
+            span.n_events += 1;
             if visited == VisitResult::Last {
                 break;
             }
         }
-        passage
+        span
     }
 
     /// Retains the events of the last run in the buffer, until [`Logs::detach`].
-    pub(crate) fn retain(&mut self, passage: &EventSpan) {
-        self.inputs[0].trace.retain(passage.n_bytes);
+    pub(crate) fn retain(&mut self, span: &EventSpan) {
+        self.inputs[0].trace.retain(span.n_bytes);
     }
 
     /// Reads into the buffer of a batch that has no events.
@@ -544,6 +555,7 @@ fn open_part(path: &Path, base: AixKind, options: &ReadOptions, chunk: usize) ->
 fn starts_with_trace_on(inputs: &[MergeInput]) -> bool {
     let first = |input: &MergeInput| {
         let event = input.trace.survey().first_event?;
+        // On a copy of the clock: the trace itself has not started yet.
         let time_ns = input.clock.clone().advance(event.ticks);
         Some((time_ns, input.cpu.map_or(0, |cpu| u64::from(cpu) + 1), !event.is_trace_on))
     };
@@ -678,7 +690,7 @@ mod tests {
         Event { bytes, wide, record: None, time_ns: 0, offset: 0 }.env()
     }
 
-    fn told(timed: &TimedEvent<'_>) -> EventFacts {
+    fn facts(timed: &TimedEvent<'_>) -> EventFacts {
         let RawEvent { number, offset, id, bytes, wide, .. } = timed.event;
         (number, offset, id, timed.time, bytes.to_vec(), env(bytes, wide))
     }
@@ -688,7 +700,7 @@ mod tests {
         let (mut all, mut notices) = (Vec::new(), Vec::new());
         while let Some(item) = logs.next().unwrap() {
             match item {
-                LogItem::Event(timed) => all.push(told(&timed)),
+                LogItem::Event(timed) => all.push(facts(&timed)),
                 LogItem::Notice { notice, .. } => notices.push(notice.message),
                 LogItem::Passed => {}
             }
@@ -711,21 +723,21 @@ mod tests {
             let mut places = Vec::new();
             logs.recycle(taken);
             let ended = loop {
-                let passage = logs.ordinary(1 << 20, policy, |timed, place| {
+                let span = logs.ordinary(1 << 20, policy, |timed, place| {
                     let place = place.unwrap();
                     places.push((all.len(), place, timed.event.bytes.len()));
-                    let (number, offset, id, time, ..) = told(timed);
+                    let (number, offset, id, time, ..) = facts(timed);
                     all.push((number, offset, id, time, Vec::new(), place.env));
                     if all.len() - first >= max { VisitResult::Last } else { VisitResult::Next }
                 });
-                if passage.n_events > 0 {
-                    logs.retain(&passage);
+                if span.n_events > 0 {
+                    logs.retain(&span);
                 }
                 if all.len() - first >= max || logs.should_detach() {
                     break false;
                 }
                 match logs.next().unwrap() {
-                    Some(LogItem::Event(timed)) => all.push(told(&timed)),
+                    Some(LogItem::Event(timed)) => all.push(facts(&timed)),
                     Some(LogItem::Notice { notice, .. }) => notices.push(notice.message),
                     Some(LogItem::Passed) => {}
                     None => break true,
@@ -834,7 +846,7 @@ mod tests {
     #[test]
     fn merging_runs_and_single_events_is_equal() {
         type Merged = (usize, Option<u64>, Option<u32>, EventFacts);
-        let of = |timed: &TimedEvent<'_>| (timed.log, timed.event.cpu, timed.reported_cpus, told(timed));
+        let of = |timed: &TimedEvent<'_>| (timed.log, timed.event.cpu, timed.reported_cpus, facts(timed));
         let mut noise = PseudoRandom(3);
         for case in 0..40 {
             let (wide, chunk) = (case % 2 == 0, [64, 700, 1 << 20][case as usize % 3]);
@@ -855,14 +867,14 @@ mod tests {
                 let (mut all, mut notices, mut n_in_rows) = (Vec::<Merged>::new(), Vec::new(), 0);
                 loop {
                     if let Some(policy) = policy {
-                        let passage = logs.ordinary(1 << 20, policy, |timed, _| {
+                        let span = logs.ordinary(1 << 20, policy, |timed, _| {
                             if noise.below(20) == 0 {
                                 return VisitResult::Leave;
                             }
                             all.push(of(timed));
                             if noise.below(20) == 0 { VisitResult::Last } else { VisitResult::Next }
                         });
-                        n_in_rows += passage.n_events;
+                        n_in_rows += span.n_events;
                     }
                     match logs.next().unwrap() {
                         Some(LogItem::Event(timed)) => all.push(of(&timed)),
@@ -903,11 +915,11 @@ mod tests {
             let (mut n, mut ended) = (0, false);
             logs.recycle(&mut taken);
             while !ended {
-                let passage = logs.ordinary(1 << 20, &policy, |_, _| VisitResult::Next);
-                if passage.n_events > 0 {
-                    logs.retain(&passage);
+                let span = logs.ordinary(1 << 20, &policy, |_, _| VisitResult::Next);
+                if span.n_events > 0 {
+                    logs.retain(&span);
                 }
-                n += passage.n_events;
+                n += span.n_events;
                 if logs.should_detach() {
                     break;
                 }

@@ -43,6 +43,7 @@ impl MergeInput {
     /// Merge key of the next event, with this stamp and CPU.
     #[inline(always)]
     fn head(&mut self, input: usize, ticks: Option<u64>, cpu: Option<u64>) -> MergeKey {
+        // Events of one time are in the order of CPUs, so that a report does not depend on the order of files.
         let cpu = cpu.or(self.cpu.map(u64::from)).map_or(0, |cpu| cpu + 1);
         MergeKey { time_ns: self.clock.advance(ticks), cpu, input }
     }
@@ -86,7 +87,7 @@ pub(super) struct Merge {
     pub duplicates: Option<Duplicates>,
     /// Number of events that were left out as duplicates.
     pub n_duplicates: u64,
-    told_of_overflow: bool,
+    overflow_reported: bool,
     /// Pending notices, with the index of their trace.
     pub notices: VecDeque<(usize, Notice)>,
     /// Number of CPUs that still report events.
@@ -113,11 +114,13 @@ impl Merge {
             let input = &mut inputs[head.input];
             let parts = match input.position {
                 NextPosition::At(parts) => Some(parts),
+                // Found by the fast path and not used: the parts are computed again, which is rare.
                 NextPosition::AtCommon(_) => input.trace.parts(),
                 NextPosition::Nowhere => None,
             };
             let Some(parts) = parts else { return Ok(MergeStep::End) };
             self.taken = true;
+            // Duplicates are counted, so that the sums of the report still add up.
             if self.is_duplicate(head, &parts, input) {
                 self.n_duplicates += 1;
                 continue;
@@ -133,7 +136,7 @@ impl Merge {
     }
 
     /// Fast path: returns the next event if it has a common encoding and is buffered, and duplicates are not removed.
-    /// The caller then calls [`Merge::hand_out`] if it uses the event.
+    /// The caller then calls [`Merge::mark_used`] if it uses the event.
     #[inline(always)]
     pub fn next_ordinary(&mut self, inputs: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
         if self.duplicates.is_some() {
@@ -142,11 +145,13 @@ impl Merge {
         if self.taken {
             let mut top = self.heads.peek_mut()?;
             let input = &mut inputs[top.0.input];
+            // After a trace off, the count of reporting CPUs may change, which the slow path does.
             if input.last_id == hooks::TRACE_OFF {
                 return None;
             }
             let found = input.trace.find_ordinary()?;
             input.position = NextPosition::AtCommon(found);
+            // Replaced in place: the heap sifts one element instead of removing and adding it.
             *top = Reverse(input.head(top.0.input, found.ticks, found.cpu));
             self.taken = false;
         }
@@ -157,13 +162,13 @@ impl Merge {
 
     /// Marks the event of [`Merge::next_ordinary`] as used.
     #[inline(always)]
-    pub fn hand_out(&mut self, input: &mut MergeInput, id: u16) {
+    pub fn mark_used(&mut self, input: &mut MergeInput, id: u16) {
         self.taken = true;
         input.last_id = id;
     }
 
     /// Number of traces with a parsed event that was not returned yet.
-    pub fn n_standing(&self) -> u64 {
+    pub fn n_pending(&self) -> u64 {
         (self.heads.len() as u64).saturating_sub(self.taken.into())
     }
 
@@ -196,6 +201,7 @@ impl Merge {
     /// Finds the next event or notice of a trace.
     fn find(&mut self, at: usize, input: &mut MergeInput) -> io::Result<Result<Option<MergeKey>, Notice>> {
         let found = input.trace.find()?;
+        // A CPU stops reporting only when its trace off was printed, and that is when the next event is looked for.
         if input.reports && (input.last_id == hooks::TRACE_OFF || matches!(found, NextItem::End)) {
             input.reports = false;
             self.n_reporting -= 1;
@@ -214,8 +220,8 @@ impl Merge {
         let Some(duplicates) = &mut self.duplicates else { return false };
         let recorded = input.trace.event(parts).recorded;
         let duplicate = duplicates.is_duplicate(input.log, head.time_ns, head.cpu.checked_sub(1), recorded);
-        if duplicates.take_overflow() && !self.told_of_overflow {
-            self.told_of_overflow = true;
+        if duplicates.take_overflow() && !self.overflow_reported {
+            self.overflow_reported = true;
             let message = "too many events of one time: some that two logs retain may be reported twice";
             self.notices.push_back((head.input, Notice::warning(message)));
         }

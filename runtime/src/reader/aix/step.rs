@@ -221,6 +221,7 @@ impl StepRules {
         match stepped {
             Ok(parts) if parts.size > bytes.len() => Step::Short(parts.size),
             Ok(parts) => Step::Whole(parts),
+            // A malformed event of known size is only skipped if all of it is there; otherwise more bytes decide.
             Err(Step::Malformed { fault, size: Some(size) }) if size <= bytes.len() => {
                 Step::Malformed { fault, size: Some(size) }
             }
@@ -235,6 +236,7 @@ impl StepRules {
         let generic_len = (word & 0xFFFF) as usize;
         let n_data = match word >> 16 & 7 {
             7 => return Err(malformed(Fault::HookType)),
+            // A generic hook has one data word before its variable bytes, whose length is in the subhook.
             0 => 4 + self.generic_len(generic_len)?,
             n => 4 * (n as usize - 1),
         };
@@ -265,6 +267,8 @@ impl StepRules {
         let (flags, len) = ((high >> 16) as u16, (high & 0xFFFF) as usize);
         let generic = flags & FLAG_GENERIC != 0;
         let n_data = len + if generic { 8 } else { 0 };
+        // Two lengths describe one event. If they differ, one of them is damaged; the outer one is trusted for the
+        // step.
         if outer_len != 4 + n_data {
             return Err(skip(Fault::WrappedLength { outer: outer_len, inner: 4 + n_data }));
         }
@@ -282,6 +286,7 @@ impl StepRules {
         let (flags, len, id) = ((word >> 48) as u16, (word >> 32) as u16 as usize, (word >> 16) as u16);
         check_flags(flags).map_err(malformed)?;
         let narrow = flags & FLAG_NARROW != 0;
+        // `b-generic-word` in docs/readings.md.
         let n_data = if flags & FLAG_GENERIC != 0 {
             let word = if narrow && self.short_generic_word { 4 } else { 8 };
             word + self.generic_len(len)?
@@ -299,9 +304,12 @@ impl StepRules {
     /// Computes the offsets of the parts. The positions of the P and R words are defined here only.
     #[inline]
     fn place64(&self, flags: u16, id: u16, n_data: usize) -> Parts {
+        // IBM has not published where the CPU word is, so it can be moved (`--cpuid-word` in docs/readings.md).
         let place = if flags & FLAG_CPUID != 0 { self.cpuid_word } else { CpuidWord::None };
         let mut at = 8;
         let mut cpu = None;
+        // The parts follow one another in a fixed order; only the optional ones differ. So this reads as the layout
+        // itself.
         let mut take = |bytes: usize| {
             at += bytes;
             at - bytes
@@ -315,6 +323,7 @@ impl StepRules {
             cpu = Some(take(8));
         }
         let stamp = (flags & FLAG_STAMPED != 0).then(|| take(8));
+        // Their values are in no report, but they are before the CPU word.
         if flags & FLAG_REGISTERS != 0 {
             take(8 * ((flags & 7) as usize + 1));
         }
@@ -322,6 +331,7 @@ impl StepRules {
             cpu = Some(take(8));
         }
         let narrow = flags & FLAG_NARROW != 0;
+        // Templates see one buffer of hook word and data. If the CPU word is between the two, it has to be rebuilt.
         let form = match (narrow, place) {
             (true, _) => BufferConversion::Narrow,
             (false, CpuidWord::First) => BufferConversion::Split,
@@ -397,6 +407,7 @@ pub fn present<'e>(event: &'e [u8], parts: &Parts, scratch: &'e mut Vec<u8>) -> 
 /// Rebuilds an event with a 32-bit hook word and 4-byte data words. The data word of a generic event is the low half of
 /// the recorded one.
 fn present_narrow(event: &[u8], parts: &Parts, scratch: &mut Vec<u8>) {
+    // The 64-bit kernel records such an event with its own hook word; the template was written for one of 32 bits.
     let word = be64(event, 0).unwrap_or(0);
     let (flags, len, subhook) = ((word >> 48) as u16, (word >> 32) as u16, word as u16);
     let stamped = if flags & FLAG_STAMPED != 0 { 8 } else { 0 };

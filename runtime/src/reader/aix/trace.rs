@@ -242,7 +242,7 @@ pub struct Trace {
     /// Byte ranges of a log that no area contains.
     outside: Vec<(u64, u64)>,
     /// True if the end of a compressed or growing file has been reported.
-    ending_said: bool,
+    ending_reported: bool,
 }
 
 impl Trace {
@@ -285,6 +285,7 @@ impl Trace {
 
     fn plan(name: String, mut window: Window, options: &ReadOptions) -> Result<Self, OpenError> {
         let mut size = window.input_mut().size()?;
+        // A kind that the user names wins, because a 32-bit stream has no first word that tells what it is.
         let kind = match options.format {
             Some(kind) => kind,
             None => find_kind(&mut window)?,
@@ -326,7 +327,7 @@ impl Trace {
             judged: JudgedPositions::default(),
             n_malformed: 0,
             outside: Vec::new(),
-            ending_said: false,
+            ending_reported: false,
         };
         if kind.is_log() {
             trace.plan_log()?
@@ -369,6 +370,7 @@ impl Trace {
         loop {
             let left = &self.window.bytes()[self.pending..];
             let needs_more = match self.rules.step(left) {
+                // A short event of this size is damage, not the start of a longer one.
                 Step::Short(_) => left.len() < LARGE_EVENT || self.rules.lenient,
                 // The next position with valid events depends on bytes that have not arrived.
                 Step::Malformed { size: None, .. } => return Ok(self.after_damage == AfterDamage::Resync),
@@ -494,8 +496,10 @@ impl Trace {
     /// Finds the next event, which stays at the window's start until the next call.
     #[inline]
     pub(super) fn find(&mut self) -> io::Result<NextItem> {
-        self.step_on();
+        // The last event is consumed only now: until here, the caller could refer to its bytes.
+        self.consume_pending();
         if self.in_area
+            // Nearly all events take this path, which is short enough to be inlined into the loops of a report.
             && let Step::Whole(parts) = self.rules.step(self.window.bytes())
         {
             self.pending = parts.size;
@@ -507,7 +511,7 @@ impl Trace {
 
     /// Consumes the last returned event.
     #[inline]
-    fn step_on(&mut self) {
+    fn consume_pending(&mut self) {
         if self.pending > 0 {
             self.window.consume(self.pending);
             self.tally.read += self.pending as u64;
@@ -518,12 +522,13 @@ impl Trace {
 
     fn find_slow(&mut self) -> io::Result<NextItem> {
         loop {
+            // Notices come before the next event, in the order of the file.
             if let Some(notice) = self.notices.pop_front() {
                 return Ok(NextItem::Notice(notice));
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
-                    if self.passes_outside()? || self.says_ending() {
+                    if self.skip_outside()? || self.report_ending() {
                         continue;
                     }
                     return Ok(NextItem::End);
@@ -537,6 +542,8 @@ impl Trace {
                     self.number += 1;
                     return Ok(NextItem::Event(parts));
                 }
+                // Read more only if the buffered bytes do not suffice: a pipe must not block while a whole event is
+                // buffered.
                 Step::Short(need) => {
                     if !self.window.fill()? {
                         self.end_area(need)?;
@@ -552,9 +559,9 @@ impl Trace {
     }
 
     /// Reports the end of the input once, if there is something to report.
-    fn says_ending(&mut self) -> bool {
-        let ending = if self.ending_said { None } else { self.window.ending() };
-        self.ending_said = true;
+    fn report_ending(&mut self) -> bool {
+        let ending = if self.ending_reported { None } else { self.window.ending() };
+        self.ending_reported = true;
         self.notices.extend(ending);
         !self.notices.is_empty()
     }
@@ -562,6 +569,7 @@ impl Trace {
     fn open_area(&mut self) -> io::Result<()> {
         let area = self.areas[self.next_area];
         self.next_area += 1;
+        // Reported here and not when the log is opened, so that the notice comes at its place among the events.
         if let Some(refusal) = area.refused {
             self.damage(Notice::damage(match refusal {
                 Refusal::Beyond => {
@@ -586,6 +594,8 @@ impl Trace {
         let left = self.window.bytes().len();
         let (offset, number) = (self.window.offset(), self.number + 1);
         let PlannedRange { what, cut_from, .. } = self.areas[self.next_area - 1];
+        // A hook word with a damaged length makes the rest of the area one huge event. Events inside of it are used
+        // only if they are perfect.
         self.in_area = left > 0 && self.after_damage == AfterDamage::Resync && self.seek_events(SURE)?;
         if !self.in_area {
             self.skip(self.window.bytes().len());
@@ -613,11 +623,12 @@ impl Trace {
         let (offset, number, what) = (self.window.offset(), self.number, self.areas[self.next_area - 1].what);
         let skipped_before = self.tally.skipped;
         self.in_area = match size {
+            // The length is plausible although the event is not, so the next one is where it says.
             Some(size) => {
                 self.skip(size);
                 true
             }
-            None => self.seeks()?,
+            None => self.skip_damage()?,
         };
         let n = self.tally.skipped - skipped_before;
         let to = offset + n;
@@ -637,10 +648,11 @@ impl Trace {
     }
 
     /// Skips bytes to the next valid events of the area, or to its end. True if events were found.
-    fn seeks(&mut self) -> io::Result<bool> {
+    fn skip_damage(&mut self) -> io::Result<bool> {
         match self.after_damage {
             AfterDamage::Resync => self.seek_events(CLEAN),
             AfterDamage::NextEntry => {
+                // trcrpt continues at the next entry of the log (`--after-damage` in docs/readings.md).
                 let rest = self.left_in_area();
                 self.window.look_for_fault();
                 self.tally.read += rest;
@@ -663,10 +675,12 @@ impl Trace {
     }
 
     /// Skips the bytes of a log that no area contains. Bytes other than zeros are damage: they may be events.
-    fn passes_outside(&mut self) -> io::Result<bool> {
+    fn skip_outside(&mut self) -> io::Result<bool> {
         let places = std::mem::take(&mut self.outside);
         let mut used = Vec::new();
         for &(from, to) in &places {
+            // Logs often have spare room between their table and their buffers. Only bytes other than zero may be lost
+            // events.
             let is_blank = self.pass(from, to)?;
             if !is_blank {
                 used.push((from, to));
@@ -734,6 +748,7 @@ impl Trace {
         let kernel = self.kind.kernel();
         let fixed = log::header_len(kernel);
         let size = self.size.unwrap_or(0);
+        // A header that is cut is a damaged trace, not an error: the report still says what was found.
         let head = self.read_at(0, fixed)?;
         self.take_header(head.len() as u64);
         let Some(header) = LogHeader::parse(kernel, &head) else {
@@ -745,6 +760,8 @@ impl Trace {
         self.header = Some(header);
         let mut claims = ClaimedRanges::default();
         let entries = self.read_table(&header, size, &mut claims)?;
+        // First, wherever it is in the file: it has what the trace command wrote at the start, such as the time
+        // factors.
         self.plan_area(header.ic, RangeKind::InitialConditions, size, &mut claims);
         let order = match header.order(&entries) {
             Some(order) => order,
@@ -753,6 +770,7 @@ impl Trace {
         for at in order {
             self.plan_area(entries[at], RangeKind::Entry(at), size, &mut claims);
         }
+        // Before the gaps are computed: what is salvaged is not outside any more.
         if self.salvage {
             self.salvage(&mut claims, size)?;
         }
@@ -777,6 +795,7 @@ impl Trace {
         let n = header.n_entries;
         match header.table_len(kernel) {
             Some(len) if fixed + len <= size => {
+                // The table claims its bytes, so that no entry can present them as events.
                 let _ = claims.take(0, fixed + len);
                 let table = self.read_at(fixed, len as usize)?;
                 self.take_header(table.len() as u64);
@@ -818,6 +837,7 @@ impl Trace {
         let mut stamped = Vec::new();
         for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.size > 0) {
             let end = entry.offset.saturating_add(entry.size).min(size);
+            // An entry without a stamp comes last; it cannot be placed.
             let stamp = if entry.offset < end { self.first_stamp(entry.offset, end)? } else { None };
             stamped.push((stamp.unwrap_or(u64::MAX), at));
         }
@@ -838,6 +858,7 @@ impl Trace {
                 Step::Whole(Parts { stamp: Some(at), .. }) => return Ok(Some(self.rules.number(bytes, at))),
                 Step::Whole(parts) => self.window.consume(parts.size),
                 Step::Short(_) if self.window.fill()? => {}
+                // Damage is reported when the entry is read, not here.
                 Step::Short(_) | Step::Malformed { .. } => return Ok(None),
             }
         }
@@ -863,6 +884,7 @@ impl Trace {
     /// Does not wait for the factors of a growing file.
     fn look_ahead(&mut self, follow: bool) -> io::Result<()> {
         let start = self.window.look_ahead()?;
+        // Everything is read a second time, so counts and notices of this pass are dropped at its end.
         let notices = self.notices.clone();
         let tally = self.tally;
         let outside = self.outside.clone();
@@ -879,6 +901,7 @@ impl Trace {
                 hooks::UTILITY => match EventProperty::parse(event.id, event.wide, event.bytes) {
                     Some(EventProperty::Factors(factors)) => survey.factors = survey.factors.or(Some(factors)),
                     Some(EventProperty::CpuCounts { traced, .. }) => survey.traced_cpus = Some(traced),
+                    // Each name is a file to open; a hostile log could have millions.
                     Some(EventProperty::CpuFile { cpu, name }) if cpu_files.len() < MAX_CPU_FILES => {
                         cpu_files.push(CpuFile { cpu, name: name.to_vec() });
                     }
@@ -898,7 +921,7 @@ impl Trace {
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
-        (self.next_area, self.in_area, self.pending, self.ending_said) = (0, false, 0, false);
+        (self.next_area, self.in_area, self.pending, self.ending_reported) = (0, false, 0, false);
         (self.number, self.n_malformed, self.outside) = (0, 0, outside);
         if self.header.is_some_and(|header| header.is_base() || !header.is_cpu_file()) {
             self.cpu_files = cpu_files;
@@ -949,6 +972,7 @@ fn sniff_kind(window: &mut Window) -> Result<AixKind, OpenError> {
             Sniffed::AixKind(kind) => return Ok(kind),
             Sniffed::Aix3 => return Err(OpenError::Aix3),
             Sniffed::Unknown if window.bytes().is_empty() => return Err(OpenError::Empty),
+            // The message names what the file is instead, because people mix up traces, format files and archives.
             Sniffed::Unknown => {
                 let other = compressed(window.bytes()).or_else(|| format_file(window.bytes()));
                 let other = other.or_else(|| is_text(window.bytes()).then_some("text file: traces are binary"));

@@ -3,21 +3,21 @@
 use super::slot::{N_CPUS, PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot};
 use std::collections::{BTreeMap, HashMap};
 
-/// Bytes that all open combines may take together; each counts for its payload and 256 bytes.
+/// Limit on the bytes of all open combines; each counts for its payload and 256 bytes.
 pub const MAX_OPEN_BYTES: usize = 4 << 20;
-/// Bytes of payload in one event.
+/// Limit on the payload of an event in bytes.
 pub const MAX_EVENT_BYTES: usize = 1 << 20;
 
-/// Bytes an open combine counts for in addition to its payload.
+/// Bytes that an open combine counts for besides its payload.
 const OVERHEAD: usize = 256;
-/// Combines that are searched one by one.
+/// Maximum length of the list that is searched linearly.
 const MAX_RECENT: usize = 16;
-/// Buffers of at most this many bytes are kept for the next combine.
+/// Maximum size of a buffer that is kept for the next combine.
 const MAX_SPARE_BYTES: usize = 4 << 10;
 /// Key that no combine has.
 const NONE: u64 = u64::MAX;
 
-/// An event whose end slot has not come.
+/// Event whose end slot has not been read yet.
 #[derive(Debug)]
 pub(super) struct Combine {
     key: u64,
@@ -49,7 +49,7 @@ impl Combine {
         OVERHEAD + self.payload.len()
     }
 
-    /// Appends its payload and the last slot's to `into`, and empties its place.
+    /// Appends its payload and that of the last slot to `into`, and frees its place.
     #[inline]
     fn end(&mut self, last: &Payload, into: &mut Vec<u8>) -> CompleteCombine {
         let len = self.payload.len() + PAYLOAD_BYTES;
@@ -84,16 +84,16 @@ pub(super) enum StrayReason {
     TooLong(Combine),
 }
 
-/// The open combines.
+/// Open combines.
 ///
-/// The latest combine of a CPU has its own place, and sound logs need no more. Older ones are in a short list, then in
-/// a map, so a log of nothing but begins takes little more time per slot than a sound one.
+/// The latest combine per CPU has a place of its own; sound logs need no more. Older ones are in a short list, then
+/// in a map, so that a hostile log of begin slots takes little more time per slot than a sound one.
 #[derive(Debug)]
 pub(super) struct OpenCombines {
-    /// By CPU.
+    /// Latest combine per CPU.
     last: Box<[Combine; N_CPUS]>,
     recent: Vec<Combine>,
-    /// By offset.
+    /// Older ones, by offset.
     older: BTreeMap<u64, Combine>,
     /// Offsets of `older` by key.
     offsets: HashMap<u64, u64>,
@@ -115,22 +115,23 @@ impl Default for OpenCombines {
 }
 
 impl OpenCombines {
-    /// Opens a combine, and returns the open one of the same key.
+    /// Opens a combine. Returns an open one with the same key, which is dropped.
     #[inline]
     pub fn begin(&mut self, slot: Slot, offset: u64, msb: Option<u32>, payload: &Payload) -> Option<Combine> {
         let key = slot.key();
-        let has_way = self.last[slot.place()].key == NONE && self.recent.is_empty() && self.offsets.is_empty();
-        let dropped = if has_way { None } else { self.make_way(slot) };
+        let is_free = self.last[slot.place()].key == NONE && self.recent.is_empty() && self.offsets.is_empty();
+        let dropped = if is_free { None } else { self.free_place(slot) };
         let combine = &mut self.last[slot.place()];
         (combine.key, combine.offset, combine.msb) = (key, offset, msb);
         combine.payload.extend_from_slice(payload);
+        // The overhead counts, too: a log of a million begins without payload would otherwise be free.
         self.bytes += OVERHEAD + PAYLOAD_BYTES;
         dropped
     }
 
-    /// Adds a slot in the middle.
+    /// Appends a continuation slot to its combine.
     #[inline(always)]
-    pub fn go_on(&mut self, slot: Slot, payload: &Payload) -> Result<(), StrayReason> {
+    pub fn append(&mut self, slot: Slot, payload: &Payload) -> Result<(), StrayReason> {
         let key = slot.key();
         let last = &mut self.last[slot.place()];
         let combine = if last.key == key { last } else { find(&mut self.recent, &mut self.older, &self.offsets, key)? };
@@ -142,7 +143,7 @@ impl OpenCombines {
         Ok(())
     }
 
-    /// Takes out the combine of an end slot, and appends its payload to `into`.
+    /// Removes the combine of an end slot, and appends its payload to `into`.
     #[inline(always)]
     pub fn end(&mut self, slot: Slot, payload: &Payload, into: &mut Vec<u8>) -> Result<CompleteCombine, StrayReason> {
         let last = &mut self.last[slot.place()];
@@ -164,27 +165,28 @@ impl OpenCombines {
         Ok(ended)
     }
 
-    /// True if any is open.
+    /// True if a combine is open.
     pub fn any(&self) -> bool {
         self.bytes > 0
     }
 
-    /// Bytes of the slots of all of them.
+    /// Size of all their slots in bytes.
     pub fn slot_bytes(&self) -> u64 {
         let others = self.recent.iter().chain(self.older.values());
         self.last.iter().filter(|combine| combine.key != NONE).chain(others).map(Combine::slot_bytes).sum()
     }
 
-    /// Takes out the oldest combine where all together pass [`MAX_OPEN_BYTES`].
+    /// Removes the oldest combine if all together exceed [`MAX_OPEN_BYTES`].
     #[inline]
     pub fn take_over_limit(&mut self) -> Option<Combine> {
         if self.bytes <= MAX_OPEN_BYTES { None } else { self.take_oldest() }
     }
 
-    /// Takes out the combine that was begun first.
+    /// Removes the combine that began first.
     pub fn take_oldest(&mut self) -> Option<Combine> {
         let oldest = self.older.first_key_value().map(|(_, combine)| combine);
         let others = self.last.iter().filter(|combine| combine.key != NONE).chain(&self.recent);
+        // The oldest is the least likely to be continued.
         let key = others.chain(oldest).min_by_key(|combine| combine.offset)?.key;
         self.take(Slot::of_key(key))
     }
@@ -198,7 +200,7 @@ impl OpenCombines {
         }
     }
 
-    /// Takes out the combine of a slot's key.
+    /// Removes the combine with a slot's key.
     fn take(&mut self, slot: Slot) -> Option<Combine> {
         let key = slot.key();
         let combine = match self.recent.iter().rposition(|combine| combine.key == key) {
@@ -211,15 +213,15 @@ impl OpenCombines {
         Some(combine)
     }
 
-    /// Takes out what has the place of a slot's CPU.
+    /// Removes the latest combine of a slot's CPU.
     fn take_last(&mut self, slot: Slot) -> Combine {
         let empty = Combine { payload: self.spare.pop().unwrap_or_default(), ..Combine::default() };
         std::mem::replace(&mut self.last[slot.place()], empty)
     }
 
-    /// Makes the place of a slot's CPU free, and returns the open combine of the slot's key.
+    /// Frees the place of a slot's CPU. Returns the open combine with the slot's key.
     #[cold]
-    fn make_way(&mut self, slot: Slot) -> Option<Combine> {
+    fn free_place(&mut self, slot: Slot) -> Option<Combine> {
         let dropped = self.take(slot);
         if self.last[slot.place()].key != NONE {
             if self.recent.len() == MAX_RECENT {
@@ -231,8 +233,9 @@ impl OpenCombines {
         dropped
     }
 
-    /// Moves one of the list into the map.
+    /// Moves the oldest combine of the list into the map.
     fn move_recent(&mut self) {
+        // Only logs with more than sixteen combines left open come here; those are damaged or hostile.
         let mut combine = self.recent.remove(0);
         combine.payload.shrink_to_fit();
         self.offsets.insert(combine.key, combine.offset);
@@ -240,7 +243,7 @@ impl OpenCombines {
     }
 }
 
-/// The open combine of a key that has no place of its own.
+/// Finds an open combine in the list or the map.
 #[cold]
 fn find<'o>(
     recent: &'o mut [Combine],

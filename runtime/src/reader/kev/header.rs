@@ -1,4 +1,4 @@
-//! The text at a log's start, and the system page after it.
+//! Text header of a log, and the system page after it.
 
 use super::syspage::{QTIME_ONE_CLOCK, Syspage};
 use crate::reader::aix::{format_file, is_trace};
@@ -6,7 +6,7 @@ use crate::reader::window::Window;
 use std::fmt;
 use std::io;
 
-/// The begin marker ends within this many bytes.
+/// Limit on the offset after the begin marker.
 pub const MAX_MARKER_OFFSET: usize = 64 << 10;
 /// Maximum bytes before the system page; also of the page.
 pub const MAX_HEADER_BYTES: usize = 2 << 20;
@@ -18,7 +18,7 @@ const COLONS: &[u8] = b"::";
 const BEGIN: &[u8] = b"TRACE_HEADER_BEGIN::";
 const END: &[u8] = b"TRACE_HEADER_END::";
 
-/// A key without its `TRACE_`, and its value.
+/// Key without its `TRACE_`, and value.
 pub type HeaderAttribute = (Vec<u8>, Vec<u8>);
 
 /// Header of a log: everything before its slots.
@@ -26,7 +26,7 @@ pub type HeaderAttribute = (Vec<u8>, Vec<u8>);
 pub struct KevHeader {
     /// All attributes between `HEADER_BEGIN` and `HEADER_END`, in their order.
     pub attributes: Vec<HeaderAttribute>,
-    /// The byte order of slots and system page.
+    /// Byte order of slots and system page.
     pub big_endian: bool,
     /// Clock cycles per second: `CYCLES_PER_SEC`, or else the value of the system page; never 0.
     pub cycles_per_sec: Option<u64>,
@@ -48,7 +48,7 @@ impl KevHeader {
         find(&self.attributes, key)
     }
 
-    /// Nanoseconds from 1970 to the clock's zero; `None` if the system page does not tell when the system was booted.
+    /// Nanoseconds from 1970 to the clock's zero; `None` if the system page has no boot time.
     pub fn boot_ns(&self) -> Option<i128> {
         let qtime = self.syspage.as_ref().and_then(Syspage::qtime);
         qtime.filter(|qtime| qtime.boot_time > 0).map(|qtime| i128::from(qtime.boot_time) * 1_000_000_000)
@@ -140,8 +140,8 @@ pub fn is_kev(bytes: &[u8]) -> bool {
     marker(bytes, BEGIN).is_some_and(|at| at + BEGIN.len() <= MAX_MARKER_OFFSET)
 }
 
-/// Reads everything before the slots, and leaves the system page at the window's start. Returns the header, the page's
-/// length and warnings.
+/// Reads everything before the slots; the window then starts at the system page. Returns the header, the page's length
+/// and warnings.
 pub(super) fn read(window: &mut Window, only_new: bool) -> Result<(KevHeader, usize, Vec<String>), KevRefusal> {
     let attributes = read_attributes(window)?;
     match checked(window, &attributes, only_new) {
@@ -155,6 +155,7 @@ fn refuse<T>(kind: KevRefusalKind, message: String) -> Result<T, KevRefusal> {
 }
 
 fn read_attributes(window: &mut Window) -> Result<Vec<HeaderAttribute>, KevRefusal> {
+    // Dumps may have other bytes before the header.
     let start = match seek_marker(window, BEGIN, 0, MAX_MARKER_OFFSET)? {
         MarkerSearch::Found(at) => at + BEGIN.len(),
         MarkerSearch::Ended | MarkerSearch::Beyond => {
@@ -220,6 +221,7 @@ fn seek_marker(window: &mut Window, text: &[u8], from: usize, limit: usize) -> i
         if bytes.len() >= limit {
             return Ok(MarkerSearch::Beyond);
         }
+        // Each byte is searched once, also if the marker is at the end of one read and the start of the next.
         looked = from.max((bytes.len() + 1).saturating_sub(text.len()));
         if !window.fill()? {
             return Ok(MarkerSearch::Ended);
@@ -273,6 +275,7 @@ fn checked(
     only_new: bool,
 ) -> Result<(KevHeader, usize, Vec<String>), KevRefusal> {
     let has = |key| find(attributes, key).is_some();
+    // Everything after the text depends on the byte order, so it is decided first.
     let (little, big) = (has("LITTLE_ENDIAN"), has("BIG_ENDIAN"));
     if !little && !big {
         let message = "neither TRACE_LITTLE_ENDIAN:: nor TRACE_BIG_ENDIAN:: in the header".to_string();
@@ -281,7 +284,9 @@ fn checked(
     let mut warnings = Vec::from_iter(check_version(attributes, only_new)?);
     let image = read_image(window, number(attributes, "SYSPAGE_LEN").unwrap_or(0))?;
     let page_len = image.len();
+    // With both keys, the sizes at the page's start decide: they make sense in one byte order only.
     let big_endian = if little && big { deciding(&image)? } else { big };
+    // A page of an unknown version is kept: some of its facts are at fixed offsets.
     let syspage = (!image.is_empty()).then(|| Syspage::new(image, big_endian));
     warnings.extend(syspage.as_ref().and_then(Syspage::unknown_version).map(|(major, minor)| {
         format!(
@@ -302,7 +307,7 @@ fn checked(
     Ok((header, page_len, warnings))
 }
 
-/// Versions that this reader and traceprinter 1.02 are made for, and the oldest that is read all the same.
+/// Version that this reader and traceprinter 1.02 expect, and the oldest that is read with a warning.
 const VERSION: (u64, u64) = (1, 1);
 const OLDEST_VERSION: (u64, u64) = (0, 96);
 
@@ -343,7 +348,7 @@ fn read_image(window: &mut Window, len: u64) -> Result<Vec<u8>, KevRefusal> {
     Ok(window.bytes()[..len].to_vec())
 }
 
-/// The one byte order in which the page's sizes make sense.
+/// Byte order in which the sizes of the page make sense, if that is only one.
 fn deciding(image: &[u8]) -> Result<bool, KevRefusal> {
     let plausible = |big_endian| Syspage::new(image.to_vec(), big_endian).is_plausible();
     match (plausible(false), plausible(true)) {
@@ -365,7 +370,7 @@ fn find<'a>(attributes: &'a [HeaderAttribute], key: &str) -> Option<&'a [u8]> {
     attributes.iter().find(|(name, _)| name == key.as_bytes()).map(|(_, value)| value.as_slice())
 }
 
-/// The decimal number that a value begins with; none for an empty value.
+/// Decimal number at the start of a value; `None` if there is none.
 fn number(attributes: &[HeaderAttribute], key: &str) -> Option<u64> {
     leading_number(find(attributes, key)?)
 }
@@ -374,10 +379,11 @@ fn leading_number(text: &[u8]) -> Option<u64> {
     let digits = text.trim_ascii_start();
     let n = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let digit = |byte: &u8| u64::from(byte - b'0');
+    // Saturating: a number of a thousand digits is as wrong as a huge one, but must not panic.
     (n > 0).then(|| digits[..n].iter().fold(0u64, |all, byte| all.saturating_mul(10).saturating_add(digit(byte))))
 }
 
-/// `6.4.1` is (6, 4).
+/// Parses a release: `6.4.1` is (6, 4).
 fn release(text: &[u8]) -> Option<(u32, u32)> {
     let mut parts = text.split(|&byte| byte == b'.').map(|part| u32::try_from(leading_number(part)?).ok());
     let major = parts.next()??;

@@ -1,4 +1,4 @@
-//! Joining the slots of combines, and counting the dropped ones.
+//! Joins the slots of combines, and counts the dropped ones.
 
 use super::combine::{Combine, CompleteCombine, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, StrayReason};
 use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
@@ -6,7 +6,7 @@ use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
 /// Counts of a log's records, slots and losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KevCounts {
-    /// Records delivered.
+    /// Returned records.
     pub records: u64,
     /// Slots read.
     pub slots: u64,
@@ -39,7 +39,7 @@ pub(super) struct Joiner {
     pub counts: KevCounts,
     /// Combines that were delivered, and the bytes of their payloads.
     joined: (u64, u64),
-    /// Offsets of the first and of the last slot of what was dropped.
+    /// Offsets of the first and last dropped slot.
     dropped: Option<(u64, u64)>,
 }
 
@@ -49,8 +49,8 @@ impl Joiner {
         self.open.any()
     }
 
-    /// Takes in the slot of a combine at an offset of the file, `msb` being its CPU's clock. Where it is the end of
-    /// one, the payload is appended to `into`.
+    /// Adds a slot to its combine. `msb` is the high half of its CPU's clock. An end slot completes the combine, whose
+    /// payload is appended to `into`.
     #[inline(always)]
     pub fn take(
         &mut self,
@@ -76,7 +76,7 @@ impl Joiner {
                 }
                 Err(stray) => Err(stray),
             },
-            _ => self.open.go_on(slot, payload),
+            _ => self.open.append(slot, payload),
         };
         match taken {
             Ok(()) => self.keep_limit(),
@@ -112,7 +112,7 @@ impl Joiner {
         }
     }
 
-    /// Drops what is open at the end of the log.
+    /// Drops the combines that are open at the end of the log.
     pub fn end(&mut self) {
         while let Some(combine) = self.open.take_oldest() {
             self.counts.open_at_end += 1;

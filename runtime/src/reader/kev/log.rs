@@ -1,4 +1,4 @@
-//! One log, opened: its records in the order of their last slots.
+//! An open log: its records, in the order of their last slots.
 
 use super::combine::CompleteCombine;
 use super::header::{self, KevHeader, KevRefusal};
@@ -14,15 +14,15 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// Buffer numbers count up to here.
+/// Number of buffer numbers: they count modulo this.
 const BUFFER_NUMBERS: u32 = 2048;
-/// Bytes of payload of the combines of one row, unless one has more.
+/// Limit on the joined payloads of a row in bytes; its last combine may exceed it.
 const MAX_ROW_BYTES: usize = 128 << 10;
 /// Slots that decide whether a position is in step, that is, at the start of a slot.
 const JUDGED_SLOTS: usize = 8;
 /// Bytes searched for a position in step.
 const JUDGED_BYTES: usize = 4 * JUDGED_SLOTS * SLOT_BYTES;
-/// Gaps with a notice of their own; the end of the log sums up the rest.
+/// Number of gaps that are reported one by one; a notice at the end of the log counts all.
 const MAX_GAP_NOTICES: u64 = 100;
 
 /// Options for reading logs.
@@ -75,7 +75,7 @@ impl TraceStart {
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KevRecord<'k> {
-    /// Place in the order of delivery, from 1.
+    /// Number of the record, from 1.
     pub number: u64,
     /// Offset in the file of its first slot.
     pub offset: u64,
@@ -167,23 +167,23 @@ impl KevLog {
     /// Opens a log by its path; `-` is standard input.
     ///
     /// # Errors
-    /// The file cannot be read, or is no log that can be read.
+    /// The file cannot be read, or is not a log.
     pub fn open(path: &Path, options: &KevOptions) -> Result<Self, KevRefusal> {
         Self::from_window(Window::new(Input::open(path)?.within(options.max_ratio)), &path.to_string_lossy(), options)
     }
 
-    /// Reads a log from any input. `name` is what messages show.
+    /// Reads a log from any input. Messages show `name`.
     ///
     /// # Errors
-    /// The input cannot be read, or is no log that can be read.
+    /// The input cannot be read, or is not a log.
     pub fn from_input(name: &str, input: Input, options: &KevOptions) -> Result<Self, KevRefusal> {
         Self::from_window(Window::new(input), name, options)
     }
 
-    /// Reads a log from anything that can be read. `size` is told on by [`KevLog::size`].
+    /// Reads a log from any reader. [`KevLog::size`] returns `size`.
     ///
     /// # Errors
-    /// The input cannot be read, or is no log that can be read.
+    /// The input cannot be read, or is not a log.
     pub fn from_read(
         read: impl Read + Send + 'static,
         name: &str,
@@ -194,7 +194,7 @@ impl KevLog {
         Ok(Self { size, ..log })
     }
 
-    /// Reads a log of which nothing has been consumed.
+    /// Reads a log from a window at the start of its input.
     pub(in crate::reader) fn from_window(
         mut window: Window,
         name: &str,
@@ -230,15 +230,15 @@ impl KevLog {
             header,
         };
         match hidden {
-            Some(from) => log.tell_hidden(from, page_len),
+            Some(from) => log.skip_hidden(from, page_len),
             None => log.window.consume(page_len),
         }
         warnings.into_iter().for_each(|warning| log.damage(Notice::warning(warning)));
         Ok(log)
     }
 
-    /// Goes past the slots that the header counts to the system page, or to the first of them, and says so.
-    fn tell_hidden(&mut self, from: usize, to: usize) {
+    /// Skips the slots that the header counts as system page, or with `salvage` only the page itself, and reports it.
+    fn skip_hidden(&mut self, from: usize, to: usize) {
         let (start, n) = (self.window.offset(), to - from);
         let (from_offset, to_offset) = (start + from as u64, start + to as u64);
         let text = format!(
@@ -258,32 +258,32 @@ impl KevLog {
         }
     }
 
-    /// The header before the slots.
+    /// Header of the log.
     pub fn header(&self) -> &KevHeader {
         &self.header
     }
 
-    /// The trace's start.
+    /// Time of the first record that has one.
     pub fn start(&self) -> TraceStart {
         self.start.clone()
     }
 
-    /// The name as the user gave it.
+    /// Name as the user wrote it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes of the whole file, if known.
+    /// Size of the file in bytes, if it is known.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// True if reading may wait for another program.
+    /// True if reading may block on another program.
     pub(crate) fn is_live(&self) -> bool {
         self.window.is_live()
     }
 
-    /// True if the next record is not in the buffer yet, and the log comes from another program.
+    /// True if reading the next record may block on another program.
     #[inline]
     pub fn waits(&self) -> bool {
         let next = self.window.bytes().get(self.pending..).unwrap_or_default();
@@ -299,17 +299,17 @@ impl KevLog {
         self.window.packing()
     }
 
-    /// Bytes of the file on disk, which may be compressed; `None` if unknown.
+    /// Size of the file on disk in bytes, compressed or not; `None` if it is unknown.
     pub fn file_size(&self) -> Option<u64> {
         self.size.or_else(|| self.packing()?.size)
     }
 
-    /// Progress of reading, in bytes of the file on disk.
+    /// Progress in bytes of the file on disk, compressed or not.
     pub fn progress(&self) -> u64 {
         self.window.progress()
     }
 
-    /// Offset in the file of the slot returned last.
+    /// File offset of the last returned slot.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
@@ -319,7 +319,7 @@ impl KevLog {
         KevCounts { slots: self.n_slots(), ..self.joiner.counts }
     }
 
-    /// Bytes read so far, by use. Slots of open combines count as events.
+    /// Accounting of the bytes read so far. Slots of open combines count as events.
     pub fn tally(&self) -> Tally {
         let KevCounts { dropped_slots, cut_bytes, skipped_bytes, .. } = self.joiner.counts;
         Tally {
@@ -338,10 +338,10 @@ impl KevLog {
         (self.n_read() - self.header_bytes - self.joiner.counts.skipped_bytes) / SLOT_BYTES as u64
     }
 
-    /// The next record, notice or, if requested, slot; `None` at the end.
+    /// Reads the next record, notice or, if requested, slot; `None` at the end.
     ///
     /// # Errors
-    /// The input cannot be read on.
+    /// Reading the input failed.
     #[expect(
         clippy::should_implement_trait,
         reason = "a record borrows the reader's buffer, which no Iterator can say"
@@ -364,10 +364,10 @@ impl KevLog {
         })
     }
 
-    /// Reads a run of at most `max_slots` slots from the buffer. It ends before a record of the class CONTROL and
-    /// before a damaged place: after an empty row, call [`KevLog::next`].
+    /// Reads a run of at most `max_slots` slots from the buffer. It ends before a record of class CONTROL and before a
+    /// damaged place. After an empty row, call [`KevLog::next`].
     ///
-    /// Nearly all records of a log are in rows, and reading a row is far cheaper than reading its records one by one.
+    /// Fast path: nearly all records of a log are in rows, and a row costs far less than its records one by one.
     #[inline]
     pub fn row(&mut self, max_slots: usize) -> KevRow<'_> {
         self.window.consume(self.pending);
@@ -382,13 +382,14 @@ impl KevLog {
         KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian: self.header.big_endian }
     }
 
-    /// Takes in the slots of a row; how many slots and records they are.
+    /// Reads the slots of a row. Returns the number of slots and of records.
     fn take_row(&mut self, max_slots: usize) -> (usize, usize) {
         let in_step = !self.options.out_of_step;
         let Self { window, joiner, clocks, ends, payloads, header, marks, .. } = self;
         let slots = window.bytes().as_chunks::<SLOT_BYTES>().0;
         let (mut n_slots, mut n_records) = (0, 0);
         for bytes in &slots[..slots.len().min(max_slots)] {
+            // Two masks decide about nearly every slot, without decoding it.
             if marks.is_simple(bytes) {
                 // Control records may change the clock, so the row ends before them.
                 if marks.is_control(bytes) {
@@ -441,7 +442,7 @@ impl KevLog {
         KevRecord { number: self.joiner.counts.records, offset, class, event, cpu, wide, stamp: slot.stamp, msb, bytes }
     }
 
-    /// Steps over the slot that was handed out, and takes the next one where it is simple and changes nothing.
+    /// Consumes the last returned slot. Returns the next one if it is a simple slot outside of class CONTROL.
     #[inline]
     fn find_plain(&mut self) -> Option<Slot> {
         self.window.consume(self.pending);
@@ -450,17 +451,18 @@ impl KevLog {
             return None;
         }
         let bytes = self.window.bytes().first_chunk()?;
+        // A control record may set the clock or report lost buffers.
         if !self.marks.is_simple(bytes) || self.marks.is_control(bytes) {
             return None;
         }
         let slot = Slot::read(bytes, self.header.big_endian);
-        self.hand_out();
+        self.count_record();
         Some(slot)
     }
 
-    /// The slot at the window's start completes a record, and stays until the next call.
+    /// Counts the record that the slot at the window's start completes. The slot stays until the next call.
     #[inline]
-    fn hand_out(&mut self) {
+    fn count_record(&mut self) {
         self.pending = SLOT_BYTES;
         self.joiner.counts.records += 1;
     }
@@ -480,7 +482,7 @@ impl KevLog {
                 }
                 continue;
             };
-            if self.looks_out_of_step(&bytes) && self.steps_on()? {
+            if self.looks_out_of_step(&bytes) && self.resync()? {
                 continue;
             }
             if self.options.slots && !self.slot_shown {
@@ -489,7 +491,7 @@ impl KevLog {
             }
             self.slot_shown = false;
             if let Some(found) = self.take_slot(&bytes) {
-                self.hand_out();
+                self.count_record();
                 return Ok(found);
             }
             self.window.consume(SLOT_BYTES);
@@ -503,7 +505,7 @@ impl KevLog {
         KevSlot { words, unbalanced: continues && !self.joiner.has_open() }
     }
 
-    /// Takes in the slot at the window's start; returns the record that it completes.
+    /// Reads the slot at the window's start. Returns the record that it completes.
     #[inline]
     fn take_slot(&mut self, bytes: &[u8; SLOT_BYTES]) -> Option<Found> {
         let slot = Slot::read(bytes, self.header.big_endian);
@@ -533,6 +535,7 @@ impl KevLog {
 
     fn take_buffer(&mut self, number: u32) {
         let Some(last) = self.last_buffer.replace(number) else { return };
+        // The numbers wrap, so this is a lower bound.
         let lost = number.wrapping_sub(last).wrapping_sub(1) % BUFFER_NUMBERS;
         if lost == 0 {
             return;
@@ -559,7 +562,8 @@ impl KevLog {
 
     /// Skips to the next position in step. Returns false if nothing had to be skipped.
     #[cold]
-    fn steps_on(&mut self) -> io::Result<bool> {
+    fn resync(&mut self) -> io::Result<bool> {
+        // A slot has no mark. Only the slots after it show if this one is damaged, or if bytes are missing.
         while self.window.bytes().len() < JUDGED_BYTES && self.window.fill()? {}
         let judged = self.window.bytes();
         let judged = &judged[..judged.len().min(JUDGED_BYTES)];
@@ -579,10 +583,11 @@ impl KevLog {
         is_likely(self.marks, self.header.big_endian, bytes)
     }
 
-    /// Ends the log after its last whole slot, and adds notices about everything that was not delivered.
+    /// Ends the log after its last whole slot, and adds notices about all lost bytes and slots.
     fn end(&mut self) {
         self.ended = true;
         self.detour = true;
+        // Combines without an end are dropped: a payload that stops in the middle would print wrong values.
         self.joiner.end();
         let left = self.window.bytes().len();
         if left > 0 {
@@ -620,6 +625,7 @@ fn hidden_slots(
 ) -> io::Result<Option<usize>> {
     let own_len = header.syspage.as_ref().and_then(Syspage::own_len).filter(|own| *own < page_len);
     let Some(from) = own_len else { return Ok(None) };
+    // A page may be padded with zeros.
     if window.bytes()[from..page_len].iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
@@ -643,5 +649,6 @@ fn out_of_step(bytes: &[u8], is_likely: impl Fn(&[u8; SLOT_BYTES]) -> bool, big_
         is_likely(next) && word(next, 1, big_endian).wrapping_sub(word(one, 1, big_endian)) < 1 << 31
     };
     let n_strange = |at: &usize| slots(*at).zip(slots(*at).skip(1)).filter(|(one, next)| !follows(one, next)).count();
+    // Two slots are enough: positions repeat after one, and the second helps if the first is damaged itself.
     (1..2 * SLOT_BYTES).filter(|at| n_likely(*at) == JUDGED_SLOTS).min_by_key(n_strange)
 }

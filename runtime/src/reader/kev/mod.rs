@@ -10,14 +10,13 @@
 //!      + 8 bytes       payload
 //! ```
 //!
-//! [`KevLog`] yields one [`KevRecord`] for each simple slot, and one for the slots of a combine, which belong together
-//! by CPU, class, event and stamp, at its end slot. Bytes come from any [`std::io::Read`] and are never sought, so a
-//! log may be a pipe. Payloads stay in memory order, since strings are never swapped; header and stamp are decoded in
-//! the order that the log's header names.
+//! [`KevLog`] yields one [`KevRecord`] per simple slot, and one per combine at its end slot. The slots of a combine have
+//! the same CPU, class, event and stamp. Bytes are read in order, so a log may be a pipe. Payloads stay in memory order,
+//! because strings are never swapped; header and stamp are decoded in the byte order that the log's header names.
 //!
-//! Memory is constant. Open combines are kept until their end or the log's; each counts for its payload and 128 bytes,
-//! and when they pass [`MAX_OPEN_BYTES`] together, the oldest are dropped. One event holds at most
-//! [`MAX_EVENT_BYTES`]. What is dropped is counted in [`KevCounts`] and said in a notice.
+//! Memory is constant. A combine is kept until its end slot or the end of the log, and counts for its payload and 256
+//! bytes. If all open combines exceed [`MAX_OPEN_BYTES`], the oldest are dropped. An event has at most
+//! [`MAX_EVENT_BYTES`]. [`KevCounts`] counts what was dropped, and a notice reports it.
 
 mod combine;
 mod header;
@@ -37,11 +36,11 @@ pub use row::KevRow;
 pub(crate) use slot::SLOT_BYTES;
 pub use syspage::{Section, Syspage};
 
-/// The classes as slots number them.
+/// Classes by number.
 pub mod classes {
-    /// Nothing of the log, but the tools' own start event.
+    /// Not in logs: the start event that tools make.
     pub const EMPTY: u8 = 0;
-    /// The clock and the buffers.
+    /// Clock and buffers.
     pub const CONTROL: u8 = 1;
     /// Kernel calls: 128 more on exit, 256 more when interrupted, 512 more with 64-bit values.
     pub const KER_CALL: u8 = 2;
@@ -61,8 +60,8 @@ pub mod classes {
 
 /// Events of the class [`classes::CONTROL`] that a reader needs.
 pub mod control {
-    /// The high half of the clock, then the low one.
+    /// High half of the clock, then the low one.
     pub const TIME: u16 = 1;
-    /// The first slot of a buffer: its running number and its count of slots.
+    /// First slot of a buffer: its number and its number of slots.
     pub const BUFFER: u16 = 2;
 }

@@ -1,10 +1,10 @@
-//! Records in a row.
+//! Runs of records.
 
 use super::combine::CompleteCombine;
 use super::log::KevRecord;
 use super::slot::{N_CPUS, SLOT_BYTES, Slot, SlotKind};
 
-/// The clocks' high halves.
+/// High halves of the clocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Clocks {
     msbs: [Option<u32>; N_CPUS],
@@ -30,9 +30,9 @@ impl Clocks {
     }
 }
 
-/// Consecutive records, as slots together with the clocks and the payloads of combines.
+/// Run of records: their slots, the clocks, and the payloads of combines.
 ///
-/// A row is self-contained, so it can be formatted, or copied, while the log is read further.
+/// A row is self-contained: it can be copied, and formatted while the log is read further.
 #[derive(Debug, Clone, Copy)]
 pub struct KevRow<'k> {
     pub(crate) slots: &'k [[u8; SLOT_BYTES]],

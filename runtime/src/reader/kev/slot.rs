@@ -1,4 +1,4 @@
-//! The 16 bytes that logs are made of.
+//! Slots: the units of 16 bytes of which logs consist.
 
 use super::classes;
 
@@ -9,7 +9,7 @@ pub(super) const PAYLOAD_BYTES: usize = 8;
 /// Payload of a slot.
 pub(super) type Payload = [u8; PAYLOAD_BYTES];
 
-/// CPUs that a header can name.
+/// Number of CPUs that a slot's header can name.
 pub(super) const N_CPUS: usize = 64;
 
 /// Bits of a header that name class, event and CPU.
@@ -20,7 +20,7 @@ const UNUSED: u32 = 0x00FE_8000;
 /// Mask of the CPU, and its shift.
 const CPU: (u32, u32) = (0x3F, 24);
 
-/// Masks for headers in the file's byte order: they detect simple slots, slots of the class CONTROL and bits never set.
+/// Masks for headers in the file's byte order, which classify a slot without decoding it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlotMasks {
     /// Bits that are zero in the header of a simple slot.
@@ -40,13 +40,13 @@ impl SlotMasks {
         Self { not_simple: kind | foreign, foreign, class, control }
     }
 
-    /// True for a simple slot whose header has no bit that is never set.
+    /// True for a simple slot whose header has only known bits.
     #[inline]
     pub fn is_simple(self, bytes: &[u8; SLOT_BYTES]) -> bool {
         word(bytes, 0, false) & self.not_simple == 0
     }
 
-    /// True if a header has bits that are never set: it is damaged, or not a header.
+    /// True if a header has unknown bits: it is damaged, or not a header.
     #[inline]
     pub fn is_foreign(self, bytes: &[u8; SLOT_BYTES]) -> bool {
         word(bytes, 0, false) & self.foreign != 0
@@ -126,7 +126,7 @@ impl Slot {
         u64::from(self.header & IDENTITY) << 32 | u64::from(self.stamp)
     }
 
-    /// A slot with a key.
+    /// Slot with a given key.
     pub fn of_key(key: u64) -> Self {
         Slot { header: (key >> 32) as u32, stamp: key as u32 }
     }

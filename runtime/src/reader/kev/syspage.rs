@@ -1,4 +1,4 @@
-//! The system page: what the kernel told about the machine.
+//! System page: the kernel's description of the machine.
 
 /// Bit of [`Qtime::flags`]: the clock is the same on all CPUs.
 pub const QTIME_ONE_CLOCK: u32 = 8;
@@ -8,20 +8,20 @@ const VERSIONED: u16 = 0x1000;
 /// Major version of versioned pages that is known.
 const KNOWN_MAJOR: u16 = 2;
 const HEAD_BYTES: usize = 64;
-/// Bytes of a versioned page's head: processor-specific ones, then the arrays.
+/// Size of a versioned page's head: processor-specific entries, then the arrays.
 const VERSIONED_HEAD_BYTES: usize = 40;
 const CPU_BYTES: usize = 32;
 
-/// The image of the system page that a log holds, as its target laid it out.
+/// System page of a log, in the layout of its target.
 ///
-/// Fields that do not fit the image are `None`: a page that was cut or made up is no reason to refuse the events.
+/// Fields outside of the page are `None`: a cut or forged page is no reason to refuse the events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Syspage {
     bytes: Vec<u8>,
     big_endian: bool,
 }
 
-/// A part of the system page. The value is the offset of its entry in the page's head.
+/// Part of the system page. The value is the offset of its entry in the page's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the system page")]
 pub enum Section {
@@ -41,7 +41,7 @@ pub enum Section {
     Pminfo = 60,
 }
 
-/// One processor.
+/// Processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cpu<'s> {
     /// The processor's type word.
@@ -54,10 +54,10 @@ pub struct Cpu<'s> {
     pub name: &'s [u8],
 }
 
-/// The clock.
+/// Clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Qtime {
-    /// Cycles of `ClockCycles()` in a second.
+    /// Cycles of `ClockCycles()` per second.
     pub cycles_per_sec: u64,
     /// Seconds since 1970 at the boot.
     pub boot_time: u32,
@@ -89,22 +89,22 @@ impl Section {
 }
 
 impl Syspage {
-    /// Takes an image in the target's byte order.
+    /// System page in the given byte order.
     pub fn new(bytes: Vec<u8>, big_endian: bool) -> Self {
         Self { bytes, big_endian }
     }
 
-    /// The whole image.
+    /// All bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Bytes of the fixed part.
+    /// Size of the fixed part in bytes.
     pub fn size(&self) -> Option<u16> {
         self.u16(0)
     }
 
-    /// Bytes of the page.
+    /// Size of the page in bytes.
     pub fn total_size(&self) -> Option<u16> {
         self.u16(2)
     }
@@ -114,7 +114,7 @@ impl Syspage {
         self.u16(4)
     }
 
-    /// Processors of the target.
+    /// Number of processors.
     pub fn n_cpus(&self) -> Option<u16> {
         self.u16(6)
     }
@@ -144,7 +144,7 @@ impl Syspage {
         self.bytes.get(start..start + size)
     }
 
-    /// The clock's facts.
+    /// Properties of the clock.
     pub fn qtime(&self) -> Option<Qtime> {
         let qtime = self.section(Section::Qtime)?;
         let (boot_time, flags) = if self.is_versioned() { (20, 48) } else { (28, 60) };
@@ -155,7 +155,7 @@ impl Syspage {
         })
     }
 
-    /// The processors, as far as their entries go.
+    /// Processors whose entries are inside the page.
     pub fn cpus(&self) -> impl Iterator<Item = Cpu<'_>> {
         let entries = self.section(Section::Cpuinfo).unwrap_or_default();
         let versioned_size = || self.u16(Section::CPUINFO_ENTRY + 4).map(usize::from).filter(|size| *size >= CPU_BYTES);
@@ -175,7 +175,7 @@ impl Syspage {
         self.own_len().is_some()
     }
 
-    /// Bytes of the page by the sizes at its start; `None` if they make no sense.
+    /// Size of the page according to its first fields; `None` if they make no sense.
     pub(super) fn own_len(&self) -> Option<usize> {
         let (size, total) = (self.size()?, self.total_size()?);
         (0 < size && size <= total).then_some(total.into()).filter(|total| *total <= self.bytes.len())
@@ -187,12 +187,12 @@ impl Syspage {
         rest.split(|&byte| byte == 0).next().unwrap_or_default()
     }
 
-    /// A half word of the page.
+    /// Half word at an offset.
     pub(crate) fn u16(&self, at: usize) -> Option<u16> {
         Some(u16::from_ne_bytes(self.ordered(&self.bytes, at)?))
     }
 
-    /// The bytes from a place to the next NUL or the page's end.
+    /// Bytes from an offset to the next NUL or the end of the page.
     pub(crate) fn c_string(&self, at: usize) -> &[u8] {
         let rest = self.bytes.get(at..).unwrap_or_default();
         rest.split(|&byte| byte == 0).next().unwrap_or_default()

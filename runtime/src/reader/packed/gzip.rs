@@ -94,6 +94,7 @@ impl Gzip {
         }
         if flags & flags::EXTRA != 0 {
             let n = u16::from_le_bytes(self.bytes("the length of the extra field")?);
+            // Byte by byte, because the length comes from the file: a buffer of that size is not needed.
             for _ in 0..n {
                 self.bytes::<1>("the extra field")?;
             }
@@ -126,6 +127,7 @@ impl Gzip {
         self.sum.update(&self.buffer[..self.end]);
         match status {
             Ok(Status::StreamEnd) => self.state = GzipState::Trailer,
+            // Neither input nor output: the decoder would be called for ever.
             Ok(_) if n_in > 0 || self.end > 0 => {}
             Ok(_) | Err(_) => {
                 let fault = damaged(self.input.offset(), "the deflated bytes are not valid");
@@ -138,6 +140,7 @@ impl Gzip {
     fn trailer(&mut self) -> io::Result<()> {
         let start = self.input.offset();
         let [sum, size] = [self.number()?, self.number()?];
+        // Reported after the bytes, which have been returned already. Most damage shows in the events before this.
         if (sum, size) != (self.sum.sum(), self.sum.amount()) {
             let found = format_args!(
                 "the unpacked bytes have checksum {:08x} and size {}, expected {sum:08x} and {size}",

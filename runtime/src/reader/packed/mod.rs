@@ -141,6 +141,7 @@ impl Unpacker {
     /// Returns a message if the ratio is above the limit.
     fn excess(&self) -> Option<String> {
         let (packed, MaxRatio(max)) = (self.packed_offset(), self.max_ratio);
+        // Small files are not judged: a kilobyte of zeros has any ratio.
         let most = packed.saturating_mul(max.into()).max(UNCHECKED_BYTES);
         (self.n_unpacked > most).then(|| {
             format!(
@@ -181,6 +182,7 @@ impl Read for Unpacker {
             Codec::Zstd(zstd) => zstd.read(out),
             Codec::Compress(reader) => reader.read(out),
         };
+        // An error of the disk is not damage of the file, and ends with status 1.
         if let Some(error) = self.meter.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
         }

@@ -36,8 +36,8 @@ impl SkipPolicy {
     }
 
     /// Sets the treatment of the events of a canonical id.
-    pub fn set(&mut self, id: u16, way: SkipAction) {
-        self.0[usize::from(id)] = way;
+    pub fn set(&mut self, id: u16, action: SkipAction) {
+        self.0[usize::from(id)] = action;
     }
 }
 
@@ -85,6 +85,8 @@ impl<'t> CommonEvent<'t> {
         let word = u64::from_be_bytes(*bytes.first_chunk()?);
         let (flags, len, id) = (word >> 48, (word >> 32) as usize & 0xFFFF, (word >> 16) as u16);
         let has_cpu = flags & CPUID != 0;
+        // Registers, 32-bit programs and unknown flags are left to the slow path. So is a CPU word in any but the usual
+        // place.
         if flags & !(STAMPED | GENERIC | CPUID) != 0 || (has_cpu && !takes_cpu) {
             return None;
         }
@@ -93,6 +95,7 @@ impl<'t> CommonEvent<'t> {
             return None;
         }
         let n_presented = 8 + len + if generic { 8 } else { 0 };
+        // Data is padded to whole words. An event that is cut ends here as `None`: it is reported by the slow path.
         let (tid, rest) = bytes.get((n_presented + 7) & !7..)?.split_first_chunk()?;
         let (ticks, rest) = if flags & STAMPED != 0 {
             let (ticks, rest) = rest.split_first_chunk()?;
@@ -118,6 +121,7 @@ impl<'t> CommonEvent<'t> {
     fn fast64(bytes: &'t [u8; MAX_FAST]) -> Option<Self> {
         let number = |at: usize| Some(u64::from_be_bytes(*bytes[at..].first_chunk()?));
         let word = number(0)?;
+        // One comparison tests flags and length: the rotation moves bits that must be zero above the 5.
         let n_words = ((word >> 32) as u32 ^ 0x8000_0000).rotate_right(3) as usize;
         if n_words > 5 {
             return None;
@@ -145,6 +149,7 @@ impl<'t> CommonEvent<'t> {
         let word = u32::from_be_bytes(*bytes.first_chunk()?);
         let (n_words, len) = ((word >> 16 & 7) as usize, (word & 0xFFFF) as usize);
         let generic = n_words == 0;
+        // Type 7 is undefined, and hook 00B contains an event of a 64-bit program.
         if n_words == 7 || (generic && (len > MAX_GENERIC || word & 0xFFF0_0000 == WRAPPED)) {
             return None;
         }
@@ -215,7 +220,7 @@ impl Trace {
         room: usize,
         mut visit: impl FnMut(&CommonEvent<'_>, Position) -> VisitResult,
     ) -> usize {
-        self.step_on();
+        self.consume_pending();
         let Some(place) = self.window.place().filter(|_| self.in_area && self.notices.is_empty()) else { return 0 };
         let takes_cpu = self.rules.cpuid_word == CpuidWord::Last;
         let (bytes, offset) = (self.window.bytes(), self.window.offset());
@@ -254,6 +259,7 @@ impl Trace {
     pub(in crate::reader::aix) fn find_ordinary(&mut self) -> Option<FoundCommon> {
         let wide = self.rules.kernel == Kernel::Bits64;
         let mut found = None;
+        // Uses the decoder of runs and consumes nothing, so that both agree on what is common.
         let visit = |event: &CommonEvent<'_>, _| {
             let CommonEvent { recorded, n_presented, id, tid, ticks, cpu, .. } = *event;
             found = Some((FoundCommon { n_presented: n_presented as u32, id, wide, tid, ticks, cpu }, recorded.len()));

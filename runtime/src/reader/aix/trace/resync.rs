@@ -71,6 +71,7 @@ fn judge(rules: &StepRules, bytes: &[u8]) -> Option<Plausibility> {
             Step::Short(_) => return None,
             Step::Malformed { .. } => return Some(0),
         };
+        // Two points at most for each event; hook 000 earns none, because zeros step as hook 000.
         if let Some(at) = parts.stamp
             && parts.id != hooks::ZERO
         {
@@ -104,6 +105,7 @@ impl Trace {
             && let Some(credit) = self.credit(at)?
         {
             if credit >= least && best.is_none_or(|(_, known)| known < credit) {
+                // The first candidate may be inside of an event's data. The real start is soon after it.
                 until = until.min(at + BETTER_WITHIN);
                 best = Some((at, credit));
             }
@@ -111,6 +113,7 @@ impl Trace {
             if credit == SURE {
                 break;
             }
+            // Consumed in blocks, so that the buffer does not grow with the damage.
             if best.is_none() && at >= BLOCK {
                 self.skip(at);
                 self.judged.forget(self.window.offset());

@@ -77,6 +77,7 @@ impl Trace {
     pub(super) fn salvage(&mut self, claims: &mut ClaimedRanges, size: u64) -> io::Result<()> {
         let mut runs = Vec::new();
         for (from, to) in claims.gaps(size) {
+            // First the strict test. Only if it finds nothing at all, events without stamps count.
             let before = runs.len();
             self.find_runs(EventRegion { offset: from, size: to - from }, Evidence::Stamps, &mut runs)?;
             if runs.len() == before {
@@ -108,6 +109,7 @@ impl Trace {
         while runs.len() < MAX_RUNS {
             let bytes = self.window.bytes();
             let n_zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            // Buffers begin at whole words, so other positions need no look.
             let n = match to_word(self.window.offset()) {
                 0 if n_zeros >= word => n_zeros / word * word,
                 0 if self.is_at_run(evidence)? => {
