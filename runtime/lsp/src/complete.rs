@@ -59,6 +59,7 @@ fn in_trcfmt(project: &Project, document: &Document, offset: u32) -> Option<(Vec
     let before = document.bytes().get(..word.start as usize).and_then(|before| before.last().copied());
     let inside = facts.words.iter().find(|(_, place)| place.start < at && at < place.end);
     let is_text = |place: &Span| document.source.slice(shifted(*place, span)).starts_with(b"\"");
+    // Nothing is offered inside of a string: any word is valid there.
     if matches!(inside, Some((Lexeme::Text | Lexeme::Bad, place)) if is_text(place)) {
         return None;
     }
@@ -90,7 +91,9 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
         found.entry(name.to_owned()).or_insert_with(|| Choice::new(name, kind, detail));
     };
     if let Some((_, facts)) = document.stanza(index) {
+        // A function sees its own macros and parameters only.
         let within = facts.function_at(at);
+        // The word that is being typed is itself a name of the stanza.
         for name in facts.names.iter().filter(|name| name.within == within && name.span.end != at) {
             use super::facts::NameRole;
             match name.role {
@@ -178,6 +181,7 @@ fn in_xml(project: &Project, document: &Document, facts: &XmlFacts, offset: u32)
         }
         TagContext::Name(_) | TagContext::Outside => {
             let word = word_before(bytes, 0, offset);
+            // Elements are offered after a `<`; elsewhere every word would open the list.
             let has_open = bytes.get(..word.start as usize).is_some_and(|before| before.ends_with(b"<"));
             let parent = facts.element_at(word.start.saturating_sub(2)).map(|index| &facts.elements[index]);
             let parent =

@@ -105,6 +105,7 @@ impl Session {
                 let encoding = self.encoding;
                 let document = self.project.get_mut(uri).filter(|document| document.version.is_some());
                 let Some(document) = document else { return Err(unopened(uri)) };
+                // Applied at once and checked later: a request that follows already sees the new text.
                 document.change(version, &changes, encoding);
                 Ok(true)
             }
@@ -157,6 +158,7 @@ impl Session {
         self.keys = checked.files.iter().map(|(key, ..)| key.clone()).collect();
         self.found = diagnostics::by_file(&mut checked);
         let mut notes = Vec::new();
+        // The client keeps what it was sent. A file without findings needs an empty list once.
         let gone: Vec<String> = self.published.keys().filter(|key| !self.found.contains_key(*key)).cloned().collect();
         for key in gone {
             if let Some(uri) = self.published.remove(&key) {

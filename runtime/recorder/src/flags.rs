@@ -168,6 +168,7 @@ impl Flags {
                 Some(_) if word.starts_with("--") => return Err(Notice::usage(format!("unknown flag `{word}`"))),
                 _ => return Err(not_a_flag(&word)),
             };
+            // As getopt: `-adl` is three flags, `-ofile` one with its value.
             while let Some(flag) = letters.next() {
                 if flags.switch(flag) {
                     continue;
@@ -237,6 +238,7 @@ impl Flags {
     /// # Errors
     /// The first rule that the flags violate.
     pub fn options(&self) -> Result<(Options, Vec<Notice>), Notice> {
+        // Before anything is opened: a flag that is refused must have no effect at all.
         self.refuse_flags()?;
         let trace = match self.bits.as_deref() {
             None | Some("64") => Width::W64,
@@ -392,6 +394,7 @@ impl Flags {
         if let Some(flag) = self.allocation {
             warn(8, &format!("-{flag} is ignored: the location of kernel buffers does not exist on this system"));
         }
+        // A warning and not an error, because scripts for AIX give these flags.
         if options.cpu_ids && options.trace == Width::W32 {
             warn(17, "-p is ignored: only events of a 64-bit trace have room for a CPU");
             options.cpu_ids = false;

@@ -319,6 +319,7 @@ impl Groups {
     }
 
     fn edited(&self, mut edits: Vec<(Range<usize>, String)>) -> Vec<u8> {
+        // Bytes outside of the edits stay as they are: the file has comments and objects of other programs.
         edits.sort_by_key(|(range, _)| range.start);
         let mut bytes = Vec::with_capacity(self.bytes.len());
         let mut at = 0;
@@ -480,6 +481,7 @@ impl<'b> Parser<'b> {
         let mut text = Vec::new();
         let mut at = from + 1;
         loop {
+            // The file is an ODM stanza file; `\` at the end of a line continues a value.
             match self.bytes[at..] {
                 [b'"', ..] => break,
                 [b'\\', b'\n', ..] => {

@@ -55,6 +55,7 @@ impl MergedBuffer {
     fn next(&mut self, until: u64) -> Option<(u64, usize)> {
         let words = self.words.get(self.emitted..).filter(|words| words.len() * 8 >= EVENT_HEAD && !self.is_damaged)?;
         let len = EventWord(words[1]).event_len() / 8;
+        // Another process may have overwritten its own buffer. It loses its events; the others are not affected.
         if len > words.len() {
             self.is_damaged = true;
             return None;
@@ -102,7 +103,7 @@ impl Merger {
     }
 
     /// Skips events up to a time.
-    pub fn pass_over(&mut self, until: u64) {
+    pub fn skip_until(&mut self, until: u64) {
         self.from = self.from.max(until);
     }
 
@@ -113,7 +114,7 @@ impl Merger {
 
     /// Emits, in order, every event older than the oldest one still being written; returns that time.
     pub fn pass<E>(&mut self, take: impl FnMut(&Record<'_>, u32) -> Result<(), E>) -> Result<u64, E> {
-        let until = self.settled();
+        let until = self.safe_until();
         self.merge(until, take)?;
         Ok(until)
     }
@@ -121,6 +122,7 @@ impl Merger {
     /// Emits all remaining events. Recording is off; events still being written are waited for.
     pub fn finish<E>(&mut self, take: impl FnMut(&Record<'_>, u32) -> Result<(), E>) -> Result<(), E> {
         let start = Instant::now();
+        // A thread may be stopped in the middle of an event, by a debugger or for good.
         while self.is_under_way() && start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_micros(100));
         }
@@ -141,7 +143,8 @@ impl Merger {
     }
 
     /// Copies committed events, and returns the time up to which no more can appear.
-    fn settled(&mut self) -> u64 {
+    fn safe_until(&mut self) -> u64 {
+        // An event that began just now may not be visible to this CPU yet.
         let mut until = self.clock.source.now().saturating_sub(self.clock.ticks_in(MARGIN));
         let now = Instant::now();
         for (buffer, head) in self.buffers.iter_mut().zip(self.pool.heads()) {
@@ -150,6 +153,7 @@ impl Merger {
                 continue;
             }
             let mut committed = head.committed.load(Ordering::Acquire);
+            // Most events are written within nanoseconds; waiting here saves the whole pass.
             for _ in 0..100 {
                 if committed & 1 == 0 {
                     break;
@@ -183,6 +187,7 @@ impl Merger {
                 continue;
             }
             let order = head.order.load(Ordering::Relaxed);
+            // The buffer has a new owner: positions of the last one mean nothing.
             if buffer.copied == 0 || buffer.order != order {
                 let words = std::mem::take(&mut buffer.words);
                 let being_written = buffer.being_written;
@@ -215,6 +220,8 @@ impl Merger {
             };
             let words = &buffer.words[buffer.emitted..buffer.emitted + len];
             match record_of(words, buffer.pid, buffer.tid) {
+                // Already in the log, or older than what a full buffer has dropped: an event before a gap would look
+                // complete.
                 Some(_) if ticks <= self.from => {}
                 Some(record) => take(&record, buffer.process)?,
                 None => self.n_damaged += 1,
@@ -231,8 +238,9 @@ impl Merger {
     }
 
     /// Frees the buffers whose events have all been emitted and are not younger than `safe_until`.
-    pub fn give_back(&mut self, safe_until: u64) {
+    pub fn free_emitted(&mut self, safe_until: u64) {
         for (buffer, head) in self.buffers.iter_mut().zip(self.pool.heads()) {
+            // Only when the log has been flushed: until then the buffer is the only copy.
             if buffer.is_full && buffer.is_read() && buffer.until <= safe_until {
                 self.n_damaged += u64::from(buffer.is_damaged);
                 let taken =
@@ -251,6 +259,7 @@ impl Merger {
     pub fn reap(&mut self) {
         for head in self.pool.heads() {
             let (pid, tid) = (head.pid.load(Ordering::Relaxed), head.tid.load(Ordering::Relaxed));
+            // A killed thread never returns its buffer.
             if head.state.load(Ordering::Acquire) == state::OWNED && !sys::is_alive(pid, tid) {
                 let _ = head.state.compare_exchange(state::OWNED, state::FULL, Ordering::Release, Ordering::Relaxed);
             }
@@ -300,7 +309,7 @@ mod tests {
     }
 
     fn pool(name: &str) -> BufferPool {
-        let path = std::env::temp_dir().join(format!("tfbc-drain-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("tfbc-merger-{}-{name}", std::process::id()));
         let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         BufferPool::create(file.as_fd(), PoolSize { n_buffers: 6, buffer_size: MIN_BUFFER }).unwrap()
@@ -333,7 +342,7 @@ mod tests {
         let mut n = 0;
         for _ in 0..60 {
             scribble(&pool, &mut numbers);
-            let mut drain = Merger::new(pool, numbers.below(10));
+            let mut merger = Merger::new(pool, numbers.below(10));
             let mut take = |record: &Record<'_>, process: u32| {
                 n += 1;
                 if let EventContent::Hook { data: Data::Words(words), .. } = record.event {
@@ -343,11 +352,11 @@ mod tests {
                 Ok::<_, ()>(())
             };
             for _ in 0..3 {
-                drain.pass(&mut take).unwrap();
-                drain.give_back(u64::MAX);
+                merger.pass(&mut take).unwrap();
+                merger.free_emitted(u64::MAX);
                 scribble(&pool, &mut numbers);
             }
-            drain.recover(&mut take).unwrap();
+            merger.recover(&mut take).unwrap();
         }
         assert!(n > 500, "{n} records");
     }

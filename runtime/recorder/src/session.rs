@@ -305,6 +305,7 @@ pub fn sessions() -> Result<Vec<Status>, Error> {
 /// The channel has no session, or a living one, or `path` cannot be written.
 pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::Summary, Error> {
     map()?;
+    // Held to the end, so that nobody starts a session on this channel meanwhile.
     let _only = lock()?;
     let found = find_any(channel).ok_or_else(|| absent(channel))?;
     let pid = found.pool.header().owner.load(Ordering::Relaxed);
@@ -361,12 +362,14 @@ fn find(channel: usize) -> Option<SessionMemory> {
 /// Last session of a channel, or else an older one that was killed.
 fn find_any(channel: usize) -> Option<SessionMemory> {
     let last = control::session_of(channel);
+    // A new session may have been started after the one that was killed.
     (last.saturating_sub(MAX_LEFT)..=last).rev().find_map(|session| open(channel, session))
 }
 
 fn open(channel: usize, session: u64) -> Option<SessionMemory> {
     let path = session_file(channel, session);
     let file = File::options().read(true).write(true).open(&path).ok().filter(|_| session != 0)?;
+    // The session's process holds the lock; the system releases it however the process ends.
     let is_alive = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
     let pool = BufferPool::open(file.as_fd(), file.metadata().ok()?.len())?;
     Some(SessionMemory { pool, file, path, is_alive })
@@ -405,6 +408,7 @@ fn free_channel(task: &Task) -> Result<usize, Error> {
         release(found.pool);
         found.is_alive.then_some(pid)
     };
+    // A traced program can destroy the shared header. Such a channel is in use, although nobody can control it.
     let is_overwritten = |channel| overwritten(channel).is_some_and(|(.., is_alive)| is_alive);
     let channel = match task {
         Task::Kev(_) => QNX,
@@ -451,6 +455,7 @@ fn ask(channel: usize, command: Command) -> Result<(), Error> {
                     }),
                 };
             }
+            // Checked while waiting: a process that is killed never answers.
             let is_dead = found.file.try_lock().is_ok();
             if is_dead && header.answered.load(Ordering::Acquire) != asked {
                 break Err(Error::Dead { channel });
@@ -478,6 +483,7 @@ fn create(channel: usize, task: &Task, clock: crate::clock::Clock) -> Result<(Bu
     let _ = fs::remove_file(&path);
     let memory = |source| Error::Memory { path: path.clone(), source };
     let file = control::open_own(&path).map_err(memory)?;
+    // Before the session is announced: others tell a living session by this lock.
     file.lock().map_err(memory)?;
     let pool = BufferPool::create(file.as_fd(), shape_of(task)).map_err(|source| {
         let _ = fs::remove_file(&path);
@@ -529,6 +535,7 @@ fn flags_of(task: &Task, clock: crate::clock::Clock) -> u32 {
 
 /// Sets a bit for each recorded id. The id of a QNX event is its class and number, as in a slot's header.
 fn fill_filter(pool: &BufferPool, task: &Task) {
+    // All 65,536 answers are computed in advance; a hook then needs one load and one test.
     let is_recorded = |id: u16| match task {
         Task::Aix(options) => options.hooks.contains(id),
         Task::Kev(logger) => !logger.except.iter().any(|events| events.contains((id >> 10) as u8, id & 1023)),

@@ -129,6 +129,8 @@ pub(crate) fn put(channel: usize, id: u16, len: usize, kind: EventWord, fill: im
         // A signal handler that interrupts from here on sees the higher depth and does not use this writer.
         thread.depth.set(1);
         compiler_fence(Ordering::SeqCst);
+        // One comparison each for session, flags and room. Whatever needs more is done on the slow path, once per
+        // buffer.
         let is_ready = |writer: &&ThreadWriter| {
             writer.session.get() == control::session_of(channel) && writer.is_plain() && len <= writer.room.get()
         };
@@ -147,13 +149,14 @@ pub(crate) fn put(channel: usize, id: u16, len: usize, kind: EventWord, fill: im
 #[cold]
 #[inline(never)]
 fn put_slowly(thread: &ThreadState, channel: usize, id: u16, len: usize, kind: EventWord, fill: impl FnOnce(*mut u64)) {
-    if thread.with_lane(channel, |writer| writer.put(thread, channel, id, len, kind, fill)).is_none() {
+    if thread.with_writer(channel, |writer| writer.put(thread, channel, id, len, kind, fill)).is_none() {
         count_missed(channel, id);
     }
 }
 
 /// Counts an event that could not be recorded because the thread has no writer.
 fn count_missed(channel: usize, id: u16) {
+    // A hook may run between a system call and the program's look at `errno`.
     let kept = sys::errno();
     TABLE.with(|table| {
         let held = &table[hold(table, channel, control::session_of(channel))?];
@@ -169,7 +172,7 @@ fn count_missed(channel: usize, id: u16) {
 pub(crate) fn records(channel: usize, id: u16) -> bool {
     THREAD.with(|thread| {
         let records = |writer: &ThreadWriter| writer.enter(thread, channel) && writer.records(id);
-        thread.with_lane(channel, records).unwrap_or(false)
+        thread.with_writer(channel, records).unwrap_or(false)
     })
 }
 
@@ -186,7 +189,7 @@ impl ThreadState {
     /// Runs `work` with the writer for the current depth, which is higher by one meanwhile. Returns `None` at
     /// [`DEPTH`].
     #[inline(always)]
-    fn with_lane<T>(&self, channel: usize, work: impl FnOnce(&ThreadWriter) -> T) -> Option<T> {
+    fn with_writer<T>(&self, channel: usize, work: impl FnOnce(&ThreadWriter) -> T) -> Option<T> {
         let depth = self.depth.get();
         let writer = self.writers.get(depth)?.get(channel)?;
         self.depth.set(depth + 1);
@@ -212,6 +215,7 @@ impl ThreadWriter {
             return;
         }
         let flags = self.flags.get();
+        // The filter is in shared memory, so that one load per event decides.
         if flags & flag::FILTERED != 0 && !self.records(id) {
             return;
         }
@@ -279,6 +283,7 @@ impl ThreadWriter {
                     Some(())
                 })
                 .is_some();
+        // The first event of a thread registers its end.
         if thread.tid.get() == 0 {
             thread.tid.set(sys::tid());
             leave_at_exit();
@@ -304,6 +309,7 @@ impl ThreadWriter {
             head.state.store(state::OWNED, Ordering::Release);
             self.head.set(head);
             self.data.set(pool.buffer(i));
+            // Faults of the pages would otherwise come one by one, in the middle of events.
             sys::make_ready(pool.buffer(i), pool.buffer_size(), sys::Ready::Mapped);
             self.used.set(0);
             self.room.set(pool.buffer_size());
@@ -367,6 +373,7 @@ fn hold(table: &[MappedSession; MAX_HELD], channel: usize, session: u64) -> Opti
         return Some(i);
     }
     let i = table.iter().position(|held| held.pool.get().is_none())?;
+    // On the stack, because a hook may run inside of the allocator.
     let mut path = [0; 512];
     let (file, len) = sys::Opened::own(control::session_path(channel, session, &mut path)?)?;
     let pool = BufferPool::open(file.fd(), len)?;
@@ -498,6 +505,7 @@ extern "C" fn in_child() {
                 writer.room.set(0);
                 writer.pool.set(None);
             }
+            // The child's thread has another id than the parent's.
             thread.tid.set(0);
             thread.depth.replace(0) != 0
         })

@@ -29,6 +29,7 @@ pub fn unified(old: NamedText<'_>, new: NamedText<'_>, colour: bool) -> String {
     let bold = Style::new().bold();
     paint(&mut out, bold, &format!("--- {}", old.name));
     paint(&mut out, bold, &format!("+++ {}", new.name));
+    // The comparison takes quadratic time in the worst case.
     if old_text.lines().count().max(new_text.lines().count()) > MAX_LINES {
         out.push_str("(too long to compare line by line)\n");
         return out;

@@ -227,6 +227,7 @@ impl Given<'_, '_> {
                 return None;
             }
         };
+        // A key that would be ignored is an error: its author expects an effect.
         of_others(self.own, OF_SLICES, "for parts of a trace, and this event is given in hex", found);
         if self.has("class") && self.own.key("env").is_none() {
             of_others(self.own, OF_HOOKS, "for hooks of AIX, and this is a record of QNX", found);

@@ -38,7 +38,7 @@ struct Daemon {
     path: PathBuf,
     /// Its lock shows that the session is alive.
     _file: File,
-    drain: Merger,
+    merger: Merger,
     sink: Sink,
     /// True if nothing is written before the stop.
     is_deferred: bool,
@@ -68,7 +68,7 @@ struct Sink {
     /// Times at which the channel was turned on or off and that are not in the log yet.
     turns: VecDeque<(u64, bool)>,
     /// Number of lost events already reported in the log.
-    missed_told: u64,
+    missed_reported: u64,
     slots: u64,
 }
 
@@ -89,7 +89,7 @@ impl Sink {
             parents,
             gone,
             turns,
-            missed_told: 0,
+            missed_reported: 0,
             slots: 0,
         }
     }
@@ -102,7 +102,7 @@ impl Sink {
                 self.is_chosen = choice.contains(record.pid, record.tid, |pid| self.pool.parent_of(pid));
             }
             if self.is_chosen {
-                self.meet(record.pid, record.tid, process)?;
+                self.describe_thread(record.pid, record.tid, process)?;
             }
         }
         if !self.is_chosen {
@@ -111,6 +111,7 @@ impl Sink {
         if self.turns.front().is_some_and(|(ticks, _)| *ticks <= record.ticks) {
             self.turn(record.ticks)?;
         }
+        // Counted as slots, because tracelogger's `-n` counts buffers of slots.
         if let EventContent::Kernel { data, .. } = record.event {
             self.slots += (data.len() as u64).div_ceil(8);
         }
@@ -118,12 +119,13 @@ impl Sink {
     }
 
     /// Describes a thread that was not seen before.
-    fn meet(&mut self, pid: u32, tid: u32, process: u32) -> Result<(), write::Error> {
+    fn describe_thread(&mut self, pid: u32, tid: u32, process: u32) -> Result<(), write::Error> {
         let thread = (pid, tid);
         if self.known.contains(&thread) {
             return Ok(());
         }
         // Forgotten threads are described again.
+        // Ids are reused, and a machine that runs for months starts millions of threads.
         if self.known.len() == MAX_KNOWN {
             self.known.clear();
             self.parents.clear();
@@ -155,7 +157,7 @@ impl Sink {
     }
 
     /// Records the end of processes whose events are all in the log.
-    fn tell_ended(&mut self, pids: &[u32], ticks: u64) -> Result<(), write::Error> {
+    fn report_ended(&mut self, pids: &[u32], ticks: u64) -> Result<(), write::Error> {
         for pid in pids {
             if let Some(parent) = self.parents.remove(pid) {
                 self.known.retain(|(of, _)| of != pid);
@@ -176,13 +178,13 @@ impl Sink {
     }
 
     /// Records that events were lost before a time. The number is unknown if the header was overwritten.
-    fn tell_missed(&mut self, ticks: u64) -> Result<(), write::Error> {
+    fn report_missed(&mut self, ticks: u64) -> Result<(), write::Error> {
         if !self.pool.is_intact() {
             return Ok(());
         }
         let missed = self.pool.header().missed.load(Ordering::Relaxed);
-        let more = missed.saturating_sub(self.missed_told);
-        self.missed_told = missed;
+        let more = missed.saturating_sub(self.missed_reported);
+        self.missed_reported = missed;
         if more > 0 { self.writer.missed(more, ticks) } else { Ok(()) }
     }
 }
@@ -198,6 +200,7 @@ impl Daemon {
         };
         let (pool, file, path) = create(channel, task, clock)?;
         let setup = Setup::here(layout, clock, source.now());
+        // The memory exists before the log does. If the log cannot be created, nobody will read it.
         let writer = open(&setup, target.as_deref()).inspect_err(|_| {
             let _ = fs::remove_file(&path);
         })?;
@@ -207,7 +210,7 @@ impl Daemon {
         if let Some(target) = &target {
             pool.set_log(target.as_os_str().as_encoded_bytes());
         }
-        let drain = Merger::new(pool, 0);
+        let merger = Merger::new(pool, 0);
         let is_stream = target.is_none();
         let now = Instant::now();
         let (is_deferred, is_off, ends_at, ends_after_slots) = match task {
@@ -218,29 +221,32 @@ impl Daemon {
                 (logger.ring, false, ends_at, slots)
             }
         };
+        // From here on, hooks of all programs write to the buffers.
         control::set_on(channel, !is_off);
         let (symbols, chosen) = match task {
             Task::Aix(options) => (options.symbols, options.chosen.as_ref()),
             Task::Kev(_) => (false, None),
         };
         let sink = Sink::new(writer, pool, symbols, chosen);
-        Ok(Daemon { channel, path, _file: file, drain, sink, is_deferred, is_stream, ends_at, ends_after_slots })
+        Ok(Daemon { channel, path, _file: file, merger, sink, is_deferred, is_stream, ends_at, ends_after_slots })
     }
 
     /// Writes the log until the session is stopped. If the log cannot be written, the reply to the stop is that error.
     fn keep(mut self) -> Result<write::Summary, Error> {
         let mut failed = None;
         let mut reaped = Instant::now();
-        let pool = *self.drain.pool();
+        let pool = *self.merger.pool();
         let header = pool.header();
         loop {
+            // Read before the work: a wake-up during the pass makes the wait at the end return at once.
             let wake_up = header.wake_up.load(Ordering::Acquire);
             let asked = header.asked.load(Ordering::Acquire);
             let was_asked = asked != header.answered.load(Ordering::Relaxed);
             let command = if was_asked { Command::of(header.command.load(Ordering::Relaxed)) } else { None };
             if failed.is_none() && !self.is_deferred {
+                // A look at every thread in /proc is too slow for each pass.
                 if reaped.elapsed() > REAP {
-                    self.drain.reap();
+                    self.merger.reap();
                     reaped = Instant::now();
                 }
                 failed = self.pass().err();
@@ -263,6 +269,8 @@ impl Daemon {
             if was_asked {
                 answer(header, asked, failed.as_ref().map_or(0, Error::errno));
             }
+            // The session stays, although it cannot write: its memory still has the events, and `trcstop` gets the
+            // error.
             if failed.is_some() {
                 control::set_on(self.channel, false);
             }
@@ -284,16 +292,18 @@ impl Daemon {
     /// Moves recorded events to the log.
     fn pass(&mut self) -> Result<(), Error> {
         let sink = &mut self.sink;
+        // Before the merge: a process that is gone now has recorded its last event already.
         let gone = sink.ended();
-        let until = self.drain.pass(|record, process| sink.record(record, process))?;
+        let until = self.merger.pass(|record, process| sink.record(record, process))?;
         // Events after `until` belong to the next pass.
         let before = std::mem::replace(&mut sink.gone, gone);
-        sink.tell_ended(&before, until)?;
+        sink.report_ended(&before, until)?;
         sink.turn(until)?;
-        sink.tell_missed(until)?;
+        sink.report_missed(until)?;
         sink.writer.flush()?;
-        self.drain.pool().header().written_until.store(until, Ordering::Release);
-        self.drain.give_back(until);
+        // After the flush, so that recovery neither repeats nor loses events.
+        self.merger.pool().header().written_until.store(until, Ordering::Release);
+        self.merger.free_emitted(until);
         if sink.writer.is_full() {
             control::set_on(self.channel, false);
         }
@@ -302,7 +312,7 @@ impl Daemon {
 
     fn turn(&mut self, on: bool) {
         if control::is_on(self.channel) != on {
-            let ticks = self.drain.clock().source.now();
+            let ticks = self.merger.clock().source.now();
             self.sink.turns.push_back((ticks, on));
             control::set_on(self.channel, on);
         }
@@ -312,24 +322,25 @@ impl Daemon {
     fn finish(mut self, discards: bool) -> Result<write::Summary, Error> {
         let was_on = control::is_on(self.channel);
         control::set_on(self.channel, false);
-        let end = self.drain.clock().source.now();
+        // The time at which hooks went off, not the time at which the buffers are empty.
+        let end = self.merger.clock().source.now();
         let sink = &mut self.sink;
-        let pool = *self.drain.pool();
+        let pool = *self.merger.pool();
         let header = pool.header();
         let gone = sink.ended();
         let mut finish = || {
             if !discards {
                 if pool.is_intact() {
-                    self.drain.pass_over(header.dropped_until.load(Ordering::Relaxed));
+                    self.merger.skip_until(header.dropped_until.load(Ordering::Relaxed));
                 }
-                self.drain.finish(|record, process| sink.record(record, process))?;
+                self.merger.finish(|record, process| sink.record(record, process))?;
             }
-            sink.tell_ended(&gone, end)?;
+            sink.report_ended(&gone, end)?;
             if was_on {
                 sink.turns.push_back((end, false));
             }
             sink.turn(u64::MAX)?;
-            sink.tell_missed(end)?;
+            sink.report_missed(end)?;
             sink.writer.finish()
         };
         match finish() {
@@ -360,6 +371,7 @@ fn thread_facts(pid: u32, tid: u32) -> ThreadFacts {
     let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
     let stat = read(&format!("task/{tid}/stat"));
     // After the name in parentheses, all fields are numbers except the state, which is field 3.
+    // A program chooses its own name, which may contain blanks and parentheses.
     let after_name = stat.rsplit(|byte| *byte == b')').next().unwrap_or_default();
     let fields: Vec<&[u8]> = after_name.split(|byte| *byte == b' ').filter(|field| !field.is_empty()).collect();
     let field = |number: usize| -> u32 {
@@ -400,15 +412,15 @@ fn open(setup: &Setup, target: Option<&Path>) -> Result<Writer, write::Error> {
 pub fn run(task: &Task, started: impl FnOnce(usize)) -> Result<write::Summary, Error> {
     map()?;
     sys::note_ending_signals();
-    let keeper = {
+    let daemon = {
         let _only = lock()?;
         Daemon::begin(task, super::free_channel(task)?)?
     };
     if matches!(task, Task::Aix(options) if !options.background) {
-        keeper.drain.pool().header().flags.fetch_or(flag::INTERACTIVE, Ordering::Relaxed);
+        daemon.merger.pool().header().flags.fetch_or(flag::INTERACTIVE, Ordering::Relaxed);
     }
-    started(keeper.channel);
-    keeper.keep()
+    started(daemon.channel);
+    daemon.keep()
 }
 
 /// Runs a session in a process made for it.
@@ -416,13 +428,13 @@ pub(super) fn run_alone(task: &Task, channel: usize, to_caller: BorrowedFd<'_>) 
     let to_caller = sys::stand_alone(to_caller, target_of(task).is_none());
     let status = catch_unwind(AssertUnwindSafe(|| {
         sys::note_ending_signals();
-        let (keeper, started) = match Daemon::begin(task, channel) {
-            Ok(keeper) => (Some(keeper), Ok(())),
+        let (daemon, started) = match Daemon::begin(task, channel) {
+            Ok(daemon) => (Some(daemon), Ok(())),
             Err(error) => (None, Err(error)),
         };
         // The caller may have ended; the session continues.
         let _ = File::from(to_caller).write_all(answer_text(&started).as_bytes());
-        i32::from(keeper.is_none_or(|keeper| keeper.keep().is_err()))
+        i32::from(daemon.is_none_or(|daemon| daemon.keep().is_err()))
     }));
     sys::exit_now(status.unwrap_or(101))
 }
@@ -444,11 +456,11 @@ pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<
         LogLayout::Aix { options, channel }
     };
     let from = header.written_until.load(Ordering::Acquire).max(header.dropped_until.load(Ordering::Relaxed));
-    let mut drain = Merger::new(*pool, from);
+    let mut merger = Merger::new(*pool, from);
     let setup = Setup {
         start_ticks: from.max(header.started_ticks.load(Ordering::Relaxed)),
         start_seconds: header.started_seconds.load(Ordering::Relaxed),
-        ..Setup::here(layout, drain.clock(), from)
+        ..Setup::here(layout, merger.clock(), from)
     };
     let log = |source| Error::Log { path: path.to_owned(), source };
     let writer = if channel == control::QNX {
@@ -458,6 +470,6 @@ pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<
         Writer::stream(&setup, Box::new(file), &path.to_string_lossy())?
     };
     let mut sink = Sink::new(writer, *pool, false, None);
-    drain.recover(|record, process| sink.record(record, process))?;
+    merger.recover(|record, process| sink.record(record, process))?;
     Ok(sink.writer.finish()?)
 }

@@ -124,6 +124,7 @@ impl Encoder {
     /// Checks everything that the layouts require, so that encoding cannot fail later.
     #[inline]
     pub(super) fn check(self, hook: &EncodedHook<'_>) -> Result<(), EncodeError> {
+        // A 32-bit hook word has twelve bits for its id.
         let short_id = self.trace == Width::W32 || hook.width == Width::W32;
         match hook.data {
             _ if short_id && hook.id & 15 != 0 => Err(EncodeError::Id(hook.id)),
@@ -174,6 +175,7 @@ fn put64(hook: &EncodedHook<'_>, out: &mut Vec<u8>) {
 /// Appends a generic event of a 64-bit trace. The data word takes 8 bytes for either program width.
 fn put_generic64(hook: &EncodedHook<'_>, flags: u64, word: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&word64(hook, flags | GENERIC, bytes.len()).to_be_bytes());
+    // A whole word for either width (`b-generic-word` in docs/readings.md).
     out.extend_from_slice(&word.to_be_bytes());
     put_filled(bytes, 8, out);
     put_added64(hook, out);

@@ -61,7 +61,7 @@ pub struct AixLog<F> {
     is_claimed: bool,
     is_full: bool,
     /// True if the loss of events after the end was reported.
-    is_over_told: bool,
+    is_over_reported: bool,
     /// Threads in the initial conditions.
     known: HashSet<(u32, u32)>,
 }
@@ -121,6 +121,7 @@ impl BufferTable {
             wraps: 0,
         };
         table.ic_offset = table.row_at(n_slots as usize);
+        // Processes that start later are added here, where no wrap overwrites them; but a small log must stay small.
         let room = IC_ROOM.min(n_slots.saturating_mul(slot_len));
         table.base = (table.ic_offset + table.ic_len + room).next_multiple_of(8);
         let end = n_slots.checked_mul(slot_len).and_then(|len| table.base.checked_add(len));
@@ -195,6 +196,7 @@ impl<F: Write + Seek> AixLog<F> {
         }
         let is_wide = options.trace == Width::W64;
         let tells_start = !options.off && !matches!(role, LogRole::Cpu);
+        // In a 64-bit log, the trace-on event is among the initial conditions, which survive a wrap.
         if is_wide && tells_start {
             scribe.note(Note::On(setup.start_ticks), &mut ic);
         }
@@ -214,7 +216,7 @@ impl<F: Write + Seek> AixLog<F> {
             published: 0,
             is_claimed: false,
             is_full: false,
-            is_over_told: false,
+            is_over_reported: false,
             known: setup.processes.iter().map(|process| (process.pid, process.tid)).collect(),
         };
         let head = [log.table.head(), ic].concat();
@@ -235,6 +237,7 @@ impl<F: Write + Seek> AixLog<F> {
             self.scribe.summary.over += 1;
             return Ok(());
         }
+        // The mark can be undone: an event that does not fit must not have changed the clock.
         let (start, mark) = (self.buffer.len(), self.scribe.mark());
         self.scribe.record(record, &mut self.buffer);
         self.settle(start, mark)
@@ -250,6 +253,7 @@ impl<F: Write + Seek> AixLog<F> {
         }
         let (start, mark) = (self.buffer.len(), self.scribe.mark());
         if self.is_full {
+            // The reserve is for the end of the trace; names are not needed any more.
             if matches!(note, Note::Process(..) | Note::Symbol(..)) {
                 return Ok(());
             }
@@ -293,6 +297,7 @@ impl<F: Write + Seek> AixLog<F> {
             self.scribe.pass_over(mark);
             return if self.mode == Mode::Alternate { self.publish() } else { Ok(()) };
         }
+        // Otherwise the event alone exceeds the buffer, and no other one has more room.
         if start > 0 {
             if let Err(error) = self.publish() {
                 self.scribe.lose(mark);
@@ -325,6 +330,7 @@ impl<F: Write + Seek> AixLog<F> {
         if len == self.published {
             return Ok(());
         }
+        // The region still has old events, whose row must go first: a reader would take new bytes for them.
         if !self.is_claimed {
             self.clear_place(len)?;
         }
@@ -413,8 +419,8 @@ impl<F: Write + Seek> AixLog<F> {
     }
 
     fn tell_over(&mut self) {
-        if !self.is_over_told {
-            self.is_over_told = true;
+        if !self.is_over_reported {
+            self.is_over_reported = true;
             let start = self.buffer.len();
             self.scribe.tell_missed(self.scribe.summary.over, None, &mut self.buffer);
             self.buffer.truncate(if self.buffer.len() > self.capacity { start } else { usize::MAX });
@@ -431,6 +437,7 @@ impl<F: Write + Seek> AixLog<F> {
             ring.make_room(MAX_EVENT.min(RESERVE));
             self.scribe.tell_overwritten(ring.overwritten, ring.first_stamp(), &mut first);
         }
+        // The ring is written unrolled, so the log is like one that never wrapped.
         let [older, newer] = ring.parts();
         let len = first.len() + older.len() + newer.len();
         self.scribe.summary.overwritten = ring.overwritten;

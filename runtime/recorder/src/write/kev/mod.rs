@@ -92,7 +92,7 @@ struct CpuState {
     last: u64,
     ticks: u64,
     /// Sequence number, from 1, of the buffer with the CPU's last TIME record, and the high half in it.
-    told: (u32, u32),
+    last_time: (u32, u32),
 }
 
 impl<W: Write> KevLog<W> {
@@ -155,6 +155,7 @@ impl<W: Write> KevLog<W> {
         }
         let running = self.running(record)?;
         let key = u32::from(class) << 10 | u32::from(event);
+        // Room for both records, so that a change of thread is never without its event.
         if !self.has_room(data.len() + RUNNING_BYTES)? {
             self.summary.over += 1;
             return Ok(());
@@ -174,6 +175,7 @@ impl<W: Write> KevLog<W> {
     fn running(&mut self, record: &Record<'_>) -> io::Result<Option<Vec<u8>>> {
         let Record { ticks, pid, tid, cpu, .. } = *record;
         let KnownThread { number, priority, policy } = self.thread(ticks, pid, tid)?;
+        // The kernel records every switch of threads. Here only programs record, so a switch shows at the next event.
         let running = &mut self.running[usize::from(cpu) % N_CPUS];
         if running.replace((pid, number)) == Some((pid, number)) || self.leaves_out(THREAD_RUNNING) {
             return Ok(None);
@@ -184,6 +186,7 @@ impl<W: Write> KevLog<W> {
 
     /// Thread of the log; a new one is described first.
     fn thread(&mut self, ticks: u64, pid: u32, tid: u32) -> io::Result<KnownThread> {
+        // Facts are read just before the thread's first event; those of another thread must not be used for it.
         let facts = self.facts.take_if(|(process, thread, _)| (*process, *thread) == (pid, tid));
         let facts = facts.map(|(.., facts)| facts).unwrap_or_default();
         let (thread, is_new) = self.threads.meet(pid, tid, &facts);
@@ -261,7 +264,8 @@ impl<W: Write> KevLog<W> {
     fn stamp(&mut self, cpu: usize, ticks: u64) -> u64 {
         let stamp = self.next_stamp(cpu, ticks);
         let high = (stamp >> 32) as u32;
-        if !self.buffer.is_empty() && self.cpus[cpu].told == (self.sequence, high) && self.msb == high {
+        // The usual case: readers know the high half already.
+        if !self.buffer.is_empty() && self.cpus[cpu].last_time == (self.sequence, high) && self.msb == high {
             return stamp;
         }
         self.tell_time(cpu, ticks, stamp)
@@ -276,11 +280,11 @@ impl<W: Write> KevLog<W> {
                 self.sequence = self.sequence.wrapping_add(1);
                 self.buffer.begin(self.target, header, low, self.sequence);
             }
-            if self.cpus[cpu].told == (self.sequence, high) && self.msb == high {
+            if self.cpus[cpu].last_time == (self.sequence, high) && self.msb == high {
                 return stamp;
             }
             self.buffer.control(self.target, header | TIME, low, [high, low]);
-            (self.cpus[cpu].told, self.msb) = ((self.sequence, high), high);
+            (self.cpus[cpu].last_time, self.msb) = ((self.sequence, high), high);
             stamp = self.next_stamp(cpu, ticks);
         }
     }
@@ -289,7 +293,8 @@ impl<W: Write> KevLog<W> {
     #[inline]
     fn next_stamp(&mut self, cpu: usize, ticks: u64) -> u64 {
         let cpu = &mut self.cpus[cpu];
-        let stamp = if ticks > cpu.last || cpu.told.0 == 0 { ticks } else { cpu.last.wrapping_add(1) };
+        // Slots of a combine are found by their stamp, so two events of a CPU must not share one.
+        let stamp = if ticks > cpu.last || cpu.last_time.0 == 0 { ticks } else { cpu.last.wrapping_add(1) };
         self.summary.clamped += u64::from(ticks < cpu.ticks);
         (cpu.last, cpu.ticks) = (stamp, ticks.max(cpu.ticks));
         stamp
@@ -308,6 +313,7 @@ impl<W: Write> KevLog<W> {
         }
         self.summary.buffers += 1;
         let Some(ring) = &mut self.ring else {
+            // Whole buffers only: half of one would end in the middle of a combine.
             if self.room.is_some_and(|room| room < n_bytes) {
                 self.is_full = true;
                 self.summary.buffers -= 1;
