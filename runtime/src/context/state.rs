@@ -60,14 +60,18 @@ impl RequiredContext {
         Self { depth: self.depth | other.depth, priority: self.priority | other.priority, svc: self.svc | other.svc }
     }
 
-    /// True if an entry provides a required part.
-    fn asks_for(self, entry: &TableEntry) -> bool {
-        let of_action = match entry.action {
+    /// What is needed of an entry; `None` if it provides no required part.
+    fn part_of(self, entry: &TableEntry) -> Option<TableEntry> {
+        let is_wanted = match entry.action {
             Action::EnterName { .. } | Action::EnterAddress { .. } | Action::Return | Action::Symbol { .. } => self.svc,
             Action::Raise | Action::Lower | Action::Reset => self.depth,
             _ => true,
         };
-        of_action || entry.cpu.is_some()
+        match (is_wanted, entry.cpu) {
+            (true, _) => Some(*entry),
+            (false, Some(_)) => Some(TableEntry { action: Action::None, ..*entry }),
+            (false, None) => None,
+        }
     }
 }
 
@@ -95,6 +99,8 @@ pub struct ContextState {
     wanted: RequiredContext,
     /// Counts changes.
     version: u64,
+    /// Version after the last change of anything but interrupt depths and system calls.
+    version_of_facts: u64,
     /// Version after the last change that concerns all threads.
     version_of_all: u64,
     /// Version after the last change of a thread, by a mix of its id: threads that share a place seem to change
@@ -167,6 +173,7 @@ impl ContextState {
             leaving: Vec::new(),
             wanted,
             version: 0,
+            version_of_facts: 0,
             version_of_all: 0,
             versions: Box::new([0; N_VERSIONS]),
         }
@@ -196,6 +203,12 @@ impl ContextState {
         self.version
     }
 
+    /// Version of the facts about all threads, except interrupt depths and system calls: equal versions, equal facts.
+    #[inline]
+    pub(crate) fn version_of_facts(&self) -> u64 {
+        self.version_of_facts
+    }
+
     /// Version of the facts about a thread, except interrupt depths and system calls: equal versions, equal facts.
     #[inline]
     pub(crate) fn version(&self, tid: u64) -> u64 {
@@ -206,16 +219,18 @@ impl ContextState {
     fn change(&mut self, tid: u64) {
         self.version += 1;
         self.versions[version_place(tid)] = self.version;
+        self.version_of_facts = self.version;
     }
 
     /// Records a change that may concern any thread.
     fn change_all(&mut self) {
         self.version += 1;
         self.version_of_all = self.version;
+        self.version_of_facts = self.version;
     }
 
     /// Interrupt depth on the CPU of the last event, and version of its thread's system call.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depth_and_svc(&mut self, tid: u64, cpu: Option<u64>) -> (u32, u64) {
         let RequiredContext { depth, svc, .. } = self.wanted;
         if !(depth || svc) {
@@ -277,14 +292,17 @@ impl ContextState {
             self.lookup = lookup(&self.table, event.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
             return;
         }
-        let entries = self.lookup.take(list);
-        for entry in entries.iter().filter(|entry| event.meets(entry)) {
-            self.act(entry, &event);
+        let mut n = 0;
+        while let Some(entry) = self.lookup.entry(list, n) {
+            n += 1;
+            if event.meets(entry) {
+                let entry = *entry;
+                self.act(&entry, &event);
+            }
         }
-        self.lookup.put_back(list, entries);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn act(&mut self, entry: &TableEntry, event: &DecodedHook<'_>) {
         let stated = entry.cpu.and_then(|place| event.number(place));
         let optional = |place: Option<NumberPos>| place.and_then(|place| event.number(place));
@@ -547,7 +565,7 @@ impl ContextState {
 
 /// Wanted entries of the table for traces of the recorder `daemon`.
 fn lookup(table: &ContextTable, daemon: &[u8], wanted: RequiredContext) -> HookLookup {
-    let mut lookup = table.lookup(daemon, |entry| wanted.asks_for(entry));
+    let mut lookup = table.lookup(daemon, |entry| wanted.part_of(entry));
     // The recorder's name is always read, whether the table contains this hook or not.
     lookup.list(hooks::UTILITY);
     lookup

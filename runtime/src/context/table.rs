@@ -157,8 +157,8 @@ impl ContextTable {
     }
 
     /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace those of all
-    /// earlier sections. Entries that are not `wanted` are left out.
-    pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> bool) -> HookLookup {
+    /// earlier sections. `wanted` returns what is needed of an entry.
+    pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> Option<TableEntry>) -> HookLookup {
         let mut lookup = HookLookup { index: vec![0; 1 << 16], lists: Vec::new() };
         let applies = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
         for section in self.sections.iter().filter(applies) {
@@ -166,7 +166,7 @@ impl ContextTable {
             ids.sort_unstable();
             ids.dedup();
             ids.into_iter().for_each(|id| lookup.clear(id));
-            section.entries.iter().filter(|entry| wanted(entry)).for_each(|entry| lookup.list(entry.id).push(*entry));
+            section.entries.iter().filter_map(&wanted).for_each(|entry| lookup.list(entry.id).push(entry));
         }
         lookup
     }
@@ -212,15 +212,10 @@ impl HookLookup {
         self.index[usize::from(id)]
     }
 
-    /// Removes the entries of a list, by the list's handle, until [`HookLookup::put_back`].
-    #[inline]
-    pub fn take(&mut self, list: u32) -> Vec<TableEntry> {
-        std::mem::take(&mut self.lists[list as usize - 1])
-    }
-
-    #[inline]
-    pub fn put_back(&mut self, list: u32, entries: Vec<TableEntry>) {
-        self.lists[list as usize - 1] = entries;
+    /// Entry of a list, by the list's handle.
+    #[inline(always)]
+    pub fn entry(&self, list: u32, n: usize) -> Option<&TableEntry> {
+        self.lists.get(list as usize - 1)?.get(n)
     }
 }
 
@@ -247,9 +242,16 @@ impl<'e> DecodedHook<'e> {
     }
 
     /// True if an entry applies to this variant of its hook.
+    #[inline(always)]
     pub fn meets(&self, entry: &TableEntry) -> bool {
         entry.generic.is_none_or(|generic| generic == self.generic)
-            && entry.subhook.is_none_or(|subhook| self.number(NumberPos::Subhook) == Some(u64::from(subhook)))
+            && (entry.subhook.is_none() && entry.kind.is_none() || self.has_words(entry))
+    }
+
+    /// True if subhook and kind are those that an entry requires. Few entries require any.
+    #[inline(never)]
+    fn has_words(&self, entry: &TableEntry) -> bool {
+        entry.subhook.is_none_or(|subhook| self.number(NumberPos::Subhook) == Some(u64::from(subhook)))
             && entry.kind.is_none_or(|kind| self.kind() == Some(kind))
     }
 
@@ -259,6 +261,7 @@ impl<'e> DecodedHook<'e> {
     }
 
     /// Reads a number; `None` if the event is too short.
+    #[inline]
     pub fn number(&self, place: NumberPos) -> Option<u64> {
         let word = self.word_len();
         match place {
@@ -312,7 +315,7 @@ mod tests {
     fn later_sections_win_hook_by_hook() {
         let table: ContextTable = "100 raise\n102 raise\n[daemon x]\n100 raise cpu=HD\n".parse().unwrap();
         let table = table.overlay("102 none".parse().unwrap());
-        let (other, own) = (table.lookup(b"", |_| true), table.lookup(b"x", |_| true));
+        let (other, own) = (table.lookup(b"", |entry| Some(*entry)), table.lookup(b"x", |entry| Some(*entry)));
         let first = |lookup: &HookLookup, id| lookup.lists[lookup.find(id) as usize - 1][0];
         assert_eq!(first(&other, 0x1000).cpu, None);
         assert_eq!(first(&own, 0x1000).cpu, Some(NumberPos::Subhook));

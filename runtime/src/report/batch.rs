@@ -293,6 +293,9 @@ impl Batch {
 
     /// Adds the name of a system call.
     pub fn push_svc(&mut self, svc: &[u8]) -> SvcText {
+        if svc.is_empty() {
+            return SvcText::default();
+        }
         let text = SvcText { at: self.names.len() as u32, len: svc.len() as u32 };
         let mut block = [b' '; BLOCK];
         match block.get_mut(..svc.len()) {

@@ -31,6 +31,8 @@ pub(super) struct Cells {
     /// True if there are columns of the context.
     has_context: bool,
     has_svc: bool,
+    /// Width of the column of system calls, 0 without one.
+    svc_width: u8,
     /// Bytes before and after the id in [`CellContent::Hook`].
     around_id: [Box<[u8]>; 2],
 }
@@ -40,6 +42,9 @@ pub(super) struct Cells {
 enum FastLayout {
     /// Id and times in their common forms, at fixed offsets.
     Plain(Plain),
+    /// The same with columns of the context: all offsets are equal for a thread's events, see [`Head`]. The width of the
+    /// id's column, 0 without one.
+    Headed(u8),
     /// Cells one after the other.
     InOrder,
     /// None: the cells may need a larger buffer.
@@ -56,6 +61,18 @@ struct Plain {
     id_width: u8,
     elapsed_at: u8,
     delta_at: u8,
+}
+
+/// Text that the lines of a thread begin with: columns of the context, and blanks for the other cells, which have
+/// fixed offsets. Times come last, so that a wide system call moves only them.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    blocks: [[u8; 32]; 4],
+    /// Blocks before the times.
+    n_blocks: u8,
+    depth_at: u8,
+    svc_at: u8,
+    plain: Plain,
 }
 
 /// A value, and the bytes after it.
@@ -132,11 +149,13 @@ impl Cells {
         });
         let quick = match Plain::of(&list) {
             Some(plain) if form == Form::Text => FastLayout::Plain(plain),
-            _ if fits => FastLayout::InOrder,
-            _ => FastLayout::Never,
+            _ if !fits => FastLayout::Never,
+            _ if form != Form::Text => FastLayout::InOrder,
+            _ => Head::id_width(&list).map_or(FastLayout::InOrder, FastLayout::Headed),
         };
         let any = |is: fn(CellContent) -> bool| list.iter().any(|cell| is(cell.put));
         Self {
+            svc_width: list.iter().find(|cell| matches!(cell.put, CellContent::Svc(_))).map_or(0, |cell| cell.number),
             has_svc: any(|put| matches!(put, CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc)),
             has_context: !segments.is_empty()
                 || any(|put| {
@@ -168,6 +187,7 @@ impl Cells {
             quick: FastLayout::Plain(Plain::default()),
             has_context: false,
             has_svc: false,
+            svc_width: 0,
             around_id: Default::default(),
         }
     }
@@ -214,7 +234,9 @@ impl Cells {
     /// True if [`Cells::put`] writes the cells of a hook's events, unless a value is wider than its column.
     pub fn fit(&self, id: &IdCells) -> bool {
         match self.quick {
-            FastLayout::Plain(plain) => plain.id_width == 0 || id.text.len() < plain.id_width.into(),
+            FastLayout::Plain(Plain { id_width, .. }) | FastLayout::Headed(id_width) => {
+                id_width == 0 || id.text.len() < id_width.into()
+            }
             FastLayout::InOrder => id.text_of_hook.len() <= IdCells::MAX_LEN,
             FastLayout::Never => false,
         }
@@ -239,6 +261,12 @@ impl Cells {
     ) -> usize {
         match &self.quick {
             FastLayout::Plain(plain) => plain.put(id, (elapsed_ns, last_ns), times, room),
+            FastLayout::Headed(_) => match values().texts {
+                ContextTexts { headed: Some(context), heads, .. } if context.head < heads.len() => {
+                    context.put(&heads[context.head], id, (elapsed_ns, last_ns), times, room)
+                }
+                _ => self.put_in_order(&values(), room),
+            },
             FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
         }
     }
@@ -314,10 +342,16 @@ impl Cells {
         out.push(&room[1..at]);
     }
 
+    /// System call of an event, and its first bytes in a block; empty if no cell shows it.
+    #[inline(always)]
+    fn svc<'b>(&self, batch: &'b Batch, shared: &SharedContext) -> (&'b [u8], &'b [u8; BLOCK]) {
+        if self.has_svc { batch.svc(shared) } else { (&[], &[b' '; BLOCK]) }
+    }
+
     /// True if [`Cells::put`] writes a system call.
     #[inline]
     fn fits_svc(&self, svc: &[u8]) -> bool {
-        svc.len() < BLOCK && self.form.is_plain(svc)
+        svc.len() < BLOCK && (self.form == Form::Text || self.form.is_plain(svc))
     }
 
     /// Length of the mark before the first column.
@@ -359,13 +393,81 @@ impl Plain {
     #[inline(always)]
     fn put(&self, id: &IdCells, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut Room) -> usize {
         store(room, self.id_at.into(), id.text.0.to_le_bytes());
-        if let Some(room) = room[self.elapsed_at.into()..].first_chunk_mut() {
+        self.put_times((elapsed_ns, last_ns), times, room, 0)
+    }
+
+    /// Writes the times, moved by some bytes, and returns the length of all cells.
+    #[inline(always)]
+    fn put_times(&self, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut Room, excess: usize) -> usize {
+        if let Some(room) = room[usize::from(self.elapsed_at) + excess..].first_chunk_mut() {
             times.elapsed(elapsed_ns, room);
         }
-        if let Some(room) = room[self.delta_at.into()..].first_chunk_mut() {
+        if let Some(room) = room[usize::from(self.delta_at) + excess..].first_chunk_mut() {
             times.delta(elapsed_ns - last_ns, room);
         }
-        self.len.into()
+        usize::from(self.len) + excess
+    }
+}
+
+impl Head {
+    /// Width of the id's column; `None` if the cells have no fixed offsets.
+    fn id_width(list: &[Cell]) -> Option<u8> {
+        let (mut width, mut n_ended) = (0, 0);
+        for cell in list {
+            // What follows a system call or a time has no fixed offset, except other times.
+            match cell.put {
+                CellContent::Times | CellContent::Elapsed | CellContent::Delta => n_ended += 1,
+                CellContent::Svc(_) if n_ended == 0 => n_ended += 1,
+                CellContent::Id(number) if n_ended == 0 => width = number,
+                CellContent::Context(_) | CellContent::Depth(_) if n_ended == 0 => {}
+                _ => return None,
+            }
+            if cell.after.len() > 0 {
+                return None;
+            }
+        }
+        Some(width)
+    }
+
+    /// Head of a thread; `None` if a value touches the next cell, or if it is too long.
+    fn new(list: &[Cell], texts: &[ContextText]) -> Option<Self> {
+        let mut head = Self { blocks: [[b' '; 32]; 4], n_blocks: 0, depth_at: 0, svc_at: 0, plain: Plain::default() };
+        let (text, plain) = (head.blocks.as_flattened_mut(), &mut head.plain);
+        let (mut at, mut copied) = (0, 0);
+        let (mut id_at, mut elapsed_at, mut delta_at, mut depth_at, mut svc_at) = (None, None, None, None, None);
+        for cell in list {
+            if cell.apart && at > 0 && text.get(at - 1) != Some(&b' ') {
+                return None;
+            }
+            let place = Some(at);
+            match cell.put {
+                CellContent::Context(n) => {
+                    let found = texts.get(usize::from(n)).filter(|text| text.long.is_none())?;
+                    let found = found.text.get(..found.len.into())?;
+                    text.get_mut(at..at + found.len())?.copy_from_slice(found);
+                    at += found.len();
+                }
+                CellContent::Id(width) => (id_at, at) = (place, at + usize::from(width)),
+                CellContent::Depth(width) => (depth_at, at) = (place, at + usize::from(width)),
+                CellContent::Svc(width) => (svc_at, at) = (place, at + usize::from(width)),
+                CellContent::Elapsed => (elapsed_at, at) = (place, at + 14),
+                CellContent::Delta => (delta_at, at) = (place, at + 15),
+                _ => (elapsed_at, delta_at, at) = (place, Some(at + 14), at + Times::WIDTH),
+            }
+            if !matches!(cell.put, CellContent::Times | CellContent::Elapsed | CellContent::Delta) {
+                copied = at;
+            }
+        }
+        if copied > text.len() {
+            return None;
+        }
+        let len = u8::try_from(at).ok()?;
+        let offset = |place: Option<usize>| place.map_or(len, |at| at as u8);
+        plain.len = len;
+        (plain.id_at, plain.elapsed_at, plain.delta_at) = (offset(id_at), offset(elapsed_at), offset(delta_at));
+        (head.depth_at, head.svc_at) = (offset(depth_at), offset(svc_at));
+        head.n_blocks = copied.div_ceil(32) as u8;
+        Some(head)
     }
 }
 
@@ -950,16 +1052,82 @@ impl ContextText {
     const MAX: usize = 3 * BLOCKS;
 }
 
+/// Context of an event whose thread has a head.
+#[derive(Debug, Clone, Copy)]
+struct HeadedContext {
+    /// Index of the head.
+    head: usize,
+    /// Digit of the depth, or a blank.
+    depth: u8,
+    /// Bytes by which the system call is wider than its column.
+    excess: u8,
+    svc: [u8; BLOCK],
+}
+
+impl HeadedContext {
+    /// `None` if a value touches the next cell.
+    #[inline(always)]
+    fn new(head: usize, depth: u32, (svc, block): (&[u8], &[u8; BLOCK]), svc_width: usize) -> Option<Self> {
+        let digit = if depth == 0 { b' ' } else { b'0' + depth.min(9) as u8 };
+        let excess = svc.len().saturating_sub(svc_width) as u8;
+        (depth < 10 && svc.len() < BLOCK).then_some(Self { head, depth: digit, excess, svc: *block })
+    }
+
+    /// Writes the cells. A missing cell gets the offset after the last one, as in [`Plain`].
+    #[inline(always)]
+    fn put(
+        &self,
+        head: &Head,
+        id: &IdCells,
+        (elapsed_ns, last_ns): (u64, u64),
+        times: &Times,
+        room: &mut Room,
+    ) -> usize {
+        let [first, second, third, last] = &head.blocks;
+        store(room, 0, *first);
+        if head.n_blocks > 1 {
+            store(room, 32, *second);
+            if head.n_blocks > 2 {
+                store(room, 64, *third);
+                if head.n_blocks > 3 {
+                    store(room, 96, *last);
+                }
+            }
+        }
+        let [id @ .., _, _, _, _] = id.text.0.to_le_bytes();
+        store(room, head.plain.id_at.into(), id);
+        store(room, head.depth_at.into(), [self.depth]);
+        store(room, head.svc_at.into(), self.svc);
+        head.plain.put_times((elapsed_ns, last_ns), times, room, self.excess.into())
+    }
+}
+
+/// Texts of a thread's context.
+#[derive(Debug, Clone, Copy, Default)]
+struct ThreadTexts {
+    /// Thread id of the texts.
+    tid: u64,
+    is_known: bool,
+    /// True if [`Cells::put`] may write the texts.
+    is_quick: bool,
+    /// True if there is a head.
+    has_head: bool,
+}
+
 /// Cache of the texts of a batch's contexts.
 #[derive(Debug, Default)]
 pub(super) struct ContextTexts {
-    /// By [`SharedContext::thread`]: thread id of the texts, and true if [`Cells::put`] may write them.
-    threads: Vec<Option<(u64, bool)>>,
+    /// By [`SharedContext::thread`].
+    threads: Vec<ThreadTexts>,
     n_segments: usize,
     /// Texts by thread and segment.
     texts: Vec<ContextText>,
+    /// Heads by thread, if all cells have fixed offsets.
+    heads: Vec<Head>,
     /// Context and thread id of the last event, if [`Cells::put`] may write its texts.
     last: Option<(u32, u64)>,
+    /// Context of the last event, if its thread has a head.
+    headed: Option<HeadedContext>,
     scratch: TextBuf,
     value: TextBuf,
 }
@@ -974,12 +1142,16 @@ impl ContextTexts {
     #[inline(never)]
     fn look_up(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
         let shared = batch.shared_context(event.setting);
-        let is_quick = match self.threads.get(shared.thread as usize) {
-            Some(Some((tid, is_quick))) if *tid == event.tid => *is_quick,
+        let head = shared.thread as usize;
+        let texts = match self.threads.get(head) {
+            Some(texts) if texts.is_known && texts.tid == event.tid => *texts,
             _ => self.render(batch, event, cells, logs),
         };
-        let is_quick = is_quick && (!cells.has_svc || cells.fits_svc(batch.svc(shared).0));
+        let svc = cells.svc(batch, shared);
+        let is_quick = texts.is_quick && cells.fits_svc(svc.0);
         self.last = is_quick.then_some((event.setting, event.tid));
+        self.headed =
+            if texts.has_head { HeadedContext::new(head, shared.depth, svc, cells.svc_width.into()) } else { None };
         is_quick
     }
 
@@ -990,12 +1162,12 @@ impl ContextTexts {
     }
 
     #[inline(never)]
-    fn render(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
+    fn render(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> ThreadTexts {
         let row = ContextRow::of(batch, event, logs);
         self.n_segments = cells.segments.len();
         let (thread, n) = (batch.shared_context(event.setting).thread as usize, cells.segments.len());
         if thread >= self.threads.len() {
-            self.threads.resize(thread + 1, None);
+            self.threads.resize(thread + 1, ThreadTexts::default());
             let empty = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: true, long: None };
             self.texts.resize(n * (thread + 1), empty);
         }
@@ -1005,13 +1177,20 @@ impl ContextTexts {
             *text = quick.unwrap_or_else(|| segment.text(&row, cells.form, (&mut self.scratch, &mut self.value)));
         }
         let is_quick = texts.iter().all(|text| text.long.is_none());
-        self.threads[thread] = Some((event.tid, is_quick));
-        is_quick
+        let mut has_head = false;
+        if let FastLayout::Headed(_) = cells.quick
+            && let Some(head) = Head::new(&cells.list, texts)
+        {
+            self.heads.resize(self.threads.len(), head);
+            (self.heads[thread], has_head) = (head, true);
+        }
+        self.threads[thread] = ThreadTexts { tid: event.tid, is_known: true, is_quick, has_head };
+        self.threads[thread]
     }
 
     /// Clears the cache at the end of a batch: the next one has other contexts.
     pub fn forget(&mut self) {
-        self.last = None;
+        (self.last, self.headed) = (None, None);
         self.threads.clear();
         self.texts.clear();
     }
@@ -1175,7 +1354,8 @@ mod tests {
                     && let Some(quick) = segment.columns(row)
                 {
                     assert_eq!((&quick.text[..], quick.len), (&text.text[..], text.len));
-                    assert_eq!((quick.starts_blank, quick.long), (text.starts_blank, None));
+                    assert_eq!((quick.starts_blank, &quick.long), (text.starts_blank, &None));
+                    return quick;
                 }
                 text
             })
@@ -1185,7 +1365,15 @@ mod tests {
         let svc = batch.push_svc(row.facts.svc);
         let setting = batch.push_context(SharedContext { thread: 0, depth: row.facts.depth, svc });
         let is_narrow = times.advance(elapsed_ns, last_ns);
-        let texts = &ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::default() };
+        let mut texts = ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::default() };
+        if let FastLayout::Headed(_) = cells.quick
+            && let Some(head) = Head::new(&cells.list, &texts.texts)
+        {
+            texts.heads.push(head);
+            let svc = cells.svc(&batch, batch.shared_context(setting));
+            texts.headed = HeadedContext::new(0, row.facts.depth, svc, cells.svc_width.into());
+        }
+        let texts = &texts;
         let values = EventValues { id: &id, elapsed_ns, last_ns, times, texts, batch: &batch, setting, fields: b"" };
         let put = (cells.fit(&id)
             && texts.texts.iter().all(|text| text.long.is_none())

@@ -1,7 +1,7 @@
 //! The walk over a report's logs: it advances clocks and context, chooses events, and runs the templates whose text
 //! depends on the order of events.
 
-use super::batch::{Batch, MAX_EVENTS, SharedContext};
+use super::batch::{Batch, MAX_EVENTS, SharedContext, SvcText};
 use super::finish::Grep;
 use super::{PROGRESS_EVERY, ReportError, ReportOptions};
 use crate::catalog::Catalog;
@@ -398,8 +398,10 @@ struct Settings {
     by_log: Vec<CachedContext>,
     /// By hash of thread and log; used if something needs the context. Events return to the same few threads.
     known: Box<[CachedContext; N_KNOWN]>,
-    /// Key and context of the last event, if something needs the context.
-    last: (Key, u32),
+    /// Last event, if something needs the context: its key with the version of all facts, its context, and the
+    /// number of changes before it.
+    last: CachedContext,
+    n_changes: u64,
     /// True if contexts have filled the batch.
     fills_batch: bool,
     /// Incremented per batch and per change of the system properties, which makes older entries stale.
@@ -449,7 +451,8 @@ impl Settings {
         Self {
             by_log: Vec::new(),
             known: Box::new([CachedContext::default(); N_KNOWN]),
-            last: (Key::default(), 0),
+            last: CachedContext::default(),
+            n_changes: 0,
             fills_batch: false,
             generation: 0,
             system: None,
@@ -509,15 +512,25 @@ impl Settings {
         batch: &mut Batch,
     ) -> u32 {
         let TimedEvent { event, log, reported_cpus, .. } = *timed;
-        let (generation, version) = (self.generation, context.n_changes());
-        let key = Key { generation, version, tid: event.tid, cpu: event.cpu, log, reported_cpus };
-        if self.last.0 == key {
-            return self.last.1;
+        let (tid, cpu) = (event.tid, event.cpu);
+        let (generation, version) = (self.generation, context.version_of_facts());
+        let key = Key { generation, version, tid, cpu, log, reported_cpus };
+        if self.last.key != key {
+            // Values, not the event: it would have to be in memory.
+            self.last = self.by_thread((tid, cpu), (log, reported_cpus), context, state, batch);
+            (self.last.key, self.n_changes) = (key, context.n_changes());
+        } else if self.n_changes != context.n_changes() {
+            self.n_changes = context.n_changes();
+            self.update_last((tid, cpu), context, batch);
         }
-        // Values, not the event: it would have to be in memory.
-        let index = self.by_thread((event.tid, event.cpu), (log, reported_cpus), context, state, batch);
-        self.last = (key, index);
-        index
+        self.last.index
+    }
+
+    /// Updates depth and system call of the last context.
+    #[inline(never)]
+    fn update_last(&mut self, (tid, cpu): (u64, Option<u64>), context: &mut ContextState, batch: &mut Batch) {
+        let (depth, svc) = context.depth_and_svc(tid, cpu);
+        self.fills_batch |= self.last.update(depth, svc, context, tid, batch);
     }
 
     #[inline(never)]
@@ -528,28 +541,38 @@ impl Settings {
         context: &mut ContextState,
         state: &TraceState,
         batch: &mut Batch,
-    ) -> u32 {
+    ) -> CachedContext {
         let place = ((tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
         let key = Key { generation: self.generation, version: context.version(tid), tid, cpu, log, reported_cpus };
         let known = &mut self.known[place];
         let (depth, svc) = context.depth_and_svc(tid, cpu);
-        let is_known = known.key == key;
-        if is_known && (known.context.depth, known.svc) == (depth, svc) {
-            return known.index;
-        }
-        if !is_known {
+        if known.key != key {
             let facts = context.facts_of(tid, cpu);
             let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
-            known.context.thread = batch.push_thread(&facts, log, reported_cpus, system);
-            known.key = key;
-        }
-        if !is_known || svc != known.svc {
-            known.context.svc = batch.push_svc(context.svc(tid));
-            known.svc = svc;
+            let thread = batch.push_thread(&facts, log, reported_cpus, system);
+            let shared = SharedContext { thread, depth, svc: SvcText::default() };
+            *known = CachedContext { key, index: batch.push_context(shared), context: shared, svc: 0 };
             self.fills_batch = batch.is_full(usize::MAX);
         }
-        known.context.depth = depth;
-        known.index = batch.push_context(known.context);
-        known.index
+        self.fills_batch |= known.update(depth, svc, context, tid, batch);
+        *known
+    }
+}
+
+impl CachedContext {
+    /// Updates depth and system call. Returns true if that filled the batch.
+    #[inline(always)]
+    fn update(&mut self, depth: u32, svc: u64, context: &mut ContextState, tid: u64, batch: &mut Batch) -> bool {
+        if (self.context.depth, self.svc) == (depth, svc) {
+            return false;
+        }
+        let has_new_svc = self.svc != svc;
+        if has_new_svc {
+            self.context.svc = batch.push_svc(context.svc(tid));
+            self.svc = svc;
+        }
+        self.context.depth = depth;
+        self.index = batch.push_context(self.context);
+        has_new_svc && batch.is_full(usize::MAX)
     }
 }
