@@ -1,6 +1,8 @@
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{Context, Event, Layout, Limits, Machine, PreparedEntry, Program, Space, TextBuf, Timers};
+use tfbc_vm::{
+    Context, Event, EventInput, Layout, Limits, LineStart, Machine, PreparedEntry, Program, Space, TextBuf, Timers,
+};
 
 use crate::{NativeText, USER};
 
@@ -70,8 +72,9 @@ impl<'b> Engine<'b> {
                 n_bytes += text.len();
                 text.clear();
             }
-            let place = (Layout::default(), text.len());
-            run.event(hooks[id_of(&event)], (&event, &Context::EMPTY), place, text);
+            let start = LineStart { layout: Layout::default(), line: text.len() };
+            let input = EventInput { event: &event, context: &Context::EMPTY };
+            run.event(hooks[id_of(&event)], input, start, text);
         }
         n_bytes + text.len()
     }
@@ -95,8 +98,9 @@ impl<'b> Engine<'b> {
                 n_bytes += text.len();
                 text.clear();
             }
-            let place = (Layout::default(), text.len());
-            run.run_prepared(begin, &(&event, &Context::EMPTY), place, |_| 0, text);
+            let start = LineStart { layout: Layout::default(), line: text.len() };
+            let input = EventInput { event: &event, context: &Context::EMPTY };
+            run.run_prepared(begin, &input, start, |_| 0, text);
         }
         n_bytes + text.len()
     }

@@ -7,8 +7,8 @@ use crate::programs::{Draft, Routine, strings_len, table_lens};
 use std::sync::LazyLock;
 use tfbc_snapshots::generate::{Facts, Rng, facts};
 use tfbc_vm::{
-    COLUMNS, Context, Event, FlatRoutine, Hook, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
-    Program, RecordHeader, Run, Space, Step, TextBuf, Timers, list_instr,
+    COLUMNS, Context, Event, EventInput, FlatRoutine, Hook, HookRow, Instr, Layout, Limits, LineStart, Machine,
+    Observer, Op, Outcome, Program, RecordHeader, Run, Space, Step, TextBuf, Timers, list_instr,
 };
 
 /// Bytes that may follow the text limit: ` [limit]` and the line end.
@@ -74,6 +74,11 @@ struct Job<'p> {
 }
 
 impl<'p> Job<'p> {
+    /// Start of the event's line in a buffer of the given length.
+    fn start(&self, line: usize) -> LineStart {
+        LineStart { layout: self.layout, line }
+    }
+
     fn new(entry: Hook<'p>, need: usize, rng: &mut Rng) -> Self {
         let len = match rng.below(16) {
             0 => 0,
@@ -153,7 +158,12 @@ pub fn check_refused(blob: &[u8], rng: &mut Rng) {
     let mut run = machine.start(&program, &mut timers);
     for job in &case.jobs {
         let mut out = TextBuf::new();
-        let outcome = run.event(job.entry.index, (&job.event(), &job.context), (job.layout, 0), &mut out);
+        let outcome = run.event(
+            job.entry.index,
+            EventInput { event: &job.event(), context: &job.context },
+            job.start(0),
+            &mut out,
+        );
         case.keeps_limits(job, out.as_bytes(), outcome);
     }
     if rng.below(8) == 0 {
@@ -266,7 +276,7 @@ impl<'p> FuzzCase<'p> {
         for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
             shared.print(job, expected, |line, out| {
                 out.push(job.columns);
-                run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
+                run.event(job.entry.index, EventInput { event, context: &job.context }, job.start(line), out)
             });
         }
     }
@@ -284,7 +294,7 @@ impl<'p> FuzzCase<'p> {
                     return run_prepared(&mut run, &lazy, job, event, line, out);
                 }
                 out.push(job.columns);
-                run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
+                run.event(job.entry.index, EventInput { event, context: &job.context }, job.start(line), out)
             });
         }
     }
@@ -307,7 +317,7 @@ impl<'p> FuzzCase<'p> {
                     return run_prepared(&mut run, self.program, job, event, line, out);
                 }
                 out.push(job.columns);
-                run.event(job.entry.index, (event, &job.context), (job.layout, line), out)
+                run.event(job.entry.index, EventInput { event, context: &job.context }, job.start(line), out)
             });
         }
     }
@@ -333,7 +343,13 @@ impl<'p> FuzzCase<'p> {
             };
             shared.print(job, expected, |line, out| {
                 out.push(job.columns);
-                run.observed(job.entry.index, (event, &job.context), (job.layout, line), out, &mut meter)
+                run.observed(
+                    job.entry.index,
+                    EventInput { event, context: &job.context },
+                    job.start(line),
+                    out,
+                    &mut meter,
+                )
             });
         }
     }
@@ -384,7 +400,8 @@ fn run_prepared<'r>(
         room[..job.columns.len()].copy_from_slice(job.columns);
         job.columns.len()
     };
-    let is_usual = run.run_prepared(&begin, &(event, &job.context), (job.layout, line), columns, out);
+    let is_usual =
+        run.run_prepared(&begin, &EventInput { event, context: &job.context }, job.start(line), columns, out);
     if is_usual { Outcome::default() } else { run.outcome() }
 }
 

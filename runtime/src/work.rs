@@ -9,7 +9,7 @@
 //! text is valid; else they are formatted again once the real number is known (`Meter::resolve`). Only hostile templates
 //! get that far.
 
-use tfbc_vm::{Context, Event, Layout, Observer, Outcome, Run, TextBuf};
+use tfbc_vm::{EventInput, LineStart, Observer, Outcome, Run, TextBuf};
 
 /// Free bytes of every report, so that a few expensive events do not matter.
 pub(crate) const CREDIT: u64 = 256 << 10;
@@ -136,17 +136,17 @@ impl Meter {
         &mut self,
         run: &mut Run<'r>,
         hook: u32,
-        event: (&Event<'r>, &Context<'r>),
-        (layout, line): (Layout, usize),
+        input: EventInput<'_, 'r>,
+        start: LineStart,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
         let before = run.n_steps();
         let outcome = match self.limit {
-            Some(0) => run.limited(line, out),
+            Some(0) => run.limited(start.line, out),
             limit => {
                 limit.into_iter().for_each(|limit| run.limit_steps(limit));
-                run.observed(hook, event, (layout, line), out, observer)
+                run.observed(hook, input, start, out, observer)
             }
         };
         self.take(run.n_steps() - before, 1);

@@ -6,7 +6,7 @@ use tfbc::internal::fields::{PreparedFields, list_json, write_row};
 use tfbc::internal::formats::FormatSet;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{Context, Event, Machine, ProcessNames, TextBuf, Timers};
+use tfbc_vm::{Context, Event, EventInput, Machine, ProcessNames, TextBuf, Timers};
 
 /// Event: hook word and data in hex, and its time.
 type EventRow<'e> = (&'e str, u64);
@@ -35,7 +35,7 @@ fn fields_of(set: &FormatSet, wide: bool, events: &[EventRow<'_>], processes: &P
         let fields = PreparedFields::new(&catalog, entry, event.env_index()).unwrap();
         let context = Context { processes, ..Context::EMPTY };
         let mut run = machine.start(catalog.program(entry), &mut timers);
-        let (_, row) = fields.row(&mut run, (&event, &context), &mut scratch);
+        let (_, row) = fields.row(&mut run, EventInput { event: &event, context: &context }, &mut scratch);
         let mut json = TextBuf::new();
         write_row(fields.schema(), row, &mut json);
         found.push(String::from_utf8(json.as_bytes().to_vec()).unwrap());

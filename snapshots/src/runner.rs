@@ -1,6 +1,8 @@
 //! Runs the machine through the interface of the reference.
 
-use tfbc_vm::{BlobError, Context, Event, Layout, Machine, Program, Run, Space, TextBuf, Timers};
+use tfbc_vm::{
+    BlobError, Context, Event, EventInput, Layout, LineStart, Machine, Program, Run, Space, TextBuf, Timers,
+};
 
 use crate::datakey;
 use crate::reference::{Line, Printed};
@@ -58,7 +60,12 @@ impl<'r> EventRun<'r> {
         let Some(hook) = self.program.hook(stanza) else { return Printed::default() };
         let start = self.out.len();
         self.out.push(line.columns);
-        let outcome = self.run.event(hook.index, (event, context), (line.layout, start), self.out);
+        let outcome = self.run.event(
+            hook.index,
+            EventInput { event, context },
+            LineStart { layout: line.layout, line: start },
+            self.out,
+        );
         Printed {
             text: self.out.as_bytes()[start..].to_vec(),
             skipped: outcome.skipped,
@@ -93,8 +100,9 @@ impl<'r> EventRun<'r> {
         let header = tfbc_vm::RecordHeader { event: record.id, big_endian: record.big_endian };
         let event = Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 };
         let start = self.out.len();
-        let place = (Layout::default(), start);
-        let outcome = self.run.event(hook.index, (&event, &Context::EMPTY), place, self.out);
+        let input = EventInput { event: &event, context: &Context::EMPTY };
+        let line = LineStart { layout: Layout::default(), line: start };
+        let outcome = self.run.event(hook.index, input, line, self.out);
         let text = &self.out.as_bytes()[start..];
         (!outcome.skipped).then(|| (text.strip_suffix(b"\n").unwrap_or(text).to_vec(), outcome.truncated))
     }

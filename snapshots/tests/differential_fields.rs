@@ -11,7 +11,7 @@ use tfbc_grammar::Arena;
 use tfbc_snapshots::differential::{Reach, TemplateCase, as_event, messages};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::Reference;
-use tfbc_vm::{Machine, TextBuf, Timers};
+use tfbc_vm::{EventInput, Machine, TextBuf, Timers};
 
 /// Default number of templates.
 const CASES: u64 = 300;
@@ -32,7 +32,7 @@ fn rows(case: &TemplateCase, catalog: &Catalog<'_>, ids: &[u16], mut machine: Ma
         let (event, context) = (as_event(event), case.facts.context());
         let fields = PreparedFields::new(catalog, entry, event.env_index()).expect("fields of every stanza");
         let mut run = machine.start(catalog.program(entry), &mut timers);
-        let (outcome, row) = fields.row(&mut run, (&event, &context), &mut scratch);
+        let (outcome, row) = fields.row(&mut run, EventInput { event: &event, context: &context }, &mut scratch);
         let mut json = TextBuf::new();
         write_row(fields.schema(), row, &mut json);
         let json = String::from_utf8_lossy(json.as_bytes()).into_owned();

@@ -156,7 +156,7 @@ impl Start {
 /// Routine of a hook in one environment, resolved once for all its events ([`Program::prepare`]).
 ///
 /// ```
-/// use tfbc_vm::{Context, Event, Layout, Machine, Timers, TextBuf};
+/// use tfbc_vm::{Context, Event, EventInput, Layout, LineStart, Machine, Timers, TextBuf};
 /// # use tfbc_vm::{BlobBuilder, HookRow, Instr, Op, SourcePos, Program, RoutineRow};
 /// # let mut blob = BlobBuilder::new();
 /// # blob.source("doc", b"");
@@ -177,7 +177,8 @@ impl Start {
 ///         room[..2].copy_from_slice(b"# ");
 ///         2
 ///     };
-///     assert!(run.run_prepared(&prepared, &(event, &Context::EMPTY), (Layout::default(), line), number, &mut text));
+///     let (input, start) = (EventInput { event, context: &Context::EMPTY }, LineStart { layout: Layout::default(), line });
+///     assert!(run.run_prepared(&prepared, &input, start, number, &mut text));
 /// }
 /// assert_eq!(text.as_bytes(), b"# 100A0001\n# 100A0002\n");
 /// ```

@@ -5,8 +5,8 @@ mod common;
 use common::printed;
 use tfbc_vm::table::TableKind;
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Layout, Machine, Op, Program, RoutineRow, SourcePos, Space, TextBuf,
-    Timers, write_checksum,
+    BlobBuilder, Context, Event, EventInput, HookRow, Instr, Layout, LineStart, Machine, Op, Program, RoutineRow,
+    SourcePos, Space, TextBuf, Timers, write_checksum,
 };
 
 const RET: Instr = Instr::new(Op::Ret);
@@ -115,7 +115,13 @@ fn a_shape_changes_no_text() {
         let (mut machine, mut timers, mut text) = (Machine::default(), Timers::new(), TextBuf::new());
         let begin = program.prepare(program.hook(0x0100).unwrap().index, event.env_index()).unwrap();
         let mut run = machine.start(&program, &mut timers);
-        run.run_prepared(&begin, &(&event, &Context::EMPTY), (Layout::default(), 0), |_| 0, &mut text);
+        run.run_prepared(
+            &begin,
+            &EventInput { event: &event, context: &Context::EMPTY },
+            LineStart { layout: Layout::default(), line: 0 },
+            |_| 0,
+            &mut text,
+        );
         assert_eq!(text.as_bytes(), b"text\n", "shape {shape}");
     }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 use tfbc_vm::{
-    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Program, RoutineRow, Rule,
-    Slot, SourcePos, TextBuf, Timers,
+    BlobBuilder, BlobError, Context, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine, Op,
+    Program, RoutineRow, Rule, Slot, SourcePos, TextBuf, Timers,
 };
 
 /// Number of registers that a program may name, besides invalid ones.
@@ -281,7 +281,12 @@ fn run(machine: &mut Machine, program: &Program<'_>, bytes: &[u8]) -> String {
     let mut run = machine.start(program, &mut timers);
     let [first, second] = [(); 2].map(|()| {
         let mut out = TextBuf::new();
-        let outcome = run.event(0, (&event, &Context::EMPTY), (Layout::default(), 0), &mut out);
+        let outcome = run.event(
+            0,
+            EventInput { event: &event, context: &Context::EMPTY },
+            LineStart { layout: Layout::default(), line: 0 },
+            &mut out,
+        );
         (outcome, String::from_utf8_lossy(out.as_bytes()).into_owned())
     });
     assert_eq!(first, second);

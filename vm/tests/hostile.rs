@@ -5,8 +5,8 @@ mod common;
 use common::printed;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{
-    BlobBuilder, BlobError, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Program,
-    RoutineRow, Slot, SourcePos, Step, TextBuf, Timers, Unobserved, form,
+    BlobBuilder, BlobError, Context, Event, EventInput, HookRow, Instr, Job, Layout, Limits, LineStart, Machine, Op,
+    Outcome, Program, RoutineRow, Slot, SourcePos, Step, TextBuf, Timers, Unobserved, form,
 };
 
 const FIRST: u16 = 0x0100;
@@ -235,9 +235,15 @@ fn a_run_keeps_its_program() {
     let (event, context, layout) = (event(EIGHT), Context::EMPTY, Layout::default());
     let begin = other.prepare(0, event.env_index()).expect("a sound routine");
     let mut run = machine.start(&own, &mut timers);
-    run.run_prepared(&begin, &(&event, &context), (layout, 0), |_| 0, &mut out);
+    run.run_prepared(
+        &begin,
+        &EventInput { event: &event, context: &context },
+        LineStart { layout, line: 0 },
+        |_| 0,
+        &mut out,
+    );
     let line = out.len();
-    run.event(0, (&event, &context), (layout, line), &mut out);
+    run.event(0, EventInput { event: &event, context: &context }, LineStart { layout, line }, &mut out);
     assert_eq!(String::from_utf8_lossy(out.as_bytes()), "other\nown\n");
 }
 
@@ -258,7 +264,8 @@ fn a_report_may_lower_the_limit_of_steps() {
     let mut run = machine.start(&program, &mut timers);
     let print = |run: &mut tfbc_vm::Run<'_>| {
         let mut out = TextBuf::new();
-        let outcome = run.event(0, (&event, &context), (layout, 0), &mut out);
+        let outcome =
+            run.event(0, EventInput { event: &event, context: &context }, LineStart { layout, line: 0 }, &mut out);
         (out.as_bytes().iter().filter(|byte| **byte == b'x').count(), outcome.limited)
     };
     assert_eq!(run.n_steps(), 0);

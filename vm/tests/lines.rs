@@ -6,8 +6,8 @@ use common::printed;
 use std::cell::RefCell;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{
-    BlobBuilder, COLUMNS, Context, EnvValue, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Program,
-    RecordHeader, RoutineRow, Slot, SourcePos, Space, Step, TextBuf, Timers, Unobserved,
+    BlobBuilder, COLUMNS, Context, EnvValue, Event, EventInput, HookRow, Instr, Job, Layout, Limits, LineStart,
+    Machine, Op, Outcome, Program, RecordHeader, RoutineRow, Slot, SourcePos, Space, Step, TextBuf, Timers, Unobserved,
 };
 
 /// Parameters for printing an event.
@@ -460,17 +460,17 @@ fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_onc
     out.push(&vec![b'#'; before]);
     let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 0 };
     let begin = program.prepare(0, event.env_index()).expect("a sound routine");
-    let scene = (&event, &Context::EMPTY);
+    let input = EventInput { event: &event, context: &Context::EMPTY };
     let mut run = machine.start(&program, &mut timers);
     let is_usual = if at_once {
         let put = |room: &mut [u8; COLUMNS]| {
             room[..columns.len()].copy_from_slice(columns);
             columns.len()
         };
-        run.run_prepared(&begin, &scene, (layout, before), put, &mut out)
+        run.run_prepared(&begin, &input, LineStart { layout, line: before }, put, &mut out)
     } else {
         out.push(columns);
-        run.run_prepared(&begin, &scene, (layout, before), |_| 0, &mut out)
+        run.run_prepared(&begin, &input, LineStart { layout, line: before }, |_| 0, &mut out)
     };
     (out.as_bytes().to_vec(), is_usual)
 }
@@ -503,8 +503,14 @@ fn columns_take_no_more_than_their_room() {
         room.fill(b'c');
         usize::MAX
     };
-    let place = (Layout::default(), 0);
-    machine.start(&program, &mut timers).run_prepared(&begin, &(&event, &Context::EMPTY), place, put, &mut out);
+    let start = LineStart::default();
+    machine.start(&program, &mut timers).run_prepared(
+        &begin,
+        &EventInput { event: &event, context: &Context::EMPTY },
+        start,
+        put,
+        &mut out,
+    );
     assert_eq!(out.as_bytes(), [&[b'c'; COLUMNS][..], b"text\n"].concat());
 }
 
@@ -523,7 +529,13 @@ fn who_watches_is_shown_the_event() {
         let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset };
         let from = out.len();
         out.push(b"columns ");
-        run.observed(0, (&event, &Context::EMPTY), (Layout::default(), from), &mut out, &mut watch);
+        run.observed(
+            0,
+            EventInput { event: &event, context: &Context::EMPTY },
+            LineStart { layout: Layout::default(), line: from },
+            &mut out,
+            &mut watch,
+        );
         let expected = [(1, 0, ""), (1, 1, "text"), (0, 0, "text"), (0, 1, "textcalled"), (1, 2, "textcalled")]
             .map(|(routine, pc, text)| (routine, pc, format!("columns {text}"), offset, 0, 0, 0));
         assert_eq!(seen.take(), expected);
@@ -544,7 +556,13 @@ fn observers_see_events_that_routines_do_not_read() {
     let mut run = machine.start(&program, &mut timers);
     out.push(b"before\ncolumns ");
     let event = Event { bytes: &[1, 0x0a, 0, 0], wide: false, record: None, time_ns: 0, offset: 77 };
-    run.observed(0, (&event, &Context::EMPTY), (Layout::default(), 7), &mut out, &mut watch);
+    run.observed(
+        0,
+        EventInput { event: &event, context: &Context::EMPTY },
+        LineStart { layout: Layout::default(), line: 7 },
+        &mut out,
+        &mut watch,
+    );
     assert_eq!(seen, [(77, b"columns ".to_vec())]);
 }
 

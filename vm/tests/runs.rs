@@ -4,9 +4,9 @@ mod common;
 
 use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
-    BlobBuilder, Context, Env, EnvValue, Event, HookRow, Instr, Layout, Limits, Machine, Observer, Op, Outcome,
-    PreparedEntry, ProcessNames, Program, RecordHeader, RoutineRow, Run, SourcePos, Space, Step, TextBuf, Timers,
-    Unobserved,
+    BlobBuilder, Context, Env, EnvValue, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine,
+    Observer, Op, Outcome, PreparedEntry, ProcessNames, Program, RecordHeader, RoutineRow, Run, SourcePos, Space, Step,
+    TextBuf, Timers, Unobserved,
 };
 
 const FIRST: u16 = 0x0100;
@@ -120,7 +120,13 @@ fn print(
     let (event, context, layout) = surrounded(id, bytes);
     let mut out = TextBuf::new();
     let hook = program.hook(id).expect("a hook of the program").index;
-    let outcome = run.observed(hook, (&event, &context), (layout, 0), &mut out, observer);
+    let outcome = run.observed(
+        hook,
+        EventInput { event: &event, context: &context },
+        LineStart { layout, line: 0 },
+        &mut out,
+        observer,
+    );
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
 }
 
@@ -128,7 +134,13 @@ fn print(
 fn print_prepared<'r>(run: &mut Run<'r>, entry: PreparedEntry<'r>, id: u16, bytes: &'static [u8]) -> (String, Outcome) {
     let (event, context, layout) = surrounded(id, bytes);
     let mut out = TextBuf::new();
-    let is_usual = run.run_prepared(&entry, &(&event, &context), (layout, 0), |_| 0, &mut out);
+    let is_usual = run.run_prepared(
+        &entry,
+        &EventInput { event: &event, context: &context },
+        LineStart { layout, line: 0 },
+        |_| 0,
+        &mut out,
+    );
     let outcome = if is_usual { Outcome::default() } else { run.outcome() };
     (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcome)
 }
@@ -194,7 +206,12 @@ fn processes_are_those_of_the_event() {
     let mut run = machine.start(&program, &mut timers);
     let hook = program.hook(SECOND).expect("a hook of the program").index;
     for context in [Context { processes: &names, ..Context::EMPTY }, Context::EMPTY] {
-        run.event(hook, (&event, &context), (Layout::default(), 0), &mut out);
+        run.event(
+            hook,
+            EventInput { event: &event, context: &context },
+            LineStart { layout: Layout::default(), line: 0 },
+            &mut out,
+        );
     }
     assert_eq!(String::from_utf8_lossy(out.as_bytes()), "/bin/ls\n-9-\n");
 }
@@ -282,7 +299,10 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
             for env in entry.space.envs() {
                 let event = event(env);
                 assert_eq!(event.env(), env);
-                let (of, place) = ((&event, &Context::EMPTY), (Layout::default(), 0));
+                let (of, place) = (
+                    EventInput { event: &event, context: &Context::EMPTY },
+                    LineStart { layout: Layout::default(), line: 0 },
+                );
                 let mut texts = [(); 3].map(|()| TextBuf::new());
                 let mut routines = Vec::new();
                 run.event(entry.index, of, place, &mut texts[0]);

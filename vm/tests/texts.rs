@@ -6,8 +6,8 @@ use common::{after_text, printed};
 use std::collections::BTreeSet;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{
-    BlobBuilder, Context, EnvText, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, ProcessNames, Program,
-    RoutineRow, SourcePos, Step, TextBuf, Timers, Unobserved, form,
+    BlobBuilder, Context, EnvText, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine, Op, Outcome,
+    ProcessNames, Program, RoutineRow, SourcePos, Step, TextBuf, Timers, Unobserved, form,
 };
 
 /// Form that takes all eight bytes of a window.
@@ -43,10 +43,11 @@ fn print_all(
         let mut printed = Vec::new();
         for event in events {
             let mut out = TextBuf::new();
-            let (event, layout) = ((event, context), (Layout { first: 0, further: 2 }, 0));
+            let input = EventInput { event, context };
+            let start = LineStart { layout: Layout { first: 0, further: 2 }, line: 0 };
             let outcome = match watched {
-                false => run.observed(0, event, layout, &mut out, &mut Unobserved),
-                true => run.observed(0, event, layout, &mut out, &mut |_: Step<'_>| {}),
+                false => run.observed(0, input, start, &mut out, &mut Unobserved),
+                true => run.observed(0, input, start, &mut out, &mut |_: Step<'_>| {}),
             };
             let text = String::from_utf8_lossy(out.as_bytes());
             printed.push((text.strip_suffix('\n').expect("a line").to_owned(), outcome));

@@ -4,8 +4,8 @@ mod common;
 
 use common::{after_text, printed};
 use tfbc_vm::{
-    BlobBuilder, Context, Event, HookRow, Instr, Layout, Limits, Machine, Op, Outcome, Program, RoutineRow, SourcePos,
-    Step, TextBuf, Timers, Unobserved, form,
+    BlobBuilder, Context, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine, Op, Outcome, Program,
+    RoutineRow, SourcePos, Step, TextBuf, Timers, Unobserved, form,
 };
 
 /// Output of hook 010 for some bytes: in the fast loop, in the checked loop, and observed.
@@ -23,7 +23,8 @@ fn print(code: &[Instr], bytes: &[u8]) -> (String, Outcome) {
         let mut machine = if checked { Machine::checked(limits) } else { Machine::new(limits) };
         let (mut timers, mut out) = (Timers::new(), TextBuf::new());
         let mut run = machine.start(&program, &mut timers);
-        let (event, layout) = ((&event, &Context::EMPTY), (Layout::default(), 0));
+        let (event, layout) =
+            (EventInput { event: &event, context: &Context::EMPTY }, LineStart { layout: Layout::default(), line: 0 });
         let outcome = match watched {
             false => run.observed(0, event, layout, &mut out, &mut Unobserved),
             true => run.observed(0, event, layout, &mut out, &mut |_: Step<'_>| {}),
@@ -149,7 +150,12 @@ fn print_far(code: &[Instr], bytes: &[u8]) -> String {
     let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {code:?}"));
     let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
     let event = Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 };
-    machine.start(&program, &mut timers).event(0, (&event, &Context::EMPTY), (Layout::default(), 0), &mut out);
+    machine.start(&program, &mut timers).event(
+        0,
+        EventInput { event: &event, context: &Context::EMPTY },
+        LineStart { layout: Layout::default(), line: 0 },
+        &mut out,
+    );
     String::from_utf8_lossy(out.as_bytes()).into_owned()
 }
 

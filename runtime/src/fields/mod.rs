@@ -12,7 +12,7 @@ pub use list::{list_json, list_text};
 pub(crate) use values::{FieldReader, describe};
 
 use crate::catalog::{Catalog, HookEntry};
-use tfbc_vm::{Context, Event, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
+use tfbc_vm::{EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
 
 /// Fields of the events of one hook in one environment.
 #[derive(Debug)]
@@ -39,11 +39,11 @@ impl<'r> PreparedFields<'r> {
     pub(crate) fn write(
         &self,
         run: &mut Run<'r>,
-        (event, context): (&Event<'r>, &Context<'r>),
+        input: EventInput<'_, 'r>,
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
-        let outcome = run.fields(&self.entry, (event, context), is_trial, out);
+        let outcome = run.fields(&self.entry, input, is_trial, out);
         write_row(&self.schema, run.row(), out);
         outcome
     }
@@ -52,10 +52,10 @@ impl<'r> PreparedFields<'r> {
     pub fn row<'s>(
         &self,
         run: &'s mut Run<'r>,
-        (event, context): (&Event<'r>, &Context<'r>),
+        input: EventInput<'_, 'r>,
         scratch: &mut TextBuf,
     ) -> (Outcome, &'s Row) {
-        let outcome = run.fields(&self.entry, (event, context), false, scratch);
+        let outcome = run.fields(&self.entry, input, false, scratch);
         (outcome, run.row())
     }
 }

@@ -7,7 +7,8 @@ use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, FlatArguments}
 use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};
 use tfbc_vm::{
-    Context, Event, Layout, Limits, Machine, Observer, Outcome, RecordHeader, Space, TextBuf, Timers, Unobserved,
+    Context, Event, EventInput, Layout, Limits, LineStart, Machine, Observer, Outcome, RecordHeader, Space, TextBuf,
+    Timers, Unobserved,
 };
 
 /// Prints the records of one log.
@@ -176,8 +177,9 @@ impl<'r> RecordPrinter<'r> {
         // A slot of 16 bytes has 8 of payload.
         self.meter.next(8 + record.bytes.len() as u64);
         let mut run = self.machine.start(self.catalog.record_program(entry), &mut self.timers);
-        let place = (Layout::default(), out.len());
-        let outcome = self.meter.run(&mut run, entry.hook, (&event, &Context::EMPTY), place, out, observer);
+        let start = LineStart { layout: Layout::default(), line: out.len() };
+        let input = EventInput { event: &event, context: &Context::EMPTY };
+        let outcome = self.meter.run(&mut run, entry.hook, input, start, out, observer);
         if self.meter.take_slow() {
             self.slow = Some((record.class, record.event));
         }

@@ -15,7 +15,9 @@ use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
-use tfbc_vm::{Context, Event, EventContext, Layout, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
+use tfbc_vm::{
+    Context, Event, EventContext, EventInput, Layout, LineStart, Machine, Outcome, ProcessNames, Run, TextBuf, Timers,
+};
 
 /// Empty: templates that need paths of processes are run by the walk.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -492,7 +494,13 @@ impl<'r> LineFormat<'r> {
                             n_columns
                         };
                         let shown = BatchedEvent { batch, taken, event, logs };
-                        let is_normal = run.run_prepared(entry, &shown, (prepared.layout, start), put, text);
+                        let is_normal = run.run_prepared(
+                            entry,
+                            &shown,
+                            LineStart { layout: prepared.layout, line: start },
+                            put,
+                            text,
+                        );
                         if is_normal && ends_with_text {
                             state.last_elapsed_ns = elapsed_ns;
                             if ENDS && let Some(ends) = &mut line.ends {
@@ -696,7 +704,8 @@ impl<'r> LineWriter<'r> {
             Text::Run(_) if self.fields == ShownFields::Only && of_fields.is_some() => of_fields,
             Text::Run(entry) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
-                let is_normal = run.run_prepared(entry, &shown, (prepared.layout, start), |_| 0, text);
+                let is_normal =
+                    run.run_prepared(entry, &shown, LineStart { layout: prepared.layout, line: start }, |_| 0, text);
                 if is_normal { None } else { Some(run.outcome()) }
             }
             Text::Refused => Some(run.refused(prepared.layout, text)),
@@ -726,7 +735,10 @@ impl<'r> LineWriter<'r> {
         match (&prepared.text, &prepared.fields) {
             (Text::Run(_), Some(fields)) if self.bounds.limit != Some(0) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
-                return Some(fields.write(run, (&shown.event(), &shown.context()), true, &mut self.fields_json));
+                return Some({
+                    let input = EventInput { event: &shown.event(), context: &shown.context() };
+                    fields.write(run, input, true, &mut self.fields_json)
+                });
             }
             (Text::Ready, _) => self.fields_json.push(batch.ready_fields(event)),
             _ => self.fields_json.push(b"{}"),

@@ -18,7 +18,7 @@ use crate::work::Meter;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use tfbc_vm::{Event, Layout, Machine, Outcome, TextBuf, Timers, Unobserved};
+use tfbc_vm::{Event, EventInput, Layout, LineStart, Machine, Outcome, TextBuf, Timers, Unobserved};
 
 /// The walk of one report.
 pub(super) struct LogWalk<'w> {
@@ -363,7 +363,8 @@ impl<'w> Collector<'w> {
             trail.pids.clear();
         }
         let mut run = self.machine.start(self.catalog.program(entry), &mut self.timers);
-        let place = (layout, 0);
+        let start = LineStart { layout, line: 0 };
+        let input = EventInput { event: &hook, context: &context };
         self.fields_json.clear();
         let mut of_fields = None;
         if let Some(known) = self.fields.as_mut().filter(|_| is_shown) {
@@ -373,7 +374,7 @@ impl<'w> Collector<'w> {
             match fields.as_ref().filter(|_| self.meter.limit() != Some(0)) {
                 Some(fields) => {
                     let is_trial = !self.has_only_fields;
-                    of_fields = Some(fields.write(&mut run, (&hook, &context), is_trial, &mut self.fields_json));
+                    of_fields = Some(fields.write(&mut run, input, is_trial, &mut self.fields_json));
                 }
                 None => self.fields_json.push(b"{}"),
             }
@@ -383,7 +384,7 @@ impl<'w> Collector<'w> {
                 self.meter.take(run.n_steps(), 1);
                 outcome
             }
-            None => self.meter.run(&mut run, entry.hook, (&hook, &context), place, &mut self.text, &mut Unobserved),
+            None => self.meter.run(&mut run, entry.hook, input, start, &mut self.text, &mut Unobserved),
         };
         if self.meter.take_slow() {
             self.slow = Some(self.catalog.name_of(event.id));

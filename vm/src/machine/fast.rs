@@ -354,7 +354,7 @@ impl<'r> Run<'r> {
         if let Some(n) = copy_short(room, self.program.strings(), run.0, run.1) {
             return (at.add(n), self.stage.after(instr));
         }
-        long_case(self, at, instr, out, run)
+        long_case(self, at, instr, out, run.0, run.1)
     }
 
     #[inline(always)]
@@ -372,7 +372,7 @@ impl<'r> Run<'r> {
         if let Some(n) = put_nibbles(unchecked!(room: self.stage.room(out, at)), words, table, value) {
             return (at.add(n), self.stage.after(instr));
         }
-        many_nibbles(self, at, instr, out, (table, value))
+        many_nibbles(self, at, instr, out, table, value)
     }
 }
 
@@ -385,7 +385,8 @@ fn long_case<'r>(
     at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-    (offset, len): (usize, usize),
+    offset: usize,
+    len: usize,
 ) -> (OutPtr, Pc) {
     // The range was checked by rule V8. `get` costs nothing beside the copy and needs no `unsafe`.
     let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
@@ -402,7 +403,8 @@ fn many_nibbles<'r>(
     at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-    (table, value): (u32, u64),
+    table: u32,
+    value: u64,
 ) -> (OutPtr, Pc) {
     run.stage.close(out, at);
     put_many_nibbles(out, run.program.words(), table, value);

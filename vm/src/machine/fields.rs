@@ -11,7 +11,7 @@ use crate::mem::{OutPtr, Pc};
 use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, for_each_op};
 use crate::program::PreparedEntry;
 use crate::row::Full;
-use crate::{Context, Event, Outcome, Row, TextBuf};
+use crate::{EventInput, Outcome, Row, TextBuf};
 
 /// Limit on the text that is not stored yet, and on the line ends that templates with `$RELLINENO` count.
 const MAX_TEXT: usize = 1 << 24;
@@ -103,7 +103,7 @@ impl<'r> Run<'r> {
     pub fn fields(
         &mut self,
         prepared: &PreparedEntry<'r>,
-        (event, context): (&Event<'r>, &Context<'r>),
+        input: EventInput<'_, 'r>,
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
@@ -112,7 +112,7 @@ impl<'r> Run<'r> {
         if is_trial {
             self.timers.begin_trial();
         }
-        let outcome = self.run_fields(prepared, (event, context), out);
+        let outcome = self.run_fields(prepared, input, out);
         self.timers.end_trial();
         outcome
     }
@@ -122,24 +122,18 @@ impl<'r> Run<'r> {
         &self.scratch.row
     }
 
-    fn run_fields(
-        &mut self,
-        prepared: &PreparedEntry<'r>,
-        (event, context): (&Event<'r>, &Context<'r>),
-        out: &mut TextBuf,
-    ) -> Outcome {
+    fn run_fields(&mut self, prepared: &PreparedEntry<'r>, input: EventInput<'_, 'r>, out: &mut TextBuf) -> Outcome {
         self.renew();
         self.scratch.missing.begin();
         self.cursor.go_to(0);
         let before = out.len();
-        (self.event, self.beginning, self.margin) = (*event, prepared.beginning as usize, 0);
-        self.look_around(prepared, *context);
-        self.cursor.bytes = event.bytes;
+        (self.event, self.beginning, self.margin) = (*input.event, prepared.beginning as usize, 0);
+        self.look_around(prepared, *input.context);
+        self.cursor.bytes = input.event.bytes;
         #[cfg(feature = "paranoid")]
         self.watch_event(prepared);
         let nothing = None::<fn(&mut [u8; crate::COLUMNS]) -> usize>;
-        let code = (prepared.code, prepared.body as usize);
-        let (len, mut at) = self.stage.begin(code, out, nothing, 0, MAX_TEXT);
+        let (len, mut at) = self.stage.begin(prepared.code, prepared.body as usize, out, nothing, 0, MAX_TEXT);
         self.text_limit = len + MAX_TEXT;
         (self.first.start, self.first.text) = (len, len);
         at = self.run_until_end(self.stage.start(), at, out);

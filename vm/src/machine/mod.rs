@@ -32,6 +32,15 @@ pub struct Layout {
     pub further: u16,
 }
 
+/// Start of an event's line in the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LineStart {
+    /// Margins.
+    pub layout: Layout,
+    /// Length of the buffer before the event's columns ([`Job::line`]).
+    pub line: usize,
+}
+
 /// Limits on the cost of one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -197,7 +206,8 @@ impl Machine {
         observer: &mut O,
     ) -> Outcome {
         let Job { event, context, timers, layout, line, out } = job;
-        self.start(program, timers).observed(hook, (event, context), (layout, line), out, observer)
+        let (input, start) = (EventInput { event, context }, LineStart { layout, line });
+        self.start(program, timers).observed(hook, input, start, out, observer)
     }
 }
 
@@ -327,35 +337,44 @@ pub trait EventContext<'r> {
     fn context(&self) -> Context<'r>;
 }
 
-impl<'r> EventContext<'r> for (&Event<'r>, &Context<'r>) {
+/// An event and its context, both known.
+#[derive(Debug, Clone, Copy)]
+pub struct EventInput<'e, 'r> {
+    /// The event.
+    pub event: &'e Event<'r>,
+    /// Its context.
+    pub context: &'e Context<'r>,
+}
+
+impl<'r> EventContext<'r> for EventInput<'_, 'r> {
     #[inline(always)]
     fn bytes(&self) -> &'r [u8] {
-        self.0.bytes
+        self.event.bytes
     }
 
     #[inline(always)]
     fn event(&self) -> Event<'r> {
-        *self.0
+        *self.event
     }
 
     #[inline(always)]
     fn context(&self) -> Context<'r> {
-        *self.1
+        *self.context
     }
 }
 
+/// Entry to run, and the lookup of its code and body length. The lookup happens late: an earlier one would occupy a
+/// register of the loop.
+struct EntryCode<'p, 'r, F> {
+    entry: &'p PreparedEntry<'r>,
+    code: F,
+}
+
 impl<'r> Run<'r> {
-    /// Prints an event as [`Machine::run`] does: by the hook with an index, with the margins of `layout`, on the line whose
-    /// columns begin at `line` ([`Job::line`]).
+    /// Prints an event by the hook with an index, as [`Machine::run`] does.
     #[inline(always)]
-    pub fn event(
-        &mut self,
-        hook: u32,
-        (event, context): (&Event<'r>, &Context<'r>),
-        (layout, line): (Layout, usize),
-        out: &mut TextBuf,
-    ) -> Outcome {
-        self.observed(hook, (event, context), (layout, line), out, &mut Unobserved)
+    pub fn event(&mut self, hook: u32, input: EventInput<'_, 'r>, start: LineStart, out: &mut TextBuf) -> Outcome {
+        self.observed(hook, input, start, out, &mut Unobserved)
     }
 
     /// Prints an event of any program by its prepared entry, after its columns: `columns` writes them into the given buffer
@@ -365,27 +384,27 @@ impl<'r> Run<'r> {
     pub fn run_prepared(
         &mut self,
         prepared: &PreparedEntry<'r>,
-        scene: &impl EventContext<'r>,
-        (layout, line): (Layout, usize),
+        input: &impl EventContext<'r>,
+        start: LineStart,
         columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         out: &mut TextBuf,
     ) -> bool {
         self.program = prepared.program;
-        let code = || (prepared.code, prepared.body as usize);
-        self.print::<_, true>((prepared, code), scene, (layout, line), Some(columns), out, &mut Unobserved)
+        let code = EntryCode { entry: prepared, code: || (prepared.code, prepared.body as usize) };
+        self.print::<_, true>(code, input, start, Some(columns), out, &mut Unobserved)
     }
 
-    /// As [`Run::event`], with every instruction shown to `observer` first.
+    /// Prints an event by the hook with an index, and passes every instruction to `observer` first.
     #[inline(always)]
     pub fn observed<O: Observer>(
         &mut self,
         hook: u32,
-        (event, context): (&Event<'r>, &Context<'r>),
-        (layout, line): (Layout, usize),
+        input: EventInput<'_, 'r>,
+        line: LineStart,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
-        let beginning = Program::beginning(hook, event.env_index());
+        let beginning = Program::beginning(hook, input.event.env_index());
         let program = self.home;
         self.program = program;
         // A lazily opened program has no start data in advance; the copy on the stack gives both cases one type.
@@ -394,7 +413,7 @@ impl<'r> Run<'r> {
             Some(start) => start,
             None => {
                 let Some(start) = program.start_lazily(beginning) else {
-                    return without_routine(program, beginning, layout, out);
+                    return without_routine(program, beginning, line.layout, out);
                 };
                 proved = start;
                 &proved
@@ -402,9 +421,8 @@ impl<'r> Run<'r> {
         };
         let prepared = PreparedEntry::of(program, beginning, start);
         let bare = None::<fn(&mut _) -> _>;
-        let code = || program.code_at(start);
-        let is_usual =
-            self.print::<_, false>((&prepared, code), &(event, context), (layout, line), bare, out, observer);
+        let code = EntryCode { entry: &prepared, code: || program.code_at(start) };
+        let is_usual = self.print::<_, false>(code, &input, line, bare, out, observer);
         if is_usual { Outcome::default() } else { self.outcome }
     }
 
@@ -447,14 +465,13 @@ impl<'r> Run<'r> {
         refused(layout, out)
     }
 
-    /// Prints an event. `AHEAD` is true if its entry was prepared before the previous event was printed. `code` is called
-    /// only if the code is needed: an earlier lookup would occupy a register of the loop.
+    /// Prints an event. `AHEAD` is true if its entry was prepared before the previous event was printed.
     #[inline(always)]
     fn print<O: Observer, const AHEAD: bool>(
         &mut self,
-        (prepared, code): (&PreparedEntry<'r>, impl FnOnce() -> (&'r [Instr], usize)),
-        scene: &impl EventContext<'r>,
-        (layout, line): (Layout, usize),
+        EntryCode { entry: prepared, code }: EntryCode<'_, 'r, impl FnOnce() -> (&'r [Instr], usize)>,
+        input: &impl EventContext<'r>,
+        LineStart { layout, line }: LineStart,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         out: &mut TextBuf,
         observer: &mut O,
@@ -471,17 +488,18 @@ impl<'r> Run<'r> {
         if uses >= StateUse::Event {
             self.first.start = line;
             (self.event, self.beginning, self.margin) =
-                (scene.event(), prepared.beginning as usize, layout.further.into());
+                (input.event(), prepared.beginning as usize, layout.further.into());
             if uses == StateUse::Context || prepared.zeroed > 0 {
-                self.look_around(prepared, scene.context());
+                self.look_around(prepared, input.context());
             }
         }
         #[cfg(feature = "paranoid")]
         self.watch_event(prepared);
         // The length is tested once per event. No read at a fixed offset tests it again in the fast loop (rule V6).
-        let bytes = scene.bytes();
+        let bytes = input.bytes();
         self.cursor.bytes = bytes;
-        let (len, mut at) = self.stage.begin(code(), out, columns, layout.first, self.max_text);
+        let (code, body) = code();
+        let (len, mut at) = self.stage.begin(code, body, out, columns, layout.first, self.max_text);
         // The margin is no text, whatever columns there are.
         self.text_limit = len + usize::from(layout.first) + self.max_text;
         self.first.text = len + usize::from(layout.first);

@@ -53,7 +53,8 @@ impl<'r> ExecState<'r> {
     /// its length. The text may grow by `max_text`. Returns the length up to the columns, and the end of the text.
     pub fn begin(
         &mut self,
-        (code, body): (&'r [Instr], usize),
+        code: &'r [Instr],
+        body: usize,
         out: &mut TextBuf,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,

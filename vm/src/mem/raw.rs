@@ -60,7 +60,8 @@ impl<'r> ExecState<'r> {
     #[inline(always)]
     pub fn begin(
         &mut self,
-        (code, body): (&'r [Instr], usize),
+        code: &'r [Instr],
+        body: usize,
         out: &mut TextBuf,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,

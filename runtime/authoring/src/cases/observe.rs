@@ -14,7 +14,7 @@ use tfbc::internal::input::AnyTrace;
 use tfbc::internal::qnx::{KevItem, KevLog, RecordPrinter};
 use tfbc::internal::{Meter, selection};
 use tfbc::qnx::RecordOptions;
-use tfbc_vm::{Event, Layout, Machine, Space, TextBuf, Timers, Unobserved};
+use tfbc_vm::{Event, EventInput, LineStart, Machine, Space, TextBuf, Timers, Unobserved};
 
 /// Runs the templates of a slice's events under an observer.
 ///
@@ -77,11 +77,11 @@ fn watch_hooks(
         let context = state.system().context(&infos[timed.log], timed.reported_cpus, &facts, paths);
         meter.next(event.bytes.len() as u64);
         let mut run = machine.start(program, &mut timers);
-        let (surroundings, place) = ((&event, &context), (Layout::default(), 0));
+        let (input, start) = (EventInput { event: &event, context: &context }, LineStart::default());
         let outcome = if shown && n_met >= range.start {
-            meter.run(&mut run, entry.hook, surroundings, place, &mut text, &mut watch.observer(program))
+            meter.run(&mut run, entry.hook, input, start, &mut text, &mut watch.observer(program))
         } else {
-            meter.run(&mut run, entry.hook, surroundings, place, &mut text, &mut Unobserved)
+            meter.run(&mut run, entry.hook, input, start, &mut text, &mut Unobserved)
         };
         n_met += u64::from(shown && !outcome.skipped);
         if shown && outcome.stop {
