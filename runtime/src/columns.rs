@@ -40,13 +40,13 @@ pub(crate) enum ColumnSource {
     Event,
     /// The event's log or thread, which is the same for many events in a row.
     Log,
-    /// Processes and CPUs, as earlier events told them.
+    /// Processes and CPUs, learnt from earlier events.
     Context,
     /// Depth of interrupts.
     Depth,
     /// System call of the thread.
     Svc,
-    /// Processes and threads of a QNX log, as earlier records told them.
+    /// Processes and threads of a QNX log, learnt from earlier records.
     Owner,
 }
 
@@ -548,12 +548,12 @@ impl Columns {
         self.two_lines
     }
 
-    /// True if a column shows processes, threads, CPUs or system calls, which earlier events told.
+    /// True if a column shows processes, threads, CPUs or system calls: they come from earlier events.
     pub(crate) fn need_context(&self) -> bool {
         self.list.iter().any(|column| !matches!(column.info().source, ColumnSource::Event | ColumnSource::Log))
     }
 
-    /// Which parts of the context a column shows, except processes and CPUs.
+    /// Parts of the context that a column shows, except processes and CPUs.
     pub(crate) fn wanted(&self) -> RequiredContext {
         let shows = |source| self.list.iter().any(|column| column.info().source == source);
         RequiredContext { depth: shows(ColumnSource::Depth), priority: false, svc: shows(ColumnSource::Svc) }

@@ -104,6 +104,7 @@ impl CompileArgs {
             super::print(console, text, self.output.as_deref())?;
             return Ok(status);
         }
+        // `--strict` stops at any error, so it wins over `--keep-going`.
         let keeps_going = self.keep_going && !self.language.strict;
         options.compile.keep_going = keeps_going;
         options.compile.codes_as_text = keeps_going;
@@ -113,6 +114,7 @@ impl CompileArgs {
         let n_bytes: usize = sources.iter().map(|(_, source)| source.bytes().len()).sum();
         let findings = Findings { sources, diagnostics: compiled.diagnostics, left_out: compiled.left_out };
         let mut status = formats::show(console, &findings, self.language.strict);
+        // A denied warning is an error that the user asked for; leaving stanzas out does not settle it.
         if keeps_going && compiled.blob.is_some() && !formats::has_denied(&findings) {
             formats::show_left_out(console, &findings);
             status = if status == Status::Well { Status::Well } else { Status::Damaged };

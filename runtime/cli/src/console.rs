@@ -201,6 +201,7 @@ impl Console {
     /// Creates a console from the common flags.
     pub fn new(compatible: bool, common: CommonArgs) -> Self {
         let CommonArgs { color: when, quiet, raw_text } = common;
+        // Standard error and standard output are decided separately: `tfbc report > file` still has coloured messages.
         let colour = match when {
             Colour::Always => true,
             Colour::Never => false,
@@ -276,6 +277,7 @@ impl Console {
 
     fn say(&self, word: &str, colour: anstyle::AnsiColor, message: Message, text: &dyn Display) {
         let text = text.to_string();
+        // Messages quote names and labels from files. Control characters in them could rewrite the terminal's screen.
         let text = visible(&text);
         let line = if self.compatible {
             format!("0454-{:03} {text}\n", message as u16)
@@ -345,6 +347,7 @@ impl Progress {
 
     /// Moves the bar.
     pub fn advance(&mut self, offset: u64, n_events: u64) {
+        // A bar that appears for a fraction of a second only flickers.
         if !self.wanted || (self.bar.is_none() && self.begun.elapsed() < Duration::from_secs(1)) {
             return;
         }
@@ -356,6 +359,7 @@ impl Progress {
 
     /// Names a template that takes most of the time.
     pub fn slow(&mut self, template: &str) {
+        // A slow template stops the bar. Its name tells the user why.
         if !self.wanted || self.begun.elapsed() < Duration::from_secs(1) {
             return;
         }

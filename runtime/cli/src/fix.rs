@@ -66,10 +66,12 @@ pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), F
         let failed = |error| Failure::write(&error, path.display());
         // Only one file is locked at a time, so two commands cannot block each other.
         let _lock = locked(path).map_err(failed)?;
+        // Written as plain text under a name in .gz, the next command could not open it.
         if let Some(unpacker) = Input::open(path).map_err(failed)?.unpacker() {
             let (path, compression) = (path.display(), unpacker.compression());
             return Err(refuse(format!("cannot write {path}: it is compressed by {compression}: unpack it first")));
         }
+        // `replace` refuses if the file no longer has the old bytes: an editor may have saved it since it was read.
         replace(path, &old.encode(old.bytes()), &new.encode(new.bytes())).map_err(failed)?;
     }
     Ok(())

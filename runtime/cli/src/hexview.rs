@@ -146,6 +146,7 @@ impl HexviewArgs {
             let text = "give one trace, or an event in hex with --env (AIX) or --class and --id (QNX)";
             return Err(Failure::Error(Message::Usage, text.into()));
         };
+        // Hex without `--env` looks like a missing file. The message names both, because either may be meant.
         if !Path::new(trace).exists() && parse_hex(&self.input).is_ok() {
             let text =
                 format!("there is no file {trace}; as an event in hex it needs --env (AIX) or --class and --id (QNX)");

@@ -84,14 +84,14 @@ fn write_cpus(inventory: &AixInventory, out: &mut String) {
 }
 
 fn write_notices(inventory: &AixInventory, out: &mut String) {
-    let told = inventory.notices.iter().filter(|notice| notice.damage).count() as u64;
+    let n_shown = inventory.notices.iter().filter(|notice| notice.damage).count() as u64;
     for notice in inventory.notices.iter().filter(|notice| notice.damage) {
         let _ = writeln!(out, "             {}", notice.message);
     }
-    if inventory.n_damaged > told {
+    if inventory.n_damaged > n_shown {
         let range =
             inventory.unlisted.map_or(String::new(), |(from, to)| format!(", from offset {from:#x} to {to:#x}"));
-        let _ = writeln!(out, "             and {} more{range}", inventory.n_damaged - told);
+        let _ = writeln!(out, "             and {} more{range}", inventory.n_damaged - n_shown);
     }
     for notice in inventory.notices.iter().filter(|notice| !notice.damage) {
         let _ = writeln!(out, "  note       {}", notice.message);

@@ -37,6 +37,7 @@ pub fn expand(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<
                     named(&left_out)
                 ));
             }
+            // A base file opens its per-CPU files itself. Listed as well, their events would be reported twice.
             drop_members(&mut found, args);
             traces.append(&mut found);
         } else {
@@ -51,6 +52,7 @@ pub fn refuse_output(output: Option<&Path>, traces: &[PathBuf], args: &TraceArgs
     overwrite::refuse([output], traces.iter().map(PathBuf::as_path))?;
     // Only an existing output can be such a file.
     let options = args.options();
+    // Standard input and pipes have no per-CPU files.
     let bases = traces.iter().filter(|path| output.is_some_and(Path::is_file) && path.is_file());
     let members: Vec<PathBuf> = bases.flat_map(|path| cpu_files(path, &options)).collect();
     overwrite::refuse([output], members.iter().map(PathBuf::as_path))
@@ -67,6 +69,7 @@ fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<DirectoryFiles> {
     let mut files = DirectoryFiles::default();
     let mut paths =
         fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    // Directories are read in the order of the file system, which differs between machines.
     paths.sort();
     for path in paths.into_iter().filter(|path| path.is_file()) {
         // Unreadable files are kept, so that the report names them.

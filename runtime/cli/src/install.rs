@@ -54,6 +54,7 @@ impl InstallArgs {
             Failure::Error(Message::Unreadable, format!("cannot find the running program: {error}"))
         })?;
         let items = items(&self.prefix);
+        // Everything is checked before anything is written: a half-installed set of names would mix two versions.
         self.refuse_foreign(&items)?;
         if self.dry_run {
             return super::print(console, list(&items), None);
@@ -62,6 +63,7 @@ impl InstallArgs {
         for directory in directories {
             fs::create_dir_all(directory).map_err(|error| Failure::write(&error, directory.display()))?;
         }
+        // The program comes first: the other names are links to it.
         for item in &items {
             item.write(&program).map_err(|error| Failure::write(&error, item.path.display()))?;
         }

@@ -22,6 +22,8 @@ pub fn refuse<'p>(
         let found = output.map_or_else(|| open_file(&io::stdout()), file)?;
         Some((found, output))
     });
+    // By identity, not by path: a link or `./a` for `a` is the same file, and creating the output would empty it before
+    // it is read.
     let mut outputs: HashMap<FileId, Option<&Path>> = output_ids.collect();
     if outputs.is_empty() {
         return Ok(());

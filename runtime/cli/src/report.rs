@@ -135,8 +135,8 @@ impl ReportArgs {
             let text = "--sort time needs the whole log, and --follow waits for more of it: leave one of them out";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
-        let told = [&self.names, &self.context].into_iter().flatten();
-        let inputs = overwrite::files(&self.formats).chain(self.traces.iter().chain(told).map(PathBuf::as_path));
+        let tables = [&self.names, &self.context].into_iter().flatten();
+        let inputs = overwrite::files(&self.formats).chain(self.traces.iter().chain(tables).map(PathBuf::as_path));
         overwrite::refuse([self.output.as_deref()], inputs)?;
         let usage = |text| Failure::Error(Message::Usage, text);
         for name in self.exec_names().filter(|name| is_number(name)) {
@@ -144,6 +144,7 @@ impl ReportArgs {
                 format!("--exec {name} takes names of programs: a process is chosen by its id with --pid {name}");
             console.warning(Message::Usage, text);
         }
+        // Ranges and numbers are checked before any file is read: format files may take seconds to compile.
         let until = self.until(console)?;
         check_times("--from", self.from, "--until", until).map_err(usage)?;
         let set = formats::load_for_report(console, &self.formats, &self.language)?;
@@ -174,6 +175,7 @@ impl ReportArgs {
 
     /// End of the time range: from --until, or from --to with a number, as earlier versions took it.
     fn until(&self, console: &Console) -> Result<Option<i128>, Failure> {
+        // Scripts of that time still work, with a warning that names the new spelling.
         let Some((text, ns)) = self.to.iter().rev().find_map(To::time) else { return Ok(self.until) };
         if self.until.is_some() {
             let text = format!("--to {text} is a second end of the time range: give --until alone");
@@ -264,6 +266,8 @@ impl ReportArgs {
 
     /// Processes of `--pid`.
     fn processes(&self) -> Result<Option<Processes>, Failure> {
+        // AIX's `-p` takes ids and names mixed, and shares this parser. Here names have their own flag, so that a
+        // mistyped number is not taken for a program.
         let processes = trcrpt::processes("--pid", &self.pid)?;
         if let Some(name) = processes.iter().find_map(|processes| processes.names.first()) {
             let name = String::from_utf8_lossy(name);
@@ -292,6 +296,7 @@ impl ReportArgs {
     fn time_form(&self, log: &KevLog, filter: &RecordFilter) -> Result<TimeForm, Failure> {
         let refused = |text: &str| Err(Failure::Error(Message::Usage, format!("{}: --time clock: {text}", log.name())));
         let header = log.header();
+        // Without a boot time, clock times would begin in 1970 and look like real dates.
         match self.time {
             TimeArg::Clock if filter.is_timed() => {
                 refused("--from and --until take seconds: use `--time absolute` or `--time relative`")
@@ -319,6 +324,7 @@ impl ReportArgs {
         if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
             return Err(usage(format!("{flag} is for AIX traces, but this is a QNX log")));
         }
+        // Names of events depend on the release of the log, so `--only` can be read only when the log is open.
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
             let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
@@ -408,6 +414,7 @@ pub enum SortArg {
 
 /// Time in an AIX trace, which cannot be negative.
 fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
+    // The flags take signed times for QNX logs, whose stamps can lie before the start of the trace.
     let refused = |ns: i128| {
         let text =
             format!("{flag}: expected seconds such as 12.5, found '{}': times of AIX are not negative", shown(ns));

@@ -137,6 +137,7 @@ impl TestArgs {
                     _ => saves.watch(self.watched()),
                 }
             }
+            // The run itself writes snapshots below the searched directories. They must not start another run.
             saves.pass_over(&self.searched());
             console.note("-- waiting for a save (Ctrl-C ends)");
             if !saves.wait(|| !output::stdout_is_closed()) {
@@ -229,6 +230,7 @@ impl TestArgs {
         let open = |case: &&mut CaseResult| matches!(case.verdict, Verdict::Changed | Verdict::New);
         if self.accept || self.update {
             for case in results.cases.iter_mut().filter(open) {
+                // `--accept` must not accept a text that nobody has seen, so a change since the last run stays open.
                 if self.update || case.verdict == Verdict::New || case.was_shown() {
                     shown.line("accepted", AnsiColor::Green, &case.path.display().to_string())?;
                     case.accept().map_err(failed)?;
@@ -250,6 +252,7 @@ impl TestArgs {
             console.note(format!("{accepted} accepted, {rejected} rejected, {skipped} skipped"));
             return Ok(());
         }
+        // A build server must not leave files in the checkout. Many set CI, and some set it to `false`.
         let keeps = self.pending || std::env::var_os("CI").is_none_or(|value| value.is_empty() || value == "false");
         for case in &results.cases {
             match case.verdict {
@@ -320,6 +323,7 @@ impl TestArgs {
             let text = format!("no event of {} is selected", trace.display());
             return Err(Failure::Error(Message::Unreadable, text));
         };
+        // An existing case file is work by hand, so it is never replaced.
         if path.exists() && path != Path::new("-") {
             let text = format!("{} exists; name another file with -o", path.display());
             return Err(Failure::Error(Message::Unwritable, text));

@@ -64,7 +64,7 @@ pub struct Reporter<'c> {
     name: Option<String>,
     progress: Progress,
     /// Number of damaged places with and without a byte range.
-    n_met: [u64; 2],
+    n_seen: [u64; 2],
     /// Damaged places that were not printed: their number, and the byte range from the first to the last.
     unshown: (u64, Option<(u64, u64)>),
 }
@@ -76,7 +76,7 @@ impl<'c> Reporter<'c> {
             console,
             name: Some(name.to_owned()),
             progress: console.progress(size),
-            n_met: [0; 2],
+            n_seen: [0; 2],
             unshown: (0, None),
         }
     }
@@ -84,7 +84,7 @@ impl<'c> Reporter<'c> {
     /// Creates a reporter for the logs of one report.
     pub fn of(console: &'c Console, logs: &Logs) -> Self {
         let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
-        Self { console, name, progress: console.progress(logs.file_size()), n_met: [0; 2], unshown: (0, None) }
+        Self { console, name, progress: console.progress(logs.file_size()), n_seen: [0; 2], unshown: (0, None) }
     }
 
     /// Sets the index of the input. A growing trace shows no progress.
@@ -122,12 +122,15 @@ impl<'c> Reporter<'c> {
 
 impl Monitor for Reporter<'_> {
     fn notice(&mut self, notice: &Notice) {
-        let n_met = &mut self.n_met[usize::from(notice.skipped.is_none())];
-        *n_met += u64::from(notice.damage);
-        if notice.damage && *n_met > MAX_SHOWN {
+        // Counted separately: a file with thousands of damaged places must not hide the one notice that the compressed
+        // data end early.
+        let n_seen = &mut self.n_seen[usize::from(notice.skipped.is_none())];
+        *n_seen += u64::from(notice.damage);
+        if notice.damage && *n_seen > MAX_SHOWN {
             return self.leave_out(notice);
         }
         let text = self.named(&notice.message);
+        // Printed while the bar is drawn, the message would end up in the middle of the bar's line.
         self.progress.suspend(|| {
             if notice.damage {
                 self.console.error(Message::InvalidEvent, text);
@@ -186,11 +189,13 @@ pub fn run(
 ) -> CommandResult {
     let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
     let failed = |error| Failure::write(&error, &what);
+    // Directories are expanded first, so that an output inside one of them is recognised as an input and not
+    // overwritten.
     let traces = inputs::expand(console, traces, args)?;
     inputs::refuse_output(output, &traces, args)?;
     let several = traces.len() > 1;
     let mut out = None;
-    let mut met = InputsSoFar {
+    let mut so_far = InputsSoFar {
         several: several && !console.compatible,
         mixed: several && inputs::are_mixed(&traces, args),
         ..InputsSoFar::default()
@@ -204,22 +209,25 @@ pub fn run(
             if let PlannedReport::Aix(logs, _) = &trace {
                 name_files(console, logs, wanted.verbose);
             }
+            // Warnings about an input follow its opening: an unreadable file gets one message, not two.
             warn_of_format(console, path, args);
-            met.meet(&trace)?;
+            so_far.add(&trace)?;
+            // Only the last input knows whether a format file fits none of the systems; before that, a later trace may
+            // still need it.
             if at + 1 == traces.len() {
                 let input = path.to_string_lossy();
-                formats::warn_of_others(console, &wanted.formats, &met.systems, (!several).then_some(&input));
+                formats::warn_of_others(console, &wanted.formats, &so_far.systems, (!several).then_some(&input));
             }
             // The output is created only after the first trace could be opened.
             let out = match &mut out {
                 Some(out) => out,
                 None => out.insert(console.open(output).map_err(failed)?),
             };
-            let counts = if met.several && trace.form() != Form::Text {
-                let mut rows = FileColumn::new(out, trace.form(), trace.names_columns(&mut met), path);
+            let counts = if so_far.several && trace.form() != Form::Text {
+                let mut rows = FileColumn::new(out, trace.form(), trace.names_columns(&mut so_far), path);
                 trace.report(console, catalog, wanted.verbose, place, &mut rows)
             } else {
-                out.write_all(&trace.divide(path, &mut met)).map_err(failed)?;
+                out.write_all(&trace.divide(path, &mut so_far)).map_err(failed)?;
                 trace.report(console, catalog, wanted.verbose, place, out)
             };
             let counts = counts.map_err(|error| failure(&path.to_string_lossy(), &what, error))?;
@@ -230,6 +238,7 @@ pub fn run(
                 status = status.max(if counts.n_damaged > 0 { Status::Damaged } else { Status::Well });
                 run_summary.add(path, kind, counts);
             }
+            // Only unreadable inputs are skipped. A usage error or a full disk would repeat for every input.
             Err(Failure::Error(Message::Unreadable, text)) if several => {
                 console.error(Message::Unreadable, text);
                 status = Status::Failed;
@@ -239,9 +248,10 @@ pub fn run(
         }
     }
     if let Some(out) = out {
+        // Only now does a file of `-o` get its name: a command that fails leaves the previous report unchanged.
         out.into_inner().commit().map_err(failed)?;
     }
-    if met.several {
+    if so_far.several {
         console.note(run_summary.table());
     }
     let InputCounts { n_events, n_reported, .. } = run_summary.total();
@@ -286,6 +296,7 @@ pub fn chosen_files(logs: &Logs, args: &TraceArgs, mut options: ReportOptions) -
 
 /// Prints that the selecting flags matched no event.
 pub fn report_no_match(console: &Console, filters: &[&str], n_events: u64, n_reported: u64) {
+    // Scripts expect an empty report without comment if nothing matches, so this is shown only to people.
     if n_events > 0 && n_reported == 0 && !filters.is_empty() {
         let events = super::count(n_events, "event");
         console.note_on_terminal(format!("0 of {events} match {}", filters.join(", ")));
@@ -308,7 +319,7 @@ struct InputsSoFar {
 
 impl InputsSoFar {
     /// Adds an input. Tables of the two systems have different columns, so they cannot be mixed.
-    fn meet(&mut self, trace: &PlannedReport) -> Result<(), Failure> {
+    fn add(&mut self, trace: &PlannedReport) -> Result<(), Failure> {
         if !self.systems.contains(&trace.system()) {
             self.systems.push(trace.system());
         }
@@ -380,25 +391,28 @@ impl PlannedReport {
     }
 
     /// True if this input writes the column names for all inputs.
-    fn names_columns(&mut self, met: &mut InputsSoFar) -> bool {
+    fn names_columns(&mut self, so_far: &mut InputsSoFar) -> bool {
         let no_heading = self.no_heading();
-        *no_heading |= std::mem::replace(&mut met.has_names, true);
+        // Tables of all inputs are one table: the names of its columns are in the first line of the output, nowhere
+        // else.
+        *no_heading |= std::mem::replace(&mut so_far.has_names, true);
         !*no_heading
     }
 
     /// Line before the report of one of several traces: its name, and its kind if the kinds differ.
-    fn divide(&mut self, path: &Path, met: &mut InputsSoFar) -> Vec<u8> {
+    fn divide(&mut self, path: &Path, so_far: &mut InputsSoFar) -> Vec<u8> {
         let is_bare = match self {
             PlannedReport::Aix(_, options) => options.columns.is_bare(),
             PlannedReport::Kev(_, options) => options.columns.is_bare(),
         };
-        if !met.several || is_bare || *self.no_heading() {
+        // Bare text and reports without headings are read by other programs, which expect nothing but events.
+        if !so_far.several || is_bare || *self.no_heading() {
             return Vec::new();
         }
-        let blank = if std::mem::replace(&mut met.is_headed, true) { "\n" } else { "" };
+        let blank = if std::mem::replace(&mut so_far.is_headed, true) { "\n" } else { "" };
         let kind = match self {
-            PlannedReport::Aix(logs, _) if met.mixed => format!(" ({})", logs.log(0).kind),
-            PlannedReport::Kev(..) if met.mixed => String::from(" (QNX kernel log)"),
+            PlannedReport::Aix(logs, _) if so_far.mixed => format!(" ({})", logs.log(0).kind),
+            PlannedReport::Kev(..) if so_far.mixed => String::from(" (QNX kernel log)"),
             _ => String::new(),
         };
         format!("{blank}==> {}{kind} <==\n", path.display()).into_bytes()

@@ -173,6 +173,7 @@ impl TrcrptArgs {
     pub fn run(mut self, common: CommonArgs) -> (Console, CommandResult) {
         let mut console = Console::new(true, common);
         console.terse = self.terse;
+        // On an AIX system its own file describes its kernel better than the built-in one.
         if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
             self.formats.push(SYSTEM_FORMATS.into());
         }
@@ -188,6 +189,7 @@ impl TrcrptArgs {
         if self.list_groups {
             return super::print(console, trcevgrp::listing(&trcevgrp::load()?), None);
         }
+        // Help comes before the checks of other flags: whoever asks for it may not know them yet.
         self.refuse()?;
         if self.options.iter().any(|option| option == "help") {
             return super::print(console, rptopts::help(), None);
@@ -197,6 +199,7 @@ impl TrcrptArgs {
         }
         self.refuse_output()?;
         let settings = self.settings(console)?;
+        // An unknown TZ is warned of only where dates appear.
         let shows_dates = !self.list && !self.check;
         let zone = if shows_dates { self.zone.zone(console) } else { TimeZone::UTC };
         let filter = self.filter(&settings, &zone)?;
@@ -211,7 +214,10 @@ impl TrcrptArgs {
             super::print(console, super::list::labels(&catalog), self.output.as_deref())?;
             return Ok(formats::loaded(&set));
         }
+        // Traces are checked last. `-j`, `-c` and `-G` need none, and AIX users call them without one.
         self.refuse_directories()?;
+        // Named files get the system's message when they are opened. Nobody typed this name, so the message says where
+        // it comes from.
         if unnamed && !self.files[0].exists() {
             let text = no_log(&self.files[0]);
             return Err(Failure::Error(Message::Unreadable, text));
@@ -264,6 +270,8 @@ impl TrcrptArgs {
         if let Some((flag, why)) = self.refused.first() {
             return Err(Failure::Error(Message::Unsupported, format!("flag -{flag} is refused: {why}")));
         }
+        // The parser takes everything after the first file for file names. A flag there would only be reported as an
+        // unreadable file. `-` alone is standard input.
         let is_flag = |file: &&PathBuf| file.as_os_str().len() > 1 && file.to_string_lossy().starts_with('-');
         match self.files.iter().find(is_flag) {
             Some(flag) => {
@@ -278,8 +286,8 @@ impl TrcrptArgs {
     fn refuse_output(&self) -> Result<(), Failure> {
         let asks_for_groups = !self.only_groups.is_empty() || !self.except_groups.is_empty();
         let groups = groups::default_path().filter(|_| asks_for_groups);
-        let told = [&self.context, &self.names, &groups].into_iter().flatten();
-        let inputs = self.files.iter().chain(told).map(PathBuf::as_path);
+        let tables = [&self.context, &self.names, &groups].into_iter().flatten();
+        let inputs = self.files.iter().chain(tables).map(PathBuf::as_path);
         overwrite::refuse([self.output.as_deref()], overwrite::files(&self.formats).chain(inputs))
     }
 
@@ -291,7 +299,7 @@ impl TrcrptArgs {
             settings.show(Column::Svc, true);
         }
         if settings.purr {
-            let text = "-O PURR=on: the trace holds no PURR register, so elapsed times are shown";
+            let text = "-O PURR=on: traces have no PURR register, so elapsed times are shown";
             console.warning(Message::NoPurr, text);
         }
         if self.ignores_dates() && (self.start.is_some() || self.end.is_some()) {
@@ -305,6 +313,7 @@ impl TrcrptArgs {
 
     fn filter(&self, settings: &ReportSettings, zone: &TimeZone) -> Result<Filter, Failure> {
         let mut filter = filter(&self.only, &self.except)?;
+        // Groups add to the hooks of `-d`. If `-D` names no hook, nothing is selected, not everything.
         if let Some(ids) = trcevgrp::hooks(&self.only_groups)? {
             filter.only.get_or_insert_default().extend(&ids);
         }
@@ -315,6 +324,7 @@ impl TrcrptArgs {
             filter.from_date = self.start.as_deref().map(|text| date('s', text, zone)).transpose()?;
             filter.to_date = self.end.as_deref().map(|text| date('e', text, zone)).transpose()?;
         }
+        // Both are ranges of time with different zero points. AIX's documents do not tell which one wins.
         if filter.has_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
             let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
             return Err(Failure::Error(Message::Usage, String::from(text)));
@@ -357,6 +367,7 @@ impl TrcrptArgs {
                 wrong("-C", &format!("{message}, or `all`{hint}"))
             })?;
         }
+        // `all` wins over numbers in another `-C`, in either order.
         let all = self.cpus.iter().any(|list| list.trim() == "all");
         Ok((!all && !self.cpus.is_empty()).then_some(cpus))
     }
@@ -364,7 +375,7 @@ impl TrcrptArgs {
     fn refuse_directories(&self) -> Result<(), Failure> {
         match self.files.iter().find(|file| file.is_dir()) {
             Some(directory) => {
-                let why = "a directory holds a component trace of AIX's kernel, whose layout is not public";
+                let why = "a directory is a component trace of AIX's kernel, whose layout is not public";
                 let text = format!("cannot read {}: {why}", directory.display());
                 Err(Failure::Error(Message::Unreadable, text))
             }
@@ -374,8 +385,8 @@ impl TrcrptArgs {
 
     fn name_files(&self, console: &Console) {
         if self.verbose > 0 {
-            let told = [&self.context, &self.names];
-            for file in self.formats.iter().chain(told.into_iter().flatten()) {
+            let tables = [&self.context, &self.names];
+            for file in self.formats.iter().chain(tables.into_iter().flatten()) {
                 console.note(file.display());
             }
         }

@@ -115,7 +115,7 @@ impl TrcupdateArgs {
         }
         match change {
             Some(change) if change.is_empty() => {
-                console.note(format_args!("{} holds all that already", format.path().display()));
+                console.note(format_args!("{} already contains all of this", format.path().display()));
                 Ok(Status::Well)
             }
             Some(change) => self.write(console, &format, &undo, &change),

@@ -95,6 +95,7 @@ impl WatchArgs {
         let mut screen = Round { console, shows: io::stdout().is_terminal(), n: 0, last_good: None };
         let mut saves = Saves::default();
         loop {
+            // Before showing, so that a save during a long report starts the next round at once.
             saves.watch(watched());
             screen.show(&formats, &slice, &load, &options)?;
             if !saves.wait(|| !output::stdout_is_closed()) {
@@ -144,6 +145,8 @@ impl Round<'_> {
             }
             Err(error) => (Err(error.to_string()), String::from("not loaded")),
         };
+        // An unfinished template rarely compiles. The last good report stays visible, so that the reader keeps what the
+        // change is about.
         match report {
             Ok(report) => {
                 text.push_str(&report);

@@ -261,7 +261,7 @@ fn the_same_update_again_changes_nothing() {
     let undo = read(&directory, "up.undo.trc");
     let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);
     assert_eq!(status, 0);
-    assert!(error.contains("fmt holds all that already"), "{error}");
+    assert!(error.contains("fmt already contains all of this"), "{error}");
     assert_eq!(read(&directory, "fmt"), changed);
     assert_eq!(read(&directory, "up.undo.trc"), undo);
 }

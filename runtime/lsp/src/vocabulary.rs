@@ -225,7 +225,7 @@ pub fn number(word: &str) -> Option<String> {
 
 /// Elements of event definitions: name, allowed parents, meaning, attributes.
 pub const ELEMENTS: &[(&str, &[&str], &str, &[&str])] = &[
-    ("eventdefinitions", &[], "The root: holds datakeys and eventclasses.", &[]),
+    ("eventdefinitions", &[], "The root: contains datakeys and eventclasses.", &[]),
     (
         "datakey",
         &["eventdefinitions", "eventdefinition", "eventformatting"],

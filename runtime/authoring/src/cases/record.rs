@@ -112,17 +112,17 @@ fn suite(writer: &mut Writer<Vec<u8>>, case: &CaseResult, results: &Results) -> 
         start.push_attribute((name, n.to_string().as_str()));
     }
     writer.write_event(Event::Start(start))?;
-    let mut told = false;
+    let mut has_problem = false;
     for event in &case.events {
         let problem = match event.verdict {
             Verdict::Passed => None,
             Verdict::Changed | Verdict::New => Some(("failure", event.verdict.word(), case.diff(false))),
             Verdict::Broken => Some(("error", "broken", event.failure.clone().unwrap_or_default())),
         };
-        told |= problem.is_some();
+        has_problem |= problem.is_some();
         test(writer, &path, &event.name, problem)?;
     }
-    if !told && case.verdict != Verdict::Passed {
+    if !has_problem && case.verdict != Verdict::Passed {
         let problem = match case.verdict {
             Verdict::Broken => ("error", "broken", reason(case, results)),
             verdict => ("failure", verdict.word(), case.diff(false)),
