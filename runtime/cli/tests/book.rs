@@ -156,8 +156,8 @@ fn played(page: &str) -> String {
             shift += new.len() as isize - n_old as isize;
             lines.splice(at..at + n_old, new);
         } else {
-            // Rust examples are compiled and run by the package that the page belongs to.
-            let known = ["text", "sh", "json", "lua", "toml", "c", "xml", "rust", "rust,no_run"];
+            // Examples in Rust and Python are run by the package that the page belongs to.
+            let known = ["text", "sh", "json", "lua", "toml", "c", "xml", "rust", "rust,no_run", "python"];
             assert!(known.contains(&fence.info), "line {}: `{}` is no kind of fence", fence.at.start, fence.info);
         }
     }

@@ -1,0 +1,149 @@
+import os
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeAlias, final
+
+from typing_extensions import Buffer, Self
+
+from tfbc._errors import (
+    DamageError,
+    DamageWarning,
+    Error,
+    FormatError,
+    FormatWarning,
+    LimitError,
+    OpenError,
+    SpentError,
+)
+from tfbc._source import Source
+
+__all__ = [
+    "DamageError",
+    "DamageWarning",
+    "Diagnostic",
+    "Error",
+    "Event",
+    "EventIterator",
+    "Field",
+    "FormatError",
+    "FormatWarning",
+    "Formats",
+    "LimitError",
+    "OpenError",
+    "Source",
+    "SpentError",
+    "Trace",
+    "check",
+    "compile",
+    "open",
+]
+
+_Path: TypeAlias = str | os.PathLike[str]
+_Format: TypeAlias = _Path | Source | Formats
+_Value: TypeAlias = bool | int | float | str | bytes | datetime | list[Any] | dict[str, Any] | None
+
+class _Readable(Protocol):
+    def read(self, n: int, /) -> bytes: ...
+
+@final
+class Diagnostic:
+    @property
+    def code(self) -> str: ...
+    @property
+    def severity(self) -> Literal["error", "warning"]: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def end_line(self) -> int: ...
+    @property
+    def end_column(self) -> int: ...
+    @property
+    def help(self) -> str | None: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Field:
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def hint(self) -> str: ...
+    @property
+    def texts(self) -> list[str]: ...
+    @property
+    def members(self) -> list[Field]: ...
+
+@final
+class Formats:
+    @property
+    def diagnostics(self) -> list[Diagnostic]: ...
+    @property
+    def events(self) -> dict[str, str]: ...
+    def fields(self, id: str) -> list[Field]: ...
+    def save(self, path: _Path) -> None: ...
+    def __bytes__(self) -> bytes: ...
+    @staticmethod
+    def _from_blob(blob: bytes) -> Formats: ...
+
+@final
+class Event:
+    @property
+    def elapsed_ns(self) -> int | None: ...
+    @property
+    def cpu(self) -> int | None: ...
+    @property
+    def pid(self) -> int | None: ...
+    @property
+    def tid(self) -> int | None: ...
+    @property
+    def process(self) -> str | None: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def fields(self) -> dict[str, _Value]: ...
+    def keys(self) -> list[str]: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+
+@final
+class EventIterator:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Event: ...
+
+@final
+class Trace:
+    @property
+    def info(self) -> dict[str, Any]: ...
+    @property
+    def formats(self) -> Formats: ...
+    def __iter__(self) -> EventIterator: ...
+    def _repr_html_(self) -> str: ...
+
+def open(
+    source: _Path | Buffer | _Readable | Iterable[_Path],
+    *,
+    formats: _Format | Iterable[_Format] = (),
+    builtin: bool = True,
+    dialect: Mapping[str, str] | None = None,
+    context: _Path | None = None,
+    kind: Literal["stream32", "stream64", "log32", "log64", "kev"] | None = None,
+    follow: bool = False,
+    strict: bool = False,
+) -> Trace: ...
+def compile(
+    *formats: _Format,
+    dialect: Mapping[str, str] | None = None,
+    allow: Iterable[str] = (),
+    deny: Iterable[str] = (),
+) -> Formats: ...
+def check(*formats: _Format) -> list[Diagnostic]: ...

@@ -1,0 +1,46 @@
+//! Exceptions. Their classes are in `python/tfbc/_errors.py`.
+
+use pyo3::prelude::*;
+use std::io;
+use tfbc::aix::OpenError as AixError;
+use tfbc::qnx::KevRefusalKind;
+use tfbc::{ReportError, TraceError};
+
+pyo3::import_exception!(tfbc._errors, DamageError);
+pyo3::import_exception!(tfbc._errors, DamageWarning);
+pyo3::import_exception!(tfbc._errors, Error);
+pyo3::import_exception!(tfbc._errors, FormatError);
+pyo3::import_exception!(tfbc._errors, FormatWarning);
+pyo3::import_exception!(tfbc._errors, LimitError);
+pyo3::import_exception!(tfbc._errors, OpenError);
+pyo3::import_exception!(tfbc._errors, SpentError);
+
+/// `errno` of an input that can be read, but is not a trace: EINVAL.
+const NOT_A_TRACE: i32 = 22;
+
+/// Exception for a file that cannot be read.
+pub fn unreadable(name: &str, error: &dyn std::fmt::Display, errno: Option<i32>) -> PyErr {
+    let message = format!("cannot read {name}: {error}");
+    OpenError::new_err((errno.unwrap_or(NOT_A_TRACE), message, name.to_owned()))
+}
+
+/// Exception for an input that cannot be opened as a trace.
+pub fn not_opened(name: &str, error: &TraceError) -> PyErr {
+    let cause = match error {
+        TraceError::Aix(AixError::Io(error)) => Some(error),
+        TraceError::Kev(refusal) => match &refusal.kind {
+            KevRefusalKind::Io(error) => Some(error),
+            _ => None,
+        },
+        TraceError::Aix(_) => None,
+    };
+    unreadable(name, error, cause.and_then(io::Error::raw_os_error))
+}
+
+/// Exception for the error that ended a pass.
+pub fn ended(name: &str, error: &ReportError) -> PyErr {
+    match error {
+        ReportError::Read(cause) => unreadable(name, cause, cause.raw_os_error()),
+        other => Error::new_err(format!("{name}: {other}")),
+    }
+}

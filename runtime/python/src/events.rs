@@ -1,0 +1,440 @@
+//! Iteration over the events of a trace.
+//!
+//! ```text
+//! EventIterator ─pending─> Slot <─ Event       Slot: number of an event of the current chunk, or a copy of it
+//!       └─────── Core: the pass ──────┘
+//! ```
+//!
+//! Events are formatted in chunks of a few thousand. An [`Event`] is no more than a number until it is used, and reads
+//! its values from the chunk. Before the next chunk, the events that are still referenced are copied with their fields.
+//! So a loop that drops its events pays nothing for fields.
+
+use crate::errors::{self, DamageError, DamageWarning};
+use crate::source::{self, Raised};
+use crate::values;
+use crate::worker::Worker;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyString};
+use self_cell::{MutBorrow, self_cell};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tfbc::{Events, Formats, Item, ReportError, ReportOptions, Trace};
+
+self_cell!(
+    struct Pass {
+        owner: PassOwner,
+        #[not_covariant]
+        dependent: Events,
+    }
+);
+
+struct PassOwner {
+    trace: MutBorrow<Trace>,
+    formats: Formats,
+}
+
+/// A pass over a trace, which the iterator and its events share.
+struct Core {
+    name: String,
+    reader: Mutex<Reader>,
+    raised: Raised,
+}
+
+struct Reader {
+    pass: Pass,
+    /// Number of events that were returned.
+    n_returned: u64,
+}
+
+/// Result of a step of the pass.
+enum Step {
+    Event,
+    /// Message of a damaged place.
+    Damage(String),
+    Warning,
+    End,
+}
+
+/// Place of an event: in the pass's chunk, or of its own.
+struct Slot {
+    core: Arc<Core>,
+    state: Mutex<SlotState>,
+}
+
+enum SlotState {
+    /// Number of the event among those that were returned.
+    InChunk(u64),
+    Copied(Box<CopiedEvent>),
+    /// The pass failed before the event was copied.
+    Lost,
+}
+
+/// Copy of an event.
+struct CopiedEvent {
+    elapsed_ns: Option<u64>,
+    cpu: Option<u64>,
+    pid: Option<u64>,
+    tid: Option<u64>,
+    process: Option<String>,
+    id: String,
+    label: String,
+    text: String,
+    fields: Vec<tfbc::Field>,
+}
+
+impl CopiedEvent {
+    fn new(event: &tfbc::Event<'_>) -> Self {
+        Self {
+            elapsed_ns: event.elapsed_ns(),
+            cpu: event.cpu(),
+            pid: event.pid(),
+            tid: event.tid(),
+            process: event.process().map(Cow::into_owned),
+            id: event.id(),
+            label: event.label().into_owned(),
+            text: event.text().into_owned(),
+            fields: event.fields(),
+        }
+    }
+}
+
+/// An event in its chunk, or a copy of it.
+enum View<'e> {
+    InChunk(tfbc::Event<'e>),
+    Copied(&'e CopiedEvent),
+}
+
+impl Core {
+    fn reader(&self, py: Python<'_>) -> MutexGuard<'_, Reader> {
+        self.reader.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reader {
+    fn has_buffered(&self) -> bool {
+        self.pass.with_dependent(|_, events| events.has_buffered())
+    }
+
+    fn step(&mut self) -> Result<Step, ReportError> {
+        let step = self.pass.with_dependent_mut(|_, events| {
+            Ok(match events.next()? {
+                Some(Item::Event(_)) => Step::Event,
+                Some(Item::Notice(notice)) if notice.damage => Step::Damage(notice.message),
+                Some(Item::Notice(_)) => Step::Warning,
+                None => Step::End,
+            })
+        });
+        self.n_returned += u64::from(matches!(step, Ok(Step::Event)));
+        step
+    }
+
+    /// Calls a function with a returned event; `None` if it is no longer in memory.
+    fn with_event<T>(&self, number: u64, read: impl FnOnce(tfbc::Event<'_>) -> T) -> Option<T> {
+        let n_before = usize::try_from(self.n_returned.checked_sub(number)?).ok()?;
+        self.pass.with_dependent(|_, events| events.recent(n_before).map(read))
+    }
+}
+
+impl Slot {
+    /// Calls a function with the event.
+    fn read<T>(&self, py: Python<'_>, read: impl FnOnce(View<'_>) -> T) -> PyResult<T> {
+        let state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let found = match &*state {
+            SlotState::InChunk(number) => self.core.reader(py).with_event(*number, |event| read(View::InChunk(event))),
+            SlotState::Copied(copy) => Some(read(View::Copied(copy))),
+            SlotState::Lost => None,
+        };
+        found.ok_or_else(|| errors::Error::new_err("the event is lost, because reading its trace failed"))
+    }
+
+    /// Copies the event, so that it outlives its chunk.
+    fn copy(&self, py: Python<'_>) {
+        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let SlotState::InChunk(number) = *state {
+            let copy = self.core.reader(py).with_event(number, |event| CopiedEvent::new(&event));
+            *state = copy.map_or(SlotState::Lost, |copy| SlotState::Copied(Box::new(copy)));
+        }
+    }
+
+    /// Calls a function with the event's fields, which are read once.
+    fn with_fields<T>(&self, py: Python<'_>, read: impl FnOnce(&[tfbc::Field]) -> T) -> PyResult<T> {
+        self.copy(py);
+        self.read(py, |event| match event {
+            View::Copied(copy) => read(&copy.fields),
+            View::InChunk(event) => read(&event.fields()),
+        })
+    }
+}
+
+/// Iterator over the events of a trace, made by ``iter(trace)``.
+#[pyclass(module = "tfbc", frozen)]
+pub struct EventIterator {
+    core: Arc<Core>,
+    strict: bool,
+    state: Mutex<IteratorState>,
+}
+
+struct IteratorState {
+    worker: Worker,
+    /// Events of the current chunk that were returned.
+    pending: Vec<Arc<Slot>>,
+    n_damaged: u64,
+    first_damage: Option<String>,
+    has_ended: bool,
+}
+
+impl EventIterator {
+    /// Begins a pass. `strict` is true if damage raises an exception at the end.
+    pub fn new(
+        trace: Trace,
+        name: String,
+        (formats, options): (Formats, ReportOptions),
+        (worker, raised): (Worker, Raised),
+        strict: bool,
+    ) -> Self {
+        let owner = PassOwner { trace: MutBorrow::new(trace), formats };
+        let pass = Pass::new(owner, |owner| owner.trace.borrow_mut().events(&owner.formats).with_options(options));
+        let state = IteratorState { worker, pending: Vec::new(), n_damaged: 0, first_damage: None, has_ended: false };
+        Self {
+            core: Arc::new(Core { name, reader: Mutex::new(Reader { pass, n_returned: 0 }), raised }),
+            strict,
+            state: Mutex::new(state),
+        }
+    }
+}
+
+impl IteratorState {
+    /// Copies the events that are still used.
+    fn settle(&mut self, py: Python<'_>) {
+        for slot in self.pending.drain(..).filter(|slot| Arc::strong_count(slot) > 1) {
+            slot.copy(py);
+        }
+    }
+
+    /// Moves to the next event. False at the end.
+    fn advance(&mut self, py: Python<'_>, core: &Arc<Core>, strict: bool) -> PyResult<bool> {
+        loop {
+            let mut reader = core.reader(py);
+            let step = if reader.has_buffered() {
+                reader.step()
+            } else {
+                drop(reader);
+                self.settle(py);
+                let core = Arc::clone(core);
+                let job = move || core.reader.lock().unwrap_or_else(PoisonError::into_inner).step();
+                self.worker.run(py, job)?
+            };
+            match step {
+                Ok(Step::Event) => return Ok(true),
+                Ok(Step::Damage(message)) => {
+                    self.n_damaged += 1;
+                    self.first_damage.get_or_insert(message);
+                }
+                Ok(Step::Warning) => {}
+                Ok(Step::End) => {
+                    self.report_damage(py, &core.name, strict)?;
+                    return Ok(false);
+                }
+                Err(error) => {
+                    return Err(source::take(&core.raised).unwrap_or_else(|| errors::ended(&core.name, &error)));
+                }
+            }
+        }
+    }
+
+    /// Warns of damage after the last event, or raises an exception.
+    fn report_damage(&self, py: Python<'_>, name: &str, strict: bool) -> PyResult<()> {
+        let Some(first) = &self.first_damage else { return Ok(()) };
+        let places = if self.n_damaged == 1 { "place" } else { "places" };
+        let message = format!("{name}: {} damaged {places}; the first one: {first}", self.n_damaged);
+        if strict {
+            return Err(DamageError::new_err(message));
+        }
+        let category = py.get_type::<DamageWarning>();
+        py.import("warnings")?.call_method1("warn", (message, category))?;
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl EventIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Event>> {
+        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if state.has_ended {
+            return Ok(None);
+        }
+        match state.advance(py, &self.core, self.strict) {
+            Ok(true) => {}
+            ended => {
+                state.has_ended = true;
+                return ended.map(|_| None);
+            }
+        }
+        let number = self.core.reader(py).n_returned;
+        let slot = Arc::new(Slot { core: Arc::clone(&self.core), state: Mutex::new(SlotState::InChunk(number)) });
+        state.pending.push(Arc::clone(&slot));
+        Ok(Some(Event { slot }))
+    }
+}
+
+impl Drop for EventIterator {
+    /// Copies the events that are still used, so that they do not keep the trace open.
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Python::try_attach(|py| state.settle(py));
+    }
+}
+
+/// One event of a trace.
+///
+/// ``event[name]`` is a value or field by its name, and ``dict(event)`` has all of them. Values that the trace does not
+/// tell are ``None``.
+///
+/// >>> import tfbc
+/// >>> execs = [event for event in tfbc.open(sample) if event.label == "EXEC"]
+/// >>> execs[0].fields
+/// {'cmd': '/usr/bin/ls', 'cmd_2': None, 'cmd_2_text': None, 'arg_pid': 6418}
+#[pyclass(module = "tfbc", frozen)]
+pub struct Event {
+    slot: Arc<Slot>,
+}
+
+/// Values of every event, in the order of `keys`.
+const VALUES: [&str; 8] = ["elapsed_ns", "cpu", "pid", "tid", "process", "id", "label", "text"];
+
+impl Event {
+    fn value<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(Some(match name {
+            "elapsed_ns" => self.elapsed_ns(py)?.into_bound_py_any(py)?,
+            "cpu" => self.cpu(py)?.into_bound_py_any(py)?,
+            "pid" => self.pid(py)?.into_bound_py_any(py)?,
+            "tid" => self.tid(py)?.into_bound_py_any(py)?,
+            "process" => self.process(py)?.into_bound_py_any(py)?,
+            "id" => self.id(py)?.into_any(),
+            "label" => self.label(py)?.into_any(),
+            "text" => self.text(py)?.into_any(),
+            _ => return Ok(None),
+        }))
+    }
+}
+
+#[pymethods]
+impl Event {
+    /// Nanoseconds since the trace began.
+    #[getter]
+    fn elapsed_ns(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.elapsed_ns(),
+            View::Copied(copy) => copy.elapsed_ns,
+        })
+    }
+
+    /// CPU that recorded the event.
+    #[getter]
+    fn cpu(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.cpu(),
+            View::Copied(copy) => copy.cpu,
+        })
+    }
+
+    /// Process id.
+    #[getter]
+    fn pid(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.pid(),
+            View::Copied(copy) => copy.pid,
+        })
+    }
+
+    /// Thread id; for QNX, the thread's number in its process.
+    #[getter]
+    fn tid(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.tid(),
+            View::Copied(copy) => copy.tid,
+        })
+    }
+
+    /// Path of the executable; for QNX, name of the process.
+    #[getter]
+    fn process<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyString>>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.process().map(|name| PyString::new(py, &name)),
+            View::Copied(copy) => copy.process.as_deref().map(|name| PyString::new(py, name)),
+        })
+    }
+
+    /// Id as in reports: ``106``, or class and number such as ``USER:65``.
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => PyString::new(py, &event.id()),
+            View::Copied(copy) => PyString::new(py, &copy.id),
+        })
+    }
+
+    /// Label of the event's template, or name of the QNX event; empty if there is none.
+    #[getter]
+    fn label<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => PyString::new(py, &event.label()),
+            View::Copied(copy) => PyString::new(py, &copy.label),
+        })
+    }
+
+    /// Text that the event's template prints, without columns and margins.
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => PyString::new(py, &event.text()),
+            View::Copied(copy) => PyString::new(py, &copy.text),
+        })
+    }
+
+    /// Typed fields by name. They are computed when they are first used.
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.slot.with_fields(py, |fields| values::dict(py, fields))?
+    }
+
+    /// Names of the event's values, followed by those of its fields.
+    fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let fields =
+            self.slot.with_fields(py, |fields| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>())?;
+        Ok(VALUES.into_iter().map(String::from).chain(fields).collect())
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(value) = self.value(py, name)? {
+            return Ok(value);
+        }
+        let find = |fields: &[tfbc::Field]| {
+            fields.iter().find(|field| field.name == name).map(|field| values::value(py, &field.value))
+        };
+        self.slot.with_fields(py, find)?.unwrap_or_else(|| Err(PyKeyError::new_err(name.to_owned())))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.slot.read(py, |event| {
+            let (id, label, text): (Cow<'_, str>, Cow<'_, str>, Cow<'_, str>) = match &event {
+                View::InChunk(event) => (event.id().into(), event.label(), event.text()),
+                View::Copied(copy) => ((&copy.id).into(), (&copy.label).into(), (&copy.text).into()),
+            };
+            let line = PyString::new(py, text.lines().next().unwrap_or_default());
+            Ok(format!("<tfbc.Event {id} {label}: {}>", line.repr()?))
+        })?
+    }
+}
+
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Core>();
+};

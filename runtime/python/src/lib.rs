@@ -1,0 +1,32 @@
+//! Python package `tfbc`: traces and format files as Python objects.
+//!
+//! ```text
+//! Trace ──iter──> Events ──next──> Event      a worker thread reads; the caller's thread watches for Ctrl-C
+//! Formats, Diagnostic                         compiled once for many traces
+//! ```
+//!
+//! Classes are immutable and can be used by several threads. The exceptions are Python classes, in
+//! `python/tfbc/_errors.py`.
+#![forbid(unsafe_code)]
+
+mod errors;
+mod events;
+mod formats;
+mod html;
+mod source;
+mod trace;
+mod values;
+mod worker;
+
+use pyo3::prelude::*;
+
+/// Compiled part of the package.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::events::{Event, EventIterator};
+    #[pymodule_export]
+    use crate::formats::{Diagnostic, Field, Formats, check, compile};
+    #[pymodule_export]
+    use crate::trace::{Trace, open};
+}

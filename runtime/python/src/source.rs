@@ -1,0 +1,211 @@
+//! Inputs of traces: files, bytes, and file objects of Python.
+
+use crate::errors;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use tfbc::aix::ReadOptions;
+use tfbc::internal::input::{AnyTrace, Input};
+use tfbc::{Trace, TraceError};
+
+/// Bytes that are read from a file object at once.
+const PIECE: usize = 256 << 10;
+
+/// Exception that a file object raised while a pass read it.
+pub type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Input as it was given to `tfbc.open`.
+#[derive(Clone)]
+pub enum Given {
+    /// Files; several are merged.
+    Files(Vec<PathBuf>),
+    /// Bytes in memory.
+    Bytes(Arc<PyBackedBytes>),
+    /// File object, with its name.
+    Object(Arc<Py<PyAny>>, String),
+}
+
+/// Options of every pass over an input.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    pub read: ReadOptions,
+    /// True to read a QNX log without detecting the kind.
+    pub is_kev: bool,
+}
+
+impl Given {
+    /// Accepts a path, a glob, a list of paths, bytes, or a binary file object.
+    pub fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let is_path =
+            |it: &Bound<'_, PyAny>| it.is_instance_of::<PyString>() || it.hasattr("__fspath__").unwrap_or(false);
+        if is_path(source) {
+            return expand(source).map(Given::Files);
+        }
+        if source.is_instance_of::<PyBytes>() || source.is_instance_of::<PyByteArray>() {
+            return Ok(Given::Bytes(Arc::new(source.extract()?)));
+        }
+        if !source.is_instance_of::<PyMemoryView>() && source.hasattr("read")? {
+            let name = source.getattr("name").and_then(|name| name.extract::<String>());
+            let name = name.unwrap_or_else(|_| String::from("<file>"));
+            return Ok(Given::Object(Arc::new(source.clone().unbind()), name));
+        }
+        if let Ok(view) = PyMemoryView::from(source) {
+            return Ok(Given::Bytes(Arc::new(view.call_method0("tobytes")?.extract()?)));
+        }
+        let mut paths = Vec::new();
+        for item in source.try_iter().map_err(|_| refused(source))? {
+            let item = item?;
+            if !is_path(&item) {
+                return Err(refused(&item));
+            }
+            paths.append(&mut expand(&item)?);
+        }
+        if paths.is_empty() {
+            return Err(pyo3::exceptions::PyValueError::new_err("the list of traces is empty: expected paths"));
+        }
+        Ok(Given::Files(paths))
+    }
+
+    /// Name used in messages.
+    pub fn name(&self) -> String {
+        match self {
+            Given::Files(paths) => {
+                let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
+                names.join(", ")
+            }
+            Given::Bytes(_) => String::from("<bytes>"),
+            Given::Object(_, name) => name.clone(),
+        }
+    }
+
+    /// True if the input can be read more than once.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Given::Files(paths) => paths.iter().all(|path| path.is_file()),
+            Given::Bytes(_) => true,
+            Given::Object(..) => false,
+        }
+    }
+
+    /// Opens the input. Exceptions of a file object are stored in `raised`.
+    pub fn open(&self, options: &OpenOptions, raised: &Raised) -> Result<Trace, OpenFailure> {
+        let of_input = |name: &str, input: Input| {
+            AnyTrace::from_input(name, input, &options.read)
+                .map(Trace::from)
+                .map_err(|error| OpenFailure::new(name, error))
+        };
+        match self {
+            Given::Files(paths) => {
+                let open = |path: &PathBuf| {
+                    let opened = match options.is_kev {
+                        true => AnyTrace::open_kev(path, &options.read),
+                        false => AnyTrace::open(path, &options.read),
+                    };
+                    opened.map(Trace::from).map_err(|error| OpenFailure::new(&path.to_string_lossy(), error))
+                };
+                let mut traces = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+                match traces.len() {
+                    1 => Ok(traces.swap_remove(0)),
+                    _ => Trace::merge(traces).map_err(|error| OpenFailure::new(&self.name(), error.into())),
+                }
+            }
+            Given::Bytes(bytes) => of_input(&self.name(), Input::from_bytes(SharedBytes(Arc::clone(bytes)))),
+            Given::Object(object, name) => {
+                let reader =
+                    ObjectReader { object: Arc::clone(object), piece: None, at: 0, raised: Arc::clone(raised) };
+                let input = Input::from_read(reader).map_err(|error| OpenFailure::new(name, error.into()))?;
+                of_input(name, input)
+            }
+        }
+    }
+}
+
+/// Paths that a path or glob names. A file whose name looks like a glob is taken as it is.
+fn expand(path: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
+    let plain: PathBuf = path.extract()?;
+    let has_wildcard = plain.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
+    if !has_wildcard || plain.exists() {
+        return Ok(vec![plain]);
+    }
+    let glob = path.py().import("glob")?;
+    let mut found: Vec<PathBuf> =
+        glob.call_method1("glob", (glob.py().import("os")?.call_method1("fspath", (path,))?,))?.extract()?;
+    found.sort();
+    if found.is_empty() {
+        return Err(errors::unreadable(&plain.to_string_lossy(), &"no file has such a name", Some(2)));
+    }
+    Ok(found)
+}
+
+fn refused(found: &Bound<'_, PyAny>) -> PyErr {
+    let found = found.get_type();
+    PyTypeError::new_err(format!("expected a path, a list of paths, bytes, or a binary file object, found {found}"))
+}
+
+/// Reason why an input cannot be opened, and the name of the input.
+pub struct OpenFailure {
+    name: String,
+    error: TraceError,
+}
+
+impl OpenFailure {
+    fn new(name: &str, error: TraceError) -> Self {
+        Self { name: name.to_owned(), error }
+    }
+
+    /// The exception; that of the file object, if it raised one.
+    pub fn into_exception(self, raised: &Raised) -> PyErr {
+        take(raised).unwrap_or_else(|| errors::not_opened(&self.name, &self.error))
+    }
+}
+
+/// Takes the exception of a file object.
+pub fn take(raised: &Raised) -> Option<PyErr> {
+    raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Bytes of Python that several passes share.
+struct SharedBytes(Arc<PyBackedBytes>);
+
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Reader of a file object. It holds Python's lock only while the object's `read` runs.
+struct ObjectReader {
+    object: Arc<Py<PyAny>>,
+    piece: Option<PyBackedBytes>,
+    /// Bytes of the piece that were read.
+    at: usize,
+    raised: Raised,
+}
+
+impl Read for ObjectReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.piece.as_ref().is_none_or(|piece| self.at >= piece.len()) {
+            let read = |py: Python<'_>| -> PyResult<PyBackedBytes> {
+                self.object.bind(py).call_method1("read", (PIECE,))?.extract().map_err(PyErr::from)
+            };
+            let Some(piece) = Python::try_attach(read) else {
+                return Err(io::Error::other("Python is shutting down"));
+            };
+            self.piece = Some(piece.map_err(|error| {
+                let message = error.to_string();
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                io::Error::other(message)
+            })?);
+            self.at = 0;
+        }
+        let rest = self.piece.as_ref().and_then(|piece| piece.get(self.at..)).unwrap_or_default();
+        let n = rest.len().min(into.len());
+        into[..n].copy_from_slice(&rest[..n]);
+        self.at += n;
+        Ok(n)
+    }
+}

@@ -1,0 +1,44 @@
+//! Values of fields as Python objects.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDateTime, PyDict, PyList, PyTzInfo};
+use tfbc::{Field, FieldValue};
+
+/// Fields by name; a field without value is `None`.
+pub fn dict<'py>(py: Python<'py>, fields: &[Field]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for field in fields {
+        dict.set_item(&field.name, value(py, &field.value)?)?;
+    }
+    Ok(dict)
+}
+
+/// A value as `bool`, `int`, `float`, `str`, `bytes`, `datetime`, `list` or `dict`.
+pub fn value<'py>(py: Python<'py>, value: &FieldValue) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        FieldValue::Missing => py.None().into_bound_py_any(py),
+        FieldValue::Bool(bit) => bit.into_bound_py_any(py),
+        // Conversion from 64 bits is several times as fast as from 128.
+        FieldValue::Integer(number) => match i64::try_from(*number) {
+            Ok(number) => number.into_bound_py_any(py),
+            Err(_) => number.into_bound_py_any(py),
+        },
+        FieldValue::Float(number) => number.into_bound_py_any(py),
+        FieldValue::Integers(numbers) => numbers.into_bound_py_any(py),
+        FieldValue::Text(text) => text.into_bound_py_any(py),
+        FieldValue::Bytes(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
+        FieldValue::Timestamp(seconds) => {
+            let utc = PyTzInfo::utc(py)?;
+            Ok(PyDateTime::from_timestamp(py, f64::from(*seconds), Some(&utc))?.into_any())
+        }
+        FieldValue::List(items) => {
+            let list = PyList::empty(py);
+            for item in items {
+                list.append(self::value(py, item)?)?;
+            }
+            Ok(list.into_any())
+        }
+        FieldValue::Struct(members) => Ok(dict(py, members)?.into_any()),
+    }
+}

@@ -1,0 +1,51 @@
+//! Thread that does a pass's work, so that the caller's thread can react to Ctrl-C.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// Time between two checks for signals while a job runs.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A thread that runs one job after the other. It ends after its last job if the worker is dropped.
+pub struct Worker(Sender<Job>);
+
+impl Worker {
+    /// Starts the thread.
+    pub fn start() -> PyResult<Self> {
+        let (sender, jobs) = mpsc::channel::<Job>();
+        std::thread::Builder::new().name("tfbc".into()).spawn(move || jobs.into_iter().for_each(|job| job()))?;
+        Ok(Self(sender))
+    }
+
+    /// Runs a job and waits for its result without holding Python's lock.
+    ///
+    /// # Errors
+    /// A signal handler raised an exception, such as `KeyboardInterrupt`. The job's result is dropped then.
+    pub fn run<T: Send + 'static>(&self, py: Python<'_>, job: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+        let (sender, mut receiver) = mpsc::sync_channel(1);
+        let job = Box::new(move || drop(sender.send(job())));
+        if self.0.send(job).is_err() {
+            return Err(panicked());
+        }
+        loop {
+            let (same, result) = py.detach(move || {
+                let result = receiver.recv_timeout(PATIENCE);
+                (receiver, result)
+            });
+            receiver = same;
+            match result {
+                Ok(result) => return Ok(result),
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
+            }
+        }
+    }
+}
+
+fn panicked() -> PyErr {
+    PyRuntimeError::new_err("the thread that reads the trace has panicked: this is a bug in tfbc")
+}
