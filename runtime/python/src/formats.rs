@@ -209,7 +209,7 @@ impl Formats {
         FindingsRef::Loaded(self.formats.clone()).list()
     }
 
-    /// Label of each described event by its id; empty for QNX events, whose definitions have none.
+    /// Labels of the described events by id; empty for QNX events, whose definitions have none.
     #[getter]
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let events = PyDict::new(py);

@@ -160,7 +160,7 @@ fn system_name(system: System) -> &'static str {
 
 #[pymethods]
 impl Trace {
-    /// What the trace's header tells: ``name``, ``system``, ``kind``, ``size`` in bytes (``None`` if unknown), ``logs``.
+    /// Facts of the trace's header: ``name``, ``system``, ``kind``, ``size`` in bytes (``None`` if unknown), ``logs``.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let TraceInfo { system, kind, name, size, n_logs } = &self.info;
