@@ -32,9 +32,14 @@ fn rows(case: &TemplateCase, catalog: &Catalog<'_>, ids: &[u16], mut machine: Ma
         let (event, context) = (as_event(event), case.facts.context());
         let fields = PreparedFields::new(catalog, entry, event.env_index()).expect("fields of every stanza");
         let mut run = machine.start(catalog.program(entry), &mut timers);
-        let (outcome, row) = fields.row(&mut run, EventInput { event: &event, context: &context }, &mut scratch);
+        let input = EventInput { event: &event, context: &context };
+        // A trial run first, as in reports.
+        let mut trial = TextBuf::new();
+        fields.write(&mut run, &input, true, &mut trial);
+        let (outcome, row) = fields.row(&mut run, input, &mut scratch);
         let mut json = TextBuf::new();
         write_row(fields.schema(), row, &mut json);
+        assert_eq!(String::from_utf8_lossy(trial.as_bytes()), String::from_utf8_lossy(json.as_bytes()));
         let json = String::from_utf8_lossy(json.as_bytes()).into_owned();
         found.push(if outcome.skipped { None } else { Some(json) });
     }

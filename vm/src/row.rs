@@ -105,7 +105,9 @@ impl Row {
     pub(crate) fn begin(&mut self, n: u32) {
         let n = (n as usize).min(usize::from(u16::MAX));
         self.cells.clear();
-        self.cells.resize(n, Cell::default());
+        if n > 0 {
+            self.cells.resize(n, Cell::default());
+        }
         self.bytes.clear();
         self.open.clear();
         (self.base, self.width, self.n_own) = (0, n, n);
@@ -213,6 +215,7 @@ impl Row {
 
 impl<'r> Cells<'r> {
     /// Value of a cell; null if there is none with the number.
+    #[inline]
     pub fn get(&self, cell: u16) -> CellValue<'r> {
         let row = self.row;
         let found = row.cells.get(self.base + usize::from(cell)).filter(|_| usize::from(cell) < self.width);

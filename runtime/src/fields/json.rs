@@ -1,10 +1,11 @@
 //! Rows and schemas as JSON.
 
 use crate::json::{TextWriter, string};
+use crate::literal::Literal;
 use jiff_core::Timestamp;
 use jiff_core::tz::Offset;
 use std::io::Write;
-use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Row, Schema, SchemaField, Shape, TextBuf};
+use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Row, Schema, SchemaField, Shape, TextBuf, num};
 
 /// Largest number that every reader of JSON represents exactly.
 const MAX_EXACT: u64 = 1 << 53;
@@ -41,6 +42,99 @@ fn write_cells(fields: &[SchemaField], cells: Cells<'_>, out: &mut TextBuf) {
     out.push(b"}");
 }
 
+/// JSON of a field that all events share.
+#[derive(Debug)]
+pub(super) struct FieldKeys {
+    /// `,"name":`
+    key: JsonKey,
+    /// Key and words of the field's label.
+    label: Option<(JsonKey, Vec<Box<[u8]>>)>,
+}
+
+/// Key of an object, with the comma before it.
+#[derive(Debug)]
+struct JsonKey {
+    text: Box<[u8]>,
+    /// The text, if it is short.
+    literal: Option<Literal>,
+}
+
+impl JsonKey {
+    fn new(name: &str) -> Self {
+        let text: Box<[u8]> = format!(",\"{name}\":").into_bytes().into();
+        let literal = (text.len() <= Literal::MAX).then(|| Literal::of(&text));
+        Self { text, literal }
+    }
+
+    /// Appends the key after a comma or brace. Returns room for a short value, which begins after a part of the key.
+    #[inline(always)]
+    fn push<'t>(&self, before: u8, out: &'t mut TextBuf) -> (&'t mut [u8; TextBuf::SPARE], usize) {
+        if let Some(literal) = &self.literal {
+            let room = out.spare();
+            let at = literal.put(room, 0);
+            room[0] = before;
+            return (room, at);
+        }
+        out.push(&[before]);
+        out.push(&self.text[1..]);
+        (out.spare(), 0)
+    }
+}
+
+impl FieldKeys {
+    pub fn new(field: &SchemaField) -> Self {
+        let word = |text: &String| {
+            let mut out = TextBuf::new();
+            string(text.as_bytes(), &mut out);
+            out.as_bytes().into()
+        };
+        let label = field.labels.as_ref();
+        Self {
+            key: JsonKey::new(&field.name),
+            label: label.map(|labels| (JsonKey::new(&labels.name), labels.texts.iter().map(word).collect())),
+        }
+    }
+}
+
+/// [`write_row`] with prepared keys.
+pub(super) fn write_prepared(schema: &Schema, keys: &[FieldKeys], row: &Row, out: &mut TextBuf) {
+    let (cells, mut before) = (row.cells(), b'{');
+    for (field, keys) in schema.fields.iter().zip(keys) {
+        let value = cells.get(field.cell);
+        if matches!(value, CellValue::Null) {
+            continue;
+        }
+        let (room, at) = keys.key.push(std::mem::replace(&mut before, b','), out);
+        let end = match (field.shape.kind, value) {
+            (FieldKind::Int64, CellValue::Number(number)) => num::int(room, at, number),
+            (FieldKind::UInt64, CellValue::Number(number)) if number <= MAX_EXACT => num::dec(room, at, number),
+            (FieldKind::UInt64, CellValue::Number(number)) => {
+                room[at] = b'"';
+                let end = num::dec(room, at + 1, number);
+                room[end] = b'"';
+                end + 1
+            }
+            _ => at,
+        };
+        out.advance(end);
+        if end == at {
+            write_value(&field.shape, value, out);
+        }
+        let (Some(labels), Some((key, words))) = (&field.labels, &keys.label) else { continue };
+        let value = cells.get(labels.cell);
+        if matches!(value, CellValue::Null) {
+            continue;
+        }
+        let (_, at) = key.push(b',', out);
+        out.advance(at);
+        match value {
+            CellValue::Label(word) if (word as usize) < words.len() => out.push(&words[word as usize]),
+            _ => write_label(labels, value, out),
+        }
+    }
+    out.push(if before == b'{' { b"{}" } else { b"}" });
+}
+
 /// Appends a word, or a list of words.
 pub(super) fn write_label(labels: &Labels, value: CellValue<'_>, out: &mut TextBuf) {
     match value {
@@ -64,12 +158,15 @@ pub(super) fn write_label(labels: &Labels, value: CellValue<'_>, out: &mut TextB
 pub(super) fn write_value(shape: &Shape, value: CellValue<'_>, out: &mut TextBuf) {
     match (shape.kind, value) {
         (FieldKind::Bool, CellValue::Number(number)) => out.push(if number & 1 == 1 { b"true" } else { b"false" }),
-        (FieldKind::Int64, CellValue::Number(number)) => show(out, number as i64),
-        (FieldKind::UInt64, CellValue::Number(number)) if number <= MAX_EXACT => show(out, number),
+        (FieldKind::Int64, CellValue::Number(number)) => {
+            let end = num::int(out.spare(), 0, number);
+            out.advance(end);
+        }
         (FieldKind::UInt64, CellValue::Number(number)) => {
-            out.push(b"\"");
-            show(out, number);
-            out.push(b"\"");
+            let quote: &[u8] = if number > MAX_EXACT { b"\"" } else { b"" };
+            out.push(quote);
+            out.dec(number);
+            out.push(quote);
         }
         (FieldKind::Float32, CellValue::Number(bits)) => {
             let number = f32::from_bits(bits as u32);
@@ -100,11 +197,6 @@ pub(super) fn write_value(shape: &Shape, value: CellValue<'_>, out: &mut TextBuf
         }
         _ => out.push(b"null"),
     }
-}
-
-fn show(out: &mut TextBuf, number: impl std::fmt::Display) {
-    // Writing to memory cannot fail.
-    let _ = write!(TextWriter(out), "{number}");
 }
 
 fn write_float(digits: std::fmt::Arguments<'_>, number: f64, out: &mut TextBuf) {

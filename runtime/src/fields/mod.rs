@@ -8,17 +8,19 @@ mod list;
 mod values;
 
 pub use json::write_row;
+use json::{FieldKeys, write_prepared};
 pub use list::{list_json, list_text};
 pub(crate) use values::{FieldReader, describe};
 
 use crate::catalog::{Catalog, HookEntry};
-use tfbc_vm::{EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
+use tfbc_vm::{EventContext, EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
 
 /// Fields of the events of one hook in one environment.
 #[derive(Debug)]
 pub struct PreparedFields<'r> {
     entry: PreparedEntry<'r>,
     schema: Schema,
+    keys: Vec<FieldKeys>,
 }
 
 impl<'r> PreparedFields<'r> {
@@ -26,7 +28,9 @@ impl<'r> PreparedFields<'r> {
     pub fn new(catalog: &'r Catalog<'r>, entry: &HookEntry, env: usize) -> Option<Self> {
         let program = catalog.program(entry);
         let hook = program.entry(tfbc_vm::Space::HookFields, entry.id())?;
-        Some(Self { entry: program.prepare(hook.index, env)?, schema: program.schema(entry.id())? })
+        let schema = program.schema(entry.id())?;
+        let keys = schema.fields.iter().map(FieldKeys::new).collect();
+        Some(Self { entry: program.prepare(hook.index, env)?, schema, keys })
     }
 
     /// The schema.
@@ -36,15 +40,16 @@ impl<'r> PreparedFields<'r> {
 
     /// Runs the routine of an event and appends its fields as a JSON object. If `is_trial`, timers are the same
     /// afterwards.
-    pub(crate) fn write(
+    #[inline(always)]
+    pub fn write(
         &self,
         run: &mut Run<'r>,
-        input: EventInput<'_, 'r>,
+        input: &impl EventContext<'r>,
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
         let outcome = run.fields(&self.entry, input, is_trial, out);
-        write_row(&self.schema, run.row(), out);
+        write_prepared(&self.schema, &self.keys, run.row(), out);
         outcome
     }
 
@@ -55,7 +60,7 @@ impl<'r> PreparedFields<'r> {
         input: EventInput<'_, 'r>,
         scratch: &mut TextBuf,
     ) -> (Outcome, &'s Row) {
-        let outcome = run.fields(&self.entry, input, false, scratch);
+        let outcome = run.fields(&self.entry, &input, false, scratch);
         (outcome, run.row())
     }
 }

@@ -49,7 +49,7 @@ impl FieldReader {
         self.work.bytes += event.bytes.len() as u64;
         // A hostile template must not run for hours, see `work.rs`.
         if self.work.steps < self.max_work.allowance(self.work.bytes) {
-            run.fields(&prepared, EventInput { event, context }, false, &mut self.scratch);
+            run.fields(&prepared, &EventInput { event, context }, false, &mut self.scratch);
             self.work.steps += run.n_steps();
             return fields(&schema.fields, Some(run.row().cells()));
         }

@@ -15,9 +15,7 @@ use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
-use tfbc_vm::{
-    Context, Event, EventContext, EventInput, Layout, LineStart, Machine, Outcome, ProcessNames, Run, TextBuf, Timers,
-};
+use tfbc_vm::{Context, Event, EventContext, Layout, LineStart, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
 
 /// Empty: templates that need paths of processes are run by the walk.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -98,7 +96,7 @@ struct LineWriter<'r> {
 
 /// Fields in the lines of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ShownFields {
+pub(super) enum ShownFields {
     No,
     /// In a column, with the text.
     Column,
@@ -426,8 +424,7 @@ impl<'r> LineFormat<'r> {
         let entry = self.catalog.lookup(event.id);
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
-        let shows_fields = self.line.fields != ShownFields::No;
-        self.lines.add(event, self.catalog, (&self.layouts, &self.line.cells), is_counted, shows_fields);
+        self.lines.add(event, self.catalog, (&self.layouts, &self.line.cells), is_counted, self.line.fields);
     }
 
     /// Counts events whose text is not needed, up to one that is formatted.
@@ -510,14 +507,20 @@ impl<'r> LineFormat<'r> {
                         } else if is_normal && line.ends_simply {
                             if line.end_simply(prepared.layout, (start, start + n_columns), text) {
                                 state.last_elapsed_ns = elapsed_ns;
+                                line.fields != ShownFields::Last
+                                    || line.append_fields((batch, event, prepared), &mut run, text)
                             } else {
                                 n_counted += 1;
+                                true
                             }
-                            true
                         } else {
                             n_counted += 1;
                             let place = Place { index, start, text: start + n_columns };
-                            let ended = if is_normal { None } else { Some((run.outcome(), run.n_steps())) };
+                            let outcome = if is_normal { None } else { Some(run.outcome()) };
+                            if line.fields == ShownFields::Last {
+                                line.run_fields((batch, event, prepared), &mut run);
+                            }
+                            let ended = outcome.map(|outcome| (outcome, run.n_steps()));
                             line.end((event, prepared), place, ended, state, text)
                         }
                     }
@@ -722,7 +725,30 @@ impl<'r> LineWriter<'r> {
         self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
     }
 
+    /// Adds the fields of an event to the end of its JSON line. Returns false if the run of lines ends after it.
+    #[inline(never)]
+    fn append_fields<'b>(
+        &self,
+        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        run: &mut Run<'b>,
+        text: &mut TextBuf,
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
+        text.truncate(text.len() - b"}\n".len());
+        text.push(b",\"fields\":");
+        match &prepared.fields {
+            Some(fields) => drop(fields.write(run, &shown, true, text)),
+            None => text.push(b"{}"),
+        }
+        text.push(b"}\n");
+        run.n_steps() < self.bounds.steps
+    }
+
     /// Writes the fields of an event to [`LineWriter::fields_json`]. Returns the outcome if their routine ran.
+    #[inline(never)]
     fn run_fields<'b>(
         &mut self,
         (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
@@ -735,10 +761,7 @@ impl<'r> LineWriter<'r> {
         match (&prepared.text, &prepared.fields) {
             (Text::Run(_), Some(fields)) if self.bounds.limit != Some(0) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
-                return Some({
-                    let input = EventInput { event: &shown.event(), context: &shown.context() };
-                    fields.write(run, input, true, &mut self.fields_json)
-                });
+                return Some(fields.write(run, &shown, true, &mut self.fields_json));
             }
             (Text::Ready, _) => self.fields_json.push(batch.ready_fields(event)),
             _ => self.fields_json.push(b"{}"),

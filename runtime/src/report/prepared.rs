@@ -2,6 +2,7 @@
 
 use super::batch::{EventRef, Position};
 use super::cells::{Cells, IdCells};
+use super::format::ShownFields;
 use crate::catalog::Catalog;
 use crate::fields::PreparedFields;
 use std::cell::Cell;
@@ -118,7 +119,7 @@ impl<'r> PreparedLines<'r> {
         catalog: &'r Catalog<'r>,
         (layouts, cells): (&[Layout; 5], &Cells),
         is_counted: bool,
-        shows_fields: bool,
+        fields: ShownFields,
     ) {
         let entry = catalog.lookup(event.id);
         let text = match entry {
@@ -133,10 +134,11 @@ impl<'r> PreparedLines<'r> {
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
         let has_cells = cells.precede(level);
         let id = cells.id(event.id, catalog);
+        let has_simple_cells = matches!(fields, ShownFields::No | ShownFields::Last);
         let fields = entry
-            .filter(|_| shows_fields)
+            .filter(|_| fields != ShownFields::No)
             .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
-        let fits = !shows_fields && has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
+        let fits = has_simple_cells && has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
         self.lines.push(PreparedLine {
             fits,
             is_quick: Cell::new(fits && !is_guess),
@@ -188,7 +190,7 @@ mod tests {
         // Hooks without a stanza are printed by the stanza of hook 007.
         for event in all() {
             assert!(lines.get(&event).is_none(), "{:04X} in {} is not known yet", event.id, event.env);
-            lines.add(&event, &catalog, (&[Layout::default(); 5], &Cells::none()), false, false);
+            lines.add(&event, &catalog, (&[Layout::default(); 5], &Cells::none()), false, ShownFields::No);
             assert!(lines.slots.len() >= 2 * lines.lines.len());
         }
         for event in all() {

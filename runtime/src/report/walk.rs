@@ -374,7 +374,7 @@ impl<'w> Collector<'w> {
             match fields.as_ref().filter(|_| self.meter.limit() != Some(0)) {
                 Some(fields) => {
                     let is_trial = !self.has_only_fields;
-                    of_fields = Some(fields.write(&mut run, input, is_trial, &mut self.fields_json));
+                    of_fields = Some(fields.write(&mut run, &input, is_trial, &mut self.fields_json));
                 }
                 None => self.fields_json.push(b"{}"),
             }

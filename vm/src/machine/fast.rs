@@ -64,7 +64,13 @@ doing! {
     print |run, instr| {};
     const_ |run, instr| run.set(instr.a, instr.wide());
     move_ |run, instr| run.set(instr.a, run.reg(instr.b));
-    word |run, instr| run.set(instr.a, run.cursor.whole(instr.b, instr.c).unwrap_or(0));
+    word |run, instr| {
+        let word = run.cursor.whole(instr.b, instr.c);
+        if word.is_none() {
+            run.lack();
+        }
+        run.set(instr.a, word.unwrap_or(0));
+    };
     take |run, instr| { let value = run.cursor.take(instr.c); run.set(instr.a, value) };
     take_le |run, instr| { let value = run.cursor.take_le(instr.c); run.set(instr.a, value) };
     sext_ |run, instr| run.set(instr.a, sext(run.reg(instr.b), instr.c));

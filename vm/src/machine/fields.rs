@@ -4,14 +4,19 @@
 //! The loop knows which registers hold a value. A register has none if the instruction that wrote it read past the
 //! event's end, or used a register without value. The instruction table says what each instruction reads and writes,
 //! so no handler needs to know about this.
+//!
+//! In most events, all registers have values. So an event that is long enough first runs as its text would, and again in
+//! this loop if a read passed the event's end. Routines that use timers or the context, which that could change, run in
+//! this loop alone.
 
 use super::texts::{low_bits, met_texts};
 use super::{End, Run, STEP};
 use crate::mem::{OutPtr, Pc};
-use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, for_each_op};
+use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, StateUse, for_each_op};
 use crate::program::PreparedEntry;
 use crate::row::Full;
-use crate::{EventInput, Outcome, Row, TextBuf};
+use crate::verify::UNCOUNTED;
+use crate::{EventContext, Outcome, Row, TextBuf, Unobserved};
 
 /// Limit on the text that is not stored yet, and on the line ends that templates with `$RELLINENO` count.
 const MAX_TEXT: usize = 1 << 24;
@@ -22,7 +27,8 @@ pub(super) struct Missing {
     registers: [u64; N_REGS / 64],
     /// True if any register ever lacked a value in this event.
     any: bool,
-    /// True if an instruction since the last mark read past the event's end or used a register without value.
+    /// True if an instruction since the last mark read past the event's end or used a register without value. Outside
+    /// the loop, data words and `field.missing` alone set it.
     gap: bool,
     /// True while fields are stored. In the routine of a text, the instructions do nothing.
     is_active: bool,
@@ -103,18 +109,24 @@ impl<'r> Run<'r> {
     pub fn fields(
         &mut self,
         prepared: &PreparedEntry<'r>,
-        input: EventInput<'_, 'r>,
+        input: &impl EventContext<'r>,
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
         self.program = prepared.program;
-        self.scratch.row.begin(0);
+        if input.bytes().len() >= prepared.need as usize
+            && prepared.uses < StateUse::Context
+            && prepared.body <= UNCOUNTED
+            && let Some(outcome) = self.run_fields::<false>(prepared, input, out)
+        {
+            return outcome;
+        }
         if is_trial {
             self.timers.begin_trial();
         }
-        let outcome = self.run_fields(prepared, input, out);
+        let outcome = self.run_fields::<true>(prepared, input, out);
         self.timers.end_trial();
-        outcome
+        outcome.unwrap_or_default()
     }
 
     /// Fields of the last event.
@@ -122,29 +134,59 @@ impl<'r> Run<'r> {
         &self.scratch.row
     }
 
-    fn run_fields(&mut self, prepared: &PreparedEntry<'r>, input: EventInput<'_, 'r>, out: &mut TextBuf) -> Outcome {
-        self.renew();
+    /// Runs a routine of fields. With `TRACKS`, registers without value are known; without, the result is `None` if there
+    /// may be one.
+    #[inline(always)]
+    fn run_fields<const TRACKS: bool>(
+        &mut self,
+        prepared: &PreparedEntry<'r>,
+        input: &impl EventContext<'r>,
+        out: &mut TextBuf,
+    ) -> Option<Outcome> {
+        if TRACKS || self.touched {
+            self.renew();
+        }
+        self.scratch.row.begin(0);
         self.scratch.missing.begin();
-        self.cursor.go_to(0);
+        if TRACKS || prepared.uses != StateUse::Nothing {
+            self.cursor.go_to(0);
+        }
         let before = out.len();
-        (self.event, self.beginning, self.margin) = (*input.event, prepared.beginning as usize, 0);
-        self.look_around(prepared, *input.context);
-        self.cursor.bytes = input.event.bytes;
+        if TRACKS || prepared.uses >= StateUse::Event {
+            (self.event, self.beginning, self.margin) = (input.event(), prepared.beginning as usize, 0);
+        }
+        if TRACKS {
+            self.look_around(prepared, input.context());
+        } else if prepared.zeroed > 0 {
+            self.scratch.regs[..prepared.zeroed.into()].fill(0);
+        }
+        self.cursor.bytes = input.bytes();
         #[cfg(feature = "paranoid")]
         self.watch_event(prepared);
         let nothing = None::<fn(&mut [u8; crate::COLUMNS]) -> usize>;
         let (len, mut at) = self.stage.begin(prepared.code, prepared.body as usize, out, nothing, 0, MAX_TEXT);
         self.text_limit = len + MAX_TEXT;
         (self.first.start, self.first.text) = (len, len);
-        at = self.run_until_end(self.stage.start(), at, out);
+        let pc = self.stage.start();
+        at = if TRACKS {
+            self.run_until_end(pc, at, out)
+        } else {
+            self.go(self.long[prepared.orders as usize], pc, at, out, &mut Unobserved)
+        };
         self.scratch.missing.is_active = false;
         self.stage.close(out, at);
         out.truncate(before);
+        if !TRACKS && !(self.touched | self.cursor.truncated | self.scratch.missing.gap) {
+            return Some(Outcome::default());
+        }
         let state = *self.state();
-        self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
         let outcome = Outcome { skipped: state.end == End::Skip, limited: state.end == End::Limit, ..self.met() };
+        let is_complete = TRACKS || !(outcome.truncated | self.scratch.missing.gap);
+        if is_complete {
+            self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
+        }
         self.renew();
-        outcome
+        is_complete.then_some(outcome)
     }
 
     /// Runs instructions from `pc` to the end of the routine.
@@ -174,6 +216,12 @@ impl<'r> Run<'r> {
             }
         }
         at
+    }
+
+    /// Notes that a value is missing.
+    #[cold]
+    pub(super) fn lack(&mut self) {
+        self.scratch.missing.gap = true;
     }
 
     /// True if the event does not contain all of a data word.
@@ -308,6 +356,7 @@ storing! {
 
 pub(super) fn missing<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     run.set(instr.a, 0);
+    run.lack();
     (at, run.stage.after(instr))
 }
 
