@@ -67,6 +67,7 @@ impl RequiredContext {
             Action::Raise | Action::Lower | Action::Reset => self.depth,
             _ => true,
         };
+        // The CPU of a thread is needed even if the rest of the entry is not: filters and the cpu column use it.
         match (is_wanted, entry.cpu) {
             (true, _) => Some(*entry),
             (false, Some(_)) => Some(TableEntry { action: Action::None, ..*entry }),
@@ -95,7 +96,7 @@ pub struct ContextState {
     /// Cache of the last lookup, since neighbouring events usually belong to one thread.
     last: Option<(u64, Option<u32>)>,
     /// Change that takes effect after the last event.
-    leaving: Vec<DeferredChange>,
+    deferred: Vec<DeferredChange>,
     wanted: RequiredContext,
     /// Counts changes.
     version: u64,
@@ -170,7 +171,7 @@ impl ContextState {
             paths: ProcessNames::new(),
             depths: vec![0],
             last: None,
-            leaving: Vec::new(),
+            deferred: Vec::new(),
             wanted,
             version: 0,
             version_of_facts: 0,
@@ -183,12 +184,12 @@ impl ContextState {
     /// event itself; what it leaves still applies to it, and no longer to later events.
     #[inline]
     pub fn advance(&mut self, event: &RawEvent<'_>) {
-        if !self.leaving.is_empty() {
-            self.leave();
+        if !self.deferred.is_empty() {
+            self.apply_deferred();
         }
         let list = self.lookup.find(event.id);
         if list != 0 {
-            self.take_in(DecodedHook::new(event), list);
+            self.apply_entries(DecodedHook::new(event), list);
         }
     }
 
@@ -217,6 +218,8 @@ impl ContextState {
 
     /// Records a change of the facts about one thread.
     fn change(&mut self, tid: u64) {
+        // One counter stamps all changes, so that a maximum of stamps tells the latest one. Readers keep cells until it
+        // grows.
         self.version += 1;
         self.versions[version_place(tid)] = self.version;
         self.version_of_facts = self.version;
@@ -287,7 +290,9 @@ impl ContextState {
     }
 
     #[inline(never)]
-    fn take_in(&mut self, event: DecodedHook<'_>, list: u32) {
+    fn apply_entries(&mut self, event: DecodedHook<'_>, list: u32) {
+        // The same hook means other things to other recorders, so the table is searched again when the recorder names
+        // itself.
         if event.id == hooks::UTILITY && event.kind() == Some(DAEMON_IDENTITY) {
             self.lookup = lookup(&self.table, event.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
             return;
@@ -295,15 +300,15 @@ impl ContextState {
         let mut n = 0;
         while let Some(entry) = self.lookup.entry(list, n) {
             n += 1;
-            if event.meets(entry) {
+            if event.matches(entry) {
                 let entry = *entry;
-                self.act(&entry, &event);
+                self.apply(&entry, &event);
             }
         }
     }
 
     #[inline(always)]
-    fn act(&mut self, entry: &TableEntry, event: &DecodedHook<'_>) {
+    fn apply(&mut self, entry: &TableEntry, event: &DecodedHook<'_>) {
         let stated = entry.cpu.and_then(|place| event.number(place));
         let optional = |place: Option<NumberPos>| place.and_then(|place| event.number(place));
         let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| event.number(place));
@@ -315,7 +320,7 @@ impl ContextState {
             Action::None => {}
             Action::Process { pid, tid, path } => {
                 let Some(pid) = event.number(pid) else { return };
-                self.note_path(pid, path.and_then(|path| event.text(path)));
+                self.set_path(pid, path.and_then(|path| event.text(path)));
                 if let Some(tid) = optional(tid) {
                     self.attach(tid, pid);
                 }
@@ -323,14 +328,14 @@ impl ContextState {
             Action::Exec { pid, path } => {
                 let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
                 let (Some(pid), Some(path)) = (pid, event.text(path)) else { return };
-                self.note_path(pid, Some(path));
+                self.set_path(pid, Some(path));
                 self.attach(event.tid, pid);
             }
             Action::Fork { pid, tid } => {
                 let Some(pid) = event.number(pid) else { return };
                 // A child runs the program of its parent until it calls exec.
                 let path = self.found_path(event.tid);
-                self.note_path(pid, Some(&path));
+                self.set_path(pid, Some(&path));
                 if let Some(tid) = optional(tid) {
                     self.attach(tid, pid);
                 }
@@ -346,7 +351,7 @@ impl ContextState {
             Action::Exit { pid } => {
                 let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
                 // Deferred, because the line of the exit itself still belongs to the process.
-                self.leaving.extend(pid.map(DeferredChange::Exit));
+                self.deferred.extend(pid.map(DeferredChange::Exit));
             }
             Action::Dispatch { pid, tid, priority } => {
                 let Some(tid) = tid_or_own(tid) else { return };
@@ -360,16 +365,19 @@ impl ContextState {
                 }
                 if self.wanted.depth {
                     *self.depth(event) = 0;
+                    // Without `change`: depths are no part of the versions of facts, or every interrupt would make all
+                    // cells stale.
                     self.version += 1;
                 }
             }
-            Action::Undispatch { tid } => self.leaving.extend(tid_or_own(tid).map(DeferredChange::Undispatch)),
+            Action::Undispatch { tid } => self.deferred.extend(tid_or_own(tid).map(DeferredChange::Undispatch)),
             Action::EnterName { name } => self.enter(event.tid, event.text(name).unwrap_or_default()),
             Action::EnterAddress { address } => {
                 let Some(address) = event.number(address) else { return };
                 if self.names.get(address).is_none() && !self.symbols.contains_key(&address) {
                     return self.enter(event.tid, Hex::new(address).digits());
                 }
+                // Other owners of the lists, because `enter` changes this state while it reads a name.
                 let (names, symbols) = (Arc::clone(&self.names), Arc::clone(&self.symbols));
                 if let Some(name) = names.get(address).or_else(|| symbols.get(&address).map(Vec::as_slice)) {
                     self.enter(event.tid, name);
@@ -382,7 +390,7 @@ impl ContextState {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
                 }
             }
-            Action::Return => self.leaving.push(DeferredChange::Return(event.tid)),
+            Action::Return => self.deferred.push(DeferredChange::Return(event.tid)),
             Action::Raise => {
                 let depth = self.depth(event);
                 // Bounded, because interrupts without a return would raise it for ever.
@@ -391,20 +399,20 @@ impl ContextState {
             }
             Action::Lower => {
                 let place = self.place(event);
-                self.leaving.push(DeferredChange::Lower(place));
+                self.deferred.push(DeferredChange::Lower(place));
             }
             Action::Reset => {
                 let place = self.place(event);
-                self.leaving.push(DeferredChange::Reset(place));
+                self.deferred.push(DeferredChange::Reset(place));
             }
         }
     }
 
     #[inline(never)]
-    fn leave(&mut self) {
+    fn apply_deferred(&mut self) {
         self.version += 1;
-        while let Some(leaving) = self.leaving.pop() {
-            match leaving {
+        while let Some(change) = self.deferred.pop() {
+            match change {
                 DeferredChange::Exit(pid) => self.forget(pid),
                 DeferredChange::Return(tid) => {
                     if let Some(slot) = self.find_thread(tid) {
@@ -447,6 +455,7 @@ impl ContextState {
         if let Some(thread) = self.make_thread(tid) {
             let name = &name[..name.len().min(MAX_SVC)];
             thread.svc.clear();
+            // Names rarely need a change, and this test takes 8 bytes at a time.
             if contains_any::<0x7F7F_7F7F, 0x20>(name) {
                 thread.svc.extend(name.iter().map(|byte| printable(*byte)));
             } else {
@@ -487,11 +496,12 @@ impl ContextState {
     }
 
     /// Sets the path of a process. An empty path removes it; `None` leaves it unchanged.
-    fn note_path(&mut self, pid: u64, path: Option<&[u8]>) {
+    fn set_path(&mut self, pid: u64, path: Option<&[u8]>) {
         let Some(slot) = self.processes.make(pid) else { return };
         let Some(path) = path else { return };
         let path = &path[..path.len().min(MAX_PATH)];
         let process = self.processes.get_mut(slot);
+        // A path that is only repeated must not make the cells of all threads stale.
         if process.path == path {
             return;
         }
@@ -502,6 +512,7 @@ impl ContextState {
         } else {
             self.paths.insert(pid, path.to_vec());
         }
+        // Threads are not searched for those of this process; paths change rarely.
         self.change_all();
     }
 
@@ -509,6 +520,7 @@ impl ContextState {
     fn attach(&mut self, tid: u64, pid: u64) {
         let Some(process) = self.processes.make(pid) else { return };
         let Some(slot) = self.make_slot(tid) else { return };
+        // The system reuses thread ids. The end of the old process must not remove a thread that now belongs to another.
         let old = self.threads.get_mut(slot).process.replace((process, pid));
         if old != Some((process, pid)) {
             self.change(tid);
@@ -524,6 +536,7 @@ impl ContextState {
         let Some(process) = self.processes.remove(pid) else { return };
         self.paths.remove(&pid);
         self.change_all();
+        // The cached slot may be that of a thread which is removed here.
         self.last = None;
         while let Some(&(_, thread)) = self.members.range((process, 0)..=(process, u32::MAX)).next() {
             self.members.remove(&(process, thread));
@@ -536,6 +549,7 @@ impl ContextState {
         match self.last {
             Some((last, slot)) if last == tid => slot,
             _ => {
+                // A miss is cached too: if no entry of the table names threads, every event is one.
                 let slot = self.threads.find(tid);
                 self.last = Some((tid, slot));
                 slot
@@ -607,6 +621,7 @@ impl<T: Default> SlotMap<T> {
                 return None;
             }
         };
+        // A reused slot still has the values of its last owner.
         self.values[slot as usize] = (id, T::default());
         self.by_id.insert(id, slot);
         Some(slot)
@@ -652,6 +667,7 @@ impl Hex {
 /// Index of a CPU's interrupt depth. CPUs above [`MAX_KNOWN`] count as unknown.
 #[inline]
 fn depth_place(cpu: Option<u64>) -> usize {
+    // A CPU id is any number of 64 bits in a hostile trace, and indexes a list here.
     match cpu {
         Some(cpu) if cpu < MAX_KNOWN as u64 => cpu as usize + 1,
         _ => 0,

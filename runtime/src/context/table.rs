@@ -243,7 +243,7 @@ impl<'e> DecodedHook<'e> {
 
     /// True if an entry applies to this variant of its hook.
     #[inline(always)]
-    pub fn meets(&self, entry: &TableEntry) -> bool {
+    pub fn matches(&self, entry: &TableEntry) -> bool {
         entry.generic.is_none_or(|generic| generic == self.generic)
             && (entry.subhook.is_none() && entry.kind.is_none() || self.has_words(entry))
     }

@@ -142,11 +142,14 @@ impl Cells {
         }
         let Builder { list, segments, around_id, .. } = cells;
         let mut at = 0;
+        // What a cell stores may be longer than its text: whole blocks are stored, and the next cell overwrites the
+        // rest.
         let fits = list.iter().all(|cell| {
             let (len, stored) = cell.max_len();
             at += len;
             at - len + stored <= COLUMNS
         });
+        // From the fastest path to the slowest. The choice is made here, once per report, and not per event.
         let quick = match Plain::of(&list) {
             Some(plain) if form == Form::Text => FastLayout::Plain(plain),
             _ if !fits => FastLayout::Never,
@@ -216,6 +219,8 @@ impl Cells {
 
     fn id_with(&self, id: u16, label: &[u8]) -> IdCells {
         let mut text = TextBuf::new();
+        // The label belongs to the hook too, so JSON rows store both with the bytes around them, and an event copies
+        // them in one piece.
         if self.list.iter().any(|cell| matches!(cell.put, CellContent::Hook)) {
             let [before, after] = &self.around_id;
             text.push(before);
@@ -261,6 +266,7 @@ impl Cells {
     ) -> usize {
         match &self.quick {
             FastLayout::Plain(plain) => plain.put(id, (elapsed_ns, last_ns), times, room),
+            // A thread whose values do not fit has no head, but its lines can still be written in order.
             FastLayout::Headed(_) => match values().texts {
                 ContextTexts { headed: Some(context), heads, .. } if context.head < heads.len() => {
                     context.put(&heads[context.head], id, (elapsed_ns, last_ns), times, room)
@@ -283,6 +289,8 @@ impl Cells {
         // `room[0]` is a copy of the last byte appended, so that a cell can see if it touches the previous one.
         let mut room = [b' '; COLUMNS];
         let mut at = 1;
+        // Cells that fit still use their fast writer, in `room`. Only those that do not are appended directly, after
+        // what `room` contains.
         for cell in &self.list {
             let long = match cell.put {
                 CellContent::Hook => Some(&values.id.text_of_hook[..]),
@@ -293,6 +301,7 @@ impl Cells {
                 CellContent::Fields => Some(values.fields),
                 _ => None,
             };
+            // Half the room is more than the longest cell that fits, so no cell can run past its end.
             if long.is_some() || at > COLUMNS / 2 || matches!(cell.put, CellContent::EndLine) {
                 out.push(&room[1..at]);
                 (room[0], at) = (room[at - 1], 1);
@@ -372,6 +381,7 @@ impl Plain {
             match cell.put {
                 // It is stored with blanks after it.
                 CellContent::Id(width) if at == 0 => (plain.id_width, at) = (width, width),
+                // The elapsed column has 14 bytes and the delta 15; the two together are one cell.
                 CellContent::Times => (elapsed_at, delta_at, at) = (Some(at), Some(at + 14), at + Times::WIDTH as u8),
                 CellContent::Elapsed => (elapsed_at, at) = (Some(at), at + 14),
                 CellContent::Delta => (delta_at, at) = (Some(at), at + 15),
@@ -399,6 +409,8 @@ impl Plain {
     /// Writes the times, moved by some bytes, and returns the length of all cells.
     #[inline(always)]
     fn put_times(&self, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut Room, excess: usize) -> usize {
+        // Offsets come from this report's layout and always fit. `first_chunk_mut` proves the length to the compiler,
+        // so that the digits are stored without checks.
         if let Some(room) = room[usize::from(self.elapsed_at) + excess..].first_chunk_mut() {
             times.elapsed(elapsed_ns, room);
         }
@@ -431,6 +443,7 @@ impl Head {
 
     /// Head of a thread; `None` if a value touches the next cell, or if it is too long.
     fn new(list: &[Cell], texts: &[ContextText]) -> Option<Self> {
+        // Four blocks of 32 bytes: enough for the usual columns of the context. Wider ones are written in order.
         let mut head = Self { blocks: [[b' '; 32]; 4], n_blocks: 0, depth_at: 0, svc_at: 0, plain: Plain::default() };
         let (text, plain) = (head.blocks.as_flattened_mut(), &mut head.plain);
         let (mut at, mut copied) = (0, 0);
@@ -519,6 +532,7 @@ impl Cell {
     /// Keeps a value apart from the one before it. Right-aligned values that fit begin with a blank themselves.
     #[inline(always)]
     fn begin(&self, values: &EventValues<'_>, room: &mut Room, at: usize) -> usize {
+        // `wrapping_sub` makes the first cell of a line look outside the room, where nothing touches it.
         let touches = self.apart && room.get(at.wrapping_sub(1)).is_some_and(|byte| *byte != b' ');
         if touches && !values.starts_blank(self.put) {
             store(room, at, [b' ']);
@@ -866,6 +880,7 @@ impl Builder<'_> {
     fn context(&mut self, column: Column, apart: bool) {
         let width = self.columns.width(column);
         let is_nothing = |cell: &&Cell| matches!(cell.put, CellContent::Nothing);
+        // Neighbouring columns of the context are stored as one text per thread, so that an event copies them at once.
         let last = self.list.iter().rev().find(|cell| !is_nothing(cell));
         if !last.is_some_and(|cell| matches!(cell.put, CellContent::Context(_))) {
             let put = CellContent::Context(self.segments.len() as u8);

@@ -422,6 +422,8 @@ impl<'r> LineFormat<'r> {
     #[cold]
     fn prepare(&mut self, event: &EventRef) {
         let entry = self.catalog.lookup(event.id);
+        // An event whose text nobody reads is only counted. If its template has `$SKIP`, it must run nevertheless: a
+        // skipped event is not counted.
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
         self.lines.add(event, self.catalog, (&self.layouts, &self.line.cells), is_counted, self.line.fields);
@@ -470,6 +472,7 @@ impl<'r> LineFormat<'r> {
         limit.into_iter().for_each(|limit| run.limit_steps(limit));
         let (taken, logs) = (&batch.taken.bytes[..], line.logs);
         let ends_with_text = line.ends_with_text && extent == RunLength::Many;
+
         let mut ahead = [first; AHEAD];
         let (mut n_done, mut n_counted) = (0, 0);
         'events: loop {
@@ -482,6 +485,8 @@ impl<'r> LineFormat<'r> {
                 let (elapsed_ns, last_ns) = (event.elapsed_ns, state.last_elapsed_ns);
                 let index = *first_index + n_done + n;
                 let goes_on = match &prepared.text {
+                    // The common event: its template has an ordinary ending, and its cells fit. One call runs it and
+                    // writes the columns.
                     Text::Run(entry) if prepared.is_quick.get() && line.holds(batch, event, last_ns) => {
                         let start = text.len();
                         let mut n_columns = 0;
@@ -555,6 +560,8 @@ impl<'r> LineFormat<'r> {
     /// the event that follows.
     #[cold]
     fn page_break(&mut self, batch: &Batch, at: usize, state: &mut LineState, text: &mut TextBuf) {
+        // Blocks of a parallel report do not know whether they come first. They note where the heading belongs, and the
+        // writer puts it there.
         if !std::mem::replace(&mut state.has_heading, true) {
             match &mut self.deferred {
                 Some(deferred) => deferred.heading = Some(at),
