@@ -482,6 +482,17 @@ impl Columns {
         Self { list: vec![Column::Data], bare: true, ..Self::empty(System::Qnx) }
     }
 
+    /// The columns without AIX's text.
+    #[must_use]
+    pub(crate) fn without_text(self) -> Self {
+        Self { text: false, ..self }
+    }
+
+    /// The number of a QNX event alone: no heading.
+    pub(crate) fn number_only() -> Self {
+        Self { list: vec![Column::Number], ..Self::data_only() }
+    }
+
     /// The columns, without AIX's text, which comes last.
     pub fn list(&self) -> &[Column] {
         &self.list

@@ -72,6 +72,13 @@ pub mod qnx {
     pub use crate::records::{RecordPrinter, cpus, report};
 }
 
+/// Rows of tables.
+pub mod rows {
+    pub use crate::rows::{
+        EventId, EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, rows, rows_of,
+    };
+}
+
 /// Selection of AIX events.
 pub mod selection {
     pub use crate::selection::admits;

@@ -77,6 +77,7 @@ mod raw;
 mod reader;
 mod records;
 mod report;
+mod rows;
 mod scan;
 mod selection;
 mod suggest;

@@ -15,6 +15,7 @@ mod finish;
 mod format;
 mod heading;
 mod prepared;
+mod rows;
 mod walk;
 
 use crate::catalog::Catalog;
@@ -24,14 +25,15 @@ use crate::engine::{self, RunResult};
 pub use crate::filter::Filter;
 pub use crate::monitor::{Monitor, ReportError};
 use crate::output_format::Form;
-use crate::reader::Imbalance;
 use crate::reader::aix::Logs;
+use crate::reader::{Imbalance, Tally};
 use crate::terminal::ReportColour;
 use crate::time_zone::TimeZone;
 pub use crate::work::MaxWork;
 pub(crate) use events::{AixEvent, AixEvents};
 use format::LineFormat;
 use regex::bytes::Regex;
+pub(crate) use rows::write_rows;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -147,6 +149,8 @@ pub struct Summary {
     pub n_processes_lost: u64,
     /// Bytes read, and bytes reported as unreadable.
     pub bytes: (u64, u64),
+    /// Use of the bytes that were read.
+    pub tally: Tally,
     /// `$STOP` ended the report.
     pub stopped: bool,
     /// Mismatch between the bytes read and the bytes accounted for: a bug in this program.
@@ -174,8 +178,7 @@ pub fn report(
     let known_steps = AtomicU64::new(0);
     let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
     let RunResult { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;
-    let WalkCounts { n_events, n_shown, n_damaged, n_over_work, stopped } = walk.counts();
-    let (n_timers_lost, n_processes_lost) = walk.lost();
+    let (counts, lost) = (walk.counts(), walk.lost());
     let mut text = TextBuf::new();
     let mut format = formats.swap_remove(0);
     formats.iter().for_each(|other| format.add(other));
@@ -184,15 +187,27 @@ pub fn report(
     if !options.stats && !format.guessed().is_empty() && !walk.state().system().has_our_layouts() {
         monitor.guessed_layouts(format.guessed());
     }
+    Ok(summary_of(logs, &format, &counts, lost))
+}
+
+/// Counts of a run. `format` has those of all threads; `lost` are [`LogWalk::lost`].
+fn summary_of(
+    logs: &Logs,
+    format: &LineFormat<'_>,
+    counts: &WalkCounts,
+    (n_timers_lost, n_processes_lost): (u64, u64),
+) -> Summary {
+    let WalkCounts { n_events, n_shown, n_damaged, n_over_work, stopped } = *counts;
     let tally = logs.tally();
     let bytes = (tally.read, tally.skipped);
     let imbalance = logs.check(format.n_formatted(), n_events.saturating_sub(n_shown)).err();
     let summary = format.summary();
-    Ok(Summary {
+    Summary {
         n_events,
         n_damaged,
         stopped,
         bytes,
+        tally,
         imbalance,
         n_clamped: logs.clamped(),
         n_timers_lost,
@@ -200,7 +215,7 @@ pub fn report(
         n_limited: summary.n_limited - n_over_work,
         n_over_work: summary.n_over_work + n_over_work,
         ..summary
-    })
+    }
 }
 
 /// Layouts by level: they are the same for every event. The walk and the lines share them, so that a text that the walk

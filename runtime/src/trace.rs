@@ -140,6 +140,11 @@ impl Trace {
         Events::new(self, formats)
     }
 
+    /// The input.
+    pub(crate) fn source_mut(&mut self) -> &mut AnyTrace {
+        &mut self.source
+    }
+
     /// Stores the options of a run and borrows the input and the stored state for it.
     pub(crate) fn prepare(&mut self, options: ReportOptions) -> (&mut AnyTrace, &Prepared) {
         let infos = match &self.source {

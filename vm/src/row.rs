@@ -13,6 +13,8 @@
 const MAX_CELLS: usize = 1 << 22;
 /// Limit on the texts and bytes of a row.
 const MAX_BYTES: usize = 1 << 24;
+/// Size of an encoded cell.
+const CELL_BYTES: usize = 13;
 /// Limit on lists inside lists.
 const MAX_OPEN: usize = 32;
 
@@ -99,6 +101,56 @@ impl Row {
     /// Cells of the row.
     pub fn cells(&self) -> Cells<'_> {
         Cells { row: self, base: 0, width: self.n_own }
+    }
+
+    /// Passes the row's bytes to `out`, piece by piece. [`Row::decode`] reads them again, in this process only.
+    ///
+    /// ```
+    /// use tfbc_vm::{CellValue, Row};
+    /// let (mut bytes, mut row) = (Vec::new(), Row::default());
+    /// row.encode(|piece| bytes.extend_from_slice(piece));
+    /// assert!(row.decode(&bytes));
+    /// assert!(matches!(row.cells().get(0), CellValue::Null));
+    /// assert!(!row.decode(&bytes[1..]));
+    /// ```
+    pub fn encode(&self, mut out: impl FnMut(&[u8])) {
+        out(&(self.cells.len() as u32).to_le_bytes());
+        out(&(self.n_own as u32).to_le_bytes());
+        for Cell { kind, value, len } in &self.cells {
+            let mut cell = [0; CELL_BYTES];
+            cell[..8].copy_from_slice(&value.to_le_bytes());
+            cell[8..12].copy_from_slice(&len.to_le_bytes());
+            cell[12] = *kind as u8;
+            out(&cell);
+        }
+        out(&self.bytes);
+    }
+
+    /// Replaces the row by an encoded one. Returns false, and clears the row, if the bytes are not one.
+    pub fn decode(&mut self, bytes: &[u8]) -> bool {
+        self.begin(0);
+        self.decoded(bytes).is_some()
+    }
+
+    fn decoded(&mut self, bytes: &[u8]) -> Option<()> {
+        let (head, rest) = bytes.split_first_chunk::<8>()?;
+        let [n_cells, n_own] =
+            [0, 4].map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
+        let (cells, texts) = rest.split_at_checked((n_cells as usize).checked_mul(CELL_BYTES)?)?;
+        for cell in cells.as_chunks::<CELL_BYTES>().0 {
+            let [value @ .., l0, l1, l2, l3, kind] = *cell;
+            let kind = match kind {
+                0 => Kind::Null,
+                1 => Kind::Number,
+                2 => Kind::Bytes,
+                3 => Kind::Label,
+                _ => Kind::List,
+            };
+            self.cells.push(Cell { kind, value: u64::from_le_bytes(value), len: u32::from_le_bytes([l0, l1, l2, l3]) });
+        }
+        self.bytes.extend_from_slice(texts);
+        self.n_own = n_own as usize;
+        Some(())
     }
 
     /// Clears the row and gives it `n` null cells.

@@ -550,7 +550,7 @@ fn notices(mut trace: Trace) -> (u64, u64, Vec<Notice>) {
 fn notice(input: Input, after_damage: AfterDamage) -> (u64, u64, String, Option<(u64, u64)>) {
     let options = ReadOptions { after_damage, ..ReadOptions::default() };
     let (n_events, n_whole, notices) = notices(Trace::from_input("test", input, &options).unwrap());
-    let [Notice { damage: true, message, skipped }] = &notices[..] else { panic!("{notices:?}") };
+    let [Notice { damage: true, message, skipped, .. }] = &notices[..] else { panic!("{notices:?}") };
     (n_events, n_whole, message.clone(), *skipped)
 }
 
@@ -656,7 +656,7 @@ fn up_to_eight_unreached_ranges_are_named() {
              cleanly there",
             32 * n
         );
-        let [Notice { damage: true, message: said, skipped }] = &told[..] else { panic!("{told:?}") };
+        let [Notice { damage: true, message: said, skipped, .. }] = &told[..] else { panic!("{told:?}") };
         assert_eq!((said, skipped.map(|(from, to)| to - from)), (&message, (n == 1).then_some(32)));
         assert_eq!((trace.tally().skipped, trace.n_whole()), (32 * u64::from(n), u64::from(n) + 1));
     }

@@ -7,6 +7,7 @@ mod json;
 mod list;
 mod values;
 
+pub(crate) use json::write_fields;
 pub use json::write_row;
 use json::{FieldKeys, write_prepared};
 pub use list::{list_json, list_text};
@@ -14,6 +15,26 @@ pub(crate) use values::{FieldReader, describe};
 
 use crate::catalog::{Catalog, HookEntry};
 use tfbc_vm::{EventContext, EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
+
+/// Form of an event's fields in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum FieldsForm {
+    /// A JSON object.
+    #[default]
+    Json,
+    /// An encoded [`Row`].
+    Cells,
+}
+
+impl FieldsForm {
+    /// An event without fields.
+    pub fn none(self) -> &'static [u8] {
+        match self {
+            FieldsForm::Json => b"{}",
+            FieldsForm::Cells => b"",
+        }
+    }
+}
 
 /// Fields of the events of one hook in one environment.
 #[derive(Debug)]
@@ -50,6 +71,23 @@ impl<'r> PreparedFields<'r> {
     ) -> Outcome {
         let outcome = run.fields(&self.entry, input, is_trial, out);
         write_prepared(&self.schema, &self.keys, run.row(), out);
+        outcome
+    }
+
+    /// Runs the routine of an event and appends its fields in a form.
+    pub(crate) fn write_as(
+        &self,
+        form: FieldsForm,
+        run: &mut Run<'r>,
+        input: &impl EventContext<'r>,
+        is_trial: bool,
+        out: &mut TextBuf,
+    ) -> Outcome {
+        if form == FieldsForm::Json {
+            return self.write(run, input, is_trial, out);
+        }
+        let outcome = run.fields(&self.entry, input, is_trial, out);
+        run.row().encode(|bytes| out.push(bytes));
         outcome
     }
 

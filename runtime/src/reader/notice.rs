@@ -11,12 +11,14 @@ pub struct Notice {
     pub message: String,
     /// Skipped bytes: offsets of the first one and after the last. `None` if nothing was skipped, or not in one piece.
     pub skipped: Option<(u64, u64)>,
+    /// Number of the input's events before it.
+    pub n_before: u64,
 }
 
 impl Notice {
     /// Creates a notice of damage.
     pub fn damage(message: impl Into<String>) -> Self {
-        Self { damage: true, message: message.into(), skipped: None }
+        Self { damage: true, message: message.into(), skipped: None, n_before: 0 }
     }
 
     /// Creates a notice that is not about damage.

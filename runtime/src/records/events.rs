@@ -41,7 +41,7 @@ pub(crate) struct QnxEvent<'e> {
 }
 
 /// Printer of an event's label and fields.
-trait PrintFields {
+pub(super) trait PrintFields {
     fn label(&self, class: u8, event: u16) -> Option<Cow<'static, str>>;
     fn fields(&self, record: &KevRecord<'_>) -> Vec<Field>;
 }

@@ -16,6 +16,7 @@ mod filter;
 mod owners;
 mod print;
 mod row;
+mod rows;
 mod run;
 mod sort;
 
@@ -25,6 +26,7 @@ pub use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
 pub use owners::Owner;
 pub use print::RecordPrinter;
+pub(crate) use rows::write_rows;
 pub(crate) use run::{FormatCounts, RecordWriter, run};
 
 use crate::catalog::Catalog;

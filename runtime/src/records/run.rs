@@ -5,8 +5,8 @@ use super::batch::{Batch, Place};
 use super::owners::{Owner, Owners};
 use crate::engine::{self, Chunk, Format, Producer, RunResult, WRITE_AT, ends_chunk};
 use crate::events::class_name;
-use crate::reader::Imbalance;
 use crate::reader::kev::{KevItem, KevLog, KevRecord, KevSlot};
+use crate::reader::{Imbalance, Notice};
 use crate::report::{Monitor, ReportError};
 use crate::work::{Meter, Work};
 use std::io::Write;
@@ -145,7 +145,7 @@ impl<'w> RecordWalk<'w> {
                 // Usually ends the batch, so that the notice is written right after the records before it.
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
-                    notices.push(notice);
+                    notices.push(Notice { n_before: log.counts().records, ..notice });
                     if ends_chunk(*n_damaged, notices.len()) {
                         break;
                     }

@@ -2,7 +2,7 @@
 
 use crate::context::ThreadContext;
 use crate::reader::SharedBuf;
-use crate::reader::aix::{BufferPos, SystemInfo, TimedEvent};
+use crate::reader::aix::{BufferPos, RawEvent, SystemInfo, TimedEvent};
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
@@ -40,8 +40,41 @@ pub(super) struct Batch {
     /// Timers that ready texts used, and the paths that they looked up.
     timers: Vec<TimerBefore>,
     paths: Vec<(u64, Range<u32>)>,
+    /// True if the batch keeps [`Origin`]s.
+    pub keeps_origins: bool,
+    /// Origins of the events.
+    pub origins: Vec<Origin>,
+    /// Start of the trace, if it is known, and the index of the first event after it became known.
+    pub start: Option<(StartTime, usize)>,
     /// Elapsed time of the event before the next one that is copied, if deltas are measured from it.
     pub previous_ns: Option<u64>,
+}
+
+/// Where an event was recorded; kept for tables.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Origin {
+    /// Number in the order of events, from 1.
+    pub number: u64,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Bytes of the event as recorded.
+    pub n_bytes: u32,
+}
+
+/// Start of a trace by its header's event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct StartTime {
+    /// Seconds since 1970.
+    pub seconds: u32,
+    /// Time stamp of the event, as [`EventRef::time_ns`].
+    pub time_ns: u64,
+}
+
+impl StartTime {
+    /// Time in nanoseconds since 1970, UTC.
+    pub fn unix_ns(self, time_ns: u64) -> i128 {
+        i128::from(self.seconds) * 1_000_000_000 + i128::from(time_ns) - i128::from(self.time_ns)
+    }
 }
 
 /// One event.
@@ -160,6 +193,7 @@ impl Batch {
         self.ready.clear();
         self.timers.clear();
         self.paths.clear();
+        self.origins.clear();
     }
 
     /// True if the batch has `max` events or its maximum of bytes.
@@ -180,6 +214,7 @@ impl Batch {
     #[inline(always)]
     pub fn push(&mut self, timed: &TimedEvent<'_>, place: BufferPos, setting: u32) {
         let TimedEvent { event, time, .. } = timed;
+        self.push_origin(timed);
         self.n_bytes += event.bytes.len() as u64;
         self.events.push(EventRef {
             time_ns: time.time_ns,
@@ -194,8 +229,17 @@ impl Batch {
         });
     }
 
+    #[inline(always)]
+    fn push_origin(&mut self, timed: &TimedEvent<'_>) {
+        if self.keeps_origins {
+            let RawEvent { number, offset, recorded, .. } = timed.event;
+            self.origins.push(Origin { number, offset, n_bytes: recorded.len() as u32 });
+        }
+    }
+
     /// Adds a copy of an event.
     pub fn push_copy(&mut self, timed: &TimedEvent<'_>, setting: u32) {
+        self.push_origin(timed);
         let TimedEvent { event, time, .. } = timed;
         let hook = Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: 0, offset: 0 };
         self.n_bytes += event.bytes.len() as u64;
@@ -332,6 +376,13 @@ impl Batch {
     /// Part of a context that rarely changes.
     pub fn thread(&self, context: &SharedContext) -> &SharedThread {
         &self.threads[context.thread as usize]
+    }
+
+    /// Time of an event in microseconds since 1970, UTC. `None` if the start of the trace is not known before it.
+    pub fn unix_us(&self, index: usize) -> Option<i64> {
+        let (start, first) = self.start?;
+        let event = self.events.get(index).filter(|_| index >= first)?;
+        Some(start.unix_ns(event.time_ns).div_euclid(1000) as i64)
     }
 
     /// System properties of a context.

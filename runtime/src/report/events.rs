@@ -88,7 +88,7 @@ impl<'a> AixEvents<'a> {
     #[inline]
     fn at(&self, index: usize) -> Option<(&[u8], AixEvent<'_>)> {
         let ends = self.steps.format.ends();
-        let LineEnd { event, end } = *ends.get(index)?;
+        let LineEnd { event, end, .. } = *ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| ends[before].end);
         let line = self.steps.text().get(start as usize..end as usize)?;
         let batch = self.steps.events();

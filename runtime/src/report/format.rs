@@ -10,9 +10,11 @@ use crate::catalog::Catalog;
 use crate::columns::{Columns, trim};
 use crate::demand::Readers;
 use crate::engine::{Format, WRITE_AT};
+use crate::fields::FieldsForm;
 use crate::ids::IdSet;
 use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
+use crate::rows::RowNote;
 use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Context, Event, EventContext, Layout, LineStart, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
@@ -55,6 +57,8 @@ pub(super) struct LineFormat<'r> {
     in_batch: bool,
     n_metered: usize,
     deferred: Option<Deferred>,
+    /// True if no line depends on the lines before it.
+    is_independent: bool,
     /// Counts before the batch.
     before: OutcomeCounts,
 }
@@ -90,8 +94,11 @@ struct LineWriter<'r> {
     /// Ends of the lines in the text, if they are collected.
     ends: Option<Vec<LineEnd>>,
     fields: ShownFields,
-    /// Fields of the current event as JSON.
+    /// Fields of the current event.
     fields_json: TextBuf,
+    fields_form: FieldsForm,
+    /// Fields of all lines whose ends are collected.
+    all_fields: TextBuf,
 }
 
 /// Fields in the lines of a report.
@@ -124,6 +131,9 @@ pub(super) struct LineEnd {
     /// Index of the event in its batch.
     pub event: u32,
     pub end: u32,
+    /// End of its fields in [`LineFormat::fields_of_lines`].
+    pub fields: u32,
+    pub note: RowNote,
 }
 
 /// The head of a batch's text, deferred because the preceding line was not known yet.
@@ -243,6 +253,7 @@ impl<'r> LineFormat<'r> {
             in_batch: false,
             n_metered: 0,
             deferred: None,
+            is_independent: false,
             before: OutcomeCounts::default(),
         }
     }
@@ -250,6 +261,29 @@ impl<'r> LineFormat<'r> {
     /// Collects the ends of lines from now on.
     pub fn collect_ends(&mut self) {
         self.line.ends = Some(Vec::new());
+    }
+
+    /// Prepares for lines that become rows of a table: they do not depend on each other, and have no heading. Fields
+    /// are shown if the options have them as a column. Texts are not formatted if neither the columns of the lines nor a
+    /// pattern need them, unless `with_notes` is true.
+    pub fn for_rows(&mut self, fields: FieldsForm, with_notes: bool) {
+        self.collect_ends();
+        self.is_independent = true;
+        let has_text = self.columns.has_text() || self.options.grep.is_some();
+        self.line.fields_form = fields;
+        self.line.fields = match self.options.columns.has_fields() {
+            false => ShownFields::No,
+            true if has_text => ShownFields::Column,
+            true => ShownFields::Only,
+        };
+        if !has_text && !with_notes && self.line.fields == ShownFields::No {
+            self.readers = Some(Readers::new(self.catalog));
+        }
+    }
+
+    /// Fields of the lines in the text that was formatted last.
+    pub fn fields_of_lines(&self) -> &[u8] {
+        self.line.all_fields.as_bytes()
     }
 
     /// Ends of the lines in the text that was formatted last, in order.
@@ -316,7 +350,7 @@ impl<'r> LineFormat<'r> {
             if self.heading_is_due(state) {
                 self.first_line(batch, state, text);
             } else {
-                if self.readers.is_some() {
+                if self.readers.is_some() && !self.is_independent {
                     self.count_events(batch, state);
                 }
                 if self.line.ends.is_some() {
@@ -383,6 +417,9 @@ impl<'r> LineFormat<'r> {
         let before = self.line.counted.n_reported;
         self.deferred = Some(Deferred::default());
         self.line.unresolved = Some(Vec::new());
+        if self.is_independent {
+            return LineState { has_heading: true, ..state };
+        }
         while self.at < batch.events.len() && self.has_work_left(batch) {
             self.first_line(batch, &mut state, text);
             if self.line.counted.n_reported > before {
@@ -506,7 +543,8 @@ impl<'r> LineFormat<'r> {
                         if is_normal && ends_with_text {
                             state.last_elapsed_ns = elapsed_ns;
                             if ENDS && let Some(ends) = &mut line.ends {
-                                ends.push(LineEnd { event: index as u32, end: text.len() as u32 });
+                                let (event, end) = (index as u32, text.len() as u32);
+                                ends.push(LineEnd { event, end, fields: 0, note: RowNote::None });
                             }
                             true
                         } else if is_normal && line.ends_simply {
@@ -548,7 +586,7 @@ impl<'r> LineFormat<'r> {
 
     /// True if a heading comes before the next line.
     fn heading_is_due(&self, state: &LineState) -> bool {
-        !self.options.stats && (!state.has_heading || self.page_is_full(state))
+        !self.options.stats && !self.is_independent && (!state.has_heading || self.page_is_full(state))
     }
 
     /// True if the heading line is due.
@@ -631,6 +669,8 @@ impl<'r> LineWriter<'r> {
             ends: None,
             fields: ShownFields::of(options, columns),
             fields_json: TextBuf::new(),
+            fields_form: FieldsForm::Json,
+            all_fields: TextBuf::new(),
         }
     }
 
@@ -768,10 +808,10 @@ impl<'r> LineWriter<'r> {
         match (&prepared.text, &prepared.fields) {
             (Text::Run(_), Some(fields)) if self.bounds.limit != Some(0) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
-                return Some(fields.write(run, &shown, true, &mut self.fields_json));
+                return Some(fields.write_as(self.fields_form, run, &shown, true, &mut self.fields_json));
             }
             (Text::Ready, _) => self.fields_json.push(batch.ready_fields(event)),
-            _ => self.fields_json.push(b"{}"),
+            _ => self.fields_json.push(self.fields_form.none()),
         }
         None
     }
@@ -811,7 +851,7 @@ impl<'r> LineWriter<'r> {
         }
         state.last_elapsed_ns = event.elapsed_ns;
         if self.has_notes | prepared.is_guess {
-            self.note((event, prepared), place, state, text);
+            self.note((event, prepared), (place, ended.map(|(outcome, _)| outcome)), state, text);
         }
         has_steps && self.bounds.extent == RunLength::Many && state.lines_on_page < self.page_size
     }
@@ -820,7 +860,7 @@ impl<'r> LineWriter<'r> {
     fn note(
         &mut self,
         (event, prepared): (&EventRef, &PreparedLine<'_>),
-        place: Place,
+        (place, outcome): (Place, Option<Outcome>),
         state: &mut LineState,
         text: &TextBuf,
     ) {
@@ -829,7 +869,11 @@ impl<'r> LineWriter<'r> {
             prepared.is_quick.set(prepared.fits);
         }
         if let Some(ends) = &mut self.ends {
-            ends.push(LineEnd { event: place.index as u32, end: text.len() as u32 });
+            if self.fields != ShownFields::No {
+                self.all_fields.push(self.fields_json.as_bytes());
+            }
+            let (event, end, fields) = (place.index as u32, text.len() as u32, self.all_fields.len() as u32);
+            ends.push(LineEnd { event, end, fields, note: outcome.map_or(RowNote::None, RowNote::of) });
         }
         self.count(event.id);
         state.lines_on_page += self.finish.count_lines(&text.as_bytes()[place.start..]);
@@ -853,6 +897,7 @@ impl Format<Batch> for LineFormat<'_> {
     fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, text: &mut TextBuf) -> bool {
         if let Some(ends) = &mut self.line.ends {
             ends.clear();
+            self.line.all_fields.clear();
         }
         if self.at >= batch.events.len() {
             self.end_batch();

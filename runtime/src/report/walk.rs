@@ -1,15 +1,16 @@
 //! The walk over a report's logs: it advances clocks and context, chooses events, and runs the templates whose text
 //! depends on the order of events.
 
-use super::batch::{Batch, MAX_EVENTS, SharedContext, SvcText};
+use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
 use super::finish::Grep;
 use super::{PROGRESS_EVERY, ReportError, ReportOptions};
 use crate::catalog::Catalog;
 use crate::context::{ContextState, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer, ends_chunk};
-use crate::fields::PreparedFields;
+use crate::fields::{FieldsForm, PreparedFields};
 use crate::filter::Filter;
+use crate::reader::Notice;
 use crate::reader::aix::{
     BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, TimedEvent, TraceState, VisitResult, hooks,
 };
@@ -24,6 +25,8 @@ use tfbc_vm::{Event, EventInput, Layout, LineStart, Machine, Outcome, TextBuf, T
 pub(super) struct LogWalk<'w> {
     logs: &'w mut Logs,
     live: bool,
+    /// True if batches keep the origins of events.
+    keeps_origins: bool,
     taker: Collector<'w>,
 }
 
@@ -64,7 +67,13 @@ impl<'w> LogWalk<'w> {
         if keeps_trails {
             taker.timers.keep_trail();
         }
-        Self { logs, live, taker }
+        Self { logs, live, taker, keeps_origins: false }
+    }
+
+    /// Keeps the origins of events, and stores their fields in the given form.
+    pub fn for_rows(mut self, fields: FieldsForm) -> Self {
+        (self.keeps_origins, self.taker.fields_form) = (true, fields);
+        self
     }
 
     /// Counts so far.
@@ -78,13 +87,18 @@ impl<'w> LogWalk<'w> {
         (self.taker.timers.n_lost(), self.taker.context.n_lost())
     }
 
+    /// Start of the trace, if it is known.
+    pub fn start(&self) -> Option<StartTime> {
+        self.taker.start
+    }
+
     /// System properties that the trace contained so far.
     pub fn state(&self) -> &TraceState {
         &self.taker.state
     }
 
     fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
-        let Self { logs, live, taker } = self;
+        let Self { logs, live, taker, .. } = self;
         let Chunk { events: batch, notices, waits, .. } = chunk;
         let until = taker.n_events + PROGRESS_EVERY;
         while !batch.is_full(taker.max_events) && taker.n_events < until {
@@ -102,7 +116,8 @@ impl<'w> LogWalk<'w> {
                 Some(LogItem::Passed) => taker.n_events += PASSED,
                 Some(LogItem::Notice { notice, .. }) => {
                     taker.n_damaged += u64::from(notice.damage);
-                    notices.push(notice);
+                    let n_before = taker.n_events + logs.n_passed() % PASSED;
+                    notices.push(Notice { n_before, ..notice });
                     if ends_chunk(taker.n_damaged, notices.len()) {
                         break;
                     }
@@ -127,6 +142,8 @@ impl Producer for LogWalk<'_> {
     fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
         chunk.events.clear();
         chunk.events.bytes_before = self.taker.n_bytes_shown;
+        chunk.events.keeps_origins = self.keeps_origins;
+        chunk.events.start = self.taker.start.map(|start| (start, 0));
         self.taker.settings.forget();
         self.logs.recycle(&mut chunk.events.taken);
         let filled = self.fill_batch(chunk, waited);
@@ -152,6 +169,7 @@ struct Collector<'w> {
     /// True if a column, filter or template needs the context.
     by_context: bool,
     state: TraceState,
+    start: Option<StartTime>,
     context: ContextState,
     settings: Settings,
     /// Layouts, by level, of the texts that the walk formats.
@@ -163,8 +181,9 @@ struct Collector<'w> {
     /// Template that took most of the recent work, if it is slow.
     slow: Option<String>,
     text: TextBuf,
-    /// Fields of the last event that was formatted, as JSON.
+    /// Fields of the last event that was formatted.
     fields_json: TextBuf,
+    fields_form: FieldsForm,
     /// Prepared fields by hook and environment; `None` if the report shows none.
     fields: Option<HashMap<(u16, usize), Option<PreparedFields<'w>>>>,
     /// True if the report shows fields and no text.
@@ -194,6 +213,7 @@ impl<'w> Collector<'w> {
             by_facts: options.filter.needs_context(),
             by_context: plan.needs.context,
             state: TraceState::default(),
+            start: None,
             context: ContextState::within(
                 Arc::clone(&options.context),
                 Arc::clone(&options.names),
@@ -208,6 +228,7 @@ impl<'w> Collector<'w> {
             slow: None,
             text: TextBuf::new(),
             fields_json: TextBuf::new(),
+            fields_form: FieldsForm::Json,
             fields: options.columns.has_fields().then(HashMap::default),
             has_only_fields: !options.columns.has_text() && options.grep.is_none(),
             last_elapsed_ns: 0,
@@ -300,6 +321,7 @@ impl<'w> Collector<'w> {
         }
         if self.state.advance(&timed.event) {
             self.settings.forget();
+            self.note_start(timed, batch);
         }
         if self.by_context {
             self.context.advance(&timed.event);
@@ -314,6 +336,16 @@ impl<'w> Collector<'w> {
             Disposition::ShowInOrder => {}
         }
         Ok(())
+    }
+
+    /// Notes the start of the trace at the first event that tells it.
+    #[cold]
+    fn note_start(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
+        if let (None, Some(seconds)) = (self.start, self.state.system().start_time) {
+            let start = StartTime { seconds, time_ns: timed.time.time_ns };
+            self.start = Some(start);
+            batch.start = Some((start, batch.events.len()));
+        }
     }
 
     /// True if the filter admits an event; its id was checked before.
@@ -374,9 +406,10 @@ impl<'w> Collector<'w> {
             match fields.as_ref().filter(|_| self.meter.limit() != Some(0)) {
                 Some(fields) => {
                     let is_trial = !self.has_only_fields;
-                    of_fields = Some(fields.write(&mut run, &input, is_trial, &mut self.fields_json));
+                    let (form, out) = (self.fields_form, &mut self.fields_json);
+                    of_fields = Some(fields.write_as(form, &mut run, &input, is_trial, out));
                 }
-                None => self.fields_json.push(b"{}"),
+                None => self.fields_json.push(self.fields_form.none()),
             }
         }
         let outcome = match of_fields.filter(|_| self.has_only_fields) {

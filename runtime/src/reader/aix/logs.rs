@@ -377,6 +377,9 @@ impl Logs {
         let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[log];
         let mut event = trace.event(&parts);
         event.cpu = event.cpu.or(cpu.map(u64::from));
+        if let Some(merge) = self.merge.as_ref().filter(|_| self.infos.len() > 1) {
+            event.number = merge.n_returned;
+        }
         let time_ns = merged_ns.unwrap_or_else(|| clock.advance(event.ticks));
         let time = EventTime { time_ns, elapsed_ns: self.elapsed.at(log, clock, event.id, time_ns) };
         if event.id == hooks::UTILITY {
@@ -461,7 +464,7 @@ impl Logs {
     ) -> EventSpan {
         let mut span = EventSpan::default();
         // Borrowed field by field, because the visitor runs while the merge is borrowed.
-        let Self { merge: Some(merge), inputs, elapsed, needed, has_cpus, .. } = self else { return span };
+        let Self { merge: Some(merge), inputs, infos, elapsed, needed, has_cpus, .. } = self else { return span };
         while let Some((MergeKey { input: log, time_ns, .. }, found)) = merge.next_ordinary(inputs) {
             let input = &mut inputs[log];
             // Events whose id nobody needs only advance the clock.
@@ -479,6 +482,9 @@ impl Logs {
                 SkipAction::Take => {
                     let mut event = input.trace.ordinary_event(&found);
                     event.cpu = event.cpu.or(input.cpu.map(u64::from));
+                    if infos.len() > 1 {
+                        event.number = merge.n_returned + 1;
+                    }
                     let time = EventTime { time_ns, elapsed_ns: elapsed.at(log, &input.clock, event.id, time_ns) };
                     let reported_cpus = has_cpus.then_some(merge.n_reporting);
                     visit(&TimedEvent { event, time, log, reported_cpus }, None)

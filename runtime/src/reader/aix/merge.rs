@@ -92,6 +92,8 @@ pub(super) struct Merge {
     pub notices: VecDeque<(usize, Notice)>,
     /// Number of CPUs that still report events.
     pub n_reporting: u32,
+    /// Number of events that were returned.
+    pub n_returned: u64,
 }
 
 impl Merge {
@@ -126,6 +128,7 @@ impl Merge {
                 continue;
             }
             input.last_id = parts.id;
+            self.n_returned += 1;
             // After a trace off, a CPU counts again from its next event.
             if input.cpu.is_some() && !input.reports {
                 input.reports = true;
@@ -164,6 +167,7 @@ impl Merge {
     #[inline(always)]
     pub fn mark_used(&mut self, input: &mut MergeInput, id: u16) {
         self.taken = true;
+        self.n_returned += 1;
         input.last_id = id;
     }
 

@@ -3,7 +3,7 @@
 /// An event, as recorded and as templates see it.
 #[derive(Debug, Clone, Copy)]
 pub struct RawEvent<'t> {
-    /// Number in the trace, from 1; malformed events are counted.
+    /// Number in the trace, from 1; malformed events are counted. In a merge, the number among the events returned.
     pub number: u64,
     /// File offset of the event's first byte.
     pub offset: u64,

@@ -1,0 +1,36 @@
+//! Tables of traces: rows of a report as columns, for programs that compute.
+//!
+//! ```text
+//! tfbc ─rows─> EventTable ─RecordBatch─> IpcStream, Parquet file, or a reader in the same process
+//!      └─notices─> NoticeTable ──────────┘
+//! ```
+//!
+//! [`EventTable`] has a row for each event that a report prints, and [`NoticeTable`] one for each damaged place and
+//! warning. [`events`] and [`notices`] run both as streams of batches:
+//!
+//! ```
+//! use tfbc::{Formats, ReportOptions, Trace};
+//! use tfbc_data::{TableOptions, events};
+//!
+//! let trace = Trace::open("../samples/shell.trc")?;
+//! let reader = events(trace, Formats::builtin(), ReportOptions::default(), TableOptions::default())?;
+//! let n_rows: usize = reader.map(|batch| batch.map(|batch| batch.num_rows())).sum::<Result<_, _>>()?;
+//! assert!(n_rows > 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod columns;
+mod dictionary;
+mod events;
+mod ipc;
+mod metadata;
+mod notices;
+mod stream;
+
+pub use columns::{ColumnError, EventColumn};
+pub use events::{BatchSink, EventTable, MAX_BATCH_ROWS, TableOptions};
+pub use ipc::{END_KEY, IpcStream};
+pub use metadata::{Summary, TableMetadata, kind_name};
+pub use notices::{NoticeKind, NoticeTable};
+pub use stream::{EventReader, NoticeReader, Outcome, events, notices};

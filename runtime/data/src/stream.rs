@@ -1,0 +1,262 @@
+//! Tables as iterators of batches.
+//!
+//! A run pushes rows, and a reader pulls batches. So the run has a thread of its own, which waits until the reader has
+//! taken a batch, and ends when the reader is dropped.
+
+use crate::events::{BatchSink, EventTable, TableOptions};
+use crate::metadata::{Summary, TableMetadata, kind_name};
+use crate::notices::NoticeTable;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use tfbc::internal::rows::{EventRow, Names, RowOptions, RowSink, TraceFacts, rows};
+use tfbc::{Formats, Notice, ReportError, ReportOptions, Trace};
+
+/// Batches that wait for the reader.
+const N_WAITING: usize = 1;
+
+/// What a run sends.
+enum Sent {
+    Schema(SchemaRef),
+    Batch(RecordBatch),
+    Failed(String),
+}
+
+/// Reader of the table of events.
+///
+/// Dropping it ends the run, whose thread is joined.
+pub struct EventReader {
+    schema: SchemaRef,
+    sent: Option<Receiver<Sent>>,
+    run: Option<JoinHandle<()>>,
+    outcome: Arc<Mutex<Option<Outcome>>>,
+}
+
+/// Reader of the table of notices.
+pub type NoticeReader = EventReader;
+
+/// What is known after the last batch.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Counts.
+    pub summary: Summary,
+    /// Damaged places, and the first of them.
+    pub n_damaged: u64,
+    /// Message of the first damaged place.
+    pub first_damage: Option<String>,
+}
+
+/// Sends batches to the reader.
+struct Sender(SyncSender<Sent>);
+
+impl Sender {
+    fn send(&self, sent: Sent) -> io::Result<()> {
+        self.0.send(sent).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+    }
+}
+
+impl BatchSink for Sender {
+    fn begin(&mut self, schema: &SchemaRef) -> io::Result<()> {
+        self.send(Sent::Schema(Arc::clone(schema)))
+    }
+
+    fn batch(&mut self, batch: RecordBatch) -> io::Result<()> {
+        self.send(Sent::Batch(batch))
+    }
+}
+
+/// Sink that counts rows.
+struct Count(u64);
+
+impl RowSink for Count {
+    fn begin(&mut self, _: &TraceFacts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &EventRow<'_>, _: &Names<'_>) -> io::Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+/// Runs a report, and reads the table of its events.
+///
+/// # Errors
+/// The trace cannot be read up to its first event.
+pub fn events(
+    mut trace: Trace,
+    formats: Formats,
+    report: ReportOptions,
+    mut options: TableOptions,
+) -> Result<EventReader, ArrowError> {
+    describe(&trace, &mut options);
+    EventReader::run(move |sender, outcome| {
+        let mut table = EventTable::new(options.clone(), sender);
+        let mut damage = Damage::default();
+        let ran = rows(&mut trace, &formats, &report, options.wanted(), &mut table, &mut damage.monitor(None));
+        table.finish().map_err(ReportError::Write)?;
+        let summary = Summary::of(&ran?, table.n_rows());
+        damage.end(summary, outcome);
+        Ok(())
+    })
+}
+
+/// Runs a report, and reads the table of its notices.
+///
+/// # Errors
+/// The trace cannot be read.
+pub fn notices(
+    mut trace: Trace,
+    formats: Formats,
+    report: ReportOptions,
+    mut options: TableOptions,
+) -> Result<NoticeReader, ArrowError> {
+    describe(&trace, &mut options);
+    EventReader::run(move |sender, outcome| {
+        let mut table = NoticeTable::new(&options.metadata, sender);
+        table.set_file(options.files.first().map_or("", String::as_str));
+        let mut count = Count(0);
+        let mut damage = Damage::default();
+        // Texts are formatted, so that events that end too early are counted.
+        let wanted = RowOptions { note: true, ..RowOptions::default() };
+        let mut monitor = damage.monitor(Some(&mut table));
+        let ran = rows(&mut trace, &formats, &report, wanted, &mut count, &mut monitor);
+        let written = monitor.written;
+        written.map_err(ReportError::Write)?;
+        let summary = Summary::of(&ran?, count.0);
+        table.finish(&summary).map_err(ReportError::Write)?;
+        damage.end(summary, outcome);
+        Ok(())
+    })
+}
+
+/// Completes options with what the trace tells.
+fn describe(trace: &Trace, options: &mut TableOptions) {
+    let info = trace.info();
+    if options.files.is_empty() {
+        options.files = vec![info.name];
+    }
+    options.has_offsets = info.size.is_some();
+    options.metadata = TableMetadata { kind: kind_name(info.kind), ..std::mem::take(&mut options.metadata) };
+}
+
+/// Damaged places of a run.
+#[derive(Default)]
+struct Damage {
+    n_damaged: u64,
+    first: Option<String>,
+}
+
+/// Monitor of a run that fills a table.
+struct TableMonitor<'d, 't, 's> {
+    damage: &'d mut Damage,
+    table: Option<&'t mut NoticeTable<'s>>,
+    written: io::Result<()>,
+}
+
+impl Damage {
+    fn monitor<'d, 't, 's>(&'d mut self, table: Option<&'t mut NoticeTable<'s>>) -> TableMonitor<'d, 't, 's> {
+        TableMonitor { damage: self, table, written: Ok(()) }
+    }
+
+    fn end(self, summary: Summary, outcome: &Mutex<Option<Outcome>>) {
+        let ended = Outcome { summary, n_damaged: self.n_damaged, first_damage: self.first };
+        *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+    }
+}
+
+impl tfbc::Monitor for TableMonitor<'_, '_, '_> {
+    fn notice(&mut self, notice: &Notice) {
+        if notice.damage {
+            self.damage.n_damaged += 1;
+            self.damage.first.get_or_insert_with(|| notice.message.clone());
+        }
+        if let Some(table) = &mut self.table
+            && self.written.is_ok()
+        {
+            self.written = table.notice(notice);
+        }
+    }
+}
+
+impl EventReader {
+    fn run(
+        work: impl FnOnce(&mut Sender, &Mutex<Option<Outcome>>) -> Result<(), ReportError> + Send + 'static,
+    ) -> Result<Self, ArrowError> {
+        let (sender, sent) = sync_channel(N_WAITING);
+        let outcome = Arc::new(Mutex::new(None));
+        let of_run = Arc::clone(&outcome);
+        let run = std::thread::Builder::new().spawn(move || {
+            let mut sender = Sender(sender);
+            if let Err(error) = work(&mut sender, &of_run) {
+                // If the reader is gone, nobody wants to know.
+                let _ = sender.send(Sent::Failed(error.to_string()));
+            }
+        })?;
+        let mut reader = Self { schema: Arc::new(Schema::empty()), sent: Some(sent), run: Some(run), outcome };
+        match reader.receive() {
+            Some(Sent::Schema(schema)) => reader.schema = schema,
+            Some(Sent::Failed(error)) => return Err(ArrowError::ExternalError(error.into())),
+            Some(Sent::Batch(_)) | None => return Err(ArrowError::ExternalError("the run has ended early".into())),
+        }
+        Ok(reader)
+    }
+
+    fn receive(&mut self) -> Option<Sent> {
+        let sent = self.sent.as_ref().and_then(|sent| sent.recv().ok());
+        if !matches!(sent, Some(Sent::Batch(_) | Sent::Schema(_))) {
+            self.join();
+        }
+        sent
+    }
+
+    fn join(&mut self) {
+        self.sent = None;
+        if let Some(run) = self.run.take() {
+            // A panic of the run is a bug; the reader sees that the run has no outcome.
+            let _ = run.join();
+        }
+    }
+
+    /// Counts and damage, after the last batch; `None` before, or if the run has failed.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Iterator for EventReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.sent.as_ref()?;
+        match self.receive() {
+            Some(Sent::Batch(batch)) => Some(Ok(batch)),
+            Some(Sent::Failed(error)) => Some(Err(ArrowError::ExternalError(error.into()))),
+            Some(Sent::Schema(_)) => None,
+            None if self.outcome().is_none() => {
+                Some(Err(ArrowError::ExternalError("the run has ended early: a fault of this program".into())))
+            }
+            None => None,
+        }
+    }
+}
+
+impl RecordBatchReader for EventReader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl Drop for EventReader {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+const _: () = {
+    const fn is_sent<T: Send>() {}
+    is_sent::<EventReader>();
+};

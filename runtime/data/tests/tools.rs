@@ -1,0 +1,87 @@
+//! Running tables.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, RecordBatch};
+use serde_json::{Map, Value, json};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use tfbc::internal::rows::rows;
+use tfbc::{Formats, Notice, ReportOptions, ReportSummary, Trace};
+use tfbc_data::{EventTable, IpcStream, Summary, TableOptions};
+
+/// Samples of the library, with the format files that print them.
+pub const SAMPLES: [(&str, &[&str]); 4] =
+    [("shell.trc", &[]), ("copy.trc", &[]), ("user.kev", &["user.xml"]), ("user.kev", &[])];
+
+pub fn sample(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name)
+}
+
+pub fn formats(names: &[&str]) -> Formats {
+    Formats::load(names.iter().map(|name| sample(name))).unwrap()
+}
+
+/// Bytes of an Arrow stream, the messages of the run, and its counts.
+pub fn stream(
+    trace: &mut Trace,
+    formats: &Formats,
+    report: &ReportOptions,
+    options: &TableOptions,
+) -> (Vec<u8>, Vec<String>, ReportSummary) {
+    let mut stream = IpcStream::new(Vec::new());
+    let mut table = EventTable::new(options.clone(), &mut stream);
+    let mut notices = Vec::new();
+    let mut monitor = |notice: &Notice| notices.push(notice.message.clone());
+    let summary = rows(trace, formats, report, options.wanted(), &mut table, &mut monitor).unwrap();
+    let n_rows = table.n_rows();
+    table.finish().unwrap();
+    let bytes = stream.finish(&Summary::of(&summary, n_rows).to_json()).unwrap();
+    (bytes, notices, summary)
+}
+
+pub fn batches(stream: &[u8]) -> Vec<RecordBatch> {
+    let reader = arrow_ipc::reader::StreamReader::try_new(stream, None).unwrap();
+    reader.map(Result::unwrap).collect()
+}
+
+/// Rows as JSON objects, with nulls.
+pub fn objects(stream: &[u8]) -> Vec<Map<String, Value>> {
+    let mut all = Vec::new();
+    for batch in batches(stream) {
+        for row in 0..batch.num_rows() {
+            let schema = batch.schema();
+            let values = schema.fields().iter().zip(batch.columns());
+            all.push(values.map(|(field, column)| (field.name().clone(), value(column, row))).collect());
+        }
+    }
+    all
+}
+
+fn value(column: &dyn Array, row: usize) -> Value {
+    if column.is_null(row) {
+        return Value::Null;
+    }
+    if let Some(column) = column.as_primitive_opt::<Int64Type>() {
+        json!(column.value(row))
+    } else if let Some(column) = column.as_primitive_opt::<Int32Type>() {
+        json!(column.value(row))
+    } else if let Some(column) = column.as_primitive_opt::<TimestampMicrosecondType>() {
+        json!(column.value(row))
+    } else if let Some(column) = column.as_string_opt::<i32>() {
+        json!(column.value(row))
+    } else if let Some(column) = column.as_dictionary_opt::<Int32Type>() {
+        let key = column.keys().value(row) as usize;
+        json!(column.values().as_string::<i32>().value(key))
+    } else {
+        panic!("a column of another type: {:?}", column.data_type())
+    }
+}
+
+/// Report options for a number of threads.
+pub fn with_threads(n: usize) -> ReportOptions {
+    let mut options = ReportOptions::default();
+    options.aix.threads = NonZeroUsize::new(n);
+    options.qnx.threads = NonZeroUsize::new(n);
+    options
+}

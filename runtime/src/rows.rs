@@ -1,0 +1,488 @@
+//! Rows of tables: the events that a report shows, as values in place of lines.
+//!
+//! ```text
+//! walk ─Chunk─> rows as bytes, in parallel ─in order─> RowSink
+//! ```
+//!
+//! The engine knows only bytes, so workers encode rows and the writer's turn decodes them. A row holds what its event
+//! is, its text and its fields; a sink makes columns of it.
+
+use crate::catalog::Catalog;
+use crate::event::qnx_id;
+use crate::events::BuiltInEvents;
+use crate::ids::display_id;
+use crate::reader::AnyTrace;
+use crate::report::{Monitor, ReportError};
+use crate::trace::{ReportOptions, ReportSummary, Trace};
+use crate::{Formats, records, report};
+use std::io::{self, Write};
+use tfbc_vm::{Outcome, Program, Schema, TextBuf};
+
+/// Contents of the rows. What is not wanted is not computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowOptions {
+    /// True if rows have the events' texts.
+    pub text: bool,
+    /// Form of the events' fields.
+    pub fields: RowFields,
+    /// True if [`EventRow::note`] is set. It depends on the fields if rows have them, otherwise on the text.
+    pub note: bool,
+    /// True if processes, threads and CPUs are followed.
+    pub context: bool,
+    /// True if nesting depths of interrupts are followed (AIX).
+    pub depth: bool,
+    /// True if system calls are followed (AIX).
+    pub svc: bool,
+}
+
+/// Form of the fields in rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowFields {
+    /// None.
+    #[default]
+    No,
+    /// A JSON object of the fields with a value.
+    Json,
+    /// An encoded [`Row`](tfbc_vm::Row), for [`EventRow::fields`] of AIX.
+    Cells,
+}
+
+/// What the header of a trace tells.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TraceFacts {
+    /// UTC nanoseconds of elapsed time 0, if the trace tells its start.
+    pub zero_ns: Option<i128>,
+    /// Source of the start: `003` or `boot_time`; empty if it is unknown.
+    pub basis: &'static str,
+    /// Names and values of the system's properties that are known.
+    pub system: Vec<(&'static str, String)>,
+}
+
+/// Id of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventId {
+    /// Canonical hook id of AIX.
+    Hook(u16),
+    /// Class and number of QNX.
+    Record(u8, u16),
+}
+
+/// The first reason why the text or the fields of an event are incomplete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowNote {
+    /// They are complete.
+    #[default]
+    None,
+    /// The event ends too early.
+    Truncated,
+    /// A limit was reached.
+    Limit,
+    /// The verifier refuses the template.
+    Refused,
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventRow<'r> {
+    /// Position in the input, from 0.
+    pub seq: u64,
+    /// Id.
+    pub id: EventId,
+    /// Time in microseconds since 1970, UTC.
+    pub time_us: Option<i64>,
+    /// Time in nanoseconds since the start of the trace.
+    pub elapsed_ns: Option<i64>,
+    /// CPU.
+    pub cpu: Option<u32>,
+    /// Process id.
+    pub pid: Option<i64>,
+    /// Thread id.
+    pub tid: Option<i64>,
+    /// Path of the executable (AIX) or name of the process (QNX); empty if unknown.
+    pub process: &'r [u8],
+    /// Name of the thread; empty if unknown.
+    pub thread: &'r [u8],
+    /// System call that the thread is in; empty if there is none.
+    pub svc: &'r [u8],
+    /// Nesting depth of interrupts (AIX).
+    pub depth: Option<u32>,
+    /// Text, without columns, margins and the newline at its end.
+    pub text: &'r [u8],
+    /// Fields in the wanted form; empty if there are none.
+    pub fields: &'r [u8],
+    /// Why text or fields are incomplete.
+    pub note: RowNote,
+    /// Index of the log among those of a merge.
+    pub log: u32,
+    /// Offset in its file.
+    pub offset: u64,
+    /// Size in bytes.
+    pub n_bytes: u32,
+}
+
+/// Receiver of rows, in their order.
+pub trait RowSink: Send {
+    /// What is known at the first row, or at the end if there is none. Called once, before [`RowSink::row`].
+    ///
+    /// # Errors
+    /// The rows cannot be taken; the run ends.
+    fn begin(&mut self, facts: &TraceFacts) -> io::Result<()>;
+
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// The row cannot be taken; the run ends.
+    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()>;
+
+    /// Passes on rows that it keeps, because the next event may come late. Called before a wait and after damage.
+    ///
+    /// # Errors
+    /// The rows cannot be passed on; the run ends.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Labels and schemas of a trace's events.
+pub struct Names<'c> {
+    catalog: &'c Catalog<'c>,
+    /// Built-in events of a QNX log.
+    events: Option<BuiltInEvents>,
+}
+
+impl<'c> Names<'c> {
+    /// Label of an event, without `@`; empty if there is none.
+    pub fn label(&self, id: EventId) -> String {
+        match (id, &self.events) {
+            (EventId::Hook(id), _) => {
+                let hook = self.stanza(id).and_then(|(program, id)| program.hook(id));
+                String::from_utf8_lossy(hook.map_or(&b""[..], |hook| hook.label)).into_owned()
+            }
+            (EventId::Record(class, event), Some(events)) => {
+                events.distinct_label(class, event).unwrap_or_default().into_owned()
+            }
+            (EventId::Record(..), None) => String::new(),
+        }
+    }
+
+    /// Names and types of an event's fields, and the program that contains the names of their sources.
+    pub fn schema(&self, id: EventId) -> Option<(Schema, &'c Program<'c>)> {
+        let EventId::Hook(id) = id else { return None };
+        let (program, id) = self.stanza(id)?;
+        Some((program.schema(id)?, program))
+    }
+
+    /// Stanza that prints an event.
+    fn stanza(&self, id: u16) -> Option<(&'c Program<'c>, u16)> {
+        let entry = self.catalog.lookup(id)?;
+        Some((self.catalog.program(entry), entry.id()))
+    }
+}
+
+/// Passes a row for each event of a report to a sink. Columns, form, heading, pages, order and counts of `options` have no
+/// effect.
+///
+/// Rows are the same for any number of threads.
+///
+/// # Errors
+/// The trace cannot be read on, or the sink refuses a row, which gives [`ReportError::Write`].
+pub fn rows(
+    trace: &mut Trace,
+    formats: &Formats,
+    options: &ReportOptions,
+    wanted: RowOptions,
+    sink: &mut dyn RowSink,
+    monitor: &mut (dyn Monitor + Send),
+) -> Result<ReportSummary, ReportError> {
+    let catalog = formats.catalog();
+    rows_of(trace.source_mut(), catalog, options, wanted, sink, monitor)
+}
+
+/// Like [`rows`], for commands.
+pub fn rows_of(
+    source: &mut AnyTrace,
+    catalog: &Catalog<'_>,
+    options: &ReportOptions,
+    wanted: RowOptions,
+    sink: &mut dyn RowSink,
+    monitor: &mut (dyn Monitor + Send),
+) -> Result<ReportSummary, ReportError> {
+    let events = match source {
+        AnyTrace::Aix(_) => None,
+        AnyTrace::Kev(log) => Some(BuiltInEvents::of(log.header().release, log.header().big_endian)),
+    };
+    let mut decoder = RowDecoder { sink, names: Names { catalog, events }, has_begun: false };
+    Ok(match source {
+        AnyTrace::Aix(logs) => {
+            ReportSummary::Aix(report::write_rows(logs, catalog, &options.aix, wanted, &mut decoder, monitor)?)
+        }
+        AnyTrace::Kev(log) => {
+            ReportSummary::Qnx(records::write_rows(log, catalog, &options.qnx, wanted, &mut decoder, monitor)?)
+        }
+    })
+}
+
+impl EventId {
+    /// Id as reports and `--only` spell it.
+    pub fn name(self) -> String {
+        match self {
+            EventId::Hook(id) => display_id(id),
+            EventId::Record(class, event) => qnx_id(class, event),
+        }
+    }
+}
+
+impl RowNote {
+    /// Note of an outcome.
+    pub(crate) fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome { truncated: true, .. } => RowNote::Truncated,
+            Outcome { limited: true, .. } => RowNote::Limit,
+            Outcome { refused: true, .. } => RowNote::Refused,
+            _ => RowNote::None,
+        }
+    }
+
+    /// Word in the column `note`; `None` for a complete event.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            RowNote::None => None,
+            RowNote::Truncated => Some("truncated"),
+            RowNote::Limit => Some("limit"),
+            RowNote::Refused => Some("refused"),
+        }
+    }
+}
+
+/// Size of an encoded row without its texts.
+const HEAD: usize = 96;
+/// Mark of facts in place of a row.
+const FACTS: u8 = 1;
+
+impl EventRow<'_> {
+    /// Appends the encoded row.
+    pub(crate) fn encode(&self, out: &mut TextBuf) {
+        let mut head = [0; HEAD];
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            head[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        let texts = [self.text, self.fields, self.process, self.thread, self.svc];
+        let known = [self.time_us, self.elapsed_ns, self.pid, self.tid].map(|value| value.is_some());
+        let others = [self.cpu.is_some(), self.depth.is_some(), matches!(self.id, EventId::Record(..))];
+        let flags = known.iter().chain(&others).rev().fold(0, |flags: u8, known| flags << 1 | u8::from(*known));
+        let id = match self.id {
+            EventId::Hook(id) => u32::from(id),
+            EventId::Record(class, event) => u32::from(class) << 16 | u32::from(event),
+        };
+        for number in [self.time_us, self.elapsed_ns, self.pid, self.tid] {
+            put(&number.unwrap_or_default().to_le_bytes());
+        }
+        put(&self.seq.to_le_bytes());
+        put(&self.offset.to_le_bytes());
+        for number in [self.cpu.unwrap_or_default(), self.depth.unwrap_or_default(), id, self.log, self.n_bytes] {
+            put(&number.to_le_bytes());
+        }
+        for text in texts {
+            put(&(text.len() as u32).to_le_bytes());
+        }
+        put(&[flags, self.note as u8, 0]);
+        out.push(&head);
+        texts.into_iter().filter(|text| !text.is_empty()).for_each(|text| out.push(text));
+    }
+}
+
+impl TraceFacts {
+    /// Appends the encoded facts.
+    pub(crate) fn encode(&self, out: &mut TextBuf) {
+        let mut text = Vec::new();
+        text.extend_from_slice(&self.zero_ns.unwrap_or_default().to_le_bytes());
+        text.push(u8::from(self.zero_ns.is_some()) | u8::from(self.basis == BOOT_TIME) << 1);
+        for (name, value) in &self.system {
+            text.push(SYSTEM.iter().position(|known| known == name).unwrap_or_default() as u8);
+            text.extend_from_slice(&(value.len() as u32).to_le_bytes());
+            text.extend_from_slice(value.as_bytes());
+        }
+        let mut head = [0; HEAD];
+        head[HEAD - 2] = FACTS;
+        head[..4].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        out.push(&head);
+        out.push(&text);
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (zero, rest) = bytes.split_first_chunk()?;
+        let (flags, mut rest) = rest.split_first()?;
+        let mut system = Vec::new();
+        while let Some((name, value)) = rest.split_first() {
+            let (len, value) = value.split_first_chunk()?;
+            let (value, others) = value.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+            system.push((*SYSTEM.get(usize::from(*name))?, String::from_utf8_lossy(value).into_owned()));
+            rest = others;
+        }
+        let zero_ns = (flags & 1 != 0).then_some(i128::from_le_bytes(*zero));
+        let basis = match (zero_ns, flags & 2) {
+            (None, _) => "",
+            (_, 0) => HOOK_003,
+            _ => BOOT_TIME,
+        };
+        Some(Self { zero_ns, basis, system })
+    }
+}
+
+/// Values of [`TraceFacts::basis`].
+pub(crate) const HOOK_003: &str = "003";
+pub(crate) const BOOT_TIME: &str = "boot_time";
+/// Names of [`TraceFacts::system`].
+pub(crate) const SYSTEM: [&str; 7] = ["system", "node", "machine", "release", "version", "cpus", "traced_cpus"];
+
+/// Decoder of the rows that workers have encoded. Each write has whole rows.
+pub(crate) struct RowDecoder<'s> {
+    sink: &'s mut dyn RowSink,
+    names: Names<'s>,
+    has_begun: bool,
+}
+
+impl RowDecoder<'_> {
+    /// Begins, if there was no row.
+    pub fn end(&mut self, facts: impl FnOnce() -> TraceFacts) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { self.sink.begin(&facts()) }
+    }
+
+    /// Takes the first row of some bytes. Returns the others.
+    fn next<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Option<&'b [u8]>> {
+        let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
+        let long = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let short = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        if head[HEAD - 2] == FACTS {
+            let Some((facts, rest)) = rest.split_at_checked(short(0) as usize) else { return Ok(None) };
+            if !std::mem::replace(&mut self.has_begun, true)
+                && let Some(facts) = TraceFacts::decode(facts)
+            {
+                self.sink.begin(&facts)?;
+            }
+            return Ok(Some(rest));
+        }
+        let [flags, note, ..] = head[88..] else { return Ok(None) };
+        let mut rest = rest;
+        let mut texts = [&b""[..]; 5];
+        for (at, text) in texts.iter_mut().enumerate() {
+            let Some((own, others)) = rest.split_at_checked(short(68 + 4 * at) as usize) else { return Ok(None) };
+            (*text, rest) = (own, others);
+        }
+        let [text, fields, process, thread, svc] = texts;
+        let number = |at: usize| (flags >> at & 1 != 0).then(|| long(8 * at) as i64);
+        let id = short(56);
+        let row = EventRow {
+            seq: long(32),
+            id: match flags >> 6 & 1 {
+                0 => EventId::Hook(id as u16),
+                _ => EventId::Record((id >> 16) as u8, id as u16),
+            },
+            time_us: number(0),
+            elapsed_ns: number(1),
+            pid: number(2),
+            tid: number(3),
+            cpu: (flags >> 4 & 1 != 0).then(|| short(48)),
+            depth: (flags >> 5 & 1 != 0).then(|| short(52)),
+            process,
+            thread,
+            svc,
+            text,
+            fields,
+            note: match note {
+                0 => RowNote::None,
+                1 => RowNote::Truncated,
+                2 => RowNote::Limit,
+                _ => RowNote::Refused,
+            },
+            log: short(60),
+            offset: long(40),
+            n_bytes: short(64),
+        };
+        self.sink.row(&row, &self.names)?;
+        Ok(Some(rest))
+    }
+}
+
+impl Write for RowDecoder<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            rest = self.next(rest)?.ok_or_else(|| io::Error::other("a row is cut"))?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.has_begun { self.sink.flush() } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{FormatSet, LoadOptions};
+
+    /// Sink that compares what it gets.
+    struct Expected<'r>(TraceFacts, Vec<EventRow<'r>>);
+
+    impl RowSink for Expected<'_> {
+        fn begin(&mut self, facts: &TraceFacts) -> io::Result<()> {
+            assert_eq!(*facts, self.0);
+            Ok(())
+        }
+
+        fn row(&mut self, row: &EventRow<'_>, _: &Names<'_>) -> io::Result<()> {
+            assert_eq!(*row, self.1.remove(0));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn rows_are_decoded_as_they_were_encoded() {
+        let full = EventRow {
+            seq: u64::MAX - 1,
+            id: EventId::Record(31, 1023),
+            time_us: Some(-1),
+            elapsed_ns: Some(i64::MIN),
+            cpu: Some(3),
+            pid: Some(-2),
+            tid: Some(i64::MAX),
+            process: b"/usr/bin/ls",
+            thread: b"t",
+            svc: b"kwrite",
+            depth: Some(7),
+            text: b"two\nlines",
+            fields: b"{}",
+            note: RowNote::Refused,
+            log: 9,
+            offset: 1 << 40,
+            n_bytes: 44,
+        };
+        let others = EventRow {
+            id: EventId::Hook(0xffff),
+            time_us: None,
+            pid: None,
+            depth: None,
+            text: b"",
+            thread: b"",
+            note: RowNote::Limit,
+            ..full
+        };
+        let none = EventRow { elapsed_ns: None, tid: None, cpu: None, note: RowNote::None, svc: b"", ..others };
+        let system = vec![("node", String::from("n")), ("cpus", String::from("2"))];
+        let facts = TraceFacts { zero_ns: Some(-5), basis: BOOT_TIME, system };
+        let mut text = TextBuf::new();
+        facts.encode(&mut text);
+        [full, others, none].iter().for_each(|row| row.encode(&mut text));
+        let mut sink = Expected(facts, vec![full, others, none]);
+        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
+        let catalog = formats.catalog().unwrap();
+        let names = Names { catalog: &catalog, events: None };
+        let mut decoder = RowDecoder { sink: &mut sink, names, has_begun: false };
+        decoder.write_all(text.as_bytes()).unwrap();
+        assert!(sink.1.is_empty());
+    }
+}
