@@ -159,14 +159,17 @@ impl<'ast> Deriver<'ast> {
     /// Visits a block. Adds its fields to `fields`, in order.
     pub fn block(&mut self, steps: &mut [Step<'ast>], fields: &mut Vec<FieldId>) {
         for step in steps {
+            // Too many fields give finding C56 and no fields at all, so the rest need not be looked at.
             if self.drafts.len() > MAX_FIELDS {
                 return;
             }
             match step {
                 Step::Text(text) => self.text.extend_from_slice(text),
                 Step::Soft | Step::Tab => self.text.push(b' '),
+                // A text on another line does not name the field after it.
                 Step::Newline(_) | Step::Message => self.text.clear(),
                 Step::Inst(_) | Step::Break(_) => {}
+                // After an assignment, the macro has another value than the switch tested, so it is another field.
                 Step::Assign(subject, _) => {
                     let assigned = self.active.iter_mut().filter(|active| active.subject == *subject);
                     assigned.for_each(|active| active.is_assigned = true);
@@ -215,6 +218,8 @@ impl<'ast> Deriver<'ast> {
     /// Field of the enclosing switch that a showing of its macro belongs to. True if the showing gives it its type.
     fn own(&mut self, subject: Option<Subject<'ast>>, form: Form, width: Option<Width>) -> Option<(FieldId, bool)> {
         let (subject, width) = (subject?, width?);
+        // The innermost switch on the same macro. A case that prints the macro prints the value that the switch tested:
+        // one field, with the texts of the switch.
         let active = self.active[self.floor..].iter_mut().rfind(|active| active.subject == subject)?;
         if !active.can_own || active.is_assigned {
             return None;
@@ -222,6 +227,7 @@ impl<'ast> Deriver<'ast> {
         let field = active.field;
         match active.width {
             Some(own) => (own == width).then_some((field, false)),
+            // Some bits of a value are not the value.
             None if matches!(width, Width::Range(..)) => None,
             None => {
                 let same = self.active.iter_mut().filter(|active| active.field == field && active.width.is_none());
@@ -259,6 +265,7 @@ impl<'ast> Deriver<'ast> {
         let before = std::mem::take(&mut self.text);
         let name = names::from_text(&before).map(|name| (name, NameRule::Text));
         let form = switch.form;
+        // A text before a switch names the switch or, if that has no field, the first field of each case.
         let is_named = switch.is_field && name.is_some();
         let mut active = None;
         if switch.is_field {
@@ -311,6 +318,7 @@ impl<'ast> Deriver<'ast> {
                 if switch.subject.is_some()
                     && let Some(active) = self.active.last_mut()
                 {
+                    // An assignment in one case is not executed in the next.
                     active.is_assigned = false;
                 }
             }
@@ -346,6 +354,7 @@ impl<'ast> Deriver<'ast> {
     fn merge(&mut self, cases: Vec<Vec<FieldId>>, fields: &mut Vec<FieldId>) {
         let mut merged: Vec<FieldId> = Vec::new();
         for case in cases {
+            // Two fields of one case are never merged with each other, even if their names are equal.
             let mut taken = vec![false; merged.len()];
             for id in case {
                 let equal = (0..taken.len()).find(|at| !taken[*at] && self.are_one(merged[*at], id));
@@ -417,6 +426,7 @@ impl<'ast> Deriver<'ast> {
         if name.is_none() {
             self.text = before;
         }
+        // A loop prints a list of values. None of them is the one value that a switch outside the loop tested.
         let floor = std::mem::replace(&mut self.floor, self.active.len());
         let mut members = Vec::new();
         self.block(&mut looping.body, &mut members);

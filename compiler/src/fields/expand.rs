@@ -233,6 +233,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         out: &mut Vec<Step<'ast>>,
     ) -> Result<(), TooLarge> {
         self.n_steps += 1;
+        // Functions and subroutines are copied into each place that calls them, so a small file can expand to any size.
         if self.n_steps > MAX_STEPS {
             return Err(TooLarge);
         }
@@ -265,6 +266,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             }
             DescriptorItem::Loop(node) => {
                 let single = match node.body.items {
+                    // A loop over single bytes is one value of bytes, not a list with an entry for each.
                     [DescriptorItem::Code(code)] => match code.node {
                         Code::HexByte | Code::Hex(Size::Bytes(1)) | Code::Ascii { len: 1, width: 0 } => Some(code.node),
                         _ => None,

@@ -114,6 +114,7 @@ impl EventArgs {
         let wide = env.is_wide();
         let trace_env = if wide { 64 } else { 32 };
         let bytes = parse_event(&self.hex, wide)?;
+        // The event is parsed before the files are compiled: a wrong digit is reported at once.
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };

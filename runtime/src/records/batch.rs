@@ -94,6 +94,7 @@ impl Batch {
         if row.is_empty() {
             return;
         }
+        // Clocks change rarely: only a new version is copied.
         if self.clocks.last().is_none_or(|last| last.version != row.clocks.version) {
             self.clocks.push(row.clocks.clone());
         }
@@ -145,6 +146,7 @@ impl Batch {
                 let (slots, clocks) = (&self.slots[at.slot..slot], &self.clocks[clocks]);
                 let (ends, payloads) = (&self.ends[at.end..end], &self.bytes[at.byte..byte]);
                 let row = KevRow { slots, ends, payloads, n_records, number, offset, clocks, big_endian };
+                // Two loops, so that reports without owners do not test for them at every record.
                 let n = if self.owner_ids.is_empty() {
                     row.each(|record| writer.record(record, out))
                 } else {

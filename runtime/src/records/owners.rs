@@ -104,6 +104,8 @@ impl Owners {
     /// Processes the next record of the log, and returns the index of its owner in `known`. Adds owners not in `known`
     /// yet.
     pub fn take(&mut self, record: &KevRecord<'_>, known: &mut Vec<Owner>) -> u32 {
+        // Process and thread records name their thread themselves. All others belong to the thread that runs on their
+        // CPU.
         match record.meant_class() {
             classes::CONTROL => {
                 self.control(record);
@@ -129,6 +131,7 @@ impl Owners {
     fn cached(&mut self, pid: i32, tid: i32, known: &mut Vec<Owner>) -> u32 {
         let place = (pid as u32).wrapping_mul(31).wrapping_add((pid as u32) >> 12).wrapping_add(tid as u32);
         let CachedOwner { epoch, thread, id } = self.cache[place as usize % N_CACHED];
+        // A change makes all entries stale by one new epoch, cheaper than clearing them.
         if (epoch, thread) == (self.epoch, (pid, tid)) {
             return id;
         }
@@ -138,6 +141,7 @@ impl Owners {
     }
 
     fn control(&mut self, record: &KevRecord<'_>) {
+        // Lost records may have been switches of threads, so that nobody is known to run on any CPU until the next one.
         let is_loss = match (record.event, self.word(record, 0)) {
             (control::BUFFER, Some(word)) => {
                 let number = word % BUFFER_NUMBERS;
@@ -174,6 +178,7 @@ impl Owners {
 
     /// Processes a record that may change names, and returns its owner.
     fn change(&mut self, record: &KevRecord<'_>, first: i32, second: i32) -> Owner {
+        // Entries of the cache contain names, and this record changes one.
         self.epoch += 1;
         match record.event {
             events::THREAD_CREATE => {
@@ -199,6 +204,7 @@ impl Owners {
             }
             events::CREATE_NAME => {
                 let known = self.processes.get(&second).and_then(|process| process.name.as_deref());
+                // A log may state a name again. If it is unchanged, the names of the threads stay known.
                 if known.is_none() || known != Some(name_bytes(record)) {
                     self.forget_process(second);
                     let name = self.name(record);
@@ -208,6 +214,7 @@ impl Owners {
             }
             events::DESTROY | events::DESTROY_NAME => {
                 let mut owner = self.process(second);
+                // The last record of a process may be the first one with its name, if the log began later.
                 if owner.process.is_none() && record.event == events::DESTROY_NAME {
                     owner.process = Some(name_bytes(record)).filter(|name| !name.is_empty()).map(Arc::from);
                 }
@@ -248,6 +255,7 @@ impl Owners {
     /// The name after the first two words; `None` if it is empty, or there is no room for it.
     fn name(&mut self, record: &KevRecord<'_>) -> Option<Arc<[u8]>> {
         let name = name_bytes(record);
+        // A hostile log can invent any number of names. Beyond the limit they are unknown, and the report goes on.
         if name.is_empty() || self.n_bytes + cost(name) > MAX_NAME_BYTES {
             return None;
         }

@@ -115,6 +115,7 @@ impl DataUse {
         let columns = options.columns.list();
         let is_argument = |column: &Column| matches!(column, Column::Argument(_));
         let is_data = |column: &Column| *column == Column::Data;
+        // Counting needs no text unless something selects by it. Then no template runs at all.
         if options.stats && options.grep.is_none() && !options.defined {
             DataUse::Never
         } else if options.grep.is_some() || options.stats {
@@ -229,6 +230,8 @@ impl<'r> RowWriter<'r> {
                         }
                     }
                     Cell::Event(n) => match self.event_texts.find(*n, record) {
+                        // A short text is stored as one block of fixed length, which must not pass the end of the
+                        // buffer.
                         Some(text) if at <= ShortText::MAX_START => {
                             at = text.put(room, at);
                             out.advance(at);
@@ -247,6 +250,7 @@ impl<'r> RowWriter<'r> {
                 Cell::Time => source.times.append(time_ns, out),
                 Cell::BareTime => source.times.append_bare(time_ns, out),
                 Cell::JsonTime => source.times.append_json(time_ns, out),
+                // Columns without a value are left out of JSON, so only the text before shows whether a comma is due.
                 Cell::Comma => out.push(if out.as_bytes().ends_with(b"{") { b"" } else { b"," }),
                 Cell::Argument { column, last } => {
                     append_argument((column, last), source, defined == Some(true), record, out);
@@ -258,6 +262,7 @@ impl<'r> RowWriter<'r> {
                         out.push(data);
                     } else {
                         let is_defined = self.printer.definitions(record, out);
+                        // Found out only in the middle of the row. The caller removes what is already written.
                         if !is_defined && self.options.defined {
                             return false;
                         }
@@ -278,6 +283,8 @@ impl<'r> RowWriter<'r> {
     fn fields(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
         out.push(if record.wide { b",\"wide\":true,\"fields\":[" } else { b",\"fields\":[" });
         let Self { fields: scratch, printer, .. } = self;
+        // The routine for fields runs a second time, in another space: texts for people and for programs come from
+        // different code.
         if defined {
             scratch.clear();
             printer.fields(record, scratch);
@@ -429,6 +436,7 @@ impl RecordWriter for RowWriter<'_> {
     fn take_back(&mut self, tallied: FormatCounts) {
         self.n_reported = tallied.n_reported;
         self.printer.set_tallied(tallied);
+        // A batch that is formatted again, because of the work limit, must not count twice.
         self.counted.drain(..).for_each(|(class, event)| self.counts.take_back(class, event));
     }
 
@@ -449,6 +457,8 @@ fn field_object(field: &[u8], out: &mut TextBuf) {
     out.push(b"{\"name\":");
     json::string(name, out);
     out.push(b",\"raw\":");
+    // A number is copied as the definition printed it, so that no digit is lost. What is no number of JSON becomes
+    // null.
     match raw {
         b"" => out.push(b"null"),
         b"\"" => json::string(text, out),
