@@ -270,6 +270,31 @@ impl<'e> Event<'e> {
         }
     }
 
+    /// Position in the input, from 0. Every event counts, also those that are not shown.
+    pub fn seq(&self) -> u64 {
+        match &self.source {
+            EventSource::Aix(event) => event.seq(),
+            EventSource::Qnx(event) => event.seq(),
+        }
+    }
+
+    /// Time in microseconds since 1970, UTC. `None` if the trace does not tell its start.
+    pub fn unix_us(&self) -> Option<i64> {
+        match &self.source {
+            EventSource::Aix(event) => event.unix_us(),
+            EventSource::Qnx(event) => event.unix_us(),
+        }
+    }
+
+    /// Reason why the text is incomplete: `truncated` if the event ends too early, `limit` if a limit was reached,
+    /// `refused` if the verifier refuses the template.
+    pub fn note(&self) -> Option<&'static str> {
+        match &self.source {
+            EventSource::Aix(event) => event.note().name(),
+            EventSource::Qnx(event) => event.note().name(),
+        }
+    }
+
     /// Time in nanoseconds since the epoch of the trace's clock; the epoch of a QNX log is the boot.
     ///
     /// `None` for events of a QNX log before its first time event.
@@ -319,6 +344,16 @@ impl<'e> Event<'e> {
     pub fn process(&self) -> Option<Cow<'e, str>> {
         let name = match &self.source {
             EventSource::Aix(event) => event.process(),
+            EventSource::Qnx(event) => event.process(),
+        };
+        name.map(String::from_utf8_lossy)
+    }
+
+    /// Path of the executable of an AIX event, or name of the process of a QNX event, if it is known. Needs
+    /// [`Events::with_context`].
+    pub fn executable(&self) -> Option<Cow<'e, str>> {
+        let name = match &self.source {
+            EventSource::Aix(event) => event.path(),
             EventSource::Qnx(event) => event.process(),
         };
         name.map(String::from_utf8_lossy)

@@ -17,7 +17,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDateTime, PyDict, PyString};
 use self_cell::{MutBorrow, self_cell};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,6 +74,9 @@ enum SlotState {
 
 /// Copy of an event.
 struct CopiedEvent {
+    seq: u64,
+    unix_us: Option<i64>,
+    note: Option<&'static str>,
     elapsed_ns: Option<u64>,
     cpu: Option<u64>,
     pid: Option<u64>,
@@ -88,11 +91,14 @@ struct CopiedEvent {
 impl CopiedEvent {
     fn new(event: &tfbc::Event<'_>) -> Self {
         Self {
+            seq: event.seq(),
+            unix_us: event.unix_us(),
+            note: event.note(),
             elapsed_ns: event.elapsed_ns(),
             cpu: event.cpu(),
             pid: event.pid(),
             tid: event.tid(),
-            process: event.process().map(Cow::into_owned),
+            process: event.executable().map(Cow::into_owned),
             id: event.id(),
             label: event.label().into_owned(),
             text: event.text().into_owned(),
@@ -307,11 +313,14 @@ pub struct Event {
 }
 
 /// Values of every event, in the order of `keys`.
-const VALUES: [&str; 8] = ["elapsed_ns", "cpu", "pid", "tid", "process", "id", "label", "text"];
+const VALUES: [&str; 11] = ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "id", "label", "text", "note"];
 
 impl Event {
     fn value<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(Some(match name {
+            "seq" => self.seq(py)?.into_bound_py_any(py)?,
+            "time" => self.time(py)?.into_bound_py_any(py)?,
+            "note" => self.note(py)?.into_bound_py_any(py)?,
             "elapsed_ns" => self.elapsed_ns(py)?.into_bound_py_any(py)?,
             "cpu" => self.cpu(py)?.into_bound_py_any(py)?,
             "pid" => self.pid(py)?.into_bound_py_any(py)?,
@@ -327,6 +336,34 @@ impl Event {
 
 #[pymethods]
 impl Event {
+    /// Position in the trace, from 0. Every event counts, also those of the trace's header.
+    #[getter]
+    fn seq(&self, py: Python<'_>) -> PyResult<u64> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.seq(),
+            View::Copied(copy) => copy.seq,
+        })
+    }
+
+    /// Time as a ``datetime`` in UTC.
+    #[getter]
+    fn time<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDateTime>>> {
+        let us = self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.unix_us(),
+            View::Copied(copy) => copy.unix_us,
+        })?;
+        us.map(|us| values::utc(py, us)).transpose()
+    }
+
+    /// Reason why the text is incomplete, ``truncated``, ``limit`` or ``refused``.
+    #[getter]
+    fn note(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        self.slot.read(py, |event| match event {
+            View::InChunk(event) => event.note(),
+            View::Copied(copy) => copy.note,
+        })
+    }
+
     /// Nanoseconds since the trace began.
     #[getter]
     fn elapsed_ns(&self, py: Python<'_>) -> PyResult<Option<u64>> {
@@ -367,7 +404,7 @@ impl Event {
     #[getter]
     fn process<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyString>>> {
         self.slot.read(py, |event| match event {
-            View::InChunk(event) => event.process().map(|name| PyString::new(py, &name)),
+            View::InChunk(event) => event.executable().map(|name| PyString::new(py, &name)),
             View::Copied(copy) => copy.process.as_deref().map(|name| PyString::new(py, name)),
         })
     }

@@ -1,19 +1,24 @@
 //! Python package `tfbc`: traces and format files as Python objects.
 //!
 //! ```text
-//! Trace ──iter──> Events ──next──> Event      a worker thread reads; the caller's thread watches for Ctrl-C
-//! Formats, Diagnostic                         compiled once for many traces
+//! Trace ──iter───> EventIterator ──next──> Event     a worker thread reads; the caller's thread watches for Ctrl-C
+//!   └────events──> Table ──> Arrow stream, batches   each pass opens the trace again
+//! Formats, Diagnostic                                compiled once for many traces
 //! ```
 //!
 //! Classes are immutable and can be used by several threads. The exceptions are Python classes, in
 //! `python/tfbc/_errors.py`.
 #![forbid(unsafe_code)]
 
+mod display;
 mod errors;
 mod events;
 mod formats;
 mod html;
+mod plain;
+mod selection;
 mod source;
+mod table;
 mod trace;
 mod values;
 mod worker;
@@ -27,6 +32,8 @@ mod _native {
     use crate::events::{Event, EventIterator};
     #[pymodule_export]
     use crate::formats::{Diagnostic, Field, Formats, check, compile};
+    #[pymodule_export]
+    use crate::table::{Batch, BatchIterator, Schema, Table};
     #[pymodule_export]
     use crate::trace::{Trace, open};
 }

@@ -92,10 +92,10 @@ impl Given {
     }
 
     /// Opens the input. Exceptions of a file object are stored in `raised`.
-    pub fn open(&self, options: &OpenOptions, raised: &Raised) -> Result<Trace, OpenFailure> {
+    pub fn open(&self, options: &OpenOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
         let of_input = |name: &str, input: Input| {
             AnyTrace::from_input(name, input, &options.read)
-                .map(Trace::from)
+                .map(OpenTrace::new)
                 .map_err(|error| OpenFailure::new(name, error))
         };
         match self {
@@ -105,12 +105,14 @@ impl Given {
                         true => AnyTrace::open_kev(path, &options.read),
                         false => AnyTrace::open(path, &options.read),
                     };
-                    opened.map(Trace::from).map_err(|error| OpenFailure::new(&path.to_string_lossy(), error))
+                    opened.map(OpenTrace::new).map_err(|error| OpenFailure::new(&path.to_string_lossy(), error))
                 };
                 let mut traces = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
                 match traces.len() {
                     1 => Ok(traces.swap_remove(0)),
-                    _ => Trace::merge(traces).map_err(|error| OpenFailure::new(&self.name(), error.into())),
+                    _ => Trace::merge(traces.into_iter().map(|opened| opened.trace))
+                        .map(|trace| OpenTrace { trace, release: None })
+                        .map_err(|error| OpenFailure::new(&self.name(), error.into())),
                 }
             }
             Given::Bytes(bytes) => of_input(&self.name(), Input::from_bytes(SharedBytes(Arc::clone(bytes)))),
@@ -121,6 +123,23 @@ impl Given {
                 of_input(name, input)
             }
         }
+    }
+}
+
+/// An open trace.
+pub struct OpenTrace {
+    pub trace: Trace,
+    /// Release of QNX that a log names.
+    pub release: Option<(u32, u32)>,
+}
+
+impl OpenTrace {
+    fn new(trace: AnyTrace) -> Self {
+        let release = match &trace {
+            AnyTrace::Kev(log) => log.header().release,
+            AnyTrace::Aix(_) => None,
+        };
+        Self { trace: trace.into(), release }
     }
 }
 

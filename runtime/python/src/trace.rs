@@ -1,34 +1,52 @@
-//! Opening of traces.
+//! Opening of traces, and the ways to read them.
 
 use crate::errors::{FormatWarning, SpentError, unreadable};
 use crate::events::EventIterator;
 use crate::formats::{self, Formats};
 use crate::html;
-use crate::source::{Given, OpenOptions, Raised};
+use crate::selection::{Seconds, Selection, Words};
+use crate::source::{Given, OpenOptions, OpenTrace, Raised};
+use crate::table::{self, Contents, Table};
+use crate::values;
 use crate::worker::Worker;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::{AixKind, ContextTable};
 use tfbc::{FormatInput, ReportOptions, System, TraceInfo};
+use tfbc_data::Outcome;
 
 /// A trace of AIX or a kernel log of QNX. Made by :func:`tfbc.open`.
 ///
 /// Iterating yields :class:`Event` objects. Each ``for`` loop reads the trace from its start.
 #[pyclass(module = "tfbc", frozen)]
 pub struct Trace {
+    input: Arc<TraceInput>,
+}
+
+/// Everything that passes over a trace share.
+pub struct TraceInput {
     given: Given,
     options: OpenOptions,
     context: Option<Arc<ContextTable>>,
-    formats: Py<Formats>,
-    info: TraceInfo,
-    strict: bool,
+    pub formats: tfbc::Formats,
+    pub format_names: Vec<String>,
+    pub info: TraceInfo,
+    /// Release of QNX that a log names.
+    release: Option<(u32, u32)>,
+    pub strict: bool,
+    pub follow: bool,
+    /// UTC nanoseconds of elapsed time 0, in place of what the trace tells.
+    pub time_zero: Option<i128>,
     /// The opened input, if it can be read only once.
     once: Option<Mutex<Option<tfbc::Trace>>>,
-    raised: Raised,
+    pub raised: Raised,
+    /// Outcome of the last complete pass of a table.
+    pub outcome: Mutex<Option<Outcome>>,
 }
 
 /// Opens a trace. Only its header is read.
@@ -37,6 +55,7 @@ pub struct Trace {
 /// time. ``formats`` has paths of format files, :class:`Source` or :class:`Formats`; later ones override earlier ones
 /// and the built-in file, which ``builtin=False`` leaves out.
 ///
+/// ``time_zero`` is the time at which the trace began, as a ``datetime`` with a time zone, if the trace does not tell it.
 /// With ``strict=True``, errors in format files and damage of the trace raise exceptions; otherwise they are warnings.
 ///
 /// >>> import tfbc
@@ -47,8 +66,9 @@ pub struct Trace {
 /// 3
 #[pyfunction]
 #[pyo3(
-    signature = (source, *, formats=None, builtin=true, dialect=None, context=None, kind=None, follow=false, strict=false),
-    text_signature = "(source, *, formats=(), builtin=True, dialect=None, context=None, kind=None, follow=False, strict=False)"
+    signature = (source, *, formats=None, builtin=true, dialect=None, context=None, kind=None, follow=false,
+        time_zero=None, strict=false),
+    text_signature = "(source, *, formats=(), builtin=True, dialect=None, context=None, kind=None, follow=False, time_zero=None, strict=False)"
 )]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments of Python")]
 pub fn open(
@@ -60,9 +80,11 @@ pub fn open(
     context: Option<PathBuf>,
     kind: Option<&str>,
     follow: bool,
+    time_zero: Option<&Bound<'_, PyAny>>,
     strict: bool,
 ) -> PyResult<Trace> {
     let worker = Worker::start()?;
+    let time_zero = time_zero.map(utc_ns).transpose()?;
     let given = Given::new(source)?;
     let (mut load_options, short_generic_word) = formats::options(dialect, (&[], &[]))?;
     let mut options = OpenOptions { is_kev: kind == Some("kev"), ..OpenOptions::default() };
@@ -76,7 +98,8 @@ pub fn open(
         Some(several) => formats::inputs(several)?,
     };
     let built_in = FormatInput::Path(PathBuf::from("default"));
-    let inputs = builtin.then_some(built_in).into_iter().chain(own).collect();
+    let inputs: Vec<FormatInput> = builtin.then_some(built_in).into_iter().chain(own).collect();
+    let format_names = inputs.iter().map(formats::name_of).collect();
     let loaded = formats::load(py, &worker, inputs, load_options)?;
     let formats = Formats { formats: loaded.map_err(|error| formats::refusal(py, error))? };
     warn_of_left_out(py, &formats)?;
@@ -87,10 +110,27 @@ pub fn open(
         let (given, options, raised) = (given.clone(), options.clone(), Arc::clone(&raised));
         worker.run(py, move || given.open(&options, &raised))?
     };
-    let trace = opened.map_err(|failure| failure.into_exception(&raised))?;
+    let OpenTrace { trace, release } = opened.map_err(|failure| failure.into_exception(&raised))?;
     let info = trace.info();
     let once = (!given.is_lasting()).then(|| Mutex::new(Some(trace)));
-    Ok(Trace { given, options, context, formats: Py::new(py, formats)?, info, strict, once, raised })
+    let formats = formats.formats;
+    let outcome = Mutex::new(None);
+    let input = TraceInput {
+        given,
+        options,
+        context,
+        formats,
+        format_names,
+        info,
+        release,
+        strict,
+        follow,
+        time_zero,
+        once,
+        raised,
+        outcome,
+    };
+    Ok(Trace { input: Arc::new(input) })
 }
 
 /// True for a single format file instead of a list.
@@ -107,6 +147,18 @@ fn aix_kind(name: &str) -> PyResult<AixKind> {
     kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         PyValueError::new_err(format!("unknown kind {name:?}: expected stream32, stream64, log32, log64 or kev"))
     })
+}
+
+/// Nanoseconds since 1970 of a `datetime` with a time zone.
+fn utc_ns(time: &Bound<'_, PyAny>) -> PyResult<i128> {
+    let py = time.py();
+    let epoch = values::utc(py, 0)?;
+    if time.getattr("tzinfo")?.is_none() {
+        return Err(PyValueError::new_err("time_zero needs a time zone, such as datetime.timezone.utc"));
+    }
+    let delta = time.sub(epoch)?;
+    let part = |name: &str| delta.getattr(name)?.extract::<i64>().map(i128::from);
+    Ok(((part("days")? * 86_400 + part("seconds")?) * 1_000_000 + part("microseconds")?) * 1000)
 }
 
 fn load_context(path: &Path) -> PyResult<Arc<ContextTable>> {
@@ -126,17 +178,37 @@ fn warn_of_left_out(py: Python<'_>, formats: &Formats) -> PyResult<()> {
     Ok(())
 }
 
-impl Trace {
+impl TraceInput {
+    /// Name used in messages.
+    pub fn name(&self) -> String {
+        self.given.name()
+    }
+
     /// Opens the input for a pass.
-    fn begin(&self, py: Python<'_>, worker: &Worker) -> PyResult<tfbc::Trace> {
+    pub fn begin(&self, py: Python<'_>, worker: &Worker) -> PyResult<tfbc::Trace> {
         if let Some(once) = &self.once {
             let trace = once.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
-            let text = || format!("{} was read before, and cannot be read again", self.given.name());
+            let text = || format!("{} was read before, and cannot be read again", self.name());
             return trace.ok_or_else(|| SpentError::new_err(text()));
         }
         let (given, options, raised) = (self.given.clone(), self.options.clone(), Arc::clone(&self.raised));
         let opened = worker.run(py, move || given.open(&options, &raised))?;
-        opened.map_err(|failure| failure.into_exception(&self.raised))
+        opened.map(|opened| opened.trace).map_err(|failure| failure.into_exception(&self.raised))
+    }
+
+    /// Options of a report with a selection of events.
+    pub fn report_options(&self, selection: &Selection) -> PyResult<ReportOptions> {
+        let release = (self.info.system == System::Qnx).then_some(self.release);
+        let mut options = selection.options(release)?;
+        if let Some(context) = &self.context {
+            options.aix.context = Arc::clone(context);
+        }
+        Ok(options)
+    }
+
+    /// True if the input can be read only once.
+    pub fn is_once(&self) -> bool {
+        self.once.is_some()
     }
 
     fn rows(&self) -> Vec<(&'static str, String)> {
@@ -163,7 +235,7 @@ impl Trace {
     /// Facts of the trace's header: ``name``, ``system``, ``kind``, ``size`` in bytes (``None`` if unknown), ``logs``.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let TraceInfo { system, kind, name, size, n_logs } = &self.info;
+        let TraceInfo { system, kind, name, size, n_logs } = &self.input.info;
         let info = PyDict::new(py);
         info.set_item("name", name)?;
         info.set_item("system", system_name(*system))?;
@@ -175,28 +247,83 @@ impl Trace {
 
     /// Format files of the trace.
     #[getter]
-    fn formats(&self, py: Python<'_>) -> Py<Formats> {
-        self.formats.clone_ref(py)
+    fn formats(&self) -> Formats {
+        Formats { formats: self.input.formats.clone() }
+    }
+
+    /// Table with a row for each event that ``tfbc report`` prints with the same filters.
+    ///
+    /// ``columns`` selects and orders its columns. ``only``, ``excluding``, ``pid``, ``tid``, ``cpu`` and ``exec`` are
+    /// texts, numbers or lists of them, ``start`` and ``end`` seconds, and ``grep`` a regular expression for the text.
+    /// ``portable=True`` has texts in place of dictionaries and decimals in place of ``uint64``, for engines that know no
+    /// others.
+    ///
+    /// >>> import tfbc
+    /// >>> events = tfbc.open(sample).events(only="134", columns=["id", "process"])
+    /// >>> [batch.num_rows for batch in events.batches()]
+    /// [3]
+    #[pyo3(
+        signature = (*, columns=None, only=Words::default(), excluding=Words::default(), pid=Words::default(),
+            tid=Words::default(), cpu=Words::default(), exec=Words::default(), start=Seconds(None), end=Seconds(None),
+            grep=None, defined=false, text=true, fields=true, batch_rows=8192, threads=None, portable=false),
+        text_signature = "($self, *, columns=None, only=None, excluding=None, pid=None, tid=None, cpu=None, exec=None, start=None, end=None, grep=None, defined=False, text=True, fields=True, batch_rows=8192, threads=None, portable=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "they are keyword arguments of Python")]
+    fn events(
+        &self,
+        columns: Option<Words>,
+        only: Words,
+        excluding: Words,
+        pid: Words,
+        tid: Words,
+        cpu: Words,
+        exec: Words,
+        start: Seconds,
+        end: Seconds,
+        grep: Option<String>,
+        defined: bool,
+        text: bool,
+        fields: bool,
+        batch_rows: usize,
+        threads: Option<NonZeroUsize>,
+        portable: bool,
+    ) -> PyResult<Table> {
+        let selection = Selection { only, excluding, pid, tid, cpu, exec, start, end, grep, defined, threads };
+        let contents = Contents::events(columns, text, fields)?;
+        Table::new(Arc::clone(&self.input), contents, selection, batch_rows, portable)
+    }
+
+    /// Table of damaged places, warnings and a summary.
+    ///
+    /// >>> import tfbc
+    /// >>> tfbc.open(sample).notices().head(1)
+    /// <tfbc.Table kind, file, offset, bytes, seq, time, elapsed_ns, cpu, count, message>
+    fn notices(&self) -> PyResult<Table> {
+        Table::new(Arc::clone(&self.input), Contents::Notices, Selection::default(), 8192, false)
+    }
+
+    /// Counts of the last complete pass of a table; runs one if there was none.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let json = table::summary(py, &self.input)?;
+        py.import("json")?.call_method1("loads", (json,))
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<EventIterator> {
+        let input = &self.input;
         let worker = Worker::start()?;
-        let trace = self.begin(py, &worker)?;
-        let mut options = ReportOptions::default();
+        let trace = input.begin(py, &worker)?;
+        let mut options = input.report_options(&Selection::default())?;
         (options.aix.follow_context, options.qnx.follow_owners) = (true, true);
-        if let Some(context) = &self.context {
-            options.aix.context = Arc::clone(context);
-        }
-        let formats = self.formats.get().formats.clone();
-        let name = self.given.name();
-        Ok(EventIterator::new(trace, name, (formats, options), (worker, Arc::clone(&self.raised)), self.strict))
+        let pass = (input.formats.clone(), options);
+        Ok(EventIterator::new(trace, input.name(), pass, (worker, Arc::clone(&input.raised)), input.strict))
     }
 
     fn __repr__(&self) -> String {
-        format!("<tfbc.Trace {:?} ({})>", self.info.name, self.info.kind)
+        format!("<tfbc.Trace {:?} ({})>", self.input.info.name, self.input.info.kind)
     }
 
     fn _repr_html_(&self) -> String {
-        html::pairs("tfbc.Trace", self.rows())
+        html::pairs("tfbc.Trace", self.input.rows())
     }
 }

@@ -28,10 +28,7 @@ pub fn value<'py>(py: Python<'py>, value: &FieldValue) -> PyResult<Bound<'py, Py
         FieldValue::Integers(numbers) => numbers.into_bound_py_any(py),
         FieldValue::Text(text) => text.into_bound_py_any(py),
         FieldValue::Bytes(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
-        FieldValue::Timestamp(seconds) => {
-            let utc = PyTzInfo::utc(py)?;
-            Ok(PyDateTime::from_timestamp(py, f64::from(*seconds), Some(&utc))?.into_any())
-        }
+        FieldValue::Timestamp(seconds) => Ok(utc(py, i64::from(*seconds) * 1_000_000)?.into_any()),
         FieldValue::List(items) => {
             let list = PyList::empty(py);
             for item in items {
@@ -41,4 +38,9 @@ pub fn value<'py>(py: Python<'py>, value: &FieldValue) -> PyResult<Bound<'py, Py
         }
         FieldValue::Struct(members) => Ok(dict(py, members)?.into_any()),
     }
+}
+
+/// Time in UTC, from microseconds since 1970. Floats represent them exactly until the year 2255.
+pub fn utc(py: Python<'_>, us: i64) -> PyResult<Bound<'_, PyDateTime>> {
+    PyDateTime::from_timestamp(py, us as f64 / 1e6, Some(&*PyTzInfo::utc(py)?))
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvError, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// Time between two checks for signals while a job runs.
@@ -21,16 +21,29 @@ impl Worker {
         Ok(Self(sender))
     }
 
+    /// Runs a job and waits for its result, on a thread that may not belong to Python.
+    ///
+    /// # Errors
+    /// The job has panicked.
+    pub fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, RecvError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.begin(move || drop(sender.send(job())));
+        receiver.recv()
+    }
+
+    /// Runs a job without waiting for it.
+    pub fn begin(&self, job: impl FnOnce() + Send + 'static) {
+        // A worker whose thread has panicked drops the job.
+        let _ = self.0.send(Box::new(job));
+    }
+
     /// Runs a job and waits for its result without holding Python's lock.
     ///
     /// # Errors
     /// A signal handler raised an exception, such as `KeyboardInterrupt`. The job's result is dropped then.
     pub fn run<T: Send + 'static>(&self, py: Python<'_>, job: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
         let (sender, mut receiver) = mpsc::sync_channel(1);
-        let job = Box::new(move || drop(sender.send(job())));
-        if self.0.send(job).is_err() {
-            return Err(panicked());
-        }
+        self.begin(move || drop(sender.send(job())));
         loop {
             let (same, result) = py.detach(move || {
                 let result = receiver.recv_timeout(PATIENCE);

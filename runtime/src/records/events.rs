@@ -5,6 +5,7 @@ use super::fields::Fields;
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::row::RowWriter;
+use super::rows::note;
 use super::run::{RecordFormat, RecordWalk};
 use super::{FormatCounts, RecordOptions, RecordWriter};
 use crate::catalog::Catalog;
@@ -12,6 +13,7 @@ use crate::engine::{StepResult, Stepper};
 use crate::event::{Field, FieldValue};
 use crate::reader::kev::{KevLog, KevRecord, TraceStart};
 use crate::report::ReportError;
+use crate::rows::RowNote;
 use crate::work::Meter;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -24,6 +26,8 @@ pub(crate) struct QnxEvents<'a> {
     steps: Stepper<RecordWalk<'a>, RecordFormat<'a, Collector<'a>>>,
     clock: Option<Clock>,
     start: TraceStart,
+    /// Nanoseconds from 1970 to the boot.
+    boot_ns: Option<i128>,
     /// Printer of fields; texts do not use it.
     printer: RefCell<RecordPrinter<'a>>,
     /// Index of the next line of the text.
@@ -35,8 +39,10 @@ pub(crate) struct QnxEvents<'a> {
 pub(crate) struct QnxEvent<'e> {
     record: KevRecord<'e>,
     owner: &'e Owner,
+    note: RowNote,
     clock: Option<Clock>,
     start: &'e TraceStart,
+    boot_ns: Option<i128>,
     printer: &'e dyn PrintFields,
 }
 
@@ -62,6 +68,7 @@ struct WrittenRecord {
     record: KevRecord<'static>,
     payload: Range<usize>,
     owner: Owner,
+    note: RowNote,
     /// End of its line.
     end: usize,
 }
@@ -69,13 +76,14 @@ struct WrittenRecord {
 impl RecordWriter for Collector<'_> {
     #[inline]
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let start = out.len();
+        let (start, before) = (out.len(), self.rows.tallied());
         self.rows.record(record, out);
         if out.len() > start {
+            let note = note(before, self.rows.tallied());
             let payload = self.bytes.len()..self.bytes.len() + record.bytes.len();
             self.bytes.extend_from_slice(record.bytes);
             let record = KevRecord { bytes: &[], class: record.meant_class(), ..*record };
-            self.written.push(WrittenRecord { record, payload, owner: self.owner.clone(), end: out.len() });
+            self.written.push(WrittenRecord { record, payload, owner: self.owner.clone(), note, end: out.len() });
         }
     }
 
@@ -124,11 +132,11 @@ impl<'a> QnxEvents<'a> {
         let rows = RowWriter::new(catalog, options, log.header(), log.start());
         let printer =
             RefCell::new(RecordPrinter::new(catalog, log.header().big_endian, log.header().release, options.limits));
-        let (clock, start) = (Clock::new(log.header()), log.start());
+        let (clock, start, boot_ns) = (Clock::new(log.header()), log.start(), log.header().boot_ns());
         let writer = Collector { rows, written: Vec::new(), bytes: Vec::new(), owner: Owner::default() };
         let walk = RecordWalk::new(log, writer.wants_owners());
         let steps = Stepper::new(walk, RecordFormat::new(writer, known_steps));
-        Self { steps, clock, start, printer, next: 0 }
+        Self { steps, clock, start, boot_ns, printer, next: 0 }
     }
 
     fn written(&self) -> &[WrittenRecord] {
@@ -171,12 +179,14 @@ impl<'a> QnxEvents<'a> {
     #[inline]
     fn at(&self, index: usize) -> Option<(&[u8], QnxEvent<'_>)> {
         let written = self.written();
-        let WrittenRecord { record, payload, owner, end } = written.get(index)?;
+        let WrittenRecord { record, payload, owner, note, end } = written.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| written[before].end);
         let line = self.steps.text().get(start..*end)?;
         let bytes = self.steps.format.writer().bytes.get(payload.clone())?;
         let record = KevRecord { bytes, ..*record };
-        let event = QnxEvent { record, owner, clock: self.clock, start: &self.start, printer: &self.printer };
+        let (note, boot_ns) = (*note, self.boot_ns);
+        let printer = &self.printer;
+        let event = QnxEvent { record, owner, note, clock: self.clock, start: &self.start, boot_ns, printer };
         Some((line.strip_suffix(b"\n").unwrap_or(line), event))
     }
 }
@@ -192,6 +202,21 @@ impl<'e> QnxEvent<'e> {
 
     pub fn label(&self) -> Cow<'static, str> {
         self.printer.label(self.record.class, self.record.event).unwrap_or_default()
+    }
+
+    /// Position in the input, from 0.
+    pub fn seq(&self) -> u64 {
+        self.record.number.saturating_sub(1)
+    }
+
+    /// Microseconds since 1970.
+    pub fn unix_us(&self) -> Option<i64> {
+        let time_ns = i128::from(self.time_ns()?);
+        i64::try_from((self.boot_ns? + time_ns).div_euclid(1000)).ok()
+    }
+
+    pub fn note(&self) -> RowNote {
+        self.note
     }
 
     pub fn time_ns(&self) -> Option<u64> {

@@ -97,7 +97,7 @@ impl Source<'_> {
 }
 
 /// Note of a record by the counts before and after its line.
-fn note(before: FormatCounts, after: FormatCounts) -> RowNote {
+pub(super) fn note(before: FormatCounts, after: FormatCounts) -> RowNote {
     if after.n_truncated > before.n_truncated {
         RowNote::Truncated
     } else if after.n_limited > before.n_limited || after.n_over_work > before.n_over_work {

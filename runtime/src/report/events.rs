@@ -7,8 +7,9 @@ use super::{ReportError, ReportOptions, layouts};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
 use crate::event::Field;
-use crate::fields::FieldReader;
+use crate::fields::{FieldReader, FieldsForm};
 use crate::reader::aix::{LogInfo, Logs};
+use crate::rows::RowNote;
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU64;
 use tfbc_vm::Context;
@@ -33,6 +34,9 @@ struct Shared<'a> {
 pub(crate) struct AixEvent<'e> {
     batch: &'e Batch,
     shown: &'e EventRef,
+    /// Index in the batch.
+    index: usize,
+    note: RowNote,
     shared: &'e Shared<'e>,
 }
 
@@ -45,7 +49,7 @@ impl<'a> AixEvents<'a> {
         known_steps: &'a AtomicU64,
     ) -> Self {
         let layouts = layouts(&options.columns);
-        let walk = LogWalk::new(logs, infos, catalog, options, layouts, true);
+        let walk = LogWalk::new(logs, infos, catalog, options, layouts, true).for_rows(FieldsForm::Json);
         let mut format = LineFormat::new(catalog, options, (&options.columns, layouts), infos, known_steps);
         format.collect_ends();
         let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));
@@ -88,12 +92,12 @@ impl<'a> AixEvents<'a> {
     #[inline]
     fn at(&self, index: usize) -> Option<(&[u8], AixEvent<'_>)> {
         let ends = self.steps.format.ends();
-        let LineEnd { event, end, .. } = *ends.get(index)?;
+        let LineEnd { event, end, note, .. } = *ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| ends[before].end);
         let line = self.steps.text().get(start as usize..end as usize)?;
         let batch = self.steps.events();
         let shown = batch.events.get(event as usize)?;
-        let event = AixEvent { batch, shown, shared: &self.shared };
+        let event = AixEvent { batch, shown, index: event as usize, note, shared: &self.shared };
         Some((line.strip_suffix(b"\n").unwrap_or(line), event))
     }
 }
@@ -119,6 +123,25 @@ impl<'e> AixEvent<'e> {
     #[inline]
     pub fn elapsed_ns(&self) -> u64 {
         self.shown.elapsed_ns
+    }
+
+    /// Position in the input, from 0.
+    pub fn seq(&self) -> u64 {
+        self.batch.origins.get(self.index).map_or(0, |origin| origin.number.saturating_sub(1))
+    }
+
+    /// Microseconds since 1970.
+    pub fn unix_us(&self) -> Option<i64> {
+        self.batch.unix_us(self.index)
+    }
+
+    pub fn note(&self) -> RowNote {
+        self.note
+    }
+
+    /// Path of the executable.
+    pub fn path(&self) -> Option<&'e [u8]> {
+        Some(self.batch.facts(self.shared_context(), self.shown.tid).path).filter(|path| !path.is_empty())
     }
 
     #[inline]
@@ -149,7 +172,7 @@ impl<'e> AixEvent<'e> {
 
     /// Runs the routine of the event's fields.
     pub fn fields(&self) -> Vec<Field> {
-        let Self { batch, shown, shared: Shared { catalog, logs, fields } } = self;
+        let Self { batch, shown, shared: Shared { catalog, logs, fields }, .. } = self;
         let Some(entry) = catalog.lookup(shown.id) else { return Vec::new() };
         let (mut timers, processes) = batch.before(shown);
         let event = batch.hook(&batch.taken.bytes, shown);

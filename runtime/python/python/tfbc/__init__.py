@@ -11,11 +11,15 @@ from tfbc._errors import (
     SpentError,
 )
 from tfbc._native import (
+    Batch,
+    BatchIterator,
     Diagnostic,
     Event,
     EventIterator,
     Field,
     Formats,
+    Schema,
+    Table,
     Trace,
     check,
     compile,
@@ -24,6 +28,8 @@ from tfbc._native import (
 from tfbc._source import Source
 
 __all__ = [
+    "Batch",
+    "BatchIterator",
     "DamageError",
     "DamageWarning",
     "Diagnostic",
@@ -36,8 +42,10 @@ __all__ = [
     "Formats",
     "LimitError",
     "OpenError",
+    "Schema",
     "Source",
     "SpentError",
+    "Table",
     "Trace",
     "check",
     "compile",

@@ -18,6 +18,8 @@ from tfbc._errors import (
 from tfbc._source import Source
 
 __all__ = [
+    "Batch",
+    "BatchIterator",
     "DamageError",
     "DamageWarning",
     "Diagnostic",
@@ -30,8 +32,10 @@ __all__ = [
     "Formats",
     "LimitError",
     "OpenError",
+    "Schema",
     "Source",
     "SpentError",
+    "Table",
     "Trace",
     "check",
     "compile",
@@ -40,6 +44,7 @@ __all__ = [
 
 _Path: TypeAlias = str | os.PathLike[str]
 _Format: TypeAlias = _Path | Source | Formats
+_Words: TypeAlias = str | int | Iterable[str | int] | None
 _Value: TypeAlias = bool | int | float | str | bytes | datetime | list[Any] | dict[str, Any] | None
 
 class _Readable(Protocol):
@@ -95,6 +100,12 @@ class Formats:
 @final
 class Event:
     @property
+    def seq(self) -> int: ...
+    @property
+    def time(self) -> datetime | None: ...
+    @property
+    def note(self) -> Literal["truncated", "limit", "refused"] | None: ...
+    @property
     def elapsed_ns(self) -> int | None: ...
     @property
     def cpu(self) -> int | None: ...
@@ -121,11 +132,70 @@ class EventIterator:
     def __next__(self) -> Event: ...
 
 @final
+class Schema:
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def metadata(self) -> dict[str, str]: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class Batch:
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def num_columns(self) -> int: ...
+    @property
+    def schema(self) -> Schema: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class BatchIterator:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+
+@final
+class Table:
+    @property
+    def schema(self) -> Schema: ...
+    def batches(self) -> BatchIterator: ...
+    def head(self, n: int = 10) -> Table: ...
+    def to_arrow_ipc(self, path: _Path) -> None: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def _repr_html_(self) -> str: ...
+
+@final
 class Trace:
     @property
     def info(self) -> dict[str, Any]: ...
     @property
     def formats(self) -> Formats: ...
+    @property
+    def summary(self) -> dict[str, Any]: ...
+    def events(
+        self,
+        *,
+        columns: str | Iterable[str] | None = None,
+        only: _Words = None,
+        excluding: _Words = None,
+        pid: _Words = None,
+        tid: _Words = None,
+        cpu: _Words = None,
+        exec: _Words = None,
+        start: float | str | None = None,
+        end: float | str | None = None,
+        grep: str | None = None,
+        defined: bool = False,
+        text: bool = True,
+        fields: bool = True,
+        batch_rows: int = 8192,
+        threads: int | None = None,
+        portable: bool = False,
+    ) -> Table: ...
+    def notices(self) -> Table: ...
     def __iter__(self) -> EventIterator: ...
     def _repr_html_(self) -> str: ...
 
@@ -138,6 +208,7 @@ def open(
     context: _Path | None = None,
     kind: Literal["stream32", "stream64", "log32", "log64", "kev"] | None = None,
     follow: bool = False,
+    time_zero: datetime | None = None,
     strict: bool = False,
 ) -> Trace: ...
 def compile(

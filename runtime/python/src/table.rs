@@ -1,0 +1,560 @@
+//! Tables for Arrow consumers.
+//!
+//! A [`Table`] is a recipe: every stream or loop over batches opens the trace again. The rows of a pass are made by
+//! threads of its own; a worker takes its batches, so that the caller's thread can react to Ctrl-C.
+
+use crate::display;
+use crate::errors::{DamageError, DamageWarning, Error};
+use crate::html;
+use crate::plain::{Plain, plain_batch, plain_schema};
+use crate::selection::{Selection, Words};
+use crate::source;
+use crate::trace::TraceInput;
+use crate::worker::Worker;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyCapsule;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+use tfbc::internal::output::Output;
+use tfbc_data::{EventColumn, EventReader, IpcStream, MAX_BATCH_ROWS, Outcome, TableMetadata, TableOptions};
+
+/// Contents of a table.
+#[derive(Clone)]
+pub enum Contents {
+    /// Events, with these columns.
+    Events(Option<Vec<EventColumn>>),
+    /// Damaged places, warnings and the summary.
+    Notices,
+}
+
+impl Contents {
+    /// Events with named columns, or with the usual ones, of which text and fields may be left out.
+    pub fn events(columns: Option<Words>, text: bool, fields: bool) -> PyResult<Self> {
+        let columns = match columns {
+            Some(names) => Some(parse(&names.0)?),
+            None if text && fields => None,
+            None => {
+                let is_wanted = |column: &EventColumn| match column {
+                    EventColumn::Text => text,
+                    EventColumn::Fields => fields,
+                    column => column.is_default(),
+                };
+                Some(EventColumn::ALL.iter().copied().filter(is_wanted).collect())
+            }
+        };
+        Ok(Contents::Events(columns))
+    }
+}
+
+fn parse(names: &[String]) -> PyResult<Vec<EventColumn>> {
+    EventColumn::parse(&names.join(",")).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Rows and columns for Arrow consumers, such as ``polars.DataFrame``, ``pyarrow.table`` or a query of DuckDB.
+///
+/// A table is a recipe: nothing is read until a consumer asks for it, and each time it is read from the start.
+#[pyclass(module = "tfbc", frozen)]
+pub struct Table {
+    input: Arc<TraceInput>,
+    contents: Contents,
+    selection: Selection,
+    batch_rows: usize,
+    portable: bool,
+    /// Number of rows at most.
+    limit: Option<usize>,
+    /// Pass that was begun for the schema of an input that can be read only once.
+    begun: Mutex<Option<Pass>>,
+}
+
+/// A pass over a trace that gives batches.
+struct Pass {
+    input: Arc<TraceInput>,
+    worker: Worker,
+    reader: Arc<Mutex<Option<EventReader>>>,
+    /// Schema of the rows that are given.
+    schema: SchemaRef,
+    /// Columns of the reader that are given, and their replaced types.
+    columns: Option<Vec<usize>>,
+    plain: Vec<Option<Plain>>,
+    /// Rows that are still to be given.
+    left: Option<usize>,
+    /// Thread that began the pass: only there is it safe to wait for Python's lock.
+    owner: ThreadId,
+    has_ended: bool,
+}
+
+/// Column that a consumer asks for, and whether it wants words in place of a dictionary.
+type Requested = Vec<(String, bool)>;
+
+impl Table {
+    pub fn new(
+        input: Arc<TraceInput>,
+        contents: Contents,
+        selection: Selection,
+        batch_rows: usize,
+        portable: bool,
+    ) -> PyResult<Self> {
+        if !(1..=MAX_BATCH_ROWS).contains(&batch_rows) {
+            return Err(PyValueError::new_err(format!("batch_rows takes 1 to {MAX_BATCH_ROWS}, found {batch_rows}")));
+        }
+        // Wrong filters are reported here, not when the table is read.
+        input.report_options(&selection)?;
+        Ok(Self { input, contents, selection, batch_rows, portable, limit: None, begun: Mutex::new(None) })
+    }
+
+    /// Begins a pass.
+    fn begin(&self, py: Python<'_>, requested: Option<&Requested>) -> PyResult<Pass> {
+        let begun = self.begun.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
+        let pass = match begun {
+            Some(pass) => pass,
+            None => {
+                let mut contents = self.contents.clone();
+                if let (Contents::Events(columns), Some(requested)) = (&mut contents, requested) {
+                    // Columns that nobody wants are not computed.
+                    let names: Vec<String> = requested.iter().map(|(name, _)| name.clone()).collect();
+                    let known = TableOptions { columns: columns.clone(), ..self.options() }.columns();
+                    if let Ok(wanted) = parse(&names)
+                        && wanted.iter().all(|column| known.contains(column))
+                    {
+                        *columns = Some(wanted);
+                    }
+                }
+                self.open(py, contents)?
+            }
+        };
+        Ok(pass.with_types(requested, self.portable).with_limit(self.limit))
+    }
+
+    fn options(&self) -> TableOptions {
+        let formats = self.input.format_names.iter().map(|name| (name.clone(), String::new())).collect();
+        TableOptions {
+            batch_rows: self.batch_rows,
+            has_file: self.input.info.n_logs > 1,
+            follow: self.input.follow,
+            time_zero: self.input.time_zero,
+            metadata: TableMetadata { formats, ..TableMetadata::default() },
+            ..TableOptions::default()
+        }
+    }
+
+    fn open(&self, py: Python<'_>, contents: Contents) -> PyResult<Pass> {
+        let input = Arc::clone(&self.input);
+        let worker = Worker::start()?;
+        let trace = input.begin(py, &worker)?;
+        let (formats, report, mut options) =
+            (input.formats.clone(), input.report_options(&self.selection)?, self.options());
+        let opened = worker.run(py, move || match contents {
+            Contents::Events(columns) => {
+                options.columns = columns;
+                tfbc_data::events(trace, formats, report, options)
+            }
+            Contents::Notices => tfbc_data::notices(trace, formats, report, options),
+        })?;
+        let reader = opened.map_err(|error| failure(&input, &error))?;
+        let schema = reader.schema();
+        let plain = vec![None; schema.fields().len()];
+        Ok(Pass {
+            input,
+            worker,
+            reader: Arc::new(Mutex::new(Some(reader))),
+            schema,
+            columns: None,
+            plain,
+            left: None,
+            owner: thread::current().id(),
+            has_ended: false,
+        })
+    }
+
+    /// Schema of the rows. An input that can be read only once keeps its pass for the rows.
+    fn schema_of_rows(&self, py: Python<'_>) -> PyResult<SchemaRef> {
+        let pass = {
+            let begun = self.begun.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
+            begun.map_or_else(|| self.open(py, self.contents.clone()), Ok)?
+        };
+        let plain = self.portable.then_some(Plain::All);
+        let schema = plain_schema(&pass.schema, &vec![plain; pass.schema.fields().len()]);
+        if self.input.is_once() {
+            *self.begun.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner) = Some(pass);
+        }
+        Ok(schema)
+    }
+}
+
+/// Exception for an error of a pass; that of the file object, if it raised one.
+fn failure(input: &TraceInput, error: &ArrowError) -> PyErr {
+    let text = match error {
+        ArrowError::ExternalError(cause) => cause.to_string(),
+        error => error.to_string(),
+    };
+    source::take(&input.raised).unwrap_or_else(|| Error::new_err(format!("{}: {text}", input.name())))
+}
+
+impl Pass {
+    /// Gives the requested columns, if all of them exist, with plain types.
+    fn with_types(mut self, requested: Option<&Requested>, portable: bool) -> Self {
+        let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
+        self.plain = vec![portable.then_some(Plain::All); names.len()];
+        if let Some(requested) = requested {
+            let index = |(name, _): &(String, bool)| names.iter().position(|known| known == name);
+            if let Some(columns) = requested.iter().map(index).collect::<Option<Vec<usize>>>()
+                && let Ok(schema) = self.schema.project(&columns)
+            {
+                self.schema = Arc::new(schema);
+                let kind = |(_, is_words): &(String, bool)| match portable {
+                    true => Some(Plain::All),
+                    false => is_words.then_some(Plain::Words),
+                };
+                self.plain = requested.iter().map(kind).collect();
+                self.columns = Some(columns);
+            }
+        }
+        self.schema = plain_schema(&self.schema, &self.plain);
+        self
+    }
+
+    fn with_limit(mut self, limit: Option<usize>) -> Self {
+        self.left = limit;
+        self
+    }
+
+    /// Takes a batch from the reader.
+    fn take(reader: &Mutex<Option<EventReader>>) -> (Option<Result<RecordBatch, ArrowError>>, Option<Outcome>) {
+        let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reader) = &mut *reader else { return (None, None) };
+        let batch = reader.next();
+        let outcome = if batch.is_none() { reader.outcome() } else { None };
+        (batch, outcome)
+    }
+
+    /// Returns the next batch.
+    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        if self.has_ended || self.left == Some(0) {
+            return Ok(None);
+        }
+        let reader = Arc::clone(&self.reader);
+        let taken = self.worker.run(py, move || Self::take(&reader));
+        self.has_ended = !matches!(taken, Ok((Some(Ok(_)), _)));
+        match taken? {
+            (Some(batch), _) => {
+                let batch = batch.and_then(|batch| self.finish(batch));
+                batch.map(Some).map_err(|error| failure(&self.input, &error))
+            }
+            (None, outcome) => {
+                let Some(text) = self.keep(outcome) else { return Ok(None) };
+                if self.input.strict {
+                    return Err(DamageError::new_err(text));
+                }
+                py.import("warnings")?.call_method1("warn", (text, py.get_type::<DamageWarning>()))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Keeps the outcome for the trace. Returns a message if there was damage.
+    fn keep(&self, outcome: Option<Outcome>) -> Option<String> {
+        let outcome = outcome?;
+        let text = outcome.first_damage.as_ref().map(|first| {
+            let places = if outcome.n_damaged == 1 { "place" } else { "places" };
+            format!("{}: {} damaged {places}; the first one: {first}", self.input.name(), outcome.n_damaged)
+        });
+        *self.input.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        text
+    }
+
+    /// Selects columns and rows, and replaces types.
+    fn finish(&mut self, batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let mut batch = match &self.columns {
+            Some(columns) => batch.project(columns)?,
+            None => batch,
+        };
+        if let Some(left) = &mut self.left {
+            batch = batch.slice(0, batch.num_rows().min(*left));
+            *left -= batch.num_rows();
+        }
+        if self.plain.iter().all(Option::is_none) {
+            return Ok(batch);
+        }
+        plain_batch(&batch, &self.plain, &self.schema)
+    }
+}
+
+impl Iterator for Pass {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    /// Returns the next batch to a consumer in C, which may call from any thread. Only the thread that began the pass
+    /// takes Python's lock: it may react to Ctrl-C and warn, and cannot wait for itself.
+    fn next(&mut self) -> Option<Self::Item> {
+        if thread::current().id() == self.owner {
+            let next = Python::try_attach(|py| {
+                self.next_batch(py).map_err(|error| {
+                    let text = error.to_string();
+                    if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
+                        // The consumer turns errors into exceptions of its own; Python raises this one after it.
+                        let _ = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
+                    }
+                    ArrowError::ExternalError(text.into())
+                })
+            });
+            let stopped = || Err(ArrowError::ExternalError("Python is shutting down".into()));
+            return next.unwrap_or_else(stopped).transpose();
+        }
+        if self.has_ended || self.left == Some(0) {
+            return None;
+        }
+        let reader = Arc::clone(&self.reader);
+        let (batch, outcome) = self.worker.wait(move || Self::take(&reader)).unwrap_or_default();
+        self.has_ended = !matches!(batch, Some(Ok(_)));
+        match batch {
+            Some(batch) => Some(batch.and_then(|batch| self.finish(batch))),
+            None => {
+                let text = self.keep(outcome)?;
+                self.input.strict.then(|| Err(ArrowError::ExternalError(text.into())))
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Pass {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl Drop for Pass {
+    /// Ends the run on the worker: it may need Python's lock until it has ended, or wait for a pipe.
+    fn drop(&mut self) {
+        let reader = Arc::clone(&self.reader);
+        self.worker.begin(move || drop(reader.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+}
+
+/// Capsule of a schema.
+fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(&**schema).map_err(|error| Error::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
+}
+
+/// Columns and types that a consumer requests.
+fn requested_columns(py: Python<'_>, schema: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Requested>> {
+    match schema {
+        None => Ok(None),
+        Some(schema) => py.import("tfbc._requested")?.call_method1("columns", (schema,))?.extract(),
+    }
+}
+
+/// Summary of the last complete pass, as JSON; runs one if there was none.
+pub fn summary(py: Python<'_>, input: &Arc<TraceInput>) -> PyResult<String> {
+    let known = || {
+        let outcome = input.outcome.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        outcome.as_ref().map(|outcome| outcome.summary.to_json())
+    };
+    if let Some(summary) = known() {
+        return Ok(summary);
+    }
+    let table = Table::new(Arc::clone(input), Contents::Notices, Selection::default(), 8192, false)?;
+    let mut pass = table.begin(py, None)?;
+    while pass.next_batch(py)?.is_some() {}
+    known().ok_or_else(|| Error::new_err(format!("{}: the pass has not ended", input.name())))
+}
+
+#[pymethods]
+impl Table {
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self, py: Python<'_>) -> PyResult<Schema> {
+        self.schema_of_rows(py).map(|schema| Schema { schema })
+    }
+
+    /// Capsule of the schema, for Arrow consumers.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.schema_of_rows(py)?)
+    }
+
+    /// Capsule of a stream of batches, for Arrow consumers. Of a requested schema, the selection of columns and texts in
+    /// place of dictionaries are honoured.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let requested = requested_columns(py, requested_schema)?;
+        let pass = self.begin(py, requested.as_ref())?;
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(pass)), c"arrow_array_stream")
+    }
+
+    /// Iterator over the batches.
+    fn batches(&self, py: Python<'_>) -> PyResult<BatchIterator> {
+        Ok(BatchIterator { pass: Mutex::new(self.begin(py, None)?) })
+    }
+
+    /// Table of the first rows.
+    #[pyo3(signature = (n=10))]
+    fn head(&self, n: usize) -> Self {
+        let (input, contents, selection) = (Arc::clone(&self.input), self.contents.clone(), self.selection.clone());
+        let (batch_rows, portable) = (self.batch_rows, self.portable);
+        let limit = Some(self.limit.map_or(n, |limit| limit.min(n)));
+        Self { input, contents, selection, batch_rows, portable, limit, begun: Mutex::new(None) }
+    }
+
+    /// Writes the table as an Arrow stream to a file, which is whole or absent.
+    fn to_arrow_ipc(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut output = Output::open(Some(&path))?;
+        let mut pass = self.begin(py, None)?;
+        let mut stream = IpcStream::new(io::BufWriter::new(&mut output));
+        tfbc_data::BatchSink::begin(&mut stream, &pass.schema)?;
+        while let Some(batch) = pass.next_batch(py)? {
+            tfbc_data::BatchSink::batch(&mut stream, batch)?;
+        }
+        let summary = summary(py, &self.input)?;
+        stream.finish(&summary)?.flush()?;
+        Ok(output.commit()?)
+    }
+
+    fn __repr__(&self) -> String {
+        let names = match &self.contents {
+            Contents::Events(columns) => {
+                let columns = TableOptions { columns: columns.clone(), ..self.options() }.columns();
+                columns.into_iter().map(EventColumn::name).collect::<Vec<_>>().join(", ")
+            }
+            Contents::Notices => String::from("kind, file, offset, bytes, seq, time, elapsed_ns, cpu, count, message"),
+        };
+        format!("<tfbc.Table {names}>")
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let mut pass = self.head(10).begin(py, None)?;
+        let mut out = String::from("<table><thead><tr>");
+        for field in pass.schema.fields() {
+            out.push_str("<th style=\"text-align:left\">");
+            html::escape(field.name(), &mut out);
+            out.push_str("<br><small>");
+            html::escape(&display::kind(field), &mut out);
+            out.push_str("</small></th>");
+        }
+        out.push_str("</tr></thead><tbody>");
+        while let Some(batch) = pass.next_batch(py)? {
+            for row in 0..batch.num_rows() {
+                out.push_str("<tr>");
+                for column in 0..batch.num_columns() {
+                    out.push_str("<td style=\"text-align:left;white-space:pre\">");
+                    html::escape(&display::value(&batch, column, row), &mut out);
+                    out.push_str("</td>");
+                }
+                out.push_str("</tr>");
+            }
+        }
+        out.push_str("</tbody></table>");
+        Ok(out)
+    }
+}
+
+/// Names and types of a table's columns.
+#[pyclass(module = "tfbc", frozen)]
+pub struct Schema {
+    schema: SchemaRef,
+}
+
+#[pymethods]
+impl Schema {
+    /// Names of the columns.
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// Metadata of the table, such as ``tfbc:time_zero``.
+    #[getter]
+    fn metadata(&self) -> std::collections::BTreeMap<&str, &str> {
+        self.schema.metadata().iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    }
+
+    /// Capsule of the schema, for Arrow consumers.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.schema)
+    }
+
+    fn __repr__(&self) -> String {
+        display::schema(&self.schema).trim_end().to_owned()
+    }
+}
+
+/// Iterator over the batches of a table, made by :meth:`Table.batches`.
+#[pyclass(module = "tfbc", frozen)]
+pub struct BatchIterator {
+    pass: Mutex<Pass>,
+}
+
+#[pymethods]
+impl BatchIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let batch = self.pass.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).next_batch(py)?;
+        Ok(batch.map(|batch| Batch { batch }))
+    }
+}
+
+/// Some rows of a table, for Arrow consumers.
+#[pyclass(module = "tfbc", frozen)]
+pub struct Batch {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl Batch {
+    /// Number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Number of columns.
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.batch.num_columns()
+    }
+
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema { schema: self.batch.schema() }
+    }
+
+    /// Capsule of the schema, for Arrow consumers.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.batch.schema())
+    }
+
+    /// Capsules of schema and columns, for Arrow consumers. A requested schema has no effect.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        let data = StructArray::from(self.batch.clone()).into_data();
+        let (array, _): (FFI_ArrowArray, _) = to_ffi(&data).map_err(|error| Error::new_err(error.to_string()))?;
+        Ok((schema_capsule(py, &self.batch.schema())?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tfbc.Batch of {} rows>", self.batch.num_rows())
+    }
+}
