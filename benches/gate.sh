@@ -74,6 +74,9 @@ ROWS
 events=${EVENTS:-2000}
 jobs=${JOBS:-2}
 pattern=${1:-}
+# Large tables come zeroed from the system, in short and in long runs. By default, glibc learns from what was freed, and
+# may clear them itself.
+malloc=glibc.malloc.mmap_threshold=131072
 [[ $events =~ ^[1-9][0-9]*$ ]] || { echo "EVENTS is to be a number: $events" >&2; exit 1; }
 command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
 cargo build --profile bench --locked -q -p tfbc-benches --bin count-run
@@ -84,7 +87,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Instructions and units of one pass of a side of a case, after another that makes room.
 pass() {
     local case=$1 side=$2 n_events=$3 output units collected
-    output=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no \
+    output=$(GLIBC_TUNABLES=$malloc valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no \
         --toggle-collect='*::measured_pass' "$binary" "$case" "$side" 1 --events "$n_events" 2>&1) || true
     units=$(sed -n 's/^\([0-9]*\) units a pass.*/\1/p' <<<"$output")
     collected=$(sed -n 's/.*Collected : \([0-9]*\).*/\1/p' <<<"$output")
@@ -111,7 +114,7 @@ count() {
 }
 export -f pass
 export -f count
-export binary events scratch
+export binary events scratch malloc
 
 rows | awk -F ' *\\| *' -v pattern="$pattern" '$1 ~ pattern' >"$scratch/rows"
 [[ -s $scratch/rows ]] || { echo "no row has a match of $pattern" >&2; exit 1; }

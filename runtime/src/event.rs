@@ -138,25 +138,30 @@ impl<'a> Events<'a> {
     /// Reading the trace failed. Damage is not an error but a notice.
     #[expect(clippy::should_implement_trait, reason = "items borrow the iterator")]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, ReportError> {
+        let is_buffered = match &mut self.0 {
+            State::Aix(events) => events.step(),
+            _ => false,
+        };
+        if !is_buffered {
+            match self.advance()? {
+                StepResult::End => return Ok(None),
+                StepResult::Notice(notice) => return Ok(Some(Item::Notice(notice))),
+                StepResult::Text => {}
+            }
+        }
+        Ok(self.recent(0).map(Item::Event))
+    }
+
+    /// Moves to the next event, notice or the end.
+    #[inline(never)]
+    fn advance(&mut self) -> Result<StepResult, ReportError> {
         if matches!(self.0, State::Idle(..)) {
             self.0 = std::mem::replace(&mut self.0, State::Ended).start();
         }
         match &mut self.0 {
-            State::Aix(events) => match events.advance()? {
-                StepResult::End => Ok(None),
-                StepResult::Notice(notice) => Ok(Some(Item::Notice(notice))),
-                StepResult::Text => {
-                    Ok(events.current().map(|(text, event)| Item::Event(Event::new(text, EventSource::Aix(event)))))
-                }
-            },
-            State::Qnx(events) => match events.advance()? {
-                StepResult::End => Ok(None),
-                StepResult::Notice(notice) => Ok(Some(Item::Notice(notice))),
-                StepResult::Text => {
-                    Ok(events.current().map(|(text, event)| Item::Event(Event::new(text, EventSource::Qnx(event)))))
-                }
-            },
-            State::Idle(..) | State::Ended => Ok(None),
+            State::Aix(events) => events.advance(),
+            State::Qnx(events) => events.advance(),
+            State::Idle(..) | State::Ended => Ok(StepResult::End),
         }
     }
 
@@ -188,6 +193,7 @@ impl<'a> Events<'a> {
     /// assert_eq!(events.recent(ids.len()).unwrap().id(), ids[0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn recent(&self, n_before: usize) -> Option<Event<'_>> {
         match &self.0 {
             State::Aix(events) => {

@@ -2,11 +2,14 @@
 
 use crate::event::{Field, FieldValue};
 use crate::json::{TextWriter, string};
-use crate::literal::Literal;
+use crate::literal::{Literal, store};
 use jiff_core::Timestamp;
 use jiff_core::tz::Offset;
 use std::io::Write;
-use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Row, Schema, SchemaField, Shape, TextBuf, num};
+use tfbc_vm::{
+    CellValue, Cells, FieldKind, FlatFields, FlatNumber, FlatWord, Hint, Labels, Row, Schema, SchemaField, Shape,
+    TextBuf, num,
+};
 
 /// Largest number that every reader of JSON represents exactly.
 const MAX_EXACT: u64 = 1 << 53;
@@ -106,15 +109,8 @@ pub(super) fn write_prepared(schema: &Schema, keys: &[FieldKeys], row: &Row, out
             continue;
         }
         let (room, at) = keys.key.push(std::mem::replace(&mut before, b','), out);
-        let end = match (field.shape.kind, value) {
-            (FieldKind::Int64, CellValue::Number(number)) => num::int(room, at, number),
-            (FieldKind::UInt64, CellValue::Number(number)) if number <= MAX_EXACT => num::dec(room, at, number),
-            (FieldKind::UInt64, CellValue::Number(number)) => {
-                room[at] = b'"';
-                let end = num::dec(room, at + 1, number);
-                room[end] = b'"';
-                end + 1
-            }
+        let end = match value {
+            CellValue::Number(number) => write_integer(field.shape.kind, number, room, at),
             _ => at,
         };
         out.advance(end);
@@ -184,6 +180,109 @@ fn write_items<T>(items: &[T], write: impl Fn(&T, &mut TextBuf), out: &mut TextB
         write(item, out);
     }
     out.push(b"]");
+}
+
+/// Writes an integer at a place and returns its end; writes nothing of another kind.
+#[inline(always)]
+fn write_integer(kind: FieldKind, number: u64, room: &mut [u8; TextBuf::SPARE], at: usize) -> usize {
+    match kind {
+        FieldKind::Int64 => num::int(room, at, number),
+        FieldKind::UInt64 if number <= MAX_EXACT => num::dec(room, at, number),
+        FieldKind::UInt64 => {
+            store(room, at, [b'"']);
+            let end = num::dec(room, at + 1, number);
+            store(room, end, [b'"']);
+            end + 1
+        }
+        _ => at,
+    }
+}
+
+/// Integers and their labels, which are read without the machine.
+#[derive(Debug)]
+pub(super) struct FlatRow<'r> {
+    source: FlatFields<'r>,
+    fields: Vec<FlatField>,
+}
+
+#[derive(Debug)]
+struct FlatField {
+    number: FlatNumber,
+    kind: FieldKind,
+    key: Literal,
+    label: Option<FlatLabel>,
+}
+
+/// Label of a field: its key, and its words as JSON.
+#[derive(Debug)]
+struct FlatLabel {
+    word: FlatWord,
+    key: JsonKey,
+    words: Vec<Box<[u8]>>,
+}
+
+impl<'r> FlatRow<'r> {
+    /// `None` if there are other values than integers, or long keys.
+    pub fn new(source: FlatFields<'r>, schema: &Schema) -> Option<Self> {
+        let mut fields = Vec::new();
+        for field in &schema.fields {
+            // A field that no instruction stores is null.
+            let label_cell = field.labels.as_ref().map(|labels| labels.cell);
+            if source.word(field.cell).is_some() || label_cell.is_some_and(|cell| source.number(cell).is_some()) {
+                return None;
+            }
+            let Some(number) = source.number(field.cell) else { continue };
+            let kind = field.shape.kind;
+            let FieldKeys { key: JsonKey { literal: Some(key), .. }, label } = FieldKeys::new(field) else {
+                return None;
+            };
+            if !matches!(kind, FieldKind::Int64 | FieldKind::UInt64) {
+                return None;
+            }
+            let word = label_cell.and_then(|cell| source.word(cell));
+            let label = word.zip(label).map(|(word, (key, words))| FlatLabel { word, key, words });
+            fields.push(FlatField { number, kind, key, label });
+        }
+        Some(Self { source, fields })
+    }
+
+    /// Appends the fields of an event as an object. Returns false if the event may not contain all of them.
+    #[inline(always)]
+    pub fn write(&self, bytes: &[u8], out: &mut TextBuf) -> bool {
+        if !self.source.fit(bytes) {
+            return false;
+        }
+        let mut before = b'{';
+        for FlatField { number, kind, key, label } in &self.fields {
+            let room = out.spare();
+            let at = key.put(room, 0);
+            room[0] = std::mem::replace(&mut before, b',');
+            let end = write_integer(*kind, number.read(bytes), room, at);
+            out.advance(end);
+            if let Some(label) = label {
+                label.write(&self.source, bytes, out);
+            }
+        }
+        out.push(if before == b'{' { b"{}" } else { b"}" });
+        true
+    }
+}
+
+impl FlatLabel {
+    #[inline(never)]
+    fn write(&self, source: &FlatFields<'_>, bytes: &[u8], out: &mut TextBuf) {
+        let value = source.read_word(self.word, bytes);
+        if matches!(value, CellValue::Null) {
+            return;
+        }
+        let (_, at) = self.key.push(b',', out);
+        out.advance(at);
+        match value {
+            CellValue::Bytes(word) => string(word, out),
+            CellValue::Label(word) => out.push(self.words.get(word as usize).map_or(b"\"\"", |word| word)),
+            _ => {}
+        }
+    }
 }
 
 /// Appends a word, or a list of words.

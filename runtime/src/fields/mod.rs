@@ -9,7 +9,7 @@ mod values;
 
 pub(crate) use json::write_fields;
 pub use json::write_row;
-use json::{FieldKeys, write_prepared};
+use json::{FieldKeys, FlatRow, write_prepared};
 pub use list::{list_json, list_text};
 pub(crate) use values::{FieldReader, describe};
 
@@ -42,6 +42,8 @@ pub struct PreparedFields<'r> {
     entry: PreparedEntry<'r>,
     schema: Schema,
     keys: Vec<FieldKeys>,
+    /// The fields, if they are read without the machine.
+    flat: Option<FlatRow<'r>>,
 }
 
 impl<'r> PreparedFields<'r> {
@@ -51,7 +53,9 @@ impl<'r> PreparedFields<'r> {
         let hook = program.entry(tfbc_vm::Space::HookFields, entry.id())?;
         let schema = program.schema(entry.id())?;
         let keys = schema.fields.iter().map(FieldKeys::new).collect();
-        Some(Self { entry: program.prepare(hook.index, env)?, schema, keys })
+        let entry = program.prepare(hook.index, env)?;
+        let flat = entry.flat_fields().and_then(|flat| FlatRow::new(flat, &schema));
+        Some(Self { entry, schema, keys, flat })
     }
 
     /// The schema.
@@ -61,8 +65,22 @@ impl<'r> PreparedFields<'r> {
 
     /// Runs the routine of an event and appends its fields as a JSON object. If `is_trial`, timers are the same
     /// afterwards.
-    #[inline(always)]
+    #[inline]
     pub fn write(
+        &self,
+        run: &mut Run<'r>,
+        input: &impl EventContext<'r>,
+        is_trial: bool,
+        out: &mut TextBuf,
+    ) -> Outcome {
+        match &self.flat {
+            Some(flat) if flat.write(input.bytes(), out) => Outcome::default(),
+            _ => self.write_by_machine(run, input, is_trial, out),
+        }
+    }
+
+    #[inline(never)]
+    fn write_by_machine(
         &self,
         run: &mut Run<'r>,
         input: &impl EventContext<'r>,

@@ -165,13 +165,8 @@ impl<'a> QnxEvents<'a> {
         self.next.wrapping_add(1) < self.written().len()
     }
 
-    /// The current event, and its text.
+    /// The current event of the chunk and its text, or an earlier one.
     #[inline]
-    pub fn current(&self) -> Option<(&[u8], QnxEvent<'_>)> {
-        self.at(self.next)
-    }
-
-    /// An earlier event of the chunk.
     pub fn recent(&self, n_before: usize) -> Option<(&[u8], QnxEvent<'_>)> {
         self.at(self.next.checked_sub(n_before)?)
     }

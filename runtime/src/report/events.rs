@@ -72,19 +72,22 @@ impl<'a> AixEvents<'a> {
         Ok(StepResult::Text)
     }
 
+    /// Moves to the next event of the chunk; false if there is none.
+    #[inline(always)]
+    pub fn step(&mut self) -> bool {
+        let is_buffered = self.has_buffered();
+        self.next = self.next.wrapping_add(is_buffered.into());
+        is_buffered
+    }
+
     /// True if the chunk has an event after the current one.
     #[inline]
     pub fn has_buffered(&self) -> bool {
         self.next.wrapping_add(1) < self.steps.format.ends().len()
     }
 
-    /// The current event and its text.
+    /// The current event of the chunk and its text, or an earlier one.
     #[inline]
-    pub fn current(&self) -> Option<(&[u8], AixEvent<'_>)> {
-        self.at(self.next)
-    }
-
-    /// An earlier event of the chunk.
     pub fn recent(&self, n_before: usize) -> Option<(&[u8], AixEvent<'_>)> {
         self.at(self.next.checked_sub(n_before)?)
     }

@@ -3,10 +3,10 @@
 use super::ReportOptions;
 use crate::columns::Columns;
 use crate::output_format::Form;
+use memchr::memchr_iter;
 use memchr::memmem::Finder;
-use memchr::{memchr, memchr_iter};
 use regex::bytes::Regex;
-use tfbc_vm::{Layout, TextBuf};
+use tfbc_vm::{Layout, TextBuf, contains_any};
 
 /// Last step of a line, after its text is formatted.
 pub(super) struct Finish {
@@ -124,7 +124,8 @@ impl Grep {
         // An empty line has no margin.
         let first = if text.starts_with(b" ") { usize::from(layout.first) } else { 0 };
         let text = text.get(first..).unwrap_or(text);
-        if layout.further == 0 || memchr(b'\n', text).is_none() {
+        const NEWLINES: u32 = u32::from_be_bytes(*b"\n\n\n\n");
+        if layout.further == 0 || !contains_any::<NEWLINES, { i8::MIN }>(text) {
             return self.wanted.is_match(text);
         }
         self.wanted.is_match(&without_margins(text, layout.further.into()))

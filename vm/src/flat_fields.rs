@@ -1,0 +1,221 @@
+//! Fields at fixed places, which are read without the machine.
+//!
+//! Most stanzas print data words, and names of their values. Their fields depend on nothing but the event's bytes, if the
+//! event contains all of them. Shorter events, and all other routines, run in the machine.
+//!
+//! ```text
+//! word r256 @8 8; field.put f0 r256; switch r256 …   ──>   f0: 64 bits at 8    f1: the label of its case
+//! ```
+
+use crate::program::PreparedEntry;
+use crate::row::CellValue;
+use crate::table;
+use crate::verify::UNCOUNTED;
+use crate::{Instr, Op, errno_name};
+
+/// Fields of a routine without loops, texts and context, for events that contain all of them.
+///
+/// [`PreparedEntry::flat_fields`] returns it. It gives the values that [`Run::fields`](crate::Run::fields) stores.
+#[derive(Debug, Clone)]
+pub struct FlatFields<'r> {
+    entry: PreparedEntry<'r>,
+    /// Minimum size of the event in bytes.
+    need: usize,
+    numbers: Vec<FlatNumber>,
+    words: Vec<FlatWord>,
+}
+
+/// Number of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlatNumber {
+    cell: u16,
+    bits: Bits,
+}
+
+/// Word of a cell: the name of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlatWord {
+    cell: u16,
+    bits: Bits,
+    names: Names,
+}
+
+/// Names of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// Labels at the targets of a table.
+    Table(u32),
+    Errno,
+}
+
+/// Some bits of eight bytes in the event, as a big-endian number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bits {
+    at: u32,
+    low: u8,
+    count: u8,
+    is_signed: bool,
+}
+
+impl Bits {
+    /// Number of 4 or 8 bytes; `None` if no eight bytes end with it.
+    fn word(at: u32, width: u32) -> Option<Self> {
+        let at = at.checked_sub(8 - width)?;
+        Some(Self { at, low: 0, count: width as u8 * 8, is_signed: false })
+    }
+
+    /// Reads the number; the event is as long as needed.
+    #[inline(always)]
+    fn read(self, bytes: &[u8]) -> u64 {
+        let rest = bytes.get(self.at as usize..).and_then(|rest| rest.first_chunk());
+        let number = rest.map_or(0, |bytes| u64::from_be_bytes(*bytes)) << ((64 - self.low - self.count) & 63);
+        let right = (64 - self.count) & 63;
+        if self.is_signed { (number as i64 >> right) as u64 } else { number >> right }
+    }
+
+    /// Some of the bits as an unsigned number. Bits above an unsigned number are zeros.
+    fn part(self, low: u32, count: u32) -> Option<Self> {
+        let count = count.min(u32::from(self.count).checked_sub(low)?);
+        (!self.is_signed && count > 0).then_some(Self { low: self.low + low as u8, count: count as u8, ..self })
+    }
+
+    /// The number with the sign of its bit `count - 1`.
+    fn signed(self, count: u32) -> Option<Self> {
+        match (self.is_signed, count <= u32::from(self.count)) {
+            (true, _) => None,
+            (false, true) => Some(Self { count: count as u8, is_signed: true, ..self }),
+            (false, false) => Some(self),
+        }
+    }
+}
+
+impl FlatFields<'_> {
+    /// True if the event contains all fields.
+    #[inline(always)]
+    pub fn fit(&self, bytes: &[u8]) -> bool {
+        bytes.len() >= self.need
+    }
+
+    /// Number that is stored in a cell; `None` if none is.
+    pub fn number(&self, cell: u16) -> Option<FlatNumber> {
+        self.numbers.iter().find(|number| number.cell == cell).copied()
+    }
+
+    /// Word that is stored in a cell; `None` if none is.
+    pub fn word(&self, cell: u16) -> Option<FlatWord> {
+        self.words.iter().find(|word| word.cell == cell).copied()
+    }
+
+    /// Value of a word; null if its number has no name.
+    #[inline]
+    pub fn read_word(&self, word: FlatWord, bytes: &[u8]) -> CellValue<'static> {
+        let number = word.bits.read(bytes);
+        match word.names {
+            Names::Errno => errno_name(number).map_or(CellValue::Null, |name| CellValue::Bytes(name.as_bytes())),
+            Names::Table(index) => {
+                let (kind, words) = self.entry.program.table(index);
+                let target = table::find_number(kind, words, number).and_then(|to| self.entry.code.get(to as usize));
+                match target {
+                    Some(instr) if instr.op == Op::FieldLabel as u8 => CellValue::Label(instr.b),
+                    _ => CellValue::Null,
+                }
+            }
+        }
+    }
+}
+
+impl FlatNumber {
+    /// Reads the number from an event that contains all fields.
+    #[inline(always)]
+    pub fn read(&self, bytes: &[u8]) -> u64 {
+        self.bits.read(bytes)
+    }
+}
+
+impl<'r> PreparedEntry<'r> {
+    /// Flattens a routine of fields; `None` if it does more than store numbers at fixed places and their names.
+    pub fn flat_fields(&self) -> Option<FlatFields<'r>> {
+        let mut flat = FlatFields { entry: *self, need: self.need as usize, numbers: Vec::new(), words: Vec::new() };
+        if self.body > UNCOUNTED {
+            return None;
+        }
+        let (mut registers, mut n_cells, mut pc) = (Vec::new(), 0, 0);
+        while pc != self.body as usize {
+            let instr = self.code.get(pc)?;
+            // Nothing jumps back, so this ends.
+            let next = flat.add(instr, &mut registers, &mut n_cells)?;
+            pc = next.map_or(Some(pc + 1), |to| (to > pc).then_some(to))?;
+        }
+        Some(flat)
+    }
+}
+
+impl FlatFields<'_> {
+    /// Adds an instruction, and returns its jump target if it jumps; `None` if it cannot be flattened.
+    fn add(&mut self, instr: &Instr, registers: &mut Vec<(u32, Bits)>, n_cells: &mut u32) -> Option<Option<usize>> {
+        let get = |register: u32| registers.iter().rev().find(|(known, _)| *known == register).map(|(_, bits)| *bits);
+        let result = match Op::from_u8(instr.op)? {
+            Op::FieldRow if *n_cells == 0 => {
+                *n_cells = instr.b;
+                return Some(None);
+            }
+            Op::Word | Op::Load if matches!(instr.c, 4 | 8) => {
+                self.need = self.need.max(instr.b as usize + instr.c as usize);
+                Bits::word(instr.b, instr.c)?
+            }
+            Op::Move => get(instr.b)?,
+            Op::Bits => get(instr.b)?.part(instr.c & 63, instr.d)?,
+            Op::Sext => get(instr.b)?.signed(instr.c.clamp(1, 64))?,
+            Op::FieldPut => {
+                let bits = get(instr.b)?;
+                self.numbers.push(FlatNumber { cell: self.new_cell(instr.a, *n_cells)?, bits });
+                return Some(None);
+            }
+            Op::FieldErrno => {
+                let bits = get(instr.b)?.part(0, instr.c.min(8) * 8)?;
+                self.words.push(FlatWord { cell: self.new_cell(instr.a, *n_cells)?, bits, names: Names::Errno });
+                return Some(None);
+            }
+            Op::Switch => {
+                let (cell, end) = self.labels(instr.c)?;
+                let (cell, bits) = (self.new_cell(cell, *n_cells)?, get(instr.b)?);
+                self.words.push(FlatWord { cell, bits, names: Names::Table(instr.c) });
+                return Some(Some(end));
+            }
+            Op::Jump => return Some(Some(instr.d as usize)),
+            // Nothing stores the text that it prints.
+            Op::SwitchLit => return Some(None),
+            _ => return None,
+        };
+        registers.push((instr.a.into(), result));
+        Some(None)
+    }
+
+    /// A cell that nothing is stored in yet.
+    fn new_cell(&self, cell: u16, n_cells: u32) -> Option<u16> {
+        let is_new = self.number(cell).is_none() && self.word(cell).is_none();
+        (is_new && u32::from(cell) < n_cells).then_some(cell)
+    }
+
+    /// The cell in which all cases of a switch store a label, and the place where they continue.
+    fn labels(&self, table: u32) -> Option<(u16, usize)> {
+        let (kind, words) = self.entry.program.table(table);
+        let (mut cell, mut end) = (None, None);
+        for target in table::targets(kind, words) {
+            let mut at = target as usize;
+            if let Some(label) = self.entry.code.get(at).filter(|instr| instr.op == Op::FieldLabel as u8) {
+                if *cell.get_or_insert(label.a) != label.a {
+                    return None;
+                }
+                at += 1;
+            }
+            if let Some(jump) = self.entry.code.get(at).filter(|instr| instr.op == Op::Jump as u8) {
+                at = jump.d as usize;
+            }
+            if *end.get_or_insert(at) != at {
+                return None;
+            }
+        }
+        cell.zip(end)
+    }
+}
