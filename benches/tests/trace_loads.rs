@@ -36,7 +36,7 @@ fn log(load: TraceLoad) -> Vec<u8> {
     file.into_inner()
 }
 
-/// Gives each event to `see`, and panics where the reader has anything to say.
+/// Calls `see` for each event, and panics if the reader reports damage.
 fn read(bytes: Vec<u8>, mut see: impl FnMut(u16, &[u8], bool, Option<u64>)) {
     let mut trace = Trace::from_input("made", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
     while let Some(item) = trace.next().unwrap() {

@@ -302,7 +302,7 @@ tfbc_grammar::declare_codes! {
     ///         <condition name="nosuch" mask="1"/>
     ///       </datakey>
     ///     </eventdefinitions>
-    NO_CONTRIBUTOR = "X94", warning, "condition on a field that nothing has";
+    NO_CONTRIBUTOR = "X94", warning, "condition on an unknown field";
     /// Several other datakeys of one event have a field of that name. The condition reads the first one, and is false if
     /// that datakey does not apply.
     ///
@@ -314,7 +314,7 @@ tfbc_grammar::declare_codes! {
     ///         <condition name="kind" value="1"/>
     ///       </datakey>
     ///     </eventdefinitions>
-    SEVERAL_CONTRIBUTORS = "X95", warning, "condition on a field that several have";
+    SEVERAL_CONTRIBUTORS = "X95", warning, "condition on an ambiguous field";
     /// Class 13 is another number of class 5, SYSTEM, and is read as class 5.
     ///
     ///     <eventdefinitions>

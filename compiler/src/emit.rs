@@ -834,7 +834,7 @@ impl<'p> Emitter<'p, '_> {
         match field {
             EventField::Bytes { size, signed } => {
                 let n = self.bytes(size);
-                // Only records of QNX can be little-endian; AIX writes big-endian on every machine.
+                // Only QNX records can be little-endian; AIX writes big-endian on every machine.
                 let little = self.depend_on(EnvDeps::ORDER).little_endian();
                 match self.needed(n.into()) {
                     Some(at) => self.op(if little { Op::LoadLe } else { Op::Load }, &[dst.into(), at, n]),
@@ -1146,7 +1146,7 @@ impl<'p> Emitter<'p, '_> {
             self.op(Op::Move, &[param.into(), (*value).into()]);
         }
         let called = &self.context.program.functions[function];
-        // Its own macros are 0 at every call, not only at the first one of the event.
+        // Macros of the function are 0 at every call, not only at the first one of the event.
         for local in called.n_params..called.n_locals {
             self.constant(callee.first + local, 0);
         }
@@ -1509,7 +1509,7 @@ fn begins_blank(text: &[u8]) -> bool {
     matches!(text, [b' ' | b'\t', ..])
 }
 
-/// Checks if a loop's body is only `X0` or `X1`. Returns true inside if a soft blank follows it.
+/// `None` if a loop's body is more than `X0` or `X1`; otherwise true if a soft blank follows the code.
 fn dumped(body: &Block) -> Option<bool> {
     let byte = |inst: &Inst| {
         matches!(

@@ -477,7 +477,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             ResolvedName::Predefined(Predefined::Number(value, how)) => Inst::Put(value, how),
             ResolvedName::Predefined(Predefined::Pointer) => Inst::Put(Value::Pointer, ValueFormat::Dec),
             ResolvedName::Predefined(Predefined::Base) => Inst::Put(Value::Base, ValueFormat::Int),
-            // These print text without a soft blank, as a string does.
+            // Names print text without a soft blank, as a string does.
             ResolvedName::Predefined(Predefined::Text(text)) => return push(out, node.span, Inst::Name(text)),
             ResolvedName::Predefined(Predefined::Stop) => return push(out, node.span, Inst::Stop),
             ResolvedName::Predefined(Predefined::Break) => return push(out, node.span, Inst::Break),

@@ -47,7 +47,7 @@ pub enum RowFields {
     Cells,
 }
 
-/// What the header of a trace tells.
+/// Facts from the header of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TraceFacts {
     /// UTC nanoseconds of elapsed time 0, if the trace tells its start.
@@ -122,7 +122,7 @@ pub struct EventRow<'r> {
 
 /// Receiver of rows, in their order.
 pub trait RowSink: Send {
-    /// What is known at the first row, or at the end if there is none. Called once, before [`RowSink::row`].
+    /// Facts that are known at the first row, or at the end if there is none. Called once, before [`RowSink::row`].
     ///
     /// # Errors
     /// The rows cannot be taken; the run ends.

@@ -144,7 +144,7 @@ const COMMON: &[(&str, usize)] = &[
     ("in a list: rule Macro", 10),
     ("in a list: rule Position", 20),
     ("in a list: rule Text", 20),
-    ("in a list: several showings", 2),
+    ("in a list: several printed values", 2),
     ("in a list: text", 10),
     ("in a list: type List, hint none", 2),
     ("in a list: type ListOfStructs, hint none", 2),
@@ -152,8 +152,8 @@ const COMMON: &[(&str, usize)] = &[
     ("long name", 10),
     ("number", 40),
     ("omitted", 20),
-    ("own showing", 8),
-    ("own showing with a text", 2),
+    ("own printed value", 8),
+    ("own printed value with a text", 2),
     ("own switch", 2),
     ("rule Case", 4),
     ("rule Comment", 40),
@@ -162,9 +162,9 @@ const COMMON: &[(&str, usize)] = &[
     ("rule Text", 50),
     ("rule Timer", 20),
     ("several lists", 1),
-    ("several showings", 4),
+    ("several printed values", 4),
     ("surplus entries", 8),
-    ("switch with the form of an own showing", 6),
+    ("switch with the form of an own printed value", 6),
     ("text value List", 20),
     ("text value Null", 40),
     ("text value Text", 30),
@@ -430,7 +430,7 @@ mod merged {
     }
 }
 
-mod own_showings {
+mod own_items {
     use super::*;
 
     fn check(body: &str, expected: &str) {
@@ -491,7 +491,7 @@ mod own_showings {
     }
 
     #[test]
-    fn the_text_of_an_own_showing_comes_last() {
+    fn the_text_of_an_own_item_comes_last() {
         let text = stanza("\"a=\" $D1%UW, 1 \"DATA\", 2 { $D1%EW }, 3 { \"x\" O0 $D2%U4 }");
         let mut example = Example::new(&text);
         assert_eq!(example.row("01520000 00000001"), r#"{"a":1,"a_text":"DATA"}"#);

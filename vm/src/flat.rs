@@ -1,6 +1,6 @@
 //! Routines flattened to texts and numbers at fixed places, which are printed without the machine.
 //!
-//! Most records of QNX print text and a few numbers, and nothing depends on anything else. Only the layout of traceprinter
+//! Most QNX records print text and a few numbers, and nothing depends on anything else. Only the layout of traceprinter
 //! 1.02 is printed this way: a slot takes 350 instructions, and 477 by the machine (`traceprinter --compat 1.02`, with
 //! `--max-text 383` for the machine). `tfbc report` does not use it: arguments there come from tables, not from bytecode.
 //! AIX's routines do not either: they have prepared entries.
@@ -238,8 +238,8 @@ impl FlatRoutineBuilder {
     fn add(&mut self, instr: &Instr) -> Option<Option<usize>> {
         match Op::from_u8(instr.op)? {
             Op::Print => {}
-            // Shorter events go to the machine as a whole, so a check for a field becomes part of the one check before
-            // the line.
+            // An event that is too short for any field of the line is printed by the machine. So the checks of all
+            // fields become one check before the line.
             Op::Reach => self.need = self.need.max(instr.b as usize),
             Op::Jump => return Some(Some(instr.d as usize)),
             // One condition is enough for the built-in events: an argument that is printed otherwise for one value.

@@ -429,7 +429,7 @@ impl<'m> StanzaWriter<'m> {
 
 const UNPRINTABLE: &str = "bytes that are not printable are shown as `.`";
 
-/// Output before the first text of a datakey.
+/// Items printed before the first text of a datakey.
 #[derive(Clone, Copy)]
 enum LeadingOutput<'s> {
     Nothing,

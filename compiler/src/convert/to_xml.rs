@@ -336,7 +336,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                 return None;
             }
             Code::HookBytes | Code::HookType => {
-                self.left_out(span, "records of QNX have no hook word");
+                self.left_out(span, "QNX records have no hook word");
                 return None;
             }
             Code::Ascii { len, width } => {

@@ -26,7 +26,7 @@ pub(super) struct Draft {
     pub has_text_list: bool,
     /// True if its own code has a text for each number.
     pub has_code_texts: bool,
-    /// True if another showing of the same number has a text for each number.
+    /// True if another printed value of the same number has a text for each number.
     pub has_other_texts: bool,
     pub is_switch: bool,
     pub shown: String,
@@ -115,9 +115,9 @@ pub(super) const NO_CELL: u16 = u16::MAX;
 /// A switch whose cases are being visited.
 struct Active<'ast> {
     subject: Subject<'ast>,
-    /// Width of its selector; `None` until a showing sets it.
+    /// Width of its selector; `None` until a printed value sets it.
     width: Option<Width>,
-    /// True if the selector can have showings of its own.
+    /// True if the selector can have printed values of its own.
     can_own: bool,
     field: FieldId,
     /// True if its macro was assigned in the current case.
@@ -135,8 +135,8 @@ pub(super) struct Deriver<'ast> {
     floor: usize,
     /// Text since the begin of the line or the last value.
     text: Vec<u8>,
-    /// Fields of uncast selectors that a showing gives their type: its form, and the number that it shows, if it is
-    /// not the selector's.
+    /// Fields of uncast selectors that a printed value gives their type: its form, and the number that it shows, if it
+    /// is not the selector's.
     pub typed: HashMap<FieldId, (Option<Value>, Form)>,
 }
 
@@ -215,7 +215,8 @@ impl<'ast> Deriver<'ast> {
         fields.push(id);
     }
 
-    /// Field of the enclosing switch that a showing of its macro belongs to. True if the showing gives it its type.
+    /// Field of the enclosing switch that a printed value of its macro belongs to. True if the printed value gives it
+    /// its type.
     fn own(&mut self, subject: Option<Subject<'ast>>, form: Form, width: Option<Width>) -> Option<(FieldId, bool)> {
         let (subject, width) = (subject?, width?);
         // The innermost switch on the same macro. A case that prints the macro prints the value that the switch tested:
@@ -240,7 +241,7 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    /// Like [`Deriver::own`], for a switch. A showing in the cases of one without cast gives the type.
+    /// Like [`Deriver::own`], for a switch. A printed value in the cases of one without cast gives the type.
     fn own_switch(&mut self, switch: &Switching<'ast>) -> Option<(FieldId, bool)> {
         let active = self.active[self.floor..].iter().rfind(|active| Some(active.subject) == switch.subject);
         match active {
@@ -253,7 +254,7 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    /// Names a selector by the text before a showing of its macro.
+    /// Names a selector by the text before a printed value of its macro.
     fn name_owner(&mut self, field: FieldId, name: Option<(String, NameRule)>) {
         let own = &mut self.drafts[field].name;
         if own.is_none() {
@@ -265,7 +266,7 @@ impl<'ast> Deriver<'ast> {
         let before = std::mem::take(&mut self.text);
         let name = names::from_text(&before).map(|name| (name, NameRule::Text));
         let form = switch.form;
-        // A text before a switch names the switch or, if that has no field, the first field of each case.
+        // A text before a switch names the switch or, if that has no field, the first field per case.
         let is_named = switch.is_field && name.is_some();
         let mut active = None;
         if switch.is_field {
@@ -289,7 +290,7 @@ impl<'ast> Deriver<'ast> {
             };
             active = Some(field);
             if let Some(subject) = switch.subject {
-                // Inside of another uncast switch, a showing sets the width of both.
+                // Inside of another uncast switch, a printed value sets the width of both.
                 let outer = self.active[self.floor..].iter().rfind(|active| active.subject == subject);
                 let is_uncast = form.is_uncast() && (own.is_none() || outer.is_some_and(|outer| outer.width.is_none()));
                 self.active.push(Active {
@@ -332,7 +333,7 @@ impl<'ast> Deriver<'ast> {
         }
         if active.is_some() && switch.subject.is_some() {
             let inner = self.active.pop();
-            // A switch without cast whose cases show nothing of its macro is an uncast showing itself.
+            // A switch without cast whose cases show nothing of its macro is an uncast printed value itself.
             if let (Some(inner), Role::Own(field, _)) = (inner, switch.role)
                 && inner.width.is_none()
             {
@@ -533,7 +534,8 @@ pub(super) fn first_text(steps: &[Step<'_>]) -> Option<String> {
     printed(steps).0
 }
 
-/// Text up to the first value or the end of the event, trimmed, and true if a value follows; `None` if there is no text.
+/// Text up to the first value or the end of the event, trimmed, and true if a value follows; `None` if there is no
+/// text.
 fn printed(steps: &[Step<'_>]) -> (Option<String>, bool) {
     let (mut text, mut is_soft, mut has_value) = (Vec::new(), false, false);
     for step in steps {

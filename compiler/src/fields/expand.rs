@@ -111,8 +111,8 @@ pub(super) struct Switching<'ast> {
     pub cases: Vec<Vec<Step<'ast>>>,
     /// True if it has one case, for the value 1.
     pub is_for_one: bool,
-    /// Width of its number; `None` if it compares something else. Without a cast, that of the first showing of the
-    /// macro in its cases, or of the macro.
+    /// Width of its number; `None` if it compares something else. Without a cast, that of the first printed value of
+    /// the macro in its cases, or of the macro.
     pub width: Option<Width>,
     pub role: Role,
     /// True if it is a flag: its case's text is its name.
@@ -488,8 +488,8 @@ impl<'s, 'ast> Expander<'s, 'ast> {
     }
 }
 
-/// Width of the first showing of a macro in a case that can set the width of the switch on it. Ends without a width at
-/// an assignment to the macro. `is_own` is false in loops and in other switches on the macro.
+/// Width of the first printed value of a macro in a case that can set the width of the switch on it. Ends without a
+/// width at an assignment to the macro. `is_own` is false in loops and in other switches on the macro.
 fn first_width<'ast>(steps: &[Step<'ast>], of: Subject<'ast>, is_own: bool) -> ControlFlow<Option<Width>> {
     let found = |subject: Option<Subject<'ast>>, width: Option<Width>| match width {
         Some(Width::Range(..)) | None => ControlFlow::Continue(()),
@@ -547,7 +547,7 @@ fn show_code<'ast>(scope: &mut UnitLowerer<'_, 'ast>, code: Code, span: Span) ->
 fn show_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>) -> Step<'ast> {
     let Selected { subject, own_name, form, is_field, shown } = selected_macro(scope, node);
     let what = match form {
-        // It reads at the data pointer, whatever the macro is.
+        // A counted text is read at the data pointer, whatever the macro is.
         Form::Code(Code::Counted(_)) => {
             let mut block = Vec::new();
             if let (Some(value), Some(cast)) = (scope.castable(node), node.cast) {

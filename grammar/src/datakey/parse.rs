@@ -127,7 +127,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
                     let message = format!("unknown root element `{}`", excerpt(tag.name.as_bytes()));
                     return Err(self.unknown_root(tag.span, message));
                 }
-                // It declares no entities, so it changes nothing.
+                // A DOCTYPE that declares entities was refused before; any other changes nothing.
                 Some(XmlToken::Doctype(place)) => {
                     let warning = self.reports.warning(&codes::DOCTYPE, place, "DOCTYPE is ignored");
                     let whole = Span::new(place.start, self.xml.offset());

@@ -108,7 +108,7 @@ impl EventArgs {
             return self.run_record(console, class, id);
         }
         let Some(env) = self.env else {
-            let text = "which event? Give --env 32 or --env 64 for a hook of AIX, --class and --id for an event of QNX";
+            let text = "which event? Give --env 32 or --env 64 for an AIX hook, --class and --id for a QNX event";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         };
         let wide = env.is_wide();
@@ -118,7 +118,7 @@ impl EventArgs {
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
-        // A stanza cannot format an event of QNX, nor the reverse: the user probably gave the wrong file.
+        // A stanza cannot format a QNX event, nor the reverse: the user probably gave the wrong file.
         formats::warn_of_others(console, &set.files(&catalog), &[System::Aix], Some("the event"));
         let entry = entry_of(console, &catalog, &self.formats, &event)?;
         let program = catalog.program(entry);

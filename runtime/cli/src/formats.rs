@@ -259,11 +259,11 @@ pub fn warn_of_others(console: &Console, files: &[FormatFile], systems: &[System
             continue;
         }
         let (formats, other) = match system {
-            System::Aix => ("traces of AIX", "of QNX"),
-            System::Qnx => ("logs of QNX", "of AIX"),
+            System::Aix => ("AIX traces", "from QNX"),
+            System::Qnx => ("QNX logs", "from AIX"),
         };
         let input = input.map_or_else(|| format!("all inputs are {other}"), |input| format!("{input} is {other}"));
-        console.warning(Message::Notable, format!("{name} formats {formats}, and {input}: it is not used"));
+        console.warning(Message::Notable, format!("{name} is not used: it formats {formats}, and {input}"));
     }
 }
 

@@ -59,7 +59,7 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| String::from("expected a number from 1; leave --threads out for all cores"))
 }
 
-/// Flags of the commands that report traces of AIX.
+/// Flags of the commands that report AIX traces.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TableArgs {
     /// Template timers that may run at once; later ones are ignored (AIX)

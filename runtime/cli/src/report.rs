@@ -212,12 +212,11 @@ impl ReportArgs {
         time_zone: TimeZone,
     ) -> Result<ReportOptions, Failure> {
         if self.time != TimeArg::Absolute {
-            let text = "--time is for logs of QNX, and this is a trace of AIX, whose columns are elapsed and delta";
+            let text = "--time is for QNX logs; the times of an AIX trace are in the columns elapsed and delta";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         if self.sort != SortArg::File {
-            let text =
-                "--sort is for logs of QNX, and this is a trace of AIX, whose events are in the order of their times";
+            let text = "--sort is for QNX logs; the events of an AIX trace are in the order of time already";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         Ok(ReportOptions {
@@ -416,8 +415,7 @@ pub enum SortArg {
 fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
     // The flags take signed times for QNX logs, whose stamps can lie before the start of the trace.
     let refused = |ns: i128| {
-        let text =
-            format!("{flag}: expected seconds such as 12.5, found '{}': times of AIX are not negative", shown(ns));
+        let text = format!("{flag}: expected seconds such as 12.5, found '{}': AIX times are not negative", shown(ns));
         Failure::Error(Message::Usage, text)
     };
     ns.map(|ns| u64::try_from(ns).map_err(|_| refused(ns))).transpose()

@@ -240,7 +240,7 @@ impl TrcrptArgs {
         let wanted = SystemOptions {
             aix: &|| Ok(options.clone()),
             kev: &|log| {
-                let text = format!("{} is a log of QNX: `traceprinter` and `tfbc report` read it", log.name());
+                let text = format!("{} is a QNX log: `traceprinter` and `tfbc report` read it", log.name());
                 Err(Failure::Error(Message::Unreadable, text))
             },
             verbose: self.verbose,

@@ -196,7 +196,7 @@ fn case_file_errors_point_to_their_line() {
         ("[[event]]\nhex = \"zz\"\n", "`z` is not a hex digit"),
         ("[[event]]\nhex = \"00\"\n", "expected at least the 8 of a hook word"),
         ("[[event]]\nhex = \"010a0000\"\nenv = 16\n", "`env` is 32 or 64"),
-        ("[[event]]\nhex = \"010a0000\"\nenv = \"32\"\n", "`env` is a number, found a string"),
+        ("[[event]]\nhex = \"010a0000\"\nenv = \"32\"\n", "`env`: expected a number, found a string"),
         ("[[event]]\nhex = \"00\"\nclass = \"USR\"\nid = 1\n", "did you mean `USER`?"),
         ("[[event]]\nhex = \"00\"\nclass = 6\n", "has no `id`"),
         ("[[event]]\nhex = \"00\"\nfirst = 2\n", "K05"),

@@ -441,7 +441,7 @@ fn cpu_trace_on_follows_unnumbered_event_of_its_time() {
         ("b-0", log(true, CPU, &[], &[hook64(0x0010, 100), event64(2, 130)])),
     ]);
     let (events, _) = read_all(open(&directory.path().join("b")));
-    // It is not the first event, so time does not start with it.
+    // The 001 event is not the first event, so time does not start with it.
     assert_eq!(events.iter().map(|event| event.elapsed_ns).collect::<Vec<_>>(), [0, 50, 50, 80]);
 }
 

@@ -499,7 +499,8 @@ fn rank(release: &str) -> usize {
     }
 }
 
-/// Row for logs of a release: the newest that is not newer and has not ended, otherwise the first.
+/// Row that applies to logs of a release: of the rows that have begun and not ended by then, the newest; otherwise the
+/// first.
 fn row_for<'t>(rows: &[&'t Table], release: usize) -> &'t Table {
     let since = |row: &Table| rank(row.get("since").or(row.get("os")).unwrap().as_str().unwrap());
     let fits = |row: &&&Table| {

@@ -241,7 +241,10 @@ fn on_another_file_an_undo_brings_back_the_stanzas() {
     fs::write(directory.path().join("fmt"), &changed).unwrap();
     let (_, error, status) = run(directory.path(), &["-o", "-t", "fmt", "up.undo"]);
     assert_eq!(status, 0);
-    assert!(error.contains("0454-905 up.undo.trc:1: the format file is not the one that this undoes"), "{error}");
+    assert!(
+        error.contains("0454-905 up.undo.trc:1: the format file differs from the one that this undo file belongs to"),
+        "{error}"
+    );
     let expected = changed.replace("010 2.0 \"NEW\"", "010 1.5 L=APPL \"FIRST\" X4");
     assert_eq!(read(&directory, "fmt"), format!("{expected}020 1.10 \"SECOND\" \\\n    \"value\" X4\n"));
 }

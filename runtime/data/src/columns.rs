@@ -146,7 +146,7 @@ impl EventColumn {
     }
 }
 
-/// A field behind a reference, as schemas hold it.
+/// A field in a reference-counted pointer, as schemas contain it.
 pub(crate) fn field(name: &str, data_type: DataType, is_nullable: bool) -> Arc<Field> {
     Arc::new(Field::new(name, data_type, is_nullable))
 }

@@ -84,13 +84,13 @@ impl TableOptions {
         self.columns.clone().unwrap_or_else(|| EventColumn::ALL.iter().copied().filter(is_usual).collect())
     }
 
-    /// What the rows of its columns need.
+    /// Options for rows with its columns.
     pub fn wanted(&self) -> RowOptions {
         wanted(&self.columns())
     }
 }
 
-/// What the rows of some columns need.
+/// Options for rows with some columns.
 pub(crate) fn wanted(columns: &[EventColumn]) -> RowOptions {
     let has = |column| columns.contains(&column);
     RowOptions {
@@ -200,7 +200,7 @@ impl RowSink for EventTable<'_> {
     }
 }
 
-/// What columns need beside a row.
+/// Data that columns need beside a row.
 pub(crate) struct Source {
     pub files: Vec<String>,
     pub has_offsets: bool,

@@ -10,7 +10,7 @@ use tfbc::{ReportSummary, Tally};
 pub struct TableMetadata {
     /// Kind of the input, as [`kind_name`] spells it.
     pub kind: &'static str,
-    /// Name and BLAKE3 hash of each format file, in order.
+    /// Name and BLAKE3 hash per format file, in order.
     pub formats: Vec<(String, String)>,
     /// Settings of the dialect that differ from the defaults: name and value.
     pub dialect: Vec<(String, String)>,

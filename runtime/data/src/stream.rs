@@ -18,7 +18,7 @@ use tfbc::{Formats, Notice, ReportError, ReportOptions, Trace};
 /// Batches that wait for the reader.
 const N_WAITING: usize = 1;
 
-/// What a run sends.
+/// Message from a run.
 enum Sent {
     Schema(SchemaRef),
     Batch(RecordBatch),
@@ -38,7 +38,7 @@ pub struct EventReader {
 /// Reader of the table of notices.
 pub type NoticeReader = EventReader;
 
-/// What is known after the last batch.
+/// Facts that are known after the last batch.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// Counts.

@@ -20,7 +20,7 @@ use tfbc::aix::{AixKind, ContextTable};
 use tfbc::{FormatInput, ReportOptions, System, TraceInfo};
 use tfbc_data::Outcome;
 
-/// A trace of AIX or a kernel log of QNX. Made by :func:`tfbc.open`.
+/// An AIX trace or a QNX kernel log. Made by :func:`tfbc.open`.
 ///
 /// Iterating yields :class:`Event` objects. Each ``for`` loop reads the trace from its start.
 #[pyclass(module = "tfbc", frozen)]
@@ -51,7 +51,7 @@ pub struct TraceInput {
 
 /// Opens a trace. Only its header is read.
 ///
-/// ``source`` is a path, a glob, a list of paths, bytes, or a binary file object. Several traces of AIX are merged by
+/// ``source`` is a path, a glob, a list of paths, bytes, or a binary file object. Several AIX traces are merged by
 /// time. ``formats`` has paths of format files, :class:`Source` or :class:`Formats`; later ones override earlier ones
 /// and the built-in file, which ``builtin=False`` leaves out.
 ///

@@ -9,11 +9,11 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 @pytest.fixture
 def sample() -> Path:
-    """A trace of AIX."""
+    """An AIX trace."""
     return SAMPLES / "shell.trc"
 
 
 @pytest.fixture
 def log() -> Path:
-    """A kernel log of QNX."""
+    """A QNX kernel log."""
     return SAMPLES / "user.kev"

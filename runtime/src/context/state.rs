@@ -60,7 +60,7 @@ impl RequiredContext {
         Self { depth: self.depth | other.depth, priority: self.priority | other.priority, svc: self.svc | other.svc }
     }
 
-    /// What is needed of an entry; `None` if it provides no required part.
+    /// Required part of an entry; `None` if it provides none.
     fn part_of(self, entry: &TableEntry) -> Option<TableEntry> {
         let is_wanted = match entry.action {
             Action::EnterName { .. } | Action::EnterAddress { .. } | Action::Return | Action::Symbol { .. } => self.svc,

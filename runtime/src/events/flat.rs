@@ -279,7 +279,7 @@ fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<Print
         if let ArgumentName::Word(at) = argument.name
             && !arguments.open
         {
-            // These are shown only if one of them is not 0.
+            // Arguments of this kind are shown only if one of them is not 0.
             return Some((builder.finish(form), at));
         }
         let put = match argument.value {

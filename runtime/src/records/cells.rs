@@ -429,7 +429,7 @@ impl Times {
             return self.append_date(ns, out);
         }
         out.push(if ns < 0 { b"-" } else { b"" });
-        // A time is at most 2^64 from the trace's start.
+        // A time is at most 2^64 ns after the trace's start.
         let len = num::decimal::<9>(out.spare(), 0, u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX));
         out.advance(len);
     }

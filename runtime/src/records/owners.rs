@@ -255,7 +255,7 @@ impl Owners {
     /// The name after the first two words; `None` if it is empty, or there is no room for it.
     fn name(&mut self, record: &KevRecord<'_>) -> Option<Arc<[u8]>> {
         let name = name_bytes(record);
-        // A hostile log can invent any number of names. Beyond the limit they are unknown, and the report goes on.
+        // A hostile log can invent any number of names. Beyond the limit they are unknown, and the report continues.
         if name.is_empty() || self.n_bytes + cost(name) > MAX_NAME_BYTES {
             return None;
         }

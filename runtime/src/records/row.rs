@@ -173,7 +173,7 @@ impl<'r> RowWriter<'r> {
         Arc::clone(&self.counts)
     }
 
-    /// Appends the line of names, if the form has one.
+    /// Appends the heading, if the output format has one.
     pub fn heading(&self, out: &mut TextBuf) {
         let columns = &self.source.columns;
         if self.options.no_heading {

@@ -33,7 +33,7 @@ struct TableWriter<'r> {
     has_rows: bool,
 }
 
-/// What the rows of a log have in common.
+/// Data that all rows of a log share.
 struct Source<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r RecordOptions,

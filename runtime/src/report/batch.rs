@@ -50,7 +50,7 @@ pub(super) struct Batch {
     pub previous_ns: Option<u64>,
 }
 
-/// Where an event was recorded; kept for tables.
+/// Position of an event in its trace, and its size; kept for tables.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Origin {
     /// Number in the order of events, from 1.

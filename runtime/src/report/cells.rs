@@ -42,8 +42,8 @@ pub(super) struct Cells {
 enum FastLayout {
     /// Id and times in their common forms, at fixed offsets.
     Plain(Plain),
-    /// The same with columns of the context: all offsets are equal for a thread's events, see [`Head`]. The width of the
-    /// id's column, 0 without one.
+    /// Id and times with columns of the context: all offsets are equal for a thread's events, see [`Head`]. The number is
+    /// the width of the id's column, 0 without one.
     Headed(u8),
     /// Cells one after the other.
     InOrder,
@@ -68,7 +68,7 @@ struct Plain {
 #[derive(Debug, Clone, Copy)]
 struct Head {
     blocks: [[u8; 32]; 4],
-    /// Blocks before the times.
+    /// Number of blocks before the times.
     n_blocks: u8,
     depth_at: u8,
     svc_at: u8,
@@ -379,7 +379,7 @@ impl Plain {
         let (mut elapsed_at, mut delta_at) = (None, None);
         for cell in list {
             match cell.put {
-                // It is stored with blanks after it.
+                // An id is stored with blanks after it, so its column must come first.
                 CellContent::Id(width) if at == 0 => (plain.id_width, at) = (width, width),
                 // The elapsed column has 14 bytes and the delta 15; the two together are one cell.
                 CellContent::Times => (elapsed_at, delta_at, at) = (Some(at), Some(at + 14), at + Times::WIDTH as u8),
@@ -505,7 +505,7 @@ impl Cell {
             | CellContent::BareDelta
             | CellContent::BareDeltaMicro => (22, 32),
             CellContent::EndLine => (1, 1),
-            // They have no limit, so the slow path writes them.
+            // Fields have no limit, so the slow path writes them.
             CellContent::Fields => (COLUMNS + 1, COLUMNS + 1),
         };
         (blank + len + self.after.len(), (blank + stored).max(blank + len + Literal::MAX))
@@ -1125,7 +1125,7 @@ struct ThreadTexts {
     is_known: bool,
     /// True if [`Cells::put`] may write the texts.
     is_quick: bool,
-    /// True if there is a head.
+    /// True if the thread's lines can begin with a head.
     has_head: bool,
 }
 

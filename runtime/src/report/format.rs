@@ -933,7 +933,7 @@ impl Format<Batch> for LineFormat<'_> {
             self.page_break(batch, at, state, head);
         }
         if let Some(at) = deferred.reported {
-            // It has been counted.
+            // The line was counted when its batch was formatted.
             let (counted, meter, next) = (self.line.counted, self.meter, std::mem::replace(&mut self.at, at));
             self.format_lines::<true>(batch, RunLength::One, state, head);
             (self.line.counted, self.meter, self.at) = (counted, meter, next);

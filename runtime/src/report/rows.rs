@@ -91,7 +91,7 @@ impl Format<Batch> for RowFormat<'_> {
     }
 }
 
-/// What is known at an event.
+/// Facts that are known at an event.
 fn facts(batch: &Batch, index: usize) -> TraceFacts {
     let Some(event) = batch.events.get(index) else { return TraceFacts::default() };
     let start = batch.start.filter(|(_, first)| index >= *first);

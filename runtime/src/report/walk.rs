@@ -264,8 +264,8 @@ impl<'w> Collector<'w> {
         }
     }
 
-    /// Adds the run. With `CHOOSES`, every event goes through filter and context; otherwise a log's events share one
-    /// context.
+    /// Adds the events of a run. With `CHOOSES`, every event goes through filter and context; otherwise a log's events
+    /// share one context.
     #[inline(never)]
     fn row<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
         let Self { infos, plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;

@@ -87,7 +87,7 @@ const WORDS: &[&str] = &[
     "word", "x:", "state=", "a=b", "100%", "B_FLAG0", "byte", "X4foo", "AW", "HX", "<ok>", "-", "v1.2", "=ok", "Loop",
 ];
 const TEXT_MACROS: &[&str] = &["$SVC", "$EXECPATH", "$LOGFILE", "$TRACEID"];
-/// Showings of few types.
+/// Printed values of few types.
 const ALIKE: &[&str] = &[
     "X4",
     "$D1%X4",
@@ -304,7 +304,7 @@ impl Generator<'_> {
             79 => format!("{{{{ ${} }}}}", self.rng.pick(NAMES)),
             80..=85 => return self.call(scope),
             104..=121 => return self.labelled(scope, depth),
-            122..=127 => return self.own_showing(scope, depth),
+            122..=127 => return self.own_item(scope, depth),
             86..=92 if depth < 4 => return self.switch(scope, depth),
             93..=95 if depth < 4 => return self.repeat(scope, depth),
             96..=98 => return self.bitflags(scope),
@@ -348,12 +348,12 @@ impl Generator<'_> {
                 self.token(&timer);
             }
             _ if depth < 4 => self.switch(scope, depth),
-            _ => self.own_showing(scope, depth),
+            _ => self.own_item(scope, depth),
         }
     }
 
-    /// Showing of the macro that a switch around it selects by, in some form.
-    fn own_showing(&mut self, scope: &Scope, depth: usize) {
+    /// Prints the macro that the switch around it selects by, in some form.
+    fn own_item(&mut self, scope: &Scope, depth: usize) {
         let Some(innermost) = scope.selectors.last() else { return };
         let (selector, kind) = if self.rng.chance(80) { innermost } else { self.rng.pick(&scope.selectors) };
         let name = selector.split('%').next().unwrap_or(selector);
@@ -423,7 +423,7 @@ impl Generator<'_> {
             self.token(if allowed { action } else { "$BREAK" });
         }
         if self.rng.chance(35) {
-            self.own_showing(scope, depth + 1);
+            self.own_item(scope, depth + 1);
         }
         let mut items = self.rng.below(4);
         while items > 0 && self.budget > 0 {
@@ -765,7 +765,7 @@ impl Generator<'_> {
         self.token("{");
         for _ in 0..1 + self.rng.below(3) {
             match self.rng.below(6) {
-                0 => self.own_showing(scope, depth + 1),
+                0 => self.own_item(scope, depth + 1),
                 1 => self.item(scope, depth + 1),
                 _ => {
                     let label = *self.rng.pick(&["\"a=\"", "\"b=\"", "\"bp=\"", "\"f1=\"", "a", "\"(\""]);

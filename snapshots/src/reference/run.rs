@@ -7,7 +7,7 @@ use tfbc_grammar::{Span, Spanned};
 use tfbc_vm::{Context, Event, Limits, errno_name, errno_value};
 
 use super::buffer::{Buffer, Read};
-use super::fields::{Frame, SeenShowing};
+use super::fields::{Frame, PrintedValue};
 use super::literal::{self, Base};
 use super::number;
 use super::page::Page;
@@ -113,7 +113,7 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) null: bool,
     /// Offsets of the calls that are active.
     pub(super) calls: Vec<u32>,
-    /// Showings of the event, then those of the current turn per active loop; `None` if no row is wanted.
+    /// Printed values of the event, then those of the current turn per active loop; `None` if no row is wanted.
     pub(super) frames: Option<Vec<Frame>>,
 }
 
@@ -129,7 +129,7 @@ impl<'ast> Run<'_, 'ast> {
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> Flow {
         if self.reference.builtin.contains(&stanza.id.node.0) {
-            // They call nothing, so the parts that they reach are at the end.
+            // Parts of the built-in stanzas do not count as reached. They call nothing, so theirs are the last ones.
             let n_before = self.reached.len();
             let flow = self.items(stanza);
             self.reached.truncate(n_before);
@@ -382,23 +382,23 @@ impl<'ast> Run<'_, 'ast> {
     fn print_code(&mut self, code: &Spanned<Code>, soft: bool) {
         self.null = false;
         let datum = self.read(code.node);
-        self.see(code.span, SeenShowing::of(&datum, None));
+        self.see(code.span, PrintedValue::of(&datum, None));
         self.print(code.node, &datum, soft);
     }
 
-    // Showings
+    // Printed values
 
     /// Fields do not depend on the limit of text.
     pub(super) fn without_text_limit(&mut self) {
         self.page.without_limit();
     }
 
-    /// Records a showing of the item at a span. It is null if the last value was.
-    fn see(&mut self, span: Span, seen: SeenShowing) {
+    /// Records a printed value of the item at a span. It is null if the last value was.
+    fn see(&mut self, span: Span, seen: PrintedValue) {
         let null = self.null;
         let path = self.path(span);
         if let Some(frame) = self.frames.as_mut().and_then(|frames| frames.last_mut()) {
-            frame.insert(path, SeenShowing { null: null || seen.null, ..seen });
+            frame.insert(path, PrintedValue { null: null || seen.null, ..seen });
         }
     }
 
@@ -408,18 +408,18 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     /// Value of a user or predefined macro at the end of the event, with its text if it is a text macro.
-    pub(super) fn at_end(&mut self, name: &[u8], stanza: &Stanza<'ast>) -> SeenShowing {
+    pub(super) fn at_end(&mut self, name: &[u8], stanza: &Stanza<'ast>) -> PrintedValue {
         self.null = false;
         let seen = match self.meaning(name, &Scope::Stanza(super::macros_in_order(stanza.body))) {
             Meaning::Value(MacroValue::Number { value, .. }) => {
-                SeenShowing::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(value))
+                PrintedValue::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(value))
             }
             Meaning::Value(MacroValue::Text(text)) => {
-                SeenShowing { null: text.is_empty(), ..SeenShowing::of(&Datum::Text(text), None) }
+                PrintedValue { null: text.is_empty(), ..PrintedValue::of(&Datum::Text(text), None) }
             }
-            _ => SeenShowing { null: true, ..SeenShowing::default() },
+            _ => PrintedValue { null: true, ..PrintedValue::default() },
         };
-        SeenShowing { null: self.null || seen.null, ..seen }
+        PrintedValue { null: self.null || seen.null, ..seen }
     }
 
     // Macros
@@ -452,11 +452,11 @@ impl<'ast> Run<'_, 'ast> {
             Some(Cast::Unknown(_)) => (value, Shown::HexAtLeast4),
             Some(Cast::Code(code)) => {
                 let datum = self.cast(code, value);
-                self.see(node.span, SeenShowing::of(&datum, Some(number)));
+                self.see(node.span, PrintedValue::of(&datum, Some(number)));
                 return self.print(code, &datum, soft);
             }
         };
-        self.see(node.span, SeenShowing::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(number)));
+        self.see(node.span, PrintedValue::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(number)));
         self.page.value(&match shown {
             Shown::HexDigits(digits) => number::hex(value.into(), digits),
             Shown::HexAtLeast4 => number::hex_at_least_4(value),
@@ -655,7 +655,7 @@ impl<'ast> Run<'_, 'ast> {
         };
         let case = node.cases.iter().position(|case| matches(&selected, &case.value));
         let number = self.uncast(&node.selector, scope);
-        self.see(node.span, SeenShowing { case, ..SeenShowing::of(&datum, number) });
+        self.see(node.span, PrintedValue { case, ..PrintedValue::of(&datum, number) });
         match case.map(|case| &node.cases[case]) {
             None => Flow::Next,
             Some(case) => {
@@ -761,7 +761,7 @@ impl<'ast> Run<'_, 'ast> {
             }
         }
         self.null = null;
-        self.see(node.span, SeenShowing { turns, ..SeenShowing::default() });
+        self.see(node.span, PrintedValue { turns, ..PrintedValue::default() });
         flow
     }
 
@@ -809,7 +809,7 @@ impl<'ast> Run<'_, 'ast> {
         }
         let number = self.uncast(&node.selector, scope);
         self.null = null;
-        self.see(node.span, SeenShowing { flags: Some(flags), ..SeenShowing::of(&datum, number) });
+        self.see(node.span, PrintedValue { flags: Some(flags), ..PrintedValue::of(&datum, number) });
     }
 
     fn subroutine(&mut self, id: u16, call: Span) -> Flow {
@@ -848,7 +848,7 @@ impl<'ast> Run<'_, 'ast> {
                 let since = started.map(|started| self.event.time_ns.saturating_sub(started));
                 let raw = since.unwrap_or(0).into();
                 self.null = since.is_none();
-                self.see(node.span, SeenShowing::of(&Datum::Number { raw, bits: 64 }, None));
+                self.see(node.span, PrintedValue::of(&Datum::Number { raw, bits: 64 }, None));
                 if let Some(since) = since {
                     let usec = since / 1000;
                     let text = if usec < 1000 { format!("[{usec} usec]") } else { format!("[{} msec]", usec / 1000) };

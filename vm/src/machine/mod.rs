@@ -377,9 +377,9 @@ impl<'r> Run<'r> {
         self.observed(hook, input, start, out, &mut Unobserved)
     }
 
-    /// Prints an event of any program by its prepared entry, after its columns: `columns` writes them into the given buffer
-    /// and returns their length. True if the event ended normally and took no steps ([`Run::n_steps`]); otherwise
-    /// [`Run::outcome`] returns its outcome.
+    /// Prints an event of any program by its prepared entry, after its columns: `columns` writes them into the given
+    /// buffer and returns their length. True if the event ended normally and took no steps ([`Run::n_steps`]);
+    /// otherwise [`Run::outcome`] returns its outcome.
     #[inline(always)]
     pub fn run_prepared(
         &mut self,
@@ -431,8 +431,8 @@ impl<'r> Run<'r> {
         self.outcome
     }
 
-    /// Steps of the run's events so far: those that they were charged for loops, calls and text ([`Limits::steps`]), and
-    /// the lengths of routines of more than 1,024 instructions.
+    /// Steps of the run's events so far: those that they were charged for loops, calls and text ([`Limits::steps`]),
+    /// and the lengths of routines of more than 1,024 instructions.
     #[inline]
     pub fn n_steps(&self) -> u64 {
         self.n_steps
@@ -477,7 +477,7 @@ impl<'r> Run<'r> {
         observer: &mut O,
     ) -> bool {
         if O::ACTIVE {
-            // It may have unwound the event before.
+            // The observer may have unwound the event before.
             self.renew();
         }
         // An observer may look at any state.
@@ -500,7 +500,7 @@ impl<'r> Run<'r> {
         self.cursor.bytes = bytes;
         let (code, body) = code();
         let (len, mut at) = self.stage.begin(code, body, out, columns, layout.first, self.max_text);
-        // The margin is no text, whatever columns there are.
+        // The margin does not count towards the limit, so that the limit does not depend on the columns.
         self.text_limit = len + usize::from(layout.first) + self.max_text;
         self.first.text = len + usize::from(layout.first);
         let handlers = if O::ACTIVE {

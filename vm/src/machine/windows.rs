@@ -1,4 +1,4 @@
-//! Numbers at fixed offsets: how a form takes them from a window, and what happens if the event ends earlier.
+//! Numbers at fixed offsets: reading them from a window, also if the event ends inside it.
 
 use super::Run;
 use super::fast::CUT;

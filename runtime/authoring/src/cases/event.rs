@@ -230,11 +230,11 @@ impl Given<'_, '_> {
         // A key that would be ignored is an error: its author expects an effect.
         of_others(self.own, OF_SLICES, "for parts of a trace, and this event is given in hex", found);
         if self.has("class") && self.own.key("env").is_none() {
-            of_others(self.own, OF_HOOKS, "for hooks of AIX, and this is a record of QNX", found);
-            of_others(self.own, OF_PLACES, "for hooks of AIX, and this is a record of QNX", found);
+            of_others(self.own, OF_HOOKS, "for AIX hooks, and this is a QNX record", found);
+            of_others(self.own, OF_PLACES, "for AIX hooks, and this is a QNX record", found);
             return self.record(bytes, found).map(EventSource::Record);
         }
-        of_others(self.own, OF_RECORDS, "for records of QNX, and this is a hook of AIX (no `class`)", found);
+        of_others(self.own, OF_RECORDS, "for QNX records, and this is an AIX hook (no `class`)", found);
         self.hook(bytes, hex.span, found).map(|hook| EventSource::Hook(Box::new(hook)))
     }
 
@@ -299,7 +299,7 @@ impl Given<'_, '_> {
     fn record(&self, bytes: Vec<u8>, found: &mut Diagnostics) -> Option<RecordEvent> {
         let class = self.word("class", found)?;
         let Some(id) = self.word("id", found) else {
-            let text = "a record of QNX has `class` and `id`, and this has no `id`";
+            let text = "a QNX record has `class` and `id`, and this one has no `id`";
             self.own.refuse(&BAD_VALUE, class.span, text, found);
             return None;
         };

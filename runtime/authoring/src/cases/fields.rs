@@ -68,7 +68,7 @@ impl<'t> Fields<'t> {
     }
 
     fn other_type(&self, name: &str, value: &Spanned<DeValue<'_>>, expected: &str, found: &mut Diagnostics) {
-        let text = format!("`{name}` is {expected}, found {}", article(value.get_ref().type_str()));
+        let text = format!("`{name}`: expected {expected}, found {}", article(value.get_ref().type_str()));
         self.refuse(&BAD_VALUE, span_of(value.span()), text, found);
     }
 

@@ -32,7 +32,7 @@ pub struct RunOptions {
 /// Result of comparing a case with its snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The text is the accepted text.
+    /// Every event prints the accepted text.
     Passed,
     /// The text differs from the accepted text.
     Changed,

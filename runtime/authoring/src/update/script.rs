@@ -155,7 +155,7 @@ impl fmt::Display for UpdateFault {
             }
             UpdateFault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is a comment too"),
             UpdateFault::Changed => f.write_str(
-                "the format file is not the one that this undoes: stanzas come back, deleted ones at its end",
+                "the format file differs from the one that this undo file belongs to: deleted stanzas are put back at its end",
             ),
         }
     }

@@ -128,7 +128,7 @@ impl TraceClock {
     #[inline]
     pub(super) fn advance_where(&mut self, wraps: bool, stamp: Option<u64>) -> u64 {
         if let Some(stamp) = stamp {
-            self.unwrap(wraps, stamp);
+            self.unwrap_stamp(wraps, stamp);
         }
         self.factors.ns(self.ticks)
     }
@@ -137,14 +137,14 @@ impl TraceClock {
     #[inline]
     pub fn pass(&mut self, stamp: Option<u64>) {
         if let Some(stamp) = stamp {
-            self.unwrap(self.wraps, stamp);
+            self.unwrap_stamp(self.wraps, stamp);
         }
     }
 
     /// Unwraps a 32-bit stamp. A step forward of at most 15/16 of a wrap is a step forward; a larger one is a small
     /// step back, which happens between the stamps of two CPUs.
     #[inline]
-    fn unwrap(&mut self, wraps: bool, stamp: u64) {
+    fn unwrap_stamp(&mut self, wraps: bool, stamp: u64) {
         let was_stamped = std::mem::replace(&mut self.is_stamped, true);
         if !wraps {
             self.ticks = stamp;

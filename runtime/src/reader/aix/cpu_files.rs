@@ -89,7 +89,7 @@ impl CpuFiles {
         match trace.survey().traced_cpus {
             _ if n == 0 => {
                 let first = numbered(base, 0);
-                self.damage(format!("a base file that names no files of its CPUs, and {} is none", first.display()));
+                self.damage(format!("a base file without the files of its CPUs: {} does not exist", first.display()));
             }
             Some(traced) if traced as usize > n => {
                 self.damage(format!("{traced} CPUs were traced, and the files of {n} are beside it: {}", self.known()));

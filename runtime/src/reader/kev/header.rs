@@ -161,7 +161,7 @@ fn read_attributes(window: &mut Window) -> Result<Vec<HeaderAttribute>, KevRefus
         MarkerSearch::Ended | MarkerSearch::Beyond => {
             let n = window.bytes().len().min(MAX_MARKER_OFFSET);
             let other = if is_trace(window.bytes()) {
-                Some("trace of AIX: `trcrpt` and `tfbc report` read it")
+                Some("trace from AIX: `trcrpt` and `tfbc report` read it")
             } else {
                 format_file(window.bytes())
             };

@@ -1,8 +1,8 @@
-//! Fields of an expanded stanza: which showings are one field, and how fields are called.
+//! Fields of an expanded stanza: which printed values are one field, and how fields are called.
 
-use super::expand::{CaseNode, ExpandedItem, LoopNode, MacroId, Showing, SwitchNode};
-use super::form::{FieldType, FormWidth, ShowingForm};
-use super::{FieldOrigin, NameRule, ShowingPlace, ShownItem, SwitchTexts, TextKind, TypedField, name};
+use super::expand::{CaseNode, ExpandedItem, LoopNode, MacroId, PrintedItem, SwitchNode};
+use super::form::{FieldType, FormWidth, PrintForm};
+use super::{FieldOrigin, ItemPlace, NameRule, ShownItem, SwitchTexts, TextKind, TypedField, name};
 use tfbc_grammar::trcfmt::ast::{Code, Size};
 
 /// Fields of a stanza with their final names.
@@ -16,15 +16,15 @@ pub(super) fn fields(nodes: &[ExpandedItem]) -> Vec<TypedField> {
 struct OpenSwitch {
     id: MacroId,
     masked: bool,
-    /// Width of own showings; `None` until the first one sets it.
+    /// Width of own printed values; `None` until the first one sets it.
     width: Option<FormWidth>,
-    /// Form of the showing that set the width.
-    form: Option<ShowingForm>,
+    /// Form of the printed value that set the width.
+    form: Option<PrintForm>,
     /// False after an assignment in the case.
     live: bool,
     /// Number of loops around the switch.
     loops: usize,
-    /// Name of the first own showing that has one.
+    /// Name of the first own printed value that has one.
     name: Option<String>,
     own: Vec<(usize, ShownItem)>,
     /// Case that is being read.
@@ -51,9 +51,9 @@ impl FieldBuilder {
                     let owners = self.owners.iter_mut().filter(|owner| owner.id == *id);
                     owners.for_each(|owner| owner.live = false);
                 }
-                ExpandedItem::Showing(showing) => {
+                ExpandedItem::PrintedItem(printed) => {
                     let name = self.take_name();
-                    fields.extend(self.showing(showing, name));
+                    fields.extend(self.printed(printed, name));
                 }
                 ExpandedItem::Switch(node) => fields.extend(self.switch(node)),
                 ExpandedItem::Loop(node) => fields.extend(self.repeat(node)),
@@ -67,26 +67,26 @@ impl FieldBuilder {
         name::from_text(&std::mem::take(&mut self.text))
     }
 
-    fn showing(&mut self, showing: &Showing, name: Option<String>) -> Option<TypedField> {
-        if showing.flags.is_none() {
-            let shown = ShownItem { path: showing.path.clone(), form: showing.form, recast: false, texts: None };
-            if let Some(at) = self.owner(showing.id.as_ref(), width(showing)) {
-                self.owners[at].adopt(width(showing), name, shown);
+    fn printed(&mut self, printed: &PrintedItem, name: Option<String>) -> Option<TypedField> {
+        if printed.flags.is_none() {
+            let shown = ShownItem { path: printed.path.clone(), form: printed.form, recast: false, texts: None };
+            if let Some(at) = self.owner(printed.id.as_ref(), width(printed)) {
+                self.owners[at].adopt(width(printed), name, shown);
                 return None;
             }
         }
-        let mut field = TypedField::new(showing, name);
-        if showing.form == ShowingForm::Duration && field.rule == NameRule::Position {
+        let mut field = TypedField::new(printed, name);
+        if printed.form == PrintForm::Duration && field.rule == NameRule::Position {
             (field.name, field.rule) = ("timer".into(), NameRule::Timer);
         }
-        if let Some(flags) = &showing.flags {
+        if let Some(flags) = &printed.flags {
             field.text = TextKind::List;
             field.texts = distinct(flags.iter().map(|text| name::trim(text).to_vec()).filter(|text| !text.is_empty()));
         }
         Some(field)
     }
 
-    /// Index of the switch whose field a showing belongs to.
+    /// Index of the switch whose field a printed value belongs to.
     fn owner(&self, id: Option<&MacroId>, width: FormWidth) -> Option<usize> {
         let at = self.owners.iter().rposition(|owner| Some(&owner.id) == id)?;
         let owner = &self.owners[at];
@@ -205,7 +205,7 @@ impl FieldBuilder {
 }
 
 impl OpenSwitch {
-    /// Adds an own showing.
+    /// Adds an own printed value.
     fn adopt(&mut self, width: FormWidth, name: Option<String>, shown: ShownItem) {
         if self.width.is_none() {
             self.width = Some(width);
@@ -219,7 +219,7 @@ impl OpenSwitch {
 }
 
 impl TypedField {
-    pub(super) fn empty(name: String, rule: NameRule, place: ShowingPlace) -> TypedField {
+    pub(super) fn empty(name: String, rule: NameRule, place: ItemPlace) -> TypedField {
         TypedField {
             name,
             rule,
@@ -238,29 +238,29 @@ impl TypedField {
         }
     }
 
-    /// Field of one showing, without flags; the name is from the text before it.
-    fn new(showing: &Showing, name: Option<String>) -> TypedField {
-        let from_macro = showing.macro_name.as_ref().and_then(|macro_name| name::from_macro(macro_name));
+    /// Field of one printed value, without flags; the name is from the text before it.
+    fn new(printed: &PrintedItem, name: Option<String>) -> TypedField {
+        let from_macro = printed.macro_name.as_ref().and_then(|macro_name| name::from_macro(macro_name));
         let (name, rule) = match (name, from_macro) {
             (Some(name), _) => (name, NameRule::Text),
             (None, Some(name)) => (name, NameRule::Macro),
             (None, None) => (String::new(), NameRule::Position),
         };
-        let shown = ShownItem { path: showing.path.clone(), form: showing.form, recast: false, texts: None };
+        let shown = ShownItem { path: printed.path.clone(), form: printed.form, recast: false, texts: None };
         TypedField {
-            ty: showing.form.type_of(),
-            hint: showing.form.hint(),
-            text: if showing.form.has_text() && showing.flags.is_none() { TextKind::One } else { TextKind::None },
-            shown: showing.shown.clone(),
+            ty: printed.form.type_of(),
+            hint: printed.form.hint(),
+            text: if printed.form.has_text() && printed.flags.is_none() { TextKind::One } else { TextKind::None },
+            shown: printed.shown.clone(),
             sources: vec![FieldOrigin::Shown(shown)],
-            ..TypedField::empty(name, rule, showing.place)
+            ..TypedField::empty(name, rule, printed.place)
         }
     }
 }
 
 /// Field of a switch's selector.
 fn selector_field(
-    selector: &Showing,
+    selector: &PrintedItem,
     name: Option<String>,
     cases: &[CaseNode],
     owner: Option<OpenSwitch>,
@@ -270,7 +270,7 @@ fn selector_field(
         None => (None, None, Vec::new()),
     };
     let form = own_form.unwrap_or(selector.form);
-    let mut field = TypedField::new(&Showing { form, ..selector.clone() }, name.or(own_name));
+    let mut field = TypedField::new(&PrintedItem { form, ..selector.clone() }, name.or(own_name));
     let case_texts: Vec<Option<Vec<u8>>> = cases.iter().map(|case| case_text(&case.body)).collect();
     let is_flag = field.ty == FieldType::Bool
         && matches!(cases, [CaseNode { is_one: true, .. }])
@@ -293,11 +293,11 @@ fn selector_field(
     field
 }
 
-/// Width of a showing.
-fn width(showing: &Showing) -> FormWidth {
-    match &showing.id {
-        Some(MacroId::Predefined(name)) if showing.uncast && name[0] == b'D' => FormWidth::Word,
-        _ => showing.form.width(),
+/// Width of a printed value.
+fn width(printed: &PrintedItem) -> FormWidth {
+    match &printed.id {
+        Some(MacroId::Predefined(name)) if printed.uncast && name[0] == b'D' => FormWidth::Word,
+        _ => printed.form.width(),
     }
 }
 
@@ -335,7 +335,7 @@ impl TypedField {
         format!("{:?} {:?} [{members}]", self.ty, self.hint)
     }
 
-    /// Adds the showings of another case.
+    /// Adds the printed values of another case.
     fn join(&mut self, other: TypedField) {
         if self.text == TextKind::None {
             self.text = other.text;
@@ -351,7 +351,7 @@ impl TypedField {
 }
 
 impl ShownItem {
-    /// True if the showing can have a text.
+    /// True if the printed value can have a text.
     pub(super) fn has_text(&self) -> bool {
         let Some(texts) = &self.texts else { return self.form.has_text() };
         let own = || texts.own.iter().any(|(_, shown)| shown.has_text());
@@ -406,7 +406,7 @@ fn printed(nodes: &[ExpandedItem]) -> (Option<Vec<u8>>, bool) {
             }
             ExpandedItem::Assign(_) => {}
             ExpandedItem::Break => break,
-            ExpandedItem::Value | ExpandedItem::Showing(_) | ExpandedItem::Switch(_) | ExpandedItem::Loop(_) => {
+            ExpandedItem::Value | ExpandedItem::PrintedItem(_) | ExpandedItem::Switch(_) | ExpandedItem::Loop(_) => {
                 is_whole = false;
                 break;
             }

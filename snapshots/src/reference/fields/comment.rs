@@ -5,8 +5,8 @@ use tfbc_grammar::trcfmt::ast::{Code, Stanza};
 use super::super::macros_in_order;
 use super::build::distinct;
 use super::expand::{data_macro, fact};
-use super::form::{self, FieldType, ShowingForm};
-use super::{FieldOrigin, FieldSchema, NameRule, ShowingPlace, TextKind, TypedField, name};
+use super::form::{self, FieldType, PrintForm};
+use super::{FieldOrigin, FieldSchema, ItemPlace, NameRule, TextKind, TypedField, name};
 
 /// One entry of a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn logical_lines(source: &[u8]) -> Vec<(usize, &[u8])> {
     lines
 }
 
-/// Entries of one comment line that is at an offset.
+/// Entries of a comment line; `start` is its offset in the file.
 fn entries_of_line(file: Option<usize>, line: &[u8], start: usize) -> Vec<CommentEntry> {
     let first = line.split(|byte| *byte == b'\n').next().unwrap_or(line);
     let text = String::from_utf8_lossy(first).into_owned();
@@ -169,7 +169,7 @@ fn recast(field: &mut TypedField, code: Code) -> Result<(), &'static str> {
     if !can_be_cast {
         return Err("this type has no other form");
     }
-    let form = ShowingForm::Code(code);
+    let form = PrintForm::Code(code);
     field.code = Some(code);
     (field.ty, field.hint) = (form.type_of(), form.hint());
     let own_text = field.sources.iter().any(|source| match source {
@@ -193,18 +193,18 @@ fn add(schema: &mut FieldSchema, entry: &CommentEntry, stanza: &Stanza) -> Resul
         Some((macro_name, cast)) => (macro_name.as_bytes(), Some(cast)),
         None => (text.as_bytes(), None),
     };
-    let own = macros_in_order(stanza.body).contains(&macro_name).then_some(ShowingForm::Uncast);
+    let own = macros_in_order(stanza.body).contains(&macro_name).then_some(PrintForm::Uncast);
     let form = fact(macro_name).or_else(|| data_macro(macro_name)).or(own);
     let form = form.ok_or("neither a macro of the stanza nor a predefined one with a value")?;
     let (form, shown) = match cast {
         None => (form, shown.to_owned()),
-        Some(_) if form == ShowingForm::FactText => return Err("a text has no cast"),
+        Some(_) if form == PrintForm::FactText => return Err("a text has no cast"),
         Some(cast) => {
             let code = form::parse(cast).ok_or("no code that can be applied to a value")?;
-            (ShowingForm::Code(code), format!("${}%{}", String::from_utf8_lossy(macro_name), form::shown(code)))
+            (PrintForm::Code(code), format!("${}%{}", String::from_utf8_lossy(macro_name), form::shown(code)))
         }
     };
-    let place = ShowingPlace { file: entry.file, offset: entry.offset };
+    let place = ItemPlace { file: entry.file, offset: entry.offset };
     let field = TypedField {
         ty: form.type_of(),
         hint: form.hint(),

@@ -4,8 +4,8 @@ use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::*;
 
 use super::super::{Reference, literal, macros_in_order};
-use super::ShowingPlace;
-use super::form::{self, ShowingForm};
+use super::ItemPlace;
+use super::form::{self, PrintForm};
 
 /// Item of an expanded stanza.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub(super) enum ExpandedItem {
     Newline,
     /// Prints a value that is not a field.
     Value,
-    Showing(Showing),
+    PrintedItem(PrintedItem),
     Assign(MacroId),
     Switch(SwitchNode),
     Loop(LoopNode),
@@ -39,10 +39,10 @@ pub(super) enum MacroId {
 
 /// Item that prints something from the event's data.
 #[derive(Debug, Clone)]
-pub(super) struct Showing {
+pub(super) struct PrintedItem {
     pub(super) path: Vec<u32>,
-    pub(super) place: ShowingPlace,
-    pub(super) form: ShowingForm,
+    pub(super) place: ItemPlace,
+    pub(super) form: PrintForm,
     /// True for a macro without a cast.
     pub(super) uncast: bool,
     pub(super) id: Option<MacroId>,
@@ -57,7 +57,7 @@ pub(super) struct Showing {
 #[derive(Debug, Clone)]
 pub(super) struct SwitchNode {
     /// `None` if the selector is not a field.
-    pub(super) selector: Option<Showing>,
+    pub(super) selector: Option<PrintedItem>,
     pub(super) masked: bool,
     pub(super) cases: Vec<CaseNode>,
 }
@@ -72,7 +72,7 @@ pub(super) struct CaseNode {
 #[derive(Debug, Clone)]
 pub(super) struct LoopNode {
     pub(super) path: Vec<u32>,
-    pub(super) place: ShowingPlace,
+    pub(super) place: ItemPlace,
     /// Code that is the whole body.
     pub(super) only: Option<Code>,
     pub(super) body: Vec<ExpandedItem>,
@@ -107,21 +107,21 @@ const FACTS: [&[u8]; 22] = [
 const TEXTS: [&[u8]; 4] = [b"SVC", b"EXECPATH", b"TRACEID", b"LOGFILE"];
 
 /// Kind of a predefined macro with a value.
-pub(super) fn fact(name: &[u8]) -> Option<ShowingForm> {
+pub(super) fn fact(name: &[u8]) -> Option<PrintForm> {
     match name {
-        b"IPADDR" => Some(ShowingForm::Address),
+        b"IPADDR" => Some(PrintForm::Address),
         b"ERROR" | b"STOP" => None,
-        _ if TEXTS.contains(&name) => Some(ShowingForm::FactText),
-        _ if FACTS.contains(&name) => Some(ShowingForm::Fact),
+        _ if TEXTS.contains(&name) => Some(PrintForm::FactText),
+        _ if FACTS.contains(&name) => Some(PrintForm::Fact),
         _ => None,
     }
 }
 
 /// Form of `$D1`, `$L1` and `$HD` without a cast.
-pub(super) fn data_macro(name: &[u8]) -> Option<ShowingForm> {
+pub(super) fn data_macro(name: &[u8]) -> Option<PrintForm> {
     match name {
-        b"HD" => Some(ShowingForm::HookData),
-        [b'D' | b'L', b'1'..=b'5'] => Some(ShowingForm::Uncast),
+        b"HD" => Some(PrintForm::HookData),
+        [b'D' | b'L', b'1'..=b'5'] => Some(PrintForm::Uncast),
         _ => None,
     }
 }
@@ -169,8 +169,8 @@ impl<'ast> Expander<'_, 'ast> {
             DescriptorItem::Newline(_) => self.nodes.push(ExpandedItem::Newline),
             DescriptorItem::Tab(_) => self.nodes.push(ExpandedItem::Tab),
             DescriptorItem::Code(code) => {
-                let showing = self.code(code.node, code.span, scope);
-                self.nodes.push(ExpandedItem::Showing(showing));
+                let printed = self.code(code.node, code.span, scope);
+                self.nodes.push(ExpandedItem::PrintedItem(printed));
             }
             DescriptorItem::Macro(node) => self.print_macro(node, scope),
             DescriptorItem::Assign(node) => {
@@ -196,12 +196,12 @@ impl<'ast> Expander<'_, 'ast> {
             DescriptorItem::Bitflags(node) => self.bitflags(node, scope),
             DescriptorItem::Timer(node) => {
                 if node.action == TimerAction::End {
-                    let showing = Showing {
-                        form: ShowingForm::Duration,
+                    let printed = PrintedItem {
+                        form: PrintForm::Duration,
                         shown: "endtimer".into(),
                         ..self.code(Code::HookBytes, node.span, scope)
                     };
-                    self.nodes.push(ExpandedItem::Showing(showing));
+                    self.nodes.push(ExpandedItem::PrintedItem(printed));
                 }
             }
         }
@@ -226,8 +226,8 @@ impl<'ast> Expander<'_, 'ast> {
             match part {
                 BackquotedPart::Text(text) => self.nodes.push(ExpandedItem::Text(text.node.to_vec())),
                 BackquotedPart::Code(code) => {
-                    let showing = self.code(code.node, code.span, scope);
-                    self.nodes.push(ExpandedItem::Showing(showing));
+                    let printed = self.code(code.node, code.span, scope);
+                    self.nodes.push(ExpandedItem::PrintedItem(printed));
                 }
                 BackquotedPart::Move(_) => {}
                 BackquotedPart::Macro(node) => self.print_macro(node, scope),
@@ -259,8 +259,8 @@ impl<'ast> Expander<'_, 'ast> {
         let is_param = scope.params.contains(&node.name);
         match self.reference.subroutine(node.name) {
             Some(id) if !is_param => self.subroutine(id, node.span),
-            _ => match self.macro_showing(node, node.span, scope) {
-                Some(showing) => self.nodes.push(ExpandedItem::Showing(showing)),
+            _ => match self.macro_item(node, node.span, scope) {
+                Some(printed) => self.nodes.push(ExpandedItem::PrintedItem(printed)),
                 None => self.nodes.push(ExpandedItem::Value),
             },
         }
@@ -289,21 +289,21 @@ impl<'ast> Expander<'_, 'ast> {
         self.calls.pop();
     }
 
-    // Showings
+    // Printed values
 
     fn path(&self, span: Span) -> Vec<u32> {
         self.calls.iter().copied().chain([span.start]).collect()
     }
 
-    fn place(&self, span: Span, scope: &BodyScope<'ast>) -> ShowingPlace {
-        ShowingPlace { file: scope.file, offset: span.start }
+    fn place(&self, span: Span, scope: &BodyScope<'ast>) -> ItemPlace {
+        ItemPlace { file: scope.file, offset: span.start }
     }
 
-    fn code(&self, code: Code, span: Span, scope: &BodyScope<'ast>) -> Showing {
-        Showing {
+    fn code(&self, code: Code, span: Span, scope: &BodyScope<'ast>) -> PrintedItem {
+        PrintedItem {
             path: self.path(span),
             place: self.place(span, scope),
-            form: ShowingForm::Code(code),
+            form: PrintForm::Code(code),
             uncast: false,
             id: None,
             macro_name: None,
@@ -312,8 +312,8 @@ impl<'ast> Expander<'_, 'ast> {
         }
     }
 
-    /// Showing of a macro with a number; `None` if it is not a field.
-    fn macro_showing(&self, node: &MacroRef<'ast>, span: Span, scope: &BodyScope<'ast>) -> Option<Showing> {
+    /// Printed value of a macro with a number; `None` if it is not a field.
+    fn macro_item(&self, node: &MacroRef<'ast>, span: Span, scope: &BodyScope<'ast>) -> Option<PrintedItem> {
         let cast = node.cast.map(|cast| cast.node);
         let is_text = matches!(cast, Some(Cast::Code(Code::Counted(_))));
         if TEXTS.contains(&node.name) || FACTS.contains(&node.name) && !is_text {
@@ -321,12 +321,12 @@ impl<'ast> Expander<'_, 'ast> {
         }
         let name = String::from_utf8_lossy(node.name);
         let (form, shown) = match cast {
-            Some(Cast::Code(code)) => (ShowingForm::Code(code), format!("${name}%{}", form::shown(code))),
-            Some(Cast::Bits { low, high }) => (ShowingForm::Bits { low, high }, format!("${name}%W{low}.{high}")),
-            Some(Cast::Unknown(_)) => (ShowingForm::Uncast, format!("${name}%X2")),
-            None => (data_macro(node.name).unwrap_or(ShowingForm::Uncast), format!("${name}")),
+            Some(Cast::Code(code)) => (PrintForm::Code(code), format!("${name}%{}", form::shown(code))),
+            Some(Cast::Bits { low, high }) => (PrintForm::Bits { low, high }, format!("${name}%W{low}.{high}")),
+            Some(Cast::Unknown(_)) => (PrintForm::Uncast, format!("${name}%X2")),
+            None => (data_macro(node.name).unwrap_or(PrintForm::Uncast), format!("${name}")),
         };
-        Some(Showing {
+        Some(PrintedItem {
             form,
             uncast: cast.is_none(),
             id: Some(self.id(node.name, scope)),
@@ -336,10 +336,10 @@ impl<'ast> Expander<'_, 'ast> {
         })
     }
 
-    fn selector(&self, selector: &Selector<'ast>, span: Span, scope: &BodyScope<'ast>) -> Option<Showing> {
+    fn selector(&self, selector: &Selector<'ast>, span: Span, scope: &BodyScope<'ast>) -> Option<PrintedItem> {
         match selector {
             Selector::Code(code) => Some(self.code(code.node, span, scope)),
-            Selector::Macro(node) => self.macro_showing(node, span, scope),
+            Selector::Macro(node) => self.macro_item(node, span, scope),
         }
     }
 
@@ -349,8 +349,8 @@ impl<'ast> Expander<'_, 'ast> {
         });
         let flags = Some(texts.collect());
         match self.selector(&node.selector, node.span, scope) {
-            Some(showing) => {
-                self.nodes.push(ExpandedItem::Showing(Showing { flags, shown: "BITFLAGS".into(), ..showing }));
+            Some(printed) => {
+                self.nodes.push(ExpandedItem::PrintedItem(PrintedItem { flags, shown: "BITFLAGS".into(), ..printed }));
             }
             None => self.nodes.push(ExpandedItem::Value),
         }

@@ -6,9 +6,9 @@ use super::super::number;
 use super::super::run::{Datum, bits_of};
 use super::FieldValue;
 
-/// Form in which a showing prints its value.
+/// Form in which a printed value prints its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShowingForm {
+pub(super) enum PrintForm {
     /// A code or cast.
     Code(Code),
     /// Uncast 64-bit number.
@@ -45,7 +45,7 @@ pub(super) enum FieldType {
     ListOfStructs,
 }
 
-/// Width of a showing, for comparison with that of a selector.
+/// Width of a printed value, for comparison with that of a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FormWidth {
     Bits(u32),
@@ -55,26 +55,22 @@ pub(super) enum FormWidth {
     Never,
 }
 
-impl ShowingForm {
+impl PrintForm {
     pub(super) fn type_of(self) -> FieldType {
         match self {
-            ShowingForm::Code(code) => type_of_code(code),
-            ShowingForm::Uncast | ShowingForm::Bits { .. } => FieldType::Uint64,
-            ShowingForm::HookData | ShowingForm::Duration | ShowingForm::Fact | ShowingForm::Address => {
-                FieldType::Int64
-            }
-            ShowingForm::FactText => FieldType::Utf8,
+            PrintForm::Code(code) => type_of_code(code),
+            PrintForm::Uncast | PrintForm::Bits { .. } => FieldType::Uint64,
+            PrintForm::HookData | PrintForm::Duration | PrintForm::Fact | PrintForm::Address => FieldType::Int64,
+            PrintForm::FactText => FieldType::Utf8,
         }
     }
 
     pub(super) fn hint(self) -> Option<&'static str> {
         match self {
-            ShowingForm::Uncast | ShowingForm::HookData | ShowingForm::Bits { .. } | ShowingForm::Address => {
-                Some("hex")
-            }
-            ShowingForm::Duration => Some("ns"),
-            ShowingForm::Fact | ShowingForm::FactText => None,
-            ShowingForm::Code(code) => match code {
+            PrintForm::Uncast | PrintForm::HookData | PrintForm::Bits { .. } | PrintForm::Address => Some("hex"),
+            PrintForm::Duration => Some("ns"),
+            PrintForm::Fact | PrintForm::FactText => None,
+            PrintForm::Code(code) => match code {
                 Code::HexByte | Code::Hex(_) | Code::HookType => Some("hex"),
                 Code::Octal(_) => Some("oct"),
                 Code::Binary { .. } => Some("bin"),
@@ -93,15 +89,15 @@ impl ShowingForm {
 
     /// True if the code has a text of its own: `E` and `P`.
     pub(super) fn has_text(self) -> bool {
-        matches!(self, ShowingForm::Code(Code::Errno(_) | Code::Path(_)))
+        matches!(self, PrintForm::Code(Code::Errno(_) | Code::Path(_)))
     }
 
     /// Width of a cast.
     pub(super) fn width(self) -> FormWidth {
         let code = match self {
-            ShowingForm::Code(code) => code,
-            ShowingForm::HookData => return FormWidth::Bits(16),
-            ShowingForm::Bits { low, high } => return FormWidth::Range(low, high),
+            PrintForm::Code(code) => code,
+            PrintForm::HookData => return FormWidth::Bits(16),
+            PrintForm::Bits { low, high } => return FormWidth::Range(low, high),
             _ => return FormWidth::Bits(64),
         };
         match code {
@@ -125,8 +121,8 @@ impl ShowingForm {
     /// Applies the form to the 64-bit value of a macro; `word` is the size of a word in bytes.
     pub(super) fn cast(self, value: u64, word: u8) -> Datum {
         let code = match self {
-            ShowingForm::Code(code) => code,
-            ShowingForm::Bits { low, high } => {
+            PrintForm::Code(code) => code,
+            PrintForm::Bits { low, high } => {
                 return Datum::Number { raw: bits_of(value, low, high).into(), bits: 64 };
             }
             _ => return Datum::Number { raw: value.into(), bits: 64 },
@@ -155,7 +151,7 @@ impl ShowingForm {
         };
         match (self.type_of(), self) {
             (FieldType::Bool, _) => FieldValue::Bool(raw & 1 == 1),
-            (FieldType::Int64, ShowingForm::Code(Code::Signed(_) | Code::Errno(_))) => {
+            (FieldType::Int64, PrintForm::Code(Code::Signed(_) | Code::Errno(_))) => {
                 FieldValue::Int(number::sign_extend(raw, bits))
             }
             (FieldType::Int64, _) => FieldValue::Int(raw as u64 as i64),

@@ -1,7 +1,7 @@
 //! Typed fields: the schema of a stanza, and the row of an event.
 //!
-//! `expand` puts functions and subroutines in place, `build` decides which showings are one field and how it is called,
-//! `comment` applies what the author chose, and `row` reads the values off a run.
+//! `expand` puts functions and subroutines in place, `build` decides which printed values are one field and how it is
+//! called, `comment` applies what the author chose, and `row` reads the values off a run.
 
 mod build;
 mod comment;
@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use tfbc_grammar::trcfmt::ast::{Code, Stanza};
 
-use self::form::{FieldType, ShowingForm};
+use self::form::{FieldType, PrintForm};
 use super::run::Datum;
 use super::{Reference, shown_id};
 
@@ -23,15 +23,15 @@ pub use comment::CommentProblem;
 pub(super) use comment::{CommentEntry, entries};
 pub use row::{FieldRow, FieldValue};
 
-/// Showings of an event or loop turn, by their place in the stanza with all calls expanded.
-pub(super) type Frame = HashMap<Vec<u32>, SeenShowing>;
+/// Printed values of an event or loop turn, by their place in the stanza with all calls expanded.
+pub(super) type Frame = HashMap<Vec<u32>, PrintedValue>;
 
-/// One execution of a showing.
+/// One execution of a printed value.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SeenShowing {
+pub(super) struct PrintedValue {
     /// True if the value depends on something that the event does not contain.
     pub(super) null: bool,
-    /// Value by the showing's own code or cast, after the mask.
+    /// Value by the printed value's own code or cast, after the mask.
     pub(super) datum: Option<Datum>,
     /// Value of the macro without cast and mask.
     pub(super) number: Option<u64>,
@@ -43,15 +43,15 @@ pub(super) struct SeenShowing {
     pub(super) turns: Vec<Frame>,
 }
 
-impl SeenShowing {
-    pub(super) fn of(datum: &Datum, number: Option<u64>) -> SeenShowing {
-        SeenShowing { datum: Some(datum.clone()), number, ..SeenShowing::default() }
+impl PrintedValue {
+    pub(super) fn of(datum: &Datum, number: Option<u64>) -> PrintedValue {
+        PrintedValue { datum: Some(datum.clone()), number, ..PrintedValue::default() }
     }
 }
 
 /// Position of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ShowingPlace {
+struct ItemPlace {
     /// `None` for a built-in stanza.
     file: Option<usize>,
     offset: u32,
@@ -119,7 +119,7 @@ impl TypedField {
             (self.text == TextKind::One, "text"),
             (self.text == TextKind::List, "list of texts"),
             (self.text != TextKind::None && self.texts.is_empty(), "text without texts of the template"),
-            (self.sources.len() > 1, "several showings"),
+            (self.sources.len() > 1, "several printed values"),
             (self.sources.len() > 1 && !self.members.is_empty(), "several lists"),
             (self.name.starts_with("arg_"), "column's name"),
             (is_numbered, "number"),
@@ -137,12 +137,12 @@ impl TypedField {
             let FieldOrigin::Shown(ShownItem { texts: Some(texts), recast, .. }) = source else { continue };
             add(if texts.is_flag { "flag" } else { "switch" });
             if *recast {
-                add("switch with the form of an own showing");
+                add("switch with the form of an own printed value");
             }
             for (_, own) in &texts.own {
-                add(if own.texts.is_some() { "own switch" } else { "own showing" });
+                add(if own.texts.is_some() { "own switch" } else { "own printed value" });
                 if own.has_text() {
-                    add("own showing with a text");
+                    add("own printed value with a text");
                 }
             }
         }
@@ -165,7 +165,7 @@ struct TypedField {
     /// Members of a list.
     members: Vec<TypedField>,
     shown: String,
-    place: ShowingPlace,
+    place: ItemPlace,
     sources: Vec<FieldOrigin>,
     /// Code that a comment applies to the value.
     code: Option<Code>,
@@ -174,22 +174,22 @@ struct TypedField {
     /// True if a comment omits the field.
     omitted: bool,
     /// Macro whose value at the end of the event is the field's, with its form.
-    at_end: Option<(Vec<u8>, ShowingForm)>,
+    at_end: Option<(Vec<u8>, PrintForm)>,
 }
 
-/// A showing of a field.
+/// A printed value of a field.
 #[derive(Debug, Clone)]
 enum FieldOrigin {
     Shown(ShownItem),
     Loop { path: Vec<u32>, ty: FieldType, members: Vec<TypedField> },
 }
 
-/// A showing that is not a loop.
+/// A printed value that is not a loop.
 #[derive(Debug, Clone)]
 struct ShownItem {
     path: Vec<u32>,
-    form: ShowingForm,
-    /// True if the form is that of an own showing instead of the selector.
+    form: PrintForm,
+    /// True if the form is that of an own printed value instead of the selector.
     recast: bool,
     /// Texts of a switch.
     texts: Option<SwitchTexts>,
@@ -201,7 +201,7 @@ struct SwitchTexts {
     cases: Vec<Option<Vec<u8>>>,
     /// Texts before each case's first value.
     leads: Vec<Option<Vec<u8>>>,
-    /// Own showings in the cases.
+    /// Own printed values in the cases.
     own: Vec<(usize, ShownItem)>,
     is_flag: bool,
 }

@@ -44,7 +44,7 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
     &text[text.iter().take_while(|byte| is_blank(byte)).count()..]
 }
 
-/// Name from the text before a showing; `None` if it gives none.
+/// Name from the text before a printed value; `None` if it gives none.
 pub(super) fn from_text(text: &[u8]) -> Option<String> {
     let text = without_quote(without_0x(trim_end(text)));
     let text = match text {

@@ -7,8 +7,8 @@ use tfbc_vm::{Context, Event, errno_name};
 
 use super::super::run::Datum;
 use super::super::{Line, Reference, Timers, number};
-use super::form::{FieldType, ShowingForm};
-use super::{FieldOrigin, FieldSchema, Frame, SeenShowing, ShownItem, TextKind, TypedField};
+use super::form::{FieldType, PrintForm};
+use super::{FieldOrigin, FieldSchema, Frame, PrintedValue, ShownItem, TextKind, TypedField};
 
 /// Value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +103,7 @@ impl RowContext<'_> {
         ran.unwrap_or((FieldValue::Null, FieldValue::Null))
     }
 
-    fn list(&self, ty: FieldType, members: &[TypedField], seen: &SeenShowing) -> FieldValue {
+    fn list(&self, ty: FieldType, members: &[TypedField], seen: &PrintedValue) -> FieldValue {
         if seen.null {
             return FieldValue::Null;
         }
@@ -142,7 +142,7 @@ impl RowContext<'_> {
         &self,
         field: &TypedField,
         shown: &ShownItem,
-        seen: &SeenShowing,
+        seen: &PrintedValue,
         frame: &Frame,
     ) -> (FieldValue, FieldValue) {
         if seen.null {
@@ -152,14 +152,14 @@ impl RowContext<'_> {
         let (form, datum) = match field.code {
             None => (shown.form, datum),
             Some(code) => {
-                let form = ShowingForm::Code(code);
+                let form = PrintForm::Code(code);
                 let number = as_number(&shown.form.value(&datum));
                 (form, form.cast(number, self.word))
             }
         };
         let text = match field.text {
             TextKind::None => None,
-            // Another showing that is one field with the BITFLAGS has no texts.
+            // Another printed value that is one field with the BITFLAGS has no texts.
             TextKind::List => seen.flags.as_ref().map(|flags| {
                 let texts = flags.iter().map(|text| super::name::trim(text).to_vec());
                 FieldValue::List(texts.filter(|text| !text.is_empty()).map(FieldValue::Text).collect())
@@ -170,7 +170,7 @@ impl RowContext<'_> {
     }
 
     /// Value in the form of the field.
-    fn datum(&self, shown: &ShownItem, seen: &SeenShowing) -> Datum {
+    fn datum(&self, shown: &ShownItem, seen: &PrintedValue) -> Datum {
         match (shown.recast, seen.number, &seen.datum) {
             (true, Some(number), _) => shown.form.cast(number, self.word),
             (_, _, Some(datum)) => datum.clone(),
@@ -178,12 +178,13 @@ impl RowContext<'_> {
         }
     }
 
-    /// Text of a switch or of an `E` or `P`: that of the case, then the code's, then that of an own showing that ran.
+    /// Text of a switch or of an `E` or `P`: that of the case, then the code's, then that of an own printed value that
+    /// ran.
     fn text(
         &self,
         shown: &ShownItem,
-        (form, datum): (ShowingForm, &Datum),
-        seen: &SeenShowing,
+        (form, datum): (PrintForm, &Datum),
+        seen: &PrintedValue,
         frame: &Frame,
         by_case: bool,
     ) -> Option<Vec<u8>> {
@@ -204,19 +205,19 @@ impl RowContext<'_> {
     }
 
     /// Name of an error number, or path of a process.
-    fn code_text(&self, form: ShowingForm, datum: &Datum) -> Option<Vec<u8>> {
+    fn code_text(&self, form: PrintForm, datum: &Datum) -> Option<Vec<u8>> {
         let Datum::Number { raw, .. } = datum else { return None };
         match form {
-            ShowingForm::Code(Code::Errno(_)) if *raw != 0 => {
+            PrintForm::Code(Code::Errno(_)) if *raw != 0 => {
                 errno_name(*raw as u64).map(|name| name.as_bytes().to_vec())
             }
-            ShowingForm::Code(Code::Path(_)) => self.context.processes.get(&(*raw as u64)).cloned(),
+            PrintForm::Code(Code::Path(_)) => self.context.processes.get(&(*raw as u64)).cloned(),
             _ => None,
         }
     }
 
     /// Value of an entry `name=$macro`.
-    fn value_at_end(&self, form: ShowingForm, seen: &SeenShowing) -> (FieldValue, FieldValue) {
+    fn value_at_end(&self, form: PrintForm, seen: &PrintedValue) -> (FieldValue, FieldValue) {
         if seen.null {
             return (FieldValue::Null, FieldValue::Null);
         }

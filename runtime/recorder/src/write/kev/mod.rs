@@ -88,7 +88,7 @@ struct Ring {
 /// Clock state of a CPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct CpuState {
-    /// Last time stamp, and last time, which may be earlier.
+    /// Last time stamp that was written, and last time of an event, which may be earlier.
     last: u64,
     ticks: u64,
     /// Sequence number, from 1, of the buffer with the CPU's last TIME record, and the high half in it.
