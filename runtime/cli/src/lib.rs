@@ -30,6 +30,8 @@ mod overwrite;
 mod recording;
 mod report;
 mod rptopts;
+#[cfg(feature = "arrow")]
+mod tables;
 mod test;
 mod trace;
 mod trace_args;

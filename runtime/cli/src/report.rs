@@ -78,7 +78,7 @@ pub struct ReportArgs {
     /// Until this time, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = signed_seconds, allow_negative_numbers = true)]
     until: Option<i128>,
-    /// Output format: text, tsv, csv, ndjson
+    /// Output format: text, tsv, csv, ndjson; arrow and parquet in builds with these features
     #[arg(long, value_name = "FORM", value_parser = To::parse)]
     to: Vec<To>,
     /// Only events whose text or data matches; `^` and `$` match at line ends
@@ -113,6 +113,9 @@ pub struct ReportArgs {
     limits: LimitArgs,
     #[command(flatten)]
     tables: TableArgs,
+    #[cfg(feature = "arrow")]
+    #[command(flatten)]
+    table_flags: super::tables::TableFlags,
     /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
     /// unpacked; offsets in messages count unpacked bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
@@ -139,6 +142,7 @@ impl ReportArgs {
         let inputs = overwrite::files(&self.formats).chain(self.traces.iter().chain(tables).map(PathBuf::as_path));
         overwrite::refuse([self.output.as_deref()], inputs)?;
         let usage = |text| Failure::Error(Message::Usage, text);
+        self.check_table().map_err(usage)?;
         for name in self.exec_names().filter(|name| is_number(name)) {
             let text =
                 format!("--exec {name} takes names of programs: a process is chosen by its id with --pid {name}");
@@ -169,8 +173,46 @@ impl ReportArgs {
         let max_ratio = self.language.ratio.ratio();
         let short_generic_word = self.language.report_dialect()?.short_generic_word;
         let args = TraceArgs { follow: self.follow, max_ratio, short_generic_word, ..self.trace.clone() };
+        #[cfg(feature = "arrow")]
+        if let Some(form) = self.to.iter().rev().find_map(To::table) {
+            let run = super::tables::TableRun {
+                console,
+                catalog: &catalog,
+                traces: &self.traces,
+                args: &args,
+                wanted: &wanted,
+                form,
+                flags: &self.table_flags,
+                columns: self.columns.as_deref(),
+                output: self.output.as_deref(),
+            };
+            return Ok(run.run()?.max(formats::loaded(&set)));
+        }
         let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
+    }
+
+    /// Checks that a table can be written, and that the other flags suit it.
+    fn check_table(&self) -> Result<(), String> {
+        let Some(To::Table(name)) = self.to.iter().rev().find(|to| matches!(to, To::Table(_) | To::Form(_))) else {
+            return Ok(());
+        };
+        let built: &[&str] = match () {
+            () if cfg!(feature = "parquet") => &["arrow", "parquet"],
+            () if cfg!(feature = "arrow") => &["arrow"],
+            () => &[],
+        };
+        if !built.contains(name) {
+            return Err(format!(
+                "--to {name}: this tfbc was built without it; `cargo build --release -p tfbc-cli --features {name}` builds \
+                 one that writes such tables"
+            ));
+        }
+        if self.stats || self.sort == SortArg::Time {
+            let flag = if self.stats { "--stats" } else { "--sort time" };
+            return Err(format!("--to {name} has no effect on {flag}: leave one of them out"));
+        }
+        Ok(())
     }
 
     /// End of the time range: from --until, or from --to with a number, as earlier versions took it.
@@ -330,7 +372,7 @@ impl ReportArgs {
             items.into_iter().try_for_each(|item| ids.add(item, log.header().release)).map_err(usage)?;
             Ok((!lists.is_empty()).then_some(ids))
         };
-        let columns = self.columns.as_deref().map(Columns::parse_qnx).transpose();
+        let columns = self.columns.as_deref().filter(|_| !self.is_table()).map(Columns::parse_qnx).transpose();
         let filter = RecordFilter {
             only: ids(&self.only)?,
             except: ids(&self.except)?,
@@ -367,13 +409,18 @@ impl ReportArgs {
         })
     }
 
+    /// True if the output is a table for other programs.
+    fn is_table(&self) -> bool {
+        self.to.iter().any(|to| matches!(to, To::Table(_)))
+    }
+
     fn form(&self) -> Form {
         self.to.iter().rev().find_map(To::form).unwrap_or_default()
     }
 
     fn columns(&self) -> Result<Columns, Failure> {
         let timestamp = Timestamp::from_number(self.timestamp).unwrap_or_default();
-        match &self.columns {
+        match self.columns.as_ref().filter(|_| !self.is_table()) {
             None => Ok(Columns::new(&[Column::Id], timestamp).with_fields_last(true)),
             Some(list) => {
                 Columns::parse(list, timestamp).map_err(|error| Failure::Error(Message::Usage, error.to_string()))
@@ -428,9 +475,14 @@ const NOTHING_LEFT: &str = "it names all events that --only names, so no event i
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum To {
     Form(Form),
+    /// Tables for other programs: `arrow` or `parquet`.
+    Table(&'static str),
     /// Seconds as written, and in nanoseconds.
     Time(String, u64),
 }
+
+/// Values of `--to` that need features of the build.
+const TABLE_NAMES: [&str; 2] = ["arrow", "parquet"];
 
 /// Output formats of `--to`.
 pub const FORM_NAMES: [&str; 4] = ["text", "tsv", "csv", "ndjson"];
@@ -441,6 +493,9 @@ impl To {
         if let Some((_, form)) = FORM_NAMES.iter().zip(forms).find(|(name, _)| **name == text) {
             return Ok(To::Form(form));
         }
+        if let Some(name) = TABLE_NAMES.iter().find(|name| **name == text) {
+            return Ok(To::Table(name));
+        }
         seconds(text)
             .map(|ns| To::Time(text.to_owned(), ns))
             .map_err(|_| format!("expected one of {}{}", FORM_NAMES.join(", "), hint(text, &FORM_NAMES)))
@@ -448,6 +503,16 @@ impl To {
 
     fn form(&self) -> Option<Form> {
         if let To::Form(form) = self { Some(*form) } else { None }
+    }
+
+    #[cfg(feature = "arrow")]
+    fn table(&self) -> Option<super::tables::TableForm> {
+        use super::tables::TableForm;
+        match self {
+            To::Table("parquet") => Some(TableForm::Parquet),
+            To::Table(_) => Some(TableForm::Arrow),
+            _ => None,
+        }
     }
 
     fn time(&self) -> Option<(&str, u64)> {

@@ -51,10 +51,10 @@ fn warn_of_format(console: &Console, path: &Path, args: &TraceArgs) {
 
 /// Index of a trace among the inputs.
 #[derive(Debug, Clone, Copy)]
-struct InputIndex {
-    at: usize,
-    n: usize,
-    grows: bool,
+pub struct InputIndex {
+    pub at: usize,
+    pub n: usize,
+    pub grows: bool,
 }
 
 /// Prints the messages about one trace, with the progress bar hidden.
@@ -88,7 +88,7 @@ impl<'c> Reporter<'c> {
     }
 
     /// Sets the index of the input. A growing trace shows no progress.
-    fn place(mut self, place: InputIndex) -> Self {
+    pub fn place(mut self, place: InputIndex) -> Self {
         self.progress.among(place.at, place.n);
         if place.grows {
             self.progress.leave_out();
@@ -333,13 +333,14 @@ impl InputsSoFar {
 }
 
 /// Opened trace with its report options.
-enum PlannedReport {
+pub enum PlannedReport {
     Aix(Box<Logs>, ReportOptions),
     Kev(Box<KevLog>, RecordOptions),
 }
 
 impl PlannedReport {
-    fn open(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
+    /// Opens a trace.
+    pub fn open(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
         Ok(match open(path, args)? {
             AnyTrace::Aix(logs) => {
                 let options = chosen_files(&logs, args, (wanted.aix)()?);
@@ -360,7 +361,7 @@ impl PlannedReport {
     }
 
     /// Kind in the spelling of `--format`.
-    fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             PlannedReport::Aix(logs, _) => logs.log(0).kind.name(),
             PlannedReport::Kev(..) => "kev",
@@ -453,7 +454,7 @@ impl PlannedReport {
 }
 
 /// Prints the counts of a QNX log's report.
-fn report_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
+pub fn report_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
     let RecordOptions { limits, max_work, .. } = *options;
     report_damage(console, name, summary.n_damaged, summary.tally.read, summary.tally.skipped);
     report_imbalance(console, name, summary.imbalance);

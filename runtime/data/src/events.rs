@@ -32,6 +32,15 @@ pub trait BatchSink: Send {
     /// The batch cannot be written.
     fn batch(&mut self, batch: RecordBatch) -> io::Result<()>;
 
+    /// Ends the table, which has a number of rows.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn end(self: Box<Self>, n_rows: u64) -> io::Result<()> {
+        let _ = n_rows;
+        Ok(())
+    }
+
     /// Passes on what it keeps.
     ///
     /// # Errors

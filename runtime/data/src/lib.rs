@@ -20,17 +20,24 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod by_event;
 mod columns;
 mod dictionary;
 mod events;
+mod fields;
 mod ipc;
 mod metadata;
 mod notices;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod stream;
 
+pub use by_event::{BY_EVENT, EventTables, OpenTables};
 pub use columns::{ColumnError, EventColumn};
 pub use events::{BatchSink, EventTable, MAX_BATCH_ROWS, TableOptions};
 pub use ipc::{END_KEY, IpcStream};
 pub use metadata::{Summary, TableMetadata, kind_name};
 pub use notices::{NoticeKind, NoticeTable};
+#[cfg(feature = "parquet")]
+pub use parquet::ParquetFile;
 pub use stream::{EventReader, NoticeReader, Outcome, events, notices};

@@ -45,6 +45,14 @@ pub fn kind_name(kind: &str) -> &'static str {
 }
 
 impl TableMetadata {
+    /// Keys and values that do not come from the trace's events, in the order of their keys.
+    pub fn pairs(&self) -> Vec<(String, String)> {
+        let mut pairs: Vec<_> = self.entries(&TraceFacts::default(), None).into_iter().collect();
+        pairs.retain(|(key, _)| !matches!(key.as_str(), "tfbc:time_basis" | "tfbc:system"));
+        pairs.sort();
+        pairs
+    }
+
     /// Keys and values.
     pub(crate) fn entries(&self, facts: &TraceFacts, time_zero: Option<i128>) -> HashMap<String, String> {
         let zero_ns = time_zero.or(facts.zero_ns);

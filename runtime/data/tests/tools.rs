@@ -1,7 +1,7 @@
 //! Running tables.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::types::{Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use serde_json::{Map, Value, json};
 use std::num::NonZeroUsize;
@@ -47,15 +47,17 @@ pub fn batches(stream: &[u8]) -> Vec<RecordBatch> {
 
 /// Rows as JSON objects, with nulls.
 pub fn objects(stream: &[u8]) -> Vec<Map<String, Value>> {
-    let mut all = Vec::new();
-    for batch in batches(stream) {
-        for row in 0..batch.num_rows() {
-            let schema = batch.schema();
-            let values = schema.fields().iter().zip(batch.columns());
-            all.push(values.map(|(field, column)| (field.name().clone(), value(column, row))).collect());
-        }
-    }
-    all
+    batches(stream).iter().flat_map(rows_of).collect()
+}
+
+/// Rows of a batch.
+pub fn rows_of(batch: &RecordBatch) -> Vec<Map<String, Value>> {
+    let schema = batch.schema();
+    let row = |row: usize| {
+        let values = schema.fields().iter().zip(batch.columns());
+        values.map(|(field, column)| (field.name().clone(), value(column, row))).collect()
+    };
+    (0..batch.num_rows()).map(row).collect()
 }
 
 fn value(column: &dyn Array, row: usize) -> Value {
@@ -68,6 +70,18 @@ fn value(column: &dyn Array, row: usize) -> Value {
         json!(column.value(row))
     } else if let Some(column) = column.as_primitive_opt::<TimestampMicrosecondType>() {
         json!(column.value(row))
+    } else if let Some(column) = column.as_primitive_opt::<UInt64Type>() {
+        json!(column.value(row))
+    } else if let Some(column) = column.as_boolean_opt() {
+        json!(column.value(row))
+    } else if let Some(column) = column.as_binary_opt::<i32>() {
+        json!(column.value(row).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    } else if let Some(column) = column.as_list_opt::<i32>() {
+        let items = column.value(row);
+        (0..items.len()).map(|at| value(&items, at)).collect()
+    } else if let Some(column) = column.as_dictionary_opt::<Int16Type>() {
+        let key = column.keys().value(row) as usize;
+        json!(column.values().as_string::<i32>().value(key))
     } else if let Some(column) = column.as_string_opt::<i32>() {
         json!(column.value(row))
     } else if let Some(column) = column.as_dictionary_opt::<Int32Type>() {

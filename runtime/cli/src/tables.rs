@@ -1,0 +1,482 @@
+//! `tfbc report --to arrow` and `--to parquet`: tables for other programs.
+
+use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::inputs;
+use super::trace::{self, InputIndex, PlannedReport, Reporter, SystemOptions};
+use super::trace_args::TraceArgs;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use clap::Args;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use tfbc::internal::formats::Catalog;
+use tfbc::internal::input::AnyTrace;
+use tfbc::internal::output::Output;
+use tfbc::internal::rows::{RowSink, rows_of};
+use tfbc::{Monitor, Notice, ReportError, ReportOptions, ReportSummary};
+#[cfg(feature = "parquet")]
+use tfbc_data::ParquetFile;
+use tfbc_data::{
+    BatchSink, EventColumn, EventTable, EventTables, IpcStream, MAX_BATCH_ROWS, NoticeTable, OpenTables, Summary,
+    TableMetadata, TableOptions, kind_name,
+};
+
+/// Form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableForm {
+    Arrow,
+    Parquet,
+}
+
+/// Flags of tables.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TableFlags {
+    /// A table for each event id, with the event's fields as columns. Several ids need `-o DIR`, a new or empty
+    /// directory (arrow, parquet)
+    #[arg(long)]
+    pub by_event: bool,
+    /// File for the table of damaged places and warnings: .arrows or .parquet (arrow, parquet)
+    #[arg(long, value_name = "FILE")]
+    pub notices: Option<PathBuf>,
+    /// Rows of a batch, at most 1048576 (arrow)
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..=MAX_BATCH_ROWS as u64))]
+    pub batch_rows: u64,
+    /// Start of the trace in nanoseconds since 1970, UTC, in place of what the trace tells (arrow, parquet)
+    #[arg(long, value_name = "NS", allow_negative_numbers = true)]
+    pub time_zero: Option<i64>,
+}
+
+/// A run that writes tables.
+pub struct TableRun<'r> {
+    pub console: &'r Console,
+    pub catalog: &'r Catalog<'r>,
+    pub traces: &'r [PathBuf],
+    pub args: &'r TraceArgs,
+    pub wanted: &'r SystemOptions<'r>,
+    pub form: TableForm,
+    pub flags: &'r TableFlags,
+    pub columns: Option<&'r str>,
+    pub output: Option<&'r Path>,
+}
+
+/// Output file of a table.
+enum TableFile {
+    Arrow(Box<IpcStream<Output>>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetFile<Output>>),
+}
+
+impl TableFile {
+    fn create(form: TableForm, path: Option<&Path>) -> io::Result<Self> {
+        let out = Output::open(path)?;
+        Ok(match form {
+            #[cfg(feature = "parquet")]
+            TableForm::Parquet => TableFile::Parquet(Box::new(ParquetFile::new(out))),
+            _ => TableFile::Arrow(Box::new(IpcStream::new(out))),
+        })
+    }
+
+    /// Ends the file, which appears now.
+    fn finish(self, summary: &Summary) -> io::Result<()> {
+        match self {
+            TableFile::Arrow(stream) => stream.finish(&summary.to_json())?.commit(),
+            #[cfg(feature = "parquet")]
+            TableFile::Parquet(file) => file.finish()?.commit(),
+        }
+    }
+
+    fn sink(&mut self) -> &mut dyn BatchSink {
+        match self {
+            TableFile::Arrow(stream) => &mut **stream,
+            #[cfg(feature = "parquet")]
+            TableFile::Parquet(file) => &mut **file,
+        }
+    }
+}
+
+impl BatchSink for TableFile {
+    fn begin(&mut self, schema: &SchemaRef) -> io::Result<()> {
+        self.sink().begin(schema)
+    }
+
+    fn batch(&mut self, batch: RecordBatch) -> io::Result<()> {
+        self.sink().batch(batch)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink().flush()
+    }
+}
+
+impl TableForm {
+    /// End of a file's name.
+    fn extension(self) -> &'static str {
+        match self {
+            TableForm::Arrow => "arrows",
+            TableForm::Parquet => "parquet",
+        }
+    }
+}
+
+/// Passes messages to standard error and to the table of notices.
+struct Messages<'m, 'c, 's> {
+    reporter: Reporter<'c>,
+    notices: Option<&'m mut NoticeTable<'s>>,
+    written: io::Result<()>,
+}
+
+impl Monitor for Messages<'_, '_, '_> {
+    fn notice(&mut self, notice: &Notice) {
+        self.reporter.notice(notice);
+        if let Some(table) = &mut self.notices
+            && self.written.is_ok()
+        {
+            self.written = table.notice(notice);
+        }
+    }
+
+    fn guessed_layouts(&mut self, hooks: &tfbc::aix::IdSet) {
+        self.reporter.guessed_layouts(hooks);
+    }
+
+    fn progress(&mut self, offset: u64, n_events: u64) {
+        self.reporter.progress(offset, n_events);
+    }
+
+    fn slow(&mut self, template: &str) {
+        self.reporter.slow(template);
+    }
+}
+
+/// Tables that a run fills.
+enum Tables<'t> {
+    Events(EventTable<'t>),
+    ByEvent(EventTables<'t>),
+}
+
+impl Tables<'_> {
+    fn sink(&mut self) -> &mut dyn RowSink {
+        match self {
+            Tables::Events(table) => table,
+            Tables::ByEvent(tables) => tables,
+        }
+    }
+
+    fn n_rows(&self) -> u64 {
+        match self {
+            Tables::Events(table) => table.n_rows(),
+            Tables::ByEvent(tables) => tables.n_rows(),
+        }
+    }
+
+    fn set_files(&mut self, files: Vec<String>, has_offsets: bool) {
+        match self {
+            Tables::Events(table) => table.set_files(files, has_offsets),
+            Tables::ByEvent(tables) => tables.set_files(files),
+        }
+    }
+}
+
+/// A new directory, which gets its name when all its files are complete.
+struct NewDirectory {
+    unfinished: PathBuf,
+    path: PathBuf,
+}
+
+impl NewDirectory {
+    fn create(path: &Path) -> io::Result<Self> {
+        if let Ok(mut files) = fs::read_dir(path)
+            && files.next().is_some()
+        {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the directory is not empty"));
+        }
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+        let unfinished = path.with_file_name(format!(".{name}.{}.unfinished", std::process::id()));
+        fs::create_dir(&unfinished)?;
+        Ok(Self { unfinished, path: path.to_owned() })
+    }
+
+    fn commit(self) -> io::Result<()> {
+        if self.path.is_dir() {
+            fs::remove_dir(&self.path)?;
+        }
+        fs::rename(&self.unfinished, &self.path)
+    }
+}
+
+impl Drop for NewDirectory {
+    fn drop(&mut self) {
+        // After a commit there is nothing to remove.
+        let _ = fs::remove_dir_all(&self.unfinished);
+    }
+}
+
+/// Opens a file for each event, or standard output for a single one.
+struct EventFiles<'d> {
+    form: TableForm,
+    directory: Option<PathBuf>,
+    output: Option<&'d Path>,
+    /// Files and their rows.
+    n_rows: BTreeMap<String, u64>,
+    is_open: bool,
+}
+
+/// A table that is finished when it is closed.
+struct OwnTable(TableFile);
+
+impl BatchSink for OwnTable {
+    fn begin(&mut self, schema: &SchemaRef) -> io::Result<()> {
+        self.0.begin(schema)
+    }
+
+    fn batch(&mut self, batch: RecordBatch) -> io::Result<()> {
+        self.0.batch(batch)
+    }
+
+    fn end(self: Box<Self>, n_rows: u64) -> io::Result<()> {
+        self.0.finish(&Summary { rows: n_rows, ..Summary::default() })
+    }
+}
+
+impl OpenTables for EventFiles<'_> {
+    fn open(&mut self, id: &str) -> io::Result<Box<dyn BatchSink>> {
+        let path = match &self.directory {
+            Some(directory) => Some(directory.join(self.name(id))),
+            None if std::mem::replace(&mut self.is_open, true) => {
+                let text = "the trace has several events: choose one with --only, or give a new directory with -o";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
+            None => self.output.map(Path::to_owned),
+        };
+        Ok(Box::new(OwnTable(TableFile::create(self.form, path.as_deref())?)))
+    }
+
+    fn close(&mut self, id: &str, table: Box<dyn BatchSink>, n_rows: u64) -> io::Result<()> {
+        self.n_rows.insert(self.name(id), n_rows);
+        table.end(n_rows)
+    }
+}
+
+impl EventFiles<'_> {
+    fn name(&self, id: &str) -> String {
+        format!("{}.{}", id.replace(':', "."), self.form.extension())
+    }
+
+    /// `_tfbc.json`: the metadata, and the rows of each file.
+    fn describe(&self, metadata: &[(String, String)]) -> String {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let metadata: Vec<String> =
+            metadata.iter().map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).collect();
+        let files: Vec<String> = self.n_rows.iter().map(|(name, n)| format!("{}:{n}", quoted(name))).collect();
+        format!("{{\"metadata\":{{{}}},\n\"rows\":{{{}}}}}\n", metadata.join(","), files.join(","))
+    }
+}
+
+impl TableRun<'_> {
+    /// Writes the tables of all traces, in order.
+    pub fn run(&self) -> CommandResult {
+        let usage = |text: String| Failure::Error(Message::Usage, text);
+        let traces = inputs::expand(self.console, self.traces, self.args)?;
+        inputs::refuse_output(self.output, &traces, self.args)?;
+        let is_stdout = self.output.is_none_or(|path| path == Path::new("-"));
+        let to = self.form.extension();
+        if is_stdout && self.form == TableForm::Parquet {
+            return Err(usage(String::from("--to parquet needs a file: give -o FILE")));
+        }
+        if is_stdout && io::stdout().is_terminal() {
+            let text = format!(
+                "--to {}: a table is not for a terminal: write it to a file with -o, or into a pipe",
+                if to == "arrows" { "arrow" } else { to }
+            );
+            return Err(usage(text));
+        }
+        let columns = self.columns.map(EventColumn::parse).transpose();
+        let columns = columns.map_err(|error| usage(format!("--columns: {error}")))?;
+        let what = self.output.map_or(String::from("standard output"), |path| path.display().to_string());
+        let failed = |error: io::Error| Failure::write(&error, &what);
+        let mut plans = Vec::new();
+        let mut status = Status::Well;
+        for path in &traces {
+            match PlannedReport::open(path, self.args, self.wanted) {
+                Ok(plan) => plans.push((path, TableInput::from(plan))),
+                Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
+                    self.console.error(Message::Unreadable, text);
+                    status = Status::Failed;
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let kind = plans.first().map_or("", |(_, input)| input.kind);
+        let filter = self.wanted.filters.iter().map(|flag| ((*flag).to_owned(), String::new())).collect();
+        let formats = self.wanted.formats.iter().map(|file| (base_name(&file.name), String::new())).collect();
+        let metadata = TableMetadata { kind, filter, formats, ..TableMetadata::default() };
+        let options = TableOptions {
+            columns,
+            batch_rows: self.flags.batch_rows as usize,
+            has_file: traces.len() > 1,
+            time_zero: self.flags.time_zero.map(i128::from),
+            follow: self.args.follow,
+            metadata: metadata.clone(),
+            ..TableOptions::default()
+        };
+        let directory = match self.output {
+            Some(path) if self.flags.by_event && !is_stdout => Some(NewDirectory::create(path).map_err(failed)?),
+            _ => None,
+        };
+        let in_directory = |name: String| directory.as_ref().map(|directory| directory.unfinished.join(name));
+        let notices = self.flags.notices.clone().or_else(|| in_directory(format!("notices.{to}")));
+        let notice_form = |path: &Path| match path.extension().and_then(|end| end.to_str()) {
+            Some("arrows") => Ok(TableForm::Arrow),
+            #[cfg(feature = "parquet")]
+            Some("parquet") => Ok(TableForm::Parquet),
+            _ => Err(usage(format!("--notices {}: expected a name that ends in .arrows or .parquet", path.display()))),
+        };
+        let mut notice_file = match &notices {
+            Some(path) => Some(TableFile::create(notice_form(path)?, Some(path)).map_err(failed)?),
+            None => None,
+        };
+        let mut notice_table = notice_file.as_mut().map(|file| NoticeTable::new(&metadata, file));
+
+        let mut files = EventFiles {
+            form: self.form,
+            directory: directory.as_ref().map(|directory| directory.unfinished.clone()),
+            output: self.output,
+            n_rows: BTreeMap::new(),
+            is_open: false,
+        };
+        let mut file = match self.flags.by_event {
+            true => None,
+            false => Some(TableFile::create(self.form, self.output).map_err(failed)?),
+        };
+        let mut tables = match &mut file {
+            Some(file) => Tables::Events(EventTable::new(options.clone(), file)),
+            None => Tables::ByEvent(EventTables::new(options.clone(), &mut files)),
+        };
+        let mut all = Summary::default();
+        for (at, (path, input)) in plans.iter_mut().enumerate() {
+            let name = path.display().to_string();
+            if let Some(table) = &mut notice_table {
+                table.set_file(&name);
+            }
+            tables.set_files(vec![name.clone()], input.has_offsets());
+            let before = tables.n_rows();
+            let place = InputIndex { at: at + 1, n: traces.len(), grows: self.args.follow };
+            let mut messages = Messages {
+                reporter: input.reporter(self.console, place),
+                notices: notice_table.as_mut(),
+                written: Ok(()),
+            };
+            let wanted = match self.flags.by_event {
+                true => EventTables::wanted(&options),
+                false => options.wanted(),
+            };
+            let TableInput { source, report, .. } = input;
+            let ran = rows_of(source, self.catalog, report, wanted, tables.sink(), &mut messages);
+            messages.reporter.end();
+            messages.written.map_err(failed)?;
+            let summary = ran.map_err(|error| match error {
+                ReportError::Write(error) if error.kind() == io::ErrorKind::InvalidInput => usage(error.to_string()),
+                error => trace::failure(&name, &what, error),
+            })?;
+            let n_faults = input.report_counts(self.console, &summary);
+            status = status.max(if n_faults > 0 { Status::Damaged } else { Status::Well });
+            let counts = Summary::of(&summary, tables.n_rows() - before);
+            if let Some(table) = &mut notice_table
+                && !self.wanted.filters.is_empty()
+            {
+                table.filtered(&self.wanted.filters.join(", "), counts.filtered).map_err(failed)?;
+            }
+            all.add(&counts);
+        }
+        match tables {
+            Tables::Events(mut table) => {
+                table.finish().map_err(failed)?;
+                if let (Some(seq), Some(notices)) = (table.first_replaced(), &mut notice_table) {
+                    let text = "the text is not UTF-8: other bytes became U+FFFD";
+                    notices.warning(Some(seq), None, text).map_err(failed)?;
+                }
+            }
+            Tables::ByEvent(tables) => tables.finish().map_err(failed)?,
+        }
+        if let Some(table) = &mut notice_table {
+            table.finish(&all).map_err(failed)?;
+        }
+        if let Some(file) = file {
+            file.finish(&all).map_err(failed)?;
+        }
+        if let Some(file) = notice_file {
+            file.finish(&all).map_err(failed)?;
+        }
+        if let Some(directory) = directory {
+            let text = files.describe(&options.metadata.pairs());
+            fs::write(directory.unfinished.join("_tfbc.json"), text).map_err(failed)?;
+            directory.commit().map_err(failed)?;
+        }
+        trace::report_no_match(self.console, &self.wanted.filters, all.rows + all.filtered, all.rows);
+        Ok(status)
+    }
+}
+
+/// Name of a file without its folders, so that a table does not tell where it was made.
+fn base_name(path: &str) -> String {
+    path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+}
+
+/// Opened trace with the options of its report.
+struct TableInput {
+    kind: &'static str,
+    source: AnyTrace,
+    report: ReportOptions,
+}
+
+impl From<PlannedReport> for TableInput {
+    fn from(plan: PlannedReport) -> Self {
+        let kind = kind_name(plan.kind());
+        let (source, report) = match plan {
+            PlannedReport::Aix(logs, aix) => (AnyTrace::Aix(logs), ReportOptions { aix, ..ReportOptions::default() }),
+            PlannedReport::Kev(log, qnx) => (AnyTrace::Kev(log), ReportOptions { qnx, ..ReportOptions::default() }),
+        };
+        Self { kind, source, report }
+    }
+}
+
+impl TableInput {
+    fn name(&self) -> &str {
+        match &self.source {
+            AnyTrace::Aix(logs) => logs.name(),
+            AnyTrace::Kev(log) => log.name(),
+        }
+    }
+
+    /// True if offsets count bytes of the file: it is neither compressed nor a pipe.
+    fn has_offsets(&self) -> bool {
+        match &self.source {
+            AnyTrace::Aix(logs) => logs.size().is_some(),
+            AnyTrace::Kev(log) => log.size().is_some(),
+        }
+    }
+
+    fn reporter<'c>(&self, console: &'c Console, place: InputIndex) -> Reporter<'c> {
+        let reporter = match &self.source {
+            AnyTrace::Aix(logs) => Reporter::of(console, logs),
+            AnyTrace::Kev(log) => Reporter::new(console, log.name(), log.file_size()),
+        };
+        reporter.place(place)
+    }
+
+    /// Prints the counts of its run. Returns the number of problems that cause exit status 2.
+    fn report_counts(&self, console: &Console, summary: &ReportSummary) -> u64 {
+        match summary {
+            ReportSummary::Aix(summary) => {
+                trace::report_counts(console, self.name(), summary, &self.report.aix);
+                trace::n_faults(summary)
+            }
+            ReportSummary::Qnx(summary) => {
+                trace::report_records(console, self.name(), summary, &self.report.qnx);
+                summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+"""Reads the tables of tfbc as other programs do. Usage: tables.py TFBC SAMPLES
+
+Says which programs are missing, and reads the tables by the others.
+"""
+
+import importlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+tfbc, samples = sys.argv[1], Path(sys.argv[2])
+
+
+def module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"not run: there is no {name}")
+        return None
+
+
+def run(*args):
+    done = subprocess.run([tfbc, "report", *map(str, args)], capture_output=True, check=True)
+    return done.stdout
+
+
+pyarrow, polars, duckdb, pandas = map(module, ["pyarrow", "polars", "duckdb", "pandas"])
+if pyarrow is None:
+    sys.exit(0)
+import pyarrow.ipc
+import pyarrow.parquet
+
+for name in ["shell.trc", "copy.trc", "user.kev"]:
+    trace = samples / name
+    stream = run("--to", "arrow", trace)
+    table = pyarrow.ipc.open_stream(io.BytesIO(stream)).read_all()
+    table.validate(full=True)
+    counts = run("--stats", "--to", "csv", "--no-heading", trace).decode().splitlines()
+    assert table.num_rows == sum(int(line.split(",")[0]) for line in counts), name
+    rows = table.to_pylist()
+    assert all(rows[at]["seq"] < rows[at + 1]["seq"] for at in range(len(rows) - 1))
+    assert b"tfbc:end" in stream
+
+    # The end mark is in the last batch.
+    reader = pyarrow.ipc.open_stream(io.BytesIO(stream))
+    *_, last = reader.iter_batches_with_custom_metadata()
+    end = json.loads(last.custom_metadata[b"tfbc:end"])
+    assert last.batch.num_rows == 0 and end["rows"] == table.num_rows
+    assert end["read"] == end["header"] + end["events"] + end["skipped"] == trace.stat().st_size
+
+    if name.endswith(".trc"):
+        lines = [json.loads(line) for line in run("--to", "ndjson", "--columns", "id,fields,text", trace).splitlines()]
+        assert [(row["id"], json.loads(row["fields"]), row["text"]) for row in rows] == [
+            (line["id"], line["fields"], line["text"]) for line in lines
+        ]
+
+    if polars:
+        frame = polars.read_ipc_stream(io.BytesIO(stream))
+        assert frame.rows() == [tuple(row.values()) for row in rows]
+    if pandas:
+        frame = table.to_pandas()
+        assert frame["seq"].tolist() == [row["seq"] for row in rows]
+        assert frame["pid"].isna().tolist() == [row["pid"] is None for row in rows]
+    if duckdb:
+        table_of_rows = table
+        found = duckdb.sql("select seq, elapsed_ns, id, text from table_of_rows order by seq").fetchall()
+        assert found == [(row["seq"], row["elapsed_ns"], row["id"], row["text"]) for row in rows]
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "t.parquet"
+        run("--to", "parquet", "-o", file, trace)
+        stored = pyarrow.parquet.read_table(file)
+        assert stored.to_pylist() == rows, name
+        assert stored.schema.metadata[b"tfbc:kind"] == table.schema.metadata[b"tfbc:kind"]
+        if duckdb:
+            assert duckdb.sql(f"select count(*) from '{file}'").fetchall() == [(len(rows),)]
+        if polars:
+            assert polars.read_parquet(file)["text"].to_list() == [row["text"] for row in rows]
+        if name.endswith(".trc"):
+            tables = Path(folder) / "tables"
+            run("--to", "parquet", "--by-event", "-o", tables, trace)
+            listed = json.loads((tables / "_tfbc.json").read_text())["rows"]
+            assert sum(listed.values()) == len(rows)
+            for file, n in listed.items():
+                one = pyarrow.parquet.read_table(tables / file)
+                assert one.num_rows == n, file
+                own = [row for row in rows if row["id"] == file.split(".")[0]]
+                for typed, row in zip(one.to_pylist(), own, strict=True):
+                    assert typed["seq"] == row["seq"]
+                    for key, value in json.loads(row["fields"]).items():
+                        stored = typed[key]
+                        if isinstance(stored, bytes):
+                            stored = stored.hex()
+                        elif isinstance(stored, int) and isinstance(value, str):
+                            value = int(value)
+                        assert stored == value, (file, key, stored, value)
+            notices = pyarrow.parquet.read_table(tables / "notices.parquet").to_pylist()
+            assert notices[-1]["kind"] == "summary" and notices[-1]["count"] == len(rows)
+
+# Numbers above 2^63, and nulls.
+with tempfile.TemporaryDirectory() as folder:
+    template = Path(folder) / "u.trcfmt"
+    template.write_text('106 1.0 L=KERN "X" "big=" $D1%D8 " unsigned=" $D2%UW " far=" $D5%UW\n')
+    tables = Path(folder) / "tables"
+    run("-t", template, "--only", "106", "--to", "parquet", "--by-event", "-o", tables, samples / "shell.trc")
+    typed = pyarrow.parquet.read_table(tables / "106.parquet")
+    assert str(typed.schema.field("unsigned").type) == "uint64", typed.schema
+print("the tables were read by", ", ".join(m.__name__ for m in [pyarrow, polars, duckdb, pandas] if m))
