@@ -94,7 +94,8 @@ impl CachedBlob<'_> {
         let len = fs::symlink_metadata(&self.file).ok().filter(|found| found.is_file())?.len();
         let mut blob = Vec::with_capacity(len.min(MAX_KEPT) as usize);
         File::open(&self.file).ok()?.take(MAX_KEPT).read_to_end(&mut blob).ok()?;
-        // The checksum here, the routines when they run: opening stays fast, and no altered blob is used.
+        // The checksum is tested here, so no altered blob is used. The routines are verified when they run, so opening
+        // stays fast.
         Program::open_lazily(&blob).ok().filter(|_| tfbc_vm::is_intact(&blob))?;
         // The date of last use decides which files are removed first.
         let _ = File::options().append(true).open(&self.file).and_then(|file| file.set_modified(SystemTime::now()));
