@@ -264,7 +264,7 @@ impl EventFiles<'_> {
         format!("{}.{}", id.replace(':', "."), self.form.extension())
     }
 
-    /// `_tfbc.json`: the metadata, and the rows of each file.
+    /// `_tfbc.json`: the metadata, and how many rows every file has.
     fn describe(&self, metadata: &[(String, String)]) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let metadata: Vec<String> =
