@@ -131,7 +131,7 @@ struct RoutinePlan<'p> {
     n_locals: u16,
     lower_hex: bool,
     builtin: bool,
-    /// True if it stores fields instead of printing text. It contains everything that the stanza calls.
+    /// True if it stores the fields of a hook. It contains everything that the stanza calls.
     stores_fields: bool,
     heading: &'p Block,
     body: &'p Block,
@@ -154,7 +154,7 @@ impl fmt::Display for RoutineName<'_> {
         match self {
             RoutineName::Entry(Space::Hook, id) => ShowId(*id).fmt(f),
             RoutineName::Entry(Space::Record, id) => write!(f, "{}:{}", id >> 10, id & 1023),
-            RoutineName::Entry(Space::Fields, id) => write!(f, "{}:{} fields", id >> 10, id & 1023),
+            RoutineName::Entry(Space::RecordFields, id) => write!(f, "{}:{} fields", id >> 10, id & 1023),
             RoutineName::Entry(Space::HookFields, id) => write!(f, "{} fields", ShowId(*id)),
             RoutineName::Called(id) => write!(f, "${}", ShowId(*id)),
             RoutineName::Function(name) => write!(f, "{}()", String::from_utf8_lossy(name)),
@@ -217,22 +217,23 @@ impl<'p> ProgramBuilder<'p> {
         routines
     }
 
-    /// Builds the entry that stores a stanza's fields.
+    /// Builds the entry that stores the fields of a stanza or of a QNX event.
     fn fields(&mut self, fields: &'p FieldRoutine) {
         let stanza = &self.program.stanzas[fields.stanza];
+        let space = if stanza.space == Space::Hook { Space::HookFields } else { Space::RecordFields };
         let plan = RoutinePlan {
             node: fields.stanza,
-            envs: Space::HookFields.envs(),
+            envs: space.envs(),
             called: false,
             n_locals: fields.n_locals,
             lower_hex: false,
             builtin: stanza.builtin,
-            stores_fields: true,
+            stores_fields: space == Space::HookFields,
             heading: &NOTHING,
             body: &fields.body,
             source: stanza.source,
             span: stanza.span,
-            name: RoutineName::Entry(Space::HookFields, stanza.id),
+            name: RoutineName::Entry(space, stanza.id),
         };
         let routines = self.environments(&plan).map(|callee| callee.routine);
         let effects = self.graph.facts[fields.stanza].has_effects;
@@ -240,7 +241,7 @@ impl<'p> ProgramBuilder<'p> {
         let label = self.blob.string(&fields.schema.encode());
         self.blob.hook(HookRow {
             id: stanza.id,
-            flags: u8::from(stanza.builtin) << 1 | u8::from(effects) << 2 | (Space::HookFields as u8) << 3,
+            flags: u8::from(stanza.builtin) << 1 | u8::from(effects) << 2 | (space as u8) << 3,
             label,
             line: place.line,
             source: place.source,
@@ -301,7 +302,7 @@ impl<'p> ProgramBuilder<'p> {
         if !self.fits(&draft, plan) {
             return Callee { first, deps, ..Callee::default() };
         }
-        // Fields are stored by plain instructions, whose effects the machine knows one by one.
+        // Fields of hooks are stored by plain instructions, whose effects the machine knows one by one.
         let is_plain = self.form == CodeForm::Plain || plan.stores_fields;
         let linked = link::link(&draft, &mut self.blob, &mut self.buffers, is_plain);
         let places: Vec<_> = self.buffers.spans.iter().map(|span| self.place(plan.source, *span)).collect();
@@ -318,7 +319,11 @@ impl<'p> ProgramBuilder<'p> {
             self.places.push(self.buffers.spans.iter().map(|span| (plan.source, *span)).collect());
         }
         let callee = Callee { routine, first, end: draft.end, need: linked.need, deps };
-        if self.form == CodeForm::Listed && !plan.builtin && !plan.stores_fields {
+        let is_text = matches!(
+            plan.name,
+            RoutineName::Called(_) | RoutineName::Function(_) | RoutineName::Entry(Space::Hook | Space::Record, _)
+        );
+        if self.form == CodeForm::Listed && !plan.builtin && is_text {
             self.drafts.push((name.to_string(), draft));
         }
         callee

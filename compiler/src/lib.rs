@@ -284,7 +284,11 @@ fn run<T>(
         let (routines, of_fields) = if is_refused || is_broken || probes.wanted || has_errors(&found) {
             Default::default()
         } else {
-            fields::derive(&units, &names, &program, &texts)
+            let (mut routines, mut found) = fields::derive(&units, &names, &program, &texts);
+            let (of_records, of_comments) = datakey::lower_fields(&model, &program.stanzas, &texts);
+            routines.extend(of_records);
+            found.extend(of_comments);
+            (routines, found)
         };
         if !is_refused && !is_broken && !has_errors(&found) {
             let dialect = blob_dialect(&options.dialect, &units);

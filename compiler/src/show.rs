@@ -17,7 +17,7 @@ pub(crate) fn ir(program: &IrProgram) -> String {
                 let (level, n_slots) = (stanza.level, stanza.n_slots);
                 writeln!(out, "stanza {name} {version}.{release} {level:?}, {n_slots} macros")
             }
-            Space::Record | Space::Fields => writeln!(out, "record {name}"),
+            Space::Record | Space::RecordFields => writeln!(out, "record {name}"),
         };
         block(&mut out, &stanza.heading, 1);
         block(&mut out, &stanza.body, 1);

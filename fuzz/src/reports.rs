@@ -129,7 +129,7 @@ fn hostile(seed: u64) -> Catalog<'static> {
     let hooks = (0x001..0x140).map(|id: u16| (Space::Hook, id << 4));
     let records = (0..32).flat_map(|class| (0..17).chain([65, 100, 101, 102, 111]).map(move |event| (class, event)));
     let records = records.map(|(class, event)| Space::record_id(class, event));
-    let records = records.flat_map(|id| [Space::Record, Space::Fields].map(|space| (space, id)));
+    let records = records.flat_map(|id| [Space::Record, Space::RecordFields].map(|space| (space, id)));
     let mut entries: Vec<_> = hooks.chain(records).collect();
     entries.sort_by_key(|(space, id)| (*space as u8, *id));
     let mut known: Vec<HookRow> = Vec::new();

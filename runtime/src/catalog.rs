@@ -570,7 +570,8 @@ impl<'b> Catalog<'b> {
             };
             self.add_entry(entry);
         }
-        for space in [Space::Record, Space::Fields] {
+        let spaces = [Some(Space::Record), program.has_record_fields().then_some(Space::RecordFields)];
+        for space in spaces.into_iter().flatten() {
             for hook in program.entries(space) {
                 let entry = RecordEntry { program: index, hook: hook.index, rank: rank_of(rank, hook.source) };
                 self.add_record(record_index(space, hook.id), entry);
@@ -694,9 +695,9 @@ impl<'b> Catalog<'b> {
     }
 }
 
-/// Index into [`Catalog::by_record`] for a 15-bit event id; the second half of the table is for typed fields.
+/// Index into [`Catalog::by_record`] for a 15-bit event id; the second half of the table is for fields.
 fn record_index(space: Space, id: u16) -> usize {
-    usize::from(id & 0x7fff) | usize::from(space == Space::Fields) << 15
+    usize::from(id & 0x7fff) | usize::from(space == Space::RecordFields) << 15
 }
 
 #[cfg_attr(not(feature = "compile"), expect(unused_variables, reason = "a blob ranks as a whole"))]

@@ -78,15 +78,14 @@ pub enum FieldValue {
     Integer(i128),
     /// Float of 4 or 8 bytes.
     Float(f64),
-    /// Numbers of a repeated field of QNX.
-    Integers(Vec<i128>),
     /// Text; bytes that are not UTF-8 are replaced.
     Text(String),
     /// Bytes, such as those of `LOOP n { X0 }`.
     Bytes(Vec<u8>),
     /// Time in seconds since 1970, UTC.
     Timestamp(u32),
-    /// Items of an AIX loop, or words of `BITFLAGS`. An item without value is [`FieldValue::Missing`].
+    /// Items of an AIX loop or of a QNX array, or words of `BITFLAGS` or of enums. An item without value is
+    /// [`FieldValue::Missing`].
     List(Vec<FieldValue>),
     /// Item of a loop with several fields.
     Struct(Vec<Field>),

@@ -3,7 +3,7 @@
 #[cfg(feature = "compile")]
 use crate::catalog::Findings;
 use crate::catalog::{Catalog, FormatInput, FormatSet, LoadError, LoadOptions};
-use crate::fields::describe;
+use crate::fields::{describe, record_schemas};
 use crate::ids::display_id;
 use self_cell::self_cell;
 use std::fmt;
@@ -41,11 +41,11 @@ pub struct EventFormat {
     pub id: String,
     /// Label of an AIX template. Empty for QNX events, whose definitions have none.
     pub label: String,
-    /// Fields of an AIX event, in the order of [`Event::fields`](crate::Event::fields). Empty for QNX events.
+    /// Fields, in the order of [`Event::fields`](crate::Event::fields).
     pub fields: Vec<FieldFormat>,
 }
 
-/// Name and type of a field of AIX events, as `tfbc fields` lists them.
+/// Name and type of a field, as `tfbc fields` lists them.
 ///
 /// ```
 /// use tfbc::Formats;
@@ -161,7 +161,8 @@ impl Formats {
         hooks.chain(catalog.defined_records().map(|(class, event)| EventFormat {
             id: crate::event::qnx_id(class, event),
             label: String::new(),
-            fields: Vec::new(),
+            fields:
+                record_schemas(catalog, class, event).iter().flat_map(|found| describe(&found.schema.fields)).collect(),
         }))
     }
 

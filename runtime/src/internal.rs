@@ -30,10 +30,11 @@ pub mod events {
     }
 }
 
-/// Typed fields of AIX events.
+/// Typed fields of events.
 pub mod fields {
-    pub use crate::fields::{PreparedFields, list_json, list_text, write_row};
+    pub use crate::fields::{ListedId, PreparedFields, list_json, list_text, write_row};
     pub use crate::ids::IdSet;
+    pub use crate::records::{write_objects, write_record_text};
 }
 
 /// Values of filter flags.

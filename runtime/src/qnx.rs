@@ -1,4 +1,4 @@
 //! Options and counts of QNX kernel logs.
 
 pub use crate::reader::kev::{KevCounts, KevRefusal, KevRefusalKind};
-pub use crate::records::{RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm};
+pub use crate::records::{FieldLayout, RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm};

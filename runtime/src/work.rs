@@ -9,7 +9,7 @@
 //! text is valid; else they are formatted again once the real number is known (`Meter::resolve`). Only hostile templates
 //! get that far.
 
-use tfbc_vm::{EventInput, LineStart, Observer, Outcome, Run, TextBuf};
+use tfbc_vm::{Event, EventInput, LineStart, Observer, Outcome, PreparedEntry, Run, TextBuf};
 
 /// Free bytes of every report, so that a few expensive events do not matter.
 pub(crate) const CREDIT: u64 = 256 << 10;
@@ -151,6 +151,24 @@ impl Meter {
         };
         self.take(run.n_steps() - before, 1);
         outcome
+    }
+
+    /// Stores the fields of the record passed to [`Meter::next`], within its limit. `None` if no steps are left.
+    pub(crate) fn run_fields<'r>(
+        &mut self,
+        run: &mut Run<'r>,
+        prepared: &PreparedEntry<'r>,
+        event: &Event<'r>,
+        out: &mut TextBuf,
+    ) -> Option<Outcome> {
+        let before = run.n_steps();
+        match self.limit {
+            Some(0) => return None,
+            limit => limit.into_iter().for_each(|limit| run.limit_steps(limit)),
+        }
+        let outcome = run.record_fields(prepared, event, out);
+        self.take(run.n_steps() - before, 1);
+        Some(outcome)
     }
 
     /// True if the guess was so low that the chunk has to be formatted again anyway.

@@ -27,7 +27,6 @@ fn json(value: &FieldValue, text: &str) -> Value {
         FieldValue::Timestamp(_) => Value::from(text),
         FieldValue::List(items) => items.iter().map(|item| json(item, "")).collect(),
         FieldValue::Struct(fields) => object(fields),
-        FieldValue::Integers(_) => panic!("{value:?}"),
     }
 }
 

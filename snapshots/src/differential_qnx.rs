@@ -9,10 +9,11 @@ use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Limits, Machine};
 
 use crate::datakey::xml::LineColumn;
-use crate::datakey::{Definitions, Finding, Record, Severity, ShownField, told};
+use crate::datakey::{Definitions, Finding, Record, Severity, ShownField, ShownValue, told};
 use crate::generate::Rng;
 use crate::generate::datakey::{GeneratedRecord, definitions, record};
 use crate::kev::{self, Log, LogRecord};
+use crate::reference::fields::json_text;
 use crate::runner::Runner;
 
 /// Records per set of definitions.
@@ -73,9 +74,19 @@ fn show(shown: Option<&(Vec<u8>, bool)>) -> String {
     })
 }
 
-/// Field as the machine lists it.
-fn spelt(field: &ShownField) -> [Vec<u8>; 3] {
-    [field.label.clone().into(), field.value.spelt().into(), field.text.clone()]
+/// Fields as an array of JSON objects.
+pub fn objects(fields: &[ShownField]) -> String {
+    let object = |field: &ShownField| {
+        let raw = match &field.value {
+            ShownValue::Number(value) => value.to_string(),
+            ShownValue::Numbers(values) => format!("{values:?}"),
+            ShownValue::Text(_) => json_text(&field.text),
+            ShownValue::Cut => "null".into(),
+        };
+        let (name, text) = (json_text(field.label.as_bytes()), json_text(&field.text));
+        format!("{{\"name\":{name},\"raw\":{raw},\"text\":{text}}}")
+    };
+    fields.iter().map(object).collect::<Vec<_>>().join(",")
 }
 
 /// Compares the problems found by product and reference, and the text that each prints per record.
@@ -103,21 +114,24 @@ pub fn compare_case(case: &RecordCase) -> Result<(Definitions, Sources, Compiled
     };
     let open = |machine| Runner::new(blob, machine).map_err(|error| format!("{error}\n{}", case.describe()));
     let (mut fast, mut checked) = (open(Machine::default())?, open(Machine::checked(Limits::default()))?);
+    for event in reference.events() {
+        let (expected, got) = (reference.columns(event), fast.columns(event));
+        if expected != got {
+            return Err(format!("columns of {event:?}\nexpected {expected:?}\ngot      {got:?}\n{}", case.describe()));
+        }
+    }
     let mut runners = [("fast", fast.begin()), ("checked", checked.begin())];
     for record in &case.records {
         let record = as_record(record);
         let shown = reference.show(&record);
-        let fields: Option<Vec<[Vec<u8>; 3]>> = shown.as_ref().map(|shown| shown.fields.iter().map(spelt).collect());
+        let text = shown.as_ref().map(|shown| json_text(&shown.text));
+        let fields = [shown.as_ref().map(|shown| objects(&shown.fields)), reference.row(&record), text];
         let wanted = shown.map(|shown| (shown.text, shown.truncated));
         for (name, runner) in &mut runners {
-            let got = runner.fields(&record);
+            let got = [runner.objects(&record), runner.row(&record), runner.text_by_row(&record)];
             if got != fields {
-                let show = |fields: Option<Vec<[Vec<u8>; 3]>>| -> String {
-                    let fields = fields.into_iter().flatten();
-                    fields.map(|field| format!("{} ", field.join(&b'|').escape_ascii())).collect()
-                };
-                let (got, wanted) = (show(got), show(fields));
-                return Err(format!("fields {wanted}\n{name} {got}\n{record:?}\n{}{}", lines(), case.describe()));
+                let text = format!("expected {fields:?}\n{name} {got:?}\n{record:?}\n{}", lines());
+                return Err(text + &case.describe());
             }
             let got = runner.show(&record);
             if got != wanted {

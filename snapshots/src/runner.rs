@@ -1,7 +1,9 @@
 //! Runs the machine through the interface of the reference.
 
+use tfbc::internal::fields::{write_objects, write_record_text, write_row};
 use tfbc_vm::{
-    BlobError, Context, Event, EventInput, Layout, LineStart, Machine, Program, Run, Space, TextBuf, Timers,
+    BlobError, Context, Event, EventInput, Layout, LineStart, Machine, Outcome, Program, Run, Schema, Shape, Space,
+    TextBuf, Timers,
 };
 
 use crate::datakey;
@@ -40,9 +42,32 @@ impl<'p> Runner<'p> {
         self.begin().show(record)
     }
 
-    /// Lists one record's fields as [`EventRun::fields`] does, in a separate run.
-    pub fn fields(&mut self, record: &datakey::Record) -> Option<Vec<[Vec<u8>; 3]>> {
-        self.begin().fields(record)
+    /// Lists one record's fields as [`EventRun::objects`] does, in a separate run.
+    pub fn objects(&mut self, record: &datakey::Record) -> Option<String> {
+        self.begin().objects(record)
+    }
+
+    /// Lists one record's fields as [`EventRun::row`] does, in a separate run.
+    pub fn row(&mut self, record: &datakey::Record) -> Option<String> {
+        self.begin().row(record)
+    }
+
+    /// A line per column of an event: name and type.
+    pub fn columns(&self, (class, event): (u8, u16)) -> Vec<String> {
+        let schema = self.program.record_schema(class, event).unwrap_or_default();
+        let shown = |shape: &Shape| format!("{} {}", shape.kind.name(), shape.hint.name()).trim_end().to_owned();
+        let mut lines = Vec::new();
+        for field in &schema.fields {
+            let kind = match &field.shape.items {
+                Some(items) => format!("list of {}", shown(items)),
+                None => shown(&field.shape),
+            };
+            lines.push(format!("{} {kind}", field.name));
+            if let Some(labels) = &field.labels {
+                lines.push(format!("{} {}dictionary", labels.name, if labels.is_list { "list of " } else { "" }));
+            }
+        }
+        lines
     }
 }
 
@@ -79,26 +104,47 @@ impl<'r> EventRun<'r> {
     /// Text of a QNX record without the line end; true if it counts as truncated. `None` if no definition names the
     /// record, or all conditions fail.
     pub fn show(&mut self, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
-        self.run_record(Space::Record, record)
+        self.run_record(record)
     }
 
-    /// Label, raw value and text per field of a QNX record.
-    pub fn fields(&mut self, record: &datakey::Record<'r>) -> Option<Vec<[Vec<u8>; 3]>> {
-        let (text, _) = self.run_record(Space::Fields, record)?;
-        let fields = text.split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
-        let parts = |field: &[u8]| {
-            let mut parts = field.splitn(3, |byte| *byte == Space::UNIT).map(<[u8]>::to_vec);
-            std::array::from_fn(|_| parts.next().unwrap_or_default())
-        };
-        Some(fields.map(parts).collect())
+    /// JSON object of a QNX record's fields; `None` if no definition applies.
+    pub fn row(&mut self, record: &datakey::Record<'r>) -> Option<String> {
+        let (schema, outcome) = self.run_fields(record)?;
+        let mut json = TextBuf::new();
+        write_row(&schema, self.run.row(), &mut json);
+        (!outcome.skipped).then(|| String::from_utf8_lossy(json.as_bytes()).into_owned())
     }
 
-    fn run_record(&mut self, space: Space, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
+    /// Text of a QNX record by its fields, as a JSON string; `None` if no definition applies.
+    pub fn text_by_row(&mut self, record: &datakey::Record<'r>) -> Option<String> {
+        let (schema, outcome) = self.run_fields(record)?;
+        let mut json = TextBuf::new();
+        write_record_text(&schema, self.run.row(), &mut json);
+        (!outcome.skipped).then(|| format!("\"{}\"", String::from_utf8_lossy(json.as_bytes())))
+    }
+
+    /// JSON array of a QNX record's fields, as `tfbc report` prints it; `None` if no definition applies.
+    pub fn objects(&mut self, record: &datakey::Record<'r>) -> Option<String> {
+        let (schema, outcome) = self.run_fields(record)?;
+        let mut json = TextBuf::new();
+        write_objects(&schema, self.run.row(), &mut json);
+        (!outcome.skipped).then(|| String::from_utf8_lossy(json.as_bytes()).into_owned())
+    }
+
+    fn run_fields(&mut self, record: &datakey::Record<'r>) -> Option<(Schema, Outcome)> {
+        let class = if record.class == 13 { 5 } else { record.class };
+        let hook = self.program.entry(Space::RecordFields, Space::record_id(class, record.id))?;
+        let event = event(record);
+        let prepared = self.program.prepare(hook.index, event.env_index())?;
+        let outcome = self.run.record_fields(&prepared, &event, &mut TextBuf::new());
+        Some((self.program.record_schema(class, record.id)?, outcome))
+    }
+
+    fn run_record(&mut self, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
         // Callers of a program map class 13 to class 5.
         let class = if record.class == 13 { 5 } else { record.class };
-        let hook = self.program.entry(space, Space::record_id(class, record.id))?;
-        let header = tfbc_vm::RecordHeader { event: record.id, big_endian: record.big_endian };
-        let event = Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 };
+        let hook = self.program.entry(Space::Record, Space::record_id(class, record.id))?;
+        let event = event(record);
         let start = self.out.len();
         let input = EventInput { event: &event, context: &Context::EMPTY };
         let line = LineStart { layout: Layout::default(), line: start };
@@ -106,4 +152,10 @@ impl<'r> EventRun<'r> {
         let text = &self.out.as_bytes()[start..];
         (!outcome.skipped).then(|| (text.strip_suffix(b"\n").unwrap_or(text).to_vec(), outcome.truncated))
     }
+}
+
+/// Record as definitions see it.
+fn event<'r>(record: &datakey::Record<'r>) -> Event<'r> {
+    let header = tfbc_vm::RecordHeader { event: record.id, big_endian: record.big_endian };
+    Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 }
 }

@@ -48,10 +48,11 @@ fn meaning(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut strings = std::mem::take(&mut sections[6]);
     for hook in sections[3].chunks_mut(44) {
         hook[20..26].fill(0);
-        if hook[3] >> 3 == Space::HookFields as u8 {
+        if [Space::HookFields, Space::RecordFields].map(|space| space as u8).contains(&(hook[3] >> 3)) {
             let schema = &mut strings[number(hook, 12)..][..number(hook, 16)];
             let placed = Schema::decode(schema).unwrap();
-            schema.copy_from_slice(&Schema { fields: without_places(placed.fields) }.encode());
+            let (fields, omitted) = (without_places(placed.fields), without_places(placed.omitted));
+            schema.copy_from_slice(&Schema { fields, omitted, ..placed }.encode());
         }
     }
     sections[6] = strings;

@@ -44,7 +44,7 @@ fn compiler_stages(sources: &Sources, compiled: &Compiled) -> Vec<(&'static str,
 /// Linked code of a blob, without the built-in stanzas.
 fn linked(blob: &[u8]) -> String {
     let program = Program::open(blob).expect("a blob of the compiler opens");
-    let entries = [Space::Hook, Space::Record, Space::Fields].map(|space| program.entries(space));
+    let entries = [Space::Hook, Space::Record].map(|space| program.entries(space));
     let own = entries.into_iter().flatten().filter(|entry| !entry.builtin);
     own.map(|entry| program.disassemble(Some(&entry))).collect::<Vec<_>>().join("")
 }

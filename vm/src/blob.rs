@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0  label      89 54 46 42 43 0D 0A 1A
-//!  8  u16        version, 6
+//!  8  u16        version, 7
 //! 10  u16        0x1234, as this file's byte order writes it
 //! 12  u32        number of sections
 //! 16  u64        length of the whole file
@@ -26,9 +26,11 @@ use std::io::Write;
 /// First bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
 /// Version that this package writes.
-pub const VERSION: u16 = 6;
-/// Oldest version that this package reads. Version 5 has no fields.
+pub const VERSION: u16 = 7;
+/// Oldest version that this package reads. Version 5 has no fields, version 6 none of QNX records.
 pub const OLDEST_VERSION: u16 = 5;
+/// First version with fields of QNX records.
+const FIRST_WITH_RECORD_FIELDS: u16 = 7;
 
 const ORDER_MARK: u16 = 0x1234;
 const HEAD_LEN: usize = 32;
@@ -282,6 +284,7 @@ impl std::error::Error for BlobError {}
 /// Sections of an opened but unverified blob. Borrows the bytes if they are aligned.
 #[derive(Debug, Clone)]
 pub(crate) struct Sections<'b> {
+    pub version: u16,
     pub code: Cow<'b, [Instr]>,
     pub places: Cow<'b, [SourcePos]>,
     pub routines: Cow<'b, [RoutineRow]>,
@@ -291,6 +294,13 @@ pub(crate) struct Sections<'b> {
     pub strings: &'b [u8],
     pub sources: Cow<'b, [SourceRow]>,
     pub dialect: &'b [u8],
+}
+
+impl Sections<'_> {
+    /// True if the version has schemas of QNX records.
+    pub fn has_record_fields(&self) -> bool {
+        self.version >= FIRST_WITH_RECORD_FIELDS
+    }
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -377,6 +387,7 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
         rows(bytes).ok_or(error)
     }
     Ok(Sections {
+        version,
         code: typed(section(1))?,
         places: typed(section(2))?,
         routines: typed(section(3))?,

@@ -31,10 +31,9 @@ pub enum Space {
     Hook,
     /// QNX records by class and event: `class << 10 | event`.
     Record,
-    /// QNX records as lists of fields: name, raw value and printed value, separated by [`Space::UNIT`] and ended by
-    /// [`Space::FIELD`]. The raw value is a decimal number, a list such as `[1, 2]`, a quote for a text, or empty if
-    /// the record ends before it.
-    Fields,
+    /// QNX records as rows of fields, by class and event. In place of a label, the entry has its encoded
+    /// [`Schema`](crate::Schema). Blobs before version 7 have other entries here, which are not used.
+    RecordFields,
     /// AIX hooks as rows of fields, by canonical id. In place of a label, the entry has its encoded
     /// [`Schema`](crate::Schema).
     HookFields,
@@ -42,17 +41,13 @@ pub enum Space {
 
 impl Space {
     /// Every space, by number.
-    pub const ALL: [Space; 4] = [Space::Hook, Space::Record, Space::Fields, Space::HookFields];
-    /// Separator between the parts of a field.
-    pub const UNIT: u8 = 0x1f;
-    /// End of a field.
-    pub const FIELD: u8 = 0x1e;
+    pub const ALL: [Space; 4] = [Space::Hook, Space::Record, Space::RecordFields, Space::HookFields];
 
     /// Environments of this space, in the order in which an entry's routines are stored.
     pub const fn envs(self) -> [Env; 4] {
         match self {
             Space::Hook | Space::HookFields => [Env::Hook32, Env::Generic32, Env::Hook64, Env::Generic64],
-            Space::Record | Space::Fields => [Env::SimpleLittle, Env::WideLittle, Env::SimpleBig, Env::WideBig],
+            Space::Record | Space::RecordFields => [Env::SimpleLittle, Env::WideLittle, Env::SimpleBig, Env::WideBig],
         }
     }
 

@@ -41,6 +41,7 @@ mod flat;
 mod flat_fields;
 mod machine;
 mod mem;
+pub mod names;
 pub mod num;
 mod observe;
 mod op;
@@ -71,7 +72,7 @@ pub use op::{EnvText, EnvValue, Instr, N_REGS, Op, OpInfo, OperandKind, RETIRED,
 pub use program::{Hook, Level, PreparedEntry, Program, Routine};
 pub use row::{CellValue, Cells, Items, Row};
 pub use rule::{Rule, rules_table};
-pub use schema::{FieldKind, Hint, Labels, NameRule, Schema, SchemaField, Shape};
+pub use schema::{FieldKind, FieldShown, FormatShown, Hint, Labels, NameRule, Notation, Schema, SchemaField, Shape};
 pub use text::{COLUMNS, TextBuf, contains_any};
 pub use timers::{TimerBefore, Timers, Trail};
 pub use verify::MAX_DEPTH;

@@ -317,9 +317,20 @@ impl<'b> Program<'b> {
         Schema::decode(self.entry(Space::HookFields, id)?.label)
     }
 
+    /// Schema of the fields of a QNX event; `None` if the blob has none for it.
+    pub fn record_schema(&self, class: u8, event: u16) -> Option<Schema> {
+        let entry = self.entry(Space::RecordFields, Space::record_id(class, event))?;
+        self.has_record_fields().then(|| Schema::decode(entry.label))?
+    }
+
     /// True if the blob has fields. Blobs of version 5 have none.
     pub fn has_fields(&self) -> bool {
         self.sections.hooks.last().is_some_and(|hook| hook.space() == Space::HookFields)
+    }
+
+    /// True if the blob may have fields of QNX records. Blobs before version 7 have none.
+    pub fn has_record_fields(&self) -> bool {
+        self.sections.has_record_fields()
     }
 
     /// All routines, by index.

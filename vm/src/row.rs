@@ -287,6 +287,7 @@ impl<'r> Cells<'r> {
 impl<'r> Iterator for Items<'r> {
     type Item = Cells<'r>;
 
+    #[inline]
     fn next(&mut self) -> Option<Cells<'r>> {
         self.left = self.left.checked_sub(1)?;
         let head = self.row.cells.get(self.next)?;

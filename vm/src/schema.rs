@@ -1,4 +1,5 @@
-//! Schemas of fields: names and types of the values that an entry of [`Space::HookFields`](crate::Space) stores.
+//! Schemas of fields: names and types of the values that an entry of [`Space::HookFields`](crate::Space) or
+//! [`Space::RecordFields`](crate::Space) stores.
 //!
 //! A blob stores the schema of an entry in its string pool. Numbers are LEB128, texts have their length before them. Lines
 //! and columns have four bytes, little-endian, so that moving a stanza moves nothing else in the blob.
@@ -10,6 +11,38 @@ use crate::op::named;
 pub struct Schema {
     /// The fields.
     pub fields: Vec<SchemaField>,
+    /// Fields that a comment omits. They are stored because `formats` show them.
+    pub omitted: Vec<SchemaField>,
+    /// Formats of a QNX event, which show its fields as text; none for an AIX hook.
+    pub formats: Vec<FormatShown>,
+}
+
+/// Format of a datakey: how its fields are shown as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatShown {
+    /// Cell that has the value 1 if the record ends before the end of a field.
+    pub cut: u16,
+    /// True if values are shown beside their words.
+    pub shows_value: bool,
+    /// The fields.
+    pub fields: Vec<FieldShown>,
+}
+
+/// Field of a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldShown {
+    /// Label, unchanged.
+    pub label: String,
+    /// Cell of the value, before a comment's code.
+    pub cell: u16,
+    /// Cell of its words. They are those of a field's [`Labels`].
+    pub words: Option<u16>,
+    /// Notation of a number.
+    pub notation: Notation,
+    /// Bytes of a number.
+    pub size: u8,
+    /// True if the number is declared as signed.
+    pub is_signed: bool,
 }
 
 /// One field.
@@ -136,6 +169,20 @@ named! {
     }
 }
 
+named! {
+    /// Notation of a QNX field's numbers.
+    Notation {
+        /// Decimal.
+        Decimal = "d",
+        /// Hexadecimal, the bit pattern.
+        Hex = "x",
+        /// Octal, the bit pattern.
+        Octal = "o",
+        /// The character, or hexadecimal if it is not printable.
+        Char = "c",
+    }
+}
+
 /// Limit on nested types in an encoded schema.
 const MAX_NESTING: usize = 16;
 
@@ -144,7 +191,18 @@ impl Schema {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_fields(&mut out, &self.fields);
+        if !self.formats.is_empty() {
+            put_fields(&mut out, &self.omitted);
+            put(&mut out, self.formats.len() as u32);
+            self.formats.iter().for_each(|format| put_format(&mut out, format));
+        }
         out
+    }
+
+    /// Texts of the words in a cell.
+    pub fn texts(&self, cell: u16) -> &[String] {
+        let labels = self.fields.iter().chain(&self.omitted).filter_map(|field| field.labels.as_ref());
+        labels.into_iter().find(|labels| labels.cell == cell).map_or(&[], |labels| &labels.texts)
     }
 
     /// Decodes a schema; `None` if the bytes are not one. No bytes are no fields.
@@ -159,8 +217,11 @@ impl Schema {
             return Some(Schema::default());
         }
         let mut reader = Reader { bytes };
-        let fields = reader.fields(0)?;
-        reader.bytes.is_empty().then_some(Schema { fields })
+        let mut schema = Schema { fields: reader.fields(0)?, ..Schema::default() };
+        if !reader.bytes.is_empty() {
+            (schema.omitted, schema.formats) = (reader.fields(0)?, reader.list(Reader::format)?);
+        }
+        reader.bytes.is_empty().then_some(schema)
     }
 }
 
@@ -195,6 +256,20 @@ fn put_fields(out: &mut Vec<u8>, fields: &[SchemaField]) {
         out.extend_from_slice(&field.column.to_le_bytes());
         put(out, field.rule as u32);
         put(out, field.cell.into());
+    }
+}
+
+fn put_format(out: &mut Vec<u8>, format: &FormatShown) {
+    put(out, format.cut.into());
+    put(out, format.shows_value.into());
+    put(out, format.fields.len() as u32);
+    for field in &format.fields {
+        put_text(out, &field.label);
+        put(out, field.cell.into());
+        put(out, field.words.map_or(0, |words| u32::from(words) + 1));
+        put(out, field.notation as u32);
+        put(out, field.size.into());
+        put(out, field.is_signed.into());
     }
 }
 
@@ -279,6 +354,24 @@ impl<'b> Reader<'b> {
         let (line, column) = (self.word()?, self.word()?);
         let rule = NameRule::from_u32(self.number()?)?;
         Some(SchemaField { name, shape, labels, shown, source, line, column, rule, cell: self.small()? })
+    }
+
+    fn format(&mut self) -> Option<FormatShown> {
+        let (cut, shows_value) = (self.small()?, self.number()? != 0);
+        let fields = self.list(|reader| {
+            Some(FieldShown {
+                label: reader.text()?,
+                cell: reader.small()?,
+                words: match reader.number()? {
+                    0 => None,
+                    number => Some(u16::try_from(number - 1).ok()?),
+                },
+                notation: Notation::from_u32(reader.number()?)?,
+                size: reader.small().filter(|size| (1..=8).contains(size))?,
+                is_signed: reader.number()? != 0,
+            })
+        })?;
+        Some(FormatShown { cut, shows_value, fields })
     }
 
     fn shape(&mut self, depth: usize) -> Option<Shape> {

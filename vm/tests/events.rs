@@ -65,7 +65,7 @@ fn environments_are_distinguished() {
             assert_eq!(env.index(), at);
             assert_eq!(env.generic(), matches!(env, Env::Generic32 | Env::Generic64));
             assert_eq!(env.word() == 8, matches!(env, Env::Hook64 | Env::Generic64));
-            let is_record = matches!(space, Space::Record | Space::Fields);
+            let is_record = matches!(space, Space::Record | Space::RecordFields);
             assert_eq!(env.little_endian(), is_record && at < 2);
             assert_eq!(env.combine(), is_record && at % 2 == 1);
         }

@@ -19,7 +19,7 @@ use conditions::Conditions;
 use findings::Findings;
 use std::collections::{BTreeMap, HashMap};
 use tfbc_grammar::datakey::ast::{Datakey, EventClass, File, TopLevelElement};
-use tfbc_grammar::{Diagnostic, Edit, Fix, SourceId, Span};
+use tfbc_grammar::{Diagnostic, Edit, Fix, SourceId, Span, Spanned};
 
 /// One parsed XML file.
 pub(crate) struct XmlUnit<'ast> {
@@ -49,6 +49,8 @@ struct Candidate<'ast> {
     /// Events of a datakey with the spans of their start tags.
     event_tags: Vec<(EventKey, Span)>,
     conditions: &'ast [tfbc_grammar::datakey::ast::Condition<'ast>],
+    /// Entries of the `fields` comments.
+    comment: &'ast [Spanned<&'ast [u8]>],
 }
 
 impl Candidate<'_> {
@@ -112,6 +114,7 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
         events: event_tags.iter().map(|(event, _)| *event).collect(),
         event_tags,
         conditions: datakey.conditions,
+        comment: datakey.fields,
     };
     warn_wide(&entry, datakey, findings);
     entry
@@ -155,6 +158,7 @@ fn check_class<'ast>(
             events: number.zip(id).into_iter().collect(),
             event_tags: Vec::new(),
             conditions: &[],
+            comment: &[],
         });
     }
 }
@@ -192,6 +196,7 @@ fn model(entries: Vec<Candidate>, by_event: &BTreeMap<EventKey, Vec<usize>>, con
         fields: entry.fields.unwrap_or_default(),
         show_masked_value: entry.show_masked_value,
         event_tags: entry.event_tags,
+        comment: entry.comment.iter().map(|entry| Spanned::new(entry.node.to_vec(), entry.span)).collect(),
     });
     Model { definitions: definitions.collect(), events }
 }

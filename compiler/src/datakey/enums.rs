@@ -1,8 +1,9 @@
 //! Enum texts of a field, resolved at compile time as far as possible. Each value named by an enum becomes a case of a
 //! switch; only masks are left to test on other values.
 
+use super::fields::Texts;
 use super::model::{EnumSearch, FormatField, PayloadType, Test};
-use crate::ir::{Block, Flag, FlagText, Flags, If, Inst, Node, Switch, SwitchSelector, Value, VarSlot};
+use crate::ir::{Block, FieldInst, Flag, FlagText, Flags, If, Inst, Node, Switch, SwitchSelector, Value, VarSlot};
 use crate::number::Number;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
@@ -110,13 +111,43 @@ impl<'f> Labels<'f> {
         }
         let mut bodies: Vec<Block> = self.cases.iter().map(|(_, met)| self.met(met, layout)).collect();
         bodies.push(others);
+        block.push(Node { inst: Inst::Switch(self.switch(value, bodies).into()), span });
+        block
+    }
+
+    /// Code that stores the words of a field.
+    pub fn stored(&self, value: VarSlot, cell: u16, texts: &Texts, span: Span) -> Block {
+        let words = |words: &[&[u8]]| stored_words(words, value, cell, texts, span);
+        let or_default = |met: &[&[u8]]| words(if met.is_empty() { self.default.as_slice() } else { met });
+        let loose: Vec<&[u8]> = self.others.iter().map(|other| other.text).collect();
+        let others = if self.others.iter().all(|other| other.mask == 0) {
+            or_default(&loose)
+        } else {
+            let entries: Vec<Flag> = self.others.iter().map(|other| other.flag(false)).collect();
+            let flags = Flags { value: Value::Slot(value), entries };
+            let list = |flags| vec![Node { inst: Inst::Field(Box::new(FieldInst::Flags { cell, flags })), span }];
+            let on = Value::AnyFlag(Box::new(flags.clone()));
+            let otherwise = or_default(&[]);
+            let branch = If { on, then: list(flags), otherwise };
+            vec![Node { inst: Inst::If(branch.into()), span }]
+        };
+        if self.cases.is_empty() {
+            return others;
+        }
+        let texts_of = |met: &[usize]| met.iter().map(|at| &self.field.enums[*at].text[..]).collect::<Vec<_>>();
+        let mut bodies: Vec<Block> = self.cases.iter().map(|(_, met)| or_default(&texts_of(met))).collect();
+        bodies.push(others);
+        vec![Node { inst: Inst::Switch(self.switch(value, bodies).into()), span }]
+    }
+
+    /// Switch on the values that enums name; the last body is for all others.
+    fn switch(&self, value: VarSlot, bodies: Vec<Block>) -> Switch {
         let number = |value: &u64| Number { negative: false, magnitude: *value };
         let keys = self.cases.iter().enumerate().map(|(body, (value, _))| (number(value), body)).collect();
         let on = SwitchSelector::Number { value: Value::Slot(value), width: Some(64), keys };
         // Values that no enum names are the default of the switch; only there masks are tested at run time.
         let default = Some(bodies.len() - 1);
-        block.push(Node { inst: Inst::Switch(Switch { on, bodies, default }.into()), span });
-        block
+        Switch { on, bodies, default }
     }
 
     /// Code for a value that matches these enums.
@@ -156,6 +187,26 @@ impl<'f> Labels<'f> {
         }
         block
     }
+}
+
+/// Code that stores words: a list, or at most one.
+fn stored_words(words: &[&[u8]], value: VarSlot, cell: u16, texts: &Texts, span: Span) -> Block {
+    let inst = match words {
+        words if texts.is_list => {
+            // A mask of 0 always matches.
+            let always = |text: &&[u8]| Flag {
+                mask: 0,
+                field: 0,
+                yes: FlagText { text: text.to_vec(), soft: false },
+                no: FlagText::default(),
+            };
+            let entries = words.iter().map(always).collect();
+            FieldInst::Flags { cell, flags: Flags { value: Value::Slot(value), entries } }
+        }
+        [] => return Block::new(),
+        [word, ..] => FieldInst::Label { cell, label: texts.number(word), weak: false },
+    };
+    vec![Node { inst: Inst::Field(Box::new(inst)), span }]
 }
 
 impl LabelOutput<'_> {

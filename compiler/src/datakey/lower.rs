@@ -1,16 +1,21 @@
-//! Lowers checked event definitions to IR: per event one entry for its text and one for its fields.
+//! Lowers checked event definitions to IR: an entry per event for its text, and code that stores its fields.
 
 use super::enums::{LabelOutput, Labels, MAX_PAIRS};
+use super::fields::{self, EventCells, FieldCells};
 use super::model::*;
 use crate::codes::TOO_LARGE;
 use crate::coverage::{PointKind, Probes};
+use crate::fields::FieldRoutine;
+use crate::fields::form::Form;
+use crate::fields::store;
 use crate::ir::{
-    Block, BlockByForm, BlockWithFallback, EventField as Read, If, Inst, IrEntry, Loop, Node, Value, ValueFormat,
-    VarSlot,
+    Block, BlockByForm, BlockWithFallback, EventField as Read, FieldInst, If, Inst, IrEntry, Loop, Node, Switch,
+    SwitchSelector, Value, ValueFormat, VarSlot,
 };
+use crate::number::Number;
 use std::collections::{HashSet, VecDeque};
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
-use tfbc_grammar::{Diagnostic, Span};
+use tfbc_grammar::{Diagnostic, Source, Span};
 use tfbc_vm::{Level, Space};
 
 /// Arrays up to this count are unrolled; longer ones become loops.
@@ -20,18 +25,28 @@ const MAX_UNROLLED: u64 = 8;
 pub(crate) fn lower(model: &Model, probes: &mut Probes) -> (Vec<IrEntry>, Vec<Diagnostic>) {
     let (mut stanzas, mut diagnostics) = (Vec::new(), Vec::new());
     points(model, probes);
+    probes.on = probes.wanted;
     for plan in &model.events {
-        for space in [Space::Record, Space::Fields] {
-            // Coverage refers to the text entry only.
-            probes.on = probes.wanted && space == Space::Record;
-            match EventLowerer::new(model, plan, space, probes).stanza() {
-                Ok(stanza) => stanzas.push(stanza),
-                Err(found) if space == Space::Record => diagnostics.push(*found),
-                Err(_) => {}
-            }
+        match EventLowerer::new(model, plan, None, probes).stanza() {
+            Ok(stanza) => stanzas.push(stanza),
+            Err(found) => diagnostics.push(*found),
         }
     }
     (stanzas, diagnostics)
+}
+
+/// Lowers the fields of every event with an entry.
+pub(crate) fn lower_fields(
+    model: &Model,
+    entries: &[IrEntry],
+    sources: &[&Source],
+) -> (Vec<FieldRoutine>, Vec<Diagnostic>) {
+    let probes = Probes::default();
+    fields::derive(model, entries, sources, |plan, cells| {
+        let mut lowerer = EventLowerer::new(model, plan, Some(cells), &probes);
+        lowerer.keys().ok()?;
+        Some((lowerer.block, lowerer.n_locals))
+    })
 }
 
 /// Numbers the coverage points of all definitions in file order, so that the numbers do not depend on events.
@@ -74,7 +89,8 @@ fn points(model: &Model, probes: &mut Probes) {
 struct EventLowerer<'m> {
     model: &'m Model,
     plan: &'m EventPlan,
-    space: Space,
+    /// Cells of its fields, which are stored instead of printed; `None` for the text.
+    cells: Option<&'m EventCells>,
     probes: &'m Probes,
     /// Condition tests, one per key.
     applies: Vec<Applicability>,
@@ -103,7 +119,7 @@ const VALUE: VarSlot = VarSlot::Row(0);
 const CONDITION: VarSlot = VarSlot::Row(1);
 
 impl<'m> EventLowerer<'m> {
-    fn new(model: &'m Model, plan: &'m EventPlan, space: Space, probes: &'m Probes) -> Self {
+    fn new(model: &'m Model, plan: &'m EventPlan, cells: Option<&'m EventCells>, probes: &'m Probes) -> Self {
         let always = |key: usize| plan.keys[key].conditions.is_empty();
         let any_always = (0..plan.keys.len()).any(always);
         let reads = plan.keys.iter().flat_map(|key| &key.conditions).filter_map(|condition| condition.field);
@@ -124,7 +140,7 @@ impl<'m> EventLowerer<'m> {
             }
         });
         let applies = applies.collect();
-        EventLowerer { model, plan, space, probes, applies, n_locals, span: Span::default(), block: Block::new() }
+        EventLowerer { model, plan, cells, probes, applies, n_locals, span: Span::default(), block: Block::new() }
     }
 
     /// Coverage probe of an element in a key's definition.
@@ -147,8 +163,8 @@ impl<'m> EventLowerer<'m> {
         }
     }
 
-    fn stanza(mut self) -> LowerResult<IrEntry> {
-        let first = self.definition(0);
+    /// Emits all keys.
+    fn keys(&mut self) -> LowerResult<()> {
         for key in self.in_order() {
             self.span = self.definition(key).span;
             self.conditions(key);
@@ -176,9 +192,15 @@ impl<'m> EventLowerer<'m> {
                 _ => self.block.extend(shown),
             }
         }
+        Ok(())
+    }
+
+    fn stanza(mut self) -> LowerResult<IrEntry> {
+        self.keys()?;
+        let first = self.definition(0);
         let formats: Vec<&[u8]> = (0..self.plan.keys.len()).map(|key| &self.definition(key).format[..]).collect();
         Ok(IrEntry {
-            space: self.space,
+            space: Space::Record,
             id: Space::record_id(self.plan.class, self.plan.id),
             source: first.source,
             span: first.span,
@@ -357,64 +379,117 @@ impl<'m> EventLowerer<'m> {
             inside.block.extend(tag.and_then(|(_, tag)| inside.probe(key, PointKind::Event, *tag)));
             for (at, field) in definition.fields.iter().enumerate() {
                 inside.span = field.span;
-                inside.field(key, field, at > 0 || blank)?;
+                match inside.cells {
+                    Some(cells) => inside.stored(key, field, &cells[key].fields[at])?,
+                    None => inside.field(key, field, at > 0 || blank)?,
+                }
             }
             Ok(())
         })?;
         self.span = self.definition(key).span;
         let short = self.inside(|inside| {
-            match inside.space {
-                Space::Fields => inside.text(b"\x1f<truncated>\x1e"),
-                _ => inside.text(b"<truncated>"),
+            match inside.cells {
+                Some(cells) => inside.store(FieldInst::Put { cell: cells[key].cut, value: Value::Const(1) }),
+                None => inside.text(b"<truncated>"),
             }
             inside.push(Inst::Cut);
             Ok(())
         })?;
         self.push(Inst::Guarded(BlockWithFallback { body, short }.into()));
-        if self.space == Space::Record && soft {
+        if self.cells.is_none() && soft {
             self.push(Inst::Soft);
         }
         Ok(())
     }
 
     fn field(&mut self, key: usize, field: &FormatField, further: bool) -> LowerResult<()> {
-        match self.space {
-            Space::Fields => self.text(&[&field.label[..], &[Space::UNIT]].concat()),
-            _ => self.text(&[if further { &b" "[..] } else { b"" }, &field.label, b":"].concat()),
-        }
+        self.text(&[if further { &b" "[..] } else { b"" }, &field.label, b":"].concat());
         self.push(Inst::Demand(field.shape.len()));
         match field.shape {
             PayloadType::Number { .. } => self.number(key, field)?,
             PayloadType::Array { count, bytes, signed } => {
-                let how = NumberFormat { show: field.show, bytes, signed };
-                if self.space == Space::Fields {
-                    // Moves the pointer back, to print the same elements a second time.
-                    let raw = NumberFormat { show: NumberStyle::Decimal, ..how };
-                    self.array(raw, count, b", ");
-                    self.text(&[Space::UNIT]);
-                    self.push(Inst::SetPointer(Value::Binary(
-                        BinaryOp::Sub,
-                        Box::new(Value::Pointer),
-                        Box::new(Value::Const(field.shape.len())),
-                    )));
-                }
-                self.array(how, count, b", ");
+                self.array(NumberFormat { show: field.show, bytes, signed }, count, b", ");
             }
-            PayloadType::Chars { count } => self.text_field(Inst::Escaped(count.min(u32::MAX.into()) as u32)),
-            PayloadType::Text => self.text_field(Inst::String { print: true }),
-        }
-        if self.space == Space::Fields {
-            self.text(&[Space::FIELD]);
+            PayloadType::Chars { .. } | PayloadType::Text => self.push(printed_text(field.shape)),
         }
         Ok(())
     }
 
-    /// Emits a text field. A text is its own raw value, which the field record marks by a quote.
-    fn text_field(&mut self, inst: Inst) {
-        if self.space == Space::Fields {
-            self.text(&[b'"', Space::UNIT]);
+    fn store(&mut self, inst: FieldInst) {
+        self.push(Inst::Field(Box::new(inst)));
+    }
+
+    /// Emits code that stores a field instead of printing it.
+    fn stored(&mut self, key: usize, field: &FormatField, cells: &FieldCells) -> LowerResult<()> {
+        self.push(Inst::Demand(field.shape.len()));
+        match field.shape {
+            PayloadType::Number { bytes, signed } => {
+                let how = NumberFormat { show: field.show, bytes, signed: signed && field.mask.is_none() };
+                self.stored_number(key, field, how, cells)?;
+            }
+            PayloadType::Array { count, bytes, signed } => {
+                let item = NumberFormat { show: field.show, bytes, signed }.pattern();
+                self.store(FieldInst::List { cell: cells.value, count: Value::Const(count), n_members: 1 });
+                let body = self.inside(|inside| {
+                    inside.store(FieldInst::Item);
+                    inside.store(FieldInst::Put { cell: 0, value: item.read() });
+                    Ok(())
+                })?;
+                self.push(Inst::Loop(Loop { all: true, count: Value::Const(count), body }.into()));
+                self.store(FieldInst::End);
+            }
+            PayloadType::Chars { .. } | PayloadType::Text => {
+                let body = vec![Node { inst: printed_text(field.shape), span: self.span }];
+                self.store(FieldInst::Text { cell: cells.value, body, keep: false, some: false });
+            }
         }
-        self.push(inst);
+        Ok(())
+    }
+
+    fn stored_number(
+        &mut self,
+        key: usize,
+        field: &FormatField,
+        how: NumberFormat,
+        cells: &FieldCells,
+    ) -> LowerResult<()> {
+        let how = how.pattern();
+        let cell = cells.raw.unwrap_or(cells.value);
+        let is_read_once = cells.raw.is_none() && cells.words.is_none() && cells.recode.is_none();
+        if is_read_once && field.mask.is_none() {
+            self.store(FieldInst::Put { cell, value: how.read() });
+            return Ok(());
+        }
+        self.push(Inst::Assign(VALUE, masked(field)));
+        self.store(FieldInst::Put { cell, value: how.held() });
+        if cells.raw.is_some() {
+            self.character(cells.value);
+        }
+        if let Some(words) = cells.words {
+            let definition = self.definition(key);
+            let labels = Labels::of(field).ok_or_else(|| Box::new(too_large(definition, field)))?;
+            self.block.extend(labels.stored(VALUE, words, &cells.texts, self.span));
+        }
+        if let Some((code, cell, texts)) = cells.recode {
+            let form = Form::Code(code);
+            let value = || form.stored(how.held());
+            self.store(store::stored(cell, value(), form, self.span));
+            if let Some(inst) = texts.and_then(|cell| store::code_text(cell, value(), form, true)) {
+                self.store(inst);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the value as a character if it is printable.
+    fn character(&mut self, cell: u16) {
+        let put = Inst::Put(Value::Slot(VALUE), ValueFormat::Chars { len: 1, width: 0 });
+        let body = vec![Node { inst: put, span: self.span }];
+        let text = Inst::Field(Box::new(FieldInst::Text { cell, body, keep: false, some: false }));
+        let keys = (0x20..=0x7e).map(|magnitude| (Number { negative: false, magnitude }, 0)).collect();
+        let on = SwitchSelector::Number { value: Value::Slot(VALUE), width: Some(64), keys };
+        let bodies = vec![vec![Node { inst: text, span: self.span }]];
+        self.push(Inst::Switch(Switch { on, bodies, default: None }.into()));
     }
 
     fn array(&mut self, how: NumberFormat, count: u64, between: &[u8]) {
@@ -444,18 +519,13 @@ impl<'m> EventLowerer<'m> {
         let how = NumberFormat { show: field.show, bytes, signed: signed && field.mask.is_none() };
         // Nothing tests the value, so it is printed as it is read, without a register.
         let plain = field.mask.is_none() && field.enums.is_empty() && field.default.is_none();
-        if plain && self.space == Space::Record {
+        if plain {
             self.block.extend(how.put(how.read(), self.span));
             return Ok(());
         }
         self.push(Inst::Assign(VALUE, masked(field)));
         let masks: Block = field.bitmasks.iter().filter_map(|tag| self.probe(key, PointKind::Bitmask, *tag)).collect();
         self.block.extend(masks);
-        if self.space == Space::Fields {
-            let raw = NumberFormat { show: NumberStyle::Decimal, ..how };
-            self.block.extend(raw.put(raw.held(), self.span));
-            self.text(&[Space::UNIT]);
-        }
         // The only limit that a correct definition may reach: values times masks.
         let labels = Labels::of(field).ok_or_else(|| Box::new(too_large(definition, field)))?;
         let shown = || how.put(how.held(), self.span);
@@ -484,6 +554,12 @@ impl NumberFormat {
         self.signed && self.show == NumberStyle::Decimal
     }
 
+    /// Number of a table: characters are numbers, and others the bit pattern unless they are decimal.
+    fn pattern(self) -> Self {
+        let is_char = self.show == NumberStyle::Char;
+        NumberFormat { show: if is_char { NumberStyle::Decimal } else { self.show }, ..self }
+    }
+
     /// The number at the data pointer.
     fn read(self) -> Value {
         Value::Read(Read::Bytes { size: Size::Bytes(self.bytes), signed: self.is_signed() })
@@ -507,6 +583,14 @@ impl NumberFormat {
             NumberStyle::Char => ValueFormat::Ascii,
         };
         vec![Node { inst: Inst::Put(value, how), span }]
+    }
+}
+
+/// Instruction that prints a text.
+fn printed_text(shape: PayloadType) -> Inst {
+    match shape {
+        PayloadType::Chars { count } => Inst::Escaped(count.min(u32::MAX.into()) as u32),
+        _ => Inst::String { print: true },
     }
 }
 
@@ -615,6 +699,7 @@ mod tests {
                 fields,
                 show_masked_value: true,
                 event_tags: Vec::new(),
+                comment: Vec::new(),
             });
             plan.keys.push(AppliedDefinition { definition: at, offsets: [0, 0], conditions });
         }
@@ -622,7 +707,7 @@ mod tests {
         model
     }
 
-    fn shown(model: &Model, space: Space, payload: &[u8]) -> Option<String> {
+    fn shown(model: &Model, payload: &[u8]) -> Option<String> {
         let (stanzas, diagnostics) = lower(model, &mut Probes::default());
         assert!(diagnostics.is_empty());
         let program = IrProgram { stanzas, ..IrProgram::default() };
@@ -633,7 +718,7 @@ mod tests {
             crate::build::build(&program, &graph, &[], &sources, &Default::default(), crate::build::CodeForm::Listed);
         let blob = built.blob.finish();
         let program = tfbc_vm::Program::open(&blob).unwrap();
-        let entry = program.entry(space, Space::record_id(6, 65)).unwrap();
+        let entry = program.entry(Space::Record, Space::record_id(6, 65)).unwrap();
         let mut texts = [Machine::default(), Machine::checked(Default::default())].map(|mut machine| {
             let mut out = TextBuf::new();
             let record = Some(RecordHeader { event: 65, big_endian: false });
@@ -665,13 +750,11 @@ mod tests {
         let mut second = field("ipicmd2", 2, NumberStyle::Hex);
         second.enums = vec![label(value(1), "2_val_1"), label(value(2), "2_val_2"), label(value(4), "2_val_3")];
         let model = model(vec![(vec![first, second], Vec::new())]);
-        let text = |payload: &[u8]| shown(&model, Space::Record, payload).unwrap();
+        let text = |payload: &[u8]| shown(&model, payload).unwrap();
         assert_eq!(text(&[0, 3, 4, 0]), "ipicmd:0x300 1_bit_8 1_bit_9 ipicmd2:0x4 2_val_3\n");
         assert_eq!(text(&[1, 0, 3, 0]), "ipicmd:0x1 1_default ipicmd2:0x3\n");
         assert_eq!(text(&[1, 0, 3]), "ipicmd:0x1 1_default ipicmd2:<truncated>\n");
         assert_eq!(text(&[]), "ipicmd:<truncated>\n");
-        let fields = shown(&model, Space::Fields, &[0, 3, 4]).unwrap();
-        assert_eq!(fields, "ipicmd\x1f768\x1f0x300 1_bit_8 1_bit_9\x1eipicmd2\x1f\x1f<truncated>\x1e\n");
     }
 
     #[test]
@@ -690,11 +773,11 @@ mod tests {
             (vec![text("dstring2")], on(true)),
         ];
         let both = model(keys);
-        assert_eq!(shown(&both, Space::Record, &[1, 0]).unwrap(), "ipicmd:0x1 dstring1:\\x01\n");
-        assert_eq!(shown(&both, Space::Record, &[2, 0]).unwrap(), "ipicmd:0x2 dstring2:\\x02\n");
+        assert_eq!(shown(&both, &[1, 0]).unwrap(), "ipicmd:0x1 dstring1:\\x01\n");
+        assert_eq!(shown(&both, &[2, 0]).unwrap(), "ipicmd:0x2 dstring2:\\x02\n");
         let mut none = both;
         none.events[0].keys[0].conditions =
             vec![ResolvedCondition { field: None, test: Test::Value { bits: None, not: true }, tag: Span::default() }];
-        assert_eq!(shown(&none, Space::Record, &[2, 0]), None);
+        assert_eq!(shown(&none, &[2, 0]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Event definitions after checking: names are resolved, literals typed, definitions with errors removed. `check`
 //! builds the model and `lower` reads it.
 
-use tfbc_grammar::{SourceId, Span};
+use tfbc_grammar::{SourceId, Span, Spanned};
 
 /// Definitions of all XML files, and the ones that apply to each event.
 #[derive(Debug, Default)]
@@ -24,6 +24,8 @@ pub(crate) struct Definition {
     pub show_masked_value: bool,
     /// Events of a datakey with the spans of their start tags. Empty for an event of an eventclass.
     pub event_tags: Vec<((u8, u16), Span)>,
+    /// Entries of its `fields` comments.
+    pub comment: Vec<Spanned<Vec<u8>>>,
 }
 
 /// One field of a format.

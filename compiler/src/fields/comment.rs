@@ -67,7 +67,7 @@ struct Comment<'c, 's, 'ast> {
 }
 
 /// Message about an entry.
-type Refused = (Span, String);
+pub(crate) type Refused = (Span, String);
 
 impl<'ast> Comment<'_, '_, 'ast> {
     fn refuse(&mut self, (span, message): Refused) {
@@ -159,20 +159,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
 
     /// Checks the form of a name, and that no other field has it.
     fn check_name(&self, name: &Spanned<&[u8]>, has_labels: bool, of: Option<FieldId>) -> Result<(), Refused> {
-        let text = String::from_utf8_lossy(name.node);
-        let is_name = matches!(name.node, [b'a'..=b'z' | b'_', rest @ ..]
-            if rest.iter().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')));
-        if !is_name {
-            let message =
-                format!("`{text}` is no name: expected `a` to `z`, digits and `_`, not beginning with a digit");
-            return Err((name.span, message));
-        }
-        if text.len() > MAX_NAME {
-            return Err((name.span, format!("name has {} characters, at most {MAX_NAME}", text.len())));
-        }
-        if names::COLUMNS.contains(&&*text) {
-            return Err((name.span, format!("`{text}` is the name of a column of every table")));
-        }
+        let text = chosen_name(name)?;
         let labels = has_labels.then(|| names::labels_of(&text));
         for other in self.fields.iter().filter(|id| Some(**id) != of) {
             let draft = &self.deriver.drafts[*other];
@@ -253,8 +240,26 @@ impl<'ast> Comment<'_, '_, 'ast> {
     }
 }
 
+/// Name of an entry, if it has the form of a name and no column of every table has it.
+pub(crate) fn chosen_name(name: &Spanned<&[u8]>) -> Result<String, Refused> {
+    let text = String::from_utf8_lossy(name.node).into_owned();
+    let is_name = matches!(name.node, [b'a'..=b'z' | b'_', rest @ ..]
+        if rest.iter().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')));
+    if !is_name {
+        let message = format!("`{text}` is no name: expected `a` to `z`, digits and `_`, not beginning with a digit");
+        return Err((name.span, message));
+    }
+    if text.len() > MAX_NAME {
+        return Err((name.span, format!("name has {} characters, at most {MAX_NAME}", text.len())));
+    }
+    if names::COLUMNS.contains(&&*text) {
+        return Err((name.span, format!("`{text}` is the name of a column of every table")));
+    }
+    Ok(text)
+}
+
 /// Splits an entry at the first `by`.
-fn split(entry: Spanned<&[u8]>, by: u8) -> (Spanned<&[u8]>, Option<Spanned<&[u8]>>) {
+pub(crate) fn split(entry: Spanned<&[u8]>, by: u8) -> (Spanned<&[u8]>, Option<Spanned<&[u8]>>) {
     let Some(at) = entry.node.iter().position(|byte| *byte == by) else { return (entry, None) };
     let middle = entry.span.start + at as u32;
     let first = Spanned::new(&entry.node[..at], Span::new(entry.span.start, middle));
@@ -262,7 +267,7 @@ fn split(entry: Spanned<&[u8]>, by: u8) -> (Spanned<&[u8]>, Option<Spanned<&[u8]
 }
 
 /// Code that a comment may apply.
-fn code(word: &Spanned<&[u8]>) -> Result<Code, Refused> {
+pub(crate) fn code(word: &Spanned<&[u8]>) -> Result<Code, Refused> {
     match code_word(word.node) {
         Some(CodeWord::Prints(Code::Counted(_) | Code::HookBytes | Code::HookType)) | None => {
             let text = String::from_utf8_lossy(word.node);

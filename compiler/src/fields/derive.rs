@@ -107,7 +107,7 @@ impl Texts {
 }
 
 /// Limit on the fields of one stanza, members of lists included.
-pub(super) const MAX_FIELDS: usize = 4096;
+pub(crate) const MAX_FIELDS: usize = 4096;
 
 /// Cell of a value that is not stored.
 pub(super) const NO_CELL: u16 = u16::MAX;
@@ -468,14 +468,14 @@ impl<'ast> Deriver<'ast> {
 
     /// Gives the fields of a row or of a list's items their final names.
     pub fn name_all(&mut self, fields: &[FieldId], is_row: bool) {
-        let mut all: Vec<(String, bool)> = Vec::with_capacity(fields.len());
+        let mut all: Vec<(String, names::Besides)> = Vec::with_capacity(fields.len());
         for (at, id) in fields.iter().enumerate() {
             let draft = &mut self.drafts[*id];
             let (name, _) = draft.name.get_or_insert_with(|| (format!("f{}", at + 1), NameRule::Position));
             if is_row && names::COLUMNS.contains(&name.as_str()) {
                 name.insert_str(0, "arg_");
             }
-            all.push((name.clone(), draft.has_labels()));
+            all.push((name.clone(), names::Besides { labels: draft.has_labels(), raw: false }));
         }
         names::number(&mut all);
         for (id, (name, _)) in fields.iter().zip(all) {

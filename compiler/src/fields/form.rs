@@ -7,7 +7,7 @@ use tfbc_vm::{FieldKind, Hint};
 
 /// Form in which a value is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     Code(Code),
     /// `%Wm.n`
     Bits {
@@ -28,7 +28,7 @@ pub(super) enum Form {
 
 /// Width of a number, as far as it decides if two forms show the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
+pub(crate) enum Width {
     Bits(u32),
     Word,
     /// `%Wm.n`

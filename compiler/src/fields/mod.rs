@@ -7,29 +7,33 @@
 //!
 //! The tree is expanded anew instead of using the IR of the text, because names and types come from the words of the
 //! template: macros, casts, and the text before a value. Values are lowered by the same code.
+//!
+//! Fields of QNX events are labels of datakeys: `crate::datakey` derives them, with the names, codes and comments of this
+//! module.
 
-mod comment;
+pub(crate) mod comment;
 mod derive;
 mod expand;
-mod form;
-mod names;
-mod store;
+pub(crate) mod form;
+pub(crate) mod names;
+pub(crate) mod store;
 
 use crate::codes::TOO_MANY_FIELDS;
 use crate::ir::{self, Block, FieldInst, Inst, Node, ShowId};
 use crate::names::{NameTable, Unit};
-use derive::{Deriver, Draft, MAX_FIELDS};
+pub(crate) use derive::MAX_FIELDS;
+use derive::{Deriver, Draft};
 use expand::{Expander, FieldId};
 use store::Storer;
 use tfbc_grammar::{Diagnostic, Source, SourceId};
 use tfbc_vm::{FieldKind, Hint, Labels, NameRule, Schema, SchemaField, Shape, Space};
 
 /// Limit on the steps of all stanzas of a program.
-const MAX_STEPS: usize = 1 << 21;
+pub(crate) const MAX_STEPS: usize = 1 << 21;
 
-/// Routine that stores the fields of a stanza.
+/// Routine that stores the fields of a stanza or of a QNX event.
 pub(crate) struct FieldRoutine {
-    /// Index of the stanza in the program.
+    /// Index of its entry in the program.
     pub stanza: usize,
     pub schema: Schema,
     pub n_locals: u16,
@@ -79,7 +83,7 @@ pub(crate) fn derive(
         let last = storer.extras(extras);
         let whole = Inst::Field(Box::new(FieldInst::Whole { n_cells, body, last }));
         let builtin = |id: SourceId| units.iter().any(|unit| unit.id == id && unit.builtin);
-        let schema = Schema { fields: schema_fields(&deriver, &fields, sources, &builtin) };
+        let schema = Schema { fields: schema_fields(&deriver, &fields, sources, &builtin), ..Schema::default() };
         routines.push(FieldRoutine {
             stanza: at,
             schema,

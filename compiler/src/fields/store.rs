@@ -78,18 +78,7 @@ impl<'ast> Storer<'_, 'ast> {
             push(out, span, Inst::Assign(self.scratch(), value));
             value = Value::Slot(self.scratch());
         }
-        let cell = draft.cell;
-        let inst = match form {
-            Form::Code(Code::Ascii { len, .. }) => {
-                let put = Inst::Put(value.clone(), ValueFormat::Chars { len: len.min(8) as u8, width: 0 });
-                FieldInst::Text { cell, body: vec![Node { inst: put, span }], keep: false, some: false }
-            }
-            Form::Code(Code::Hex(Size::Bytes(width))) if width > 8 => {
-                FieldInst::Wide { cell, value: value.clone(), width }
-            }
-            _ => FieldInst::Put { cell, value: value.clone() },
-        };
-        field(out, span, inst);
+        field(out, span, stored(draft.cell, value.clone(), form, span));
         if draft.has_code_texts && draft.label_cell != NO_CELL {
             self.code_text(draft.label_cell, value, form, false, span, out);
         }
@@ -97,11 +86,7 @@ impl<'ast> Storer<'_, 'ast> {
 
     /// Stores the text that a code has for a number.
     fn code_text(&self, cell: u16, value: Value, form: Form, weak: bool, span: Span, out: &mut Block) {
-        if let Some(size) = form.errno_size() {
-            field(out, span, FieldInst::Errno { cell, value, size, weak });
-        } else if form.has_texts() {
-            field(out, span, FieldInst::Path { cell, value, weak });
-        }
+        out.extend(code_text(cell, value, form, weak).map(|inst| Node { inst: Inst::Field(Box::new(inst)), span }));
     }
 
     fn show(&self, show: Show<'ast>, out: &mut Block) {
@@ -235,18 +220,7 @@ impl<'ast> Storer<'_, 'ast> {
             }
             None => form,
         };
-        let cell = draft.cell;
-        let inst = match form {
-            Form::Code(Code::Ascii { len, .. }) => {
-                let put = Inst::Put(stored.clone(), ValueFormat::Chars { len: len.min(8) as u8, width: 0 });
-                FieldInst::Text { cell, body: vec![Node { inst: put, span }], keep: false, some: false }
-            }
-            Form::Code(Code::Hex(Size::Bytes(width))) if width > 8 => {
-                FieldInst::Wide { cell, value: stored.clone(), width }
-            }
-            _ => FieldInst::Put { cell, value: stored.clone() },
-        };
-        field(out, span, inst);
+        field(out, span, self::stored(draft.cell, stored.clone(), form, span));
         if draft.has_code_texts && draft.label_cell != NO_CELL {
             self.code_text(draft.label_cell, stored, form, false, span, out);
         }
@@ -309,6 +283,26 @@ impl<'ast> Storer<'_, 'ast> {
         if label_cell != NO_CELL {
             field(out, span, FieldInst::Flags { cell: label_cell, flags: ir::Flags { value, entries } });
         }
+    }
+}
+
+/// Stores a number that is already cut to its form's width.
+pub(crate) fn stored(cell: u16, value: Value, form: Form, span: Span) -> FieldInst {
+    match form {
+        Form::Code(Code::Ascii { len, .. }) => {
+            let put = Inst::Put(value, ValueFormat::Chars { len: len.min(8) as u8, width: 0 });
+            FieldInst::Text { cell, body: vec![Node { inst: put, span }], keep: false, some: false }
+        }
+        Form::Code(Code::Hex(Size::Bytes(width))) if width > 8 => FieldInst::Wide { cell, value, width },
+        _ => FieldInst::Put { cell, value },
+    }
+}
+
+/// Stores the text that a code has for a number; `None` for codes without texts. With `weak`, only in a null cell.
+pub(crate) fn code_text(cell: u16, value: Value, form: Form, weak: bool) -> Option<FieldInst> {
+    match form.errno_size() {
+        Some(size) => Some(FieldInst::Errno { cell, value, size, weak }),
+        None => form.has_texts().then_some(FieldInst::Path { cell, value, weak }),
     }
 }
 

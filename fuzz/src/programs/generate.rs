@@ -33,7 +33,7 @@ const MARK: u32 = 7;
 pub fn generate(rng: &mut Rng) -> Draft {
     let space = match rng.below(8) {
         0 => Space::Record,
-        1 => Space::Fields,
+        1 => Space::RecordFields,
         _ => Space::Hook,
     };
     let zeroed = *rng.pick(&[8, 8, 8, 8, 5, 1, 0]);

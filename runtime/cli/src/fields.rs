@@ -4,8 +4,8 @@ use super::console::{CommandResult, Console, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tfbc::internal::fields::{IdSet, list_json, list_text};
-use tfbc_vm::Space;
+use tfbc::internal::fields::{IdSet, ListedId, list_json, list_text};
+use tfbc::qnx::RecordIds;
 
 /// Flags of `tfbc fields`.
 #[derive(Debug, Clone, Args)]
@@ -13,7 +13,7 @@ pub struct FieldsArgs {
     /// Format files, sources or blobs; later ones win. `default` is the built-in file
     #[arg(value_name = "FORMAT", required = true)]
     formats: Vec<PathBuf>,
-    /// Only the event with this id, such as 010; also a built-in stanza
+    /// Only the event with this id, such as 010 or USER:65; also a built-in stanza
     #[arg(long, value_name = "ID")]
     id: Option<String>,
     /// Output format
@@ -38,12 +38,8 @@ impl FieldsArgs {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
-        let id = match &self.id {
-            Some(id) => {
-                IdSet::parse(id).map_err(|error| Failure::Error(Message::Usage, error.to_string()))?.iter().next()
-            }
-            None => None,
-        };
+        let id = self.id.as_deref().map(listed_id).transpose();
+        let id = id.map_err(|error| Failure::Error(Message::Usage, error))?;
         let set = formats::load_leniently(console, &self.formats, &self.language)?;
         let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let out = match self.to {
@@ -51,9 +47,15 @@ impl FieldsArgs {
             FieldsForm::Json => String::from_utf8_lossy(&list_json(&catalog, id)).into_owned(),
         };
         super::print(console, out, None)?;
-        if catalog.programs().iter().any(|program| program.entries(Space::Record).next().is_some()) {
-            console.note("only AIX stanzas are listed; `tfbc report --to ndjson` shows the fields of QNX events");
-        }
         Ok(formats::loaded(&set))
     }
+}
+
+/// Event of an id: a hook, or class and event of QNX.
+fn listed_id(id: &str) -> Result<ListedId, String> {
+    if let Some((class, event)) = id.split_once(':') {
+        return RecordIds::one(class, event).map(|(class, event)| ListedId::Record(class, event));
+    }
+    let ids = IdSet::parse(id).map_err(|error| error.to_string())?;
+    ids.iter().next().map(ListedId::Hook).ok_or_else(|| format!("`{id}` is no id"))
 }

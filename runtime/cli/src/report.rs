@@ -19,7 +19,7 @@ use tfbc::aix::{Filter, Numbers, Processes, ReportOptions, TimeZone, Timestamp};
 use tfbc::internal::filter::{check_times, seconds, shown, signed_seconds};
 use tfbc::internal::qnx::{KevLog, cpus};
 use tfbc::internal::suggest::hint;
-use tfbc::qnx::{RecordFilter, RecordIds, RecordOptions, TimeForm};
+use tfbc::qnx::{FieldLayout, RecordFilter, RecordIds, RecordOptions, TimeForm};
 use tfbc::{Column, Columns, Form, ReportColour, System};
 
 /// Flags of `tfbc report`.
@@ -81,6 +81,10 @@ pub struct ReportArgs {
     /// Output format: text, tsv, csv, ndjson; arrow and parquet in builds with these features
     #[arg(long, value_name = "FORM", value_parser = To::parse)]
     to: Vec<To>,
+    /// Fields in JSON lines of QNX logs: `array` with label, raw value and text of each, `object` with the names and types
+    /// that `tfbc fields` lists. Those of AIX are always an object
+    #[arg(long, value_name = "FORM", default_value = "array")]
+    fields: FieldsArg,
     /// Only events whose text or data matches; `^` and `$` match at line ends
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     grep: Option<Regex>,
@@ -395,6 +399,10 @@ impl ReportArgs {
             follow_owners: false,
             columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_else(Columns::qnx),
             form: self.form(),
+            fields: match self.fields {
+                FieldsArg::Array => FieldLayout::Array,
+                FieldsArg::Object => FieldLayout::Object,
+            },
             time,
             sort: self.sort == SortArg::Time,
             grep: self.grep.clone(),
@@ -449,6 +457,13 @@ enum TimeArg {
     Absolute,
     Relative,
     Clock,
+}
+
+/// Command-line form of [`FieldLayout`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FieldsArg {
+    Array,
+    Object,
 }
 
 /// Row order on the command line.

@@ -1,4 +1,4 @@
-//! `tfbc fields` and the fields of AIX events in JSON lines.
+//! `tfbc fields` and the fields of events in JSON lines.
 
 use super::common::*;
 
@@ -26,8 +26,17 @@ fn field_cases_match_results_worked_out_by_hand() {
 }
 
 #[test]
-fn fields_of_event_definitions_are_pointed_to() {
-    let (out, err, status) = run(command("tfbc").args(["fields"]).arg(root().join("runtime/samples/user.xml")));
-    assert_eq!((out.as_str(), status), ("", 0));
-    assert_eq!(err, "only AIX stanzas are listed; `tfbc report --to ndjson` shows the fields of QNX events\n");
+fn fields_of_event_definitions_are_listed() {
+    let listed = |arguments: &[&str]| {
+        let (out, err, status) =
+            run(command("tfbc").arg("fields").args(arguments).current_dir(root().join("runtime/samples")));
+        assert_eq!((err.as_str(), status), ("", 0));
+        out
+    };
+    let all = listed(&["user.xml"]);
+    let one = listed(&["user.xml", "--id", "USER:65"]);
+    assert!(all.contains(&one) && one.starts_with("USER:65\n"), "{one}");
+    assert_eq!(listed(&["user.xml", "--id", "6:65"]), one);
+    let json = listed(&["user.xml", "--id", "USER:65", "--to", "json"]);
+    assert!(json.starts_with("[\n{\"id\":\"USER:65\",\"label\":\"\",\"fields\":[{\"name\":"), "{json}");
 }

@@ -25,7 +25,6 @@ pub fn value<'py>(py: Python<'py>, value: &FieldValue) -> PyResult<Bound<'py, Py
             Err(_) => number.into_bound_py_any(py),
         },
         FieldValue::Float(number) => number.into_bound_py_any(py),
-        FieldValue::Integers(numbers) => numbers.into_bound_py_any(py),
         FieldValue::Text(text) => text.into_bound_py_any(py),
         FieldValue::Bytes(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
         FieldValue::Timestamp(seconds) => Ok(utc(py, i64::from(*seconds) * 1_000_000)?.into_any()),

@@ -3,6 +3,7 @@
 //! The programs are compiled ahead into `built_in/`. Each is verified at its first use.
 
 mod arguments;
+mod columns;
 mod flat;
 mod printer;
 #[cfg(test)]
@@ -11,6 +12,7 @@ pub mod spelling;
 mod table;
 
 pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, text_of_words};
+pub(crate) use columns::{ArgumentNamer, EventColumns, WORDS};
 pub(crate) use flat::{ArgNotation as ArgumentForm, FlatArguments};
 pub use printer::EventPrinter;
 

@@ -1,7 +1,7 @@
 //! Rows and schemas as JSON.
 
 use crate::event::{Field, FieldValue};
-use crate::json::{TextWriter, string};
+use crate::json::{MAX_EXACT, TextWriter, push_unsigned, string};
 use crate::literal::{Literal, store};
 use jiff_core::Timestamp;
 use jiff_core::tz::Offset;
@@ -11,9 +11,6 @@ use tfbc_vm::{
     TextBuf, num,
 };
 
-/// Largest number that every reader of JSON represents exactly.
-const MAX_EXACT: u64 = 1 << 53;
-
 /// Appends the non-null fields of a row as an object.
 pub fn write_row(schema: &Schema, row: &Row, out: &mut TextBuf) {
     write_cells(&schema.fields, row.cells(), out);
@@ -21,10 +18,14 @@ pub fn write_row(schema: &Schema, row: &Row, out: &mut TextBuf) {
 
 fn write_cells(fields: &[SchemaField], cells: Cells<'_>, out: &mut TextBuf) {
     out.push(b"{");
-    let mut is_first = true;
+    write_members(fields, cells, &mut true, out);
+    out.push(b"}");
+}
+
+/// Appends the non-null fields of a row, to an object that has fields already unless `is_first`.
+pub(crate) fn write_members(fields: &[SchemaField], cells: Cells<'_>, is_first: &mut bool, out: &mut TextBuf) {
     let mut key = |name: &str, out: &mut TextBuf| {
-        out.push(if is_first { b"\"" } else { b",\"" });
-        is_first = false;
+        out.push(if std::mem::take(is_first) { b"\"" } else { b",\"" });
         out.push(name.as_bytes());
         out.push(b"\":");
     };
@@ -43,7 +44,6 @@ fn write_cells(fields: &[SchemaField], cells: Cells<'_>, out: &mut TextBuf) {
             }
         }
     }
-    out.push(b"}");
 }
 
 /// JSON of a field that all events share.
@@ -159,9 +159,6 @@ fn write_field(value: &FieldValue, out: &mut TextBuf) {
             out.push(b"\"");
             bytes.iter().for_each(|byte| out.push(&hex(*byte)));
             out.push(b"\"");
-        }
-        FieldValue::Integers(numbers) => {
-            write_items(numbers, |number, out| write_field(&FieldValue::Integer(*number), out), out);
         }
         FieldValue::List(items) => write_items(items, write_field, out),
         FieldValue::Struct(members) => write_fields(members, out),
@@ -312,12 +309,7 @@ pub(super) fn write_value(shape: &Shape, value: CellValue<'_>, out: &mut TextBuf
             let end = num::int(out.spare(), 0, number);
             out.advance(end);
         }
-        (FieldKind::UInt64, CellValue::Number(number)) => {
-            let quote: &[u8] = if number > MAX_EXACT { b"\"" } else { b"" };
-            out.push(quote);
-            out.dec(number);
-            out.push(quote);
-        }
+        (FieldKind::UInt64, CellValue::Number(number)) => push_unsigned(number, out),
         (FieldKind::Float32, CellValue::Number(bits)) => {
             let number = f32::from_bits(bits as u32);
             write_float(format_args!("{number:?}"), number.into(), out);
@@ -372,11 +364,16 @@ fn write_time(seconds: u32, out: &mut TextBuf) {
     let _ = write!(TextWriter(out), "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"");
 }
 
-/// Appends the fields of a schema as an array. `source` returns the name of a source.
-pub fn write_schema<'n>(fields: &[SchemaField], source: &dyn Fn(u16) -> &'n [u8], out: &mut TextBuf) {
-    out.push(b"[");
-    for (at, field) in fields.iter().enumerate() {
-        out.push(if at > 0 { b",{" } else { b"{" });
+/// Appends the fields of a schema as objects of an array, which has elements already unless `is_first`. `source` returns
+/// the name of a source.
+pub fn write_schema<'n>(
+    fields: &[SchemaField],
+    source: &dyn Fn(u16) -> &'n [u8],
+    is_first: &mut bool,
+    out: &mut TextBuf,
+) {
+    for field in fields {
+        out.push(if std::mem::take(is_first) { b"{" } else { b",{" });
         text_key(b"\"name\":", &field.name, out);
         out.push(b",");
         write_shape(&field.shape, source, out);
@@ -392,7 +389,6 @@ pub fn write_schema<'n>(fields: &[SchemaField], source: &dyn Fn(u16) -> &'n [u8]
             write_labels(field, labels, out);
         }
     }
-    out.push(b"]");
 }
 
 fn text_key(key: &[u8], value: &str, out: &mut TextBuf) {
@@ -430,8 +426,9 @@ fn write_shape<'n>(shape: &Shape, source: &dyn Fn(u16) -> &'n [u8], out: &mut Te
         out.push(b"}");
     }
     if shape.kind == FieldKind::Struct {
-        out.push(b",\"fields\":");
-        write_schema(&shape.members, source, out);
+        out.push(b",\"fields\":[");
+        write_schema(&shape.members, source, &mut true, out);
+        out.push(b"]");
     }
     if shape.hint != Hint::None {
         text_key(b",\"hint\":", shape.hint.name(), out);

@@ -1,51 +1,84 @@
 //! Lists of fields, for `tfbc fields`.
 
 use super::json::write_schema;
+use super::record_schemas;
 use crate::catalog::Catalog;
+use crate::event::qnx_id;
 use crate::ids::display_id;
 use crate::json::string;
-use tfbc_vm::{FieldKind, Hint, Hook, Program, Schema, SchemaField, Shape, TextBuf};
+use tfbc_vm::{FieldKind, Hint, Program, SchemaField, Shape, TextBuf};
 
-/// Stanzas to list: that of an id, or all but the built-in ones of reserved hooks.
-fn listed<'c>(catalog: &'c Catalog<'_>, id: Option<u16>) -> impl Iterator<Item = (&'c Program<'c>, Hook<'c>, Schema)> {
+/// Event whose fields are listed alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedId {
+    /// Canonical id of an AIX hook.
+    Hook(u16),
+    /// Class and number of a QNX event.
+    Record(u8, u16),
+}
+
+/// Event with its fields.
+struct ListedEvent<'c> {
+    id: String,
+    label: &'c [u8],
+    /// Fields by program: several blobs may define one QNX event.
+    fields: Vec<(&'c Program<'c>, Vec<SchemaField>)>,
+}
+
+/// Events to list: one, or all but the built-in stanzas of reserved hooks.
+fn listed<'c>(catalog: &'c Catalog<'_>, id: Option<ListedId>) -> impl Iterator<Item = ListedEvent<'c>> {
     let hooks = catalog.hooks().filter(move |hook| match id {
-        Some(id) => hook.id == id,
+        Some(id) => id == ListedId::Hook(hook.id),
         None => !hook.builtin,
     });
-    hooks.filter_map(|hook| {
+    let hooks = hooks.filter_map(|hook| {
         let program = catalog.program(catalog.get(hook.id)?);
-        let schema = program.schema(hook.id).unwrap_or_default();
-        Some((program, hook, schema))
-    })
+        let fields = program.schema(hook.id).unwrap_or_default().fields;
+        Some(ListedEvent { id: display_id(hook.id), label: hook.label, fields: vec![(program, fields)] })
+    });
+    let records = catalog.defined_records().filter(move |(class, event)| match id {
+        Some(id) => id == ListedId::Record(*class, *event),
+        None => true,
+    });
+    hooks.chain(records.map(|(class, event)| {
+        let schemas = record_schemas(catalog, class, event).into_iter();
+        let fields = schemas.map(|found| (found.program, found.schema.fields)).collect();
+        ListedEvent { id: qnx_id(class, event), label: b"", fields }
+    }))
 }
 
 /// One JSON array with one line per event.
-pub fn list_json(catalog: &Catalog<'_>, id: Option<u16>) -> Vec<u8> {
+pub fn list_json(catalog: &Catalog<'_>, id: Option<ListedId>) -> Vec<u8> {
     let mut out = TextBuf::new();
     out.push(b"[\n");
-    for (at, (program, hook, schema)) in listed(catalog, id).enumerate() {
+    for (at, event) in listed(catalog, id).enumerate() {
         out.push(if at > 0 { b",\n" } else { b"" });
         out.push(b"{\"id\":");
-        string(display_id(hook.id).as_bytes(), &mut out);
+        string(event.id.as_bytes(), &mut out);
         out.push(b",\"label\":");
-        string(hook.label, &mut out);
-        out.push(b",\"fields\":");
-        write_schema(&schema.fields, &|source| program.source_name(source), &mut out);
-        out.push(b"}");
+        string(event.label, &mut out);
+        out.push(b",\"fields\":[");
+        let mut is_first = true;
+        for (program, fields) in &event.fields {
+            write_schema(fields, &|source| program.source_name(source), &mut is_first, &mut out);
+        }
+        out.push(b"]}");
     }
     out.push(if out.len() > 2 { b"\n]\n" } else { b"]\n" });
     out.as_bytes().to_vec()
 }
 
 /// A paragraph per event: its id and label, then a line per field.
-pub fn list_text(catalog: &Catalog<'_>, id: Option<u16>) -> String {
+pub fn list_text(catalog: &Catalog<'_>, id: Option<ListedId>) -> String {
     let mut out = String::new();
-    for (program, hook, schema) in listed(catalog, id) {
-        let label = String::from_utf8_lossy(hook.label);
-        out.push_str(format!("{:<4} {label}", display_id(hook.id)).trim_end());
+    for event in listed(catalog, id) {
+        let label = String::from_utf8_lossy(event.label);
+        out.push_str(format!("{:<4} {label}", event.id).trim_end());
         out.push('\n');
         let mut rows = Vec::new();
-        add_rows(&schema.fields, program, 1, &mut rows);
+        for (program, fields) in &event.fields {
+            add_rows(fields, program, 1, &mut rows);
+        }
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: [usize; 4] = std::array::from_fn(width);
         for [name, kind, shown, place, rest] in &rows {

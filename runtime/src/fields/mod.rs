@@ -1,17 +1,19 @@
-//! Typed fields of AIX events, and their schemas.
+//! Typed fields of events, and their schemas.
 //!
-//! The compiler derives a schema from each stanza, and a routine that stores an event's values in a [`Row`]. A row and
-//! its schema give the `fields` of JSON lines.
+//! The compiler derives a schema from each stanza and from the definitions of each QNX event, and a routine that stores
+//! an event's values in a [`Row`]. A row and its schema give the `fields` of JSON lines.
 
 mod json;
 mod list;
+mod records;
 mod values;
 
-pub(crate) use json::write_fields;
 pub use json::write_row;
 use json::{FieldKeys, FlatRow, write_prepared};
-pub use list::{list_json, list_text};
-pub(crate) use values::{FieldReader, describe};
+pub(crate) use json::{write_fields, write_members};
+pub use list::{ListedId, list_json, list_text};
+pub(crate) use records::{RecordSchema, record_schemas};
+pub(crate) use values::{FieldReader, describe, fields};
 
 use crate::catalog::{Catalog, HookEntry};
 use tfbc_vm::{EventContext, EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};

@@ -58,7 +58,7 @@ impl FieldReader {
 }
 
 /// Fields with their labels. Without cells, all are missing.
-fn fields(schema: &[SchemaField], cells: Option<Cells<'_>>) -> Vec<Field> {
+pub fn fields(schema: &[SchemaField], cells: Option<Cells<'_>>) -> Vec<Field> {
     let get = |cell| cells.map_or(CellValue::Null, |cells| cells.get(cell));
     let mut found = Vec::new();
     for field in schema {

@@ -1,7 +1,6 @@
 //! Events of QNX logs, one at a time.
 
 use super::clock::Clock;
-use super::fields::Fields;
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::row::RowWriter;
@@ -10,7 +9,7 @@ use super::run::{RecordFormat, RecordWalk};
 use super::{FormatCounts, RecordOptions, RecordWriter};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
-use crate::event::{Field, FieldValue};
+use crate::event::Field;
 use crate::reader::kev::{KevLog, KevRecord, TraceStart};
 use crate::report::ReportError;
 use crate::rows::RowNote;
@@ -19,7 +18,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
-use tfbc_vm::{Space, TextBuf};
+use tfbc_vm::TextBuf;
 
 /// Events of a log with their texts.
 pub(crate) struct QnxEvents<'a> {
@@ -255,51 +254,6 @@ impl PrintFields for RefCell<RecordPrinter<'_>> {
     }
 
     fn fields(&self, record: &KevRecord<'_>) -> Vec<Field> {
-        let mut printer = self.borrow_mut();
-        let mut text = TextBuf::new();
-        if printer.definitions(record, &mut text) {
-            text.clear();
-            printer.fields(record, &mut text);
-            let fields = text.as_bytes().split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
-            return fields.map(defined_field).collect();
-        }
-        let arguments = Fields::new(printer.events().arguments(record));
-        arguments.map(|argument| argument.field()).collect()
-    }
-}
-
-/// A field as definitions print it for tables: name, raw value, text.
-fn defined_field(field: &[u8]) -> Field {
-    let mut parts = field.splitn(3, |byte| *byte == Space::UNIT);
-    let [name, raw, text] = [(); 3].map(|()| String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned());
-    let value = match raw.as_str() {
-        "\"" => FieldValue::Text(text.clone()),
-        _ => numbers(&raw),
-    };
-    Field { name, value, text }
-}
-
-/// A number such as `768`, or several such as `[1, 2]`.
-fn numbers(raw: &str) -> FieldValue {
-    if let Some(list) = raw.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        let numbers: Result<_, _> = list.split(',').map(|number| number.trim().parse()).collect();
-        return numbers.map_or(FieldValue::Missing, FieldValue::Integers);
-    }
-    raw.parse().map_or(FieldValue::Missing, FieldValue::Integer)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_have_numbers_or_text() {
-        let value = |field: &[u8]| defined_field(field).value;
-        assert_eq!(value(b"a\x1f768\x1f0x300"), FieldValue::Integer(768));
-        assert_eq!(value(b"a\x1f-1\x1f-1"), FieldValue::Integer(-1));
-        assert_eq!(value(b"a\x1f[1, 2]\x1f1 2"), FieldValue::Integers(vec![1, 2]));
-        assert_eq!(value(b"a\x1f\"\x1fhi"), FieldValue::Text("hi".into()));
-        assert_eq!(value(b"a\x1f\x1f-"), FieldValue::Missing);
-        assert_eq!(value(b"a\x1f655 [limit]\x1f"), FieldValue::Missing);
+        self.borrow_mut().list_fields(record)
     }
 }

@@ -1,7 +1,7 @@
 //! Typed fields of kernel events: the arguments of a record by name.
 
-use crate::event::FieldValue;
-use crate::events::{Argument, ArgumentName, Arguments, Value, text_of_words};
+use crate::event::{Field, FieldValue};
+use crate::events::{Argument, ArgumentName, ArgumentNamer, Arguments, EventColumns, Value, WORDS, text_of_words};
 use crate::json;
 use tfbc_vm::{TextBuf, num};
 
@@ -92,37 +92,9 @@ impl RecordField<'_> {
         }
     }
 
-    /// The field with its value.
-    pub fn field(&self) -> crate::event::Field {
-        let text = |push: &dyn Fn(&mut TextBuf)| {
-            let mut text = TextBuf::new();
-            push(&mut text);
-            String::from_utf8_lossy(text.as_bytes()).into_owned()
-        };
-        let value = match self.value {
-            Value::Decimal(value) => FieldValue::Integer(value.into()),
-            Value::Decimal64(value) => FieldValue::Integer(value.into()),
-            Value::Hex(value) | Value::Pointer(value) => FieldValue::Integer(value.into()),
-            Value::Hex64(value) => FieldValue::Integer(value.into()),
-            Value::Text(words) => FieldValue::Text(
-                String::from_utf8_lossy(&text_of_words(words).collect::<Vec<_>>().concat()).into_owned(),
-            ),
-            Value::Name(name) => FieldValue::Text(String::from_utf8_lossy(name).into_owned()),
-        };
-        let name = text(&|out| self.push_name(out));
-        crate::event::Field { name, value, text: text(&|out| self.push_text(out)) }
-    }
-
     /// Appends the raw value as JSON: a number or a string.
     pub fn push_raw(&self, out: &mut TextBuf) {
-        match self.value {
-            Value::Decimal(value) => push_int(value.into(), out),
-            Value::Decimal64(value) => push_int(value, out),
-            Value::Hex(value) | Value::Pointer(value) => out.dec(value.into()),
-            Value::Hex64(value) => out.dec(value),
-            Value::Text(words) => json::string(&text_of_words(words).collect::<Vec<_>>().concat(), out),
-            Value::Name(name) => json::string(name, out),
-        }
+        push_raw(self.value, out);
     }
 
     /// Appends `{"name":"pid","raw":1,"text":"1"}`.
@@ -143,6 +115,87 @@ impl RecordField<'_> {
             self.push_text(out);
             out.push(b"\"}");
         }
+    }
+}
+
+/// Appends the arguments as members of an object of JSON.
+pub(super) fn push_members(columns: &EventColumns, arguments: Arguments<'_>, out: &mut TextBuf) {
+    let mut namer = ArgumentNamer::default();
+    let mut n_words = 0;
+    for (at, Argument { name, value, .. }) in arguments.enumerate() {
+        match name {
+            ArgumentName::Listed(name) => {
+                out.push(if at > 0 { b",\"" } else { b"\"" });
+                out.push(columns.name(&mut namer, name, &value).unwrap_or(name).as_bytes());
+                out.push(b"\":");
+                push_json(value, out);
+            }
+            ArgumentName::Word(_) => {
+                out.push(if at == 0 || n_words > 0 { b"" } else { b"," });
+                out.push(if n_words == 0 { b"\"words\":[" } else { b"," });
+                push_json(value, out);
+                n_words += 1;
+            }
+        }
+    }
+    out.push(if n_words > 0 { b"]" } else { b"" });
+}
+
+/// Arguments as fields with the names of columns.
+pub(super) fn named(columns: &EventColumns, arguments: Arguments<'_>) -> Vec<Field> {
+    let mut namer = ArgumentNamer::default();
+    let (mut found, mut words) = (Vec::new(), Vec::new());
+    let text = |value: &FieldValue| match value {
+        FieldValue::Text(text) => text.clone(),
+        FieldValue::Integer(number) => number.to_string(),
+        _ => String::new(),
+    };
+    for Argument { name, value, .. } in arguments {
+        let value = (self::value(value), value);
+        match name {
+            ArgumentName::Listed(name) => {
+                let name = columns.name(&mut namer, name, &value.1).unwrap_or(name).to_owned();
+                found.push(Field { name, text: text(&value.0), value: value.0 });
+            }
+            ArgumentName::Word(_) => words.push(value.0),
+        }
+    }
+    if !words.is_empty() {
+        let text = format!("[{}]", words.iter().map(text).collect::<Vec<_>>().join(","));
+        found.push(Field { name: WORDS.into(), value: FieldValue::List(words), text });
+    }
+    found
+}
+
+fn value(value: Value<'_>) -> FieldValue {
+    match value {
+        Value::Decimal(value) => FieldValue::Integer(value.into()),
+        Value::Decimal64(value) => FieldValue::Integer(value.into()),
+        Value::Hex(value) | Value::Pointer(value) => FieldValue::Integer(value.into()),
+        Value::Hex64(value) => FieldValue::Integer(value.into()),
+        Value::Text(words) => {
+            FieldValue::Text(String::from_utf8_lossy(&text_of_words(words).collect::<Vec<_>>().concat()).into_owned())
+        }
+        Value::Name(name) => FieldValue::Text(String::from_utf8_lossy(name).into_owned()),
+    }
+}
+
+fn push_raw(value: Value<'_>, out: &mut TextBuf) {
+    match value {
+        Value::Decimal(value) => push_int(value.into(), out),
+        Value::Decimal64(value) => push_int(value, out),
+        Value::Hex(value) | Value::Pointer(value) => out.dec(value.into()),
+        Value::Hex64(value) => out.dec(value),
+        Value::Text(words) => json::string(&text_of_words(words).collect::<Vec<_>>().concat(), out),
+        Value::Name(name) => json::string(name, out),
+    }
+}
+
+/// Appends a value as in the object of fields: numbers above 2^53 are strings.
+fn push_json(value: Value<'_>, out: &mut TextBuf) {
+    match value {
+        Value::Hex64(value) => json::push_unsigned(value, out),
+        value => push_raw(value, out),
     }
 }
 

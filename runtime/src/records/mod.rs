@@ -10,6 +10,7 @@
 mod batch;
 mod cells;
 mod clock;
+mod defined;
 mod events;
 mod fields;
 mod filter;
@@ -21,6 +22,7 @@ mod run;
 mod sort;
 
 pub use clock::TimeForm;
+pub use defined::{write_objects, write_record_text};
 pub(crate) use events::{QnxEvent, QnxEvents};
 pub use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
@@ -46,6 +48,16 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use tfbc_vm::{Limits, TextBuf};
 
+/// Form of an event's fields in a JSON line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FieldLayout {
+    /// An object per field, with its label, raw value and text.
+    #[default]
+    Array,
+    /// One object, with the names and types of tables.
+    Object,
+}
+
 /// Content and form of a log's report.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
@@ -53,6 +65,8 @@ pub struct RecordOptions {
     pub columns: Columns,
     /// The form.
     pub form: Form,
+    /// The form of fields in JSON lines.
+    pub fields: FieldLayout,
     /// The form of times.
     pub time: TimeForm,
     /// True if rows come in ascending time.
@@ -84,6 +98,7 @@ impl Default for RecordOptions {
         Self {
             columns: Columns::qnx(),
             form: Form::default(),
+            fields: FieldLayout::default(),
             time: TimeForm::default(),
             sort: false,
             no_heading: false,

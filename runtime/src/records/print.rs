@@ -1,14 +1,18 @@
 //! Text of one record, by the definitions that name its event or by the built-in tables.
 
 use super::FormatCounts;
-use super::fields::Fields;
+use super::defined::{DefinedEvents, DefinedFields};
+use super::fields::{Fields, named, push_members};
 use crate::catalog::{Catalog, RecordEntry};
-use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, FlatArguments};
+use crate::event::Field;
+use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments};
+use crate::fields::{self, write_members};
 use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};
+use std::collections::HashMap;
 use tfbc_vm::{
-    Context, Event, EventInput, Layout, Limits, LineStart, Machine, Observer, Outcome, RecordHeader, Space, TextBuf,
-    Timers, Unobserved,
+    Cells, Context, Event, EventInput, Layout, Limits, LineStart, Machine, Observer, Outcome, RecordHeader, Space,
+    TextBuf, Timers, Unobserved,
 };
 
 /// Prints the records of one log.
@@ -20,6 +24,14 @@ pub struct RecordPrinter<'r> {
     flat_arguments: FlatArguments,
     flat_fields: FlatArguments,
     scratch: TextBuf,
+    /// Fields of definitions.
+    defined: DefinedEvents<'r>,
+    /// True if the machine's row has the fields of the current record.
+    has_row: bool,
+    /// Limit on the text of a record in bytes.
+    max_text: usize,
+    /// Columns of built-in events, by class and event.
+    columns: HashMap<u16, EventColumns>,
     big_endian: bool,
     machine: Machine,
     timers: Timers,
@@ -45,6 +57,10 @@ impl<'r> RecordPrinter<'r> {
             flat_arguments: FlatArguments::new(events, ArgumentForm::Text),
             flat_fields: FlatArguments::new(events, ArgumentForm::Json),
             scratch: TextBuf::new(),
+            defined: DefinedEvents::default(),
+            has_row: false,
+            max_text: limits.text as usize,
+            columns: HashMap::new(),
             big_endian,
             machine: Machine::new(limits),
             timers: Timers::new(),
@@ -96,7 +112,7 @@ impl<'r> RecordPrinter<'r> {
     /// nothing if none does.
     pub fn definitions(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let entries = self.catalog.records(Space::Record, record.class, record.event);
-        if entries.is_empty() { false } else { self.each(entries, Space::Record, record, out) }
+        if entries.is_empty() { false } else { self.each(entries, record, out) }
     }
 
     /// True if a definition names the record's event.
@@ -105,12 +121,60 @@ impl<'r> RecordPrinter<'r> {
         !self.catalog.records(Space::Record, record.class, record.event).is_empty()
     }
 
-    /// Appends the fields of all definitions that apply, as [`Space::Fields`] has them.
-    pub(super) fn fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let counted = (self.n_truncated, self.n_limited, self.n_over_work);
-        let entries = self.catalog.records(Space::Fields, record.class, record.event);
-        self.each(entries, Space::Fields, record, out);
-        (self.n_truncated, self.n_limited, self.n_over_work) = counted;
+    /// Appends the text of the definitions, as in a JSON string without its quotation marks, by the row of their fields:
+    /// [`RecordPrinter::fields`] uses the row again. False if none applies; `None` and nothing appended if the text has to
+    /// be printed by [`RecordPrinter::definitions`].
+    pub(super) fn text_by_row(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> Option<bool> {
+        if self.catalog.records(Space::Record, record.class, record.event).len() != 1 {
+            return None;
+        }
+        let event = self::event(record, self.big_endian);
+        let [fields] = self.defined.of(self.catalog, record.class, record.event) else { return None };
+        let prepared = fields.entry(event.env_index())?;
+        self.meter.next(8 + record.bytes.len() as u64);
+        self.scratch.clear();
+        let mut run = self.machine.start(prepared.program(), &mut self.timers);
+        let outcome = self.meter.run_fields(&mut run, prepared, &event, &mut self.scratch)?;
+        if self.meter.take_slow() {
+            self.slow = Some((record.class, record.event));
+        }
+        if outcome.skipped || outcome.limited {
+            return outcome.skipped.then_some(false);
+        }
+        let start = out.len();
+        fields.push_text(self.machine.row().cells(), out);
+        if out.len() - start > self.max_text {
+            out.truncate(start);
+            return None;
+        }
+        self.n_truncated += u64::from(outcome.truncated);
+        self.has_row = true;
+        Some(true)
+    }
+
+    /// Passes the row of each program's definitions that apply to `take`. Without cells, all fields are missing.
+    pub(super) fn fields(
+        &mut self,
+        record: &KevRecord<'_>,
+        mut take: impl FnMut(&DefinedFields<'r>, Option<Cells<'_>>),
+    ) {
+        let Self { catalog, machine, timers, meter, scratch, defined, .. } = self;
+        let all = defined.of(catalog, record.class, record.event);
+        if std::mem::take(&mut self.has_row) {
+            return all.iter().for_each(|fields| take(fields, Some(machine.row().cells())));
+        }
+        let event = self::event(record, self.big_endian);
+        for fields in all {
+            let Some(prepared) = fields.entry(event.env_index()) else { continue };
+            meter.next(8 + record.bytes.len() as u64);
+            let mut run = machine.start(prepared.program(), timers);
+            scratch.clear();
+            match meter.run_fields(&mut run, prepared, &event, scratch) {
+                Some(outcome) if outcome.skipped => {}
+                Some(_) => take(fields, Some(run.row().cells())),
+                None => take(fields, None),
+            }
+        }
     }
 
     /// Appends the arguments of a record as traceprinter's default layout has them, without the blanks around them.
@@ -120,6 +184,40 @@ impl<'r> RecordPrinter<'r> {
             self.arguments.print(record, &mut self.scratch);
             out.push(self.scratch.as_bytes().trim_ascii());
         }
+    }
+
+    /// Appends the members of an object of JSON: the fields of the definitions that apply if `defined`, or the
+    /// arguments.
+    pub(super) fn members(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
+        if defined {
+            let mut is_first = true;
+            self.fields(record, |fields, cells| {
+                if let Some(cells) = cells {
+                    write_members(&fields.schema.fields, cells, &mut is_first, out);
+                }
+            });
+        } else {
+            let arguments = self.events.arguments(record);
+            push_members(self.columns(record), arguments, out);
+        }
+    }
+
+    /// Fields of the definitions that apply, or the arguments.
+    pub(super) fn list_fields(&mut self, record: &KevRecord<'_>) -> Vec<Field> {
+        let mut text = TextBuf::new();
+        if self.definitions(record, &mut text) {
+            let mut found = Vec::new();
+            self.fields(record, |fields, cells| found.extend(fields::fields(&fields.schema.fields, cells)));
+            return found;
+        }
+        let arguments = self.events.arguments(record);
+        named(self.columns(record), arguments)
+    }
+
+    /// Columns of a record's event.
+    fn columns(&mut self, record: &KevRecord<'_>) -> &EventColumns {
+        let id = Space::record_id(record.meant_class(), record.event);
+        self.columns.entry(id).or_insert_with(|| EventColumns::of(record.meant_class(), record.event))
     }
 
     /// Appends the arguments of a record as objects of an array of JSON.
@@ -134,32 +232,20 @@ impl<'r> RecordPrinter<'r> {
     }
 
     /// Appends the texts of some entries; false if none applies.
-    fn each(&mut self, entries: &[RecordEntry], space: Space, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+    fn each(&mut self, entries: &[RecordEntry], record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let mut any = false;
         for entry in entries {
             let before = out.len();
-            if any && space == Space::Record {
+            if any {
                 out.push(b" ");
             }
-            let outcome = self.one_of(space, entry, record, out);
+            let outcome = self.one(entry, record, out, &mut Unobserved);
             if outcome.skipped {
                 out.truncate(before);
             }
             any |= !outcome.skipped;
         }
         any
-    }
-
-    /// Appends the text of one program's definitions, without a field that a limit cut.
-    #[inline]
-    fn one_of(&mut self, space: Space, entry: &RecordEntry, record: &KevRecord<'_>, out: &mut TextBuf) -> Outcome {
-        let start = out.len();
-        let outcome = self.one(entry, record, out, &mut Unobserved);
-        if space == Space::Fields && (outcome.limited || outcome.refused) {
-            let whole = out.as_bytes()[start..].iter().rposition(|byte| *byte == Space::FIELD);
-            out.truncate(start + whole.map_or(0, |last| last + 1));
-        }
-        outcome
     }
 
     /// Appends the text of one program's definitions; `observer` sees each instruction first.
@@ -171,9 +257,7 @@ impl<'r> RecordPrinter<'r> {
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
-        let of_record = Some(RecordHeader { event: record.event, big_endian: self.big_endian });
-        let event =
-            Event { bytes: record.bytes, wide: record.wide, record: of_record, time_ns: 0, offset: record.offset };
+        let event = self::event(record, self.big_endian);
         // A slot of 16 bytes has 8 of payload.
         self.meter.next(8 + record.bytes.len() as u64);
         let mut run = self.machine.start(self.catalog.record_program(entry), &mut self.timers);
@@ -194,6 +278,12 @@ impl<'r> RecordPrinter<'r> {
         }
         outcome
     }
+}
+
+/// Record as definitions see it.
+fn event<'b>(record: &KevRecord<'b>, big_endian: bool) -> Event<'b> {
+    let header = Some(RecordHeader { event: record.event, big_endian });
+    Event { bytes: record.bytes, wide: record.wide, record: header, time_ns: 0, offset: record.offset }
 }
 
 #[cfg(test)]

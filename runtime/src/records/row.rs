@@ -3,17 +3,16 @@
 use super::cells::{Cell, Cells, EventTexts, ShortText, Source, Times, append_argument, cpu_texts, put_number};
 use super::owners::Owner;
 use super::print::RecordPrinter;
-use super::{FormatCounts, RecordOptions, RecordWriter};
+use super::{FieldLayout, FormatCounts, RecordOptions, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Column;
-use crate::json;
 use crate::literal::store;
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
 use crate::work::Meter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tfbc_vm::{Space, TextBuf, num};
+use tfbc_vm::{TextBuf, num};
 
 /// Writes the lines of one log's report.
 pub(super) struct RowWriter<'r> {
@@ -29,6 +28,8 @@ pub(super) struct RowWriter<'r> {
     data_use: DataUse,
     /// True if the filter shows every record.
     shows_all: bool,
+    /// True if lines have the fields of the data, after it.
+    has_fields: bool,
     printer: RecordPrinter<'r>,
     cpus: [[u8; 4]; 256],
     event_texts: EventTexts,
@@ -36,8 +37,6 @@ pub(super) struct RowWriter<'r> {
     /// Buffer for data formatted before the line; `None` while in use, because an empty buffer would cost an
     /// allocation.
     data: Option<TextBuf>,
-    /// Fields of definitions.
-    fields: TextBuf,
     n_reported: u64,
     counts: Arc<EventCounts>,
     /// The events of a batch that were counted.
@@ -149,6 +148,7 @@ impl<'r> RowWriter<'r> {
             is_timed: !options.stats && columns.has(Column::Time.name()) || options.filter.is_timed(),
             data_use,
             shows_all: options.filter.shows_all(),
+            has_fields: options.form == Form::Ndjson && options.columns.list().contains(&Column::Data),
             source: Source {
                 events: printer.events(),
                 columns,
@@ -161,7 +161,6 @@ impl<'r> RowWriter<'r> {
             event_texts: EventTexts::new(),
             owners: OwnerTexts { current: (true, 0), ..OwnerTexts::default() },
             data: None,
-            fields: TextBuf::new(),
             n_reported: 0,
             counts: Arc::new(EventCounts::new(options.stats)),
             counted: Vec::new(),
@@ -260,6 +259,13 @@ impl<'r> RowWriter<'r> {
                     let start = form.begin_value(out);
                     if defined.is_some() {
                         out.push(data);
+                    } else if self.has_fields
+                        && let Some(is_defined) = self.printer.text_by_row(record, out)
+                        && is_defined
+                    {
+                        defined = Some(true);
+                        out.push(b"\"");
+                        continue;
                     } else {
                         let is_defined = self.printer.definitions(record, out);
                         // Found out only in the middle of the row. The caller removes what is already written.
@@ -281,20 +287,21 @@ impl<'r> RowWriter<'r> {
 
     /// Appends the fields of the definitions that apply, or the arguments.
     fn fields(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
+        if self.options.fields == FieldLayout::Object {
+            out.push(if record.wide { b",\"wide\":true,\"fields\":{" } else { b",\"fields\":{" });
+            self.printer.members(record, defined, out);
+            return out.push(b"}");
+        }
         out.push(if record.wide { b",\"wide\":true,\"fields\":[" } else { b",\"fields\":[" });
-        let Self { fields: scratch, printer, .. } = self;
-        // The routine for fields runs a second time, in another space: texts for people and for programs come from
-        // different code.
         if defined {
-            scratch.clear();
-            printer.fields(record, scratch);
-            let fields = scratch.as_bytes().split(|byte| *byte == Space::FIELD).filter(|field| !field.is_empty());
-            for (at, field) in fields.enumerate() {
-                out.push(if at > 0 { b"," } else { b"" });
-                field_object(field, out);
-            }
+            let mut is_first = true;
+            self.printer.fields(record, |fields, cells| {
+                if let Some(cells) = cells {
+                    fields.push_objects(cells, &mut is_first, out);
+                }
+            });
         } else {
-            printer.argument_fields(record, out);
+            self.printer.argument_fields(record, out);
         }
         out.push(b"]");
     }
@@ -450,26 +457,6 @@ impl RecordWriter for RowWriter<'_> {
     }
 }
 
-/// `{"name":"ipicmd","raw":768,"text":"0x300 1_bit_8"}`
-fn field_object(field: &[u8], out: &mut TextBuf) {
-    let mut parts = field.splitn(3, |byte| *byte == Space::UNIT);
-    let [name, raw, text] = [(); 3].map(|()| parts.next().unwrap_or_default());
-    out.push(b"{\"name\":");
-    json::string(name, out);
-    out.push(b",\"raw\":");
-    // A number is copied as the definition printed it, so that no digit is lost. What is no number of JSON becomes
-    // null.
-    match raw {
-        b"" => out.push(b"null"),
-        b"\"" => json::string(text, out),
-        numbers if json::is_numbers(numbers) => out.push(numbers),
-        _ => out.push(b"null"),
-    }
-    out.push(b",\"text\":");
-    json::string(text, out);
-    out.push(b"}");
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::clock::{Clock, TimeForm, date_and_time};
@@ -477,6 +464,7 @@ mod tests {
     use crate::catalog::{FormatSet, LoadOptions};
     use crate::columns::{Columns, Side};
     use crate::events::{BuiltInEvents, class_name};
+    use crate::json;
     use crate::records::fields::{Fields, RecordField, push_escaped};
     use crate::terminal::ReportColour;
     use regex::bytes::Regex;
@@ -489,22 +477,6 @@ mod tests {
             for release in [None, Some((7, 1)), Some((8, 0))] {
                 assert!(BuiltInEvents::of(release, false).labels(class).into_iter().all(plain));
             }
-        }
-    }
-
-    #[test]
-    fn a_raw_value_is_numbers_or_null() {
-        let object = |field: &[u8]| {
-            let mut out = TextBuf::new();
-            field_object(field, &mut out);
-            String::from_utf8_lossy(out.as_bytes()).into_owned()
-        };
-        assert_eq!(object(b"a\x1f768\x1f0x300"), r#"{"name":"a","raw":768,"text":"0x300"}"#);
-        assert_eq!(object(b"a\x1f[1, 2]\x1f1 2"), r#"{"name":"a","raw":[1, 2],"text":"1 2"}"#);
-        assert_eq!(object(b"a\x1f\"\x1fhi"), r#"{"name":"a","raw":"hi","text":"hi"}"#);
-        for raw in ["", "655 [limit]", "1}]}\n{\"event\":7", "07", "-", "1 ", "[1,", "{}", "true", "[1]]"] {
-            let expected = r#"{"name":"a","raw":null,"text":"t"}"#;
-            assert_eq!(object(format!("a\x1f{raw}\x1ft").as_bytes()), expected, "{raw:?}");
         }
     }
 

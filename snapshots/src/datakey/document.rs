@@ -1,5 +1,6 @@
 //! Reads event definitions from XML, and reports everything that is invalid in them.
 
+use super::fields;
 use super::format::{self, FieldKind, FormatField, label};
 use super::names;
 use super::number::{self, NumberLiteral};
@@ -48,6 +49,8 @@ pub struct Key {
     pub show_masked_value: bool,
     /// Conditions, except those on its own labels.
     pub conditions: Vec<Condition>,
+    /// Entries of its `fields` comments.
+    pub comment: Vec<String>,
 }
 
 /// A field with its bitmasks and enums.
@@ -244,6 +247,7 @@ impl DocumentReader<'_> {
                 wide_offset: None,
                 show_masked_value: true,
                 conditions: Vec::new(),
+                comment: Vec::new(),
             });
         }
     }
@@ -291,6 +295,7 @@ impl DocumentReader<'_> {
             wide_offset: self.offset(element, "wide_offset"),
             show_masked_value: self.truth(element, "show_masked_value").unwrap_or(true),
             conditions: Vec::new(),
+            comment: element.comments.iter().flat_map(|comment| fields::entries(comment)).collect(),
         };
         for child in &element.children {
             match child.name.as_str() {

@@ -2,6 +2,7 @@
 
 pub mod case;
 mod document;
+mod fields;
 mod format;
 mod names;
 mod number;

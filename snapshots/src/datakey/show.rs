@@ -46,18 +46,6 @@ pub enum ShownValue {
     Cut,
 }
 
-impl ShownValue {
-    /// Value as in the list of fields: a decimal number, `[1, 2]`, a quote for a text, nothing for a cut field.
-    pub fn spelt(&self) -> String {
-        match self {
-            ShownValue::Number(value) => value.to_string(),
-            ShownValue::Numbers(values) => format!("{values:?}"),
-            ShownValue::Text(_) => "\"".into(),
-            ShownValue::Cut => String::new(),
-        }
-    }
-}
-
 /// A record with the keys that may format it.
 pub struct Sight<'s> {
     keys: &'s [Key],
@@ -105,6 +93,21 @@ impl<'s> Sight<'s> {
             }
         }
         shown
+    }
+
+    /// Fields of each key that applies; `None` if there is none.
+    pub fn show_by_key(&self) -> Option<Vec<(usize, Vec<ShownField>)>> {
+        let named = (0..self.keys.len()).filter(|key| self.keys[*key].events.contains(&self.event));
+        let shown = named.filter(|key| self.applies(*key)).map(|at| {
+            let key = &self.keys[at];
+            let fields = key.fields.iter().zip(self.read(key)).map(|(field, read)| {
+                let strings = strings_of(field, &read);
+                let (value, text) = show_field(key, field, read);
+                ShownField { label: field.field.label.clone(), value, text, strings }
+            });
+            (at, fields.collect())
+        });
+        Some(shown.collect()).filter(|shown: &Vec<_>| !shown.is_empty())
     }
 
     /// True if a key is valid and its conditions are met.

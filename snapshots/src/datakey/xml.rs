@@ -15,6 +15,8 @@ pub struct Element {
     pub place: LineColumn,
     /// Byte range of its start tag.
     pub tag: std::ops::Range<usize>,
+    /// Comments directly before it.
+    pub comments: Vec<String>,
 }
 
 /// Line and column, both from 1; columns count bytes.
@@ -63,7 +65,13 @@ pub fn read(bytes: &[u8]) -> Result<Document, Malformed> {
     }
     let text = &decoded(bytes).map_err(whole)?;
     let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
-    let mut reader = XmlScanner { text, at: 0, lines: [0].into_iter().chain(newlines).collect(), prefixes: Vec::new() };
+    let mut reader = XmlScanner {
+        text,
+        at: 0,
+        lines: [0].into_iter().chain(newlines).collect(),
+        prefixes: Vec::new(),
+        comments: Vec::new(),
+    };
     reader.take("\u{feff}");
     reader.declaration()?;
     let mut document = Document::default();
@@ -175,6 +183,8 @@ struct XmlScanner<'t> {
     lines: Vec<usize>,
     /// Namespace prefixes bound by open elements.
     prefixes: Vec<String>,
+    /// Comments since the last tag.
+    comments: Vec<String>,
 }
 
 impl<'t> XmlScanner<'t> {
@@ -261,8 +271,8 @@ impl<'t> XmlScanner<'t> {
     /// Skips one comment or processing instruction.
     fn comment_or_instruction(&mut self) -> Result<bool, Malformed> {
         if self.take("<!--") {
-            let inner = self.until("--")?;
-            let _ = inner;
+            let inner = self.until("--")?.to_owned();
+            self.comments.push(inner);
             self.need(">")?;
             return Ok(true);
         }
@@ -358,6 +368,7 @@ impl<'t> XmlScanner<'t> {
         }
         self.need("<")?;
         let mut element = Element { name: self.name()?.into(), place: self.place(start), ..Element::default() };
+        element.comments = std::mem::take(&mut self.comments);
         let closed = loop {
             let blank = self.blanks();
             if self.take("/>") {

@@ -42,6 +42,8 @@ struct FieldModel {
     /// Bytes of an item; 0 for a string.
     size: u32,
     count: usize,
+    /// True if it is one number, and not a character.
+    is_number: bool,
     values: Vec<u64>,
 }
 
@@ -309,7 +311,8 @@ impl Writer<'_> {
             let end = *self.rng.pick(&["", " ", "  "]);
             let shown = self.label(label);
             let _ = write!(text, "%{spec}{blank}{shown}{end}");
-            fields.push(FieldModel { label, size, count, values: Vec::new() });
+            let is_number = size > 0 && count == 1 && !spec.ends_with('c');
+            fields.push(FieldModel { label, size, count, is_number, values: Vec::new() });
         }
         if self.fault() {
             let fault = *self.rng.pick(&["%", "%x", "%9z q", "%x a%x a", "%2u0 q", "%xq", "%1u3d list", "%4u2c w"]);
@@ -392,7 +395,26 @@ impl Writer<'_> {
             let (name, value) = *self.rng.pick(&[("wide_offsets", "-1"), ("show_masked_values", "no")]);
             attributes.push((name, value.into()));
         }
-        self.finish_datakey(attributes, key)
+        let comment = if !self.faulty && self.rng.chance(25) { self.comment(&key.fields) } else { String::new() };
+        comment + &self.finish_datakey(attributes, key)
+    }
+
+    /// `fields` comment with valid entries.
+    fn comment(&mut self, fields: &[FieldModel]) -> String {
+        const CODES: [&str; 12] = ["U1", "U2", "U4", "U8", "D1", "D4", "D8", "X4", "X8", "o4", "T4", "E4"];
+        let mut entries = Vec::new();
+        for field in fields {
+            let n = self.keys.len();
+            let name = format!("c{n}_{}", entries.len());
+            entries.push(match self.rng.below(6) {
+                0 => "-".into(),
+                1 => "*".into(),
+                2 | 3 if field.is_number => format!("{name}:{}", self.rng.pick(&CODES)),
+                _ => name,
+            });
+        }
+        entries.truncate(1 + self.rng.below(entries.len()));
+        format!("<!-- tfbc: fields={} -->\n", entries.join(", "))
     }
 
     fn finish_datakey(&mut self, attributes: Vec<Attribute>, mut key: KeyModel) -> String {

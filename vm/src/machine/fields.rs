@@ -7,7 +7,7 @@
 //!
 //! In most events, all registers have values. So an event that is long enough first runs as its text would, and again in
 //! this loop if a read passed the event's end. Routines that use timers or the context, which that could change, run in
-//! this loop alone.
+//! this loop alone. Those of QNX records never do: they look at the record's length before each read.
 
 use super::texts::{low_bits, met_texts};
 use super::{End, Run, STEP};
@@ -16,7 +16,7 @@ use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, StateUse, for_each_
 use crate::program::PreparedEntry;
 use crate::row::Full;
 use crate::verify::UNCOUNTED;
-use crate::{EventContext, Outcome, Row, TextBuf, Unobserved};
+use crate::{Context, Event, EventContext, EventInput, Outcome, Row, TextBuf, Unobserved};
 
 /// Limit on the text that is not stored yet, and on the line ends that templates with `$RELLINENO` count.
 const MAX_TEXT: usize = 1 << 24;
@@ -117,16 +117,26 @@ impl<'r> Run<'r> {
         if input.bytes().len() >= prepared.need as usize
             && prepared.uses < StateUse::Context
             && prepared.body <= UNCOUNTED
-            && let Some(outcome) = self.run_fields::<false>(prepared, input, out)
+            && let Some(outcome) = self.run_fields::<false, false>(prepared, input, out)
         {
             return outcome;
         }
         if is_trial {
             self.timers.begin_trial();
         }
-        let outcome = self.run_fields::<true>(prepared, input, out);
+        let outcome = self.run_fields::<true, false>(prepared, input, out);
         self.timers.end_trial();
         outcome.unwrap_or_default()
+    }
+
+    /// Stores a QNX record's fields in the run's row, by a prepared entry of [`Space::RecordFields`]. `out` is scratch
+    /// space.
+    ///
+    /// [`Space::RecordFields`]: crate::Space::RecordFields
+    pub fn record_fields(&mut self, prepared: &PreparedEntry<'r>, event: &Event<'r>, out: &mut TextBuf) -> Outcome {
+        self.program = prepared.program;
+        let input = EventInput { event, context: &Context::EMPTY };
+        self.run_fields::<false, true>(prepared, &input, out).unwrap_or_default()
     }
 
     /// Fields of the last event.
@@ -135,9 +145,9 @@ impl<'r> Run<'r> {
     }
 
     /// Runs a routine of fields. With `TRACKS`, registers without value are known; without, the result is `None` if there
-    /// may be one.
+    /// may be one. With `RECORD`, the event is a QNX record, which may be shorter than its routine needs.
     #[inline(always)]
-    fn run_fields<const TRACKS: bool>(
+    fn run_fields<const TRACKS: bool, const RECORD: bool>(
         &mut self,
         prepared: &PreparedEntry<'r>,
         input: &impl EventContext<'r>,
@@ -155,7 +165,7 @@ impl<'r> Run<'r> {
         if TRACKS || prepared.uses >= StateUse::Event {
             (self.event, self.beginning, self.margin) = (input.event(), prepared.beginning as usize, 0);
         }
-        if TRACKS {
+        if TRACKS || RECORD && (prepared.uses == StateUse::Context || prepared.body > UNCOUNTED) {
             self.look_around(prepared, input.context());
         } else if prepared.zeroed > 0 {
             self.scratch.regs[..prepared.zeroed.into()].fill(0);
@@ -171,7 +181,10 @@ impl<'r> Run<'r> {
         at = if TRACKS {
             self.run_until_end(pc, at, out)
         } else {
-            self.go(self.long[prepared.orders as usize], pc, at, out, &mut Unobserved)
+            let is_long = !RECORD || input.bytes().len() >= prepared.need as usize;
+            let orders = prepared.orders;
+            let handlers = if is_long { self.long[orders as usize] } else { super::checked(orders) };
+            self.go(handlers, pc, at, out, &mut Unobserved)
         };
         self.scratch.missing.is_active = false;
         self.stage.close(out, at);
@@ -181,7 +194,7 @@ impl<'r> Run<'r> {
         }
         let state = *self.state();
         let outcome = Outcome { skipped: state.end == End::Skip, limited: state.end == End::Limit, ..self.met() };
-        let is_complete = TRACKS || !(outcome.truncated | self.scratch.missing.gap);
+        let is_complete = TRACKS || RECORD || !(outcome.truncated | self.scratch.missing.gap);
         if is_complete {
             self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
         }

@@ -189,6 +189,11 @@ impl Machine {
         }
     }
 
+    /// Fields of the last event that stored any.
+    pub fn row(&self) -> &Row {
+        &self.scratch.row
+    }
+
     /// Prints one event with the hook at index `hook` ([`crate::Hook::index`]): appends its text and a newline. An
     /// unknown index prints an empty line.
     #[inline]

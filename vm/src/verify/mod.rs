@@ -293,7 +293,12 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
         }
         // The label of such a row is the encoded schema. A malformed one refuses the blob here, not a report later.
         let [offset, len] = row.label.map(|part| part as usize);
-        if row.space() == Space::HookFields && Schema::decode(&sections.strings[offset..offset + len]).is_none() {
+        let has_schema = match row.space() {
+            Space::HookFields => true,
+            Space::RecordFields => sections.has_record_fields(),
+            Space::Hook | Space::Record => false,
+        };
+        if has_schema && Schema::decode(&sections.strings[offset..offset + len]).is_none() {
             return Err(outside(4, at));
         }
         last = Some((row.space(), row.id));

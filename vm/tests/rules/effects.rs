@@ -47,7 +47,7 @@ fn v16_effects_of_callees_count() {
 #[test]
 fn v12_entries_of_qnx_have_no_effects() {
     let (ret, end) = ([Instr::new(Op::Ret)], [Instr::new(Op::End)]);
-    for space in [Space::Record, Space::Fields] {
+    for space in [Space::Record, Space::RecordFields] {
         assert_eq!(entry(space, EFFECTS, &ret, &end), Some(BlobError::Row { section: 4, row: 0 }), "{space:?}");
     }
 }

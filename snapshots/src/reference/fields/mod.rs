@@ -7,7 +7,7 @@ mod build;
 mod comment;
 mod expand;
 mod form;
-mod name;
+pub(crate) mod name;
 mod row;
 
 use std::collections::HashMap;
@@ -22,6 +22,7 @@ use super::{Reference, shown_id};
 pub use comment::CommentProblem;
 pub(super) use comment::{CommentEntry, entries};
 pub use row::{FieldRow, FieldValue};
+pub(crate) use row::{json_text, json_time};
 
 /// Printed values of an event or loop turn, by their place in the stanza with all calls expanded.
 pub(super) type Frame = HashMap<Vec<u32>, PrintedValue>;

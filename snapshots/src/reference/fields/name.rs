@@ -1,7 +1,7 @@
 //! Names of fields, from the text before them.
 
 /// Columns of the table of events. No field has their names.
-pub(super) const COLUMNS: [&str; 18] = [
+pub(crate) const COLUMNS: [&str; 18] = [
     "seq",
     "time",
     "elapsed_ns",
@@ -52,7 +52,11 @@ pub(super) fn from_text(text: &[u8]) -> Option<String> {
         [before @ .., b'=' | b':'] => before.rsplit(is_blank).next().unwrap_or(before),
         _ => text,
     };
-    let phrase = text.rsplit(|byte| b",;.()[]{}|=:\"'<>/".contains(byte)).next().unwrap_or(text);
+    from_phrase(text.rsplit(|byte| b",;.()[]{}|=:\"'<>/".contains(byte)).next().unwrap_or(text))
+}
+
+/// Steps (c) to (e).
+pub(crate) fn from_phrase(phrase: &[u8]) -> Option<String> {
     let lower: String = phrase.iter().map(|byte| char::from(*byte).to_ascii_lowercase()).collect();
     let is_kept = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     let words: Vec<&str> = lower.split(|letter| !is_kept(letter)).filter(|word| !word.is_empty()).collect();

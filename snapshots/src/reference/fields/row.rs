@@ -262,7 +262,7 @@ fn json(value: &FieldValue) -> String {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("\"{digits}\"")
         }
-        FieldValue::Time(seconds) => format!("\"{}\"", iso_8601(*seconds)),
+        FieldValue::Time(seconds) => json_time(*seconds),
         FieldValue::List(values) => format!("[{}]", values.iter().map(json).collect::<Vec<_>>().join(",")),
         FieldValue::Struct(fields) => json_object(fields),
     }
@@ -279,7 +279,7 @@ fn json_float(value: f64, digits: &str) -> String {
 }
 
 /// JSON string; bytes that are not UTF-8 become U+FFFD.
-pub(super) fn json_text(text: &[u8]) -> String {
+pub(crate) fn json_text(text: &[u8]) -> String {
     let mut out = String::from("\"");
     for letter in String::from_utf8_lossy(text).chars() {
         match letter {
@@ -294,6 +294,11 @@ pub(super) fn json_text(text: &[u8]) -> String {
         }
     }
     out + "\""
+}
+
+/// Seconds since 1970 as a JSON string.
+pub(crate) fn json_time(seconds: u32) -> String {
+    format!("\"{}\"", iso_8601(seconds))
 }
 
 /// Seconds since 1970 as `1999-10-28T13:34:05Z`.
