@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use tfbc::aix::{ReadOptions, ReportOptions};
-use tfbc::internal::aix::{Logs, Trace, report};
-use tfbc::internal::formats::{Catalog, FormatSet};
-use tfbc::internal::input::Input;
+use tfbc::testing::aix::{Logs, Trace, report};
+use tfbc::testing::formats::{Catalog, FormatSet};
+use tfbc::testing::input::Input;
 use tfbc::{LoadOptions, Notice};
 
 /// Runs reports of streams in memory, with one format file and without a heading.

@@ -5,12 +5,12 @@ use crate::Rng;
 use std::io::{self, Cursor};
 use std::num::NonZeroUsize;
 use tfbc::aix::{ReadOptions, ReportOptions, Timestamp};
-use tfbc::internal::aix::{Logs, Trace, report};
-use tfbc::internal::formats::{Catalog, FormatSet};
-use tfbc::internal::input::{Input, Unpacker};
-use tfbc::internal::qnx;
-use tfbc::internal::qnx::{KevLog, KevOptions};
 use tfbc::qnx::RecordOptions;
+use tfbc::testing::aix::{Logs, Trace, report};
+use tfbc::testing::formats::{Catalog, FormatSet};
+use tfbc::testing::input::{Input, Unpacker};
+use tfbc::testing::qnx;
+use tfbc::testing::qnx::{KevLog, KevOptions};
 use tfbc::{Column, Columns, Compression, LoadOptions};
 use tfbc_compiler::Options;
 use tfbc_grammar::{Source, SourceLimits, Sources};
@@ -508,10 +508,10 @@ pub fn input_shapes() -> Vec<InputShape> {
             kev_of(16, &text, |n| [0x1807, 16 * n, n, n])
         }),
         shape("packed/compress", Operation::Unpack(Compression::Compress), |size| {
-            tfbc::internal::unix_compress::compress(&plain_stream(4 * size))
+            tfbc::testing::unix_compress::compress(&plain_stream(4 * size))
         }),
         shape("packed/compress-noise", Operation::Unpack(Compression::Compress), |size| {
-            tfbc::internal::unix_compress::compress(&random(size / 4 * 3, &[]))
+            tfbc::testing::unix_compress::compress(&random(size / 4 * 3, &[]))
         }),
         shape("packed/members", Operation::Unpack(Compression::Gzip), |size| {
             // Each member is empty.

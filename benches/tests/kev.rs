@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Cursor;
-use tfbc::internal::qnx::{KevItem, KevLog, KevOptions};
+use tfbc::testing::qnx::{KevItem, KevLog, KevOptions};
 use tfbc_benches::{KevEvent, KevHead, KevLoad, KevWriter, SLOT_BYTES};
 
 fn event(payload: &[u8]) -> KevEvent {

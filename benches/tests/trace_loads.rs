@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 
 use tfbc::aix::ReadOptions;
-use tfbc::internal::aix::{AixItem, Trace};
-use tfbc::internal::input::Input;
+use tfbc::testing::aix::{AixItem, Trace};
+use tfbc::testing::input::Input;
 use tfbc_benches::{
     Data, EventWriter, Files, LogBuilder, LogFile, STREAM64_MAGIC, Stamp, TraceHook, TraceKind, TraceLength, TraceLoad,
     Width, blob,

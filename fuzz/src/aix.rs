@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use tfbc::aix::{
     AixKind, ContextTable, CpuidWord, Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Summary, Timestamp,
 };
-use tfbc::internal::aix::{Logs, Trace, report};
-use tfbc::{Column, Columns, Form, Notice};
+use tfbc::testing::aix::{Logs, Trace, report};
+use tfbc::{Column, Columns, Form, Notice, TraceKind};
 
 /// Context table for the hooks of `data/all.trcfmt`.
 static CONTEXT: LazyLock<Arc<ContextTable>> = LazyLock::new(|| {
@@ -99,7 +99,7 @@ fn read_options(choice: u8) -> ReadOptions {
     let kinds = [AixKind::Stream32, AixKind::Stream64, AixKind::Log32, AixKind::Log64];
     let words = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
     ReadOptions {
-        format: kinds.get(usize::from(choice & 7)).copied(),
+        format: kinds.get(usize::from(choice & 7)).copied().map(TraceKind::Aix),
         cpuid_word: words[usize::from(choice >> 3 & 3)],
         lenient: choice & 32 != 0,
         salvage: choice >> 6 == 1,

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use tempfile::TempDir;
 use tfbc::aix::ReadOptions;
-use tfbc::internal::aix::LogItem;
-use tfbc::internal::input::AnyTrace;
-use tfbc::internal::qnx::KevItem;
+use tfbc::testing::aix::LogItem;
+use tfbc::testing::input::AnyTrace;
+use tfbc::testing::qnx::KevItem;
 use tfbc::{Compression, Form};
 use tfbc_vm::Program;
 

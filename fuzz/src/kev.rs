@@ -2,11 +2,12 @@
 
 use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of, is_well_formed};
 use crate::seed_of;
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::qnx;
-use tfbc::internal::qnx::{KevLog, KevOptions};
-use tfbc::internal::traceprinter::{DEFAULT, Layout, LineFormat, PrintOptions, print};
 use tfbc::qnx::{RecordFilter, RecordOptions, RecordSummary};
+use tfbc::testing::formats::Catalog;
+use tfbc::testing::qnx;
+use tfbc::testing::qnx::{KevLog, KevOptions};
+use tfbc::testing::traceprinter::print;
+use tfbc::traceprinter::{Layout, LineFormat, PrintOptions};
 use tfbc::{Columns, Form, MaxWork, Notice};
 
 /// Reports and prints a log. Every byte is formatted or reported, the results are the same for a file and a pipe, and
@@ -86,14 +87,15 @@ fn reported(
 fn printed(choice: u8, bytes: &[u8], catalog: &Catalog<'_>, way: Way) -> Option<Ran<RecordSummary>> {
     let verbose = choice & 16 != 0;
     let mut log = open(bytes, way, verbose)?;
-    let format = if choice & 8 != 0 { "%t %02C %e %-8.3Z|%20.5z|%#c%%" } else { DEFAULT };
+    let format = match choice & 8 {
+        0 => LineFormat::default(),
+        _ => LineFormat::parse("%t %02C %e %-8.3Z|%20.5z|%#c%%").expect("a line format"),
+    };
     let options = PrintOptions {
         layout: match choice >> 1 & 3 {
             0 => Layout::Compat { one_line: false },
             1 => Layout::Compat { one_line: true },
-            layout => {
-                Layout::Default { format: LineFormat::parse(format).expect("a line format"), one_line: layout == 3 }
-            }
+            layout => Layout::Default { format, one_line: layout == 3 },
         },
         verbose,
         sort: choice & 64 != 0,

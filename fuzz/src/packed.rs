@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Read};
 use tfbc::Compression;
-use tfbc::internal::input::Unpacker;
-use tfbc::internal::unix_compress;
+use tfbc::testing::input::Unpacker;
+use tfbc::testing::unix_compress;
 
 /// Maximum number of unpacked bytes to examine.
 const MOST: usize = 4 << 20;

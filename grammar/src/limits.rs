@@ -1,3 +1,5 @@
+use crate::datakey;
+
 /// Limits on format files. A file that exceeds one gets a diagnostic that names the limit and its flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceLimits {
@@ -17,6 +19,11 @@ impl SourceLimits {
     pub const MAX_NESTING: usize = 200;
     /// Upper limit on `source` and `xml`: offsets are 32-bit, with a margin against overflow.
     pub const MAX_BYTES: usize = 1 << 30;
+
+    /// Limit on the size of a source in bytes, which depends on its language, and the flag that raises it.
+    pub fn of_language(&self, source: &[u8]) -> (usize, &'static str) {
+        if datakey::looks_like_xml(source) { (self.xml, "--max-xml") } else { (self.source, "--max-source") }
+    }
 }
 
 impl Default for SourceLimits {

@@ -1,7 +1,7 @@
 //! Loaded format files, and the lookup from a hook id or QNX event to the program that formats it.
 
 use crate::reader::aix::{compressed, hooks, is_trace, may_be_stream32};
-use crate::reader::{AnyTrace, Input, MaxRatio, System};
+use crate::reader::{Input, MaxRatio, System, TraceKind};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use tfbc_compiler::coverage::{self, CoveragePoint};
 #[cfg(feature = "compile")]
 use tfbc_compiler::{Compiled, Dialect, LeftOut, Options};
 #[cfg(feature = "compile")]
-use tfbc_grammar::{Diagnostic, Source, SourceId, SourceLimits, Sources, Span, datakey, trcfmt};
+use tfbc_grammar::{Diagnostic, Source, SourceId, Sources, Span, trcfmt};
 
 /// Name of the built-in format file, for `-t`.
-pub const BUILT_IN: &str = "default";
+pub(crate) const BUILT_IN: &str = "default";
 
 /// Source of the built-in format file, used if no format file is given.
 #[cfg(feature = "compile")]
@@ -30,7 +30,7 @@ static BUILT_IN_BLOB: &[u8] = include_bytes!("../built_in/default.tfbc");
 const LARGE_BLOB: usize = 64 << 10;
 
 /// Size of the largest blob that can be loaded, in bytes.
-pub const MAX_BLOB: u64 = 1 << 30;
+pub(crate) const MAX_BLOB: u64 = 1 << 30;
 
 /// Reason why format files cannot be loaded.
 #[derive(Debug)]
@@ -131,6 +131,8 @@ impl Findings {
 pub struct LoadOptions {
     /// Largest decompression ratio of compressed files.
     pub max_ratio: MaxRatio,
+    /// True to verify all of a large blob at once. Otherwise each of its routines is verified before its first run.
+    pub verify_whole: bool,
     /// Options of the compiler.
     #[cfg(feature = "compile")]
     pub compile: Options,
@@ -183,6 +185,8 @@ pub struct FormatFile {
     pub name: String,
     /// One system for a source. A blob may contain entries for both.
     pub systems: Vec<System>,
+    /// True if the file is a compiled blob.
+    pub is_blob: bool,
 }
 
 /// Format file to load.
@@ -348,12 +352,6 @@ impl FormatSet {
         self.blobs.iter().map(|part| &*part.blob)
     }
 
-    /// Paths of the files that were compiled blobs.
-    #[cfg(feature = "compile")]
-    pub fn blobs(&self) -> impl Iterator<Item = &Path> {
-        self.blobs.iter().filter(|part| matches!(part.rank, Rank::File(_))).map(|part| &*part.path)
-    }
-
     /// The user's files, without the built-in one. `catalog` is the catalog of this set.
     pub fn files(&self, catalog: &Catalog<'_>) -> Vec<FormatFile> {
         let blobs = self.blobs.iter().zip(catalog.programs()).filter(|(part, _)| matches!(part.rank, Rank::File(_)));
@@ -362,14 +360,14 @@ impl FormatSet {
             let has_records = program.entries(Space::Record).next().is_some();
             let systems = [has_hooks.then_some(System::Aix), has_records.then_some(System::Qnx)];
             let name = part.path.to_string_lossy().into_owned();
-            FormatFile { name, systems: systems.into_iter().flatten().collect() }
+            FormatFile { name, systems: systems.into_iter().flatten().collect(), is_blob: true }
         });
         let mut files: Vec<FormatFile> = blobs.collect();
         #[cfg(feature = "compile")]
         files.extend(self.findings.sources.iter().map(|(_, source)| {
             let is_xml = tfbc_grammar::datakey::is_xml(source);
             let systems = vec![if is_xml { System::Qnx } else { System::Aix }];
-            FormatFile { name: source.name().to_owned(), systems }
+            FormatFile { name: source.name().to_owned(), systems, is_blob: false }
         }));
         files.retain(|file| file.name != BUILT_IN);
         files
@@ -417,7 +415,7 @@ fn read(path: &Path, options: &LoadOptions) -> Result<FileContent, LoadError> {
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
     // A 32-bit stream has no first word, so it is recognised by its events; only then, because that reads the file.
     let is_stream32 =
-        || may_be_stream32(&bytes) && path.is_file() && AnyTrace::system_of(path).is_ok_and(|it| it.is_some());
+        || may_be_stream32(&bytes) && path.is_file() && TraceKind::of_file(path).is_ok_and(|it| it.is_some());
     let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") || is_stream32() {
         Some("trace: `tfbc report` formats it, `tfbc info` describes it")
     } else {
@@ -463,7 +461,7 @@ fn max_source(_options: &LoadOptions) -> u64 {
 /// Size limit of a source in bytes, which depends on its language, and the flag that raises the limit.
 #[cfg(feature = "compile")]
 fn source_limit(bytes: &[u8], options: &LoadOptions) -> (u64, Option<&'static str>) {
-    let (max, flag) = limit_of(bytes, &options.compile.limits);
+    let (max, flag) = options.compile.limits.of_language(bytes);
     (max as u64, Some(flag))
 }
 
@@ -471,12 +469,6 @@ fn source_limit(bytes: &[u8], options: &LoadOptions) -> (u64, Option<&'static st
 #[cfg(not(feature = "compile"))]
 fn source_limit(_bytes: &[u8], options: &LoadOptions) -> (u64, Option<&'static str>) {
     (max_source(options), None)
-}
-
-/// Size limit of a source in bytes, which depends on its language, and the flag that raises the limit.
-#[cfg(feature = "compile")]
-pub fn limit_of(bytes: &[u8], limits: &SourceLimits) -> (usize, &'static str) {
-    if datakey::looks_like_xml(bytes) { (limits.xml, "--max-xml") } else { (limits.source, "--max-source") }
 }
 
 /// Reads one source; `default` is the built-in one. Returns `None` for a blob.
@@ -648,6 +640,15 @@ impl<'b> Catalog<'b> {
     /// True if any QNX event has a definition.
     pub fn has_records(&self) -> bool {
         !self.records.is_empty()
+    }
+
+    /// Names of a QNX event's definitions, separated by `; `.
+    pub(crate) fn names_of_record(&self, class: u8, event: u16) -> String {
+        let names = self.records(Space::Record, class, event).iter().filter_map(|entry| {
+            let record = self.record_program(entry).record(class, event)?;
+            Some(String::from_utf8_lossy(record.label).into_owned())
+        });
+        names.collect::<Vec<_>>().join("; ")
     }
 
     /// Program of a QNX event's entry.

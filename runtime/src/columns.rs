@@ -542,7 +542,7 @@ impl Columns {
 
     /// Makes room for ids of four digits.
     #[must_use]
-    pub fn with_wide_ids(mut self, wide: bool) -> Self {
+    pub(crate) fn with_wide_ids(mut self, wide: bool) -> Self {
         self.wide_ids = wide;
         self
     }
@@ -555,7 +555,7 @@ impl Columns {
     }
 
     /// True if the text has a line of its own.
-    pub fn has_two_lines(&self) -> bool {
+    pub(crate) fn has_two_lines(&self) -> bool {
         self.two_lines
     }
 
@@ -610,7 +610,7 @@ impl Columns {
 
     /// Margins of an event's text, by its level.
     #[inline]
-    pub fn layout(&self, level: Level) -> Layout {
+    pub(crate) fn layout(&self, level: Level) -> Layout {
         let margin = match level {
             _ if self.bare => return Layout::default(),
             Level::Zero => return Layout::default(),
@@ -627,7 +627,7 @@ impl Columns {
     }
 
     /// Appends the heading line, or two of them.
-    pub fn write_heading(&self, out: &mut TextBuf) {
+    pub(crate) fn write_heading(&self, out: &mut TextBuf) {
         let line = out.len();
         for (at, column) in self.list.iter().enumerate() {
             let heading: Cow<'_, str> = match column {

@@ -9,7 +9,7 @@
 
 use crate::columns::Columns;
 use crate::engine::StepResult;
-use crate::events::class_name;
+use crate::events;
 use crate::filter::Filter;
 use crate::formats::Formats;
 use crate::ids::display_id;
@@ -246,7 +246,7 @@ impl<'e> Event<'e> {
     pub fn id(&self) -> String {
         match &self.source {
             EventSource::Aix(event) => display_id(event.id()),
-            EventSource::Qnx(event) => qnx_id(event.class(), event.event()),
+            EventSource::Qnx(event) => events::display_id(event.class(), event.event()),
         }
     }
 
@@ -422,14 +422,6 @@ impl<'e> Event<'e> {
 impl fmt::Debug for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event").field("id", &self.id()).field("text", &self.text()).finish_non_exhaustive()
-    }
-}
-
-/// Class and number of an event, such as `USER:65`. A class without a name is printed as a number.
-pub(crate) fn qnx_id(class: u8, event: u16) -> String {
-    match class_name(class) {
-        Some(name) => format!("{name}:{event}"),
-        None => format!("{class}:{event}"),
     }
 }
 

@@ -2,15 +2,18 @@
 
 #[cfg(feature = "compile")]
 use crate::catalog::Findings;
-use crate::catalog::{Catalog, FormatInput, FormatSet, LoadError, LoadOptions};
-use crate::fields::{describe, record_schemas};
-use crate::ids::display_id;
+use crate::catalog::{BUILT_IN, Catalog, FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB};
+use crate::events;
+use crate::fields::{describe, list_json, list_text, record_schemas};
+use crate::ids::{EventId, display_id};
 use self_cell::self_cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 #[cfg(feature = "compile")]
-use tfbc_grammar::Diagnostic;
+use tfbc_compiler::coverage::CoveragePoint;
+#[cfg(feature = "compile")]
+use tfbc_grammar::{Diagnostic, SourceId, Span};
 
 self_cell!(
     struct LoadedFormats {
@@ -39,7 +42,7 @@ pub struct Formats(Arc<LoadedFormats>);
 pub struct EventFormat {
     /// Id as reports print it: `106` or `F5F1` for AIX, class and number such as `USER:65` for QNX.
     pub id: String,
-    /// Label of an AIX template. Empty for QNX events, whose definitions have none.
+    /// Label of an AIX template; names of a QNX event's definitions, separated by `; `.
     pub label: String,
     /// Fields, in the order of [`Event::fields`](crate::Event::fields).
     pub fields: Vec<FieldFormat>,
@@ -72,6 +75,12 @@ pub struct FieldFormat {
 }
 
 impl Formats {
+    /// Name of the built-in format file, for [`Formats::load`].
+    pub const BUILT_IN: &str = BUILT_IN;
+
+    /// Size of the largest blob that can be loaded, in bytes.
+    pub const MAX_BLOB: u64 = MAX_BLOB;
+
     /// The built-in format file for AIX. Kernel events of QNX need no format file.
     pub fn builtin() -> Self {
         Self::load::<&Path>([]).expect("the built-in format file loads")
@@ -93,7 +102,7 @@ impl Formats {
     /// # Errors
     /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
     pub fn load_with(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
-        Self::verify(FormatSet::load(paths, options)?)
+        Self::verify(FormatSet::load(paths, options)?, options.verify_whole)
     }
 
     /// Like [`Formats::load_with`], but files may be in memory. An empty list loads nothing.
@@ -114,7 +123,7 @@ impl Formats {
         inputs: impl IntoIterator<Item = FormatInput>,
         options: &LoadOptions,
     ) -> Result<Self, LoadError> {
-        Self::verify(FormatSet::load_inputs(inputs, options)?)
+        Self::verify(FormatSet::load_inputs(inputs, options)?, options.verify_whole)
     }
 
     /// Verifies a compiled blob (`.tfbc`).
@@ -122,28 +131,57 @@ impl Formats {
     /// # Errors
     /// The verifier refuses the blob; the error contains the rule and the offset.
     pub fn from_blob(blob: impl Into<Vec<u8>>) -> Result<Self, LoadError> {
-        Self::verify(FormatSet::from_blob(blob.into()))
+        Self::verify(FormatSet::from_blob(blob.into()), false)
     }
 
-    fn verify(set: FormatSet) -> Result<Self, LoadError> {
-        LoadedFormats::try_new(set, FormatSet::catalog_to_run).map(|loaded| Self(Arc::new(loaded)))
+    fn verify(set: FormatSet, whole: bool) -> Result<Self, LoadError> {
+        let verify = if whole { FormatSet::catalog } else { FormatSet::catalog_to_run };
+        LoadedFormats::try_new(set, verify).map(|loaded| Self(Arc::new(loaded)))
     }
 
     /// Warnings of the compiler, and errors of stanzas that were left out.
     #[cfg(feature = "compile")]
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.0.borrow_owner().findings().diagnostics
+        &self.findings().diagnostics
     }
 
     /// Warnings and errors together with the sources that they point into.
     #[cfg(feature = "compile")]
     pub fn findings(&self) -> &Findings {
-        self.0.borrow_owner().findings()
+        self.set().findings()
+    }
+
+    /// The loaded files, without the built-in one.
+    pub fn files(&self) -> Vec<FormatFile> {
+        self.set().files(self.catalog())
     }
 
     /// Blobs: one that was compiled from all sources, and the files that were compiled before.
     pub fn blobs(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.borrow_owner().programs()
+        self.set().programs()
+    }
+
+    /// Coverage points of the sources, if they were compiled with [`LoadOptions::instrument`]. The last blob contains
+    /// their probes.
+    #[cfg(feature = "compile")]
+    pub fn points(&self) -> &[CoveragePoint] {
+        self.set().points()
+    }
+
+    /// Source spans per routine and instruction of the last blob, if it was compiled with [`LoadOptions::plain`].
+    #[cfg(feature = "compile")]
+    pub fn spans(&self) -> &[Vec<(SourceId, Span)>] {
+        self.set().places()
+    }
+
+    /// Fields of events as text, like `tfbc fields`: of one event, or of all that are not built in.
+    pub fn fields_text(&self, id: Option<EventId>) -> String {
+        list_text(self.catalog(), id)
+    }
+
+    /// Fields of events as one JSON array, like `tfbc fields --to json`.
+    pub fn fields_json(&self, id: Option<EventId>) -> Vec<u8> {
+        list_json(self.catalog(), id)
     }
 
     /// The described events, ordered by id.
@@ -159,11 +197,16 @@ impl Formats {
             fields: fields(hook.id),
         });
         hooks.chain(catalog.defined_records().map(|(class, event)| EventFormat {
-            id: crate::event::qnx_id(class, event),
-            label: String::new(),
+            id: events::display_id(class, event),
+            label: catalog.names_of_record(class, event),
             fields:
                 record_schemas(catalog, class, event).iter().flat_map(|found| describe(&found.schema.fields)).collect(),
         }))
+    }
+
+    /// The blobs and their sources.
+    pub(crate) fn set(&self) -> &FormatSet {
+        self.0.borrow_owner()
     }
 
     /// Programs of the format files, looked up by event.

@@ -1,6 +1,26 @@
-//! Hook ids as users write them, and sets of them.
+//! Ids of events as users write them, and sets of hook ids.
 
+use crate::events;
 use std::fmt;
+
+/// Id of an event of either system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventId {
+    /// Canonical hook id of AIX.
+    Hook(u16),
+    /// Class and number of QNX.
+    Record(u8, u16),
+}
+
+impl EventId {
+    /// Id as reports and `--only` spell it.
+    pub fn name(self) -> String {
+        match self {
+            EventId::Hook(id) => display_id(id),
+            EventId::Record(class, event) => events::display_id(class, event),
+        }
+    }
+}
 
 /// Set of canonical 16-bit hook ids, a bit per id.
 #[derive(Clone, PartialEq, Eq)]
@@ -115,8 +135,8 @@ impl IdSet {
 /// Formats an id as reports do: upper-case digits, without a final zero.
 ///
 /// ```
-/// assert_eq!(tfbc::internal::aix::display_id(0x15B0), "15B");
-/// assert_eq!(tfbc::internal::aix::display_id(0xF5F1), "F5F1");
+/// assert_eq!(tfbc::aix::display_id(0x15B0), "15B");
+/// assert_eq!(tfbc::aix::display_id(0xF5F1), "F5F1");
 /// ```
 pub fn display_id(id: u16) -> String {
     if id & 15 == 0 { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }

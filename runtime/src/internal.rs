@@ -1,108 +1,60 @@
-//! Parts of the engine that the other packages of this repository use beside the public face.
+//! Parts of the engine that the packages above this one use beside the public face. They may change at any time.
 //!
-//! They may change at any time. They are here for three kinds of users:
-//!
-//! - The commands and the tools for authors describe, merge, slice and observe single logs, print one event without a
-//!   trace, and lay out `traceprinter`'s text. A library user needs none of this.
-//! - They share rules with the library that must not be written twice: how outputs replace files, how text is shown on a
-//!   terminal, how numbers and times are spelt.
-//! - Tests, fuzz targets and benches call the readers and the formatting directly.
+//! No report needs them. They serve two purposes: tools that look at single events of a trace instead of a report, and
+//! rules that must not be written twice.
 
-/// Logs of AIX, event by event.
-pub mod aix {
-    pub use crate::context::ContextState;
-    pub use crate::ids::display_id;
-    pub use crate::raw::write_raw;
-    pub use crate::reader::aix::{
-        AixItem, Kernel, LogInfo, LogItem, Logs, RawEvent, Step, StepRules, SystemInfo, Trace, TraceState, compressed,
-        cpu_files, hooks, is_trace, present,
-    };
-    pub use crate::report::report;
-}
+// Single events: `tfbc event`, `hexview`, `test` and `list` look up one template and run it under an observer, or copy
+// events into case files.
 
-/// QNX's names of classes and events.
-pub mod events {
-    pub use crate::events::{BuiltInEvents, LISTING, class_name};
+/// Looks up the template of one event, and lists them with their places.
+pub use crate::catalog::{Catalog, HookEntry, RecordEntry};
+/// Processes and threads of events that are run one by one.
+pub use crate::context::ContextState;
+/// Events and layouts as the reader sees them.
+pub use crate::reader::AnyTrace;
+pub use crate::reader::aix::{LogItem, Logs, TraceState};
+pub use crate::reader::kev::{KevItem, KevLog, KevRecord};
+/// Prints one record without a log.
+pub use crate::records::RecordPrinter;
+/// The filter of AIX reports, for one event.
+pub use crate::selection::admits;
+/// The limit on the work of a report, for events that are run one by one.
+pub use crate::work::Meter;
 
-    /// Spellings of names in flags.
-    pub mod spelling {
-        pub use crate::events::spelling::{ClassPart, class, class_list};
-    }
-}
+// Files: the rules of reports for format files, tables and outputs.
 
-/// Typed fields of events.
-pub mod fields {
-    pub use crate::fields::{ListedId, PreparedFields, list_json, list_text, write_row};
-    pub use crate::ids::IdSet;
-    pub use crate::records::{write_objects, write_record_text};
-}
-
-/// Values of filter flags.
-pub mod filter {
-    pub use crate::filter::{check_times, seconds, shown, signed_seconds};
-}
-
-/// Format files before and after they are verified.
-pub mod formats {
-    pub use crate::catalog::{BUILT_IN, Catalog, FormatFile, FormatSet, HookEntry, MAX_BLOB, RecordEntry};
-    #[cfg(feature = "compile")]
-    pub use crate::catalog::{limit_of, read_source};
-}
-
-/// Inputs before their kind is known.
-pub mod input {
-    pub use crate::reader::{AnyTrace, Input, ReadSeek, TraceKind, Unpacker};
-}
-
-/// Analysis for `tfbc info`.
-pub mod inventory {
-    pub use crate::inventory::{AixInventory, FileInventory, Gap, QnxInventory};
-}
-
+/// Reads a source of format files with the limits of a report.
+#[cfg(feature = "compile")]
+pub use crate::catalog::read_source;
+/// Tells whether an output is one of the inputs.
+pub use crate::file_id::FileId;
 /// Output files that are whole or absent.
-pub mod output {
-    pub use crate::file_id::FileId;
-    pub use crate::output::{Output, directory, is_at, mind_signals, replace_by_link, stdout_is_closed};
-}
+pub use crate::output::Output;
+/// Describes files that are not format files.
+pub use crate::reader::aix::{compressed, is_trace};
+/// Reads any file that may be compressed.
+pub use crate::reader::{Input, Unpacker};
 
-/// Logs of QNX, record by record.
-pub mod qnx {
-    pub use crate::reader::kev::{
-        KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, Section, classes, is_kev,
-    };
-    pub use crate::records::{RecordPrinter, cpus, report};
+// Names: suggestions and spellings in messages and flags are those of the library.
+
+/// Names of classes that `tracelogger -F` takes, as filters do.
+pub use crate::events::spelling::{class_events, class_list};
+/// Suggestions for misspelled names.
+pub use crate::suggest::{closest, hint};
+
+use crate::formats::Formats;
+
+/// Packs files as `compress` does, for format files that were packed before an update.
+pub mod unix_compress {
+    pub use crate::unix_compress::{Reader, compress_to, max_width};
 }
 
 /// Rows of tables.
 pub mod rows {
-    pub use crate::rows::{
-        EventId, EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, rows, rows_of,
-    };
+    pub use crate::rows::{EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, rows, rows_of};
 }
 
-/// Selection of AIX events.
-pub mod selection {
-    pub use crate::selection::admits;
+/// Programs of format files, looked up by event.
+pub fn catalog(formats: &Formats) -> &Catalog<'_> {
+    formats.catalog()
 }
-
-/// Suggestions for misspelled names.
-pub mod suggest {
-    pub use crate::suggest::{closest, hint};
-}
-
-/// Text from strangers on a terminal.
-pub mod terminal {
-    pub use crate::terminal::{TerminalWriter, show, visible};
-}
-
-/// The layouts of QNX's `traceprinter`.
-pub mod traceprinter {
-    pub use crate::traceprinter::{DEFAULT, Layout, LineFormat, PrintOptions, print, write_refused};
-}
-
-/// The format of `compress` (`.Z`).
-pub mod unix_compress {
-    pub use crate::unix_compress::{Reader, compress, compress_to, max_width};
-}
-
-pub use crate::work::Meter;

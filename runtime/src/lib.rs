@@ -49,9 +49,13 @@
 
 pub mod aix;
 pub mod qnx;
+pub mod terminal;
+pub mod traceprinter;
 
 #[doc(hidden)]
 pub mod internal;
+#[doc(hidden)]
+pub mod testing;
 
 #[cfg(feature = "compile")]
 mod cache;
@@ -81,10 +85,8 @@ mod rows;
 mod scan;
 mod selection;
 mod suggest;
-mod terminal;
 mod time_zone;
 mod trace;
-mod traceprinter;
 mod unfinished;
 mod unix_compress;
 mod work;
@@ -93,12 +95,14 @@ mod work;
 pub use cache::Cache;
 #[cfg(feature = "compile")]
 pub use catalog::Findings;
-pub use catalog::{FormatInput, LoadError, LoadOptions};
+pub use catalog::{FormatFile, FormatInput, LoadError, LoadOptions};
 pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Field, FieldValue, Item};
 pub use formats::{EventFormat, FieldFormat, Formats};
+pub use ids::EventId;
+pub use inventory::Inventory;
 pub use output_format::Form;
-pub use reader::{Compression, Imbalance, MaxRatio, Notice, System, Tally, TraceError};
+pub use reader::{Compression, Imbalance, MaxRatio, Notice, System, Tally, TraceError, TraceKind};
 pub use report::{MaxWork, Monitor, ReportError};
 pub use terminal::ReportColour;
-pub use trace::{ReportOptions, ReportSummary, Trace, TraceInfo, report, report_with};
+pub use trace::{QnxHeader, ReportOptions, ReportSummary, Trace, TraceFile, TraceInfo, report, report_with, write_raw};

@@ -1,7 +1,7 @@
 //! Between a report and its caller: notices and progress while it runs, and the error that ends it.
 
 use crate::ids::IdSet;
-use crate::reader::Notice;
+use crate::reader::{Notice, System};
 use std::fmt;
 use std::io;
 
@@ -16,6 +16,8 @@ pub enum ReportError {
     NoStart,
     /// The logs cannot be merged into one stream, for this reason.
     NoStream(String),
+    /// The trace is of this system, and the output exists only for the other one.
+    WrongSystem(System),
 }
 
 impl fmt::Display for ReportError {
@@ -28,6 +30,8 @@ impl fmt::Display for ReportError {
                  since the start",
             ),
             ReportError::NoStream(why) => f.write_str(why),
+            ReportError::WrongSystem(System::Aix) => f.write_str("this is a trace of AIX, expected a log of QNX"),
+            ReportError::WrongSystem(System::Qnx) => f.write_str("this is a log of QNX, expected a trace of AIX"),
         }
     }
 }

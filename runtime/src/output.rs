@@ -26,21 +26,6 @@ enum Destination {
     Temporary { unfinished: Unfinished, path: PathBuf },
 }
 
-/// True if standard output is a pipe whose reader has closed it.
-#[cfg(unix)]
-pub fn stdout_is_closed() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let out = io::stdout();
-    let mut looked = [PollFd::new(&out, PollFlags::empty())];
-    poll(&mut looked, Some(&Timespec::default())).is_ok() && looked[0].revents().contains(PollFlags::ERR)
-}
-
-/// Always false: on this system, only a failed write shows that the reader has closed a pipe.
-#[cfg(not(unix))]
-pub fn stdout_is_closed() -> bool {
-    false
-}
-
 impl Output {
     /// Opens `path`, or standard output for `None` and `-`.
     ///
@@ -61,7 +46,7 @@ impl Output {
     /// # Errors
     /// The temporary file beside it cannot be created.
     pub fn replace(path: &Path, is_program: bool) -> io::Result<Self> {
-        let unfinished = temporary_in(directory(path), if is_program { 0o777 } else { 0o666 })?;
+        let unfinished = temporary_in(Self::directory(path), if is_program { 0o777 } else { 0o666 })?;
         Ok(Self { destination: Destination::Temporary { unfinished, path: path.to_owned() } })
     }
 
@@ -70,14 +55,14 @@ impl Output {
         let path = path.canonicalize().or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => {
-                let unfinished = temporary_in(directory(&path), 0o666)?;
+                let unfinished = temporary_in(Self::directory(&path), 0o666)?;
                 keep_owner(unfinished.file.path(), &found);
                 fs::set_permissions(unfinished.file.path(), found.permissions())?;
                 Ok(Destination::Temporary { unfinished, path })
             }
             Ok(_) => Ok(Destination::Direct(OpenOptions::new().write(true).open(&path)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Destination::Temporary { unfinished: temporary_in(directory(&path), 0o666)?, path })
+                Ok(Destination::Temporary { unfinished: temporary_in(Self::directory(&path), 0o666)?, path })
             }
             Err(error) => Err(error),
         }
@@ -126,11 +111,67 @@ impl Output {
     pub fn commit_durably(self) -> io::Result<()> {
         self.sync()?;
         let Destination::Temporary { path, .. } = &self.destination else { return self.commit() };
-        let directory = directory(path).to_owned();
+        let directory = Self::directory(path).to_owned();
         self.commit()?;
         // Syncing the directory makes the new name durable. Some systems cannot do that; the content is safe anyway.
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
         Ok(())
+    }
+
+    /// True if standard output is a pipe whose reader has closed it.
+    #[cfg(unix)]
+    pub fn stdout_is_closed() -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let out = io::stdout();
+        let mut looked = [PollFd::new(&out, PollFlags::empty())];
+        poll(&mut looked, Some(&Timespec::default())).is_ok() && looked[0].revents().contains(PollFlags::ERR)
+    }
+
+    /// Always false: on this system, only a failed write shows that the reader has closed a pipe.
+    #[cfg(not(unix))]
+    pub fn stdout_is_closed() -> bool {
+        false
+    }
+
+    /// Makes signals clean up temporary files. A write above the process's file size limit (`ulimit -f`) becomes an error
+    /// like that of a full disk, and a signal that ends the process removes its unfinished files first.
+    pub fn mind_signals() {
+        #[cfg(target_os = "linux")]
+        crate::unfinished::remove_at_signals();
+        #[cfg(unix)]
+        {
+            let seen = std::sync::Arc::default();
+            // If the handler cannot be installed, the next output removes the files that are left.
+            let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
+        }
+    }
+
+    /// Directory of a file; `.` for a bare name.
+    pub fn directory(path: &Path) -> &Path {
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// Creates a symbolic link that replaces a file or link at `path`.
+    ///
+    /// # Errors
+    /// The link cannot be created or renamed.
+    #[cfg(unix)]
+    pub fn replace_by_link(destination: &Path, path: &Path) -> io::Result<()> {
+        let link =
+            temporary_names().make_in(Self::directory(path), |link| std::os::unix::fs::symlink(destination, link));
+        link.map_err(without_path)?.persist(path).map(drop).map_err(|error| without_path(error.error))
+    }
+
+    /// True if a path still leads to this open file.
+    #[cfg(unix)]
+    pub fn is_at(file: &File, path: &Path) -> bool {
+        file.metadata().is_ok_and(|found| FileId::of(path) == Some(FileId::from(&found)))
+    }
+
+    /// True if the path exists. This system has no file identity to compare.
+    #[cfg(not(unix))]
+    pub fn is_at(_file: &File, path: &Path) -> bool {
+        path.exists()
     }
 }
 
@@ -152,28 +193,10 @@ impl Write for Output {
     }
 }
 
-/// Makes signals clean up temporary files. A write above the process's file size limit (`ulimit -f`) becomes an error
-/// like that of a full disk, and a signal that ends the process removes its unfinished files first.
-pub fn mind_signals() {
-    #[cfg(target_os = "linux")]
-    crate::unfinished::remove_at_signals();
-    #[cfg(unix)]
-    {
-        let seen = std::sync::Arc::default();
-        // If the handler cannot be installed, the next output removes the files that are left.
-        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
-    }
-}
-
 /// Path that a dangling link points to.
 fn link_target(path: &Path) -> io::Result<PathBuf> {
     let destination = fs::read_link(path)?;
     Ok(path.parent().map_or(destination.clone(), |parent| parent.join(&destination)))
-}
-
-/// Directory of a file; `.` for a bare name.
-pub fn directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Copies the owner and group of the file that will be replaced, as far as the process has the rights.
@@ -199,16 +222,6 @@ fn temporary_names<'a>() -> tempfile::Builder<'a, 'static> {
     builder
 }
 
-/// Creates a symbolic link that replaces a file or link at `path`.
-///
-/// # Errors
-/// The link cannot be created or renamed.
-#[cfg(unix)]
-pub fn replace_by_link(destination: &Path, path: &Path) -> io::Result<()> {
-    let link = temporary_names().make_in(directory(path), |link| std::os::unix::fs::symlink(destination, link));
-    link.map_err(without_path)?.persist(path).map(drop).map_err(|error| without_path(error.error))
-}
-
 /// Creates a locked temporary file, and removes unlocked ones that killed processes left. `mode` is its permissions,
 /// before the process's umask.
 fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
@@ -222,7 +235,7 @@ fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
         let unfinished = Unfinished::new(|| builder.tempfile_in(directory).map_err(without_path))?;
         let file = &unfinished.file;
         // Another process may have removed the file as stale before the lock was taken; then try again.
-        if file.as_file().lock().is_err() || is_at(file.as_file(), file.path()) {
+        if file.as_file().lock().is_err() || Output::is_at(file.as_file(), file.path()) {
             return Ok(unfinished);
         }
     }
@@ -239,7 +252,7 @@ fn remove_stale(directory: &Path) {
         let path = entry.path();
         let Ok(file) = File::open(&path) else { continue };
         // While this process has the lock, the path cannot become another file: writers rename only their own.
-        if file.try_lock().is_ok() && is_at(&file, &path) {
+        if file.try_lock().is_ok() && Output::is_at(&file, &path) {
             let _ = fs::remove_file(&path);
         }
     }
@@ -249,18 +262,6 @@ fn is_temporary(name: &[u8]) -> bool {
     let (prefix, n_letters, suffix) = TEMPORARY;
     let letters = name.strip_prefix(prefix.as_bytes()).and_then(|rest| rest.strip_suffix(suffix.as_bytes()));
     letters.is_some_and(|letters| letters.len() == n_letters && letters.iter().all(u8::is_ascii_alphanumeric))
-}
-
-/// True if a path still leads to this open file.
-#[cfg(unix)]
-pub fn is_at(file: &File, path: &Path) -> bool {
-    file.metadata().is_ok_and(|found| FileId::of(path) == Some(FileId::from(&found)))
-}
-
-/// True if the path exists. This system has no file identity to compare.
-#[cfg(not(unix))]
-pub(crate) fn is_at(_file: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 /// Removes the temporary path from an error's text; the user has never seen that name.

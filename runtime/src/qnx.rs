@@ -1,4 +1,6 @@
-//! Options and counts of QNX kernel logs.
+//! QNX kernel logs: options, counts and inventory.
 
+pub use crate::events::{LISTING, class_name, display_id, label};
+pub use crate::inventory::QnxInventory;
 pub use crate::reader::kev::{KevCounts, KevRefusal, KevRefusalKind};
 pub use crate::records::{FieldLayout, RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm};

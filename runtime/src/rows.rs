@@ -8,9 +8,8 @@
 //! is, its text and its fields; a sink makes columns of it.
 
 use crate::catalog::Catalog;
-use crate::event::qnx_id;
 use crate::events::BuiltInEvents;
-use crate::ids::display_id;
+use crate::ids::EventId;
 use crate::reader::AnyTrace;
 use crate::report::{Monitor, ReportError};
 use crate::trace::{ReportOptions, ReportSummary, Trace};
@@ -56,15 +55,6 @@ pub struct TraceFacts {
     pub basis: &'static str,
     /// Names and values of the system's properties that are known.
     pub system: Vec<(&'static str, String)>,
-}
-
-/// Id of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventId {
-    /// Canonical hook id of AIX.
-    Hook(u16),
-    /// Class and number of QNX.
-    Record(u8, u16),
 }
 
 /// The first reason why the text or the fields of an event are incomplete.
@@ -220,16 +210,6 @@ pub fn rows_of(
             ReportSummary::Qnx(records::write_rows(log, catalog, &options.qnx, wanted, &mut decoder, monitor)?)
         }
     })
-}
-
-impl EventId {
-    /// Id as reports and `--only` spell it.
-    pub fn name(self) -> String {
-        match self {
-            EventId::Hook(id) => display_id(id),
-            EventId::Record(class, event) => qnx_id(class, event),
-        }
-    }
 }
 
 impl RowNote {

@@ -126,7 +126,7 @@ fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
 /// Makes control characters visible, except newline and tab, and also overrides of the writing direction.
 ///
 /// ```
-/// use tfbc::internal::terminal::visible;
+/// use tfbc::terminal::visible;
 /// assert_eq!(visible("a\x1b[31mb\u{9b}\u{202e}\t\n"), "a\\x1b[31mb\\u{9b}\\u{202e}\t\n");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {

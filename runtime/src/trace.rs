@@ -2,8 +2,11 @@
 
 use crate::event::Events;
 use crate::formats::Formats;
-use crate::reader::aix::{LogInfo, Logs, ReadOptions};
-use crate::reader::{AnyTrace, Input, System, TraceError};
+use crate::inventory::{AixInventory, Inventory, QnxInventory};
+use crate::raw;
+use crate::reader::aix::{self, LogHeader, LogInfo, Logs, ReadOptions};
+use crate::reader::kev::{HeaderAttribute, KevHeader};
+use crate::reader::{AnyTrace, Compression, Input, Notice, System, TraceError, TraceKind};
 use crate::records::{self, RecordOptions, RecordSummary};
 use crate::report::{self, Monitor, ReportError, Summary};
 use std::fmt;
@@ -37,19 +40,55 @@ pub(crate) struct Prepared {
     pub known_steps: AtomicU64,
 }
 
-/// Properties of a trace that are known once it is open.
+/// Properties of a trace that are known once it is open. [`Trace::inventory`] reads the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceInfo {
     /// System that the trace was recorded on.
     pub system: System,
-    /// Kind of file, as `tfbc info` prints it: `stream32`, `stream64`, `log32`, `log64` or `kev`.
-    pub kind: &'static str,
+    /// Kind of the first file.
+    pub kind: TraceKind,
     /// Name used in messages.
     pub name: String,
-    /// Total size of all files in bytes; `None` for pipes and compressed inputs.
+    /// Its files. There are several after [`Trace::merge`], and for a log with a file per CPU.
+    pub files: Vec<TraceFile>,
+    /// True if each log has a file per CPU.
+    pub has_cpu_files: bool,
+    /// Last offset of [`Monitor::progress`]; `None` if a file is a pipe.
+    pub progress_end: Option<u64>,
+    /// Header of an AIX log; streams have none.
+    pub log_header: Option<LogHeader>,
+    /// Header of a QNX log.
+    pub qnx_header: Option<QnxHeader>,
+}
+
+/// Properties of one file of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceFile {
+    /// Name used in messages.
+    pub name: String,
+    /// Size in bytes, unpacked; `None` if it is not known in advance.
     pub size: Option<u64>,
-    /// Number of logs. More than one after [`Trace::merge`], and for a log with a file per CPU.
-    pub n_logs: usize,
+    /// Compression of the file, if it is compressed.
+    pub compression: Option<Compression>,
+    /// Size of a compressed file on disk in bytes, if it is known.
+    pub compressed_size: Option<u64>,
+    /// CPU of the file, in a log with a file per CPU.
+    pub cpu: Option<u32>,
+}
+
+/// Properties in the header of a QNX log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QnxHeader {
+    /// All attributes in their order: keys without `TRACE_`, and values.
+    pub attributes: Vec<HeaderAttribute>,
+    /// True if the traced machine is big-endian.
+    pub big_endian: bool,
+    /// Major and minor number of the release of QNX.
+    pub release: Option<(u32, u32)>,
+    /// True if the log contains the system page.
+    pub has_system_page: bool,
+    /// Nanoseconds from 1970 to the clock's zero; `None` if no system page tells when the system was booted.
+    pub boot_ns: Option<i128>,
 }
 
 /// Options of a report, by vendor.
@@ -92,7 +131,11 @@ impl Trace {
     /// # Errors
     /// The bytes are not a trace.
     pub fn from_bytes(name: &str, bytes: impl AsRef<[u8]> + Send + 'static) -> Result<Self, TraceError> {
-        AnyTrace::from_input(name, Input::from_bytes(bytes), &ReadOptions::default()).map(Self::from)
+        let input = match Compression::of(bytes.as_ref()) {
+            None => Input::from_bytes(bytes),
+            Some(_) => Input::from_read(io::Cursor::new(bytes))?,
+        };
+        AnyTrace::from_input(name, input, &ReadOptions::default()).map(Self::from)
     }
 
     /// Reads a trace from a stream, such as a socket, in constant memory. Messages call it `name`.
@@ -103,11 +146,23 @@ impl Trace {
         AnyTrace::from_input(name, Input::from_read(reader)?, &ReadOptions::default()).map(Self::from)
     }
 
-    /// Merges AIX traces into one, ordered by time.
+    /// Merges AIX traces into one, ordered by time. A single trace stays as it is.
     ///
     /// # Errors
-    /// One of the traces is a QNX log, or an input is not seekable.
+    /// One of the traces is a QNX log, or one of several inputs is not seekable.
     pub fn merge(traces: impl IntoIterator<Item = Trace>) -> io::Result<Self> {
+        Self::merge_logs(traces, false)
+    }
+
+    /// Like [`Trace::merge`], but an event that several traces contain is read once.
+    ///
+    /// # Errors
+    /// One of the traces is a QNX log, or one of several inputs is not seekable.
+    pub fn merge_without_duplicates(traces: impl IntoIterator<Item = Trace>) -> io::Result<Self> {
+        Self::merge_logs(traces, true)
+    }
+
+    fn merge_logs(traces: impl IntoIterator<Item = Trace>, remove_duplicates: bool) -> io::Result<Self> {
         let logs = traces.into_iter().map(|trace| match trace.source {
             AnyTrace::Aix(logs) => Ok(*logs),
             AnyTrace::Kev(log) => {
@@ -116,7 +171,11 @@ impl Trace {
             }
         });
         let logs: Vec<Logs> = logs.collect::<io::Result<_>>()?;
-        Ok(Self::from(AnyTrace::Aix(Box::new(Logs::merged(logs, false)?))))
+        let merged = match <[Logs; 1]>::try_from(logs) {
+            Ok([log]) => log,
+            Err(logs) => Logs::merged(logs, remove_duplicates)?,
+        };
+        Ok(Self::from(AnyTrace::Aix(Box::new(merged))))
     }
 
     /// Properties of the trace.
@@ -124,14 +183,53 @@ impl Trace {
         match &self.source {
             AnyTrace::Aix(logs) => TraceInfo {
                 system: System::Aix,
-                kind: logs.log(0).kind.name(),
+                kind: TraceKind::Aix(logs.log(0).kind),
                 name: logs.name().to_owned(),
-                size: logs.size(),
-                n_logs: logs.logs().len(),
+                files: logs.logs().iter().zip(logs.traces()).map(|(log, trace)| TraceFile::of(log, trace)).collect(),
+                has_cpu_files: logs.has_cpu_files(),
+                progress_end: logs.file_size(),
+                log_header: logs.traces().next().and_then(|trace| trace.log_header()).copied(),
+                qnx_header: None,
             },
-            AnyTrace::Kev(log) => {
-                TraceInfo { system: System::Qnx, kind: "kev", name: log.name().to_owned(), size: log.size(), n_logs: 1 }
+            AnyTrace::Kev(log) => TraceInfo {
+                system: System::Qnx,
+                kind: TraceKind::Kev,
+                name: log.name().to_owned(),
+                files: vec![TraceFile {
+                    name: log.name().to_owned(),
+                    size: log.size(),
+                    compression: log.packing().map(|packing| packing.compression),
+                    compressed_size: log.packing().and_then(|packing| packing.size),
+                    cpu: None,
+                }],
+                has_cpu_files: false,
+                progress_end: log.file_size(),
+                log_header: None,
+                qnx_header: Some(QnxHeader::of(log.header())),
+            },
+        }
+    }
+
+    /// Reads the trace to its end and counts its events by id, CPU and thread. Notices and progress go to a monitor.
+    ///
+    /// ```
+    /// use tfbc::{Inventory, Notice, Trace};
+    ///
+    /// let Inventory::Aix(inventory) = Trace::open("samples/shell.trc")?.inventory(&mut |_: &Notice| {})? else { panic!() };
+    /// // Hook 134 as a four-digit id.
+    /// assert!(inventory.by_id().any(|(id, n)| (id, n) == (0x1340, 3)));
+    /// assert_eq!(inventory.n_damaged, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Reading the trace failed. Damage is not an error.
+    pub fn inventory(&mut self, monitor: &mut dyn Monitor) -> io::Result<Inventory> {
+        match &mut self.source {
+            AnyTrace::Aix(logs) => {
+                AixInventory::take(logs, monitor).map(|inventory| Inventory::Aix(Box::new(inventory)))
             }
+            AnyTrace::Kev(log) => QnxInventory::take(log, monitor).map(|inventory| Inventory::Qnx(Box::new(inventory))),
         }
     }
 
@@ -140,7 +238,7 @@ impl Trace {
         Events::new(self, formats)
     }
 
-    /// The input.
+    /// The reader.
     pub(crate) fn source_mut(&mut self) -> &mut AnyTrace {
         &mut self.source
     }
@@ -156,6 +254,30 @@ impl Trace {
     }
 }
 
+impl TraceFile {
+    fn of(log: &LogInfo, trace: &aix::Trace) -> Self {
+        Self {
+            name: log.name.clone(),
+            size: log.size,
+            compression: trace.packing().map(|packing| packing.compression),
+            compressed_size: trace.packing().and_then(|packing| packing.size),
+            cpu: log.cpu,
+        }
+    }
+}
+
+impl QnxHeader {
+    fn of(header: &KevHeader) -> Self {
+        Self {
+            attributes: header.attributes.clone(),
+            big_endian: header.big_endian,
+            release: header.release,
+            has_system_page: header.syspage.is_some(),
+            boot_ns: header.boot_ns(),
+        }
+    }
+}
+
 impl From<AnyTrace> for Trace {
     fn from(source: AnyTrace) -> Self {
         Self { source, prepared: Prepared::default() }
@@ -165,6 +287,24 @@ impl From<AnyTrace> for Trace {
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trace").field("info", &self.info()).finish_non_exhaustive()
+    }
+}
+
+/// Writes the events of an AIX trace that a filter selects as one stream, which is a trace again. Like `trcrpt -r`.
+///
+/// Events are copied byte by byte, in the order of a report. Only `filter` and `context` of the options are used.
+///
+/// # Errors
+/// The trace is a QNX log, its files cannot be one stream, reading it failed, or writing the stream failed.
+pub fn write_raw(
+    trace: &mut Trace,
+    options: &report::ReportOptions,
+    mut out: impl Write,
+    monitor: &mut dyn Monitor,
+) -> Result<Summary, ReportError> {
+    match &mut trace.source {
+        AnyTrace::Aix(logs) => raw::write_raw(logs, options, &mut out, monitor),
+        AnyTrace::Kev(_) => Err(ReportError::WrongSystem(System::Qnx)),
     }
 }
 
@@ -180,7 +320,7 @@ pub fn report(
     options: &ReportOptions,
     out: impl Write + Send,
 ) -> Result<ReportSummary, ReportError> {
-    report_with(trace, formats, options, out, |_: &crate::reader::Notice| {})
+    report_with(trace, formats, options, out, &mut |_: &Notice| {})
 }
 
 /// Writes the report of a trace and passes notices and progress to a monitor.
@@ -192,15 +332,11 @@ pub fn report_with(
     formats: &Formats,
     options: &ReportOptions,
     mut out: impl Write + Send,
-    mut monitor: impl Monitor + Send,
+    monitor: &mut (dyn Monitor + Send),
 ) -> Result<ReportSummary, ReportError> {
     let catalog = formats.catalog();
     match &mut trace.source {
-        AnyTrace::Aix(logs) => {
-            report::report(logs, catalog, &options.aix, &mut out, &mut monitor).map(ReportSummary::Aix)
-        }
-        AnyTrace::Kev(log) => {
-            records::report(log, catalog, &options.qnx, &mut out, &mut monitor).map(ReportSummary::Qnx)
-        }
+        AnyTrace::Aix(logs) => report::report(logs, catalog, &options.aix, &mut out, monitor).map(ReportSummary::Aix),
+        AnyTrace::Kev(log) => records::report(log, catalog, &options.qnx, &mut out, monitor).map(ReportSummary::Qnx),
     }
 }

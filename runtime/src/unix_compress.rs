@@ -41,9 +41,9 @@ pub fn max_width(bytes: &[u8]) -> Option<u32> {
 ///
 /// ```
 /// use std::io::Read;
-/// let packed = tfbc::internal::unix_compress::compress(b"TRACE ON, TRACE OFF");
+/// let packed = tfbc::testing::unix_compress::compress(b"TRACE ON, TRACE OFF");
 /// let mut text = Vec::new();
-/// tfbc::internal::unix_compress::Reader::new(&packed[..]).read_to_end(&mut text)?;
+/// tfbc::testing::unix_compress::Reader::new(&packed[..]).read_to_end(&mut text)?;
 /// assert_eq!(text, b"TRACE ON, TRACE OFF");
 /// # Ok::<(), std::io::Error>(())
 /// ```

@@ -5,13 +5,13 @@ use crate::common::damage::*;
 use crate::common::*;
 use std::num::NonZeroUsize;
 use tfbc::aix::{AfterDamage, AixKind, ReadOptions, ReportOptions, Summary};
-use tfbc::internal::aix::{Logs, Trace, report};
-use tfbc::internal::formats::{Catalog, FormatSet};
-use tfbc::internal::input::Input;
-use tfbc::internal::qnx;
-use tfbc::internal::qnx::{KevLog, KevOptions};
 use tfbc::qnx::{RecordOptions, RecordSummary};
-use tfbc::{LoadOptions, Notice};
+use tfbc::testing::aix::{Logs, Trace, report};
+use tfbc::testing::formats::{Catalog, FormatSet};
+use tfbc::testing::input::Input;
+use tfbc::testing::qnx;
+use tfbc::testing::qnx::{KevLog, KevOptions};
+use tfbc::{LoadOptions, Notice, TraceKind};
 
 /// Report of an AIX trace with its notices and counts; `None` if it is not a trace.
 fn aix(
@@ -21,7 +21,7 @@ fn aix(
     threads: usize,
     after_damage: AfterDamage,
 ) -> Option<(Vec<u8>, Vec<Notice>, Summary)> {
-    let reading = ReadOptions { format: kind, after_damage, ..ReadOptions::default() };
+    let reading = ReadOptions { format: kind.map(TraceKind::Aix), after_damage, ..ReadOptions::default() };
     let mut logs = Logs::from(Trace::from_input("x", input, &reading).ok()?);
     let options = ReportOptions {
         no_heading: true,

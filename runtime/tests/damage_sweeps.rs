@@ -3,8 +3,8 @@
 
 use crate::common::damage::*;
 use tfbc::aix::AfterDamage;
-use tfbc::internal::input::Input;
-use tfbc::internal::qnx::KevOptions;
+use tfbc::testing::input::Input;
+use tfbc::testing::qnx::KevOptions;
 
 /// Every possible cut and flipped bit, and an inserted and a deleted byte at every offset.
 fn every_damage(len: usize) -> Vec<Damage> {

@@ -1,9 +1,13 @@
 //! The iterator of the public interface yields the events and texts of the report.
 
 use crate::common::{event32, factors32};
+use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::aix::{Filter, IdSet};
-use tfbc::{Columns, Formats, Item, ReportOptions, Trace, report};
+use tfbc::testing::unix_compress::compress;
+use tfbc::{
+    Columns, Compression, Formats, Inventory, Item, Notice, ReportOptions, ReportSummary, Trace, report, write_raw,
+};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -176,7 +180,7 @@ fn merged_traces_are_ordered_by_time() {
     let formats = Formats::builtin();
     let parts = || [1, 2].map(|first| Trace::from_bytes("part", stream((first..=10).step_by(2))).unwrap());
     let mut trace = Trace::merge(parts()).unwrap();
-    assert_eq!(trace.info().n_logs, 2);
+    assert_eq!(trace.info().files.len(), 2);
     let mut events = trace.events(&formats);
     let mut words = Vec::new();
     while let Some(item) = events.next().unwrap() {
@@ -214,4 +218,53 @@ fn recent_events_are_those_just_returned() {
         }
         assert!(events.recent(0).is_none(), "{path:?}");
     }
+}
+
+#[test]
+fn compressed_bytes_in_memory_are_unpacked() {
+    let packed = compress(&std::fs::read(file("samples/shell.trc")).unwrap());
+    let (formats, options) = (Formats::builtin(), text_only());
+    let from_file = reported(&mut Trace::open(file("samples/shell.trc")).unwrap(), &formats, &options);
+    let mut trace = Trace::from_bytes("shell.trc.Z", packed).unwrap();
+    assert_eq!(trace.info().files[0].compression, Some(Compression::Compress));
+    assert_eq!(reported(&mut trace, &formats, &options), from_file);
+}
+
+#[test]
+fn an_inventory_counts_what_a_report_shows() {
+    let formats = Formats::builtin();
+    for (path, _) in samples() {
+        let Ok(summary) = report(&mut Trace::open(&path).unwrap(), &formats, &ReportOptions::default(), io::sink())
+        else {
+            continue;
+        };
+        let inventory = Trace::open(&path).unwrap().inventory(&mut |_: &Notice| {}).unwrap();
+        match (inventory, summary) {
+            (Inventory::Aix(inventory), ReportSummary::Aix(summary)) => {
+                assert_eq!(
+                    (inventory.n_events, inventory.n_damaged),
+                    (summary.n_events, summary.n_damaged),
+                    "{path:?}"
+                );
+                assert_eq!(inventory.by_id().map(|(_, n)| n).sum::<u64>(), summary.n_events);
+            }
+            (Inventory::Qnx(inventory), ReportSummary::Qnx(summary)) => {
+                assert_eq!(inventory.by_event.values().sum::<u64>(), summary.counts.records, "{path:?}");
+            }
+            _ => panic!("{path:?}: two systems"),
+        }
+    }
+}
+
+#[test]
+fn raw_streams_are_traces_with_the_same_events() {
+    let (formats, options) = (Formats::builtin(), text_only());
+    let open = || Trace::open(file("samples/shell.trc")).unwrap();
+    let mut raw = Vec::new();
+    write_raw(&mut open(), &options.aix, &mut raw, &mut |_: &Notice| {}).unwrap();
+    let of_raw = reported(&mut Trace::from_bytes("raw", raw).unwrap(), &formats, &options);
+    assert_eq!(of_raw, reported(&mut open(), &formats, &options));
+    let error =
+        write_raw(&mut Trace::open(file("samples/user.kev")).unwrap(), &options.aix, io::sink(), &mut |_: &Notice| {});
+    assert_eq!(error.unwrap_err().to_string(), "this is a log of QNX, expected a trace of AIX");
 }

@@ -2,8 +2,8 @@
 #![cfg(feature = "compile")]
 
 use tfbc::LoadOptions;
-use tfbc::internal::fields::{PreparedFields, list_json, write_row};
-use tfbc::internal::formats::FormatSet;
+use tfbc::testing::fields::{PreparedFields, list_json, write_row};
+use tfbc::testing::formats::FormatSet;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Context, Event, EventInput, Machine, ProcessNames, TextBuf, Timers};

@@ -8,11 +8,11 @@ use std::error::Error as _;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use tfbc::Notice;
-use tfbc::internal::input::Input;
-use tfbc::internal::qnx::{
+use tfbc::qnx::{KevCounts, KevRefusal, KevRefusalKind};
+use tfbc::testing::input::Input;
+use tfbc::testing::qnx::{
     KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, Section, is_kev,
 };
-use tfbc::qnx::{KevCounts, KevRefusal, KevRefusalKind};
 
 const CONTROL: u32 = 1;
 const KER_CALL: u32 = 2;

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
-use tfbc::internal::unix_compress::{Reader, compress};
+use tfbc::testing::unix_compress::{Reader, compress};
 
 /// Pseudo-random bytes with `n_values` different values.
 fn noise(len: usize, n_values: u64, seed: u64) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tfbc::internal::qnx::{KevItem, KevLog, KevOptions};
+use tfbc::testing::qnx::{KevItem, KevLog, KevOptions};
 use tfbc_authoring::render;
 use tfbc_compiler::{Compiled, Options, compile};
 use tfbc_grammar::{Source, Sources};

@@ -1,6 +1,6 @@
 //! Runs the machine through the interface of the reference.
 
-use tfbc::internal::fields::{write_objects, write_record_text, write_row};
+use tfbc::testing::fields::{write_objects, write_record_text, write_row};
 use tfbc_vm::{
     BlobError, Context, Event, EventInput, Layout, LineStart, Machine, Outcome, Program, Run, Schema, Shape, Space,
     TextBuf, Timers,

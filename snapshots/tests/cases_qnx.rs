@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tfbc::internal::qnx::{KevItem, KevLog, KevOptions, KevRecord};
+use tfbc::testing::qnx::{KevItem, KevLog, KevOptions, KevRecord};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::datakey::{Definitions, Record, class_name};

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 use tfbc::LoadOptions;
-use tfbc::internal::fields::{PreparedFields, list_json, write_row};
-use tfbc::internal::formats::{Catalog, FormatSet};
+use tfbc::testing::fields::{PreparedFields, list_json, write_row};
+use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::Arena;
 use tfbc_snapshots::differential::{Reach, TemplateCase, as_event, messages};

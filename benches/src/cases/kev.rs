@@ -5,10 +5,11 @@ use crate::report_run::catalog;
 use crate::{KevLoad, NativeKev, NativeText, definitions, simple_log, user_log};
 use std::io::{Cursor, Write};
 use std::num::NonZeroUsize;
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::qnx::{KevLog, KevOptions, report};
-use tfbc::internal::traceprinter::{Layout, PrintOptions, print};
 use tfbc::qnx::RecordOptions;
+use tfbc::testing::formats::Catalog;
+use tfbc::testing::qnx::{KevLog, KevOptions, report};
+use tfbc::testing::traceprinter::print;
+use tfbc::traceprinter::{Layout, PrintOptions};
 use tfbc::{Form, MaxWork, Notice};
 use tfbc_vm::Limits;
 

@@ -6,8 +6,8 @@ use crate::{
     mix_buffers, templates,
 };
 use tfbc::aix::{ReadOptions, ReportOptions, Timestamp};
-use tfbc::internal::aix::{AixItem, LogItem, Logs, Trace};
-use tfbc::internal::input::Input;
+use tfbc::testing::aix::{AixItem, LogItem, Logs, Trace};
+use tfbc::testing::input::Input;
 use tfbc::{Column, Columns, Form, Formats, ReportColour};
 
 /// Number of merged logs.

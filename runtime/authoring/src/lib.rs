@@ -10,5 +10,6 @@ pub mod fix;
 pub mod hexview;
 pub mod render;
 pub mod sarif;
+pub mod times;
 pub mod update;
 pub mod watch;

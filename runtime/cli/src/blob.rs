@@ -5,9 +5,9 @@ use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
+use tfbc::Formats;
 use tfbc::aix::IdSet;
-use tfbc::internal::formats::MAX_BLOB;
-use tfbc::internal::input::Input;
+use tfbc::internal::{Input, catalog};
 use tfbc::qnx::RecordIds;
 use tfbc_vm::{Program, Space};
 
@@ -28,7 +28,7 @@ impl DisasmArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
         let set = formats::load(console, std::slice::from_ref(&self.format), &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let catalog = catalog(&set);
         let mut out = String::new();
         match &self.ids {
             None => catalog.programs().iter().for_each(|program| out.push_str(&program.disassemble(None))),
@@ -102,7 +102,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64)?;
     if bytes == tfbc_vm::LABEL {
-        input.read_rest(&mut bytes, MAX_BLOB)?;
+        input.read_rest(&mut bytes, Formats::MAX_BLOB)?;
     }
     Ok(bytes)
 }

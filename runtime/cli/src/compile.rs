@@ -7,8 +7,8 @@ use super::overwrite;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Instant;
-use tfbc::internal::formats::{BUILT_IN, read_source};
-use tfbc::{Findings, LoadError, LoadOptions};
+use tfbc::internal::read_source;
+use tfbc::{Findings, Formats, LoadError, LoadOptions};
 use tfbc_authoring::fix::Fixed;
 use tfbc_authoring::{render, sarif};
 use tfbc_compiler::{Stage, compile, emit};
@@ -191,7 +191,7 @@ pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<S
                 return Err(Failure::Error(Message::Formats, text));
             }
             Err(LoadError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
-                let hint = super::closest(&path.to_string_lossy(), &[BUILT_IN]);
+                let hint = super::closest(&path.to_string_lossy(), &[Formats::BUILT_IN]);
                 let mut hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                 if let Some("safe" | "all") = path.to_str() {
                     hint = format!("; write --fix with `=`: `--fix={}`", path.display());

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tfbc::ReportColour;
-use tfbc::internal::output::Output;
-use tfbc::internal::terminal::{TerminalWriter, visible};
+use tfbc::internal::Output;
+use tfbc::terminal::{TerminalWriter, visible};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

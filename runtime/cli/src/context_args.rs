@@ -4,7 +4,7 @@ use super::console::{Failure, Message};
 use std::path::Path;
 use std::sync::Arc;
 use tfbc::aix::{AddressNames, ContextLoadError, ContextTable};
-use tfbc::internal::input::Input;
+use tfbc::internal::Input;
 
 /// Maximum size of a list of names, in bytes.
 pub(super) const MAX_NAMES: u64 = 256 << 20;

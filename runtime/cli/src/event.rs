@@ -7,12 +7,10 @@ use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tfbc::System;
-use tfbc::internal::aix::{display_id, hooks};
-use tfbc::internal::events::class_name;
-use tfbc::internal::formats::{Catalog, HookEntry};
-use tfbc::internal::qnx::{KevRecord, RecordPrinter};
-use tfbc::internal::terminal::visible;
-use tfbc::qnx::RecordIds;
+use tfbc::aix::display_id;
+use tfbc::internal::{Catalog, HookEntry, KevRecord, RecordPrinter, catalog};
+use tfbc::qnx::{self, RecordIds};
+use tfbc::terminal::visible;
 use tfbc_vm::{
     Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
 };
@@ -116,11 +114,11 @@ impl EventArgs {
         let bytes = parse_event(&self.hex, wide)?;
         // The event is parsed before the files are compiled: a wrong digit is reported at once.
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let catalog = catalog(&set);
         let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
         // A stanza cannot format a QNX event, nor the reverse: the user probably gave the wrong file.
-        formats::warn_of_others(console, &set.files(&catalog), &[System::Aix], Some("the event"));
-        let entry = entry_of(console, &catalog, &self.formats, &event)?;
+        formats::warn_of_others(console, &set.files(), &[System::Aix], Some("the event"));
+        let entry = entry_of(console, catalog, &self.formats, &event)?;
         let program = catalog.program(entry);
         let mut out = Vec::new();
         let mut text = TextBuf::new();
@@ -167,10 +165,10 @@ impl EventArgs {
         let (class, event) = RecordIds::one(class, id).map_err(usage)?;
         let bytes = parse_hex(&self.hex)?;
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
-        formats::warn_of_others(console, &set.files(&catalog), &[System::Qnx], Some("the event"));
+        let catalog = catalog(&set);
+        formats::warn_of_others(console, &set.files(), &[System::Qnx], Some("the event"));
         let record = self.record.record(class, event, &bytes);
-        let mut printer = RecordPrinter::new(&catalog, self.record.big_endian, None, self.limits.limits())
+        let mut printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())
             .with_max_work(self.limits.max_work());
         let (mut out, mut text) = (Vec::new(), TextBuf::new());
         // Several datakeys may format one event. Each is listed by a run of its own, whose text is thrown away: the
@@ -191,8 +189,8 @@ impl EventArgs {
         out.push(b'\n');
         let ending = super::print(console, out, None)?.max(formats::loaded(&set));
         if !defined {
-            let text = format!("event {} has no definition that applies", display_event(class, event));
-            console.note(format!("{text}{}", known_events(&catalog)));
+            let text = format!("event {} has no definition that applies", qnx::display_id(class, event));
+            console.note(format!("{text}{}", known_events(catalog)));
         }
         Ok(ending)
     }
@@ -218,7 +216,7 @@ pub(super) fn entry_of<'c>(
     event: &Event<'_>,
 ) -> Result<&'c HookEntry, Failure> {
     let id = event.hook_id();
-    if catalog.get(id).is_none() || id == hooks::ZERO {
+    if catalog.get(id).is_none() || id == 0 {
         // The same words at the other width are another hook id. A forgotten `--env` is the usual reason for an unknown
         // hook.
         let other = Event { wide: !event.wide, ..*event };
@@ -243,7 +241,7 @@ pub(super) fn known_events(catalog: &Catalog<'_>) -> String {
     let mut ids: Vec<u16> = records.map(|record| record.id).collect();
     ids.sort_unstable();
     ids.dedup();
-    listed(ids.into_iter().map(|id| display_event((id >> 10) as u8, id & 1023)).collect())
+    listed(ids.into_iter().map(|id| qnx::display_id((id >> 10) as u8, id & 1023)).collect())
 }
 
 /// Maximum number of ids in a message.
@@ -260,11 +258,6 @@ fn listed(ids: Vec<String>) -> String {
             n - MAX_LISTED
         ),
     }
-}
-
-/// Event in the syntax of `--only`, such as `USER:65`.
-pub(super) fn display_event(class: u8, event: u16) -> String {
-    format!("{}:{event}", class_name(class).map_or_else(|| class.to_string(), str::to_owned))
 }
 
 /// Listing of a run, one line per instruction: its index and source position, the byte of the data pointer, the

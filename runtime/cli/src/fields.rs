@@ -4,7 +4,8 @@ use super::console::{CommandResult, Console, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tfbc::internal::fields::{IdSet, ListedId, list_json, list_text};
+use tfbc::EventId;
+use tfbc::aix::IdSet;
 use tfbc::qnx::RecordIds;
 
 /// Flags of `tfbc fields`.
@@ -41,10 +42,9 @@ impl FieldsArgs {
         let id = self.id.as_deref().map(listed_id).transpose();
         let id = id.map_err(|error| Failure::Error(Message::Usage, error))?;
         let set = formats::load_leniently(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let out = match self.to {
-            FieldsForm::Text => list_text(&catalog, id),
-            FieldsForm::Json => String::from_utf8_lossy(&list_json(&catalog, id)).into_owned(),
+            FieldsForm::Text => set.fields_text(id),
+            FieldsForm::Json => String::from_utf8_lossy(&set.fields_json(id)).into_owned(),
         };
         super::print(console, out, None)?;
         Ok(formats::loaded(&set))
@@ -52,10 +52,10 @@ impl FieldsArgs {
 }
 
 /// Event of an id: a hook, or class and event of QNX.
-fn listed_id(id: &str) -> Result<ListedId, String> {
+fn listed_id(id: &str) -> Result<EventId, String> {
     if let Some((class, event)) = id.split_once(':') {
-        return RecordIds::one(class, event).map(|(class, event)| ListedId::Record(class, event));
+        return RecordIds::one(class, event).map(|(class, event)| EventId::Record(class, event));
     }
     let ids = IdSet::parse(id).map_err(|error| error.to_string())?;
-    ids.iter().next().map(ListedId::Hook).ok_or_else(|| format!("`{id}` is no id"))
+    ids.iter().next().map(EventId::Hook).ok_or_else(|| format!("`{id}` is no id"))
 }

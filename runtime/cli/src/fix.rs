@@ -8,10 +8,10 @@ use similar::{Algorithm, ChangeTag, capture_diff_slices, group_diff_ops};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use tfbc::internal::formats::BUILT_IN;
-use tfbc::internal::input::Input;
-use tfbc::internal::terminal;
-use tfbc::internal::terminal::visible;
+use tfbc::Formats;
+use tfbc::internal::Input;
+use tfbc::terminal;
+use tfbc::terminal::visible;
 use tfbc_authoring::fix::{FixLevel, Fixed};
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Source, Sources};
@@ -60,8 +60,8 @@ pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), F
             continue;
         }
         let refuse = |text: String| Failure::Error(Message::Unwritable, text);
-        if path == Path::new(BUILT_IN) {
-            return Err(refuse(format!("`{BUILT_IN}` is the built-in file and cannot be changed")));
+        if path == Path::new(Formats::BUILT_IN) {
+            return Err(refuse(format!("`{}` is the built-in file and cannot be changed", Formats::BUILT_IN)));
         }
         let failed = |error| Failure::write(&error, path.display());
         // Only one file is locked at a time, so two commands cannot block each other.

@@ -11,9 +11,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tfbc::Findings;
-use tfbc::internal::aix::{compressed, is_trace};
-use tfbc::internal::formats::limit_of;
-use tfbc::internal::terminal::visible;
+use tfbc::internal::{compressed, is_trace};
+use tfbc::terminal::visible;
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Formatted, Source, SourceId, SourceLimits, Sources, format};
 
@@ -133,7 +132,7 @@ fn read(path: &Path, limits: &SourceLimits) -> Result<Source, String> {
     match other {
         Some(what) => Err(format!("it is a {what}")),
         None if bytes.len() > max => {
-            let (max, flag) = limit_of(&bytes, limits);
+            let (max, flag) = limits.of_language(&bytes);
             Err(format!("it has more than {max} bytes ({flag} raises the limit)"))
         }
         None => {

@@ -6,12 +6,9 @@ use super::limits::RatioArgs;
 use super::limits::SourceLimitArgs;
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::internal::formats::{FormatFile, FormatSet};
-use tfbc::{LoadError, LoadOptions, System};
-
-use tfbc::internal::aix::display_id;
-use tfbc::internal::terminal::visible;
-use tfbc::{Cache, Findings};
+use tfbc::aix::display_id;
+use tfbc::terminal::visible;
+use tfbc::{Cache, Findings, FormatFile, Formats, LoadError, LoadOptions, System};
 use tfbc_authoring::render;
 use tfbc_compiler::{DEFINES_NOTHING, Dialect, FIELD_ENTRY, LeftOut, Options};
 use tfbc_grammar::codes::UNDEFINED_CODE;
@@ -66,6 +63,7 @@ impl LanguageArgs {
     pub fn options(&self) -> Result<LoadOptions, Failure> {
         let mut options = LoadOptions {
             max_ratio: self.ratio.ratio(),
+            verify_whole: true,
             refuse_updates: false,
             compile: Options { limits: self.limits.limits(), levels: self.levels.levels()?, ..Options::default() },
             cache: None,
@@ -127,20 +125,32 @@ pub fn dialect_help() -> String {
 
 /// Loads format files for a command that shows an author what a stanza does. Errors are printed and end the command.
 /// Warnings are hidden unless they count as errors.
-pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+pub fn load(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<Formats, Failure> {
     load_with(console, paths, language, &cached(language)?)
+}
+
+/// Loads format files like [`load`], but verifies the routines of large blobs before their first run.
+pub fn load_to_run(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<Formats, Failure> {
+    let options = LoadOptions { verify_whole: false, ..cached(language)? };
+    load_with(console, paths, language, &options)
 }
 
 /// Loads format files for a command that continues despite errors, unless `--strict` is given. Stanzas with errors are
 /// left out, and unknown format codes print as text. Errors are printed, and warnings are counted per file.
-pub fn load_leniently(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+pub fn load_leniently(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<Formats, Failure> {
     continue_past_mistakes(console, paths, language, cached(language)?)
 }
 
-/// Loads format files for a report like [`load_leniently`], but refuses update files.
-pub fn load_for_report(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
-    let mut options = cached(language)?;
-    options.refuse_updates = true;
+/// Loads format files for the description of a trace like [`load_leniently`], but refuses update files.
+pub fn load_for_info(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<Formats, Failure> {
+    let options = LoadOptions { refuse_updates: true, ..cached(language)? };
+    continue_past_mistakes(console, paths, language, options)
+}
+
+/// Loads format files for a report like [`load_for_info`], but verifies the routines of large blobs before their first
+/// run.
+pub fn load_for_report(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<Formats, Failure> {
+    let options = LoadOptions { refuse_updates: true, verify_whole: false, ..cached(language)? };
     continue_past_mistakes(console, paths, language, options)
 }
 
@@ -149,13 +159,13 @@ fn continue_past_mistakes(
     paths: &[PathBuf],
     language: &LanguageArgs,
     mut options: LoadOptions,
-) -> Result<FormatSet, Failure> {
+) -> Result<Formats, Failure> {
     options.compile.keep_going = !language.strict;
     options.compile.codes_as_text = !language.strict;
-    let set = load_with(console, paths, language, &options)?;
-    show_left_out(console, set.findings());
-    count_warnings(console, set.findings());
-    Ok(set)
+    let formats = load_with(console, paths, language, &options)?;
+    show_left_out(console, formats.findings());
+    count_warnings(console, formats.findings());
+    Ok(formats)
 }
 
 fn cached(language: &LanguageArgs) -> Result<LoadOptions, Failure> {
@@ -167,7 +177,7 @@ fn cached(language: &LanguageArgs) -> Result<LoadOptions, Failure> {
 }
 
 /// Loads format files without fused instructions, so that each step of a template is one instruction.
-pub fn load_plainly(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<FormatSet, Failure> {
+pub fn load_plainly(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> Result<Formats, Failure> {
     let options = LoadOptions { plain: true, ..language.options()? };
     load_with(console, paths, language, &options)
 }
@@ -177,27 +187,27 @@ fn load_with(
     paths: &[PathBuf],
     language: &LanguageArgs,
     options: &LoadOptions,
-) -> Result<FormatSet, Failure> {
-    let set = match FormatSet::load(paths, options) {
-        Ok(set) => set,
+) -> Result<Formats, Failure> {
+    let formats = match Formats::load_with(paths, options) {
+        Ok(formats) => formats,
         Err(LoadError::Source(mut findings)) if !language.strict => {
             findings.diagnostics.retain(|found| found.severity == Severity::Error);
             return Err(refusal(console, LoadError::Source(findings), false));
         }
         Err(error) => return Err(refusal(console, error, language.strict)),
     };
-    let found = &set.findings().diagnostics;
-    if (language.strict && !found.is_empty()) || has_denied(set.findings()) {
-        show(console, set.findings(), true);
+    let (findings, found) = (formats.findings(), formats.diagnostics());
+    if (language.strict && !found.is_empty()) || has_denied(findings) {
+        show(console, findings, true);
         return Err(Failure::AlreadyReported);
     }
     // If only a part is refused, the rest stays in use.
-    show_where(console, set.findings(), is_shown);
+    show_where(console, findings, is_shown);
     for found in found.iter().filter(|found| found.code == &DEFINES_NOTHING) {
-        let name = set.findings().sources.get(found.primary.source).map_or("", |source| source.name());
+        let name = findings.sources.get(found.primary.source).map_or("", |source| source.name());
         console.warning(Message::Formats, format!("{name}: {}", found.message));
     }
-    Ok(set)
+    Ok(formats)
 }
 
 /// True if a warning counts as an error.
@@ -253,7 +263,7 @@ fn count_warnings(console: &Console, findings: &Findings) {
 /// Warns about format files that are not used because they belong to another system. `input` is the name of the only
 /// input.
 pub fn warn_of_others(console: &Console, files: &[FormatFile], systems: &[System], input: Option<&str>) {
-    for FormatFile { name, systems: formatted } in files {
+    for FormatFile { name, systems: formatted, .. } in files {
         let [system] = formatted[..] else { continue };
         if systems.is_empty() || systems.contains(&system) {
             continue;
@@ -269,8 +279,8 @@ pub fn warn_of_others(console: &Console, files: &[FormatFile], systems: &[System
 
 /// Best exit status after loading these format files: 1 if parts of event definitions were refused, 2 if stanzas were
 /// left out.
-pub fn loaded(set: &FormatSet) -> Status {
-    let Findings { sources, diagnostics, left_out } = set.findings();
+pub fn loaded(formats: &Formats) -> Status {
+    let Findings { sources, diagnostics, left_out } = formats.findings();
     let is_xml = |id| sources.get(id).is_some_and(datakey::is_xml);
     let is_refused = |found: &Diagnostic| found.severity == Severity::Error && is_xml(found.primary.source);
     if diagnostics.iter().any(is_refused) {
@@ -342,11 +352,8 @@ pub fn status(findings: &Findings, strict: bool) -> Status {
 pub fn check(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> CommandResult {
     let mut options = language.options()?;
     options.refuse_updates = true;
-    match FormatSet::load(paths, &options) {
-        Ok(set) => {
-            set.catalog().map_err(|error| refusal(console, error, language.strict))?;
-            Ok(show(console, set.findings(), language.strict))
-        }
+    match Formats::load_with(paths, &options) {
+        Ok(formats) => Ok(show(console, formats.findings(), language.strict)),
         Err(error) => Err(refusal(console, error, language.strict)),
     }
 }

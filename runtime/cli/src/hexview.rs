@@ -6,11 +6,9 @@ use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tfbc::System;
-use tfbc::internal::formats::{Catalog, FormatSet};
-use tfbc::internal::input::AnyTrace;
-use tfbc::internal::qnx::RecordPrinter;
+use tfbc::internal::{Catalog, RecordPrinter, catalog};
 use tfbc::qnx::RecordIds;
+use tfbc::{Formats, System, TraceKind};
 use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};
 use tfbc_authoring::hexview::{Recorder, View, show};
 use tfbc_compiler::BUILT_IN_STANZAS;
@@ -53,15 +51,15 @@ impl HexviewArgs {
             return super::print(console, formats::dialect_help(), None);
         }
         let set = self.load(console)?;
-        if let Some(blob) = set.blobs().next() {
-            let text = format!("{} is a blob: hexview needs the source of the template", blob.display());
+        if let Some(blob) = set.files().iter().find(|file| file.is_blob) {
+            let text = format!("{} is a blob: hexview needs the source of the template", blob.name);
             return Err(Failure::Error(Message::Formats, text));
         }
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let catalog = catalog(&set);
         let views = match (self.env, self.record.ids()?) {
-            (Some(width), _) => self.hook(console, &catalog, &set, width)?,
-            (None, Some((class, id))) => self.record(console, &catalog, &set, class, id)?,
-            (None, None) => self.trace(console, &catalog, &set)?,
+            (Some(width), _) => self.hook(console, catalog, &set, width)?,
+            (None, Some((class, id))) => self.record(console, catalog, &set, class, id)?,
+            (None, None) => self.trace(console, catalog, &set)?,
         };
         let mut sources = set.findings().sources.clone();
         sources.add(Source::new("built-in", BUILT_IN_STANZAS));
@@ -69,7 +67,7 @@ impl HexviewArgs {
         let shown: Vec<String> = views.iter().map(|view| show(view, &sources, colour)).collect();
         let ending = super::print_styled(shown.join("\n"))?.max(formats::loaded(&set));
         if views.is_empty() {
-            console.note(self.nothing_shown(&catalog));
+            console.note(self.nothing_shown(catalog));
             return Ok(ending.max(Status::Failed));
         }
         Ok(ending)
@@ -86,7 +84,7 @@ impl HexviewArgs {
         }
     }
 
-    fn load(&self, console: &Console) -> Result<FormatSet, Failure> {
+    fn load(&self, console: &Console) -> Result<Formats, Failure> {
         formats::load_plainly(console, &self.formats, &self.language)
     }
 
@@ -94,10 +92,10 @@ impl HexviewArgs {
         &self,
         console: &Console,
         catalog: &Catalog<'_>,
-        set: &FormatSet,
+        set: &Formats,
         width: HookWidth,
     ) -> Result<Vec<View>, Failure> {
-        formats::warn_of_others(console, &set.files(catalog), &[System::Aix], Some("the event"));
+        formats::warn_of_others(console, &set.files(), &[System::Aix], Some("the event"));
         let wide = width.is_wide();
         let trace_env = if wide { 64 } else { 32 };
         let bytes = parse_event(&self.input, wide)?;
@@ -113,7 +111,7 @@ impl HexviewArgs {
             line: 0,
             out: &mut text,
         };
-        let mut recorder = Recorder::new(program, set.places(), &mut views);
+        let mut recorder = Recorder::new(program, set.spans(), &mut views);
         Machine::new(self.limits.of_one(event.bytes.len())).run_observed(program, entry.hook, job, &mut recorder);
         Ok(views)
     }
@@ -122,11 +120,11 @@ impl HexviewArgs {
         &self,
         console: &Console,
         catalog: &Catalog<'_>,
-        set: &FormatSet,
+        set: &Formats,
         class: &str,
         id: &str,
     ) -> Result<Vec<View>, Failure> {
-        formats::warn_of_others(console, &set.files(catalog), &[System::Qnx], Some("the event"));
+        formats::warn_of_others(console, &set.files(), &[System::Qnx], Some("the event"));
         let (class, event) = RecordIds::one(class, id).map_err(|text| Failure::Error(Message::Usage, text))?;
         let bytes = parse_hex(&self.input)?;
         let record = self.record.record(class, event, &bytes);
@@ -135,13 +133,13 @@ impl HexviewArgs {
         let mut views = Vec::new();
         for entry in catalog.records(Space::Record, class, event) {
             let mut text = TextBuf::new();
-            let mut recorder = Recorder::new(catalog.record_program(entry), set.places(), &mut views);
+            let mut recorder = Recorder::new(catalog.record_program(entry), set.spans(), &mut views);
             printer.one(entry, &record, &mut text, &mut recorder);
         }
         Ok(views)
     }
 
-    fn trace(&self, console: &Console, catalog: &Catalog<'_>, set: &FormatSet) -> Result<Vec<View>, Failure> {
+    fn trace(&self, console: &Console, catalog: &Catalog<'_>, set: &Formats) -> Result<Vec<View>, Failure> {
         let [trace] = &self.input[..] else {
             let text = "give one trace, or an event in hex with --env (AIX) or --class and --id (QNX)";
             return Err(Failure::Error(Message::Usage, text.into()));
@@ -153,9 +151,9 @@ impl HexviewArgs {
             return Err(Failure::Error(Message::Usage, text));
         }
         if Path::new(trace).is_file()
-            && let Ok(Some(system)) = AnyTrace::system_of(Path::new(trace))
+            && let Ok(Some(kind)) = TraceKind::of_file(trace)
         {
-            formats::warn_of_others(console, &set.files(catalog), &[system], Some(trace));
+            formats::warn_of_others(console, &set.files(), &[kind.system()], Some(trace));
         }
         let slice = Slice {
             trace: Path::new(trace).to_owned(),
@@ -171,7 +169,7 @@ impl HexviewArgs {
             max_ratio: self.language.ratio.ratio(),
             ..SliceOptions::default()
         };
-        let mut seen = ViewCollector { places: set.places(), views: Vec::new() };
+        let mut seen = ViewCollector { places: set.spans(), views: Vec::new() };
         let failed = |text: String| Failure::Error(Message::Unreadable, text);
         slice_watch(&slice, catalog, &options, &mut seen).map_err(failed)?;
         Ok(seen.views)

@@ -2,13 +2,13 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
-use super::trace;
+use super::trace::{self, Reporter, report_imbalance};
 use super::trace_args::TraceArgs;
 use super::{info_aix, info_kev, inputs};
 use clap::Args;
+use std::fmt::Write;
 use std::path::PathBuf;
-use tfbc::System;
-use tfbc::internal::input::AnyTrace;
+use tfbc::{Inventory, Monitor, Notice, System, Trace, TraceFile, TraceInfo};
 
 /// Flags of `tfbc info`.
 #[derive(Debug, Clone, Args)]
@@ -32,8 +32,7 @@ impl InfoArgs {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
-        let set = formats::load_for_report(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let set = formats::load_for_info(console, &self.formats, &self.language)?;
         let mut out = String::new();
         let mut status = Status::Well;
         let args = TraceArgs {
@@ -52,17 +51,15 @@ impl InfoArgs {
                 }
                 opened => opened?,
             };
-            let is_damaged = match opened {
-                AnyTrace::Aix(mut logs) => {
-                    systems.push(System::Aix);
-                    let inventory = info_aix::take(console, &mut logs)?;
-                    info_aix::write(&inventory, &logs, &catalog, &mut out);
+            let info = opened.info();
+            systems.push(info.system);
+            let is_damaged = match read(console, opened, &info)? {
+                Inventory::Aix(inventory) => {
+                    info_aix::write(&inventory, &info, &set, &mut out);
                     inventory.n_damaged > 0 || inventory.imbalance.is_some()
                 }
-                AnyTrace::Kev(mut log) => {
-                    systems.push(System::Qnx);
-                    let inventory = info_kev::take(console, &mut log)?;
-                    info_kev::write(&inventory, &log, &catalog, &mut out);
+                Inventory::Qnx(inventory) => {
+                    info_kev::write(&inventory, &info, &set, &mut out);
                     inventory.n_damaged > 0 || inventory.imbalance.is_some()
                 }
             };
@@ -71,8 +68,48 @@ impl InfoArgs {
             }
         }
         let input = traces.first().filter(|_| traces.len() == 1).map(|path| path.to_string_lossy());
-        formats::warn_of_others(console, &set.files(&catalog), &systems, input.as_deref());
+        formats::warn_of_others(console, &set.files(), &systems, input.as_deref());
         super::print(console, out, None)?;
         Ok(status.max(formats::loaded(&set)))
+    }
+}
+
+/// Monitor that shows progress only: the inventory of an AIX trace itself lists the damage.
+struct ProgressOnly<'a, 'c>(&'a mut Reporter<'c>);
+
+impl Monitor for ProgressOnly<'_, '_> {
+    fn notice(&mut self, _: &Notice) {}
+
+    fn progress(&mut self, offset: u64, n_events: u64) {
+        self.0.progress(offset, n_events);
+    }
+}
+
+/// Reads a trace to its end and builds its inventory.
+fn read(console: &Console, mut trace: Trace, info: &TraceInfo) -> Result<Inventory, Failure> {
+    let mut reporter = Reporter::new(console, info);
+    let inventory = match info.system {
+        System::Aix => trace.inventory(&mut ProgressOnly(&mut reporter)),
+        System::Qnx => trace.inventory(&mut reporter),
+    };
+    reporter.end();
+    let inventory = inventory
+        .map_err(|error| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", info.name)))?;
+    let imbalance = match &inventory {
+        Inventory::Aix(inventory) => inventory.imbalance,
+        Inventory::Qnx(inventory) => inventory.imbalance,
+    };
+    report_imbalance(console, &info.name, imbalance);
+    Ok(inventory)
+}
+
+/// Prints the size of a file, and its compression if it is compressed.
+pub(super) fn write_size(file: &TraceFile, out: &mut String) {
+    if let Some(size) = file.size {
+        let _ = writeln!(out, "  size       {size} bytes");
+    }
+    if let Some(compression) = file.compression {
+        let size = file.compressed_size.map_or(String::new(), |size| format!(", {size} bytes"));
+        let _ = writeln!(out, "  packed     {compression}{size}");
     }
 }

@@ -1,40 +1,18 @@
 //! `tfbc info` for AIX traces.
 
-use super::console::{Console, Failure, Message};
-use super::trace::{Reporter, guessed_layouts, report_imbalance};
+use super::info::write_size;
+use super::trace::guessed_layouts;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use tfbc::aix::TimeZone;
-use tfbc::internal::aix::{LogInfo, Logs, SystemInfo, Trace, display_id, hooks};
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::inventory::{AixInventory, FileInventory, Gap};
-use tfbc::{Monitor, Notice};
+use tfbc::aix::{AixInventory, FileInventory, Gap, SystemInfo, TimeZone, display_id};
+use tfbc::{Formats, TraceFile, TraceInfo};
 
-/// Shows progress only: the inventory itself lists the damage.
-struct ProgressOnly<'a, 'c>(&'a mut Reporter<'c>);
-
-impl Monitor for ProgressOnly<'_, '_> {
-    fn notice(&mut self, _: &Notice) {}
-
-    fn progress(&mut self, offset: u64, n_events: u64) {
-        self.0.progress(offset, n_events);
-    }
-}
-
-/// Reads logs to the end and builds their inventory.
-pub fn take(console: &Console, logs: &mut Logs) -> Result<AixInventory, Failure> {
-    let mut reporter = Reporter::of(console, logs);
-    let taken = AixInventory::take(logs, &mut ProgressOnly(&mut reporter));
-    reporter.end();
-    let inventory =
-        taken.map_err(|error| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", logs.name())))?;
-    report_imbalance(console, logs.name(), inventory.imbalance);
-    Ok(inventory)
-}
+/// Canonical id of the stanza that formats hook 000.
+const ID_IS_ZERO: u16 = 0x0040;
 
 /// Prints the inventory.
-pub fn write(inventory: &AixInventory, logs: &Logs, catalog: &Catalog<'_>, out: &mut String) {
-    let Some(trace) = logs.traces().next() else { return };
+pub fn write(inventory: &AixInventory, trace: &TraceInfo, formats: &Formats, out: &mut String) {
     write_file(trace, out);
     write_system(inventory.system(), out);
     if let Some((first, last)) = inventory.elapsed_ns() {
@@ -47,23 +25,23 @@ pub fn write(inventory: &AixInventory, logs: &Logs, catalog: &Catalog<'_>, out: 
         super::count(inventory.n_threads() as u64, "thread")
     );
     write_cpus(inventory, out);
-    for (log, file) in logs.logs().iter().zip(&inventory.files).skip(1) {
-        write_cpu_file(log, file, out);
+    for (file, counts) in trace.files.iter().zip(&inventory.files).skip(1) {
+        write_cpu_file(file, counts, out);
     }
     let damaged = super::count(inventory.n_damaged, "place");
-    let _ = writeln!(out, "  damaged    {damaged}, {}", super::count(logs.tally().skipped, "byte"));
+    let _ = writeln!(out, "  damaged    {damaged}, {}", super::count(inventory.n_skipped_bytes, "byte"));
     write_notices(inventory, out);
-    write_gaps(inventory, logs, out);
-    if logs.clamped() > 0 {
-        let _ = writeln!(out, "  time       went back in {}", super::count(logs.clamped(), "event"));
+    write_gaps(inventory, trace, out);
+    if inventory.n_clamped > 0 {
+        let _ = writeln!(out, "  time       went back in {}", super::count(inventory.n_clamped, "event"));
     }
-    write_layouts(inventory, catalog, out);
-    write_ids(inventory, catalog, out);
+    write_layouts(inventory, formats, out);
+    write_ids(inventory, formats, out);
 }
 
 /// Prints the hooks that the built-in format file shows with its own layouts.
-fn write_layouts(inventory: &AixInventory, catalog: &Catalog<'_>, out: &mut String) {
-    let hooks = inventory.guessed_layouts(catalog);
+fn write_layouts(inventory: &AixInventory, formats: &Formats, out: &mut String) {
+    let hooks = inventory.guessed_layouts(formats);
     if !hooks.is_empty() {
         let _ = writeln!(out, "  layouts    {}", guessed_layouts(&hooks));
     }
@@ -98,12 +76,12 @@ fn write_notices(inventory: &AixInventory, out: &mut String) {
     }
 }
 
-fn write_gaps(inventory: &AixInventory, logs: &Logs, out: &mut String) {
+fn write_gaps(inventory: &AixInventory, trace: &TraceInfo, out: &mut String) {
     let _ = writeln!(out, "  gaps       {}", inventory.n_gaps);
     for gap in &inventory.gaps {
         let _ = match *gap {
-            Gap::Lost { at_ns, offset, log, n_entries } => {
-                let file = if log == 0 { String::new() } else { format!(" of {}", base_name(logs.log(log))) };
+            Gap::Lost { at_ns, offset, file, n_entries } => {
+                let file = if file == 0 { String::new() } else { format!(" of {}", base_name(&trace.files[file])) };
                 let entries = if n_entries == 1 { "entry" } else { "entries" };
                 let at = seconds(at_ns);
                 writeln!(out, "             {at} s, offset {offset:#x}{file}: {n_entries} missed {entries} (006)")
@@ -118,28 +96,22 @@ fn write_gaps(inventory: &AixInventory, logs: &Logs, out: &mut String) {
     }
 }
 
-fn write_ids(inventory: &AixInventory, catalog: &Catalog<'_>, out: &mut String) {
+fn write_ids(inventory: &AixInventory, formats: &Formats, out: &mut String) {
+    let labels: BTreeMap<String, String> = formats.events().map(|event| (event.id, event.label)).collect();
     for (id, n) in inventory.by_id() {
-        let entry = if id == hooks::ZERO { catalog.lookup(id) } else { catalog.get(id) };
-        let hook = entry.and_then(|entry| catalog.program(entry).hook(entry.id()));
-        let label = match hook {
-            Some(hook) => String::from_utf8_lossy(hook.label).into_owned(),
-            None => String::from("(no template)"),
-        };
+        // Stanza 004 formats hook 000.
+        let shown = display_id(if id == 0 { ID_IS_ZERO } else { id });
+        let label = labels.get(&shown).map_or("(no template)", String::as_str);
         let _ = writeln!(out, "  {:<4} {n:>12}  {label}", display_id(id));
     }
 }
 
-/// Prints the properties of a trace file.
-fn write_file(trace: &Trace, out: &mut String) {
-    let _ = writeln!(out, "{}: {}", trace.name(), trace.kind());
-    if let Some(size) = trace.size() {
-        let _ = writeln!(out, "  size       {size} bytes");
-    }
-    if let Some(packing) = trace.packing() {
-        let _ = writeln!(out, "  packed     {packing}");
-    }
-    if let Some(header) = trace.log_header() {
+/// Prints the properties of the first file.
+fn write_file(trace: &TraceInfo, out: &mut String) {
+    let Some(file) = trace.files.first() else { return };
+    let _ = writeln!(out, "{}: {}", file.name, trace.kind);
+    write_size(file, out);
+    if let Some(header) = trace.log_header {
         let wraps = super::count(header.wraps.into(), "time");
         let (entries, next, mode) = (header.n_entries, header.current, header.mode);
         let modes =
@@ -150,17 +122,17 @@ fn write_file(trace: &Trace, out: &mut String) {
     }
 }
 
-fn write_cpu_file(log: &LogInfo, file: &FileInventory, out: &mut String) {
-    let cpu = log.cpu.map_or(String::from("file"), |cpu| format!("cpu {cpu}"));
-    let size = log.size.map_or(String::new(), |size| format!("{size} bytes, "));
-    let events = super::count(file.n_events, "event");
-    let times = file.elapsed_ns;
+fn write_cpu_file(file: &TraceFile, counts: &FileInventory, out: &mut String) {
+    let cpu = file.cpu.map_or(String::from("file"), |cpu| format!("cpu {cpu}"));
+    let size = file.size.map_or(String::new(), |size| format!("{size} bytes, "));
+    let events = super::count(counts.n_events, "event");
+    let times = counts.elapsed_ns;
     let times = times.map_or(String::new(), |(first, last)| format!(", {} to {} s", seconds(first), seconds(last)));
-    let _ = writeln!(out, "  {cpu:<10} {}: {size}{events}{times}", base_name(log));
+    let _ = writeln!(out, "  {cpu:<10} {}: {size}{events}{times}", base_name(file));
 }
 
-fn base_name(log: &LogInfo) -> String {
-    Path::new(&log.name).file_name().map_or_else(|| log.name.clone(), |name| name.to_string_lossy().into_owned())
+fn base_name(file: &TraceFile) -> String {
+    Path::new(&file.name).file_name().map_or_else(|| file.name.clone(), |name| name.to_string_lossy().into_owned())
 }
 
 fn seconds(ns: u64) -> String {

@@ -8,9 +8,8 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::System;
-use tfbc::internal::aix::cpu_files;
-use tfbc::internal::input::AnyTrace;
+use tfbc::aix::cpu_files;
+use tfbc::{System, TraceKind};
 
 /// Maximum number of skipped files that are named.
 const MAX_NAMED: usize = 8;
@@ -73,7 +72,7 @@ fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<DirectoryFiles> {
     paths.sort();
     for path in paths.into_iter().filter(|path| path.is_file()) {
         // Unreadable files are kept, so that the report names them.
-        let wanted = args.format.is_some() || AnyTrace::system_of(&path).map_or(true, |system| system.is_some());
+        let wanted = args.format.is_some() || TraceKind::of_file(&path).map_or(true, |kind| kind.is_some());
         if wanted { files.found.push(path) } else { files.left_out.push(path) }
     }
     Ok(files)
@@ -82,7 +81,8 @@ fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<DirectoryFiles> {
 /// True if the traces come from both systems.
 pub fn are_mixed(traces: &[PathBuf], args: &TraceArgs) -> bool {
     let files = traces.iter().filter(|path| args.format.is_none() && path.is_file());
-    let systems: Vec<System> = files.filter_map(|path| AnyTrace::system_of(path).ok().flatten()).collect();
+    let systems: Vec<System> =
+        files.filter_map(|path| TraceKind::of_file(path).ok().flatten()).map(TraceKind::system).collect();
     systems.contains(&System::Aix) && systems.contains(&System::Qnx)
 }
 

@@ -15,8 +15,7 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::output;
-use tfbc::internal::output::Output;
+use tfbc::internal::Output;
 
 /// Flags of `tfbc install`.
 #[derive(Debug, Clone, Args)]
@@ -59,7 +58,7 @@ impl InstallArgs {
         if self.dry_run {
             return super::print(console, list(&items), None);
         }
-        let directories: BTreeSet<&Path> = items.iter().map(|item| output::directory(&item.path)).collect();
+        let directories: BTreeSet<&Path> = items.iter().map(|item| Output::directory(&item.path)).collect();
         for directory in directories {
             fs::create_dir_all(directory).map_err(|error| Failure::write(&error, directory.display()))?;
         }
@@ -116,7 +115,7 @@ impl InstallItem {
         match &self.content {
             FileContent::Program => write_program(program, &self.path),
             #[cfg(unix)]
-            FileContent::Link => output::replace_by_link(Path::new("tfbc"), &self.path),
+            FileContent::Link => Output::replace_by_link(Path::new("tfbc"), &self.path),
             #[cfg(not(unix))]
             FileContent::Link => write_program(program, &self.path),
             FileContent::Text(text) => {

@@ -49,8 +49,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use tfbc::internal::output;
-use tfbc::internal::suggest::closest;
+use tfbc::internal::{Output, closest};
 
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -385,7 +384,7 @@ fn programs() -> Vec<clap::Command> {
 fn often_called(args: &[OsString]) -> Option<Tfbc> {
     fn of<A: Args>(args: &[OsString], command: impl FnOnce(A) -> Command) -> Option<Tfbc> {
         let Alone { common, args } = Alone::<A>::try_parse_from(args).ok()?;
-        output::mind_signals();
+        Output::mind_signals();
         Some(Tfbc { common, command: command(args) })
     }
     let args = args.get(1..)?;
@@ -422,7 +421,7 @@ fn parse<P: CommandFactory + FromArgMatches>(
     name: &'static str,
     args: impl IntoIterator<Item = OsString>,
 ) -> Result<P, clap::Error> {
-    output::mind_signals();
+    Output::mind_signals();
     let mut command = P::command().name(name);
     let matches = command.try_get_matches_from_mut(args)?;
     P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
@@ -494,7 +493,7 @@ fn print(console: &Console, text: impl AsRef<[u8]>, path: Option<&Path>) -> Comm
 /// [`Console::shows_controls`] is true.
 fn print_styled(text: impl AsRef<[u8]>) -> CommandResult {
     let failed = |error| Failure::write(&error, "standard output");
-    let mut out = output::Output::open(None).map_err(failed)?;
+    let mut out = Output::open(None).map_err(failed)?;
     out.write_all(text.as_ref()).map_err(failed)?;
     out.commit().map_err(failed)?;
     Ok(Status::Well)

@@ -4,9 +4,10 @@ use super::console::{CommandResult, Console};
 use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::internal::aix::display_id;
-use tfbc::internal::events::{LISTING, class_name};
-use tfbc::internal::formats::Catalog;
+use tfbc::Formats;
+use tfbc::aix::display_id;
+use tfbc::internal::catalog;
+use tfbc::qnx;
 use tfbc_vm::{Hook, Level, Space};
 
 /// Flags of `tfbc list`. Without format files, the built-in ones of both vendors are listed.
@@ -26,7 +27,7 @@ impl ListArgs {
             return super::print(console, formats::dialect_help(), None);
         }
         let set = formats::load_leniently(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
+        let catalog = catalog(&set);
         let mut out = String::new();
         for hook in catalog.hooks() {
             let (version, release) = hook.version;
@@ -50,7 +51,7 @@ impl ListArgs {
             program.entries(Space::Record).for_each(|record| out.push_str(&record_line(&record)));
         }
         if self.formats.is_empty() {
-            out.push_str(LISTING);
+            out.push_str(qnx::LISTING);
         }
         super::print(console, out, None)?;
         Ok(formats::loaded(&set))
@@ -60,15 +61,15 @@ impl ListArgs {
 /// Line for one QNX event and its definitions.
 fn record_line(record: &Hook<'_>) -> String {
     let (class, event) = ((record.id >> 10) as u8, record.id & 1023);
-    let id = format!("{}:{event}", class_name(class).map_or_else(|| class.to_string(), str::to_owned));
+    let id = qnx::display_id(class, event);
     let (label, source) = (String::from_utf8_lossy(record.label), String::from_utf8_lossy(record.source));
     format!("{id:<14}  {label:<48}  {source}:{}\n", record.line)
 }
 
 /// `hhh label` lines by id, in lower-case hex. Labels are bytes as in their source.
-pub fn labels(catalog: &Catalog<'_>) -> Vec<u8> {
+pub fn labels(formats: &Formats) -> Vec<u8> {
     let mut out = Vec::new();
-    for hook in catalog.hooks() {
+    for hook in catalog(formats).hooks() {
         out.extend_from_slice(display_id(hook.id).to_lowercase().as_bytes());
         if !hook.label.is_empty() {
             out.push(b' ');

@@ -6,56 +6,51 @@ use super::trace::{self, Reporter, SystemOptions, report_counts};
 use super::trace_args::TraceArgs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use tfbc::aix::{ReportOptions, Summary};
-use tfbc::internal::aix::{Logs, report, write_raw};
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::input::AnyTrace;
-use tfbc::{ReportError, System};
+use tfbc::aix::Summary;
+use tfbc::{Formats, ReportOptions, ReportSummary, System, Trace, report_with, write_raw};
 
 /// Output made from the logs.
 pub enum Product<'p> {
     /// Report of all events.
-    Report(&'p Catalog<'p>),
+    Report(&'p Formats),
     /// Raw stream of events that can be read again.
     Raw,
 }
 
 /// Opens logs as one trace, merged by time.
-pub fn open(paths: &[PathBuf], args: &TraceArgs, remove_duplicates: bool) -> Result<Logs, Failure> {
+pub fn open(paths: &[PathBuf], args: &TraceArgs, remove_duplicates: bool) -> Result<Trace, Failure> {
     let unreadable = |text| Failure::Error(Message::Unreadable, text);
     if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
         return Err(unreadable(String::from("standard input (-) is named more than once")));
     }
-    let mut logs = Vec::new();
+    let mut traces = Vec::new();
     for path in paths {
-        match trace::open(path, args)? {
-            AnyTrace::Aix(log) => logs.push(*log),
-            AnyTrace::Kev(log) => {
-                let text = format!("{} is a QNX log: only AIX traces can be merged or written raw", log.name());
-                return Err(unreadable(text));
-            }
+        let trace = trace::open(path, args)?;
+        let info = trace.info();
+        if info.system == System::Qnx {
+            let text = format!("{} is a QNX log: only AIX traces can be merged or written raw", info.name);
+            return Err(unreadable(text));
         }
+        traces.push(trace);
     }
-    match <[Logs; 1]>::try_from(logs) {
-        Ok([log]) => Ok(log),
-        Err(logs) => Logs::merged(logs, remove_duplicates)
-            .map_err(|error| unreadable(format!("cannot read the logs from their beginning: {error}"))),
-    }
+    let merged = if remove_duplicates { Trace::merge_without_duplicates(traces) } else { Trace::merge(traces) };
+    merged.map_err(|error| unreadable(format!("cannot read the logs from their beginning: {error}")))
 }
 
 /// Writes the output to `-o` or standard output.
 pub fn run(
     console: &Console,
-    mut logs: Logs,
+    mut trace: Trace,
     options: &ReportOptions,
     product: &Product<'_>,
     wanted: &SystemOptions<'_>,
     output: Option<&Path>,
 ) -> CommandResult {
     let verbose = wanted.verbose;
-    trace::name_files(console, &logs, verbose);
+    let info = trace.info();
+    trace::name_files(console, &info, verbose);
     if let Product::Report(_) = product {
-        formats::warn_of_others(console, &wanted.formats, &[System::Aix], Some(logs.name()));
+        formats::warn_of_others(console, &wanted.formats, &[System::Aix], Some(&info.name));
     }
     let what = output.map_or(String::from("standard output"), |path| path.display().to_string());
     let to_stdout = output.is_none_or(|path| path == Path::new("-"));
@@ -63,19 +58,18 @@ pub fn run(
         let text = "a raw stream is not for a terminal: write it to a file with -o, or into a pipe";
         return Err(Failure::Error(Message::Usage, String::from(text)));
     }
-    if let (Product::Raw, Some(why)) = (product, logs.no_stream()) {
-        return Err(trace::failure(logs.name(), &what, ReportError::NoStream(why)));
-    }
     let mut out = console.open(output).map_err(|error| Failure::write(&error, &what))?;
-    let mut reporter = Reporter::of(console, &logs);
+    let mut reporter = Reporter::new(console, &info);
     let ran = match product {
-        Product::Report(catalog) => report(&mut logs, catalog, options, &mut out, &mut reporter),
-        Product::Raw => write_raw(&mut logs, options, &mut out, &mut reporter),
+        Product::Report(formats) => report_with(&mut trace, formats, options, &mut out, &mut reporter),
+        Product::Raw => write_raw(&mut trace, &options.aix, &mut out, &mut reporter).map(ReportSummary::Aix),
     };
     reporter.end();
-    let summary = ran.map_err(|error| trace::failure(logs.name(), &what, error))?;
-    report_counts(console, logs.name(), &summary, options);
-    trace::describe(console, &logs, &summary, verbose);
+    let ReportSummary::Aix(summary) = ran.map_err(|error| trace::failure(&info.name, &what, error))? else {
+        return Ok(Status::Well);
+    };
+    report_counts(console, &info.name, &summary, &options.aix);
+    trace::describe(console, &info, &summary, verbose);
     trace::report_no_match(console, &wanted.filters, summary.n_events, summary.n_reported);
     out.into_inner().commit().map_err(|error| Failure::write(&error, &what))?;
     Ok(status(&summary))

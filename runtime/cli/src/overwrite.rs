@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::internal::formats::BUILT_IN;
-use tfbc::internal::output::FileId;
+use tfbc::Formats;
+use tfbc::internal::FileId;
 
 /// Refuses a command whose output is one of its inputs, even under another name. Missing paths, pipes and terminals
 /// cannot be destroyed.
@@ -43,7 +43,7 @@ pub fn refuse<'p>(
 
 /// Files among the values of `-t`; `default` is not a file.
 pub fn files(formats: &[PathBuf]) -> impl Iterator<Item = &Path> {
-    formats.iter().map(PathBuf::as_path).filter(|path| *path != Path::new(BUILT_IN))
+    formats.iter().map(PathBuf::as_path).filter(|path| *path != Path::new(Formats::BUILT_IN))
 }
 
 /// Identity of the file at a path, if it could be destroyed.

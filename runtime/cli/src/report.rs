@@ -16,11 +16,10 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::aix::{Filter, Numbers, Processes, ReportOptions, TimeZone, Timestamp};
-use tfbc::internal::filter::{check_times, seconds, shown, signed_seconds};
-use tfbc::internal::qnx::{KevLog, cpus};
-use tfbc::internal::suggest::hint;
+use tfbc::internal::hint;
 use tfbc::qnx::{FieldLayout, RecordFilter, RecordIds, RecordOptions, TimeForm};
-use tfbc::{Column, Columns, Form, ReportColour, System};
+use tfbc::{Column, Columns, Form, QnxHeader, ReportColour, System};
+use tfbc_authoring::times::{check_times, seconds, shown, signed_seconds};
 
 /// Flags of `tfbc report`.
 #[derive(Debug, Clone, Args)]
@@ -156,7 +155,6 @@ impl ReportArgs {
         let until = self.until(console)?;
         check_times("--from", self.from, "--until", until).map_err(usage)?;
         let set = formats::load_for_report(console, &self.formats, &self.language)?;
-        let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
         let colour = console.report_colour(self.output.as_deref());
         // Files from flags are read once, at the first AIX trace.
         let known = RefCell::new(None);
@@ -169,9 +167,9 @@ impl ReportArgs {
         };
         let wanted = SystemOptions {
             aix: &aix,
-            kev: &|log| self.record_options(log, until, colour),
+            qnx: &|name, header| self.record_options(name, header, until, colour),
             verbose: 0,
-            formats: set.files(&catalog),
+            formats: set.files(),
             filters: self.filters(),
         };
         let max_ratio = self.language.ratio.ratio();
@@ -181,7 +179,7 @@ impl ReportArgs {
         if let Some(form) = self.to.iter().rev().find_map(To::table) {
             let run = super::tables::TableRun {
                 console,
-                catalog: &catalog,
+                formats: &set,
                 traces: &self.traces,
                 args: &args,
                 wanted: &wanted,
@@ -192,7 +190,7 @@ impl ReportArgs {
             };
             return Ok(run.run()?.max(formats::loaded(&set)));
         }
-        let ended = trace::run(console, &catalog, &self.traces, &args, &wanted, self.output.as_deref())?;
+        let ended = trace::run(console, &set, &self.traces, &args, &wanted, self.output.as_deref())?;
         Ok(ended.max(formats::loaded(&set)))
     }
 
@@ -338,18 +336,17 @@ impl ReportArgs {
     }
 
     /// Time format, if the log supports it.
-    fn time_form(&self, log: &KevLog, filter: &RecordFilter) -> Result<TimeForm, Failure> {
-        let refused = |text: &str| Err(Failure::Error(Message::Usage, format!("{}: --time clock: {text}", log.name())));
-        let header = log.header();
+    fn time_form(&self, name: &str, header: &QnxHeader, filter: &RecordFilter) -> Result<TimeForm, Failure> {
+        let refused = |text: &str| Err(Failure::Error(Message::Usage, format!("{name}: --time clock: {text}")));
         // Without a boot time, clock times would begin in 1970 and look like real dates.
         match self.time {
             TimeArg::Clock if filter.is_timed() => {
                 refused("--from and --until take seconds: use `--time absolute` or `--time relative`")
             }
-            TimeArg::Clock if header.syspage.is_none() => {
+            TimeArg::Clock if !header.has_system_page => {
                 refused("the log has no system page, which tells when the system was booted")
             }
-            TimeArg::Clock if header.boot_ns().is_none() => {
+            TimeArg::Clock if header.boot_ns.is_none() => {
                 refused("the log's system page does not tell when the system was booted: its boot_time is 0 or missing")
             }
             TimeArg::Clock => Ok(TimeForm::Clock),
@@ -360,7 +357,8 @@ impl ReportArgs {
 
     fn record_options(
         &self,
-        log: &KevLog,
+        name: &str,
+        header: &QnxHeader,
         until: Option<i128>,
         colour: ReportColour,
     ) -> Result<RecordOptions, Failure> {
@@ -373,14 +371,14 @@ impl ReportArgs {
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
             let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
-            items.into_iter().try_for_each(|item| ids.add(item, log.header().release)).map_err(usage)?;
+            items.into_iter().try_for_each(|item| ids.add(item, header.release)).map_err(usage)?;
             Ok((!lists.is_empty()).then_some(ids))
         };
         let columns = self.columns.as_deref().filter(|_| !self.is_table()).map(Columns::parse_qnx).transpose();
-        let filter = RecordFilter {
+        let mut filter = RecordFilter {
             only: ids(&self.only)?,
             except: ids(&self.except)?,
-            cpus: cpus(&self.cpu).map_err(usage)?,
+            cpus: None,
             from_ns: self.from,
             to_ns: until,
             pids: self.pids()?,
@@ -391,7 +389,8 @@ impl ReportArgs {
                 .is_some()
                 .then(|| self.exec_names().map(|name| name.as_bytes().to_vec()).collect()),
         };
-        let time = self.time_form(log, &filter)?;
+        self.cpu.iter().try_for_each(|list| filter.add_cpus(list)).map_err(usage)?;
+        let time = self.time_form(name, header, &filter)?;
         if filter.leaves_nothing() {
             return Err(usage(format!("--except: {NOTHING_LEFT}")));
         }
@@ -549,14 +548,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_cpus_are_read() {
-        assert_eq!(seconds("12.5"), Ok(12_500_000_000));
-        assert_eq!(seconds("0.000000001"), Ok(1));
-        for bad in ["", ".5", "-1", "1.0000000001", "18446744074", "1e3"] {
-            assert!(seconds(bad).is_err(), "{bad}");
-        }
-        assert_eq!(cpus(&["0,2-3".to_owned()]), Ok(Some(0b1101)));
-        assert!(cpus(&["64".to_owned()]).is_err());
+    fn a_form_is_read() {
         assert_eq!(To::parse("tsv"), Ok(To::Form(Form::Tsv)));
         assert!(To::parse("ndjsn").unwrap_err().contains("did you mean `ndjson`"));
     }

@@ -2,9 +2,9 @@
 
 use super::console::{Failure, Message};
 use tfbc::aix::Timestamp;
-use tfbc::internal::filter::seconds;
-use tfbc::internal::suggest::{closest, hint};
+use tfbc::internal::{closest, hint};
 use tfbc::{Column, Columns};
+use tfbc_authoring::times::seconds;
 
 /// Maximum lines per page.
 const MAX_PAGE: u64 = 500;

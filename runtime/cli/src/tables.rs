@@ -11,11 +11,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::input::AnyTrace;
-use tfbc::internal::output::Output;
-use tfbc::internal::rows::{RowSink, rows_of};
-use tfbc::{Monitor, Notice, ReportError, ReportOptions, ReportSummary};
+use tfbc::internal::Output;
+use tfbc::internal::rows::{RowSink, rows};
+use tfbc::{Formats, Monitor, Notice, ReportError, ReportSummary, TraceInfo};
 #[cfg(feature = "parquet")]
 use tfbc_data::ParquetFile;
 use tfbc_data::{
@@ -51,7 +49,7 @@ pub struct TableFlags {
 /// A run that writes tables.
 pub struct TableRun<'r> {
     pub console: &'r Console,
-    pub catalog: &'r Catalog<'r>,
+    pub formats: &'r Formats,
     pub traces: &'r [PathBuf],
     pub args: &'r TraceArgs,
     pub wanted: &'r SystemOptions<'r>,
@@ -300,7 +298,7 @@ impl TableRun<'_> {
         let mut status = Status::Well;
         for path in &traces {
             match PlannedReport::open(path, self.args, self.wanted) {
-                Ok(plan) => plans.push((path, TableInput::from(plan))),
+                Ok(plan) => plans.push((path, plan)),
                 Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
                     self.console.error(Message::Unreadable, text);
                     status = Status::Failed;
@@ -308,7 +306,7 @@ impl TableRun<'_> {
                 Err(failure) => return Err(failure),
             }
         }
-        let kind = plans.first().map_or("", |(_, input)| input.kind);
+        let kind = plans.first().map_or("", |(_, plan)| kind_name(plan.info.kind.name()));
         let filter = self.wanted.filters.iter().map(|flag| ((*flag).to_owned(), String::new())).collect();
         let formats = self.wanted.formats.iter().map(|file| (base_name(&file.name), String::new())).collect();
         let metadata = TableMetadata { kind, filter, formats, ..TableMetadata::default() };
@@ -355,16 +353,16 @@ impl TableRun<'_> {
             None => Tables::ByEvent(EventTables::new(options.clone(), &mut files)),
         };
         let mut all = Summary::default();
-        for (at, (path, input)) in plans.iter_mut().enumerate() {
+        for (at, (path, plan)) in plans.iter_mut().enumerate() {
             let name = path.display().to_string();
             if let Some(table) = &mut notice_table {
                 table.set_file(&name);
             }
-            tables.set_files(vec![name.clone()], input.has_offsets());
+            tables.set_files(vec![name.clone()], has_offsets(&plan.info));
             let before = tables.n_rows();
             let place = InputIndex { at: at + 1, n: traces.len(), grows: self.args.follow };
             let mut messages = Messages {
-                reporter: input.reporter(self.console, place),
+                reporter: Reporter::new(self.console, &plan.info).place(place),
                 notices: notice_table.as_mut(),
                 written: Ok(()),
             };
@@ -372,15 +370,14 @@ impl TableRun<'_> {
                 true => EventTables::wanted(&options),
                 false => options.wanted(),
             };
-            let TableInput { source, report, .. } = input;
-            let ran = rows_of(source, self.catalog, report, wanted, tables.sink(), &mut messages);
+            let ran = rows(&mut plan.trace, self.formats, &plan.options, wanted, tables.sink(), &mut messages);
             messages.reporter.end();
             messages.written.map_err(failed)?;
             let summary = ran.map_err(|error| match error {
                 ReportError::Write(error) if error.kind() == io::ErrorKind::InvalidInput => usage(error.to_string()),
                 error => trace::failure(&name, &what, error),
             })?;
-            let n_faults = input.report_counts(self.console, &summary);
+            let n_faults = report_counts(self.console, plan, &summary);
             status = status.max(if n_faults > 0 { Status::Damaged } else { Status::Well });
             let counts = Summary::of(&summary, tables.n_rows() - before);
             if let Some(table) = &mut notice_table
@@ -424,59 +421,22 @@ fn base_name(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
 }
 
-/// Opened trace with the options of its report.
-struct TableInput {
-    kind: &'static str,
-    source: AnyTrace,
-    report: ReportOptions,
+/// True if offsets count bytes of the files: none is compressed or a pipe.
+fn has_offsets(info: &TraceInfo) -> bool {
+    info.files.iter().all(|file| file.compression.is_none() && file.size.is_some())
 }
 
-impl From<PlannedReport> for TableInput {
-    fn from(plan: PlannedReport) -> Self {
-        let kind = kind_name(plan.kind());
-        let (source, report) = match plan {
-            PlannedReport::Aix(logs, aix) => (AnyTrace::Aix(logs), ReportOptions { aix, ..ReportOptions::default() }),
-            PlannedReport::Kev(log, qnx) => (AnyTrace::Kev(log), ReportOptions { qnx, ..ReportOptions::default() }),
-        };
-        Self { kind, source, report }
-    }
-}
-
-impl TableInput {
-    fn name(&self) -> &str {
-        match &self.source {
-            AnyTrace::Aix(logs) => logs.name(),
-            AnyTrace::Kev(log) => log.name(),
+/// Prints the counts of a run. Returns the number of problems that cause exit status 2.
+fn report_counts(console: &Console, plan: &PlannedReport, summary: &ReportSummary) -> u64 {
+    let (name, options) = (&plan.info.name, &plan.options);
+    match summary {
+        ReportSummary::Aix(summary) => {
+            trace::report_counts(console, name, summary, &options.aix);
+            trace::n_faults(summary)
         }
-    }
-
-    /// True if offsets count bytes of the file: it is neither compressed nor a pipe.
-    fn has_offsets(&self) -> bool {
-        match &self.source {
-            AnyTrace::Aix(logs) => logs.size().is_some(),
-            AnyTrace::Kev(log) => log.size().is_some(),
-        }
-    }
-
-    fn reporter<'c>(&self, console: &'c Console, place: InputIndex) -> Reporter<'c> {
-        let reporter = match &self.source {
-            AnyTrace::Aix(logs) => Reporter::of(console, logs),
-            AnyTrace::Kev(log) => Reporter::new(console, log.name(), log.file_size()),
-        };
-        reporter.place(place)
-    }
-
-    /// Prints the counts of its run. Returns the number of problems that cause exit status 2.
-    fn report_counts(&self, console: &Console, summary: &ReportSummary) -> u64 {
-        match summary {
-            ReportSummary::Aix(summary) => {
-                trace::report_counts(console, self.name(), summary, &self.report.aix);
-                trace::n_faults(summary)
-            }
-            ReportSummary::Qnx(summary) => {
-                trace::report_records(console, self.name(), summary, &self.report.qnx);
-                summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
-            }
+        ReportSummary::Qnx(summary) => {
+            trace::report_records(console, name, summary, &options.qnx);
+            summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
         }
     }
 }

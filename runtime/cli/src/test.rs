@@ -11,9 +11,8 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use tfbc::internal::output;
-use tfbc::internal::output::Output;
-use tfbc::internal::terminal::visible;
+use tfbc::internal::Output;
+use tfbc::terminal::visible;
 use tfbc::{Cache, LoadError};
 use tfbc_authoring::cases::first_case::FirstCase;
 use tfbc_authoring::cases::{self, CaseError, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};
@@ -140,7 +139,7 @@ impl TestArgs {
             // The run itself writes snapshots below the searched directories. They must not start another run.
             saves.pass_over(&self.searched());
             console.note("-- waiting for a save (Ctrl-C ends)");
-            if !saves.wait(|| !output::stdout_is_closed()) {
+            if !saves.wait(|| !Output::stdout_is_closed()) {
                 return Ok(Status::Well);
             }
         }
@@ -315,9 +314,8 @@ impl TestArgs {
         let path = self.output.clone().unwrap_or_else(|| beginning.path(beside));
         overwrite::refuse([Some(&*path)], overwrite::files(&self.formats).chain([trace]))?;
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = set.catalog().map_err(|error| formats::refusal(console, error, false))?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        let text = beginning.text(directory, &catalog, &options.slices);
+        let text = beginning.text(directory, &set, &options.slices);
         let text = text.map_err(|text| Failure::Error(Message::Unreadable, text))?;
         let Some(text) = text else {
             let text = format!("no event of {} is selected", trace.display());

@@ -4,17 +4,15 @@ use super::console::{CommandResult, Console, Failure, Message, Progress, Status}
 use super::file_column::FileColumn;
 use super::formats;
 use super::inputs::{self, InputCounts, RunSummary};
-use super::trace_args::{KindArg, TraceArgs};
+use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tfbc::aix::{IdSet, ReportOptions, Summary, TableLimits};
-use tfbc::internal::aix::{Logs, display_id, report};
-use tfbc::internal::formats::{Catalog, FormatFile};
-use tfbc::internal::input::{AnyTrace, TraceKind};
-use tfbc::internal::qnx;
-use tfbc::internal::qnx::KevLog;
+use tfbc::aix::{IdSet, Summary, TableLimits, display_id};
 use tfbc::qnx::{RecordOptions, RecordSummary};
-use tfbc::{Form, Imbalance, MaxWork, Monitor, Notice, ReportError, System};
+use tfbc::{
+    Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, QnxHeader, ReportError, ReportOptions,
+    ReportSummary, System, Trace, TraceInfo, TraceKind, aix, report_with,
+};
 use tfbc_vm::Limits;
 
 /// Maximum number of damaged places shown per trace. The same number applies separately to notices without a byte
@@ -22,25 +20,20 @@ use tfbc_vm::Limits;
 const MAX_SHOWN: u64 = 100;
 
 /// Opens one trace.
-pub fn open(path: &Path, args: &TraceArgs) -> Result<AnyTrace, Failure> {
-    let refused = |error| {
+pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
+    Trace::open_with(path, &args.options()).map_err(|error| {
         let forced =
             if args.format.is_some() { "; --format overrides what its first bytes say: leave it out" } else { "" };
         Failure::Error(Message::Unreadable, format!("cannot read {}: {error}{forced}", path.display()))
-    };
-    match args.format {
-        Some(KindArg::Kev) => AnyTrace::open_kev(path, &args.options()),
-        _ => AnyTrace::open(path, &args.options()),
-    }
-    .map_err(refused)
+    })
 }
 
 /// Warns if `--format` contradicts the first bytes of the file.
 fn warn_of_format(console: &Console, path: &Path, args: &TraceArgs) {
-    let given = args.options().format.map(TraceKind::Aix);
+    let given = args.options().format.filter(|given| given.system() == System::Aix);
     if let Some(given) = given
         && path.is_file()
-        && let Ok(Some(kind)) = AnyTrace::kind_of(path)
+        && let Ok(Some(kind)) = TraceKind::of_file(path)
         && kind != given
     {
         let (name, given, kind) = (path.display(), given.name(), kind.name());
@@ -71,20 +64,9 @@ pub struct Reporter<'c> {
 
 impl<'c> Reporter<'c> {
     /// Creates a reporter for one trace.
-    pub fn new(console: &'c Console, name: &str, size: Option<u64>) -> Self {
-        Self {
-            console,
-            name: Some(name.to_owned()),
-            progress: console.progress(size),
-            n_seen: [0; 2],
-            unshown: (0, None),
-        }
-    }
-
-    /// Creates a reporter for the logs of one report.
-    pub fn of(console: &'c Console, logs: &Logs) -> Self {
-        let name = (logs.logs().len() == 1).then(|| logs.name().to_owned());
-        Self { console, name, progress: console.progress(logs.file_size()), n_seen: [0; 2], unshown: (0, None) }
+    pub fn new(console: &'c Console, trace: &TraceInfo) -> Self {
+        let name = (trace.files.len() == 1).then(|| trace.name.clone());
+        Self { console, name, progress: console.progress(trace.progress_end), n_seen: [0; 2], unshown: (0, None) }
     }
 
     /// Sets the index of the input. A growing trace shows no progress.
@@ -166,9 +148,9 @@ pub fn guessed_layouts(hooks: &IdSet) -> String {
 /// Meaning of a command's flags for each kind of trace, computed when the first such trace is opened.
 pub struct SystemOptions<'w> {
     /// For AIX traces.
-    pub aix: &'w dyn Fn() -> Result<ReportOptions, Failure>,
-    /// For QNX logs.
-    pub kev: &'w dyn Fn(&KevLog) -> Result<RecordOptions, Failure>,
+    pub aix: &'w dyn Fn() -> Result<aix::ReportOptions, Failure>,
+    /// For QNX logs: from the log's name and header.
+    pub qnx: &'w dyn Fn(&str, &QnxHeader) -> Result<RecordOptions, Failure>,
     /// Verbosity per file: 0 nothing, 1 its name, 2 also its kind and how much was reported.
     pub verbose: u8,
     /// Format files from the command line.
@@ -181,7 +163,7 @@ pub struct SystemOptions<'w> {
 /// and skipped.
 pub fn run(
     console: &Console,
-    catalog: &Catalog<'_>,
+    formats: &Formats,
     traces: &[PathBuf],
     args: &TraceArgs,
     wanted: &SystemOptions<'_>,
@@ -206,8 +188,8 @@ pub fn run(
         let place = InputIndex { at: at + 1, n: traces.len(), grows: args.follow };
         let mut ran = || {
             let mut trace = PlannedReport::open(path, args, wanted)?;
-            if let PlannedReport::Aix(logs, _) = &trace {
-                name_files(console, logs, wanted.verbose);
+            if trace.info.system == System::Aix {
+                name_files(console, &trace.info, wanted.verbose);
             }
             // Warnings about an input follow its opening: an unreadable file gets one message, not two.
             warn_of_format(console, path, args);
@@ -225,13 +207,13 @@ pub fn run(
             };
             let counts = if so_far.several && trace.form() != Form::Text {
                 let mut rows = FileColumn::new(out, trace.form(), trace.names_columns(&mut so_far), path);
-                trace.report(console, catalog, wanted.verbose, place, &mut rows)
+                trace.report(console, formats, wanted.verbose, place, &mut rows)
             } else {
                 out.write_all(&trace.divide(path, &mut so_far)).map_err(failed)?;
-                trace.report(console, catalog, wanted.verbose, place, out)
+                trace.report(console, formats, wanted.verbose, place, out)
             };
             let counts = counts.map_err(|error| failure(&path.to_string_lossy(), &what, error))?;
-            Ok((trace.kind(), counts))
+            Ok((trace.info.kind.name(), counts))
         };
         match ran() {
             Ok((kind, counts)) => {
@@ -264,7 +246,9 @@ pub fn failure(name: &str, what: &str, error: ReportError) -> Failure {
     match error {
         ReportError::Write(error) => Failure::write(&error, what),
         ReportError::Read(error) => Failure::Error(Message::Unreadable, format!("cannot read {name}: {error}")),
-        ReportError::NoStart => Failure::Error(Message::Usage, format!("{name}: {error}")),
+        ReportError::NoStart | ReportError::WrongSystem(_) => {
+            Failure::Error(Message::Usage, format!("{name}: {error}"))
+        }
         ReportError::NoStream(why) => {
             Failure::Error(Message::Unsupported, format!("the logs cannot be one raw stream: {why}"))
         }
@@ -272,23 +256,23 @@ pub fn failure(name: &str, what: &str, error: ReportError) -> Failure {
 }
 
 /// Prints the names of opened files if `verbose` asks for it.
-pub fn name_files(console: &Console, logs: &Logs, verbose: u8) {
+pub fn name_files(console: &Console, trace: &TraceInfo, verbose: u8) {
     if verbose > 0 {
-        logs.logs().iter().for_each(|log| console.note(&log.name));
+        trace.files.iter().for_each(|file| console.note(&file.name));
     }
 }
 
 /// Prints the kind of the trace and how much was reported if `verbose` asks for it.
-pub fn describe(console: &Console, logs: &Logs, summary: &Summary, verbose: u8) {
+pub fn describe(console: &Console, trace: &TraceInfo, summary: &Summary, verbose: u8) {
     if verbose > 1 {
         let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
-        console.note(format!("{}: {}, {read}, {reported} reported", logs.name(), logs.log(0).kind));
+        console.note(format!("{}: {}, {read}, {reported} reported", trace.name, trace.kind));
     }
 }
 
 /// If per-CPU files were selected, their events need no CPU filter; the base file has events of no CPU.
-pub fn chosen_files(logs: &Logs, args: &TraceArgs, mut options: ReportOptions) -> ReportOptions {
-    if args.cpus.is_some() && logs.has_cpu_files() {
+pub fn chosen_files(trace: &TraceInfo, args: &TraceArgs, mut options: aix::ReportOptions) -> aix::ReportOptions {
+    if args.cpus.is_some() && trace.has_cpu_files {
         options.filter.cpus = None;
     }
     options
@@ -320,8 +304,8 @@ struct InputsSoFar {
 impl InputsSoFar {
     /// Adds an input. Tables of the two systems have different columns, so they cannot be mixed.
     fn add(&mut self, trace: &PlannedReport) -> Result<(), Failure> {
-        if !self.systems.contains(&trace.system()) {
-            self.systems.push(trace.system());
+        if !self.systems.contains(&trace.info.system) {
+            self.systems.push(trace.info.system);
         }
         if self.several && (self.mixed || self.systems.len() > 1) && trace.has_columns_of_its_own() {
             let text = "AIX traces and QNX logs are among the inputs, and tables of both have different columns: \
@@ -333,61 +317,45 @@ impl InputsSoFar {
 }
 
 /// Opened trace with its report options.
-pub enum PlannedReport {
-    Aix(Box<Logs>, ReportOptions),
-    Kev(Box<KevLog>, RecordOptions),
+pub struct PlannedReport {
+    pub trace: Trace,
+    pub info: TraceInfo,
+    pub options: ReportOptions,
 }
 
 impl PlannedReport {
     /// Opens a trace.
     pub fn open(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
-        Ok(match open(path, args)? {
-            AnyTrace::Aix(logs) => {
-                let options = chosen_files(&logs, args, (wanted.aix)()?);
-                PlannedReport::Aix(logs, options)
-            }
-            AnyTrace::Kev(log) => {
-                let options = (wanted.kev)(&log)?;
-                PlannedReport::Kev(log, options)
-            }
-        })
-    }
-
-    fn system(&self) -> System {
-        match self {
-            PlannedReport::Aix(..) => System::Aix,
-            PlannedReport::Kev(..) => System::Qnx,
+        let trace = open(path, args)?;
+        let info = trace.info();
+        let mut options = ReportOptions::default();
+        match &info.qnx_header {
+            None => options.aix = chosen_files(&info, args, (wanted.aix)()?),
+            Some(header) => options.qnx = (wanted.qnx)(&info.name, header)?,
         }
-    }
-
-    /// Kind in the spelling of `--format`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            PlannedReport::Aix(logs, _) => logs.log(0).kind.name(),
-            PlannedReport::Kev(..) => "kev",
-        }
+        Ok(Self { trace, info, options })
     }
 
     fn form(&self) -> Form {
-        match self {
-            PlannedReport::Aix(_, options) => options.form,
-            PlannedReport::Kev(_, options) => options.form,
+        match self.info.system {
+            System::Aix => self.options.aix.form,
+            System::Qnx => self.options.qnx.form,
         }
     }
 
     /// True if the report is a table whose columns depend on the system.
     fn has_columns_of_its_own(&self) -> bool {
-        let stats = match self {
-            PlannedReport::Aix(_, options) => options.stats,
-            PlannedReport::Kev(_, options) => options.stats,
+        let stats = match self.info.system {
+            System::Aix => self.options.aix.stats,
+            System::Qnx => self.options.qnx.stats,
         };
         matches!(self.form(), Form::Tsv | Form::Csv) && !stats
     }
 
     fn no_heading(&mut self) -> &mut bool {
-        match self {
-            PlannedReport::Aix(_, options) => &mut options.no_heading,
-            PlannedReport::Kev(_, options) => &mut options.no_heading,
+        match self.info.system {
+            System::Aix => &mut self.options.aix.no_heading,
+            System::Qnx => &mut self.options.qnx.no_heading,
         }
     }
 
@@ -402,20 +370,16 @@ impl PlannedReport {
 
     /// Line before the report of one of several traces: its name, and its kind if the kinds differ.
     fn divide(&mut self, path: &Path, so_far: &mut InputsSoFar) -> Vec<u8> {
-        let is_bare = match self {
-            PlannedReport::Aix(_, options) => options.columns.is_bare(),
-            PlannedReport::Kev(_, options) => options.columns.is_bare(),
+        let is_bare = match self.info.system {
+            System::Aix => self.options.aix.columns.is_bare(),
+            System::Qnx => self.options.qnx.columns.is_bare(),
         };
         // Bare text and reports without headings are read by other programs, which expect nothing but events.
         if !so_far.several || is_bare || *self.no_heading() {
             return Vec::new();
         }
         let blank = if std::mem::replace(&mut so_far.is_headed, true) { "\n" } else { "" };
-        let kind = match self {
-            PlannedReport::Aix(logs, _) if so_far.mixed => format!(" ({})", logs.log(0).kind),
-            PlannedReport::Kev(..) if so_far.mixed => String::from(" (QNX kernel log)"),
-            _ => String::new(),
-        };
+        let kind = if so_far.mixed { format!(" ({})", self.info.kind) } else { String::new() };
         format!("{blank}==> {}{kind} <==\n", path.display()).into_bytes()
     }
 
@@ -423,28 +387,24 @@ impl PlannedReport {
     fn report(
         &mut self,
         console: &Console,
-        catalog: &Catalog<'_>,
+        formats: &Formats,
         verbose: u8,
         place: InputIndex,
         out: &mut (impl Write + Send),
     ) -> Result<InputCounts, ReportError> {
-        match self {
-            PlannedReport::Aix(logs, options) => {
-                let mut reporter = Reporter::of(console, logs).place(place);
-                let ran = report(logs, catalog, options, out, &mut reporter);
-                reporter.end();
-                let summary = ran?;
-                report_counts(console, logs.name(), &summary, options);
-                describe(console, logs, &summary, verbose);
+        let (info, options) = (&self.info, &self.options);
+        let mut reporter = Reporter::new(console, info).place(place);
+        let ran = report_with(&mut self.trace, formats, options, out, &mut reporter);
+        reporter.end();
+        match ran? {
+            ReportSummary::Aix(summary) => {
+                report_counts(console, &info.name, &summary, &options.aix);
+                describe(console, info, &summary, verbose);
                 let Summary { n_events, n_reported, .. } = summary;
                 Ok(InputCounts { n_events, n_reported, n_damaged: n_faults(&summary) })
             }
-            PlannedReport::Kev(log, options) => {
-                let mut reporter = Reporter::new(console, log.name(), log.file_size()).place(place);
-                let ran = qnx::report(log, catalog, options, out, &mut reporter);
-                reporter.end();
-                let summary = ran?;
-                report_records(console, log.name(), &summary, options);
+            ReportSummary::Qnx(summary) => {
+                report_records(console, &info.name, &summary, &options.qnx);
                 let RecordSummary { n_reported, n_damaged, n_refused, counts, imbalance, .. } = summary;
                 let n_damaged = n_damaged + n_refused + u64::from(imbalance.is_some());
                 Ok(InputCounts { n_events: counts.records, n_reported, n_damaged })
@@ -533,7 +493,7 @@ fn report_refused(console: &Console, name: &str, n_refused: u64) {
 }
 
 /// Prints the counts of an AIX report.
-pub fn report_counts(console: &Console, name: &str, summary: &Summary, options: &ReportOptions) {
+pub fn report_counts(console: &Console, name: &str, summary: &Summary, options: &aix::ReportOptions) {
     let (read, skipped) = summary.bytes;
     report_damage(console, name, summary.n_damaged, read, skipped);
     report_imbalance(console, name, summary.imbalance);

@@ -1,8 +1,8 @@
 //! Flags of every command that reads traces.
 
 use clap::{Args, ValueEnum};
-use tfbc::MaxRatio;
 use tfbc::aix::{AfterDamage, AixKind, CpuidWord, ReadOptions};
+use tfbc::{MaxRatio, TraceKind};
 
 /// Flags of every command that reads traces.
 #[derive(Debug, Clone, Default, Args)]
@@ -39,7 +39,7 @@ pub struct TraceArgs {
     pub max_ratio: MaxRatio,
 }
 
-/// Command-line form of [`Kind`].
+/// Command-line form of [`TraceKind`].
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum KindArg {
     Stream32,
@@ -71,12 +71,12 @@ impl TraceArgs {
     /// Options of the reader.
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
-            format: self.format.and_then(|kind| match kind {
-                KindArg::Stream32 => Some(AixKind::Stream32),
-                KindArg::Stream64 => Some(AixKind::Stream64),
-                KindArg::Log32 => Some(AixKind::Log32),
-                KindArg::Log64 => Some(AixKind::Log64),
-                KindArg::Kev => None,
+            format: self.format.map(|kind| match kind {
+                KindArg::Stream32 => TraceKind::Aix(AixKind::Stream32),
+                KindArg::Stream64 => TraceKind::Aix(AixKind::Stream64),
+                KindArg::Log32 => TraceKind::Aix(AixKind::Log32),
+                KindArg::Log64 => TraceKind::Aix(AixKind::Log64),
+                KindArg::Kev => TraceKind::Kev,
             }),
             cpuid_word: match self.cpuid_word {
                 CpuidWordArg::Last => CpuidWord::Last,
@@ -94,6 +94,7 @@ impl TraceArgs {
             },
             salvage: self.salvage,
             max_ratio: self.max_ratio,
+            ..ReadOptions::default()
         }
     }
 }

@@ -11,13 +11,11 @@ use clap::Args;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use tfbc::internal::qnx::{KevLog, KevOptions};
-use tfbc::internal::traceprinter;
-use tfbc::internal::traceprinter::{Layout, LineFormat, PrintOptions};
+use tfbc::aix::ReadOptions;
 use tfbc::qnx::{KevRefusal, KevRefusalKind, RecordSummary};
-use tfbc::{ReportError, System};
+use tfbc::traceprinter::{self, Layout, LineFormat, PrintOptions};
+use tfbc::{Formats, ReportError, System, Trace, TraceError, TraceKind};
 use tfbc_recorder::paths::{self, QNX_LOG};
-use tfbc_vm::TextBuf;
 
 /// Flags of `traceprinter`.
 #[derive(Debug, Clone, Args)]
@@ -90,32 +88,27 @@ impl TraceprinterArgs {
         let inputs = overwrite::files(&self.formats).chain([self.file.as_path()]);
         overwrite::refuse([self.output.as_deref()], inputs)?;
         let set = match &self.formats[..] {
-            [] => None,
-            formats => Some(formats::load(console, formats, &self.language)?),
+            [] => Formats::builtin(),
+            formats => formats::load_to_run(console, formats, &self.language)?,
         };
-        let catalog = set.as_ref().map(|set| set.catalog_to_run()).transpose();
-        let catalog = catalog.map_err(|error| formats::refusal(console, error, false))?;
-        if let (Some(set), Some(catalog)) = (&set, &catalog) {
-            let name = self.file.to_string_lossy();
-            formats::warn_of_others(console, &set.files(catalog), &[System::Qnx], Some(&name));
-        }
+        formats::warn_of_others(console, &set.files(), &[System::Qnx], Some(&self.file.to_string_lossy()));
         let what = self.output.as_deref().map_or(String::from("standard output"), |path| path.display().to_string());
         let failed = |error| Failure::write(&error, &what);
-        let mut log = match KevLog::open(&self.file, &self.reading()) {
+        let mut log = match Trace::open_with(&self.file, &self.reading()) {
             Ok(log) => log,
-            Err(refusal) => return self.refused(console, &refusal),
+            Err(TraceError::Kev(refusal)) => return self.refused(console, &refusal),
+            Err(error) => return Err(Failure::Error(Message::Unreadable, error.to_string())),
         };
         let mut out = console.open(self.output.as_deref()).map_err(failed)?;
-        let mut reporter = Reporter::new(console, log.name(), log.file_size());
-        let printed = traceprinter::print(&mut log, catalog.as_ref(), &options, &mut out, &mut reporter);
+        let mut reporter = Reporter::new(console, &log.info());
+        let printed = traceprinter::print(&mut log, &set, &options, &mut out, &mut reporter);
         reporter.end();
         let summary = printed.map_err(|error| match error {
             ReportError::Write(error) => failed(error),
             error => Failure::Error(Message::Unreadable, format!("{}: {error}", self.file.display())),
         })?;
         out.into_inner().commit().map_err(failed)?;
-        let ended = self.report_counts(console, &summary);
-        Ok(set.as_ref().map_or(ended, |set| ended.max(formats::loaded(set))))
+        Ok(self.report_counts(console, &summary).max(formats::loaded(&set)))
     }
 
     fn options(&self) -> Result<PrintOptions, Failure> {
@@ -147,14 +140,13 @@ impl TraceprinterArgs {
         if is_damaged || summary.imbalance.is_some() { Status::Damaged } else { Status::Well }
     }
 
-    fn reading(&self) -> KevOptions {
-        let (slots, is_compat) = (self.verbose, self.compat.is_some());
-        KevOptions {
-            slots,
-            out_of_step: is_compat,
-            only_new: is_compat,
+    fn reading(&self) -> ReadOptions {
+        ReadOptions {
+            format: Some(TraceKind::Kev),
+            slots: self.verbose,
+            as_traceprinter_1_02: self.compat.is_some(),
             max_ratio: self.language.ratio.ratio(),
-            ..KevOptions::default()
+            ..ReadOptions::default()
         }
     }
 
@@ -167,9 +159,9 @@ impl TraceprinterArgs {
         if self.compat.is_none() || matches!(refusal.kind, KevRefusalKind::Io(_)) {
             return Err(Failure::Error(Message::Unreadable, said));
         }
-        let mut text = TextBuf::new();
+        let mut text = Vec::new();
         let code = traceprinter::write_refused(refusal, self.verbose, &mut text);
-        super::print(console, text.as_bytes(), self.output.as_deref())?;
+        super::print(console, text, self.output.as_deref())?;
         let Some(code) = code else { return Err(Failure::Error(Message::Unreadable, said)) };
         console.write(&format!("TRACEPARSER: function call traceparser() failed, internal error code({code})\n"));
         Ok(Status::CompatFailed)

@@ -7,8 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tfbc::aix::IdSet;
-use tfbc::internal::output;
-use tfbc::internal::output::Output;
+use tfbc::internal::Output;
 use tfbc_recorder::groups;
 use tfbc_recorder::groups::{FILE_VARIABLE, GroupError, Groups};
 
@@ -187,7 +186,7 @@ impl TrcevgrpArgs {
 /// Keeps other processes from changing the groups while the result lives. The directory is locked, because the file may
 /// not exist yet and is replaced by each change. Systems without locks skip this.
 fn lock(path: &Path) -> Result<Option<File>, Failure> {
-    let directory = output::directory(path);
+    let directory = Output::directory(path);
     fs::create_dir_all(directory).map_err(|error| Failure::write(&error, path.display()))?;
     let opened = File::open(directory).ok();
     opened.iter().for_each(|directory| drop(directory.lock()));

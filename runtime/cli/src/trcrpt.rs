@@ -17,7 +17,7 @@ use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
 use tfbc::Column;
 use tfbc::aix::{Filter, IdSet, Numbers, Processes, ReportOptions, Threads, TimeZone};
-use tfbc::internal::filter::check_times;
+use tfbc_authoring::times::check_times;
 use tfbc_recorder::groups;
 use tfbc_recorder::paths::{self, AIX_LOG};
 
@@ -209,9 +209,8 @@ impl TrcrptArgs {
             return formats::check(console, &self.formats, &self.language);
         }
         let set = formats::load_for_report(console, &self.formats, &self.language)?;
-        let catalog = set.catalog_to_run().map_err(|error| formats::refusal(console, error, false))?;
         if self.list {
-            super::print(console, super::list::labels(&catalog), self.output.as_deref())?;
+            super::print(console, super::list::labels(&set), self.output.as_deref())?;
             return Ok(formats::loaded(&set));
         }
         // Traces are checked last. `-j`, `-c` and `-G` need none, and AIX users call them without one.
@@ -239,12 +238,12 @@ impl TrcrptArgs {
         };
         let wanted = SystemOptions {
             aix: &|| Ok(options.clone()),
-            kev: &|log| {
-                let text = format!("{} is a QNX log: `traceprinter` and `tfbc report` read it", log.name());
+            qnx: &|name, _| {
+                let text = format!("{name} is a QNX log: `traceprinter` and `tfbc report` read it");
                 Err(Failure::Error(Message::Unreadable, text))
             },
             verbose: self.verbose,
-            formats: set.files(&catalog),
+            formats: set.files(),
             filters: self.filters(&settings),
         };
         let output = self.output.as_deref();
@@ -256,13 +255,14 @@ impl TrcrptArgs {
         };
         if self.merge || self.raw {
             inputs::refuse_output(output, &self.files, &args)?;
-            let logs = merge::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
-            let options = trace::chosen_files(&logs, &args, options.clone());
-            let product = if self.raw { Product::Raw } else { Product::Report(&catalog) };
-            let ended = merge::run(console, logs, &options, &product, &wanted, output)?;
+            let merged = merge::open(&self.files, &args, self.merge && settings.remove_duplicates)?;
+            let aix = trace::chosen_files(&merged.info(), &args, options.clone());
+            let options = tfbc::ReportOptions { aix, ..tfbc::ReportOptions::default() };
+            let product = if self.raw { Product::Raw } else { Product::Report(&set) };
+            let ended = merge::run(console, merged, &options, &product, &wanted, output)?;
             return Ok(ended.max(formats::loaded(&set)));
         }
-        let ended = trace::run(console, &catalog, &self.files, &args, &wanted, output)?;
+        let ended = trace::run(console, &set, &self.files, &args, &wanted, output)?;
         Ok(ended.max(formats::loaded(&set)))
     }
 

@@ -9,7 +9,7 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::aix::IdSet;
-use tfbc::internal::input::Input;
+use tfbc::internal::Input;
 use tfbc_authoring::update::{self, Change, FormatFile, OpenError, UpdateFault, UpdateResult, with_suffix};
 use tfbc_grammar::Source;
 

@@ -6,12 +6,11 @@ use super::limits::LimitArgs;
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::filter::{check_times, seconds};
-use tfbc::internal::formats::{BUILT_IN, FormatSet};
-use tfbc::internal::output;
-use tfbc::{Findings, LoadError, LoadOptions};
+use tfbc::internal::Output;
+use tfbc::{Findings, Formats, LoadError, LoadOptions};
 use tfbc_authoring::cases::{Slice, SliceOptions, slice_text};
 use tfbc_authoring::render;
+use tfbc_authoring::times::{check_times, seconds};
 use tfbc_authoring::watch::{CLEAR, Saves};
 use tfbc_grammar::Severity;
 
@@ -91,14 +90,14 @@ impl WatchArgs {
             columns: ["id,text", "class,id,data"],
             ..SliceOptions::default()
         };
-        let watched = || formats.iter().filter(|path| *path != Path::new(BUILT_IN)).chain([trace]).cloned();
+        let watched = || formats.iter().filter(|path| *path != Path::new(Formats::BUILT_IN)).chain([trace]).cloned();
         let mut screen = Round { console, shows: io::stdout().is_terminal(), n: 0, last_good: None };
         let mut saves = Saves::default();
         loop {
             // Before showing, so that a save during a long report starts the next round at once.
             saves.watch(watched());
             screen.show(&formats, &slice, &load, &options)?;
-            if !saves.wait(|| !output::stdout_is_closed()) {
+            if !saves.wait(|| !Output::stdout_is_closed()) {
                 return Ok(Status::Well);
             }
         }
@@ -129,15 +128,11 @@ impl Round<'_> {
         } else if self.n > 1 {
             text.push('\n');
         }
-        let set = FormatSet::load(formats, load);
+        let set = Formats::load_with(formats, load);
         let (report, status) = match &set {
             Ok(set) => {
                 self.findings(set.findings(), &mut text);
-                let report = match set.catalog() {
-                    Ok(catalog) => slice_text(slice, &catalog, options),
-                    Err(error) => Err(error.to_string()),
-                };
-                (report, summary(set.findings()))
+                (slice_text(slice, set, options), summary(set.findings()))
             }
             Err(LoadError::Source(findings)) => {
                 self.findings(findings, &mut text);
@@ -154,7 +149,7 @@ impl Round<'_> {
             }
             Err(why) => {
                 if !why.is_empty() {
-                    text.push_str(&format!("error: {}\n", tfbc::internal::terminal::visible(&why)));
+                    text.push_str(&format!("error: {}\n", tfbc::terminal::visible(&why)));
                 }
                 if let Some(last) = &self.last_good {
                     text.push_str("\nthe report before:\n");

@@ -221,20 +221,20 @@ fn damaged_contexts_never_stop_a_report() {
         columns: tfbc::Columns::parse("exec,cpu,pid,int,svc,text", Default::default()).unwrap(),
         ..Default::default()
     };
-    let set = tfbc::internal::formats::FormatSet::load(&[], &Default::default()).unwrap();
+    let set = tfbc::testing::formats::FormatSet::load(&[], &Default::default()).unwrap();
     let catalog = set.catalog().unwrap();
     for at in 4..trace.len() {
         for value in [0, 0x7F, 0xFF, trace[at] ^ 1] {
             let mut bytes = trace.clone();
             bytes[at] = value;
-            let read = tfbc::internal::aix::Trace::from_input(
+            let read = tfbc::testing::aix::Trace::from_input(
                 "x",
-                tfbc::internal::input::Input::from_bytes(bytes),
+                tfbc::testing::input::Input::from_bytes(bytes),
                 &Default::default(),
             );
             let mut out = Vec::new();
-            let mut logs = tfbc::internal::aix::Logs::from(read.unwrap());
-            let ran = tfbc::internal::aix::report(&mut logs, &catalog, &options, &mut out, &mut |_: &tfbc::Notice| {});
+            let mut logs = tfbc::testing::aix::Logs::from(read.unwrap());
+            let ran = tfbc::testing::aix::report(&mut logs, &catalog, &options, &mut out, &mut |_: &tfbc::Notice| {});
             assert!(ran.is_ok(), "{at}");
         }
     }

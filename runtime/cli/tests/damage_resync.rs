@@ -3,8 +3,8 @@
 use crate::common::damage::*;
 use crate::common::*;
 use tfbc::aix::{AfterDamage, AixKind};
-use tfbc::internal::input::Input;
-use tfbc::internal::qnx::KevOptions;
+use tfbc::testing::input::Input;
+use tfbc::testing::qnx::KevOptions;
 
 /// Streams as kernels record them: stamped events, with addresses as words.
 fn streams() -> [(AixKind, Vec<u8>); 2] {

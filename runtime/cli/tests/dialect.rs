@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 use tfbc::aix::CpuidWord;
-use tfbc::internal::aix::{Kernel, Step, StepRules, present};
+use tfbc::testing::aix::{Kernel, Step, StepRules, present};
 
 /// Directory with a format file `t.trcfmt`.
 fn folder(format: &str) -> TempDir {

@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tfbc::aix::{OpenError, ReadOptions, ReportOptions};
-use tfbc::internal::aix::{AixItem, Logs, Trace, report};
-use tfbc::internal::formats::FormatSet;
-use tfbc::internal::input::{Input, ReadSeek, Unpacker};
-use tfbc::internal::qnx::{KevItem, KevLog, KevOptions};
 use tfbc::qnx::KevRefusalKind;
+use tfbc::testing::aix::{AixItem, Logs, Trace, report};
+use tfbc::testing::formats::FormatSet;
+use tfbc::testing::input::{Input, ReadSeek, Unpacker};
+use tfbc::testing::qnx::{KevItem, KevLog, KevOptions};
 use tfbc::{Compression, LoadOptions, ReportError};
 
 const EIO: i32 = 5;
@@ -188,7 +188,7 @@ fn ways() -> Vec<Way> {
         ways.push((name, bytes.clone(), Box::new(piped), read));
         ways.push((name, gzip(&bytes), Box::new(packed(Compression::Gzip)), read));
         ways.push((name, zstd(&bytes), Box::new(packed(Compression::Zstd)), read));
-        let packed_by_z = tfbc::internal::unix_compress::compress(&bytes);
+        let packed_by_z = tfbc::testing::unix_compress::compress(&bytes);
         ways.push((name, packed_by_z, Box::new(packed(Compression::Compress)), read));
     }
     ways

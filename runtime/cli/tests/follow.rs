@@ -188,7 +188,7 @@ fn what_cannot_be_followed_is_refused() {
     let path = |name: &str| directory.path().join(name);
     fs::write(path("log"), log).unwrap();
     fs::write(path("s"), head()).unwrap();
-    fs::write(path("s.Z"), tfbc::internal::unix_compress::compress(&head())).unwrap();
+    fs::write(path("s.Z"), tfbc::testing::unix_compress::compress(&head())).unwrap();
     for (args, part) in [
         (&["log"][..], "an AIX 64-bit trace log cannot be followed"),
         (&["s.Z"], "cannot be followed"),

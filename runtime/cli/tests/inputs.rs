@@ -9,10 +9,10 @@ use std::io::{Cursor, Read, Write};
 use tempfile::TempDir;
 use tfbc::Compression;
 use tfbc::aix::{AfterDamage, ReadOptions};
-use tfbc::internal::aix::{AixItem, Trace};
-use tfbc::internal::input::{Input, Unpacker};
-use tfbc::internal::qnx::{KevLog, KevOptions};
-use tfbc::internal::unix_compress;
+use tfbc::testing::aix::{AixItem, Trace};
+use tfbc::testing::input::{Input, Unpacker};
+use tfbc::testing::qnx::{KevLog, KevOptions};
+use tfbc::testing::unix_compress;
 
 const USER: &str = "010 1.0 L=APPL \"\" \"hook = \" $D1%U4\n";
 

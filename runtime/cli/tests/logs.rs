@@ -5,8 +5,9 @@ use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+use tfbc::TraceKind;
 use tfbc::aix::{AixKind, IdSet, OpenError, ReadOptions};
-use tfbc::internal::aix::{LogItem, Logs};
+use tfbc::testing::aix::{LogItem, Logs};
 
 const BASE: u32 = 4;
 const CPU: u32 = 8;
@@ -286,7 +287,7 @@ fn files_not_matching_their_base_are_left_out() {
     ]);
     // Notices about the base file's format are not repeated for the others.
     for format in [None, Some(AixKind::Log64)] {
-        let options = ReadOptions { format, ..ReadOptions::default() };
+        let options = ReadOptions { format: format.map(TraceKind::Aix), ..ReadOptions::default() };
         let (events, notices) = read_all(Logs::open(&directory.path().join("b"), &options).unwrap());
         assert_eq!(marks(&events), [2]);
         assert_eq!(notices.len(), 3, "{notices:?}");

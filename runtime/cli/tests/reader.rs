@@ -3,10 +3,10 @@
 use crate::common::damage::ShortReader;
 use crate::common::*;
 use std::io::{self, Read as _};
-use tfbc::Notice;
 use tfbc::aix::{AfterDamage, AixKind, CpuidWord, OpenError, ReadOptions};
-use tfbc::internal::aix::{AixItem, LogItem, Logs, Step, StepRules, Trace, present};
-use tfbc::internal::input::{AnyTrace, Input};
+use tfbc::testing::aix::{AixItem, LogItem, Logs, Step, StepRules, Trace, present};
+use tfbc::testing::input::{AnyTrace, Input};
+use tfbc::{Notice, TraceKind};
 
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
@@ -21,7 +21,7 @@ fn rules(kind: AixKind, cpuid_word: CpuidWord) -> StepRules {
 }
 
 fn forced(format: AixKind) -> ReadOptions {
-    ReadOptions { format: Some(format), ..ReadOptions::default() }
+    ReadOptions { format: Some(TraceKind::Aix(format)), ..ReadOptions::default() }
 }
 
 #[test]

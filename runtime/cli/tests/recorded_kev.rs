@@ -3,7 +3,7 @@
 
 use crate::common::{command, run};
 use std::fs;
-use tfbc::internal::qnx::{KevItem, KevLog, KevOptions};
+use tfbc::testing::qnx::{KevItem, KevLog, KevOptions};
 use tfbc_recorder::clock::{Clock, ClockSource};
 use tfbc_recorder::logger::{EventRange, Logger};
 use tfbc_recorder::record::{EventContent, Record};

@@ -6,9 +6,9 @@ use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use tfbc::aix::{Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Summary, Timestamp};
-use tfbc::internal::aix::{Logs, Trace, report};
-use tfbc::internal::formats::{Catalog, FormatSet};
-use tfbc::internal::input::Input;
+use tfbc::testing::aix::{Logs, Trace, report};
+use tfbc::testing::formats::{Catalog, FormatSet};
+use tfbc::testing::input::Input;
 use tfbc::{Column, Columns, Form, LoadOptions, Notice, ReportColour, ReportError};
 
 const FORMATS: &str = r#"

@@ -8,8 +8,9 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use tfbc::MaxWork;
-use tfbc::internal::qnx::{KevLog, KevOptions};
-use tfbc::internal::traceprinter::{Layout, LineFormat, PrintOptions, print};
+use tfbc::testing::qnx::{KevLog, KevOptions};
+use tfbc::testing::traceprinter::print;
+use tfbc::traceprinter::{Layout, LineFormat, PrintOptions};
 use tfbc_vm::Limits;
 use toml::{Table, Value};
 
@@ -942,7 +943,7 @@ fn long_log() -> KevBuilder {
 
 #[test]
 fn records_in_rows_equal_single_records() {
-    use tfbc::internal::qnx::{KevItem, KevRecord};
+    use tfbc::testing::qnx::{KevItem, KevRecord};
     let log = long_log();
     let shown = |record: &KevRecord<'_>| format!("{record:?}");
     let open = || KevLog::from_read(Cursor::new(log.bytes.clone()), "a.kev", None, &KevOptions::default()).unwrap();

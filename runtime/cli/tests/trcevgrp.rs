@@ -376,7 +376,7 @@ fn concurrent_changes_are_all_kept() {
 fn compressed_groups_are_read_and_not_changed() {
     let directory = directory("");
     let file = directory.path().join("groups.Z");
-    let packed = tfbc::internal::unix_compress::compress(EXPORT.as_bytes());
+    let packed = tfbc::testing::unix_compress::compress(EXPORT.as_bytes());
     fs::write(&file, &packed).unwrap();
     let (out, ..) = run(&mut command("trcevgrp", &file, &["-l", "v6"]));
     assert_eq!(out, "v6 -  (user) \"030,040\"\n");

@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use tfbc::internal::unix_compress::{Reader, compress, compress_to};
+use tfbc::testing::unix_compress::{Reader, compress, compress_to};
 use tfbc_authoring::update::{UpdateResult, apply};
 use tfbc_grammar::Source;
 

@@ -6,9 +6,9 @@ use crate::common::*;
 use std::fs;
 use std::ops::Range;
 use tfbc::aix::ReadOptions;
-use tfbc::internal::aix::{AixItem, Trace};
-use tfbc::internal::input::Input;
-use tfbc::internal::qnx::KevOptions;
+use tfbc::testing::aix::{AixItem, Trace};
+use tfbc::testing::input::Input;
+use tfbc::testing::qnx::KevOptions;
 
 /// Numbered events whose stamps follow their numbers.
 fn events(wide: bool, numbers: Range<u64>) -> Vec<u8> {
@@ -260,15 +260,15 @@ fn flipped_bits_of_cpu_logs_hide_no_events() {
     let files = base_and_files(directory.path());
     let shown = || {
         let options = ReadOptions::default();
-        let Ok(mut logs) = tfbc::internal::aix::Logs::open(&directory.path().join("base"), &options) else {
+        let Ok(mut logs) = tfbc::testing::aix::Logs::open(&directory.path().join("base"), &options) else {
             return None;
         };
         let (mut n, mut damage) = (0, false);
         while let Some(item) = logs.next().unwrap() {
             match item {
-                tfbc::internal::aix::LogItem::Event(timed) => n += u64::from(timed.event.id == 0x0100),
-                tfbc::internal::aix::LogItem::Notice { notice, .. } => damage |= notice.damage,
-                tfbc::internal::aix::LogItem::Passed => {}
+                tfbc::testing::aix::LogItem::Event(timed) => n += u64::from(timed.event.id == 0x0100),
+                tfbc::testing::aix::LogItem::Notice { notice, .. } => damage |= notice.damage,
+                tfbc::testing::aix::LogItem::Passed => {}
             }
         }
         Some((n, damage))

@@ -6,12 +6,12 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::aix::{ReadOptions, ReportOptions, Summary};
-use tfbc::internal::aix::{Logs, Trace, report};
-use tfbc::internal::formats::FormatSet;
-use tfbc::internal::input::Input;
-use tfbc::internal::qnx;
-use tfbc::internal::qnx::{KevLog, KevOptions};
 use tfbc::qnx::RecordOptions;
+use tfbc::testing::aix::{Logs, Trace, report};
+use tfbc::testing::formats::FormatSet;
+use tfbc::testing::input::Input;
+use tfbc::testing::qnx;
+use tfbc::testing::qnx::{KevLog, KevOptions};
 use tfbc::{Form, LoadOptions, MaxWork, Monitor, Notice};
 
 /// Hook 010 loops as often as its first word says; 011 is ordinary; 012 must run in event order.

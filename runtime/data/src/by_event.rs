@@ -9,7 +9,8 @@ use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use tfbc::internal::rows::{EventId, EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
+use tfbc::EventId;
+use tfbc::internal::rows::{EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
 use tfbc_vm::Row;
 
 /// Columns that a table of one event may have before its fields; `note` and what is before it by default.

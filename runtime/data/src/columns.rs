@@ -123,7 +123,7 @@ impl EventColumn {
             let known = EventColumn::ALL.iter().find(|column| column.names().contains(&name));
             let Some(column) = known else {
                 let names = EventColumn::ALL.iter().map(|column| column.name()).collect::<Vec<_>>();
-                let hint = tfbc::internal::suggest::hint(name, &names);
+                let hint = tfbc::internal::hint(name, &names);
                 let names = names.join(", ");
                 return Err(ColumnError(format!("a table has no column `{name}`{hint}; columns: {names}")));
             };

@@ -9,7 +9,8 @@ use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use tfbc::internal::rows::{EventId, EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
+use tfbc::EventId;
+use tfbc::internal::rows::{EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
 
 /// Rows of a batch, unless its texts reach [`MAX_TEXT`].
 pub(crate) const BATCH_ROWS: usize = 8192;

@@ -139,8 +139,8 @@ fn describe(trace: &Trace, options: &mut TableOptions) {
     if options.files.is_empty() {
         options.files = vec![info.name];
     }
-    options.has_offsets = info.size.is_some();
-    options.metadata = TableMetadata { kind: kind_name(info.kind), ..std::mem::take(&mut options.metadata) };
+    options.has_offsets = info.files.iter().all(|file| file.size.is_some());
+    options.metadata = TableMetadata { kind: kind_name(info.kind.name()), ..std::mem::take(&mut options.metadata) };
 }
 
 /// Damaged places of a run.

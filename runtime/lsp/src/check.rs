@@ -3,7 +3,7 @@
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::path::Path;
 use std::sync::Arc;
-use tfbc::internal::input::AnyTrace;
+use tfbc::TraceKind;
 use tfbc_compiler::{DEFINES_NOTHING, Options, compile};
 use tfbc_grammar::{Diagnostic, Source, Sources};
 
@@ -70,5 +70,5 @@ fn check(files: Vec<CheckedFile>) -> Checked {
 fn is_trace(path: &Path, shown: &Source) -> bool {
     const REPLACED: &[u8] = "\u{FFFD}".as_bytes();
     let is_binary = |bytes: &[u8]| bytes.contains(&0) || bytes.windows(REPLACED.len()).any(|text| text == REPLACED);
-    is_binary(shown.bytes()) && path.is_file() && matches!(AnyTrace::system_of(path), Ok(Some(_)))
+    is_binary(shown.bytes()) && path.is_file() && matches!(TraceKind::of_file(path), Ok(Some(_)))
 }

@@ -7,7 +7,6 @@ use super::protocol::CompletionKind;
 use super::vocabulary;
 use super::xml::{TagContext, XmlFacts};
 use std::collections::BTreeMap;
-use tfbc::internal::events;
 use tfbc_compiler::Dialect;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::{CodeWord, KEYWORDS, Lexeme, LineKind, code_word};
@@ -221,7 +220,7 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
     match (element.name.as_str(), attribute) {
         ("event", "class") | ("eventclass", "id") => {
             let class = |number: u8| {
-                let name = events::class_name(number)?;
+                let name = tfbc::qnx::class_name(number)?;
                 Some(Choice::new(name, CompletionKind::Enum, format!("class {number}")))
             };
             (0..32).filter_map(class).collect()
@@ -273,12 +272,12 @@ fn conditioned(project: &Project, document: &Document, facts: &XmlFacts, index: 
 
 /// Events of a class by number, with their names.
 fn event_ids(class: &str) -> Vec<Choice> {
-    let name = class.parse().ok().and_then(events::class_name).unwrap_or(class);
+    let name = class.parse().ok().and_then(tfbc::qnx::class_name).unwrap_or(class);
     let choice = |line: &str| {
         let mut columns = line.split("  ").filter(|column| !column.is_empty()).map(str::trim);
         let (id, label) = (columns.next()?, columns.next()?);
         let number = id.strip_prefix(name)?.strip_prefix(':')?.split('-').next()?;
         Some(Choice::new(format!("{label} ({number})"), CompletionKind::EnumMember, id).writes(number))
     };
-    events::LISTING.lines().filter_map(choice).collect()
+    tfbc::qnx::LISTING.lines().filter_map(choice).collect()
 }

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tfbc::internal::output::Output;
+use tfbc::internal::Output;
 use tfbc::{FieldFormat, Findings, FormatInput, LoadError, LoadOptions};
 use tfbc_authoring::render;
 use tfbc_compiler::{Dialect, LintLevel};

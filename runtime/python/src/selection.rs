@@ -7,9 +7,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use std::num::NonZeroUsize;
 use tfbc::ReportOptions;
 use tfbc::aix::{Filter, IdSet, Numbers, Processes, Threads};
-use tfbc::internal::filter::signed_seconds;
-use tfbc::internal::qnx::cpus;
 use tfbc::qnx::{RecordFilter, RecordIds};
+use tfbc_authoring::times::signed_seconds;
 
 /// Filters as they were given.
 #[derive(Clone, Default)]
@@ -139,16 +138,18 @@ impl Selection {
         };
         let mut processes = Processes::default();
         self.pid.0.iter().try_for_each(|list| processes.add(list)).map_err(PyValueError::new_err)?;
-        Ok(RecordFilter {
+        let mut filter = RecordFilter {
             only: ids(&self.only)?,
             except: ids(&self.excluding)?,
-            cpus: cpus(&self.cpu.0).map_err(PyValueError::new_err)?,
+            cpus: None,
             from_ns: self.start.0,
             to_ns: self.end.0,
             pids: (!self.pid.0.is_empty()).then_some(processes.pids),
             threads: self.threads_filter()?,
             names: (!self.exec.0.is_empty()).then(|| self.names().collect()),
-        })
+        };
+        self.cpu.0.iter().try_for_each(|list| filter.add_cpus(list)).map_err(PyValueError::new_err)?;
+        Ok(filter)
     }
 
     fn threads_filter(&self) -> PyResult<Option<Threads>> {

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::ReadOptions;
-use tfbc::internal::input::{AnyTrace, Input};
+use tfbc::internal::{AnyTrace, Input};
 use tfbc::{Trace, TraceError};
 
 /// Bytes that are read from a file object at once.
@@ -27,14 +27,6 @@ pub enum Given {
     Bytes(Arc<PyBackedBytes>),
     /// File object, with its name.
     Object(Arc<Py<PyAny>>, String),
-}
-
-/// Options of every pass over an input.
-#[derive(Clone, Default)]
-pub struct OpenOptions {
-    pub read: ReadOptions,
-    /// True to read a QNX log without detecting the kind.
-    pub is_kev: bool,
 }
 
 impl Given {
@@ -92,20 +84,18 @@ impl Given {
     }
 
     /// Opens the input. Exceptions of a file object are stored in `raised`.
-    pub fn open(&self, options: &OpenOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
+    pub fn open(&self, options: &ReadOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
         let of_input = |name: &str, input: Input| {
-            AnyTrace::from_input(name, input, &options.read)
+            AnyTrace::from_input(name, input, options)
                 .map(OpenTrace::new)
                 .map_err(|error| OpenFailure::new(name, error))
         };
         match self {
             Given::Files(paths) => {
                 let open = |path: &PathBuf| {
-                    let opened = match options.is_kev {
-                        true => AnyTrace::open_kev(path, &options.read),
-                        false => AnyTrace::open(path, &options.read),
-                    };
-                    opened.map(OpenTrace::new).map_err(|error| OpenFailure::new(&path.to_string_lossy(), error))
+                    AnyTrace::open(path, options)
+                        .map(OpenTrace::new)
+                        .map_err(|error| OpenFailure::new(&path.to_string_lossy(), error))
                 };
                 let mut traces = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
                 match traces.len() {

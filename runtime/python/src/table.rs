@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
-use tfbc::internal::output::Output;
+use tfbc::internal::Output;
 use tfbc_data::{EventColumn, EventReader, IpcStream, MAX_BATCH_ROWS, Outcome, TableMetadata, TableOptions};
 
 /// Contents of a table.
@@ -137,7 +137,7 @@ impl Table {
         let formats = self.input.format_names.iter().map(|name| (name.clone(), String::new())).collect();
         TableOptions {
             batch_rows: self.batch_rows,
-            has_file: self.input.info.n_logs > 1,
+            has_file: self.input.info.files.len() > 1,
             follow: self.input.follow,
             time_zero: self.input.time_zero,
             metadata: TableMetadata { formats, ..TableMetadata::default() },

@@ -5,7 +5,7 @@ use crate::events::EventIterator;
 use crate::formats::{self, Formats};
 use crate::html;
 use crate::selection::{Seconds, Selection, Words};
-use crate::source::{Given, OpenOptions, OpenTrace, Raised};
+use crate::source::{Given, OpenTrace, Raised};
 use crate::table::{self, Contents, Table};
 use crate::values;
 use crate::worker::Worker;
@@ -16,8 +16,8 @@ use pyo3::types::{PyDict, PyTuple};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tfbc::aix::{AixKind, ContextTable};
-use tfbc::{FormatInput, ReportOptions, System, TraceInfo};
+use tfbc::aix::{AixKind, ContextTable, ReadOptions};
+use tfbc::{FormatInput, ReportOptions, System, TraceInfo, TraceKind};
 use tfbc_data::Outcome;
 
 /// An AIX trace or a QNX kernel log. Made by :func:`tfbc.open`.
@@ -31,7 +31,7 @@ pub struct Trace {
 /// Everything that passes over a trace share.
 pub struct TraceInput {
     given: Given,
-    options: OpenOptions,
+    options: ReadOptions,
     context: Option<Arc<ContextTable>>,
     pub formats: tfbc::Formats,
     pub format_names: Vec<String>,
@@ -87,9 +87,8 @@ pub fn open(
     let time_zero = time_zero.map(utc_ns).transpose()?;
     let given = Given::new(source)?;
     let (mut load_options, short_generic_word) = formats::options(dialect, (&[], &[]))?;
-    let mut options = OpenOptions { is_kev: kind == Some("kev"), ..OpenOptions::default() };
-    options.read.format = kind.filter(|kind| *kind != "kev").map(aix_kind).transpose()?;
-    (options.read.follow, options.read.short_generic_word) = (follow, short_generic_word);
+    let mut options = ReadOptions { format: kind.map(trace_kind).transpose()?, ..ReadOptions::default() };
+    (options.follow, options.short_generic_word) = (follow, short_generic_word);
     (load_options.compile.keep_going, load_options.compile.codes_as_text) = (!strict, !strict);
 
     let own = match formats {
@@ -142,9 +141,9 @@ fn is_single(formats: &Bound<'_, PyAny>) -> bool {
         || formats.is_instance_of::<Formats>()
 }
 
-fn aix_kind(name: &str) -> PyResult<AixKind> {
-    let kinds = [AixKind::Stream32, AixKind::Stream64, AixKind::Log32, AixKind::Log64];
-    kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+fn trace_kind(name: &str) -> PyResult<TraceKind> {
+    let kinds = [AixKind::Stream32, AixKind::Stream64, AixKind::Log32, AixKind::Log64].map(TraceKind::Aix);
+    kinds.into_iter().chain([TraceKind::Kev]).find(|kind| kind.name() == name).ok_or_else(|| {
         PyValueError::new_err(format!("unknown kind {name:?}: expected stream32, stream64, log32, log64 or kev"))
     })
 }
@@ -212,13 +211,14 @@ impl TraceInput {
     }
 
     fn rows(&self) -> Vec<(&'static str, String)> {
-        let TraceInfo { system, kind, name, size, n_logs } = &self.info;
+        let TraceInfo { system, kind, name, files, .. } = &self.info;
+        let size: Option<u64> = files.iter().map(|file| file.size).sum();
         vec![
             ("name", name.clone()),
             ("system", system_name(*system).into()),
-            ("kind", String::from(*kind)),
+            ("kind", String::from(kind.name())),
             ("size", size.map_or_else(|| String::from("unknown"), |size| format!("{size} bytes"))),
-            ("logs", n_logs.to_string()),
+            ("logs", files.len().to_string()),
         ]
     }
 }
@@ -235,13 +235,13 @@ impl Trace {
     /// Facts of the trace's header: ``name``, ``system``, ``kind``, ``size`` in bytes (``None`` if unknown), ``logs``.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let TraceInfo { system, kind, name, size, n_logs } = &self.input.info;
+        let TraceInfo { system, kind, name, files, .. } = &self.input.info;
         let info = PyDict::new(py);
         info.set_item("name", name)?;
         info.set_item("system", system_name(*system))?;
-        info.set_item("kind", kind)?;
-        info.set_item("size", size)?;
-        info.set_item("logs", n_logs)?;
+        info.set_item("kind", kind.name())?;
+        info.set_item("size", files.iter().map(|file| file.size).sum::<Option<u64>>())?;
+        info.set_item("logs", files.len())?;
         Ok(info)
     }
 
@@ -320,7 +320,7 @@ impl Trace {
     }
 
     fn __repr__(&self) -> String {
-        format!("<tfbc.Trace {:?} ({})>", self.input.info.name, self.input.info.kind)
+        format!("<tfbc.Trace {:?} ({})>", self.input.info.name, self.input.info.kind.name())
     }
 
     fn _repr_html_(&self) -> String {

@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tfbc::Compression;
 use tfbc::aix::{IdListError, IdSet};
-use tfbc::internal::input::{Input, Unpacker};
+use tfbc::internal::{Input, Unpacker};
 
 /// Environment variable with the path of the groups file.
 pub const FILE_VARIABLE: &str = "TRCEVGRP_FILE";

@@ -32,10 +32,24 @@ pub static LISTING: &str = include_str!("../../built_in/events.txt");
 /// Returns the name of a class, such as `USER`.
 ///
 /// ```
-/// assert_eq!(tfbc::internal::events::class_name(6), Some("USER"));
+/// assert_eq!(tfbc::qnx::class_name(6), Some("USER"));
 /// ```
 pub fn class_name(class: u8) -> Option<&'static str> {
     CLASS_NAMES.iter().find(|(number, _)| *number == class).map(|(_, name)| *name)
+}
+
+/// Label of an event in a release of QNX (major, minor), such as `MSG_SENDV/11` or `THREADY`; `None` if the event is
+/// unknown. Without a release, the labels are those of 6.4.
+pub fn label(release: Option<(u32, u32)>, class: u8, event: u16) -> Option<&'static str> {
+    BuiltInEvents::of(release, false).label(class, event)
+}
+
+/// Class and number of an event as reports print them, such as `USER:65`. A class without a name is printed as a number.
+pub fn display_id(class: u8, event: u16) -> String {
+    match class_name(class) {
+        Some(name) => format!("{name}:{event}"),
+        None => format!("{class}:{event}"),
+    }
 }
 
 /// Aligns embedded bytes, because a blob at an unaligned address would have to be copied.

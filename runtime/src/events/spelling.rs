@@ -70,12 +70,19 @@ pub(crate) fn number(text: &str) -> Option<u16> {
 }
 
 /// Parses the number or name of a class. Returns the class and the events that the name covers.
-pub fn class(text: &str) -> Option<(u8, ClassPart)> {
+pub(crate) fn class(text: &str) -> Option<(u8, ClassPart)> {
     if let Some(number) = number(text) {
         return (number < 32).then_some((number as u8, ClassPart::All));
     }
     let name = canonical(text);
     CLASSES.iter().find(|(known, ..)| *known == name).map(|(_, class, part)| (*class, *part))
+}
+
+/// Class that a name means, and its events in QNX 6.4.
+pub fn class_events(name: &str) -> Option<(u8, Vec<u16>)> {
+    let (class, part) = class(name)?;
+    let events = BuiltInEvents::of(None, false);
+    Some((class, (0..1024).filter(|event| part.contains(events, *event)).collect()))
 }
 
 /// Looks up the events of a name in a release, optionally in one class only. The name of a kernel call means its entry

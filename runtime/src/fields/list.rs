@@ -3,19 +3,11 @@
 use super::json::write_schema;
 use super::record_schemas;
 use crate::catalog::Catalog;
-use crate::event::qnx_id;
+use crate::events;
+use crate::ids::EventId;
 use crate::ids::display_id;
 use crate::json::string;
 use tfbc_vm::{FieldKind, Hint, Program, SchemaField, Shape, TextBuf};
-
-/// Event whose fields are listed alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListedId {
-    /// Canonical id of an AIX hook.
-    Hook(u16),
-    /// Class and number of a QNX event.
-    Record(u8, u16),
-}
 
 /// Event with its fields.
 struct ListedEvent<'c> {
@@ -26,9 +18,9 @@ struct ListedEvent<'c> {
 }
 
 /// Events to list: one, or all but the built-in stanzas of reserved hooks.
-fn listed<'c>(catalog: &'c Catalog<'_>, id: Option<ListedId>) -> impl Iterator<Item = ListedEvent<'c>> {
+fn listed<'c>(catalog: &'c Catalog<'_>, id: Option<EventId>) -> impl Iterator<Item = ListedEvent<'c>> {
     let hooks = catalog.hooks().filter(move |hook| match id {
-        Some(id) => id == ListedId::Hook(hook.id),
+        Some(id) => id == EventId::Hook(hook.id),
         None => !hook.builtin,
     });
     let hooks = hooks.filter_map(|hook| {
@@ -37,18 +29,18 @@ fn listed<'c>(catalog: &'c Catalog<'_>, id: Option<ListedId>) -> impl Iterator<I
         Some(ListedEvent { id: display_id(hook.id), label: hook.label, fields: vec![(program, fields)] })
     });
     let records = catalog.defined_records().filter(move |(class, event)| match id {
-        Some(id) => id == ListedId::Record(*class, *event),
+        Some(id) => id == EventId::Record(*class, *event),
         None => true,
     });
     hooks.chain(records.map(|(class, event)| {
         let schemas = record_schemas(catalog, class, event).into_iter();
         let fields = schemas.map(|found| (found.program, found.schema.fields)).collect();
-        ListedEvent { id: qnx_id(class, event), label: b"", fields }
+        ListedEvent { id: events::display_id(class, event), label: b"", fields }
     }))
 }
 
 /// One JSON array with one line per event.
-pub fn list_json(catalog: &Catalog<'_>, id: Option<ListedId>) -> Vec<u8> {
+pub fn list_json(catalog: &Catalog<'_>, id: Option<EventId>) -> Vec<u8> {
     let mut out = TextBuf::new();
     out.push(b"[\n");
     for (at, event) in listed(catalog, id).enumerate() {
@@ -69,7 +61,7 @@ pub fn list_json(catalog: &Catalog<'_>, id: Option<ListedId>) -> Vec<u8> {
 }
 
 /// A paragraph per event: its id and label, then a line per field.
-pub fn list_text(catalog: &Catalog<'_>, id: Option<ListedId>) -> String {
+pub fn list_text(catalog: &Catalog<'_>, id: Option<EventId>) -> String {
     let mut out = String::new();
     for event in listed(catalog, id) {
         let label = String::from_utf8_lossy(event.label);

@@ -11,7 +11,7 @@ mod values;
 pub use json::write_row;
 use json::{FieldKeys, FlatRow, write_prepared};
 pub(crate) use json::{write_fields, write_members};
-pub use list::{ListedId, list_json, list_text};
+pub use list::{list_json, list_text};
 pub(crate) use records::{RecordSchema, record_schemas};
 pub(crate) use values::{FieldReader, describe, fields};
 

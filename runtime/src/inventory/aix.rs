@@ -1,7 +1,7 @@
 //! Inventory of AIX traces.
 
 use super::PROGRESS_EVERY;
-use crate::catalog::Catalog;
+use crate::formats::Formats;
 use crate::ids::IdSet;
 use crate::reader::aix::{LogItem, Logs, RawEvent, SystemInfo, TimedEvent, TraceState, hooks};
 use crate::reader::{Imbalance, Notice};
@@ -26,7 +26,7 @@ pub struct AixInventory {
     pub n_events: u64,
     /// Number of events per CPU, for up to 65,536 CPUs.
     pub cpus: BTreeMap<u64, u64>,
-    /// Inventory per log, in the order of [`Logs::logs`].
+    /// Inventory per file, in the order of [`TraceInfo::files`](crate::TraceInfo).
     pub files: Vec<FileInventory>,
     /// Number of damaged places.
     pub n_damaged: u64,
@@ -34,6 +34,10 @@ pub struct AixInventory {
     pub notices: Vec<Notice>,
     /// Range of offsets that contains the damage not listed in `notices`.
     pub unlisted: Option<(u64, u64)>,
+    /// Number of bytes skipped because of damage.
+    pub n_skipped_bytes: u64,
+    /// Number of 32-bit stamps that went back slightly and were replaced by the previous stamp.
+    pub n_clamped: u64,
     /// Number of gaps in the recording.
     pub n_gaps: u64,
     /// First gaps.
@@ -60,8 +64,8 @@ pub enum Gap {
         at_ns: u64,
         /// Offset of the event in its file.
         offset: u64,
-        /// Index of the file.
-        log: usize,
+        /// Index of the file, in the order of [`TraceInfo::files`](crate::TraceInfo).
+        file: usize,
         /// Number of entries that were not recorded.
         n_entries: u64,
     },
@@ -90,7 +94,7 @@ impl AixInventory {
     ///
     /// # Errors
     /// Reading a log failed.
-    pub fn take(logs: &mut Logs, monitor: &mut dyn Monitor) -> io::Result<Self> {
+    pub(crate) fn take(logs: &mut Logs, monitor: &mut dyn Monitor) -> io::Result<Self> {
         let mut inventory = Self {
             state: TraceState::default(),
             by_id: vec![0; 1 << 16],
@@ -103,6 +107,8 @@ impl AixInventory {
             n_damaged: 0,
             notices: Vec::new(),
             unlisted: None,
+            n_skipped_bytes: 0,
+            n_clamped: 0,
             n_gaps: 0,
             gaps: Vec::new(),
             imbalance: None,
@@ -120,6 +126,7 @@ impl AixInventory {
                 monitor.progress(logs.progress(), inventory.n_events);
             }
         }
+        (inventory.n_skipped_bytes, inventory.n_clamped) = (logs.tally().skipped, logs.clamped());
         inventory.imbalance = logs.check(inventory.n_events, 0).err();
         Ok(inventory)
     }
@@ -147,10 +154,10 @@ impl AixInventory {
 
     /// Recorded hooks that the built-in format file formats with guessed layouts: the trace does not declare that it
     /// uses these layouts.
-    pub fn guessed_layouts(&self, catalog: &Catalog<'_>) -> IdSet {
+    pub fn guessed_layouts(&self, formats: &Formats) -> IdSet {
         let mut hooks = IdSet::default();
         if !self.system().has_our_layouts() {
-            let guesses = catalog.entries().filter(|entry| entry.is_guess).map(|entry| entry.id());
+            let guesses = formats.catalog().entries().filter(|entry| entry.is_guess).map(|entry| entry.id());
             guesses.filter(|id| self.by_id[usize::from(*id)] > 0).for_each(|id| hooks.insert(id));
         }
         hooks
@@ -196,7 +203,7 @@ impl AixInventory {
         match event.id {
             hooks::BUFFER_WRAP => {
                 let n_entries = data_word(event, 2);
-                self.gap(Gap::Lost { at_ns: now, offset: event.offset, log: timed.log, n_entries });
+                self.gap(Gap::Lost { at_ns: now, offset: event.offset, file: timed.log, n_entries });
             }
             hooks::TRACE_OFF if of_all => self.off_since_ns = Some(now),
             hooks::TRACE_ON if of_all => {

@@ -1,14 +1,16 @@
 //! Inventory of QNX kernel logs.
 
 use super::PROGRESS_EVERY;
+use crate::events::BuiltInEvents;
 use crate::reader::Imbalance;
-use crate::reader::kev::{KevItem, KevLog, KevRecord};
+use crate::reader::kev::{KevCounts, KevItem, KevLog, KevRecord};
 use crate::report::Monitor;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
 /// Inventory of a QNX kernel log.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct QnxInventory {
     /// Number of damaged places.
     pub n_damaged: u64,
@@ -18,8 +20,13 @@ pub struct QnxInventory {
     pub time_ns: Option<(u64, u64)>,
     /// Number of events per class and event number.
     pub by_event: BTreeMap<(u8, u16), u64>,
+    /// Counts of the reader.
+    pub counts: KevCounts,
+    /// Number of bytes skipped because of damage.
+    pub n_skipped_bytes: u64,
     /// Mismatch between the reader's counts, which is a bug of this library.
     pub imbalance: Option<Imbalance>,
+    built_in: BuiltInEvents,
     /// Bit mask of CPUs with events.
     cpus: u64,
 }
@@ -29,9 +36,19 @@ impl QnxInventory {
     ///
     /// # Errors
     /// Reading the log failed.
-    pub fn take(log: &mut KevLog, monitor: &mut dyn Monitor) -> io::Result<Self> {
-        let mut inventory = Self::default();
+    pub(crate) fn take(log: &mut KevLog, monitor: &mut dyn Monitor) -> io::Result<Self> {
         let header = log.header().clone();
+        let mut inventory = Self {
+            n_damaged: 0,
+            n_untimed: 0,
+            time_ns: None,
+            by_event: BTreeMap::new(),
+            counts: KevCounts::default(),
+            n_skipped_bytes: 0,
+            imbalance: None,
+            built_in: BuiltInEvents::of(header.release, header.big_endian),
+            cpus: 0,
+        };
         let mut n_records = 0u64;
         loop {
             let offset = log.progress();
@@ -51,8 +68,15 @@ impl QnxInventory {
                 None => break,
             }
         }
-        inventory.imbalance = log.tally().check().err();
+        let tally = log.tally();
+        (inventory.counts, inventory.n_skipped_bytes) = (log.counts(), tally.skipped);
+        inventory.imbalance = tally.check().err();
         Ok(inventory)
+    }
+
+    /// Label of a kernel event in the log's release, such as `MSG_SENDV/11 exit`; `None` if the event is unknown.
+    pub fn label(&self, class: u8, event: u16) -> Option<Cow<'static, str>> {
+        self.built_in.distinct_label(class, event)
     }
 
     /// CPUs with events, in ascending order.

@@ -27,7 +27,16 @@ pub enum System {
     Qnx,
 }
 
-/// Kind of a trace file, detected from its first bytes.
+/// Kind of a trace file.
+///
+/// ```
+/// use tfbc::{System, TraceKind};
+///
+/// let kind = TraceKind::of_file("samples/user.kev")?;
+/// assert_eq!(kind.map(TraceKind::system), Some(System::Qnx));
+/// assert_eq!(TraceKind::of_file("samples/user.xml")?, None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceKind {
     /// An AIX trace.
@@ -37,11 +46,40 @@ pub enum TraceKind {
 }
 
 impl TraceKind {
-    /// Name of the kind, as `--format` accepts it.
-    pub fn name(self) -> &'static str {
+    /// Detects the kind of a file from its first bytes; `None` if it is not a trace.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of_file(path: impl AsRef<Path>) -> io::Result<Option<Self>> {
+        let mut window = Window::new(Input::open(path.as_ref())?);
+        if begins_kev(&mut window)? {
+            return Ok(Some(TraceKind::Kev));
+        }
+        Ok(find_kind(&mut window).ok().map(TraceKind::Aix))
+    }
+
+    /// Name of the kind, as `--format` accepts it: `stream32`, `stream64`, `log32`, `log64` or `kev`.
+    pub const fn name(self) -> &'static str {
         match self {
             TraceKind::Aix(kind) => kind.name(),
             TraceKind::Kev => "kev",
+        }
+    }
+
+    /// System that records such traces.
+    pub const fn system(self) -> System {
+        match self {
+            TraceKind::Aix(_) => System::Aix,
+            TraceKind::Kev => System::Qnx,
+        }
+    }
+}
+
+impl fmt::Display for TraceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TraceKind::Aix(kind) => kind.fmt(f),
+            TraceKind::Kev => f.write_str("QNX kernel log"),
         }
     }
 }
@@ -78,12 +116,19 @@ impl AnyTrace {
     /// # Errors
     /// The input cannot be read, or is not a trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
-        if options.format.is_some() {
-            return Logs::open(path, options).map(Self::aix).map_err(TraceError::Aix);
-        }
-        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
         let name = path.to_string_lossy();
-        let mut window = Window::new(input);
+        let open = || if options.follow { Input::follow(path) } else { Input::open(path) };
+        match options.format {
+            Some(TraceKind::Aix(_)) => return Logs::open(path, options).map(Self::aix).map_err(TraceError::Aix),
+            Some(TraceKind::Kev) => {
+                let log = open().map_err(KevRefusal::from).and_then(|input| {
+                    KevLog::from_input(&name, input.within(options.max_ratio), &kev_options(options))
+                });
+                return Self::kev(log);
+            }
+            None => {}
+        }
+        let mut window = Window::new(open()?.within(options.max_ratio));
         if begins_kev(&mut window)? {
             return Self::kev(KevLog::from_window(window, &name, &kev_options(options)));
         }
@@ -93,45 +138,16 @@ impl AnyTrace {
             .map_err(TraceError::Aix)
     }
 
-    /// Opens a QNX log without detecting the kind.
-    ///
-    /// # Errors
-    /// The input cannot be read, or is not a QNX log.
-    pub fn open_kev(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
-        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
-        Self::kev(KevLog::from_input(&path.to_string_lossy(), input, &kev_options(options)))
-    }
-
     /// Opens a trace from an open input. Messages call it `name`.
     ///
     /// # Errors
     /// The input cannot be read, or is not a trace.
     pub fn from_input(name: &str, input: Input, options: &ReadOptions) -> Result<Self, TraceError> {
         let mut window = Window::new(input.within(options.max_ratio));
-        if options.format.is_none() && begins_kev(&mut window)? {
+        if options.format == Some(TraceKind::Kev) || (options.format.is_none() && begins_kev(&mut window)?) {
             return Self::kev(KevLog::from_window(window, name, &kev_options(options)));
         }
         Trace::from_window(name, window, options).map(|trace| Self::aix(trace.into())).map_err(TraceError::Aix)
-    }
-
-    /// Detects the kind of a file; `None` if it is not a trace.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn kind_of(path: &Path) -> io::Result<Option<TraceKind>> {
-        let mut window = Window::new(Input::open(path)?);
-        if begins_kev(&mut window)? {
-            return Ok(Some(TraceKind::Kev));
-        }
-        Ok(find_kind(&mut window).ok().map(TraceKind::Aix))
-    }
-
-    /// Detects the system that a file was traced on; `None` if it is not a trace.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn system_of(path: &Path) -> io::Result<Option<System>> {
-        Ok(Self::kind_of(path)?.map(|kind| if kind == TraceKind::Kev { System::Qnx } else { System::Aix }))
     }
 
     fn aix(logs: Logs) -> Self {
@@ -145,7 +161,14 @@ impl AnyTrace {
 
 /// Options of the QNX reader. The decompression limit is not among them, because the input applies it already.
 fn kev_options(options: &ReadOptions) -> KevOptions {
-    KevOptions { salvage: options.salvage, ..KevOptions::default() }
+    let ReadOptions { salvage, slots, as_traceprinter_1_02, .. } = *options;
+    KevOptions {
+        salvage,
+        slots,
+        out_of_step: as_traceprinter_1_02,
+        only_new: as_traceprinter_1_02,
+        ..KevOptions::default()
+    }
 }
 
 /// True if the input starts like a QNX log. Reads no more than needed, because the next bytes of a pipe may be late.

@@ -27,7 +27,7 @@ impl Notice {
     }
 
     /// Adds the range of bytes that were skipped.
-    pub fn skipping(self, from: u64, to: u64) -> Self {
+    pub(crate) fn skipping(self, from: u64, to: u64) -> Self {
         Self { skipped: (from < to).then_some((from, to)), ..self }
     }
 }

@@ -152,23 +152,6 @@ fn named(release: Option<(u32, u32)>, class: u8, text: &str) -> Result<Vec<u16>,
     })
 }
 
-/// CPUs as a bit each; `None` for all of them.
-///
-/// # Errors
-/// The item that is neither a number nor a range.
-pub fn cpus(lists: &[String]) -> Result<Option<u64>, String> {
-    let mut bits = 0;
-    for item in lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty()) {
-        let (first, last) = item.split_once('-').unwrap_or((item, item));
-        let number = |text: &str| text.parse::<u32>().ok().filter(|cpu| *cpu < 64);
-        match (number(first), number(last)) {
-            (Some(first), Some(last)) if first <= last => (first..=last).for_each(|cpu| bits |= 1u64 << cpu),
-            _ => return Err(format!("`{item}` is no CPU: expected 0 to 63, or two numbers with - between")),
-        }
-    }
-    Ok((!lists.is_empty()).then_some(bits))
-}
-
 /// `n` or `n-m`.
 fn range(text: &str) -> Option<Vec<u16>> {
     let number = |text: &str| spelling::number(text).filter(|number| usize::from(*number) < N_EVENTS);
@@ -199,6 +182,23 @@ pub struct RecordFilter {
 }
 
 impl RecordFilter {
+    /// Adds CPUs such as `0,2-3` to those that the filter admits.
+    ///
+    /// # Errors
+    /// An item of the list is neither a number from 0 to 63 nor a range.
+    pub fn add_cpus(&mut self, list: &str) -> Result<(), String> {
+        let bits = self.cpus.get_or_insert(0);
+        for item in list.split([',', ' ']).filter(|item| !item.is_empty()) {
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            let number = |text: &str| text.parse::<u32>().ok().filter(|cpu| *cpu < 64);
+            match (number(first), number(last)) {
+                (Some(first), Some(last)) if first <= last => (first..=last).for_each(|cpu| *bits |= 1u64 << cpu),
+                _ => return Err(format!("`{item}` is no CPU: expected 0 to 63, or two numbers with - between")),
+            }
+        }
+        Ok(())
+    }
+
     /// True if every event in `only` is also in `except`.
     pub fn leaves_nothing(&self) -> bool {
         let (Some(only), Some(except)) = (&self.only, &self.except) else { return false };
@@ -225,13 +225,13 @@ impl RecordFilter {
     }
 
     /// True if it asks for the owners of records.
-    pub fn asks_for_owners(&self) -> bool {
+    pub(crate) fn asks_for_owners(&self) -> bool {
         self.pids.is_some() || self.threads.is_some() || self.names.is_some()
     }
 
     /// True if records of an owner are reported.
     #[inline]
-    pub fn admits(&self, owner: &Owner) -> bool {
+    pub(crate) fn admits(&self, owner: &Owner) -> bool {
         !self.asks_for_owners() || self.admits_known(owner)
     }
 

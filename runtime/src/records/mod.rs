@@ -24,7 +24,6 @@ mod sort;
 pub use clock::TimeForm;
 pub use defined::{write_objects, write_record_text};
 pub(crate) use events::{QnxEvent, QnxEvents};
-pub use filter::cpus;
 pub use filter::{RecordFilter, RecordIds};
 pub use owners::Owner;
 pub use print::RecordPrinter;
@@ -33,7 +32,7 @@ pub(crate) use run::{FormatCounts, RecordWriter, run};
 
 use crate::catalog::Catalog;
 use crate::columns::Columns;
-use crate::events::{BuiltInEvents, class_name};
+use crate::events::{BuiltInEvents, display_id};
 pub use crate::output_format::Form;
 use crate::output_format::{IdCount, write_counts};
 use crate::reader::kev::{KevCounts, KevHeader, KevLog};
@@ -194,9 +193,8 @@ fn write_stats(
 ) -> io::Result<()> {
     let events = BuiltInEvents::of(header.release, header.big_endian);
     let rows = counts.iter().map(|(class, event, n)| {
-        let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
         let label = events.distinct_label(class, event).unwrap_or_default().into_owned().into_bytes();
-        IdCount { n, id: format!("{name}:{event}"), label }
+        IdCount { n, id: display_id(class, event), label }
     });
     let mut text = TextBuf::new();
     write_counts(rows.collect(), options.form, !options.no_heading, &mut text);

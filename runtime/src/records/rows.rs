@@ -9,10 +9,11 @@ use super::{FormatCounts, RecordOptions, RecordSummary, RecordWriter, TimeForm, 
 use crate::catalog::Catalog;
 use crate::columns::Columns;
 use crate::fields::write_fields;
+use crate::ids::EventId;
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, TraceStart};
 use crate::report::{Monitor, ReportError};
-use crate::rows::{BOOT_TIME, EventId, EventRow, RowDecoder, RowFields, RowNote, RowOptions, SYSTEM, TraceFacts};
+use crate::rows::{BOOT_TIME, EventRow, RowDecoder, RowFields, RowNote, RowOptions, SYSTEM, TraceFacts};
 use crate::terminal::ReportColour;
 use crate::work::Meter;
 use std::cell::RefCell;

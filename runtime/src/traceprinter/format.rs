@@ -3,9 +3,6 @@
 use std::fmt;
 use tfbc_vm::{TextBuf, num};
 
-/// Start of an event's line in the default layout.
-pub const DEFAULT: &str = "t:0x%08c CPU:%02C %-16Z:%-18z";
-
 /// Digits of `%e`.
 const NUMBER_DIGITS: usize = 10;
 
@@ -65,17 +62,17 @@ enum Precision {
     Last(usize),
 }
 
-/// Why a format was refused.
+/// Reason why a line format is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormatError(String);
+pub struct LineFormatError(String);
 
-impl fmt::Display for FormatError {
+impl fmt::Display for LineFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for FormatError {}
+impl std::error::Error for LineFormatError {}
 
 /// Values of an event's line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,7 +128,7 @@ impl LineFormat {
     /// Reads a format.
     ///
     /// ```
-    /// use tfbc::internal::traceprinter::LineFormat;
+    /// use tfbc::traceprinter::LineFormat;
     /// assert!(LineFormat::parse("%t %-16Z:%z").is_ok());
     /// let error = LineFormat::parse("%08x").unwrap_err();
     /// assert_eq!(error.to_string(), "`%08x` at column 1: expected one of c, C, e, t, Z, z and % as its letter");
@@ -139,7 +136,7 @@ impl LineFormat {
     ///
     /// # Errors
     /// A conversion that does not exist or is not complete, a width above 4096.
-    pub fn parse(text: &str) -> Result<Self, FormatError> {
+    pub fn parse(text: &str) -> Result<Self, LineFormatError> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some(at) = rest.find('%') {
@@ -164,7 +161,7 @@ impl LineFormat {
 }
 
 impl Default for LineFormat {
-    /// [`DEFAULT`].
+    /// Start of a line in the default layout: `t:0x%08c CPU:%02C %-16Z:%-18z`.
     fn default() -> Self {
         let field = |conversion, left, zero, width| {
             Piece::Field(ConversionSpec {
@@ -193,12 +190,12 @@ impl Default for LineFormat {
     }
 }
 
-fn refused(spelt: &str, column: usize) -> FormatError {
-    FormatError(format!("`{spelt}` at column {column}: expected one of c, C, e, t, Z, z and % as its letter"))
+fn refused(spelt: &str, column: usize) -> LineFormatError {
+    LineFormatError(format!("`{spelt}` at column {column}: expected one of c, C, e, t, Z, z and % as its letter"))
 }
 
-fn bad_spec(spelt: &str, column: usize) -> FormatError {
-    FormatError(format!(
+fn bad_spec(spelt: &str, column: usize) -> LineFormatError {
+    LineFormatError(format!(
         "`{spelt}` at column {column}: expected flags, a width up to {MAX_WIDTH} and `.` with a precision up to that"
     ))
 }
@@ -373,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_default_matches_its_text() {
-        assert_eq!(LineFormat::parse(DEFAULT), Ok(LineFormat::default()));
+        assert_eq!(LineFormat::parse("t:0x%08c CPU:%02C %-16Z:%-18z"), Ok(LineFormat::default()));
     }
 
     #[test]

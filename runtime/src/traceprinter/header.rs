@@ -25,15 +25,15 @@ pub(super) fn write(header: &KevHeader, verbose: bool, out: &mut TextBuf) {
 
 /// Writes the output of traceprinter 1.02 for a log that it refuses, and returns its code for the reason, if it has
 /// one.
-pub fn write_refused(refusal: &KevRefusal, verbose: bool, out: &mut TextBuf) -> Option<u8> {
+pub fn write_refused(refusal: &KevRefusal, verbose: bool, out: &mut Vec<u8>) -> Option<u8> {
     let (complaint, code) = match refusal.kind {
         KevRefusalKind::Endian => ("TRACEPARSER: Wrong input trace file endian type\n", Some(11)),
         KevRefusalKind::Syspage => ("TRACEPARSER: couldn't read syspage entry from input trace file\n", Some(12)),
         KevRefusalKind::Version => ("", Some(13)),
         _ => ("", None),
     };
-    out.push(&attributes(&refusal.header, verbose));
-    out.push(complaint.as_bytes());
+    out.extend_from_slice(&attributes(&refusal.header, verbose));
+    out.extend_from_slice(complaint.as_bytes());
     code
 }
 

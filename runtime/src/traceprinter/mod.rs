@@ -13,14 +13,17 @@ mod header;
 mod line;
 mod syspage;
 
-pub use format::{DEFAULT, LineFormat};
+pub use format::{LineFormat, LineFormatError};
 pub use header::write_refused;
 
 use crate::catalog::Catalog;
 use crate::events::{ArgumentPrinter, BuiltInEvents, EventPrinter, LayoutPart, is_interrupt};
+use crate::formats::Formats;
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, KevSlot, TraceStart};
+use crate::reader::{AnyTrace, System};
 use crate::records::{FormatCounts, RecordPrinter, RecordSummary, RecordWriter, run, run_sorted};
 use crate::report::{MaxWork, Monitor, ReportError};
+use crate::trace::Trace;
 use crate::work::Meter;
 use line::{LineWriter, Names, TimeBase};
 use std::io::Write;
@@ -44,12 +47,19 @@ pub enum Layout {
     },
 }
 
-/// Options of [`print`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+impl Default for Layout {
+    fn default() -> Self {
+        Layout::Default { format: LineFormat::default(), one_line: false }
+    }
+}
+
+/// Options of [`print()`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PrintOptions {
     /// The layout.
     pub layout: Layout,
-    /// True if every slot is printed, too (`-v`). The log must have been opened for slots.
+    /// True if every slot is printed, too (`-v`). The log must have been opened with
+    /// [`ReadOptions::slots`](crate::aix::ReadOptions::slots).
     pub verbose: bool,
     /// True if events come in ascending time.
     pub sort: bool,
@@ -61,12 +71,36 @@ pub struct PrintOptions {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// Prints a log: its header, then its events in the order in which they end, with the text of the definitions of
-/// `catalog` in place of the arguments of the events that they name.
+/// Prints a QNX log: its header, then its events in the order in which they end. The text of the definitions in
+/// `formats` replaces the arguments of the events that they name.
+///
+/// ```
+/// use tfbc::traceprinter::{PrintOptions, print};
+/// use tfbc::{Formats, Notice, Trace};
+///
+/// let (mut log, mut text) = (Trace::open("samples/user.kev")?, Vec::new());
+/// print(&mut log, &Formats::builtin(), &PrintOptions::default(), &mut text, &mut |_: &Notice| {})?;
+/// assert!(String::from_utf8(text)?.contains(" -- KERNEL EVENTS -- "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
-/// The log cannot be read on or the text cannot be written. A damaged log is no error: its notices go to `monitor`.
+/// The trace is not a QNX log, reading it failed, or writing the text failed. Damage is not an error but a notice.
 pub fn print(
+    trace: &mut Trace,
+    formats: &Formats,
+    options: &PrintOptions,
+    mut out: impl Write + Send,
+    monitor: &mut (dyn Monitor + Send),
+) -> Result<RecordSummary, ReportError> {
+    match trace.source_mut() {
+        AnyTrace::Aix(_) => Err(ReportError::WrongSystem(System::Aix)),
+        AnyTrace::Kev(log) => print_log(log, Some(formats.catalog()), options, &mut out, monitor),
+    }
+}
+
+/// Prints a log.
+pub(crate) fn print_log(
     log: &mut KevLog,
     catalog: Option<&Catalog<'_>>,
     options: &PrintOptions,

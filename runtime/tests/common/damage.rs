@@ -3,8 +3,8 @@
 use super::*;
 use std::io::{self, Cursor};
 use tfbc::aix::{AfterDamage, AixKind};
-use tfbc::internal::qnx::{KevItem, KevLog, KevOptions};
-use tfbc::{Notice, Tally};
+use tfbc::testing::qnx::{KevItem, KevLog, KevOptions};
+use tfbc::{Notice, Tally, TraceKind};
 
 /// An undamaged log.
 #[derive(Debug, Clone)]
@@ -188,7 +188,7 @@ pub struct Outcome {
 
 /// Reads a trace to its end; `None` if it is refused.
 pub fn outcome(input: Input, kind: Option<AixKind>, after_damage: AfterDamage) -> Option<Outcome> {
-    outcome_with(input, &ReadOptions { format: kind, after_damage, ..ReadOptions::default() })
+    outcome_with(input, &ReadOptions { format: kind.map(TraceKind::Aix), after_damage, ..ReadOptions::default() })
 }
 
 /// Like [`outcome`], with any options.

@@ -4,8 +4,8 @@
 pub mod damage;
 
 use tfbc::aix::ReadOptions;
-use tfbc::internal::aix::{AixItem, RawEvent, Trace};
-use tfbc::internal::input::Input;
+use tfbc::testing::aix::{AixItem, RawEvent, Trace};
+use tfbc::testing::input::Input;
 
 /// An event in owned form.
 #[derive(Debug, Clone, PartialEq, Eq)]

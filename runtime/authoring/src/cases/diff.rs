@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
-use tfbc::internal::terminal::visible;
+use tfbc::terminal::visible;
 
 /// Lines around what differs.
 const AROUND: usize = 3;

@@ -2,10 +2,10 @@
 
 use super::codes::{BAD_VALUE, NO_EVENT};
 use super::fields::{Diagnostics, Fields, Located, beside, of_others};
+use crate::times::seconds;
 use std::path::{Path, PathBuf};
-use tfbc::internal::filter::seconds;
-use tfbc::internal::terminal::visible;
 use tfbc::qnx::RecordIds;
+use tfbc::terminal::visible;
 use tfbc_grammar::Span;
 use tfbc_vm::ProcessNames;
 

@@ -4,8 +4,8 @@
 use super::codes::{BAD_VALUE, KEY_OF_OTHERS, UNKNOWN_KEY};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use tfbc::internal::formats::BUILT_IN;
-use tfbc::internal::suggest::closest;
+use tfbc::Formats;
+use tfbc::internal::closest;
 use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -165,7 +165,7 @@ pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Diagnos
 
 /// Resolves a path relative to the case file; the name of the built-in format file stays as it is.
 pub fn beside(directory: &Path, path: &str) -> PathBuf {
-    if path == BUILT_IN {
+    if path == Formats::BUILT_IN {
         return PathBuf::from(path);
     }
     let mut joined = directory.to_owned();

@@ -7,7 +7,7 @@ use super::pick::{Picked, pick};
 use super::slice::SliceOptions;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tfbc::internal::formats::Catalog;
+use tfbc::Formats;
 
 /// Input of a first case file.
 #[derive(Debug, Clone, Default)]
@@ -38,15 +38,10 @@ impl FirstCase {
     ///
     /// # Errors
     /// The trace cannot be read, or the filter is invalid.
-    pub fn text(
-        &self,
-        directory: &Path,
-        catalog: &Catalog<'_>,
-        options: &SliceOptions,
-    ) -> Result<Option<String>, String> {
+    pub fn text(&self, directory: &Path, formats: &Formats, options: &SliceOptions) -> Result<Option<String>, String> {
         let slice = Slice { trace: self.trace.clone(), only: self.only.clone(), ..Slice::default() };
         let max = self.first.map_or(MAX_EVENTS, |first| usize::try_from(first).unwrap_or(MAX_EVENTS).min(MAX_EVENTS));
-        let picked = pick(&slice, catalog, options, max, self.first.is_none())?;
+        let picked = pick(&slice, formats, options, max, self.first.is_none())?;
         if picked.is_empty() {
             return Ok(None);
         }

@@ -2,17 +2,15 @@
 
 use super::event::Slice;
 use super::show::{NoObserver, ProgramObserver, watched};
-use super::slice::{SliceOptions, aix_options, kev_options};
+use super::slice::{SliceOptions, aix_options, qnx_options, unreadable};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc::ReportError;
 use tfbc::aix::ReportOptions;
-use tfbc::internal::aix::{ContextState, LogItem, Logs, TraceState};
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::input::AnyTrace;
-use tfbc::internal::qnx::{KevItem, KevLog, RecordPrinter};
-use tfbc::internal::{Meter, selection};
+use tfbc::internal::{
+    AnyTrace, Catalog, ContextState, KevItem, KevLog, LogItem, Logs, Meter, RecordPrinter, TraceState, admits,
+};
 use tfbc::qnx::RecordOptions;
 use tfbc_vm::{Event, EventInput, LineStart, Machine, Space, TextBuf, Timers, Unobserved};
 
@@ -28,13 +26,14 @@ pub fn watch(
 ) -> Result<(), String> {
     let range = slice.skip..slice.first.map_or(u64::MAX, |first| slice.skip.saturating_add(first));
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", slice.trace.display());
-    match options.open(slice)? {
+    let opened = AnyTrace::open(&slice.trace, &options.reading()).map_err(|error| unreadable(slice, &error))?;
+    match opened {
         AnyTrace::Aix(mut logs) => {
             let wanted = aix_options(slice, options)?;
             watch_hooks(&mut logs, catalog, &wanted, range, watch).map_err(|error| failed(&error))
         }
         AnyTrace::Kev(mut log) => {
-            let wanted = kev_options(slice, options, &log)?;
+            let wanted = qnx_options(slice, options, log.header().release)?;
             watch_records(&mut log, catalog, &wanted, range, watch).map_err(|error| failed(&error))
         }
     }
@@ -62,7 +61,7 @@ fn watch_hooks(
         state.advance(&timed.event);
         context.advance(&timed.event);
         let shown = wanted.shows(catalog, timed.event.id) && catalog.lookup(timed.event.id).is_some();
-        let shown = shown && selection::admits(&mut filter, &state, &mut context, &timed)?;
+        let shown = shown && admits(&mut filter, &state, &mut context, &timed)?;
         let Some(entry) = catalog.lookup(timed.event.id).filter(|entry| shown || entry.has_effects) else { continue };
         let (facts, paths) = context.facts_and_paths(&timed.event);
         let program = catalog.program(entry);

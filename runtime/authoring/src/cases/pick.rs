@@ -3,17 +3,14 @@
 use super::event::Slice;
 use super::fields::quoted;
 use super::show::printable;
-use super::slice::{SliceOptions, aix_options, kev_options};
+use super::slice::{SliceOptions, aix_options, qnx_options, unreadable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use tfbc::aix::ReportOptions;
-use tfbc::internal::aix::{ContextState, LogItem, Logs, display_id};
-use tfbc::internal::events::{BuiltInEvents, class_name};
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::input::AnyTrace;
-use tfbc::internal::qnx::{KevItem, KevLog, classes};
-use tfbc::qnx::RecordOptions;
+use tfbc::Formats;
+use tfbc::aix::{ReportOptions, display_id};
+use tfbc::internal::{AnyTrace, Catalog, ContextState, KevItem, KevLog, LogItem, Logs, catalog};
+use tfbc::qnx::{RecordOptions, class_name, label};
 
 /// One event of a trace in the form that a case file uses.
 #[derive(Debug, Default)]
@@ -34,19 +31,20 @@ pub struct Picked {
 /// The trace cannot be read, or the filter is invalid.
 pub fn pick(
     slice: &Slice,
-    catalog: &Catalog<'_>,
+    formats: &Formats,
     options: &SliceOptions,
     max: usize,
     distinct: bool,
 ) -> Result<Vec<Picked>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", slice.trace.display());
-    match options.open(slice)? {
+    let opened = AnyTrace::open(&slice.trace, &options.reading()).map_err(|error| unreadable(slice, &error))?;
+    match opened {
         AnyTrace::Aix(mut logs) => {
             let wanted = aix_options(slice, options)?;
-            pick_hooks(&mut logs, catalog, &wanted, max, distinct).map_err(|error| failed(&error))
+            pick_hooks(&mut logs, catalog(formats), &wanted, max, distinct).map_err(|error| failed(&error))
         }
         AnyTrace::Kev(mut log) => {
-            let wanted = kev_options(slice, options, &log)?;
+            let wanted = qnx_options(slice, options, log.header().release)?;
             pick_records(&mut log, &wanted, max, distinct).map_err(|error| failed(&error))
         }
     }
@@ -89,7 +87,6 @@ fn pick_hooks(
 
 fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: bool) -> io::Result<Vec<Picked>> {
     let header = log.header().clone();
-    let events = BuiltInEvents::of(header.release, header.big_endian);
     let (mut known, mut names) = (BTreeSet::new(), BTreeMap::new());
     let mut picked = Vec::new();
     while picked.len() < max
@@ -105,7 +102,7 @@ fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: 
         }
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
         // Every user event has the same label, so it says nothing.
-        let label = events.label(class, event).filter(|_| class != classes::USER);
+        let label = label(header.release, class, event).filter(|_| name != "USER");
         let label = label.map_or(String::new(), |label| format!(" {label}"));
         let mut keys = vec![("class", quoted(&name)), ("id", event.to_string())];
         keys.extend(record.wide.then(|| ("wide", String::from("true"))));

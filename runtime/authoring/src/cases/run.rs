@@ -14,9 +14,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tfbc::internal::formats::{BUILT_IN, Catalog, FormatSet};
-use tfbc::internal::input::Input;
-use tfbc::{LoadError, LoadOptions};
+use tfbc::internal::{Catalog, Input, catalog};
+use tfbc::{Formats, LoadError, LoadOptions};
 
 /// Options of a test run.
 #[derive(Debug, Clone, Default)]
@@ -164,7 +163,7 @@ pub struct SetOfFormats {
     /// Paths of the format files.
     pub formats: Vec<PathBuf>,
     /// Compiled set, or the reason why it does not load.
-    pub loaded: Result<FormatSet, LoadError>,
+    pub loaded: Result<Formats, LoadError>,
 }
 
 /// Results of a run.
@@ -262,7 +261,7 @@ impl Suite {
             inputs.insert(path.clone());
             inputs.insert(CaseResult::empty(path).places.accepted);
             let Ok(file) = file else { continue };
-            inputs.extend(file.formats.iter().filter(|path| *path != Path::new(BUILT_IN)).cloned());
+            inputs.extend(file.formats.iter().filter(|path| *path != Path::new(Formats::BUILT_IN)).cloned());
             inputs.extend(file.events.iter().filter_map(|event| match &event.source {
                 EventSource::Slice(slice) => Some(slice.trace.clone()),
                 _ => None,
@@ -295,7 +294,7 @@ impl Suite {
                     // Cannot fail: the settings were checked when the case file was parsed.
                     let _ = load.compile.dialect.set(name, value);
                 }
-                SetOfFormats { formats: formats.clone(), loaded: FormatSet::load(formats, &load) }
+                SetOfFormats { formats: formats.clone(), loaded: Formats::load_with(formats, &load) }
             },
         )
     }
@@ -303,18 +302,15 @@ impl Suite {
     /// Runs every case.
     pub fn run(&self, options: &RunOptions) -> Results {
         let sets = self.load(options);
-        let opened: Vec<_> = sets.iter().map(|set| set.loaded.as_ref().ok().map(FormatSet::catalog)).collect();
         let jobs: Vec<(&ReadCase, usize)> = self.files.iter().zip(self.set_of.iter().copied()).collect();
         let run = |((path, file), set): &(&ReadCase, usize)| match file {
             Err(_) => CaseResult::broken(path, None),
-            Ok(file) => match opened.get(*set).and_then(Option::as_ref) {
-                Some(Ok(catalog)) => run_case(file, catalog, options),
-                Some(Err(error)) => CaseResult::broken(path, Some(CaseError::Other(vec![error.to_string()]))),
-                None => CaseResult::broken(path, Some(CaseError::Formats(*set))),
+            Ok(file) => match sets.get(*set).map(|set| &set.loaded) {
+                Some(Ok(formats)) => run_case(file, formats, options),
+                _ => CaseResult::broken(path, Some(CaseError::Formats(*set))),
             },
         };
         let mut cases = side_by_side(&jobs, options.threads, || (), |(), job| run(job));
-        drop(opened);
         for (case, (_, file)) in cases.iter_mut().zip(&self.files) {
             if let Err(why) = file {
                 case.broken = Some(why.clone());
@@ -356,15 +352,15 @@ fn read(path: &Path) -> Result<CaseFile, CaseError> {
     CaseFile::parse(path, text).map_err(CaseError::Case)
 }
 
-fn run_case(file: &CaseFile, catalog: &Catalog<'_>, options: &RunOptions) -> CaseResult {
+fn run_case(file: &CaseFile, formats: &Formats, options: &RunOptions) -> CaseResult {
     let mut result = CaseResult::empty(&file.path);
-    let mut printer = EventPrinter::new(catalog, options.slices.limits);
+    let mut printer = EventPrinter::new(catalog(formats), options.slices.limits);
     let mut unwatched = NoObserver;
     for event in &file.events {
         let shown = match &event.source {
             EventSource::Hook(hook) => printer.hook(hook, &mut unwatched),
             EventSource::Record(record) => printer.record(record, &mut unwatched),
-            EventSource::Slice(slice) => slice::show(slice, catalog, &options.slices),
+            EventSource::Slice(slice) => slice::show(slice, formats, &options.slices),
         };
         result.events.push(EventResult::of(&event.name, shown));
     }

@@ -1,10 +1,9 @@
 //! Text of one event with its notes, as snapshots contain it.
 
 use super::event::{HookContext, HookEvent, RecordEvent};
-use tfbc::internal::aix::display_id;
-use tfbc::internal::formats::{Catalog, RecordEntry};
-use tfbc::internal::qnx::{KevRecord, RecordPrinter};
-use tfbc::internal::terminal::visible;
+use tfbc::aix::display_id;
+use tfbc::internal::{Catalog, KevRecord, RecordEntry, RecordPrinter};
+use tfbc::terminal::visible;
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
 
 /// Text of one event.

@@ -6,12 +6,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::{ContextTable, Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Threads, Timestamp};
-use tfbc::internal::formats::Catalog;
-use tfbc::internal::input::AnyTrace;
-use tfbc::internal::qnx::{KevLog, cpus};
-use tfbc::internal::{aix, qnx};
 use tfbc::qnx::{RecordFilter, RecordIds, RecordOptions};
-use tfbc::{Columns, MaxRatio, MaxWork, Monitor, Notice};
+use tfbc::{Columns, Formats, MaxRatio, MaxWork, Monitor, Notice, ReportSummary, Trace, TraceError, report_with};
 use tfbc_vm::Limits;
 
 /// Maximum bytes of text from one part of a trace.
@@ -45,47 +41,56 @@ impl Default for SliceOptions {
 }
 
 impl SliceOptions {
-    pub(super) fn open(&self, slice: &Slice) -> Result<AnyTrace, String> {
-        let options = ReadOptions { max_ratio: self.max_ratio, ..ReadOptions::default() };
-        AnyTrace::open(&slice.trace, &options)
-            .map_err(|error| format!("cannot read {}: {error}", slice.trace.display()))
+    /// Options for reading a trace.
+    pub(super) fn reading(&self) -> ReadOptions {
+        ReadOptions { max_ratio: self.max_ratio, ..ReadOptions::default() }
     }
 }
 
+/// Opens the trace of a slice.
+fn open(slice: &Slice, options: &SliceOptions) -> Result<Trace, String> {
+    Trace::open_with(&slice.trace, &options.reading()).map_err(|error| unreadable(slice, &error))
+}
+
+/// Message about a trace that cannot be opened.
+pub(super) fn unreadable(slice: &Slice, error: &TraceError) -> String {
+    format!("cannot read {}: {error}", slice.trace.display())
+}
+
 /// Text of some events of a trace. Errors become part of the result.
-pub fn show(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> EventText {
-    written(slice, catalog, options).unwrap_or_else(EventText::failed)
+pub fn show(slice: &Slice, formats: &Formats, options: &SliceOptions) -> EventText {
+    written(slice, formats, options).unwrap_or_else(EventText::failed)
 }
 
 /// Text of some events of a trace, followed by notes.
 ///
 /// # Errors
 /// The trace cannot be read, or the filter is invalid.
-pub fn text(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<String, String> {
-    let shown = written(slice, catalog, options)?;
+pub fn text(slice: &Slice, formats: &Formats, options: &SliceOptions) -> Result<String, String> {
+    let shown = written(slice, formats, options)?;
     let notes = shown.notes.iter().map(|note| format!("note: {note}\n"));
     Ok(notes.fold(shown.text, |text, note| text + &note))
 }
 
-fn written(slice: &Slice, catalog: &Catalog<'_>, options: &SliceOptions) -> Result<EventText, String> {
+fn written(slice: &Slice, formats: &Formats, options: &SliceOptions) -> Result<EventText, String> {
     if slice.first == Some(0) {
         return Ok(EventText::default());
     }
     let taken = Mutex::new(SelectedText::default());
     let mut monitor = Notices { taken: &taken };
-    let (n_limited, ended) = match options.open(slice)? {
-        AnyTrace::Aix(mut logs) => {
-            let wanted = aix_options(slice, options)?;
-            let mut events = EventSplitter { taken: &taken, slice, by_line: false, n_met: 0 };
-            let summary = aix::report(&mut logs, catalog, &wanted, &mut events, &mut monitor);
-            (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
-        }
-        AnyTrace::Kev(mut log) => {
-            let wanted = kev_options(slice, options, &log)?;
-            let mut events = EventSplitter { taken: &taken, slice, by_line: true, n_met: 0 };
-            let summary = qnx::report(&mut log, catalog, &wanted, &mut events, &mut monitor);
-            (summary.as_ref().map_or(0, |summary| summary.n_limited), summary.map(drop))
-        }
+    let mut trace = open(slice, options)?;
+    let mut wanted = tfbc::ReportOptions::default();
+    let header = trace.info().qnx_header;
+    match &header {
+        None => wanted.aix = aix_options(slice, options)?,
+        Some(header) => wanted.qnx = qnx_options(slice, options, header.release)?,
+    }
+    let mut events = EventSplitter { taken: &taken, slice, by_line: header.is_some(), n_met: 0 };
+    let ended = report_with(&mut trace, formats, &wanted, &mut events, &mut monitor);
+    let n_limited = match &ended {
+        Ok(ReportSummary::Aix(summary)) => summary.n_limited,
+        Ok(ReportSummary::Qnx(summary)) => summary.n_limited,
+        Err(_) => 0,
     };
     let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
     match ended {
@@ -223,7 +228,12 @@ fn filter(slice: &Slice) -> Result<Filter, String> {
     })
 }
 
-pub(super) fn kev_options(slice: &Slice, options: &SliceOptions, log: &KevLog) -> Result<RecordOptions, String> {
+/// Options for a log of a release of QNX (major, minor).
+pub(super) fn qnx_options(
+    slice: &Slice,
+    options: &SliceOptions,
+    release: Option<(u32, u32)>,
+) -> Result<RecordOptions, String> {
     let of_aix = [(&slice.pid, "pid"), (&slice.exec, "exec"), (&slice.tid, "tid")];
     if let Some((_, key)) = of_aix.into_iter().find(|(list, _)| list.is_some()) {
         return Err(format!("`{key}` is for AIX traces, but {} is a QNX log", slice.trace.display()));
@@ -232,23 +242,24 @@ pub(super) fn kev_options(slice: &Slice, options: &SliceOptions, log: &KevLog) -
         let Some(list) = list else { return Ok(None) };
         let mut ids = RecordIds::default();
         let mut items = list.split([',', ' ']).filter(|item| !item.is_empty());
-        items.try_for_each(|item| ids.add(item, log.header().release)).map_err(|text| format!("`{key}`: {text}"))?;
+        items.try_for_each(|item| ids.add(item, release)).map_err(|text| format!("`{key}`: {text}"))?;
         Ok::<_, String>(Some(ids))
     };
     let list = slice.columns.as_deref().unwrap_or(options.columns[1]);
     let columns = Columns::parse_qnx(list).map_err(|error| format!("`columns`: {error}"))?;
+    let mut filter = RecordFilter {
+        only: ids("only", &slice.only)?,
+        except: ids("except", &slice.except)?,
+        from_ns: slice.from_ns.map(i128::from),
+        to_ns: slice.to_ns.map(i128::from),
+        ..RecordFilter::default()
+    };
+    slice.cpu.iter().try_for_each(|list| filter.add_cpus(list)).map_err(|text| format!("`cpu`: {text}"))?;
     Ok(RecordOptions {
         columns,
         no_heading: true,
         defined: slice.defined,
-        filter: RecordFilter {
-            only: ids("only", &slice.only)?,
-            except: ids("except", &slice.except)?,
-            cpus: cpus(slice.cpu.as_slice()).map_err(|text| format!("`cpu`: {text}"))?,
-            from_ns: slice.from_ns.map(i128::from),
-            to_ns: slice.to_ns.map(i128::from),
-            ..RecordFilter::default()
-        },
+        filter,
         limits: options.limits,
         max_work: options.max_work,
         threads: Some(NonZeroUsize::MIN),

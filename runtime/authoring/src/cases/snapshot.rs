@@ -15,8 +15,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::input::Input;
-use tfbc::internal::output::Output;
+use tfbc::internal::{Input, Output};
 
 /// Maximum size of a snapshot, in bytes.
 const MAX_SNAPSHOT: u64 = 64 << 20;

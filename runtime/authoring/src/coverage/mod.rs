@@ -20,7 +20,8 @@ pub use table::table;
 use crate::cases::{ProgramObserver, RunOptions, Suite, watch_case};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tfbc::internal::formats::{BUILT_IN, FormatSet};
+use tfbc::Formats;
+use tfbc::internal::catalog;
 use tfbc_compiler::coverage::{CoveragePoint, PointKind, probe};
 use tfbc_grammar::Source;
 use tfbc_vm::{Observer, Program, Step};
@@ -64,11 +65,13 @@ pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
             coverage.left_out.extend(set.formats.iter().map(|path| path.display().to_string()));
             continue;
         };
-        coverage.left_out.extend(loaded.blobs().map(|path| path.display().to_string()));
+        let blobs = loaded.files().into_iter().filter(|file| file.is_blob);
+        coverage.left_out.extend(blobs.map(|file| file.name));
         let counts = count(suite, at, loaded, &options);
         for (point, n) in loaded.points().iter().zip(counts) {
             // Nobody tests the built-in format file, so it is left out.
-            let source = loaded.findings().sources.get(point.source).filter(|source| source.name() != BUILT_IN);
+            let source =
+                loaded.findings().sources.get(point.source).filter(|source| source.name() != Formats::BUILT_IN);
             let Some(source) = source else { continue };
             let file = files.entry(source.name().to_owned()).or_insert_with(|| (source.clone(), BTreeMap::new()));
             let key = (point.span.start, point.span.end, point.kind, point.name.clone());
@@ -87,21 +90,19 @@ pub fn measure(suite: &Suite, options: &RunOptions) -> Coverage {
 type PointKey = (u32, u32, PointKind, String);
 
 /// Counts of all points of a set.
-fn count(suite: &Suite, set: usize, loaded: &FormatSet, options: &RunOptions) -> Vec<u64> {
+fn count(suite: &Suite, set: usize, loaded: &Formats, options: &RunOptions) -> Vec<u64> {
     let counts: Vec<AtomicU64> = loaded.points().iter().map(|_| AtomicU64::new(0)).collect();
-    if let Ok(catalog) = loaded.catalog() {
-        let files = suite.of_set(set);
-        // The program with the probes is compiled last.
-        let probed = catalog.programs().last();
-        crate::cases::side_by_side(
-            &files,
-            options.threads,
-            || (),
-            |(), file| {
-                watch_case(file, &catalog, options, &mut Counting { probed, counts: &counts });
-            },
-        );
-    }
+    let catalog = catalog(loaded);
+    // The program with the probes is compiled last.
+    let probed = catalog.programs().last();
+    crate::cases::side_by_side(
+        &suite.of_set(set),
+        options.threads,
+        || (),
+        |(), file| {
+            watch_case(file, catalog, options, &mut Counting { probed, counts: &counts });
+        },
+    );
     counts.into_iter().map(AtomicU64::into_inner).collect()
 }
 

@@ -128,7 +128,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
                 let read = 0..8 * event.bytes.len().min(word) as u64;
                 self.view.parts.push(ExecutedStep { reads: vec![read], ..ExecutedStep::default() });
                 let form = if event.is_generic() { ", generic" } else { "" };
-                format!("hook {}, {bits}-bit{form}", tfbc::internal::aix::display_id(event.hook_id()))
+                format!("hook {}, {bits}-bit{form}", tfbc::aix::display_id(event.hook_id()))
             }
         };
     }

@@ -5,7 +5,7 @@ use super::rows::{PartRow, excerpt, rows};
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write;
 use std::ops::Range;
-use tfbc::internal::terminal::visible;
+use tfbc::terminal::visible;
 use tfbc_grammar::Sources;
 
 /// Bytes per line of the dump.

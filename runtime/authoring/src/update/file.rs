@@ -4,10 +4,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::aix::is_trace;
-use tfbc::internal::output::{Output, is_at};
-use tfbc::internal::unix_compress;
-use tfbc::internal::unix_compress::compress_to;
+use tfbc::internal::unix_compress::{Reader, compress_to, max_width};
+use tfbc::internal::{Output, is_trace};
 use tfbc_grammar::{Source, SourceLimits, datakey};
 
 /// Reason why a format file cannot be opened.
@@ -142,7 +140,7 @@ pub fn locked(path: &Path) -> io::Result<File> {
             return Err(io::Error::other("not a regular file"));
         }
         // The previous owner of the lock may have replaced the file, so it is opened again.
-        if file.lock().is_err() || is_at(&file, path) {
+        if file.lock().is_err() || Output::is_at(&file, path) {
             return Ok(file);
         }
     }
@@ -151,9 +149,9 @@ pub fn locked(path: &Path) -> io::Result<File> {
 /// Text of a format file, and the maximum code width if it is packed.
 fn read_text(from: impl Read, max: usize) -> Result<(Vec<u8>, Option<u32>), OpenError> {
     let bytes = read(from, max)?;
-    let width = unix_compress::max_width(&bytes);
+    let width = max_width(&bytes);
     match width {
-        Some(_) => Ok((read(unix_compress::Reader::new(&bytes[..]), max)?, width)),
+        Some(_) => Ok((read(Reader::new(&bytes[..]), max)?, width)),
         None => Ok((bytes, None)),
     }
 }

@@ -10,7 +10,7 @@
 
 use super::undo_comments::{Stamps, UndoPlace};
 use std::fmt;
-use tfbc::internal::aix::display_id;
+use tfbc::aix::display_id;
 use tfbc_grammar::trcfmt::ast::HookId;
 use tfbc_grammar::trcfmt::{LineKind, LogicalLine, begins_update, head, is_update, raw_lines};
 use tfbc_grammar::{Source, Span};

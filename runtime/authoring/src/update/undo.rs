@@ -12,7 +12,7 @@
 use super::edit::{Edit, splice};
 use super::script::{Script, UpdateAction};
 use super::undo_comments::{LEADS, Stamp, UndoPlace};
-use tfbc::internal::aix::display_id;
+use tfbc::aix::display_id;
 
 /// Writes the undo file of the edits that turned `old` into `new`.
 pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {

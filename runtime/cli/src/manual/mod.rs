@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::output::Output;
+use tfbc::internal::Output;
 
 /// Flags of `tfbc completions`.
 #[derive(Debug, Clone, Args)]

@@ -3,7 +3,7 @@
 use crate::console::{CommandResult, Console, Failure, Message, Status};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::thread;
-use tfbc::internal::suggest::hint;
+use tfbc::internal::hint;
 use tfbc_recorder::options::{Options, Output};
 use tfbc_recorder::session::{self, Error, Task};
 

@@ -5,8 +5,7 @@ use crate::console::{CommandResult, Console, Failure, Message, Status};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tfbc::internal::events::spelling::ClassPart;
-use tfbc::internal::events::{BuiltInEvents, spelling};
+use tfbc::internal::{class_events, class_list};
 use tfbc_recorder::logger::{EventRange, Logger};
 use tfbc_recorder::options::Output;
 use tfbc_recorder::session::{self, Task};
@@ -157,22 +156,22 @@ struct Class(Vec<EventRange>);
 
 /// Parses a class of `-F`.
 fn class(text: &str) -> Result<Class, String> {
-    let (class, part) = match text {
+    let name = match text {
         "0" => return Ok(Class(Vec::new())),
-        "1" => (2, ClassPart::All),
-        "2" => (3, ClassPart::All),
-        "3" => (4, ClassPart::Processes),
-        "4" => (4, ClassPart::Threads),
-        "5" => (4, ClassPart::VirtualThreads),
-        "6" => (7, ClassPart::All),
-        "7" => (5, ClassPart::All),
-        name => spelling::class(name)
-            .filter(|_| !name.starts_with(|first: char| first.is_ascii_digit() || first == '-'))
-            .ok_or_else(|| format!("expected 0 to 7 or one of {}", spelling::class_list()))?,
+        "1" => "KER_CALL",
+        "2" => "INT",
+        "3" => "PROCESS",
+        "4" => "THREAD",
+        "5" => "VTHREAD",
+        "6" => "COMM",
+        "7" => "SYSTEM",
+        name => name,
     };
-    let events = BuiltInEvents::of(None, false);
+    let (class, events) = class_events(name)
+        .filter(|_| !name.starts_with(|first: char| first.is_ascii_digit() || first == '-'))
+        .ok_or_else(|| format!("expected 0 to 7 or one of {}", class_list()))?;
     let mut ranges: Vec<EventRange> = Vec::new();
-    for event in (0..1024).filter(|event| part.contains(events, *event)) {
+    for event in events {
         match ranges.last_mut() {
             Some(range) if range.last + 1 == event => range.last = event,
             _ => ranges.push(EventRange { class, first: event, last: event }),

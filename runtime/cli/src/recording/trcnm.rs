@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::internal::input::Input;
+use tfbc::internal::Input;
 
 /// Maximum size of an ELF file, in bytes.
 const MAX_FILE: u64 = 1 << 30;

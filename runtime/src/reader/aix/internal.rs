@@ -110,18 +110,19 @@ impl<'e> EventProperty<'e> {
 
 impl SystemInfo {
     /// True if the trace uses the layouts of `docs/hooks.md`, because this project's recorder or `make-trace` wrote it.
-    pub fn has_our_layouts(&self) -> bool {
+    pub(crate) fn has_our_layouts(&self) -> bool {
         self.recorder.as_deref() == Some(b"tfbc")
     }
 
     /// Number of CPUs that still report, for events that do not contain it: all traced CPUs.
     #[inline]
-    pub fn reported_cpus(&self, told: Option<u32>) -> u32 {
+    pub(crate) fn reported_cpus(&self, told: Option<u32>) -> u32 {
         told.or(self.traced_cpus).unwrap_or(0)
     }
 
     /// Builds the context that templates can read, from the thread's context and the paths of all processes.
     #[inline]
+    #[doc(hidden)]
     pub fn context<'c>(
         &self,
         log: &'c LogInfo,

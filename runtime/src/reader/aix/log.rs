@@ -60,12 +60,12 @@ const MODE_CPU: u32 = 8;
 
 impl LogHeader {
     /// True for the base file of a log with one file per CPU.
-    pub fn is_base(&self) -> bool {
+    pub(crate) fn is_base(&self) -> bool {
         self.mode & MODE_BASE != 0
     }
 
     /// True for the file of one CPU.
-    pub fn is_cpu_file(&self) -> bool {
+    pub(crate) fn is_cpu_file(&self) -> bool {
         self.mode & MODE_CPU != 0
     }
 

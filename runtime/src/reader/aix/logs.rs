@@ -86,8 +86,8 @@ pub const PASSED: u64 = 1 << 14;
 ///
 /// ```
 /// use tfbc::aix::ReadOptions;
-/// use tfbc::internal::aix::{LogItem, Logs, Trace};
-/// use tfbc::internal::input::Input;
+/// use tfbc::testing::aix::{LogItem, Logs, Trace};
+/// use tfbc::testing::input::Input;
 /// let bytes = [0xef, 0xdf, 0x11, 0x14, 0x80, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x1a, 0x2b, 0, 0, 0, 0, 0, 0, 0, 9];
 /// let mut logs = Logs::from(Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default())?);
 /// assert!(matches!(logs.next()?, Some(LogItem::Notice { .. }))); // no time factors
@@ -605,8 +605,8 @@ fn note_factors(event: &RawEvent<'_>, log: usize, clock: &mut TraceClock, elapse
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Input;
     use crate::reader::window::Window;
+    use crate::reader::{Input, TraceKind};
     use std::io::{Cursor, Read};
     use tfbc_vm::Event;
 
@@ -797,7 +797,7 @@ mod tests {
                 (_, false) => AixKind::Stream32,
             };
             let read = |input, chunk| {
-                let options = ReadOptions { format: Some(kind), ..ReadOptions::default() };
+                let options = ReadOptions { format: Some(TraceKind::Aix(kind)), ..ReadOptions::default() };
                 Logs::from(Trace::from_window("x", Window::in_pieces(input, chunk), &options).unwrap())
             };
             let expected = one_by_one(read(Input::from_bytes(bytes.clone()), 1 << 20));
@@ -826,7 +826,7 @@ mod tests {
     /// damage.
     fn several(wide: bool, seed: u64, chunk: usize) -> Logs {
         let mut noise = PseudoRandom(seed);
-        let options = |kind| ReadOptions { format: Some(kind), ..ReadOptions::default() };
+        let options = |kind| ReadOptions { format: Some(TraceKind::Aix(kind)), ..ReadOptions::default() };
         let input = |at: u32, noise: &mut PseudoRandom| {
             let magic = &[0xEF, 0xDF, 0x11, 0x14][..if wide { 4 } else { 0 }];
             let mut bytes = [magic, &events(wide, 100 + noise.below(100), noise)].concat();

@@ -26,6 +26,7 @@ mod trace;
 
 pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
+pub use log::LogHeader;
 pub(crate) use logs::{BufferPos, EventSpan};
 pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
 pub use raw_event::RawEvent;

@@ -52,7 +52,7 @@ impl AixKind {
     }
 
     /// True for log files, which are read by position.
-    pub const fn is_log(self) -> bool {
+    pub(crate) const fn is_log(self) -> bool {
         matches!(self, AixKind::Log32 | AixKind::Log64)
     }
 

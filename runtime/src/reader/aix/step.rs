@@ -205,7 +205,7 @@ impl StepRules {
     ///
     /// ```
     /// use tfbc::aix::CpuidWord;
-    /// use tfbc::internal::aix::{Kernel, Step, StepRules};
+    /// use tfbc::testing::aix::{Kernel, Step, StepRules};
     /// let rules = StepRules { kernel: Kernel::Bits32, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false };
     /// let event = [0x01, 0x0a, 0, 0, 0, 0, 0, 10, 0, 0, 0x1a, 0x2b, 0x0f, 0, 0xba, 0x50];
     /// let Step::Whole(parts) = rules.step(&event) else { panic!() };
@@ -378,7 +378,7 @@ fn check_words(len: usize, word: usize, max: usize) -> Result<(), Fault> {
 ///
 /// ```
 /// use tfbc::aix::CpuidWord;
-/// use tfbc::internal::aix::{Kernel, Step, StepRules, present};
+/// use tfbc::testing::aix::{Kernel, Step, StepRules, present};
 /// let rules = StepRules { kernel: Kernel::Bits64, cpuid_word: CpuidWord::Last, lenient: false, short_generic_word: false };
 /// // A 32-bit program's event with one word on a 64-bit kernel.
 /// let mut event = vec![0x20, 0, 0, 4, 0x50, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0];

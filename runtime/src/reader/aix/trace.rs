@@ -15,7 +15,7 @@ use super::raw_event::RawEvent;
 use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
-use crate::reader::{MaxRatio, Notice, Tally};
+use crate::reader::{MaxRatio, Notice, Tally, TraceKind};
 use resync::{CLEAN, JudgedPositions, SURE};
 use std::collections::VecDeque;
 use std::fmt;
@@ -31,11 +31,11 @@ const MAX_CPU_FILES: usize = 1024;
 /// Number of bytes that contain any whole event, unless longer events than a trace buffer allows are accepted.
 const LARGE_EVENT: usize = 2 * MAX_GENERIC;
 
-/// Options for reading AIX traces.
+/// Options for reading traces. Most are for AIX.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// Kind of the trace; `None` to detect it.
-    pub format: Option<AixKind>,
+    pub format: Option<TraceKind>,
     /// Position of the CPU id in events that have one.
     pub cpuid_word: CpuidWord,
     /// True to accept generic events longer than a trace buffer allows.
@@ -50,6 +50,11 @@ pub struct ReadOptions {
     pub after_damage: AfterDamage,
     /// True to search for events in the bytes of a log that its header does not refer to.
     pub salvage: bool,
+    /// True to also read the slots of QNX records, for `traceprinter -v`.
+    pub slots: bool,
+    /// True to read QNX logs as traceprinter 1.02 does: it refuses logs of versions before 1.01, and reads slots that are
+    /// out of step unchanged.
+    pub as_traceprinter_1_02: bool,
     /// Largest decompression ratio of compressed files.
     pub max_ratio: MaxRatio,
 }
@@ -206,8 +211,8 @@ pub(super) enum NextItem {
 ///
 /// ```
 /// use tfbc::aix::ReadOptions;
-/// use tfbc::internal::aix::{AixItem, Trace};
-/// use tfbc::internal::input::Input;
+/// use tfbc::testing::aix::{AixItem, Trace};
+/// use tfbc::testing::input::Input;
 /// let bytes = [0xef, 0xdf, 0x11, 0x14, 0, 0, 0, 0, 0x50, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x1a, 0x2b];
 /// let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default())?;
 /// let Some(AixItem::Event(event)) = trace.next()? else { panic!() };
@@ -287,8 +292,8 @@ impl Trace {
         let mut size = window.input_mut().size()?;
         // A kind that the user names wins, because a 32-bit stream has no first word that tells what it is.
         let kind = match options.format {
-            Some(kind) => kind,
-            None => find_kind(&mut window)?,
+            Some(TraceKind::Aix(kind)) => kind,
+            Some(TraceKind::Kev) | None => find_kind(&mut window)?,
         };
         // A log is written in a ring, so its newest events are not at the end of the file.
         if kind.is_log() && options.follow {

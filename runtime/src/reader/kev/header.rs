@@ -57,7 +57,7 @@ impl KevHeader {
     /// Converts cycles to nanoseconds, rounded down, at most [`u64::MAX`]; `None` if the clock rate is unknown.
     ///
     /// ```
-    /// use tfbc::internal::qnx::KevHeader;
+    /// use tfbc::testing::qnx::KevHeader;
     /// let header = KevHeader { cycles_per_sec: Some(736_629_000), ..KevHeader::default() };
     /// assert_eq!(header.ns(736_629_000 * 3 + 1), Some(3_000_000_001));
     /// ```
@@ -132,7 +132,7 @@ impl From<io::Error> for KevRefusal {
 /// True if a file's first bytes are those of a log: its first 64 KiB contain a begin marker.
 ///
 /// ```
-/// use tfbc::internal::qnx::is_kev;
+/// use tfbc::testing::qnx::is_kev;
 /// assert!(is_kev(b"from a dump: TRACE_HEADER_BEGIN::TRACE_FILE_NAME::a.kev"));
 /// assert!(!is_kev(b"TRACE_HEADER"));
 /// ```

@@ -126,7 +126,7 @@ enum Found {
 /// and slots follow it directly, the attribute is damaged: the slots up to its end are skipped as damage, or salvaged.
 ///
 /// ```
-/// use tfbc::internal::qnx::{KevItem, KevLog, KevOptions, classes};
+/// use tfbc::testing::qnx::{KevItem, KevLog, KevOptions, classes};
 /// let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUE\
 ///     TRACE_CPU_NUM::2TRACE_HEADER_END::".to_vec();
 /// bytes.extend([0x07, 0x18, 0, 0x01, 0x10, 0, 0, 0, 0xaa, 0, 0, 0, 0xbb, 0, 0, 0]);

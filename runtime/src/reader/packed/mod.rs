@@ -78,7 +78,7 @@ impl Compression {
     ///
     /// # Errors
     /// The input cannot be read.
-    pub fn read_magic(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_magic(input: &mut impl Read) -> io::Result<Vec<u8>> {
         let mut magic = Vec::new();
         while Self::may_begin(&magic) {
             let mut byte = [0];

@@ -1,0 +1,60 @@
+//! Readers and formatting for the tests, fuzz targets and benches of this repository, which call them directly.
+
+/// Logs of AIX, event by event.
+pub mod aix {
+    pub use crate::reader::aix::{AixItem, Kernel, LogItem, Logs, RawEvent, Step, StepRules, Trace, present};
+    pub use crate::report::report;
+}
+
+/// Typed fields of events.
+pub mod fields {
+    pub use crate::fields::{PreparedFields, list_json, write_row};
+    pub use crate::records::{write_objects, write_record_text};
+}
+
+/// Format files before they are verified.
+pub mod formats {
+    pub use crate::catalog::{Catalog, FormatSet};
+}
+
+/// Inputs before their kind is known.
+pub mod input {
+    pub use crate::reader::{AnyTrace, Input, ReadSeek, Unpacker};
+}
+
+/// Logs of QNX, record by record.
+pub mod qnx {
+    pub use crate::reader::kev::{
+        KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, Section, classes, is_kev,
+    };
+    pub use crate::records::report;
+}
+
+/// The layouts of QNX's `traceprinter`.
+pub mod traceprinter {
+    use crate::catalog::Catalog;
+    use crate::reader::kev::KevLog;
+    use crate::records::RecordSummary;
+    use crate::report::{Monitor, ReportError};
+    use crate::traceprinter::PrintOptions;
+    use std::io::Write;
+
+    /// Like [`crate::traceprinter::print`], for an opened log.
+    ///
+    /// # Errors
+    /// Reading the log failed, or writing the text failed.
+    pub fn print(
+        log: &mut KevLog,
+        catalog: Option<&Catalog<'_>>,
+        options: &PrintOptions,
+        out: &mut (dyn Write + Send),
+        monitor: &mut (dyn Monitor + Send),
+    ) -> Result<RecordSummary, ReportError> {
+        crate::traceprinter::print_log(log, catalog, options, out, monitor)
+    }
+}
+
+/// The format of `compress` (`.Z`).
+pub mod unix_compress {
+    pub use crate::unix_compress::{Reader, compress, compress_to};
+}
