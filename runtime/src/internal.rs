@@ -51,7 +51,7 @@ pub mod unix_compress {
 
 /// Rows of tables.
 pub mod rows {
-    pub use crate::rows::{EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, rows, rows_of};
+    pub use crate::rows::{EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, names, rows};
 }
 
 /// Programs of format files, looked up by event.

@@ -169,6 +169,11 @@ impl<'c> Names<'c> {
     }
 }
 
+/// Labels and schemas of AIX events by format files alone.
+pub fn names(formats: &Formats) -> Names<'_> {
+    Names { catalog: formats.catalog(), events: None }
+}
+
 /// Passes a row for each event of a report to a sink. Columns, form, heading, pages, order and counts of `options` have no
 /// effect.
 ///
@@ -185,18 +190,7 @@ pub fn rows(
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<ReportSummary, ReportError> {
     let catalog = formats.catalog();
-    rows_of(trace.source_mut(), catalog, options, wanted, sink, monitor)
-}
-
-/// Like [`rows`], for commands.
-pub fn rows_of(
-    source: &mut AnyTrace,
-    catalog: &Catalog<'_>,
-    options: &ReportOptions,
-    wanted: RowOptions,
-    sink: &mut dyn RowSink,
-    monitor: &mut (dyn Monitor + Send),
-) -> Result<ReportSummary, ReportError> {
+    let source = trace.source_mut();
     let events = match source {
         AnyTrace::Aix(_) => None,
         AnyTrace::Kev(log) => Some(BuiltInEvents::of(log.header().release, log.header().big_endian)),

@@ -120,6 +120,11 @@ impl<'s> EventTables<'s> {
         table.end(self.open)
     }
 
+    /// Opens the table of an event before its first row.
+    pub(crate) fn open_event(&mut self, id: EventId, names: &Names<'_>) -> io::Result<()> {
+        self.table(id, names).map(drop)
+    }
+
     fn table(&mut self, id: EventId, names: &Names<'_>) -> io::Result<&mut EventFields> {
         if self.tables.len() >= MAX_OPEN && !self.tables.contains_key(&id) {
             self.end_oldest()?;

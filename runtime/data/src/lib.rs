@@ -40,4 +40,4 @@ pub use metadata::{Summary, TableMetadata, kind_name};
 pub use notices::{NoticeKind, NoticeTable};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetFile;
-pub use stream::{EventReader, NoticeReader, Outcome, events, notices};
+pub use stream::{EventReader, NoticeReader, Outcome, event, events, notices};

@@ -3,6 +3,7 @@
 //! A run pushes rows, and a reader pulls batches. So the run has a thread of its own, which waits until the reader has
 //! taken a batch, and ends when the reader is dropped.
 
+use crate::by_event::{EventTables, OpenTables};
 use crate::events::{BatchSink, EventTable, TableOptions};
 use crate::metadata::{Summary, TableMetadata, kind_name};
 use crate::notices::NoticeTable;
@@ -12,7 +13,8 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use tfbc::internal::rows::{EventRow, Names, RowOptions, RowSink, TraceFacts, rows};
+use tfbc::EventId;
+use tfbc::internal::rows::{EventRow, Names, RowOptions, RowSink, TraceFacts, names, rows};
 use tfbc::{Formats, Notice, ReportError, ReportOptions, Trace};
 
 /// Batches that wait for the reader.
@@ -131,6 +133,62 @@ pub fn notices(
         damage.end(summary, outcome);
         Ok(())
     })
+}
+
+/// Runs a report, and reads the table of one event's typed fields. The filter of `report` should admit no other event.
+///
+/// # Errors
+/// The trace cannot be read up to its first event.
+pub fn event(
+    mut trace: Trace,
+    formats: Formats,
+    report: ReportOptions,
+    mut options: TableOptions,
+    id: EventId,
+) -> Result<EventReader, ArrowError> {
+    describe(&trace, &mut options);
+    EventReader::run(move |sender, outcome| {
+        let mut open = OneTable(sender.0.clone());
+        let wanted = EventTables::wanted(&options);
+        let mut sink = OneEvent { id, names: names(&formats), tables: EventTables::new(options, &mut open) };
+        let mut damage = Damage::default();
+        let ran = rows(&mut trace, &formats, &report, wanted, &mut sink, &mut damage.monitor(None));
+        let n_rows = sink.tables.n_rows();
+        sink.tables.finish().map_err(ReportError::Write)?;
+        damage.end(Summary::of(&ran?, n_rows), outcome);
+        Ok(())
+    })
+}
+
+/// Sends the batches of one event's table.
+struct OneTable(SyncSender<Sent>);
+
+impl OpenTables for OneTable {
+    fn open(&mut self, _: &str) -> io::Result<Box<dyn BatchSink>> {
+        Ok(Box::new(Sender(self.0.clone())))
+    }
+
+    fn close(&mut self, _: &str, _: Box<dyn BatchSink>, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Sink of one event's rows, which has a schema even if there are none.
+struct OneEvent<'s> {
+    id: EventId,
+    names: Names<'s>,
+    tables: EventTables<'s>,
+}
+
+impl RowSink for OneEvent<'_> {
+    fn begin(&mut self, facts: &TraceFacts) -> io::Result<()> {
+        self.tables.begin(facts)?;
+        self.tables.open_event(self.id, &self.names)
+    }
+
+    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()> {
+        if row.id == self.id { self.tables.row(row, names) } else { Ok(()) }
+    }
 }
 
 /// Completes options with what the trace tells.

@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use regex::bytes::{Regex, RegexBuilder};
 use std::num::NonZeroUsize;
-use tfbc::ReportOptions;
 use tfbc::aix::{Filter, IdSet, Numbers, Processes, Threads};
 use tfbc::qnx::{RecordFilter, RecordIds};
+use tfbc::{EventId, ReportOptions};
 use tfbc_authoring::times::signed_seconds;
 
 /// Filters as they were given.
@@ -99,6 +99,31 @@ impl Selection {
             }
         }
         Ok(options)
+    }
+
+    /// The event that an id names, for logs of a release of QNX.
+    pub fn event(id: &str, release: Option<Option<(u32, u32)>>) -> PyResult<EventId> {
+        let one = |ids: Vec<EventId>| match ids[..] {
+            [id] => Ok(id),
+            _ => Err(PyValueError::new_err(format!("{id:?} is not the id of one event"))),
+        };
+        match release {
+            None => {
+                let ids = IdSet::parse(id).map_err(|error| PyValueError::new_err(error.to_string()))?;
+                one(ids.iter().map(EventId::Hook).collect())
+            }
+            Some(release) => match id.split_once(':') {
+                Some((class, event)) => {
+                    let (class, event) = RecordIds::one(class, event).map_err(PyValueError::new_err)?;
+                    Ok(EventId::Record(class, event))
+                }
+                None => {
+                    let mut ids = RecordIds::default();
+                    ids.add(id, release).map_err(PyValueError::new_err)?;
+                    one(ids.iter().map(|(class, event)| EventId::Record(class, event)).collect())
+                }
+            },
+        }
     }
 
     fn aix(&self) -> PyResult<Filter> {

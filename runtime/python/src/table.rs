@@ -11,6 +11,7 @@ use crate::selection::{Selection, Words};
 use crate::source;
 use crate::trace::TraceInput;
 use crate::worker::Worker;
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
@@ -19,18 +20,22 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyCapsule;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
+use tfbc::EventId;
 use tfbc::internal::Output;
-use tfbc_data::{EventColumn, EventReader, IpcStream, MAX_BATCH_ROWS, Outcome, TableMetadata, TableOptions};
+use tfbc_data::{BY_EVENT, EventColumn, EventReader, IpcStream, MAX_BATCH_ROWS, Outcome, TableMetadata, TableOptions};
 
 /// Contents of a table.
 #[derive(Clone)]
 pub enum Contents {
     /// Events, with these columns.
     Events(Option<Vec<EventColumn>>),
+    /// Typed fields of one event, after these columns.
+    Event(EventId, Option<Vec<EventColumn>>),
     /// Damaged places, warnings and the summary.
     Notices,
 }
@@ -51,6 +56,21 @@ impl Contents {
             }
         };
         Ok(Contents::Events(columns))
+    }
+}
+
+impl Contents {
+    /// Typed fields of one event, after named columns or the usual ones.
+    pub fn event(id: EventId, columns: Option<Words>) -> PyResult<Self> {
+        let columns = columns.map(|names| parse(&names.0)).transpose()?;
+        if let Some(column) = columns.iter().flatten().find(|column| !BY_EVENT.contains(column)) {
+            let known: Vec<_> = BY_EVENT.iter().map(|column| column.name()).collect();
+            let (name, known) = (column.name(), known.join(", "));
+            return Err(PyValueError::new_err(format!(
+                "a table of one event has no column `{name}`; columns: {known}"
+            )));
+        }
+        Ok(Contents::Event(id, columns))
     }
 }
 
@@ -155,6 +175,10 @@ impl Table {
             Contents::Events(columns) => {
                 options.columns = columns;
                 tfbc_data::events(trace, formats, report, options)
+            }
+            Contents::Event(id, columns) => {
+                options.columns = columns;
+                tfbc_data::event(trace, formats, report, options, id)
             }
             Contents::Notices => tfbc_data::notices(trace, formats, report, options),
         })?;
@@ -366,6 +390,19 @@ pub fn summary(py: Python<'_>, input: &Arc<TraceInput>) -> PyResult<String> {
     known().ok_or_else(|| Error::new_err(format!("{}: the pass has not ended", input.name())))
 }
 
+/// Ids of the events in a trace, in their order.
+pub fn ids(py: Python<'_>, input: &Arc<TraceInput>) -> PyResult<BTreeSet<String>> {
+    let contents = Contents::Events(Some(vec![EventColumn::Id]));
+    let mut pass = Table::new(Arc::clone(input), contents, Selection::default(), 8192, false)?.begin(py, None)?;
+    let mut ids = BTreeSet::new();
+    while let Some(batch) = pass.next_batch(py)? {
+        if let Some(words) = batch.column(0).as_any_dictionary_opt() {
+            ids.extend(words.values().as_string::<i32>().iter().flatten().map(String::from));
+        }
+    }
+    Ok(ids)
+}
+
 #[pymethods]
 impl Table {
     /// Names and types of the columns.
@@ -426,6 +463,7 @@ impl Table {
                 let columns = TableOptions { columns: columns.clone(), ..self.options() }.columns();
                 columns.into_iter().map(EventColumn::name).collect::<Vec<_>>().join(", ")
             }
+            Contents::Event(id, _) => format!("of event {}", id.name()),
             Contents::Notices => String::from("kind, file, offset, bytes, seq, time, elapsed_ns, cpu, count, message"),
         };
         format!("<tfbc.Table {names}>")

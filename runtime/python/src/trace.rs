@@ -13,6 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -195,10 +196,14 @@ impl TraceInput {
         opened.map(|opened| opened.trace).map_err(|failure| failure.into_exception(&self.raised))
     }
 
+    /// Release of a QNX log, if that is known; `None` for a trace of AIX.
+    pub fn qnx_release(&self) -> Option<Option<(u32, u32)>> {
+        (self.info.system == System::Qnx).then_some(self.release)
+    }
+
     /// Options of a report with a selection of events.
     pub fn report_options(&self, selection: &Selection) -> PyResult<ReportOptions> {
-        let release = (self.info.system == System::Qnx).then_some(self.release);
-        let mut options = selection.options(release)?;
+        let mut options = selection.options(self.qnx_release())?;
         if let Some(context) = &self.context {
             options.aix.context = Arc::clone(context);
         }
@@ -291,6 +296,53 @@ impl Trace {
         let selection = Selection { only, excluding, pid, tid, cpu, exec, start, end, grep, defined, threads };
         let contents = Contents::events(columns, text, fields)?;
         Table::new(Arc::clone(&self.input), contents, selection, batch_rows, portable)
+    }
+
+    /// Table of one event, with a column for each of its typed fields.
+    ///
+    /// Names and types depend on the format files alone. The filters are those of :meth:`events`.
+    ///
+    /// >>> import tfbc
+    /// >>> tfbc.open(sample).table("134").schema.names[-4:]
+    /// ['cmd', 'cmd_2', 'cmd_2_text', 'arg_pid']
+    #[pyo3(
+        signature = (id, *, columns=None, pid=Words::default(), tid=Words::default(), cpu=Words::default(),
+            exec=Words::default(), start=Seconds(None), end=Seconds(None), grep=None, batch_rows=8192, threads=None,
+            portable=false),
+        text_signature = "($self, id, *, columns=None, pid=None, tid=None, cpu=None, exec=None, start=None, end=None, grep=None, batch_rows=8192, threads=None, portable=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "they are keyword arguments of Python")]
+    fn table(
+        &self,
+        id: &str,
+        columns: Option<Words>,
+        pid: Words,
+        tid: Words,
+        cpu: Words,
+        exec: Words,
+        start: Seconds,
+        end: Seconds,
+        grep: Option<String>,
+        batch_rows: usize,
+        threads: Option<NonZeroUsize>,
+        portable: bool,
+    ) -> PyResult<Table> {
+        let (only, excluding, defined) = (Words(vec![id.to_owned()]), Words::default(), false);
+        let selection = Selection { only, excluding, pid, tid, cpu, exec, start, end, grep, defined, threads };
+        let contents = Contents::event(Selection::event(id, self.input.qnx_release())?, columns)?;
+        Table::new(Arc::clone(&self.input), contents, selection, batch_rows, portable)
+    }
+
+    /// Tables of all events that the trace contains, by their ids. Reads the trace once.
+    fn tables(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Table>> {
+        let mut tables = BTreeMap::new();
+        for id in table::ids(py, &self.input)? {
+            let contents = Contents::event(Selection::event(&id, self.input.qnx_release())?, None)?;
+            let selection = Selection { only: Words(vec![id.clone()]), ..Selection::default() };
+            let table = Table::new(Arc::clone(&self.input), contents, selection, 8192, false)?;
+            tables.insert(id, table);
+        }
+        Ok(tables)
     }
 
     /// Table of damaged places, warnings and a summary.

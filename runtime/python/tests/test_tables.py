@@ -138,6 +138,35 @@ def test_portable_tables_have_simple_types(sample: Path) -> None:
     assert rows(table) == rows(pa.table(trace.events()))
 
 
+def test_a_table_of_one_event_has_its_fields(sample: Path) -> None:
+    trace = tfbc.open(sample)
+    events = [event for event in trace if event.id == "105"]
+    for row, event in zip(rows(pa.table(trace.table("105"))), events, strict=True):
+        for name in ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "id", "note"]:
+            assert row[name] == event[name], name
+        assert {name: row[name] for name in event.fields} == event.fields
+    bp = trace.table("105").schema
+    assert "bp: uint64 hex" in repr(bp)
+    assert pl.DataFrame(trace.table("105", columns=["seq"]))["bp"].to_list() == [event["bp"] for event in events]
+    with pytest.raises(ValueError, match="no column `text`"):
+        trace.table("105", columns=["text"])
+    with pytest.raises(ValueError, match="not a hook id"):
+        trace.table("text")
+
+
+def test_an_event_that_does_not_occur_has_an_empty_table(sample: Path) -> None:
+    table = pa.table(tfbc.open(sample).table("15B"))
+    assert table.num_rows == 0 and {"open", "flags"} <= set(table.schema.names)
+
+
+def test_tables_of_all_events(sample: Path, log: Path) -> None:
+    for path in [sample, log]:
+        trace = tfbc.open(path)
+        counts = {id: sum(batch.num_rows for batch in table.batches()) for id, table in trace.tables().items()}
+        assert sum(counts.values()) == len(list(trace))
+        assert all(counts.values())
+
+
 def test_a_file_object_gives_one_table(sample: Path) -> None:
     trace = tfbc.open(io.BytesIO(sample.read_bytes()))
     events = trace.events()

@@ -195,6 +195,23 @@ class Trace:
         threads: int | None = None,
         portable: bool = False,
     ) -> Table: ...
+    def table(
+        self,
+        id: str,
+        *,
+        columns: str | Iterable[str] | None = None,
+        pid: _Words = None,
+        tid: _Words = None,
+        cpu: _Words = None,
+        exec: _Words = None,
+        start: float | str | None = None,
+        end: float | str | None = None,
+        grep: str | None = None,
+        batch_rows: int = 8192,
+        threads: int | None = None,
+        portable: bool = False,
+    ) -> Table: ...
+    def tables(self) -> dict[str, Table]: ...
     def notices(self) -> Table: ...
     def __iter__(self) -> EventIterator: ...
     def _repr_html_(self) -> str: ...
