@@ -80,8 +80,8 @@ pub struct ReportArgs {
     /// Output format: text, tsv, csv, ndjson; arrow and parquet in builds with these features
     #[arg(long, value_name = "FORM", value_parser = To::parse)]
     to: Vec<To>,
-    /// Fields in JSON lines of QNX logs: `array` with label, raw value and text of each, `object` with the names and types
-    /// that `tfbc fields` lists. Those of AIX are always an object
+    /// Fields in JSON lines of QNX logs: an `array` of labels, raw values and texts, or an `object` with the names and
+    /// types that `tfbc fields` lists. AIX events always have an object
     #[arg(long, value_name = "FORM", default_value = "array")]
     fields: FieldsArg,
     /// Only events whose text or data matches; `^` and `$` match at line ends

@@ -84,7 +84,7 @@ impl<'s> EventTables<'s> {
         }
     }
 
-    /// What its rows need.
+    /// Contents of rows that its columns need.
     pub fn wanted(options: &TableOptions) -> RowOptions {
         RowOptions { fields: RowFields::Cells, ..wanted(&columns(options)) }
     }

@@ -69,7 +69,7 @@ fn to_io(error: ParquetError) -> io::Error {
     }
 }
 
-/// How the columns of a schema are stored.
+/// Encodings and compression of the columns.
 fn properties(schema: &SchemaRef, compression: Compression) -> WriterProperties {
     let mut pairs: Vec<_> = schema.metadata().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     pairs.sort();

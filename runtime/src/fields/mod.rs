@@ -1,6 +1,6 @@
 //! Typed fields of events, and their schemas.
 //!
-//! The compiler derives a schema from each stanza and from the definitions of each QNX event, and a routine that stores
+//! The compiler derives a schema from each stanza and from the definitions of a QNX event, and a routine that stores
 //! an event's values in a [`Row`]. A row and its schema give the `fields` of JSON lines.
 
 mod json;

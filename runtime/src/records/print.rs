@@ -152,7 +152,7 @@ impl<'r> RecordPrinter<'r> {
         Some(true)
     }
 
-    /// Passes the row of each program's definitions that apply to `take`. Without cells, all fields are missing.
+    /// Passes a row per program with definitions that apply to `take`. Without cells, all fields are missing.
     pub(super) fn fields(
         &mut self,
         record: &KevRecord<'_>,

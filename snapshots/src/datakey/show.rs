@@ -95,7 +95,7 @@ impl<'s> Sight<'s> {
         shown
     }
 
-    /// Fields of each key that applies; `None` if there is none.
+    /// Fields per key that applies; `None` if no key applies.
     pub fn show_by_key(&self) -> Option<Vec<(usize, Vec<ShownField>)>> {
         let named = (0..self.keys.len()).filter(|key| self.keys[*key].events.contains(&self.event));
         let shown = named.filter(|key| self.applies(*key)).map(|at| {
