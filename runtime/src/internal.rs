@@ -43,6 +43,7 @@ pub use crate::events::spelling::{class_events, class_list};
 pub use crate::suggest::{closest, hint};
 
 use crate::formats::Formats;
+use crate::trace::Trace;
 
 /// Packs files as `compress` does, for format files that were packed before an update.
 pub mod unix_compress {
@@ -52,6 +53,20 @@ pub mod unix_compress {
 /// Rows of tables.
 pub mod rows {
     pub use crate::rows::{EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, names, rows};
+}
+
+/// Events of a trace, and the rules of the context table, for `tfbc-analysis`, which follows threads and CPUs itself.
+pub mod analysis {
+    pub use crate::context::{ClassName, ContextRules, Effect, Name};
+    pub use crate::events::BuiltInEvents;
+    pub use crate::reader::AnyTrace;
+    pub use crate::reader::aix::{Ahead, LogItem, Logs, TimedEvent, TraceState, hooks};
+    pub use crate::reader::kev::{KevItem, KevLog, KevRecord, classes};
+}
+
+/// Reader of a trace.
+pub fn source_mut(trace: &mut Trace) -> &mut AnyTrace {
+    trace.source_mut()
 }
 
 /// Programs of format files, looked up by event.

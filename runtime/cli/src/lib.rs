@@ -30,6 +30,7 @@ mod overwrite;
 mod recording;
 mod report;
 mod rptopts;
+mod summary;
 #[cfg(feature = "arrow")]
 mod tables;
 mod test;
@@ -181,6 +182,14 @@ Examples:
   tfbc info trace.log
   tfbc info -t a.trcfmt trace.log                also list ids without a template")]
     Info(info::InfoArgs),
+    /// Sum up where the time of a trace went: CPUs, processes, threads, calls, interrupts
+    #[command(after_help = "\
+Examples:
+  tfbc summary trace.log
+  tfbc summary --sections call --top 10 trace.log
+  tfbc summary --against tuesday.log today.log   what got slower
+  tfbc summary --from 1.5 --until 2 --to ndjson log.kev")]
+    Summary(Box<summary::SummaryArgs>),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
@@ -275,6 +284,7 @@ impl Command {
             Command::List(args) => args.run(&console),
             Command::Fields(args) => args.run(&console),
             Command::Info(args) => args.run(&console),
+            Command::Summary(args) => args.run(&console),
             Command::Disasm(args) => args.run(&console),
             Command::Verify(args) => args.run(&console),
             Command::Lsp(args) => args.run(&console),

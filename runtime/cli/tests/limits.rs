@@ -51,11 +51,21 @@ fn documented() -> BTreeMap<String, u64> {
 #[test]
 fn the_documented_defaults_are_those_of_the_commands() {
     let documented = documented();
-    assert_eq!(documented.len(), 11);
+    assert_eq!(documented.len(), 12);
     let mut found = BTreeMap::new();
-    for command in
-        ["compile", "check", "report", "event", "list", "info", "disasm", "trcrpt", "traceprinter", "trcupdate"]
-    {
+    for command in [
+        "compile",
+        "check",
+        "report",
+        "event",
+        "list",
+        "info",
+        "disasm",
+        "summary",
+        "trcrpt",
+        "traceprinter",
+        "trcupdate",
+    ] {
         let (help, ..) = run(crate::common::command("tfbc").args([command, "--help"]));
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in help.split(" --max-").skip(1) {

@@ -43,6 +43,7 @@ mod recording_commands;
 mod records;
 mod screens;
 mod signals;
+mod summary;
 mod supply;
 mod terminal;
 mod threads;

@@ -51,6 +51,7 @@ fn command(directory: &Path, line: &str, colour: &str) -> Command {
 /// Every command with its exit status. Commands that run until they are ended have none, and are ended when they wait.
 const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc --help", Some(0)),
+    ("tfbc summary shell.trc", Some(0)),
     ("tfbc compile pump.trcfmt -o pump.tfbc", Some(0)),
     ("tfbc compile untidy.trcfmt --emit ast", Some(0)),
     ("tfbc check untidy.trcfmt", Some(0)),

@@ -17,11 +17,13 @@
 mod keys;
 mod names;
 mod parse;
+mod rules;
 mod state;
 mod table;
 
 pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
+pub use rules::{ContextRules, Effect, Name};
 pub(crate) use state::RequiredContext;
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
-pub use table::{ContextTable, LoadError};
+pub use table::{ClassName, ContextTable, LoadError};

@@ -1,14 +1,16 @@
 //! Parser of context tables, which have one entry per line.
 //!
 //! ```text
-//! entry   = hook[.subhook] ["generic" | "plain"] ["kind=" hex] action {key "=" place}
+//! entry   = hook[.subhook] ["generic" | "plain"] ["kind=" hex] ["if" place "=" number] action {key "=" place}
+//! label   = "label" class type name
 //! section = "[daemon " name "]"
 //! place   = D1 … D5 | HD | TID | U1@offset | U2@… | U4@… | U8@… | S@offset | P@offset
 //! offset  = bytes | Wn | Wn+bytes
 //! ```
 
-use super::table::{Action, ContextTable, NumberPos, Offset, Section, TableEntry, TextPos};
+use super::table::{Action, ClassName, ContextTable, NamePos, NumberPos, Offset, Section, TableEntry, TextPos};
 use crate::suggest::hint;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Largest number of reported mistakes.
@@ -17,8 +19,11 @@ const MAX_MISTAKES: usize = 100;
 /// Keys of an action besides `cpu`: required ones and optional ones.
 type Keys = (&'static [&'static str], &'static [&'static str]);
 
+/// Largest number of classes in a table.
+const MAX_CLASSES: usize = 64;
+
 /// Actions and their keys; `enter` requires one of its optional keys.
-const ACTIONS: [(&str, Keys); 14] = [
+const ACTIONS: [(&str, Keys); 19] = [
     ("none", (&[], &[])),
     ("process", (&["pid"], &["tid", "path"])),
     ("exec", (&["path"], &["pid"])),
@@ -27,12 +32,17 @@ const ACTIONS: [(&str, Keys); 14] = [
     ("exit", (&[], &["pid"])),
     ("dispatch", (&[], &["pid", "tid", "priority"])),
     ("undispatch", (&[], &["tid"])),
-    ("enter", (&[], &["name", "address"])),
+    ("enter", (&[], &["class", "name", "address"])),
     ("symbol", (&["address", "name"], &[])),
-    ("return", (&[], &[])),
-    ("raise", (&[], &[])),
-    ("lower", (&[], &[])),
+    ("return", (&[], &["class", "name", "result", "errno"])),
+    ("raise", (&[], &["class", "type", "name", "address"])),
+    ("lower", (&[], &["class"])),
     ("reset", (&[], &[])),
+    ("resume", (&[], &[])),
+    ("kproc", (&["pid"], &[])),
+    ("lost", (&[], &["count"])),
+    ("on", (&[], &[])),
+    ("off", (&[], &[])),
 ];
 
 /// All mistakes in the text of a context table.
@@ -62,9 +72,10 @@ type LineError = (u32, String);
 pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
     let mut sections = vec![Section::default()];
     let mut mistakes = Vec::new();
+    let mut classes = BTreeSet::new();
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
         let line = String::from_utf8_lossy(line);
-        let parsed = parse_line(&line, &mut sections);
+        let parsed = parse_line(&line, &mut sections, &mut classes);
         if let Err((column, message)) = parsed
             && mistakes.len() < MAX_MISTAKES
         {
@@ -74,7 +85,7 @@ pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
     if mistakes.is_empty() { Ok(ContextTable { sections }) } else { Err(ContextError { mistakes }) }
 }
 
-fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), LineError> {
+fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<ClassName>) -> Result<(), LineError> {
     let mut words = words(line);
     if let Some(section) = words.first().filter(|(_, word)| word.starts_with('[')).map(|_| section(&words)) {
         // Entries after a bad heading are parsed too, to report their mistakes.
@@ -87,11 +98,53 @@ fn parse_line(line: &str, sections: &mut Vec<Section>) -> Result<(), LineError> 
     }
     words.reverse();
     let Some((column, hook)) = words.pop() else { return Ok(()) };
-    let entry = entry(column, hook, words)?;
-    if let Some(section) = sections.last_mut() {
-        section.entries.push(entry);
+    let class = if hook == "label" {
+        let label = label(column, words)?;
+        let class = label.0;
+        if let Some(section) = sections.last_mut() {
+            section.labels.push(label);
+        }
+        Some(class)
+    } else {
+        let entry = entry(column, hook, words)?;
+        if let Some(section) = sections.last_mut() {
+            section.entries.push(entry);
+        }
+        entry.action.class()
+    };
+    classes.extend(class);
+    if classes.len() > MAX_CLASSES {
+        return Err((column, format!("a table has at most {MAX_CLASSES} classes")));
     }
     Ok(())
+}
+
+/// Parses the rest of a line `label CLASS TYPE NAME`. `words` are in reverse order.
+fn label(column: u32, mut words: Vec<(u32, &str)>) -> Result<(ClassName, u64, String), LineError> {
+    let mut next =
+        |what: &str| words.pop().ok_or_else(|| (column, format!("`label` needs {what}: `label FLIH 4 I/O`")));
+    let (at, class) = next("a class")?;
+    let class = ClassName::parse(class).ok_or_else(|| (at, no_class(class)))?;
+    let (at, kind) = next("a type")?;
+    let kind = number_value(kind).ok_or_else(|| (at, format!("`{kind}` is no type: expected a number")))?;
+    let mut name = String::from(next("a name")?.1);
+    while let Some((_, word)) = words.pop() {
+        name.push(' ');
+        name.push_str(word);
+    }
+    Ok((class, kind, name))
+}
+
+fn no_class(text: &str) -> String {
+    format!("`{text}` is no class: expected up to 15 capitals, such as `FLIH`")
+}
+
+/// Decimal number, or hexadecimal with `0x`.
+fn number_value(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => hex(digits),
+        None => text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?,
+    }
 }
 
 /// Splits a line into words with their columns, up to a comment.
@@ -137,6 +190,7 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
     };
     let mut generic = None;
     let mut kind = None;
+    let mut condition = None;
     let (column, name) = loop {
         let Some((column, word)) = words.pop() else {
             return Err((column, format!("hook `{hook}` has no action, such as `dispatch`")));
@@ -148,6 +202,12 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
                 let missing = || (column, format!("`{text}` is no kind: expected a hex number"));
                 kind = Some(hex(text).ok_or_else(missing)?);
             }
+            ("if", _) => {
+                let (column, text) = words.pop().unwrap_or((column, ""));
+                let parsed = text.split_once('=').and_then(|(place, value)| number(place).zip(number_value(value)));
+                let missing = || (column, format!("`{text}` is no condition: expected one such as `if D1=1`"));
+                condition = Some(parsed.ok_or_else(missing)?);
+            }
             _ => break (column, word),
         }
     };
@@ -155,8 +215,10 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
         let hint = hint(name, &ACTIONS.map(|(name, _)| name));
         return Err((column, format!("unknown action `{name}`{hint}")));
     };
+    let idle = *name == "dispatch" && words.pop_if(|(_, word)| *word == "idle").is_some();
     let places = Places::parse(column, name, keys, words)?;
-    Ok(TableEntry { id, subhook, generic, kind, cpu: places.number("cpu"), action: places.action(column, name)? })
+    let action = places.action(column, name, id, idle)?;
+    Ok(TableEntry { id, subhook, generic, kind, condition, cpu: places.number("cpu"), action })
 }
 
 fn hook_id(text: &str) -> Option<u16> {
@@ -177,6 +239,7 @@ fn hex(text: &str) -> Option<u64> {
 struct Places {
     numbers: Vec<(&'static str, NumberPos)>,
     texts: Vec<(&'static str, TextPos)>,
+    class: Option<ClassName>,
 }
 
 impl Places {
@@ -192,7 +255,8 @@ impl Places {
                 let hint = hint(key, &known);
                 return Err((column, format!("`{action}` has no `{key}`, but {}{hint}", known.join(", "))));
             };
-            if places.number(key).is_some() || places.text(key).is_some() {
+            if places.number(key).is_some() || places.text(key).is_some() || (*key == "class" && places.class.is_some())
+            {
                 return Err((column, format!("`{key}` is given twice")));
             }
             places.add(key, place).map_err(|message| (column, message))?;
@@ -204,7 +268,9 @@ impl Places {
     }
 
     fn add(&mut self, key: &'static str, place: &str) -> Result<(), String> {
-        if matches!(key, "path" | "name") {
+        if key == "class" {
+            self.class = Some(ClassName::parse(place).ok_or_else(|| no_class(place))?);
+        } else if matches!(key, "path" | "name") {
             let text = text(place).ok_or_else(|| {
                 format!("`{place}` is no place of a text: expected S@OFFSET, or P@OFFSET for one that begins with `/`")
             });
@@ -228,7 +294,25 @@ impl Places {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| *text)
     }
 
-    fn action(&self, column: u32, name: &str) -> Result<Action, LineError> {
+    /// Class of an interrupt, by default that of its hook.
+    fn interrupt_class(&self, id: u16) -> ClassName {
+        self.class.unwrap_or(match id {
+            0x1000 => ClassName::FLIH,
+            0x1020 | 0x1030 => ClassName::SLIH,
+            _ => ClassName::INT,
+        })
+    }
+
+    /// Name or address; `None` unless exactly one is given.
+    fn name(&self) -> Option<NamePos> {
+        match (self.text("name"), self.number("address")) {
+            (Some(name), None) => Some(NamePos::Text(name)),
+            (None, Some(address)) => Some(NamePos::Address(address)),
+            _ => None,
+        }
+    }
+
+    fn action(&self, column: u32, name: &str, id: u16, idle: bool) -> Result<Action, LineError> {
         let (pid, tid, priority) = (self.number("pid"), self.number("tid"), self.number("priority"));
         let needs = |key: &str| (column, format!("`{name}` needs `{key}=`"));
         let needed = |key: &str| self.number(key).ok_or_else(|| needs(key));
@@ -238,22 +322,43 @@ impl Places {
             "fork" => Action::Fork { pid: needed("pid")?, tid },
             "thread" => Action::Thread { tid: needed("tid")?, pid, priority },
             "exit" => Action::Exit { pid },
-            "dispatch" => Action::Dispatch { pid, tid, priority },
+            "dispatch" => Action::Dispatch { pid, tid, priority, idle },
             "undispatch" => Action::Undispatch { tid },
-            "enter" => match (self.text("name"), self.number("address")) {
-                (Some(name), None) => Action::EnterName { name },
-                (None, Some(address)) => Action::EnterAddress { address },
-                _ => return Err((column, String::from("`enter` needs either `name=` or `address=`"))),
+            "enter" => match self.name() {
+                Some(name) => Action::Enter { class: self.class.unwrap_or(ClassName::SYSCALL), name },
+                None => return Err((column, String::from("`enter` needs either `name=` or `address=`"))),
             },
             "symbol" => {
                 Action::Symbol { address: needed("address")?, name: self.text("name").ok_or_else(|| needs("name"))? }
             }
-            "return" => Action::Return,
-            "raise" => Action::Raise,
-            "lower" => Action::Lower,
-            "reset" => Action::Reset,
+            "return" => Action::Return {
+                class: self.class.unwrap_or(ClassName::SYSCALL),
+                name: self.text("name"),
+                errno: self.number("errno"),
+            },
+            "raise" => Action::Raise { class: self.interrupt_class(id), kind: self.number("type"), name: self.name() },
+            "lower" => Action::Lower { class: self.interrupt_class(id) },
+            "reset" => Action::Reset { resume: false },
+            "resume" => Action::Reset { resume: true },
+            "kproc" => Action::Kproc { pid: needed("pid")? },
+            "lost" => Action::Lost { count: self.number("count") },
+            "on" => Action::On,
+            "off" => Action::Off,
             _ => Action::None,
         })
+    }
+}
+
+impl Action {
+    /// Class that the action names.
+    fn class(&self) -> Option<ClassName> {
+        match *self {
+            Action::Enter { class, .. }
+            | Action::Return { class, .. }
+            | Action::Raise { class, .. }
+            | Action::Lower { class } => Some(class),
+            _ => None,
+        }
     }
 }
 
@@ -307,10 +412,11 @@ mod tests {
             subhook: Some(0x1F),
             generic: Some(false),
             kind: None,
+            condition: None,
             cpu: Some(NumberPos::Subhook),
-            action: Action::Dispatch { pid: None, tid, priority: None },
+            action: Action::Dispatch { pid: None, tid, priority: None, idle: false },
         };
-        assert_eq!(table.sections[0], Section { daemon: None, entries: vec![expected] });
+        assert_eq!(table.sections[0], Section { entries: vec![expected], ..Section::default() });
         assert_eq!(table.sections[1].daemon.as_deref(), Some(&b"a-b"[..]));
         assert_eq!(table.sections[1].entries[0].id, 0xF5F1);
         assert!(parse(b"").is_ok());
@@ -343,6 +449,42 @@ mod tests {
         for (found, expected) in found.iter().zip(expected) {
             assert!(found.starts_with(expected), "{found}\n{expected}");
         }
+    }
+
+    #[test]
+    fn classes_labels_and_conditions_are_read() {
+        let text = "492 if D1=0x1F enter class=HCALL name=S@W2\n10C dispatch idle cpu=HD\n100 raise type=D1\n\
+                    100 lower\n1F0 raise class=MY_1 address=D1\nlabel FLIH 0x2 data access  # c\n";
+        let table = parse(text.as_bytes()).unwrap();
+        let [hcall, idle, raise, lower, own] = &table.sections[0].entries[..] else { panic!() };
+        assert_eq!(hcall.condition, Some((NumberPos::Word(1), 0x1F)));
+        assert_eq!(hcall.action.class().unwrap().as_str(), "HCALL");
+        assert_eq!(idle.action, Action::Dispatch { pid: None, tid: None, priority: None, idle: true });
+        assert_eq!(raise.action, Action::Raise { class: ClassName::FLIH, kind: Some(NumberPos::Word(1)), name: None });
+        assert_eq!(lower.action, Action::Lower { class: ClassName::FLIH });
+        assert_eq!(own.action.class().unwrap().as_str(), "MY_1");
+        assert_eq!(table.sections[0].labels, [(ClassName::FLIH, 2, String::from("data access"))]);
+        let found = mistakes(
+            "100 raise class=flih\n100 if D1 raise\n100 if\nlabel FLIH x y\nlabel FLIH 1\nlabel f 1 x\n\
+             106 idle\n100 raise class=A class=B\n200 resume class=A",
+        );
+        let expected = [
+            "1:11: `flih` is no class",
+            "2:8: `D1` is no condition",
+            "3:5: `` is no condition",
+            "4:12: `x` is no type",
+            "5:1: `label` needs a name",
+            "6:7: `f` is no class",
+            "7:5: unknown action `idle`",
+            "8:19: `class` is given twice",
+            "9:12: `resume` has no `class`",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}\n{expected}");
+        }
+        let many: String = (0..65).map(|n| format!("100 raise class=C{n}\n")).collect();
+        assert_eq!(mistakes(&many), ["65:1: a table has at most 64 classes"]);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use super::keys::IdKeys;
 use super::names::AddressNames;
-use super::table::{Action, ContextTable, DecodedHook, HookLookup, NumberPos, Offset, TableEntry, TextPos};
+use super::table::{
+    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, NumberPos,
+    TableEntry,
+};
 use crate::reader::aix::{RawEvent, hooks};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,11 +22,6 @@ const MAX_SVC: usize = 255;
 const MAX_NAME: usize = 14;
 /// Deepest nesting of interrupts that is counted.
 const MAX_DEPTH: u32 = 99;
-/// Kind of hook 00A that contains the name of the recorder.
-const DAEMON_IDENTITY: u64 = 0x1E;
-/// Position of the recorder's name in that hook.
-const DAEMON_NAME: TextPos = TextPos { at: Offset { words: 2, bytes: 0 }, path: false };
-
 /// Context of an event, derived from earlier events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ThreadContext<'c> {
@@ -63,8 +61,10 @@ impl RequiredContext {
     /// Required part of an entry; `None` if it provides none.
     fn part_of(self, entry: &TableEntry) -> Option<TableEntry> {
         let is_wanted = match entry.action {
-            Action::EnterName { .. } | Action::EnterAddress { .. } | Action::Return | Action::Symbol { .. } => self.svc,
-            Action::Raise | Action::Lower | Action::Reset => self.depth,
+            Action::Enter { class, .. } | Action::Return { class, .. } => self.svc && class == ClassName::SYSCALL,
+            Action::Symbol { .. } => self.svc,
+            Action::Raise { .. } | Action::Lower { .. } | Action::Reset { .. } => self.depth,
+            Action::Kproc { .. } | Action::Lost { .. } | Action::On | Action::Off => false,
             _ => true,
         };
         // The CPU of a thread is needed even if the rest of the entry is not: filters and the cpu column use it.
@@ -353,7 +353,7 @@ impl ContextState {
                 // Deferred, because the line of the exit itself still belongs to the process.
                 self.deferred.extend(pid.map(DeferredChange::Exit));
             }
-            Action::Dispatch { pid, tid, priority } => {
+            Action::Dispatch { pid, tid, priority, .. } => {
                 let Some(tid) = tid_or_own(tid) else { return };
                 if let Some(pid) = optional(pid) {
                     self.attach(tid, pid);
@@ -371,8 +371,12 @@ impl ContextState {
                 }
             }
             Action::Undispatch { tid } => self.deferred.extend(tid_or_own(tid).map(DeferredChange::Undispatch)),
-            Action::EnterName { name } => self.enter(event.tid, event.text(name).unwrap_or_default()),
-            Action::EnterAddress { address } => {
+            // The column shows system calls only.
+            Action::Enter { class, .. } | Action::Return { class, .. } if class != ClassName::SYSCALL => {}
+            Action::Enter { name: NamePos::Text(name), .. } => {
+                self.enter(event.tid, event.text(name).unwrap_or_default());
+            }
+            Action::Enter { name: NamePos::Address(address), .. } => {
                 let Some(address) = event.number(address) else { return };
                 if self.names.get(address).is_none() && !self.symbols.contains_key(&address) {
                     return self.enter(event.tid, Hex::new(address).digits());
@@ -390,21 +394,22 @@ impl ContextState {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
                 }
             }
-            Action::Return => self.deferred.push(DeferredChange::Return(event.tid)),
-            Action::Raise => {
+            Action::Return { .. } => self.deferred.push(DeferredChange::Return(event.tid)),
+            Action::Raise { .. } => {
                 let depth = self.depth(event);
                 // Bounded, because interrupts without a return would raise it for ever.
                 *depth = (*depth + 1).min(MAX_DEPTH);
                 self.version += 1;
             }
-            Action::Lower => {
+            Action::Lower { .. } => {
                 let place = self.place(event);
                 self.deferred.push(DeferredChange::Lower(place));
             }
-            Action::Reset => {
+            Action::Reset { .. } => {
                 let place = self.place(event);
                 self.deferred.push(DeferredChange::Reset(place));
             }
+            Action::Kproc { .. } | Action::Lost { .. } | Action::On | Action::Off => {}
         }
     }
 

@@ -11,6 +11,10 @@ use std::path::Path;
 const BUILT_IN: &str = include_str!("../../formats/default.context");
 /// Largest accepted file, in bytes.
 const MAX_TEXT: u64 = 1 << 20;
+/// Kind of hook 00A that contains the name of the recorder.
+pub(super) const DAEMON_IDENTITY: u64 = 0x1E;
+/// Position of the recorder's name in that hook.
+pub(super) const DAEMON_NAME: TextPos = TextPos { at: Offset { words: 2, bytes: 0 }, path: false };
 
 /// Table of the hooks that carry processes, threads, CPUs and system calls, and of the words that contain them.
 ///
@@ -34,6 +38,40 @@ pub(super) struct Section {
     /// Recorder name in hook 00A, kind 1E, that the section requires; `None` for all traces.
     pub daemon: Option<Vec<u8>>,
     pub entries: Vec<TableEntry>,
+    /// Names of the types of interrupts: class, type and name.
+    pub labels: Vec<(ClassName, u64, String)>,
+}
+
+/// Name of a class of interrupts or of modes: up to 15 capitals and digits, filled with zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassName([u8; 16]);
+
+impl ClassName {
+    /// Mode of a system call.
+    pub const SYSCALL: Self = Self(*b"SYSCALL\0\0\0\0\0\0\0\0\0");
+    /// First-level interrupt.
+    pub const FLIH: Self = Self(*b"FLIH\0\0\0\0\0\0\0\0\0\0\0\0");
+    /// Second-level interrupt.
+    pub const SLIH: Self = Self(*b"SLIH\0\0\0\0\0\0\0\0\0\0\0\0");
+    /// Any other interrupt.
+    pub const INT: Self = Self(*b"INT\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    /// Handler of an interrupt of QNX.
+    pub const HANDLER: Self = Self(*b"HANDLER\0\0\0\0\0\0\0\0\0");
+
+    /// Reads a name; `None` if it is not 1 to 15 capitals and digits, the first of them a capital.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_name = text.starts_with(|first: char| first.is_ascii_uppercase())
+            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let mut name = [0; 16];
+        name[..15].get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        is_name.then_some(Self(name))
+    }
+
+    /// Name as text.
+    pub fn as_str(&self) -> &str {
+        let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        std::str::from_utf8(&self.0[..len]).unwrap_or_default()
+    }
 }
 
 /// Meaning of one variant of a hook.
@@ -47,6 +85,8 @@ pub(super) struct TableEntry {
     pub generic: Option<bool>,
     /// Required data word of a generic event; `None` for any.
     pub kind: Option<u64>,
+    /// Place that must have a value.
+    pub condition: Option<(NumberPos, u64)>,
     /// Position of the CPU number.
     pub cpu: Option<NumberPos>,
     pub action: Action,
@@ -56,20 +96,76 @@ pub(super) struct TableEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     None,
-    Process { pid: NumberPos, tid: Option<NumberPos>, path: Option<TextPos> },
-    Exec { pid: Option<NumberPos>, path: TextPos },
-    Fork { pid: NumberPos, tid: Option<NumberPos> },
-    Thread { tid: NumberPos, pid: Option<NumberPos>, priority: Option<NumberPos> },
-    Exit { pid: Option<NumberPos> },
-    Dispatch { pid: Option<NumberPos>, tid: Option<NumberPos>, priority: Option<NumberPos> },
-    Undispatch { tid: Option<NumberPos> },
-    EnterName { name: TextPos },
-    EnterAddress { address: NumberPos },
-    Symbol { address: NumberPos, name: TextPos },
-    Return,
-    Raise,
-    Lower,
-    Reset,
+    Process {
+        pid: NumberPos,
+        tid: Option<NumberPos>,
+        path: Option<TextPos>,
+    },
+    Exec {
+        pid: Option<NumberPos>,
+        path: TextPos,
+    },
+    Fork {
+        pid: NumberPos,
+        tid: Option<NumberPos>,
+    },
+    Thread {
+        tid: NumberPos,
+        pid: Option<NumberPos>,
+        priority: Option<NumberPos>,
+    },
+    Exit {
+        pid: Option<NumberPos>,
+    },
+    Dispatch {
+        pid: Option<NumberPos>,
+        tid: Option<NumberPos>,
+        priority: Option<NumberPos>,
+        idle: bool,
+    },
+    Undispatch {
+        tid: Option<NumberPos>,
+    },
+    Enter {
+        class: ClassName,
+        name: NamePos,
+    },
+    Symbol {
+        address: NumberPos,
+        name: TextPos,
+    },
+    Return {
+        class: ClassName,
+        name: Option<TextPos>,
+        errno: Option<NumberPos>,
+    },
+    Raise {
+        class: ClassName,
+        kind: Option<NumberPos>,
+        name: Option<NamePos>,
+    },
+    Lower {
+        class: ClassName,
+    },
+    /// True for `resume`, which also ends a dispatch.
+    Reset {
+        resume: bool,
+    },
+    Kproc {
+        pid: NumberPos,
+    },
+    Lost {
+        count: Option<NumberPos>,
+    },
+    On,
+    Off,
+}
+
+/// Position of a name, or of an address that has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamePos {
+    Text(TextPos),
+    Address(NumberPos),
 }
 
 /// Position of a number in an event.
@@ -156,12 +252,16 @@ impl ContextTable {
         self.sections.iter().flat_map(|section| section.entries.iter().map(|entry| entry.id))
     }
 
+    /// Sections that apply to traces of the recorder `daemon`.
+    pub(super) fn sections_of<'a>(&'a self, daemon: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a Section> {
+        self.sections.iter().filter(move |section| section.daemon.as_deref().is_none_or(|name| name == daemon))
+    }
+
     /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace those of all
     /// earlier sections. `wanted` returns what is needed of an entry.
     pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> Option<TableEntry>) -> HookLookup {
         let mut lookup = HookLookup { index: vec![0; 1 << 16], lists: Vec::new() };
-        let applies = |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
-        for section in self.sections.iter().filter(applies) {
+        for section in self.sections_of(daemon) {
             let mut ids: Vec<_> = section.entries.iter().map(|entry| entry.id).collect();
             ids.sort_unstable();
             ids.dedup();
@@ -212,6 +312,16 @@ impl HookLookup {
         self.index[usize::from(id)]
     }
 
+    /// Entries of an id.
+    pub fn list_of(&self, id: u16) -> &[TableEntry] {
+        self.lists.get((self.index[usize::from(id)] as usize).wrapping_sub(1)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All entries.
+    pub fn entries(&self) -> impl Iterator<Item = &TableEntry> {
+        self.lists.iter().flatten()
+    }
+
     /// Entry of a list, by the list's handle.
     #[inline(always)]
     pub fn entry(&self, list: u32, n: usize) -> Option<&TableEntry> {
@@ -245,14 +355,15 @@ impl<'e> DecodedHook<'e> {
     #[inline(always)]
     pub fn matches(&self, entry: &TableEntry) -> bool {
         entry.generic.is_none_or(|generic| generic == self.generic)
-            && (entry.subhook.is_none() && entry.kind.is_none() || self.has_words(entry))
+            && (entry.subhook.is_none() && entry.kind.is_none() && entry.condition.is_none() || self.has_words(entry))
     }
 
-    /// True if subhook and kind are those that an entry requires. Few entries require any.
+    /// True if subhook, kind and condition are those that an entry requires. Few entries require any.
     #[inline(never)]
     fn has_words(&self, entry: &TableEntry) -> bool {
         entry.subhook.is_none_or(|subhook| self.number(NumberPos::Subhook) == Some(u64::from(subhook)))
             && entry.kind.is_none_or(|kind| self.kind() == Some(kind))
+            && entry.condition.is_none_or(|(place, value)| self.number(place) == Some(value))
     }
 
     /// Data word of a generic event.
@@ -308,7 +419,7 @@ mod tests {
     #[test]
     fn the_built_in_table_has_no_mistakes() {
         let table: ContextTable = BUILT_IN.parse().unwrap();
-        assert_eq!(table.sections.iter().map(|section| section.entries.len()).collect::<Vec<_>>(), [14, 12]);
+        assert_eq!(table.sections.iter().map(|section| section.entries.len()).collect::<Vec<_>>(), [17, 15]);
     }
 
     #[test]

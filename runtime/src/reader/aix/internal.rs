@@ -110,7 +110,8 @@ impl<'e> EventProperty<'e> {
 
 impl SystemInfo {
     /// True if the trace uses the layouts of `docs/hooks.md`, because this project's recorder or `make-trace` wrote it.
-    pub(crate) fn has_our_layouts(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_our_layouts(&self) -> bool {
         self.recorder.as_deref() == Some(b"tfbc")
     }
 

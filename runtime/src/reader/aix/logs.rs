@@ -8,7 +8,7 @@ use super::cpu_files::{self, CpuFiles};
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::internal::EventProperty;
-use super::merge::{Merge, MergeInput, MergeKey, MergeStep, chunk};
+use super::merge::{Ahead, Merge, MergeInput, MergeKey, MergeStep, chunk};
 use super::raw_event::RawEvent;
 use super::sniff::AixKind;
 use super::step::{Kernel, StepRules};
@@ -390,6 +390,17 @@ impl Logs {
             None => cpu.map(|_| 1),
         };
         Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
+    }
+
+    /// Finds the next item of one log before those of the others that come earlier. [`Logs::next`] is not changed by it.
+    ///
+    /// # Errors
+    /// Reading an input failed.
+    pub fn look_ahead(&mut self, log: usize) -> io::Result<Ahead> {
+        match &mut self.merge {
+            Some(merge) => merge.look_ahead(&mut self.inputs, log),
+            None => Ok(Ahead::Unknown),
+        }
     }
 
     /// Fast path for a run of buffered events in common encodings: passes those that `policy` selects to `visit`.

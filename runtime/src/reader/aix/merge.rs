@@ -76,6 +76,17 @@ pub(super) enum MergeStep {
     End,
 }
 
+/// Next item of one trace of a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ahead {
+    /// An event with this id.
+    Event(u16),
+    /// A damaged place.
+    Damage,
+    /// The end, or a trace that is not merged, whose next item comes next.
+    Unknown,
+}
+
 /// State of a merge.
 #[derive(Default)]
 pub(super) struct Merge {
@@ -136,6 +147,23 @@ impl Merge {
             }
             return Ok(MergeStep::Event(head, parts));
         }
+    }
+
+    /// Finds the next event of a trace without returning it.
+    pub fn look_ahead(&mut self, inputs: &mut [MergeInput], input: usize) -> io::Result<Ahead> {
+        if self.notices.iter().any(|(at, notice)| *at == input && notice.damage) {
+            return Ok(Ahead::Damage);
+        }
+        if let Some((at, notice)) = self.advance(inputs)? {
+            let is_damage = at == input && notice.damage;
+            self.notices.push_back((at, notice));
+            return Ok(if is_damage { Ahead::Damage } else { Ahead::Unknown });
+        }
+        Ok(match inputs[input].position {
+            NextPosition::At(parts) => Ahead::Event(parts.id),
+            NextPosition::AtCommon(found) => Ahead::Event(found.id),
+            NextPosition::Nowhere => Ahead::Unknown,
+        })
     }
 
     /// Fast path: returns the next event if it has a common encoding and is buffered, and duplicates are not removed.
@@ -213,7 +241,10 @@ impl Merge {
         let parts = match found {
             NextItem::Event(parts) => parts,
             NextItem::Notice(notice) => return Ok(Err(notice)),
-            NextItem::End => return Ok(Ok(None)),
+            NextItem::End => {
+                input.position = NextPosition::Nowhere;
+                return Ok(Ok(None));
+            }
         };
         input.position = NextPosition::At(parts);
         let (ticks, cpu) = input.trace.stamp_and_cpu(&parts);

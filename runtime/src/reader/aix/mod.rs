@@ -29,6 +29,7 @@ pub use internal::SystemInfo;
 pub use log::LogHeader;
 pub(crate) use logs::{BufferPos, EventSpan};
 pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
+pub use merge::Ahead;
 pub use raw_event::RawEvent;
 pub use sniff::AixKind;
 pub(in crate::reader) use sniff::format_file;

@@ -1,0 +1,336 @@
+//! Events of AIX for the state machine, by the rules of the context table.
+
+use crate::books::Books;
+use crate::machine::{MAX_CPUS, Machine};
+use crate::{AnalysisError, Options};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tfbc::internal::analysis::{Ahead, LogItem, Logs, TimedEvent, TraceState, hooks};
+use tfbc::internal::analysis::{ContextRules, Effect, Name};
+use tfbc::{Monitor, System};
+
+/// Hook of a log that has wrapped.
+const LOG_WRAP: u16 = 0x0050;
+/// Events between two reports of progress.
+const PROGRESS_EVERY: u64 = 1 << 16;
+/// Largest number of names of addresses from the trace.
+const MAX_SYMBOLS: usize = 1 << 16;
+
+/// Reader of one analysis.
+struct Walk<'o> {
+    machine: Machine,
+    rules: ContextRules,
+    options: &'o Options,
+    symbols: HashMap<u64, Vec<u8>>,
+    state: TraceState,
+    /// Time of the last event, by log.
+    last: Vec<Option<u64>>,
+    has_cpu_files: bool,
+    declared: bool,
+}
+
+/// Properties of an event that its entries tell, before its effects.
+#[derive(Default)]
+struct Traits {
+    cpu: Option<u64>,
+    is_dispatch: bool,
+    is_resume: bool,
+    mark: Option<Mark>,
+}
+
+#[derive(Clone, Copy)]
+enum Mark {
+    Lost(Option<u64>),
+    On,
+    Off,
+}
+
+/// Reads logs to their end, or to the end of the span.
+pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) -> Result<Books, AnalysisError> {
+    let from = options.from.unwrap_or(0);
+    let infos: Vec<Option<u64>> = logs.logs().iter().map(|log| log.cpu.map(u64::from)).collect();
+    let mut machine = Machine::new(System::Aix, from, options.max_processes, options.max_calls);
+    infos.iter().for_each(|cpu| machine.add_stream(*cpu));
+    (0..options.cpus.min(MAX_CPUS as u64)).for_each(|cpu| machine.declare(cpu));
+    let has_cpu_files = infos.iter().any(Option::is_some);
+    let is_base = |log: usize| has_cpu_files && infos[log].is_none();
+    let mut walk = Walk {
+        machine,
+        rules: ContextRules::new(Arc::clone(&options.context)),
+        options,
+        symbols: HashMap::new(),
+        state: TraceState::default(),
+        last: vec![None; infos.len()],
+        has_cpu_files,
+        declared: false,
+    };
+    let n_logs = infos.len();
+    if n_logs > 1 {
+        for log in (0..n_logs).filter(|log| !is_base(*log)) {
+            walk.look_ahead(logs, log, 0)?;
+        }
+    }
+    let (mut n_events, mut n_damaged, mut stopped) = (0u64, 0, false);
+    loop {
+        let log = match logs.next()? {
+            Some(LogItem::Event(timed)) => {
+                if options.until.is_some_and(|until| timed.time.elapsed_ns > until) {
+                    stopped = true;
+                    break;
+                }
+                walk.take(&timed);
+                n_events += 1;
+                Some((timed.log, timed.time.elapsed_ns))
+            }
+            Some(LogItem::Notice { log, notice }) => {
+                n_damaged += u64::from(notice.damage);
+                // A base file names its CPU files; one that is missing is not a loss of events of all CPUs.
+                if notice.damage && !is_base(log) {
+                    let begin = walk.last[log].unwrap_or(0);
+                    walk.machine.begin_loss(log, begin);
+                }
+                monitor.notice(&notice);
+                None
+            }
+            Some(LogItem::Passed) => None,
+            None => break,
+        };
+        if let Some((log, now)) = log {
+            if n_logs > 1 && !is_base(log) {
+                walk.look_ahead(logs, log, now)?;
+            }
+            if n_events.is_multiple_of(PROGRESS_EVERY) {
+                monitor.progress(logs.progress(), n_events);
+            }
+        }
+    }
+    let Walk { machine, rules, .. } = walk;
+    let mut books = machine.finish(options.until.filter(|_| stopped), |class| rules.lowers(class));
+    books.n_damaged = n_damaged;
+    for interrupt in &mut books.interrupts {
+        let class = books.classes[interrupt.class].name;
+        let label = interrupt.kind.and_then(|kind| rules.label(class, kind));
+        if let Some(label) = label.filter(|_| interrupt.name.is_none()) {
+            interrupt.name = Some(label.as_bytes().into());
+        }
+    }
+    Ok(books)
+}
+
+impl Walk<'_> {
+    /// Begins a loss as soon as the event before it has been taken in.
+    fn look_ahead(&mut self, logs: &mut Logs, log: usize, now: u64) -> Result<(), AnalysisError> {
+        match logs.look_ahead(log)? {
+            Ahead::Event(id) if self.rules.is_loss(id) => self.machine.begin_loss(log, now),
+            Ahead::Damage => self.machine.begin_loss(log, now),
+            Ahead::Event(_) | Ahead::Unknown => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn take(&mut self, timed: &TimedEvent<'_>) {
+        let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
+        self.machine.note_event(now);
+        let last = self.last[log].replace(now);
+        if self.rules.has(event.id) {
+            return self.take_ruled(timed, last);
+        }
+        self.end_darkness(log, event.id, now);
+        if matches!(event.id, hooks::ZERO | hooks::HEADER | LOG_WRAP) {
+            return self.note_system(timed);
+        }
+        let at = match event.cpu {
+            Some(cpu) => self.machine.cpu(cpu, now),
+            None => self.machine.cpu_without_id(event.tid),
+        };
+        if let Some(at) = at {
+            self.machine.evidence(at, event.tid, now, false);
+        }
+    }
+
+    /// Ends a loss, and the time after a 002, at an event of the stream.
+    #[inline]
+    fn end_darkness(&mut self, log: usize, id: u16, now: u64) {
+        if self.machine.is_losing(log) {
+            self.machine.end_loss(log, now, (None, None));
+        }
+        if self.machine.is_off(log) && !matches!(id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP) {
+            self.machine.switch_on(log, now);
+        }
+    }
+
+    #[cold]
+    fn note_system(&mut self, timed: &TimedEvent<'_>) {
+        if !self.state.advance(&timed.event) || self.declared || self.has_cpu_files {
+            return;
+        }
+        let system = self.state.system();
+        if let (true, Some(total), Some(traced)) = (system.has_our_layouts(), system.total_cpus, system.traced_cpus)
+            && total == traced
+        {
+            self.declared = true;
+            (0..u64::from(total).min(MAX_CPUS as u64)).for_each(|cpu| self.machine.declare(cpu));
+        }
+    }
+
+    /// Takes in an event that the context table has entries for.
+    fn take_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) {
+        let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
+        let mut traits = Traits { cpu: event.cpu, ..Traits::default() };
+        self.rules.visit(event, |cpu, effect| {
+            traits.cpu = traits.cpu.or(cpu);
+            match effect {
+                Effect::Dispatch { .. } => traits.is_dispatch = true,
+                Effect::Reset { resume } => traits.is_resume |= resume,
+                Effect::Lost { count } => traits.mark = Some(Mark::Lost(count)),
+                Effect::On => traits.mark = Some(Mark::On),
+                Effect::Off => traits.mark = Some(Mark::Off),
+                _ => {}
+            }
+        });
+        if let Some(mark) = traits.mark {
+            return self.mark(mark, log, last.unwrap_or(0), now);
+        }
+        self.end_darkness(log, event.id, now);
+        let is_header = matches!(event.id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP);
+        if is_header {
+            self.note_system(timed);
+        }
+        let at = match traits.cpu {
+            _ if is_header => None,
+            Some(cpu) => self.machine.cpu(cpu, now),
+            None if traits.is_dispatch => self.machine.cpu_of_dispatch(),
+            None => self.machine.cpu_without_id(event.tid),
+        };
+        if let Some(at) = at.filter(|_| !traits.is_dispatch) {
+            self.machine.evidence(at, event.tid, now, traits.is_resume);
+        }
+        let Self { machine, rules, options, symbols, .. } = self;
+        rules.visit(event, |_, effect| apply(machine, options, symbols, effect, (event.tid, at, now)));
+    }
+
+    fn mark(&mut self, mark: Mark, log: usize, last: u64, now: u64) {
+        let machine = &mut self.machine;
+        machine.note_mark();
+        match mark {
+            Mark::Lost(count) => {
+                machine.begin_loss(log, last.min(now));
+                machine.end_loss(log, now, (count, None));
+            }
+            Mark::On | Mark::Off => {
+                if machine.is_losing(log) {
+                    machine.end_loss(log, now, (None, None));
+                }
+                if matches!(mark, Mark::On) { machine.switch_on(log, now) } else { machine.switch_off(log, now) }
+            }
+        }
+    }
+}
+
+/// Last component of a path.
+fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or_default()
+}
+
+fn apply(
+    machine: &mut Machine,
+    options: &Options,
+    symbols: &mut HashMap<u64, Vec<u8>>,
+    effect: Effect<'_>,
+    (tid, at, now): (u64, Option<usize>, u64),
+) {
+    let name_of = |symbols: &HashMap<u64, Vec<u8>>, address: u64| {
+        options.names.get(address).map(<[u8]>::to_vec).or_else(|| symbols.get(&address).cloned())
+    };
+    match effect {
+        Effect::Nothing | Effect::Lost { .. } | Effect::On | Effect::Off => {}
+        Effect::Process { pid, tid, path } => {
+            let process = machine.create(pid);
+            machine.name_process(process, base_name(path.unwrap_or_default()));
+            if let Some(tid) = tid {
+                machine.attach(tid, process);
+            }
+        }
+        Effect::Exec { pid, path } => {
+            let own = machine.thread(tid);
+            let process = pid.map(|pid| machine.process(pid)).or_else(|| machine.process_of(own));
+            if let Some(process) = process {
+                machine.name_process(process, base_name(path));
+                machine.attach(tid, process);
+            }
+        }
+        Effect::Fork { pid, tid: child } => {
+            let own = machine.thread(tid);
+            let name = machine.name_of(own).unwrap_or_default();
+            let process = machine.create(pid);
+            machine.name_process(process, &name);
+            if let Some(child) = child {
+                machine.attach(child, process);
+            }
+        }
+        Effect::Thread { tid: new, pid } => {
+            let own = machine.thread(tid);
+            let process = pid.map(|pid| machine.create(pid)).or_else(|| machine.process_of(own));
+            if let Some(process) = process {
+                machine.attach(new, process);
+            }
+        }
+        Effect::Exit { pid } => {
+            let own = machine.thread(tid);
+            let process = pid.map(|pid| machine.process(pid)).or_else(|| machine.process_of(own));
+            if let Some(process) = process {
+                machine.exit(process, now);
+            }
+        }
+        Effect::Kproc { pid } => {
+            let process = machine.process(pid);
+            machine.kproc(process);
+        }
+        Effect::Dispatch { tid, pid, idle } => {
+            let slot = match pid {
+                Some(pid) => machine.attach_dispatched(tid, pid),
+                None => machine.thread(tid),
+            };
+            machine.dispatch(at, tid, slot, now, idle);
+        }
+        Effect::Undispatch { .. } => {
+            if let Some(at) = at {
+                machine.undispatch(at, now);
+            }
+        }
+        Effect::Enter { class, name } => {
+            let slot = machine.thread(tid);
+            match name {
+                Name::Text(name) => machine.enter(at, slot, class, Some(name).filter(|name| !name.is_empty()), now),
+                Name::Address(address) => {
+                    let name = name_of(symbols, address).unwrap_or_else(|| format!("{address:X}").into_bytes());
+                    machine.enter(at, slot, class, Some(&name), now);
+                }
+            }
+        }
+        Effect::Return { class, name, errno } => {
+            let slot = machine.thread(tid);
+            let name = name.filter(|name| !name.is_empty());
+            machine.leave_mode(at, slot, class, name, (errno.unwrap_or(0), false), now);
+        }
+        Effect::Symbol { address, name } => {
+            if symbols.len() < MAX_SYMBOLS {
+                symbols.insert(address, name[..name.len().min(255)].to_vec());
+            }
+        }
+        Effect::Raise { class, kind, name } => {
+            let Some(at) = at else { return };
+            match name {
+                None => machine.raise(at, class, kind, None, None),
+                Some(Name::Text(name)) => machine.raise(at, class, kind, None, Some(name)),
+                Some(Name::Address(address)) => {
+                    let name = name_of(symbols, address);
+                    machine.raise(at, class, kind, Some(address), name.as_deref());
+                }
+            }
+        }
+        Effect::Lower { class } => machine.lower(at, class, now),
+        Effect::Reset { .. } => machine.reset(at, now),
+    }
+}

@@ -1,0 +1,169 @@
+//! Counts and times that the state machine has collected, before they become tables.
+
+use crate::machine::{Class, Cpu, Process, Thread, ThreadSlot};
+use std::collections::BTreeMap;
+use tfbc::System;
+
+/// Count, total, minimum and maximum of some values.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    pub n: u64,
+    pub total: u128,
+    pub min: u128,
+    pub max: u128,
+}
+
+/// Counts of the periods of a state.
+pub type StateCounts = Tally;
+
+impl Tally {
+    /// Adds a value.
+    pub fn add(&mut self, value: u128) {
+        self.min = if self.n == 0 { value } else { self.min.min(value) };
+        self.max = self.max.max(value);
+        self.n += 1;
+        self.total += value;
+    }
+
+    /// Adds the values of another tally.
+    pub fn merge(&mut self, other: &Self) {
+        if other.n > 0 {
+            self.min = if self.n == 0 { other.min } else { self.min.min(other.min) };
+            self.max = self.max.max(other.max);
+            self.n += other.n;
+            self.total += other.total;
+        }
+    }
+
+    /// Forgets the values, but not how many they were.
+    pub fn forget(&mut self) {
+        (self.total, self.min, self.max) = (0, 0, 0);
+    }
+
+    /// Minimum, mean (rounded down) and maximum; `None` if there are no values.
+    pub fn spread(&self) -> Option<[u128; 3]> {
+        (self.n > 0).then(|| [self.min, self.total / u128::from(self.n), self.max])
+    }
+}
+
+/// Counts of the calls of one name.
+#[derive(Debug, Clone, Default)]
+pub struct CallCounts {
+    pub class: usize,
+    pub name: Option<Box<[u8]>>,
+    pub cpu: Tally,
+    pub elapsed: Tally,
+    pub errors: BTreeMap<u64, u64>,
+    pub n_interrupted: u64,
+    pub n_begun_before: u64,
+    pub n_pending: u64,
+    pub n_cut: u64,
+    pub n_not_returned: u64,
+    pub n_ended: u64,
+}
+
+/// Counts of the interrupts of one kind on one CPU.
+#[derive(Debug, Clone, Default)]
+pub struct InterruptCounts {
+    pub cpu: usize,
+    pub class: usize,
+    pub kind: Option<u64>,
+    pub address: Option<u64>,
+    pub name: Option<Box<[u8]>>,
+    pub own: Tally,
+    pub n_unfinished: u64,
+    pub unfinished_ns: u128,
+}
+
+/// Call that is open at the end.
+#[derive(Debug, Clone, Copy)]
+pub struct Pending {
+    pub thread: ThreadSlot,
+    /// Index of its counts.
+    pub row: usize,
+    pub cpu_ns: Option<u128>,
+    pub elapsed_ns: u64,
+}
+
+/// Kind of a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GapKind {
+    Lost,
+    Off,
+}
+
+/// Untraced interval of a stream.
+#[derive(Debug, Clone, Copy)]
+pub struct Gap {
+    /// The only CPU that it covers; `None` for all.
+    pub cpu: Option<u64>,
+    pub from: u64,
+    pub to: u64,
+    pub kind: GapKind,
+    pub missed_events: Option<u64>,
+    pub missed_buffers: Option<u64>,
+}
+
+/// Everything that the state machine has counted and charged.
+#[derive(Debug)]
+pub struct Books {
+    pub system: Option<System>,
+    /// Names of the states of threads, by number.
+    pub state_names: Vec<String>,
+    /// First and last time of the span.
+    pub span: (u64, u64),
+    pub has_dispatch: bool,
+    pub has_reset: bool,
+    pub cpus: Vec<Cpu>,
+    pub threads: Vec<Thread>,
+    pub processes: Vec<Process>,
+    pub modes: Vec<Class>,
+    pub classes: Vec<Class>,
+    pub calls: Vec<CallCounts>,
+    pub pending: Vec<Pending>,
+    pub interrupts: Vec<InterruptCounts>,
+    pub gaps: Vec<Gap>,
+    /// Time by priority.
+    pub priorities: [u128; 256],
+    pub n_events: u64,
+    pub n_marks: u64,
+    pub n_contradictions: u64,
+    pub n_unmatched: u64,
+    pub n_without_thread: u64,
+    pub n_unlisted_gaps: u64,
+    pub n_other_threads: u64,
+    pub n_other_processes: u64,
+    /// Notices of damage.
+    pub n_damaged: u64,
+}
+
+impl Default for Books {
+    fn default() -> Self {
+        Self {
+            system: None,
+            state_names: Vec::new(),
+            span: (0, 0),
+            has_dispatch: false,
+            has_reset: false,
+            cpus: Vec::new(),
+            threads: Vec::new(),
+            processes: Vec::new(),
+            modes: Vec::new(),
+            classes: Vec::new(),
+            calls: Vec::new(),
+            pending: Vec::new(),
+            interrupts: Vec::new(),
+            gaps: Vec::new(),
+            priorities: [0; 256],
+            n_events: 0,
+            n_marks: 0,
+            n_contradictions: 0,
+            n_unmatched: 0,
+            n_without_thread: 0,
+            n_unlisted_gaps: 0,
+            n_other_threads: 0,
+            n_other_processes: 0,
+            n_damaged: 0,
+        }
+    }
+}

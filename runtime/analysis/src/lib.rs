@@ -1,0 +1,123 @@
+//! Summaries of where the time of a trace went.
+//!
+//! ```text
+//! trace ─aix, qnx─> events and their effects ─machine─> Books ─tables─> Summary: sections of rows
+//!                                                                           └─print─> text, tsv, csv, ndjson
+//! ```
+//!
+//! Every nanosecond of every CPU has one category, and the categories of a CPU sum to the span. Time that the trace does
+//! not describe has categories of its own: `mode`, `unknown`, `lost` and `off`. The rules of AIX are those of the context
+//! table, and `docs/summary.md` explains what the categories mean.
+//!
+//! ```
+//! use tfbc_analysis::{Options, summarise};
+//! let mut trace = tfbc::Trace::open("../samples/shell.trc")?;
+//! let summary = summarise(&mut trace, &Options::default(), &mut |_: &tfbc::Notice| {})?;
+//! let cpus = summary.section("cpu").unwrap();
+//! assert_eq!(cpus.rows().last().unwrap()[0].to_string(), "all");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod aix;
+mod books;
+mod machine;
+mod print;
+mod qnx;
+mod tables;
+
+pub use print::{Layout, write};
+pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use tfbc::aix::{AddressNames, ContextTable};
+use tfbc::internal::analysis::AnyTrace;
+use tfbc::internal::source_mut;
+use tfbc::{Monitor, Trace};
+
+/// Choices of an analysis.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Start of the span, in nanoseconds since the start of the trace. Earlier events are read, but not charged.
+    pub from: Option<u64>,
+    /// End of the span. Later events are not read.
+    pub until: Option<u64>,
+    /// Number of CPUs of the machine, for traces that do not declare it; 0 if it is unknown.
+    pub cpus: u64,
+    /// Idle threads of a QNX log, as process and thread; `None` for those that QNX's rules name.
+    pub idle: Option<Vec<(u32, u32)>>,
+    /// True if time in an unknown mode counts as user mode.
+    pub assume_user: bool,
+    /// True if interrupts are listed by CPU.
+    pub per_cpu: bool,
+    /// Rules of AIX hooks.
+    pub context: Arc<ContextTable>,
+    /// Names of addresses (AIX).
+    pub names: Arc<AddressNames>,
+    /// Largest number of processes, and of threads. Further ones share a row.
+    pub max_processes: usize,
+    /// Largest number of names of calls. Further ones share a row.
+    pub max_calls: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            from: None,
+            until: None,
+            cpus: 0,
+            idle: None,
+            assume_user: false,
+            per_cpu: false,
+            context: Arc::default(),
+            names: Arc::default(),
+            max_processes: 1 << 16,
+            max_calls: 1 << 16,
+        }
+    }
+}
+
+/// Reason why a trace cannot be analysed.
+#[derive(Debug)]
+pub enum AnalysisError {
+    /// The trace cannot be read.
+    Read(io::Error),
+    /// No record of a QNX log has a time.
+    NoTime,
+}
+
+impl From<io::Error> for AnalysisError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl fmt::Display for AnalysisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::NoTime => {
+                f.write_str("no record has a time: the log has no TIME record, or its header no CYCLES_PER_SEC")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AnalysisError {}
+
+/// Reads a trace and summarises where its time went. Notices and progress go to the monitor.
+///
+/// # Errors
+/// The trace cannot be read, or has no times.
+pub fn summarise(trace: &mut Trace, options: &Options, monitor: &mut dyn Monitor) -> Result<Summary, AnalysisError> {
+    let (books, files) = match source_mut(trace) {
+        AnyTrace::Aix(logs) => {
+            let files = logs.logs().iter().map(|log| log.name.clone()).collect();
+            (aix::analyse(logs, options, monitor)?, files)
+        }
+        AnyTrace::Kev(log) => (qnx::analyse(log, options, monitor)?, vec![log.name().to_owned()]),
+    };
+    Ok(tables::summary(&books, files, options))
+}

@@ -1,0 +1,295 @@
+//! Records of QNX for the state machine.
+
+use crate::books::Books;
+use crate::machine::{Machine, ThreadSlot};
+use crate::{AnalysisError, Options};
+use tfbc::internal::analysis::BuiltInEvents;
+use tfbc::internal::analysis::ClassName;
+use tfbc::internal::analysis::{KevItem, KevLog, KevRecord, classes};
+use tfbc::{Monitor, System};
+
+/// Events of the class CONTROL.
+mod control {
+    pub const TIME: u16 = 1;
+    pub const BUFFER: u16 = 2;
+    pub const DROPPED: u16 = 8;
+}
+
+/// Events of the class PR_TH.
+mod threads {
+    pub const DEAD: u16 = 0;
+    pub const RUNNING: u16 = 1;
+    pub const CREATE: u16 = 24;
+    pub const DESTROY: u16 = 25;
+    /// Events below are of threads.
+    pub const PROCESSES: u16 = 64;
+    pub const PROC_CREATE: u16 = 64;
+    pub const PROC_DESTROY: u16 = 128;
+    pub const PROC_CREATE_NAME: u16 = 192;
+    pub const PROC_DESTROY_NAME: u16 = 256;
+    pub const THREAD_NAME: u16 = 320;
+}
+
+/// Buffer numbers count up to here.
+const BUFFER_NUMBERS: u32 = 2048;
+/// Kernel calls: numbers, kinds of their records, and the bit of records with 64-bit values.
+const CALLS: u16 = 128;
+/// First word of the exit of a failed call.
+const FAILED: u32 = u32::MAX;
+/// Events between two reports of progress.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+/// Loss whose end the next record decides.
+struct PendingLoss {
+    cpu: u8,
+    /// Time of the mark.
+    mark: u64,
+    missed_buffers: Option<u64>,
+}
+
+struct Walk<'o> {
+    machine: Machine,
+    options: &'o Options,
+    big_endian: bool,
+    events: BuiltInEvents,
+    n_cpus: u64,
+    /// Time of the first record in nanoseconds of the clock.
+    start: Option<u64>,
+    /// Time of the last record.
+    last: u64,
+    last_buffer: Option<u32>,
+    loss: Option<PendingLoss>,
+    /// Names of the kernel calls.
+    calls: Vec<String>,
+}
+
+/// Reads a log to its end, or to the end of the span.
+pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -> Result<Books, AnalysisError> {
+    let header = log.header().clone();
+    let events = BuiltInEvents::of(header.release, header.big_endian);
+    let mut machine = Machine::new(System::Qnx, options.from.unwrap_or(0), options.max_processes, options.max_calls);
+    machine.add_stream(None);
+    let n_cpus = u64::from(header.cpu_num.unwrap_or(0)).min(64).max(options.cpus.min(64));
+    (0..n_cpus).for_each(|cpu| machine.declare(cpu));
+    let calls = (0..CALLS).map(|call| {
+        let label = events.label(classes::KER_CALL, call);
+        label.map_or_else(|| call.to_string(), |label| label.split('/').next().unwrap_or(label).to_owned())
+    });
+    let mut walk = Walk {
+        machine,
+        options,
+        big_endian: header.big_endian,
+        events,
+        n_cpus,
+        start: None,
+        last: 0,
+        last_buffer: None,
+        loss: None,
+        calls: calls.collect(),
+    };
+    let (mut n_records, mut n_damaged, mut stopped) = (0u64, 0, false);
+    loop {
+        let offset = log.progress();
+        match log.next()? {
+            Some(KevItem::Record(record)) => {
+                n_records += 1;
+                let ns = record.cycles().and_then(|cycles| header.ns(cycles));
+                let now = ns.map(|ns| ns.saturating_sub(*walk.start.get_or_insert(ns)));
+                if now.zip(options.until).is_some_and(|(now, until)| now > until) {
+                    stopped = true;
+                    break;
+                }
+                walk.take(&record, now);
+                if n_records.is_multiple_of(PROGRESS_EVERY) {
+                    monitor.progress(offset, n_records);
+                }
+            }
+            Some(KevItem::Slot(_)) => {}
+            Some(KevItem::Notice(notice)) => {
+                n_damaged += u64::from(notice.damage);
+                if notice.damage && notice.skipped.is_some() {
+                    walk.machine.begin_loss(0, walk.last);
+                }
+                monitor.notice(&notice);
+            }
+            None => break,
+        }
+    }
+    walk.end_loss(None);
+    if n_records > 0 && walk.start.is_none() {
+        return Err(AnalysisError::NoTime);
+    }
+    let mut books = walk.machine.finish(options.until.filter(|_| stopped), |_| true);
+    books.n_damaged = n_damaged;
+    books.state_names = (0..threads::PROCESSES)
+        .map(|state| {
+            let label = events.label(classes::PR_TH, state);
+            label.map_or_else(|| state.to_string(), |label| label.trim_start_matches("TH").to_owned())
+        })
+        .collect();
+    Ok(books)
+}
+
+impl Walk<'_> {
+    fn take(&mut self, record: &KevRecord<'_>, now: Option<u64>) {
+        let class = record.meant_class();
+        self.end_loss(Some((record, now)));
+        match now {
+            Some(now) => self.machine.note_event(now),
+            None => self.machine.note_untimed(),
+        }
+        if class == classes::CONTROL {
+            self.control(record, now);
+            self.last = now.unwrap_or(self.last);
+            return;
+        }
+        if self.machine.is_losing(0) {
+            self.machine.end_loss(0, now.unwrap_or(self.last), (None, None));
+        }
+        self.last = now.unwrap_or(self.last);
+        let Some(at) = self.machine.cpu(record.cpu.into(), now.unwrap_or(0)) else { return };
+        // A record without a time changes states, but no time passes.
+        let now = now.unwrap_or_else(|| self.machine.since(at));
+        self.machine.pass(at, now);
+        match class {
+            classes::PR_TH => self.thread(record, at, now),
+            classes::KER_CALL => self.call(record, at, now),
+            classes::INT => self.interrupt(record, at, now),
+            _ => {}
+        }
+    }
+
+    fn word(&self, record: &KevRecord<'_>, at: usize) -> Option<u32> {
+        let bytes = *record.bytes.get(4 * at..)?.first_chunk()?;
+        Some(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+
+    fn control(&mut self, record: &KevRecord<'_>, now: Option<u64>) {
+        let mark = now.unwrap_or(self.last);
+        let missed_buffers = match (record.event, self.word(record, 0)) {
+            (control::BUFFER, Some(word)) => {
+                let number = word % BUFFER_NUMBERS;
+                let Some(last) = self.last_buffer.replace(number) else { return };
+                let n_lost = number.wrapping_sub(last).wrapping_sub(1) % BUFFER_NUMBERS;
+                if n_lost == 0 {
+                    return;
+                }
+                Some(n_lost.into())
+            }
+            (control::DROPPED, _) => None,
+            _ => {
+                if self.machine.is_losing(0) {
+                    self.machine.end_loss(0, mark, (None, None));
+                }
+                return;
+            }
+        };
+        self.machine.note_mark();
+        self.machine.begin_loss(0, self.last);
+        self.loss = Some(PendingLoss { cpu: record.cpu, mark, missed_buffers });
+    }
+
+    /// Ends the loss before a mark, at the time of the record after the mark if it is a TIME of the mark's CPU.
+    fn end_loss(&mut self, next: Option<(&KevRecord<'_>, Option<u64>)>) {
+        let Some(PendingLoss { cpu, mark, missed_buffers }) = self.loss.take() else { return };
+        let time = next.and_then(|(record, now)| {
+            let is_time = record.class == classes::CONTROL && record.event == control::TIME && record.cpu == cpu;
+            now.filter(|_| is_time)
+        });
+        let end = time.unwrap_or(mark).max(self.last.min(mark));
+        self.machine.end_loss(0, end, (None, missed_buffers));
+    }
+
+    fn thread(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
+        let (Some(first), Some(second)) = (self.word(record, 0), self.word(record, 1)) else { return };
+        let event = record.event;
+        if event < threads::PROCESSES {
+            return self.thread_event(record, first, second, at, now);
+        }
+        let text = record.bytes.get(8..).unwrap_or_default();
+        let name = &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())];
+        match event {
+            threads::THREAD_NAME => {
+                let slot = self.slot(first, second);
+                self.machine.name_thread(slot, name);
+            }
+            threads::PROC_CREATE | threads::PROC_CREATE_NAME => {
+                let process = self.machine.create(second.into());
+                self.machine.name_process(process, name);
+            }
+            threads::PROC_DESTROY | threads::PROC_DESTROY_NAME => {
+                let process = self.machine.process(second.into());
+                if event == threads::PROC_DESTROY_NAME {
+                    self.machine.name_process(process, name);
+                }
+                self.machine.end_threads(process, now);
+                self.machine.exit(process, now);
+            }
+            _ => {}
+        }
+    }
+
+    fn thread_event(&mut self, record: &KevRecord<'_>, pid: u32, tid: u32, at: usize, now: u64) {
+        let event = record.event;
+        let is_state = self.events.label(classes::PR_TH, event).is_some_and(|label| label.starts_with("TH"));
+        if !is_state {
+            return;
+        }
+        let id = thread_id(pid, tid);
+        let slot = self.slot(pid, tid);
+        let priority = self.word(record, 2).filter(|_| record.wide);
+        if event != threads::CREATE && priority.is_some() {
+            self.machine.prioritise(slot, priority.and_then(|priority| u8::try_from(priority).ok()));
+        }
+        match event {
+            threads::RUNNING => {
+                let is_idle = match (&self.options.idle, priority) {
+                    (Some(idle), _) => idle.contains(&(pid, tid)),
+                    (None, Some(priority)) => pid == 1 && priority == 0,
+                    (None, None) => pid == 1 && (1..=self.n_cpus).contains(&u64::from(tid)),
+                };
+                self.machine.run(at, id, slot, now, is_idle);
+            }
+            threads::CREATE => self.machine.begin_thread(slot, now),
+            threads::DEAD | threads::DESTROY => self.machine.state(id, slot, None, now),
+            state => self.machine.state(id, slot, Some(state as u8), now),
+        }
+    }
+
+    fn slot(&mut self, pid: u32, tid: u32) -> ThreadSlot {
+        let process = self.machine.process(pid.into());
+        self.machine.attach(thread_id(pid, tid), process)
+    }
+
+    fn call(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
+        let Some(slot) = self.machine.runs(at) else { return self.machine.without_thread(now) };
+        let name = self.calls[usize::from(record.event % CALLS)].as_bytes();
+        match record.event / CALLS % 4 {
+            0 => self.machine.enter(Some(at), slot, ClassName::SYSCALL, Some(name), now),
+            kind => {
+                let word = |at| self.word(record, at);
+                let errno = match (kind, word(0), word(1)) {
+                    (1, Some(FAILED), Some(errno)) => errno.into(),
+                    _ => 0,
+                };
+                self.machine.leave_mode(Some(at), slot, ClassName::SYSCALL, Some(name), (errno, kind > 1), now);
+            }
+        }
+    }
+
+    fn interrupt(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
+        let kind = self.word(record, usize::from(matches!(record.event, 3 | 6))).map(u64::from);
+        match record.event {
+            1 | 5 => self.machine.raise(at, ClassName::INT, kind, None, None),
+            2 => self.machine.lower(Some(at), ClassName::INT, now),
+            3 | 6 => self.machine.raise(at, ClassName::HANDLER, kind, None, None),
+            4 => self.machine.lower(Some(at), ClassName::HANDLER, now),
+            _ => {}
+        }
+    }
+}
+
+/// Id of a thread, whose number repeats in every process.
+fn thread_id(pid: u32, tid: u32) -> u64 {
+    u64::from(pid) << 32 | u64::from(tid)
+}

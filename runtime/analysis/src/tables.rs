@@ -1,0 +1,880 @@
+//! Sections of a summary: rows and columns, computed from the books.
+
+use crate::Options;
+use crate::books::{Books, GapKind, InterruptCounts, Tally};
+use crate::machine::{Class, OTHERS, Process, Thread, ThreadState, cells};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use tfbc::System;
+
+/// Summary of a trace.
+#[derive(Debug)]
+pub struct Summary {
+    /// System of the trace.
+    pub system: System,
+    sections: Vec<Section>,
+    /// CPUs × span, of which shares are shares.
+    pub whole_ns: u128,
+    /// Number of events.
+    pub n_events: u64,
+    /// Number of damaged places.
+    pub n_damaged: u64,
+}
+
+/// Section of a summary: a table.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// Name, such as `cpu`.
+    pub name: &'static str,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Value>>,
+}
+
+/// Column of a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Key of JSON lines and head of tables.
+    pub name: String,
+    /// Kind of its values.
+    pub kind: ColumnKind,
+}
+
+/// Kind of a column's values, which tells how two rows become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Part of the row's identity, or a fact about it.
+    Id,
+    /// Number of things.
+    Count,
+    /// Sum of nanoseconds.
+    Ns,
+    /// Smallest number of nanoseconds.
+    Min,
+    /// Mean number of nanoseconds.
+    Mean,
+    /// Largest number of nanoseconds.
+    Max,
+}
+
+impl ColumnKind {
+    /// True for nanoseconds.
+    pub fn is_time(self) -> bool {
+        !matches!(self, Self::Id | Self::Count)
+    }
+}
+
+/// Value in a row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Value {
+    /// Whole number.
+    Number(i128),
+    /// Number of thousandths.
+    Ratio(u128),
+    /// Text.
+    Text(String),
+    /// List of values.
+    List(Vec<Value>),
+    /// Counts by number.
+    Counts(BTreeMap<u64, u64>),
+    /// Not known. The last variant, because rows without a value come last.
+    Null,
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u128> for Value {
+    fn from(number: u128) -> Self {
+        Self::Number(number as i128)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl<V: Into<Value>> From<Option<V>> for Value {
+    fn from(value: Option<V>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl From<&Box<[u8]>> for Value {
+    fn from(text: &Box<[u8]>) -> Self {
+        Self::Text(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+impl fmt::Display for Value {
+    /// Formats a value for a cell of a table; nothing for a value that is not known.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |f: &mut fmt::Formatter<'_>, parts: Vec<String>| f.write_str(&parts.join(" "));
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Ratio(thousandths) => write!(f, "{}.{:03}", thousandths / 1000, thousandths % 1000),
+            Self::Text(text) => f.write_str(text),
+            Self::List(values) => joined(f, values.iter().map(Self::to_string).collect()),
+            Self::Counts(counts) => joined(f, counts.iter().map(|(number, n)| format!("{number}:{n}")).collect()),
+            Self::Null => Ok(()),
+        }
+    }
+}
+
+/// Order of the rows of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SortKey {
+    /// Largest total first.
+    #[default]
+    Total,
+    /// Largest count first.
+    Count,
+    /// Largest mean first.
+    Mean,
+    /// Largest maximum first.
+    Max,
+    /// By name.
+    Name,
+    /// By id.
+    Id,
+}
+
+impl Section {
+    fn new(name: &'static str, columns: &[(&str, ColumnKind)]) -> Self {
+        let columns = columns.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind }).collect();
+        Self { name, columns, rows: Vec::new() }
+    }
+
+    /// Columns, in order.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Rows, each with a value per column.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[Value]> + DoubleEndedIterator {
+        self.rows.iter().map(Vec::as_slice)
+    }
+
+    /// Index of a column.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Value of a row by the name of its column.
+    pub fn get<'r>(&self, row: &'r [Value], name: &str) -> Option<&'r Value> {
+        row.get(self.column(name)?)
+    }
+
+    /// Column whose sum shares refer to.
+    pub fn total(&self) -> Option<usize> {
+        ["total_ns", "cpu_total_ns", "cpu_ns"].iter().find_map(|name| self.column(name))
+    }
+
+    /// Keeps the rows that `keep` chooses, if the section has the column.
+    pub fn retain(&mut self, column: &str, keep: impl Fn(&Value) -> bool) {
+        if let Some(at) = self.column(column) {
+            self.rows.retain(|row| keep(&row[at]) || row[at] == Value::Text(String::from("all")));
+        }
+    }
+
+    /// Sorts the rows. Equal ones stay in the order of their totals and ids.
+    pub fn sort(&mut self, key: SortKey) {
+        let by = match key {
+            SortKey::Total => return,
+            SortKey::Count => self.column("count").or_else(|| self.column("dispatches")),
+            SortKey::Mean => self.columns.iter().position(|column| column.kind == ColumnKind::Mean),
+            SortKey::Max => self.columns.iter().position(|column| column.kind == ColumnKind::Max),
+            SortKey::Name => ["call", "name", "state"].iter().find_map(|name| self.column(name)),
+            SortKey::Id => Some(0),
+        };
+        let Some(by) = by.filter(|_| self.name != "cpu" && self.name != "head") else { return };
+        match key {
+            SortKey::Name => self.rows.sort_by(|one, other| one[by].cmp(&other[by])),
+            SortKey::Id => {
+                let ids = self.columns.iter().take_while(|column| column.kind == ColumnKind::Id).count();
+                self.rows.sort_by(|one, other| one[..ids].cmp(&other[..ids]));
+            }
+            _ => self.rows.sort_by_key(|row| Reverse(number(&row[by]))),
+        }
+    }
+
+    /// Keeps the first `n` rows, and adds one for the others. The rows of `cpu` and `head` all stay.
+    pub fn keep_top(&mut self, n: usize) {
+        if matches!(self.name, "cpu" | "head" | "gap") || self.rows.len() <= n {
+            return;
+        }
+        let others = self.rows.split_off(n);
+        let label = ["call", "name", "state", "pid"].iter().find_map(|name| self.column(name)).unwrap_or(0);
+        let mut sum = vec![Value::Null; self.columns.len()];
+        for (at, column) in self.columns.iter().enumerate() {
+            let values = others.iter().filter_map(|row| match row[at] {
+                Value::Number(number) => Some(number),
+                _ => None,
+            });
+            let merged = match column.kind {
+                ColumnKind::Count | ColumnKind::Ns => values.reduce(|sum, number| sum + number),
+                ColumnKind::Min => values.min(),
+                ColumnKind::Max => values.max(),
+                ColumnKind::Id | ColumnKind::Mean => None,
+            };
+            sum[at] = merged.map_or(Value::Null, Value::Number);
+        }
+        sum[label] = Value::from("(others)");
+        self.rows.push(sum);
+    }
+}
+
+fn number(value: &Value) -> i128 {
+    if let Value::Number(number) = value { *number } else { 0 }
+}
+
+impl Summary {
+    /// Sections that have rows, in order.
+    pub fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.sections.iter().filter(|section| !section.rows.is_empty())
+    }
+
+    /// Section by its name; `None` if the system has no such section.
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// Sections to filter, sort and cut.
+    pub fn sections_mut(&mut self) -> impl Iterator<Item = &mut Section> {
+        self.sections.iter_mut()
+    }
+}
+
+/// Categories of a trace, by the names of its system.
+struct Categories<'b> {
+    books: &'b Books,
+    assume_user: bool,
+    /// Names of the categories of threads, and the cells that each sums.
+    threads: Vec<(String, Vec<usize>)>,
+    /// Names of the classes of interrupts, and their indices.
+    interrupts: Vec<(String, Option<usize>)>,
+}
+
+/// Names of categories that no class of a table can have.
+const RESERVED: [&str; 12] = [
+    "application",
+    "user",
+    "syscall",
+    "system",
+    "mode",
+    "idle",
+    "dispatch",
+    "idle_dispatch",
+    "switch",
+    "unknown",
+    "lost",
+    "off",
+];
+
+fn class_key(class: &Class) -> String {
+    let name = class.name.as_str().to_ascii_lowercase();
+    if RESERVED.contains(&name.as_str()) { format!("{name}_class_ns") } else { format!("{name}_ns") }
+}
+
+impl<'b> Categories<'b> {
+    fn new(books: &'b Books, system: System, assume_user: bool) -> Self {
+        let (user, call, builtin) = match system {
+            System::Aix => ("application_ns", "syscall_ns", ["FLIH", "SLIH"]),
+            System::Qnx => ("user_ns", "system_ns", ["INT", "HANDLER"]),
+        };
+        let mut users: Vec<usize> = (0..books.modes.len()).map(cells::user).collect();
+        if assume_user {
+            users.push(cells::MODE);
+        }
+        let of_class = |name: &str| books.modes.iter().position(|class| class.name.as_str() == name);
+        let within = |name: &str| of_class(name).map(cells::within).into_iter().collect::<Vec<_>>();
+        let mut threads = vec![(user.to_owned(), users), (call.to_owned(), within("SYSCALL"))];
+        let has_kproc = books.cpus.iter().any(|cpu| cpu.cells.get(cells::KPROC).is_some_and(|ns| *ns > 0));
+        if has_kproc || of_class("KPROC").is_some() {
+            let mut kproc = within("KPROC");
+            kproc.push(cells::KPROC);
+            threads.push((String::from("kproc_ns"), kproc));
+        }
+        for (at, class) in books.modes.iter().enumerate() {
+            if !matches!(class.name.as_str(), "SYSCALL" | "KPROC") {
+                threads.push((class_key(class), vec![cells::within(at)]));
+            }
+        }
+        threads.push((String::from("mode_ns"), if assume_user { Vec::new() } else { vec![cells::MODE] }));
+        threads.push((String::from("idle_ns"), vec![cells::IDLE]));
+        let index = |name: &str| books.classes.iter().position(|class| class.name.as_str() == name);
+        let mut interrupts: Vec<_> =
+            builtin.iter().map(|name| (format!("{}_ns", name.to_ascii_lowercase()), index(name))).collect();
+        for (at, class) in books.classes.iter().enumerate() {
+            if !builtin.contains(&class.name.as_str()) {
+                let key = class_key(class);
+                let is_mode = threads.iter().any(|(name, _)| *name == key);
+                interrupts.push((if is_mode { key.replace("_ns", "_interrupt_ns") } else { key }, Some(at)));
+            }
+        }
+        Self { books, assume_user, threads, interrupts }
+    }
+
+    /// Times of the categories of threads.
+    fn of(&self, known: &[u128]) -> Vec<u128> {
+        let sum = |which: &Vec<usize>| which.iter().filter_map(|cell| known.get(*cell)).sum();
+        self.threads.iter().map(|(_, which)| sum(which)).collect()
+    }
+
+    fn columns(&self) -> impl Iterator<Item = Column> {
+        self.threads.iter().map(|(name, _)| Column { name: name.clone(), kind: ColumnKind::Ns })
+    }
+}
+
+/// Computes all sections.
+pub fn summary(books: &Books, files: Vec<String>, options: &Options) -> Summary {
+    let system = books.system.unwrap_or(System::Aix);
+    let categories = Categories::new(books, system, options.assume_user);
+    let span_ns = u128::from(books.span.1 - books.span.0);
+    let mut sections = vec![
+        head(books, system, files, &categories),
+        cpus(&categories, system, span_ns),
+        processes(&categories, system),
+        threads(&categories, system),
+        calls(books),
+        pending(books, system),
+        interrupts(books, system, options.per_cpu),
+    ];
+    if system == System::Qnx {
+        sections.push(states(books));
+        sections.push(priorities(books));
+    }
+    sections.push(gaps(books));
+    let whole_ns = span_ns * books.cpus.len() as u128;
+    Summary { system, sections, whole_ns, n_events: books.n_events, n_damaged: books.n_damaged }
+}
+
+use ColumnKind::{Count, Id, Max, Mean, Min, Ns};
+
+fn head(books: &Books, system: System, files: Vec<String>, categories: &Categories<'_>) -> Section {
+    let mut section = Section::new(
+        "head",
+        &[
+            ("system", Id),
+            ("files", Id),
+            ("from_ns", Ns),
+            ("until_ns", Ns),
+            ("span_ns", Ns),
+            ("cpus", Count),
+            ("events", Count),
+            ("marks", Count),
+            ("contradictions", Count),
+            ("unmatched_lowers", Count),
+            ("without_thread", Count),
+            ("assume", Id),
+            ("notes", Id),
+        ],
+    );
+    let name = if system == System::Aix { "aix" } else { "qnx" };
+    let notes = notes(books, system).into_iter().map(Value::Text).collect();
+    section.rows.push(vec![
+        Value::from(name),
+        Value::List(files.into_iter().map(Value::Text).collect()),
+        books.span.0.into(),
+        books.span.1.into(),
+        (books.span.1 - books.span.0).into(),
+        (books.cpus.len() as u64).into(),
+        books.n_events.into(),
+        books.n_marks.into(),
+        books.n_contradictions.into(),
+        books.n_unmatched.into(),
+        books.n_without_thread.into(),
+        categories.assume_user.then_some("user").into(),
+        Value::List(notes),
+    ]);
+    section
+}
+
+/// Notes on kinds of events that were not recorded, and on what that spoils.
+fn notes(books: &Books, system: System) -> Vec<String> {
+    let mut notes = Vec::new();
+    if books.n_events == 0 {
+        notes.push(String::from("the trace has no events"));
+        return notes;
+    }
+    let is_aix = system == System::Aix;
+    let hooks = "record it with `trace -j 100,101,102,103,104,106,10C,134,135,139,200,465`";
+    if !books.has_dispatch {
+        notes.push(if is_aix {
+            format!("no dispatch (106): all time is unknown; {hooks}")
+        } else {
+            String::from("no THRUNNING: all time outside interrupts is unknown; record the class PR_TH")
+        });
+    }
+    let told = |has: fn(&Class) -> bool| books.modes.iter().any(has);
+    if books.modes.is_empty() {
+        notes.push(if is_aix {
+            format!("no system calls (101, 104): running time is in `mode`; {hooks}")
+        } else {
+            String::from("no kernel calls: running time is in `mode`; record the class KER_CALL")
+        });
+    } else if !told(|class| class.has_first && class.has_second) {
+        let missing = if told(|class| class.has_first) { "return" } else { "begin" };
+        notes.push(format!("no call has a {missing}: running time is in `mode`"));
+    }
+    if books.classes.is_empty() {
+        notes.push(if is_aix {
+            format!("no interrupts (100 to 103, 200): their time is in the other categories; {hooks}")
+        } else {
+            String::from("no interrupts: their time is in the other categories; record the class INT")
+        });
+    }
+    for class in books.classes.iter().filter(|class| !class.has_first) {
+        notes.push(format!("no interrupt of class {} has an end: their time is unknown", class.name.as_str()));
+    }
+    if is_aix && books.has_dispatch && books.cpus.iter().all(|cpu| cpu.n_idle_dispatches == 0) {
+        notes.push(String::from("no idle dispatch (10C): idle time is in the time of the threads"));
+    }
+    if books.n_contradictions > 0 && books.has_dispatch {
+        let often = if u128::from(books.n_contradictions) * 1000 > u128::from(books.n_events) {
+            "; events are missing without a mark"
+        } else {
+            ""
+        };
+        notes.push(format!("switches of threads that were not seen: {}{often}", books.n_contradictions));
+    }
+    if books.n_unmatched > 0 {
+        notes.push(format!("interrupts begun before: {}", books.n_unmatched));
+    }
+    if books.n_other_threads + books.n_other_processes > 0 {
+        notes.push(String::from("too many threads or processes: see the rows (others), and --max-processes"));
+    }
+    if books.n_unlisted_gaps > 0 {
+        notes.push(format!("gaps that are not listed: {}", books.n_unlisted_gaps));
+    }
+    notes
+}
+
+fn cpus(categories: &Categories<'_>, system: System, span_ns: u128) -> Section {
+    let books = categories.books;
+    let mut section = Section::new("cpu", &[("cpu", Id), ("span_ns", Ns), ("busy_ns", Ns)]);
+    let (idle, modes) =
+        categories.threads.split_last().map_or((&[][..], &[][..]), |(idle, modes)| (std::slice::from_ref(idle), modes));
+    let interrupts = categories.interrupts.iter().map(|(name, _)| name.as_str());
+    let others = match system {
+        System::Aix => &["dispatch_ns", "idle_dispatch_ns"][..],
+        System::Qnx => &["switch_ns"][..],
+    };
+    let names = modes.iter().map(|(name, _)| name.as_str()).chain(interrupts).chain(others.iter().copied());
+    let names = names.chain(idle.iter().map(|(name, _)| name.as_str())).chain(["unknown_ns", "lost_ns", "off_ns"]);
+    section.columns.extend(names.map(|name| Column { name: name.to_owned(), kind: Ns }));
+    for name in ["dispatches", "idle_dispatches", "affinity_same", "affinity_known"] {
+        section.columns.push(Column { name: name.to_owned(), kind: Count });
+    }
+    let mut all = vec![0u128; section.columns.len() - 1];
+    let mut rows = Vec::new();
+    for cpu in &books.cpus {
+        let mut threads = categories.of(&cpu.cells);
+        let idle = threads.pop().unwrap_or(0);
+        let interrupts = categories
+            .interrupts
+            .iter()
+            .map(|(_, class)| class.and_then(|class| cpu.interrupts.get(class).copied()).unwrap_or(0));
+        let mut values = threads;
+        values.extend(interrupts);
+        match system {
+            System::Aix => values.extend([cpu.dispatch, cpu.idle_dispatch]),
+            System::Qnx => values.push(cpu.switch),
+        }
+        let busy = values.iter().sum();
+        values.extend([idle, cpu.unknown, cpu.lost, cpu.off]);
+        let counts = [cpu.n_dispatches, cpu.n_idle_dispatches, cpu.affinity.n_same, cpu.affinity.n_known];
+        values.extend(counts.map(u128::from));
+        values.splice(0..0, [span_ns, busy]);
+        all.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
+        let id = cpu.id.map_or(Value::from("-"), Value::from);
+        rows.push((cpu.id, std::iter::once(id).chain(values.into_iter().map(Value::from)).collect::<Vec<_>>()));
+    }
+    rows.sort_by_key(|(id, _)| *id);
+    section.rows = rows.into_iter().map(|(_, row)| row).collect();
+    section.rows.push(std::iter::once(Value::from("all")).chain(all.into_iter().map(Value::from)).collect());
+    section
+}
+
+/// True if a thread has a row.
+fn is_shown(thread: &Thread) -> bool {
+    thread.n_dispatches > 0
+        || thread.cells.iter().any(|ns| *ns > 0)
+        || thread.states.iter().any(|(state, _)| state.is_some())
+}
+
+/// Process of a thread; that of all threads above the limit is the one of all such processes.
+fn process_of(books: &Books, slot: usize) -> Option<(u32, &Process)> {
+    let process = if slot == OTHERS as usize { Some(OTHERS) } else { books.threads[slot].process };
+    process.map(|process| (process, &books.processes[process as usize]))
+}
+
+/// Pid, generation and name of a process.
+fn process_ids(process: Option<(u32, &Process)>) -> (Value, Value, Value) {
+    match process {
+        None => (Value::Null, Value::Null, Value::Null),
+        Some((OTHERS, _)) => (Value::Null, Value::Null, Value::from("(others)")),
+        Some((_, process)) => (process.pid.into(), u64::from(process.generation).into(), process.name.as_ref().into()),
+    }
+}
+
+fn running(thread: &Thread) -> u128 {
+    thread.states.iter().find(|(state, _)| *state == Some(1)).map_or(0, |(_, counts)| counts.total)
+}
+
+fn processes(categories: &Categories<'_>, system: System) -> Section {
+    let books = categories.books;
+    let mut section =
+        Section::new("process", &[("pid", Id), ("generation", Id), ("name", Id), ("threads", Count), ("total_ns", Ns)]);
+    section.columns.extend(categories.columns());
+    if system == System::Qnx {
+        for name in ["running_ns", "running_sum_ns"] {
+            section.columns.push(Column { name: name.to_owned(), kind: Ns });
+        }
+    }
+    let mut sums: BTreeMap<Option<u32>, (u64, Vec<u128>, u128)> = BTreeMap::new();
+    for (slot, thread) in books.threads.iter().enumerate().filter(|(_, thread)| is_shown(thread)) {
+        let process = process_of(books, slot).map(|(process, _)| process);
+        let (n, sum, running_sum) = sums.entry(process).or_default();
+        *n += 1;
+        *running_sum += running(thread);
+        let values = categories.of(&thread.cells);
+        sum.resize(values.len(), 0);
+        sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+    }
+    for (process, (n, values, running_sum)) in sums {
+        let known = process.map(|process| (process, &books.processes[process as usize]));
+        let (pid, generation, name) = process_ids(known);
+        let mut row = vec![pid, generation, name, n.into(), values.iter().sum::<u128>().into()];
+        row.extend(values.into_iter().map(Value::from));
+        if system == System::Qnx {
+            row.push(known.map(|(_, process)| process.running).into());
+            row.push(running_sum.into());
+        }
+        section.rows.push(row);
+    }
+    by_total(&mut section.rows, 4, 3);
+    section
+}
+
+/// Sorts by a column, largest first, then by the first columns.
+fn by_total(rows: &mut [Vec<Value>], total: usize, n_ids: usize) {
+    rows.sort_by(|one, other| {
+        number(&other[total]).cmp(&number(&one[total])).then_with(|| one[..n_ids].cmp(&other[..n_ids]))
+    });
+}
+
+fn threads(categories: &Categories<'_>, system: System) -> Section {
+    let books = categories.books;
+    let mut section = Section::new(
+        "thread",
+        &[("pid", Id), ("generation", Id), ("tid", Id), ("name", Id), ("thread_name", Id), ("total_ns", Ns)],
+    );
+    section.columns.extend(categories.columns());
+    let more = ["dispatches", "cpus", "migrations", "affinity_same", "affinity_known"];
+    section.columns.extend(more.map(|name| Column { name: name.to_owned(), kind: Count }));
+    section.columns.push(Column { name: String::from("waited_ns"), kind: Ns });
+    for (slot, thread) in books.threads.iter().enumerate().filter(|(_, thread)| is_shown(thread)) {
+        let (pid, generation, name) = process_ids(process_of(books, slot));
+        let values = categories.of(&thread.cells);
+        let tid = if slot == OTHERS as usize { Value::Null } else { tid(system, thread) };
+        let total: u128 = values.iter().sum();
+        let mut row = vec![pid, generation, tid, name, thread.name.as_ref().into(), total.into()];
+        row.extend(values.into_iter().map(Value::from));
+        let affinity = thread.affinity;
+        let counts = [
+            thread.n_dispatches,
+            thread.n_cpus().into(),
+            affinity.n_known - affinity.n_same,
+            affinity.n_same,
+            affinity.n_known,
+        ];
+        row.extend(counts.map(Value::from));
+        row.push(thread.waited.into());
+        section.rows.push(row);
+    }
+    by_total(&mut section.rows, 5, 3);
+    section
+}
+
+/// Id of a thread, which is a number in its process for QNX.
+fn tid(system: System, thread: &Thread) -> Value {
+    match system {
+        System::Aix => thread.tid.into(),
+        System::Qnx => (thread.tid & u64::from(u32::MAX)).into(),
+    }
+}
+
+fn calls(books: &Books) -> Section {
+    let mut section = Section::new(
+        "call",
+        &[
+            ("class", Id),
+            ("call", Id),
+            ("count", Count),
+            ("cpu_total_ns", Ns),
+            ("cpu_min_ns", Min),
+            ("cpu_mean_ns", Mean),
+            ("cpu_max_ns", Max),
+            ("elapsed_total_ns", Ns),
+            ("elapsed_min_ns", Min),
+            ("elapsed_mean_ns", Mean),
+            ("elapsed_max_ns", Max),
+            ("errors", Id),
+            ("interrupted", Count),
+            ("begun_before", Count),
+            ("pending", Count),
+            ("cut", Count),
+            ("not_returned", Count),
+            ("ended", Count),
+        ],
+    );
+    for call in &books.calls {
+        let counts =
+            [call.n_interrupted, call.n_begun_before, call.n_pending, call.n_cut, call.n_not_returned, call.n_ended];
+        if call.elapsed.n == 0 && counts.iter().all(|n| *n == 0) {
+            continue;
+        }
+        let class = books.modes[call.class].name.as_str();
+        let mut row = vec![Value::from(class), call.name.as_ref().into(), call.elapsed.n.into()];
+        if books.has_dispatch {
+            row.push(call.cpu.total.into());
+            row.extend(spread(&call.cpu));
+        } else {
+            row.extend([Value::Null, Value::Null, Value::Null, Value::Null]);
+        }
+        row.push(call.elapsed.total.into());
+        row.extend(spread(&call.elapsed));
+        row.push(Value::Counts(call.errors.clone()));
+        row.extend(counts.map(Value::from));
+        section.rows.push(row);
+    }
+    by_total(&mut section.rows, 3, 2);
+    section
+}
+
+/// Minimum, mean and maximum.
+fn spread(tally: &Tally) -> [Value; 3] {
+    tally.spread().map_or([Value::Null, Value::Null, Value::Null], |values| values.map(Value::from))
+}
+
+fn pending(books: &Books, system: System) -> Section {
+    let mut section = Section::new(
+        "pending",
+        &[
+            ("pid", Id),
+            ("generation", Id),
+            ("tid", Id),
+            ("class", Id),
+            ("call", Id),
+            ("cpu_ns", Ns),
+            ("elapsed_ns", Ns),
+        ],
+    );
+    for pending in &books.pending {
+        let (pid, generation, _) = process_ids(process_of(books, pending.thread as usize));
+        let call = &books.calls[pending.row];
+        section.rows.push(vec![
+            pid,
+            generation,
+            tid(system, &books.threads[pending.thread as usize]),
+            books.modes[call.class].name.as_str().into(),
+            call.name.as_ref().into(),
+            pending.cpu_ns.into(),
+            pending.elapsed_ns.into(),
+        ]);
+    }
+    by_total(&mut section.rows, 5, 3);
+    section
+}
+
+fn interrupts(books: &Books, system: System, per_cpu: bool) -> Section {
+    let mut columns = vec![
+        ("class", Id),
+        ("type", Id),
+        ("address", Id),
+        ("name", Id),
+        ("count", Count),
+        ("total_ns", Ns),
+        ("min_ns", Min),
+        ("mean_ns", Mean),
+        ("max_ns", Max),
+        ("unfinished", Count),
+        ("unfinished_ns", Ns),
+    ];
+    if per_cpu {
+        columns.insert(0, ("cpu", Id));
+    }
+    let mut section = Section::new("interrupt", &columns);
+    let mut sums: HashMap<_, InterruptCounts> = HashMap::new();
+    for interrupt in &books.interrupts {
+        let key = (per_cpu.then_some(interrupt.cpu), interrupt.class, interrupt.kind, interrupt.address);
+        match sums.get_mut(&key) {
+            Some(sum) => {
+                sum.own.merge(&interrupt.own);
+                sum.n_unfinished += interrupt.n_unfinished;
+                sum.unfinished_ns += interrupt.unfinished_ns;
+            }
+            None => drop(sums.insert(key, interrupt.clone())),
+        }
+    }
+    for interrupt in sums.into_values().filter(|interrupt| interrupt.own.n + interrupt.n_unfinished > 0) {
+        let class = books.classes[interrupt.class];
+        let mut row = Vec::new();
+        if per_cpu {
+            row.push(books.cpus[interrupt.cpu].id.map_or(Value::from("-"), Value::from));
+        }
+        row.extend([
+            Value::from(class.name.as_str()),
+            interrupt.kind.into(),
+            interrupt.address.map_or(Value::Null, |address| Value::Text(format!("{address:X}"))),
+            interrupt.name.as_ref().into(),
+            interrupt.own.n.into(),
+        ]);
+        if class.has_first && (books.has_dispatch || system == System::Qnx) {
+            row.push((interrupt.own.total + interrupt.unfinished_ns).into());
+            row.extend(spread(&interrupt.own));
+            row.extend([interrupt.n_unfinished.into(), interrupt.unfinished_ns.into()]);
+        } else {
+            row.extend([Value::Null, Value::Null, Value::Null, Value::Null]);
+            row.extend([interrupt.n_unfinished.into(), Value::Null]);
+        }
+        section.rows.push(row);
+    }
+    let n_ids = if per_cpu { 5 } else { 4 };
+    by_total(&mut section.rows, n_ids + 1, n_ids);
+    section
+}
+
+fn states(books: &Books) -> Section {
+    let mut section = Section::new(
+        "state",
+        &[
+            ("pid", Id),
+            ("generation", Id),
+            ("tid", Id),
+            ("state", Id),
+            ("count", Count),
+            ("total_ns", Ns),
+            ("min_ns", Min),
+            ("mean_ns", Mean),
+            ("max_ns", Max),
+        ],
+    );
+    let name = |state: &ThreadState| match state {
+        None => "unknown",
+        Some(state) => books.state_names.get(usize::from(*state)).map_or("?", String::as_str),
+    };
+    for (slot, thread) in books.threads.iter().enumerate().skip(1) {
+        for (state, counts) in &thread.states {
+            let (pid, generation, _) = process_ids(process_of(books, slot));
+            let mut row = vec![pid, generation, tid(System::Qnx, thread), Value::from(name(state))];
+            row.extend([counts.n.into(), counts.total.into()]);
+            row.extend(spread(counts));
+            section.rows.push(row);
+        }
+    }
+    by_total(&mut section.rows, 5, 4);
+    section
+}
+
+fn priorities(books: &Books) -> Section {
+    let mut section = Section::new("priority", &[("priority", Id), ("total_ns", Ns)]);
+    let told = books.priorities.iter().enumerate().filter(|(_, ns)| **ns > 0);
+    section.rows = told.map(|(priority, ns)| vec![Value::from(priority as u64), (*ns).into()]).collect();
+    by_total(&mut section.rows, 1, 1);
+    section
+}
+
+fn gaps(books: &Books) -> Section {
+    let mut section = Section::new(
+        "gap",
+        &[
+            ("cpus", Id),
+            ("from_ns", Ns),
+            ("to_ns", Ns),
+            ("category", Id),
+            ("missed_events", Count),
+            ("missed_buffers", Count),
+        ],
+    );
+    let mut all: Vec<Value> = books.cpus.iter().map(|cpu| cpu.id.map_or(Value::from("-"), Value::from)).collect();
+    all.sort();
+    for gap in &books.gaps {
+        let cpus = gap.cpu.map_or_else(|| all.clone(), |cpu| vec![cpu.into()]);
+        let category = if gap.kind == GapKind::Lost { "lost" } else { "off" };
+        section.rows.push(vec![
+            Value::List(cpus),
+            gap.from.into(),
+            gap.to.into(),
+            category.into(),
+            gap.missed_events.into(),
+            gap.missed_buffers.into(),
+        ]);
+    }
+    section.rows.sort_by(|one, other| (&one[1], &one[0]).cmp(&(&other[1], &other[0])));
+    section
+}
+
+/// Columns that tell which rows of two traces are compared. Process ids differ from run to run, so names count.
+fn comparable(section: &str) -> Option<&'static [&'static str]> {
+    Some(match section {
+        "cpu" => &["cpu"],
+        "process" => &["name"],
+        "thread" => &["name", "thread_name"],
+        "call" => &["class", "call"],
+        "interrupt" => &["class", "type", "address", "name"],
+        "state" => &["state"],
+        "priority" => &["priority"],
+        _ => return None,
+    })
+}
+
+/// Compares the counts and sums of a section in two traces: a row for each number that is not 0 in both. `None` if the
+/// rows of the section cannot be compared.
+pub fn against(base: &Section, this: &Section) -> Option<Section> {
+    let keys = comparable(this.name)?;
+    let mut columns: Vec<(&str, ColumnKind)> = keys.iter().map(|key| (*key, Id)).collect();
+    let values = [("number", Id), ("base", Count), ("this", Count), ("difference", Count), ("ratio", Id)];
+    columns.extend(values);
+    let mut section = Section::new(this.name, &columns);
+    let (base, this_sums) = (sums(base, keys), sums(this, keys));
+    let mut names: Vec<&String> = Vec::new();
+    let summed = |column: &&Column| matches!(column.kind, Count | Ns);
+    names.extend(this.columns.iter().filter(summed).map(|column| &column.name));
+    let order: BTreeSet<_> = base.keys().chain(this_sums.keys()).map(|(key, _)| key.clone()).collect();
+    for key in order {
+        for name in &names {
+            let get = |sums: &BTreeMap<_, i128>| sums.get(&(key.clone(), (*name).clone())).copied().unwrap_or(0);
+            let (base, this) = (get(&base), get(&this_sums));
+            if base == 0 && this == 0 {
+                continue;
+            }
+            let ratio = (base > 0)
+                .then(|| Value::Ratio((this.unsigned_abs() * 1000 + base.unsigned_abs() / 2) / base.unsigned_abs()));
+            let mut row = key.clone();
+            row.extend([Value::Text((*name).clone()), Value::Number(base), Value::Number(this)]);
+            row.extend([Value::Number(this - base), ratio.unwrap_or(Value::Null)]);
+            section.rows.push(row);
+        }
+    }
+    Some(section)
+}
+
+/// Sums of a section's numbers by key and name of the column.
+fn sums(section: &Section, keys: &[&str]) -> BTreeMap<(Vec<Value>, String), i128> {
+    let mut sums = BTreeMap::new();
+    let keys: Vec<usize> = keys.iter().filter_map(|key| section.column(key)).collect();
+    for row in &section.rows {
+        let key: Vec<Value> = keys.iter().map(|at| row[*at].clone()).collect();
+        for (at, column) in section.columns.iter().enumerate().filter(|(_, column)| matches!(column.kind, Count | Ns)) {
+            *sums.entry((key.clone(), column.name.clone())).or_default() += number(&row[at]);
+        }
+    }
+    sums
+}

@@ -1,0 +1,286 @@
+//! Worked examples of the specification, and traces made by strangers.
+
+mod traces;
+
+use tfbc::{Notice, Trace};
+use tfbc_analysis::{Options, summarise};
+use traces::{
+    Hook, PseudoRandom, Record, call, check, check_conservation, dispatch, hook, log, numbers, record, stream, summary,
+};
+
+fn one_cpu() -> Vec<Hook> {
+    vec![
+        hook(0, 0x001, 0, 9, &[]),
+        dispatch(1000, 0x106, 0, 100, 11),
+        call(3000, 0x101, 11, "kread"),
+        dispatch(4000, 0x10C, 0, 516, 517),
+        hook(9000, 0x100, 0, 517, &[4, 0]),
+        hook(9400, 0x102, 0, 517, &[0x52A80, 3]),
+        hook(10_400, 0x103, 0, 517, &[]),
+        dispatch(10_600, 0x106, 0, 100, 11),
+        hook(10_900, 0x200, 0, 11, &[0]),
+        call(11_500, 0x104, 11, "kread"),
+        call(14_500, 0x101, 11, "kwrite"),
+        hook(15_000, 0x002, 0, 9, &[]),
+    ]
+}
+
+#[test]
+fn one_cpu_with_calls_and_interrupts() {
+    let summary = summary(stream(1, &one_cpu()), &Options::default());
+    check_conservation(&summary);
+    let expected = "span_ns=15000 busy_ns=9000 application_ns=5000 syscall_ns=2100 mode_ns=0 flih_ns=600 slih_ns=1000 \
+                    dispatch_ns=300 idle_dispatch_ns=0 idle_ns=5000 unknown_ns=1000 lost_ns=0 off_ns=0 dispatches=2";
+    check(&summary, "cpu", &["cpu"], "0", expected);
+    let kread = "count=1 cpu_total_ns=1600 elapsed_total_ns=8500 elapsed_mean_ns=8500";
+    check(&summary, "call", &["call"], "kread", kread);
+    check(&summary, "pending", &["call"], "kwrite", "cpu_ns=500 elapsed_ns=500");
+    check(&summary, "interrupt", &["class", "type", "name"], "FLIH.4.I/O", "count=1 total_ns=600");
+    check(&summary, "interrupt", &["class", "address"], "SLIH.52A80", "count=1 total_ns=1000");
+    let thread = "total_ns=7100 application_ns=5000 syscall_ns=2100 dispatches=2 affinity_same=1 affinity_known=1 \
+                  waited_ns=6600";
+    check(&summary, "thread", &["pid", "tid"], "100.11", thread);
+    check(&summary, "thread", &["pid", "tid"], "516.517", "idle_ns=5000");
+}
+
+#[test]
+fn the_span_can_be_narrowed() {
+    let narrow = |from, until| {
+        let summary = summary(stream(1, &one_cpu()), &Options { from, until, ..Options::default() });
+        check_conservation(&summary);
+        summary
+    };
+    let late = narrow(Some(9200), None);
+    let expected = "span_ns=5800 application_ns=3000 syscall_ns=1100 flih_ns=400 slih_ns=1000 dispatch_ns=300";
+    check(&late, "cpu", &["cpu"], "all", expected);
+    check(&late, "call", &["call"], "kread", "count=1 cpu_total_ns=600 elapsed_total_ns=8500");
+    // The returns are after the end, so the mode of the thread is not told.
+    let early = narrow(None, Some(2500));
+    check(&early, "cpu", &["cpu"], "all", "span_ns=2500 mode_ns=1500 unknown_ns=1000");
+    check(&narrow(Some(20_000), None), "cpu", &["cpu"], "all", "span_ns=0");
+}
+
+#[test]
+fn a_loss_without_a_mark_is_a_contradiction() {
+    let hooks =
+        [dispatch(0, 0x106, 0, 100, 5), call(100, 0x101, 5, "a"), call(300, 0x101, 6, "b"), call(400, 0x104, 6, "b")];
+    let summary = summary(stream(1, &hooks), &Options::default());
+    check_conservation(&summary);
+    check(&summary, "cpu", &["cpu"], "0", "application_ns=100 unknown_ns=200 syscall_ns=100");
+    check(&summary, "head", &["system"], "aix", "contradictions=1");
+    check(&summary, "call", &["call"], "b", "count=1 cpu_total_ns=100 elapsed_total_ns=100");
+    check(&summary, "pending", &["call"], "a", "cpu_ns=0 elapsed_ns=300");
+}
+
+#[test]
+fn messages_of_qnx() {
+    const SEND: u32 = 11;
+    const RECEIVE: u32 = 14;
+    const REPLY: u32 = 15;
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(100, 4, 1, &[1, 1, 0, 0]),
+        record(1000, 3, 1, &[0x8C, 0]),
+        record(1100, 3, 3, &[0, 0x8C, 0, 0]),
+        record(1500, 3, 4, &[0x8C, 0]),
+        record(1600, 4, 2, &[7, 1, 10, 0]),
+        record(1700, 4, 2, &[1, 1, 0, 0]),
+        record(1800, 4, 1, &[7, 1, 10, 0]),
+        record(2000, 3, 2, &[0x8C, 0]),
+        record(2600, 2, SEND, &[0, 0]),
+        record(2800, 7, 0, &[1, 8]),
+        record(2900, 4, 6, &[7, 1, 10, 0]),
+        record(3000, 4, 1, &[8, 2, 10, 0]),
+        record(3100, 7, 5, &[1, 7]),
+        record(3200, 2, 128 + RECEIVE, &[0, 0]),
+        record(5200, 2, REPLY, &[0, 0]),
+        record(5300, 7, 7, &[1, 7]),
+        record(5400, 4, 2, &[7, 1, 10, 0]),
+        record(5600, 2, 128 + REPLY, &[0, 0]),
+        record(6000, 2, RECEIVE, &[0, 0]),
+        record(6200, 4, 5, &[8, 2, 10, 0]),
+        record(6300, 4, 1, &[7, 1, 10, 0]),
+        record(6500, 2, 128 + SEND, &[0, 0]),
+        record(8000, 6, 1, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &Options::default());
+    check_conservation(&summary);
+    let cpu = "unknown_ns=100 idle_ns=900 int_ns=600 handler_ns=400 system_ns=1300 switch_ns=200 user_ns=4500 \
+               span_ns=8000 dispatches=3 idle_dispatches=1";
+    check(&summary, "cpu", &["cpu"], "0", cpu);
+    for (state, total) in [
+        ("1.1.unknown", 100),
+        ("1.1.RUNNING", 1600),
+        ("1.1.READY", 6300),
+        ("7.1.unknown", 1600),
+        ("7.1.READY", 1100),
+        ("7.1.RUNNING", 2800),
+        ("7.1.REPLY", 2500),
+        ("8.2.unknown", 3000),
+        ("8.2.RUNNING", 3200),
+        ("8.2.RECEIVE", 1800),
+    ] {
+        check(&summary, "state", &["pid", "tid", "state"], state, &format!("total_ns={total}"));
+    }
+    check(&summary, "thread", &["pid", "tid"], "7.1", "user_ns=2100 system_ns=500 waited_ns=1100");
+    check(&summary, "thread", &["pid", "tid"], "8.2", "user_ns=2400 system_ns=800");
+    check(&summary, "call", &["call"], "MSG_SENDV", "count=1 cpu_total_ns=500 elapsed_total_ns=3900");
+    check(&summary, "call", &["call"], "MSG_REPLYV", "count=1 cpu_total_ns=400 elapsed_total_ns=400");
+    check(&summary, "call", &["call"], "MSG_RECEIVEV", "count=0 begun_before=1 pending=1");
+    check(&summary, "pending", &["call"], "MSG_RECEIVEV", "cpu_ns=200 elapsed_ns=2000");
+    check(&summary, "priority", &["priority"], "10", "total_ns=5800");
+}
+
+#[test]
+fn a_lost_buffer_of_qnx_forgets_everything() {
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(0, 1, 2, &[7, 0]),
+        record(100, 4, 1, &[7, 1]),
+        record(200, 2, 14, &[0, 0]),
+        record(300, 1, 2, &[10, 0]),
+        record(900, 1, 1, &[0, 0]),
+        record(1000, 2, 14, &[0, 0]),
+        record(1100, 4, 1, &[7, 1]),
+        record(1200, 2, 142, &[0, 0]),
+        record(1300, 6, 1, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &Options::default());
+    check_conservation(&summary);
+    let cpu = "lost_ns=700 unknown_ns=300 user_ns=200 system_ns=100 mode_ns=0";
+    check(&summary, "cpu", &["cpu"], "0", cpu);
+    check(&summary, "gap", &["category"], "lost", "from_ns=200 to_ns=900 missed_buffers=2");
+    check(&summary, "head", &["system"], "qnx", "without_thread=1");
+    check(&summary, "call", &["call"], "MSG_RECEIVEV", "cut=1 begun_before=1");
+    check(&summary, "state", &["state"], "RUNNING", "count=2 total_ns=300");
+}
+
+#[test]
+fn the_bundled_shell_trace() {
+    let mut trace = Trace::open("../samples/shell.trc").unwrap();
+    let summary = summarise(&mut trace, &Options::default(), &mut |_: &Notice| {}).unwrap();
+    check_conservation(&summary);
+    let cpu = "span_ns=36975666 application_ns=1436793 syscall_ns=540570 flih_ns=123611 slih_ns=76935 \
+               idle_ns=34796863 unknown_ns=894 dispatch_ns=0";
+    check(&summary, "cpu", &["cpu"], "all", cpu);
+    for (name, expected) in [
+        ("kread", "count=10 cpu_total_ns=34004 elapsed_total_ns=27520888"),
+        ("kwrite", "count=8 cpu_total_ns=28503 elapsed_total_ns=3961222"),
+        ("kfork", "count=3 cpu_total_ns=281919 elapsed_total_ns=281919"),
+        ("execve", "count=3 cpu_total_ns=14931 elapsed_total_ns=33597"),
+        ("kwaitpid", "count=3 cpu_total_ns=12947 elapsed_total_ns=28420864"),
+        ("statx", "count=14 cpu_total_ns=45975 elapsed_total_ns=45975"),
+        ("getdirent", "count=2 cpu_total_ns=7905 elapsed_total_ns=3469280"),
+        ("_exit", "count=0 ended=3"),
+    ] {
+        check(&summary, "call", &["call"], name, expected);
+    }
+    for (name, expected) in [
+        ("FLIH.decrementer.", "count=7 total_ns=7782"),
+        ("FLIH.data access page fault.", "count=17 total_ns=107814"),
+        ("FLIH.I/O.", "count=7 total_ns=8015"),
+        ("SLIH..52A80", "count=7 total_ns=38633"),
+        ("SLIH..1417D20", "count=7 total_ns=38302"),
+    ] {
+        check(&summary, "interrupt", &["class", "name", "address"], name, expected);
+    }
+    check(&summary, "thread", &["tid"], "8191", "application_ns=50749 syscall_ns=334840 dispatches=7");
+    check(&summary, "head", &["system"], "aix", "contradictions=0");
+}
+
+#[test]
+fn strangers_traces_keep_memory_and_time_bounded() {
+    // 2^20 threads, each dispatched once and inside a call.
+    let many: Vec<Hook> = (0..1u64 << 20)
+        .flat_map(|n| [dispatch(2 * n, 0x106, 0, n, n), call(2 * n + 1, 0x101, n, "a")])
+        .chain([call(1 << 22, 0x104, 1, "a")])
+        .collect();
+    let told = summary(stream(1, &many), &Options::default());
+    check_conservation(&told);
+    let section = told.section("thread").unwrap();
+    assert!(section.rows().len() <= (1 << 16) + 1);
+    assert!(section.rows().any(|row| section.get(row, "name").unwrap().to_string() == "(others)"));
+
+    // Interrupts that only end, and interrupts in interrupts.
+    let mut nested: Vec<Hook> = vec![dispatch(0, 0x106, 0, 1, 5)];
+    nested.extend((1..1000).map(|t| hook(t, 0x103, 0, 5, &[])));
+    nested.extend((1000..11_000).map(|t| hook(t, 0x102, 0, 5, &[t])));
+    nested.push(hook(11_000, 0x200, 0, 5, &[0]));
+    let told = summary(stream(1, &nested), &Options::default());
+    check_conservation(&told);
+    check(&told, "head", &["system"], "aix", "unmatched_lowers=999");
+    check(&told, "cpu", &["cpu"], "0", "slih_ns=10000");
+
+    // Times that jump.
+    let jumps = [0, 1 << 63, 5, u64::MAX, 1, 1 << 63];
+    let jumping: Vec<Hook> =
+        jumps.into_iter().enumerate().map(|(n, t)| dispatch(t, 0x106, n as u16 % 3, 1, n as u64 % 2)).collect();
+    for cpus in [0, 2, 3] {
+        check_conservation(&summary(stream(cpus, &jumping), &Options::default()));
+    }
+
+    // CPUs up to the limit, and beyond.
+    let wide: Vec<Hook> = (0..3000).map(|t| dispatch(t, 0x106, t as u16, 1, t)).collect();
+    let told = summary(stream(0, &wide), &Options::default());
+    check_conservation(&told);
+    assert_eq!(told.section("cpu").unwrap().rows().len(), 1025);
+
+    // Marks only, and nothing at all.
+    let marks: Vec<Hook> = (0..100).map(|t| hook(t, [0x001, 0x002, 0x006][t as usize % 3], 0, 9, &[0, 7])).collect();
+    let told = summary(stream(0, &marks), &Options::default());
+    check_conservation(&told);
+    let rows = numbers(told.section("cpu").unwrap(), &["cpu"]);
+    assert!(rows["-"]["lost_ns"] > 0 && rows["-"]["off_ns"] > 0);
+    check_conservation(&summary(stream(0, &[]), &Options::default()));
+    check_conservation(&summary(stream(4, &[]), &Options::default()));
+    check_conservation(&summary(log(2, &[]), &Options::default()));
+}
+
+#[test]
+fn a_log_without_times_is_refused() {
+    let mut trace = Trace::from_bytes("t", log(1, &[record(5, 4, 1, &[1, 1])])).unwrap();
+    let error = summarise(&mut trace, &Options::default(), &mut |_: &Notice| {}).unwrap_err();
+    assert!(error.to_string().starts_with("no record has a time"), "{error}");
+}
+
+#[test]
+fn any_records_of_qnx_are_charged_once() {
+    for seed in 0..400 {
+        let mut noise = PseudoRandom(seed);
+        let n_cpus = 1 + noise.below(3) as u32;
+        let mut now = 0;
+        let mut records: Vec<_> = (0..n_cpus).map(|cpu| Record { cpu, ..record(0, 1, 1, &[0, 0]) }).collect();
+        let mut buffer = 0;
+        for _ in 0..80 {
+            now += noise.below(50);
+            let (pid, tid) = (1 + noise.below(3) as u32, 1 + noise.below(2) as u32);
+            let call = noise.below(3) as u32 + 11;
+            let next = match noise.below(14) {
+                0..5 => record(now, 4, 1, &[pid, tid, noise.below(3) as u32, 0]),
+                5..7 => record(now, 4, [2, 5, 6, 14][noise.below(4) as usize], &[pid, tid]),
+                7 => record(now, 4, [0, 24, 25, 64, 128, 192][noise.below(6) as usize], &[0, pid]),
+                8..10 => record(now, 2, call + 128 * noise.below(3) as u32, &[u32::MAX, 5]),
+                10..12 => record(now, 3, 1 + noise.below(6) as u32, &[0x8C, 0x8C, 0, 0]),
+                12 => {
+                    buffer += 1 + noise.below(6) as u32 / 5;
+                    record(now, 1, 2, &[buffer, 0])
+                }
+                _ => record(now, 1, [1, 8][noise.below(8) as usize / 7], &[0, 0]),
+            };
+            records.push(Record { cpu: noise.below(n_cpus.into()) as u32, ..next });
+        }
+        let last = now;
+        for (from, until) in [(None, None), (Some(last / 3), None), (Some(last / 3), Some(last / 2))] {
+            let summary = summary(log(n_cpus, &records), &Options { from, until, ..Options::default() });
+            check_conservation(&summary);
+            // A thread cannot run longer than the span.
+            let span = numbers(summary.section("head").unwrap(), &["system"])["qnx"]["span_ns"];
+            let states = numbers(summary.section("state").unwrap(), &["pid", "generation", "tid", "state"]);
+            let mut lives = std::collections::BTreeMap::<&str, i128>::new();
+            for (state, row) in &states {
+                *lives.entry(state.rsplit_once('.').unwrap().0).or_default() += row["total_ns"];
+            }
+            assert!(lives.values().all(|life| *life <= span), "{seed} {span} {lives:?}");
+        }
+    }
+}

@@ -1,0 +1,483 @@
+//! Properties on random traces of AIX, against a second implementation of the rules that keeps every interval.
+
+mod traces;
+
+use std::collections::BTreeMap;
+use tfbc_analysis::Options;
+use traces::{Hook, PseudoRandom, call, check_conservation, dispatch, hook, numbers, stream, summary};
+
+/// Name of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Label {
+    Unknown,
+    Lost,
+    Off,
+    Dispatch,
+    IdleDispatch,
+    Flih,
+    Slih,
+    Idle,
+    User,
+    Call,
+    /// A thread ran in a mode that is not told.
+    Mode,
+}
+
+impl Label {
+    const ALL: [(Label, &'static str); 11] = [
+        (Label::Unknown, "unknown_ns"),
+        (Label::Lost, "lost_ns"),
+        (Label::Off, "off_ns"),
+        (Label::Dispatch, "dispatch_ns"),
+        (Label::IdleDispatch, "idle_dispatch_ns"),
+        (Label::Flih, "flih_ns"),
+        (Label::Slih, "slih_ns"),
+        (Label::Idle, "idle_ns"),
+        (Label::User, "application_ns"),
+        (Label::Call, "syscall_ns"),
+        (Label::Mode, "mode_ns"),
+    ];
+
+    fn is_name(self) -> bool {
+        !matches!(self, Label::Unknown | Label::Lost | Label::Off | Label::Mode)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Interval {
+    cpu: usize,
+    from: u64,
+    to: u64,
+    label: Label,
+    /// True if a dispatch began it and untraced time or the end of the trace ended it.
+    is_exempt: bool,
+}
+
+const IDLE_PID: u64 = 516;
+
+/// A system whose every state is known: writes its events, and the truth about its time.
+fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook>, Vec<Interval>) {
+    #[derive(Clone)]
+    struct Cpu {
+        thread: u64,
+        frames: Vec<Label>,
+        since: u64,
+        resumes: bool,
+    }
+    let n_threads = n_cpus as u64 * 2 + 1;
+    let idle = |cpu: usize| 1000 + cpu as u64;
+    let mut cpus: Vec<Cpu> =
+        (0..n_cpus).map(|cpu| Cpu { thread: idle(cpu), frames: vec![], since: 0, resumes: false }).collect();
+    let mut calls: BTreeMap<u64, &'static str> = BTreeMap::new();
+    let (mut events, mut truth) = (vec![hook(0, 0x001, 0, 9, &[])], Vec::new());
+    let mut now = 0;
+    let mut fresh: Vec<Option<bool>> = vec![None; n_cpus];
+    while events.len() < n_events {
+        now += noise.below(20);
+        let at = noise.below(n_cpus as u64) as usize;
+        let state = cpus[at].clone();
+        let label = match (state.frames.last(), state.resumes) {
+            (Some(label), _) => *label,
+            (None, true) => {
+                if fresh[at] == Some(true) {
+                    Label::IdleDispatch
+                } else {
+                    Label::Dispatch
+                }
+            }
+            (None, false) if state.thread >= 1000 => Label::Idle,
+            (None, false) if calls.contains_key(&state.thread) => Label::Call,
+            (None, false) => Label::User,
+        };
+        truth.push(Interval { cpu: at, from: state.since, to: now, label, is_exempt: false });
+        cpus[at].since = now;
+        let (cpu, tid) = (at as u16, state.thread);
+        if std::mem::take(&mut cpus[at].resumes) {
+            events.push(hook(now, 0x200, cpu, tid, &[0]));
+            continue;
+        }
+        let choice = noise.below(10);
+        if state.frames.last() == Some(&Label::Slih) {
+            cpus[at].frames.pop();
+            events.push(hook(now, 0x103, cpu, tid, &[]));
+        } else if choice < 3 {
+            // A thread that runs nowhere, or the CPU's idle one.
+            let mut next = 1 + noise.below(n_threads);
+            if noise.below(4) == 0 || cpus.iter().any(|cpu| cpu.thread == next) {
+                next = idle(at);
+            }
+            cpus[at].thread = next;
+            cpus[at].frames.clear();
+            cpus[at].resumes = noise.below(3) == 0;
+            let is_idle = next >= 1000;
+            fresh[at] = Some(is_idle);
+            let (id, pid) = if is_idle { (0x10C, IDLE_PID) } else { (0x106, next / 2 + 1) };
+            events.push(dispatch(now, id, cpu, pid, next));
+        } else if !state.frames.is_empty() {
+            if choice < 6 {
+                cpus[at].frames.push(Label::Slih);
+                events.push(hook(now, 0x102, cpu, tid, &[0x100 + choice, 0]));
+            } else {
+                cpus[at].frames.clear();
+                events.push(hook(now, 0x200, cpu, tid, &[0]));
+            }
+        } else if choice < 5 {
+            cpus[at].frames.push(Label::Flih);
+            events.push(hook(now, 0x100, cpu, tid, &[1 + choice, 0]));
+        } else if state.thread >= 1000 || choice == 5 {
+            // An event that means nothing, except that its thread runs.
+            events.push(hook(now, 0x15B, cpu, tid, &[1]));
+        } else if let Some(name) = calls.remove(&tid) {
+            events.push(call(now, 0x104, tid, name));
+        } else {
+            let name = ["kread", "kwrite", "kopen"][noise.below(3) as usize];
+            calls.insert(tid, name);
+            events.push(call(now, 0x101, tid, name));
+        }
+    }
+    (events, truth)
+}
+
+/// Cuts runs of events out. A mark replaces the last event of a run.
+fn cut(noise: &mut PseudoRandom, mut events: Vec<Hook>, n_cuts: u64) -> Vec<Hook> {
+    for _ in 0..n_cuts {
+        let from = 1 + noise.below(events.len() as u64 - 1) as usize;
+        let to = (from + 1 + noise.below(12) as usize).min(events.len());
+        let t = events[to - 1].t;
+        events.splice(from..to, [hook(t, 0x006, 0, 9, &[0, (to - from) as u64])]);
+    }
+    events
+}
+
+/// The second implementation. It keeps a list of all intervals, and returns to them when it learns more.
+#[derive(Default)]
+struct Naive {
+    cpus: Vec<NaiveCpu>,
+    threads: BTreeMap<u64, NaiveThread>,
+    intervals: Vec<Interval>,
+    has_dispatch: bool,
+    has: BTreeMap<u16, bool>,
+    n_contradictions: i128,
+    last: u64,
+    is_off: bool,
+}
+
+#[derive(Default, Clone)]
+struct NaiveCpu {
+    since: u64,
+    thread: Option<u64>,
+    known: bool,
+    frames: Vec<Label>,
+    fresh: Option<bool>,
+    dark: Option<Label>,
+}
+
+#[derive(Default)]
+struct NaiveThread {
+    mode: Option<Label>,
+    is_idle: bool,
+    /// Intervals of an unknown mode.
+    undecided: Vec<usize>,
+}
+
+impl Naive {
+    fn charge(&mut self, at: usize, now: u64, resumes: bool, contradicts: bool, ends: bool) {
+        let cpu = &mut self.cpus[at];
+        if now <= cpu.since {
+            return;
+        }
+        let from = std::mem::replace(&mut cpu.since, now);
+        let thread = cpu.thread.map(|thread| &*self.threads.entry(thread).or_default());
+        let mut undecided = false;
+        let label = if let Some(dark) = cpu.dark {
+            dark
+        } else if contradicts {
+            Label::Unknown
+        } else if let (Some(idle), true, true) = (cpu.fresh, resumes, cpu.frames.is_empty()) {
+            if idle { Label::IdleDispatch } else { Label::Dispatch }
+        } else if let Some(frame) = cpu.frames.last() {
+            *frame
+        } else if let (true, Some(thread)) = (cpu.known, thread) {
+            undecided = !thread.is_idle && thread.mode.is_none();
+            if thread.is_idle { Label::Idle } else { thread.mode.unwrap_or(Label::Mode) }
+        } else {
+            Label::Unknown
+        };
+        let is_exempt = cpu.fresh.is_some() && ends;
+        if let (true, Some(thread)) = (undecided, cpu.thread) {
+            let index = self.intervals.len();
+            self.threads.entry(thread).or_default().undecided.push(index);
+        }
+        self.intervals.push(Interval { cpu: at, from, to: now, label, is_exempt });
+    }
+
+    fn contradict(&mut self, at: usize, now: u64) {
+        self.charge(at, now, false, true, false);
+        self.n_contradictions += 1;
+        let cpu = &mut self.cpus[at];
+        *cpu = NaiveCpu { since: cpu.since, dark: cpu.dark, ..NaiveCpu::default() };
+    }
+
+    fn come(&mut self, at: usize, tid: u64, now: u64) {
+        for other in (0..self.cpus.len()).filter(|other| *other != at) {
+            if self.cpus[other].thread == Some(tid) {
+                self.contradict(other, now);
+            }
+        }
+        self.cpus[at].thread = Some(tid);
+    }
+
+    fn decide(&mut self, tid: u64, label: Label) {
+        for at in std::mem::take(&mut self.threads.entry(tid).or_default().undecided) {
+            self.intervals[at].label = label;
+        }
+    }
+
+    fn begin(&mut self, now: u64, dark: Label) {
+        for at in 0..self.cpus.len() {
+            self.charge(at, now, false, false, true);
+            let cpu = &mut self.cpus[at];
+            *cpu = NaiveCpu { since: cpu.since, dark: Some(dark), ..NaiveCpu::default() };
+        }
+        for thread in self.threads.values_mut() {
+            thread.mode = None;
+            thread.undecided.clear();
+        }
+    }
+
+    fn end(&mut self, now: u64, dark: Option<Label>) {
+        for at in 0..self.cpus.len() {
+            self.charge(at, now, false, false, false);
+            let cpu = &mut self.cpus[at];
+            *cpu = NaiveCpu { since: cpu.since, dark, ..NaiveCpu::default() };
+        }
+    }
+
+    fn take(&mut self, event: &Hook) {
+        let (now, tid) = (event.t, event.tid);
+        let last = std::mem::replace(&mut self.last, now);
+        match event.id {
+            0x006 => {
+                self.begin(last, Label::Lost);
+                return self.end(now, self.is_off.then_some(Label::Off));
+            }
+            0x002 => {
+                if !std::mem::replace(&mut self.is_off, true) {
+                    self.begin(now, Label::Off);
+                }
+                return;
+            }
+            _ if std::mem::take(&mut self.is_off) => self.end(now, None),
+            _ => {}
+        }
+        if event.id == 0x001 {
+            return;
+        }
+        self.has.insert(event.id, true);
+        let is_call = matches!(event.id, 0x101 | 0x104 | 0x15B);
+        let is_dispatch = matches!(event.id, 0x106 | 0x10C);
+        let at = if self.cpus.len() == 1 {
+            Some(0)
+        } else if is_call {
+            self.cpus.iter().position(|cpu| cpu.thread == Some(tid))
+        } else {
+            Some(event.sub as usize)
+        };
+        if let (Some(at), false) = (at, is_dispatch) {
+            match self.cpus[at].thread {
+                Some(known) if known != tid => {
+                    self.contradict(at, now);
+                    self.come(at, tid, now);
+                }
+                known => {
+                    self.charge(at, now, event.id == 0x200, false, false);
+                    if known.is_none() {
+                        self.come(at, tid, now);
+                    }
+                }
+            }
+            self.cpus[at].fresh = None;
+        }
+        match event.id {
+            0x106 | 0x10C => {
+                let (at, idle) = (event.sub as usize, event.id == 0x10C);
+                self.has_dispatch |= !idle;
+                self.threads.entry(tid).or_default().is_idle |= idle;
+                self.charge(at, now, false, false, false);
+                self.cpus[at].thread = None;
+                self.come(at, tid, now);
+                let cpu = &mut self.cpus[at];
+                (cpu.frames, cpu.known, cpu.fresh) = (vec![], true, Some(idle));
+            }
+            0x100 => self.cpus[event.sub as usize].frames.push(Label::Flih),
+            0x102 => self.cpus[event.sub as usize].frames.push(Label::Slih),
+            0x103 => {
+                let frames = &mut self.cpus[event.sub as usize].frames;
+                if let Some(from) = frames.iter().rposition(|frame| *frame == Label::Slih) {
+                    frames.truncate(from);
+                }
+            }
+            0x200 => {
+                let cpu = &mut self.cpus[event.sub as usize];
+                (cpu.frames, cpu.known) = (vec![], true);
+            }
+            0x101 | 0x104 => {
+                let (before, after) =
+                    if event.id == 0x101 { (Label::User, Label::Call) } else { (Label::Call, Label::User) };
+                self.decide(tid, before);
+                self.threads.entry(tid).or_default().mode = Some(after);
+                if let Some(at) = at.filter(|at| self.cpus[*at].frames.is_empty()) {
+                    self.cpus[at].known = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn run(n_cpus: usize, events: &[Hook]) -> Self {
+        let mut naive = Self { cpus: vec![NaiveCpu::default(); n_cpus], ..Self::default() };
+        events.iter().for_each(|event| naive.take(event));
+        let end = naive.last;
+        (0..n_cpus).for_each(|at| naive.charge(at, end, false, false, true));
+        let has = |id: u16| naive.has.contains_key(&id);
+        let has_dispatch = naive.has_dispatch;
+        let (flih, slih, modes) = (has(0x200), has(0x103), has(0x101) && has(0x104));
+        for interval in &mut naive.intervals {
+            let is_dark = matches!(interval.label, Label::Lost | Label::Off);
+            match interval.label {
+                Label::Flih if !flih => interval.label = Label::Unknown,
+                Label::Slih if !slih => interval.label = Label::Unknown,
+                Label::User | Label::Call if !modes => interval.label = Label::Mode,
+                _ => {}
+            }
+            if !has_dispatch && !is_dark {
+                interval.label = Label::Unknown;
+            }
+        }
+        naive
+    }
+}
+
+/// Compares the product with the second implementation; returns the latter's intervals.
+fn compare(n_cpus: usize, events: &[Hook]) -> Vec<Interval> {
+    let told = summary(stream(n_cpus as u32, events), &Options::default());
+    check_conservation(&told);
+    let naive = Naive::run(n_cpus, events);
+    let rows = numbers(told.section("cpu").unwrap(), &["cpu"]);
+    for cpu in 0..n_cpus {
+        for (label, name) in Label::ALL {
+            let intervals = naive.intervals.iter().filter(|interval| interval.cpu == cpu && interval.label == label);
+            let sum: u64 = intervals.map(|interval| interval.to - interval.from).sum();
+            let row = &rows[&cpu.to_string()];
+            assert_eq!(row[name], i128::from(sum), "{name} of CPU {cpu}\n{row:?}\n{events:#?}");
+        }
+    }
+    let head = numbers(told.section("head").unwrap(), &["system"]);
+    assert_eq!(head["aix"]["contradictions"], naive.n_contradictions);
+    naive.intervals
+}
+
+/// Asserts that no interval with a name has another one than the truth.
+fn refines(found: &[Interval], truth: &[Interval]) -> u64 {
+    let mut named = 0;
+    for interval in found.iter().filter(|interval| interval.label.is_name() && !interval.is_exempt) {
+        for own in truth.iter().filter(|own| own.cpu == interval.cpu) {
+            let common = own.to.min(interval.to).saturating_sub(own.from.max(interval.from));
+            if common > 0 {
+                assert_eq!(interval.label, own.label, "{interval:?} {own:?}");
+                named += common;
+            }
+        }
+    }
+    named
+}
+
+#[test]
+fn whole_traces_are_told_as_they_were() {
+    let mut named = 0;
+    for seed in 0..300 {
+        let mut noise = PseudoRandom(seed);
+        let n_cpus = 1 + noise.below(3) as usize;
+        let (events, truth) = system(&mut noise, n_cpus, 80);
+        named += refines(&compare(n_cpus, &events), &truth);
+    }
+    assert!(named > 200_000, "{named}");
+}
+
+#[test]
+fn removed_events_never_give_time_another_name() {
+    let mut named = 0;
+    for seed in 0..1500 {
+        let mut noise = PseudoRandom(seed);
+        let n_cpus = 1 + noise.below(3) as usize;
+        let (events, truth) = system(&mut noise, n_cpus, 80);
+        let n_cuts = 1 + noise.below(4);
+        let events = cut(&mut noise, events, n_cuts);
+        named += refines(&compare(n_cpus, &events), &truth);
+    }
+    assert!(named > 300_000, "{named}");
+}
+
+#[test]
+fn events_without_sense_are_told_by_the_same_rules() {
+    for seed in 0..1500 {
+        let mut noise = PseudoRandom(seed);
+        let n_cpus = 1 + noise.below(3);
+        let mut now = 0;
+        let mut events = vec![hook(0, 0x001, 0, 9, &[])];
+        for _ in 0..60 {
+            now += noise.below(9);
+            let (cpu, tid) = (noise.below(n_cpus) as u16, 1 + noise.below(5));
+            let id = [0x100, 0x101, 0x102, 0x103, 0x104, 0x106, 0x106, 0x10C, 0x200, 0x15B, 0x001, 0x002, 0x006];
+            events.push(match id[noise.below(if seed % 2 == 0 { 10 } else { 13 }) as usize] {
+                id @ (0x101 | 0x104) => call(now, id, tid, "kread"),
+                id @ (0x106 | 0x10C) => dispatch(now, id, cpu, 1, tid),
+                id => hook(now, id, cpu, tid, &[1, 2]),
+            });
+        }
+        compare(n_cpus as usize, &events);
+    }
+}
+
+#[test]
+fn categories_sum_to_the_span_for_any_bytes_and_any_span() {
+    for seed in 0..600 {
+        let mut noise = PseudoRandom(seed);
+        let (events, _) = system(&mut noise, 2, 60);
+        let mut bytes = stream(noise.below(3) as u32, &events);
+        for _ in 0..noise.below(6) {
+            let at = 4 + noise.below(bytes.len() as u64 - 4) as usize;
+            bytes[at] = noise.below(256) as u8;
+        }
+        bytes.truncate(bytes.len() - noise.below(40) as usize);
+        let last = 20 * 60;
+        let mut bound = || (noise.below(3) > 0).then(|| noise.below(last));
+        let (one, other) = (bound(), bound());
+        let (from, until) = match (one, other) {
+            (Some(one), Some(other)) => (Some(one.min(other)), Some(one.max(other))),
+            bounds => bounds,
+        };
+        check_conservation(&summary(bytes, &Options { from, until, ..Options::default() }));
+    }
+}
+
+#[test]
+fn two_spans_sum_to_the_whole() {
+    for seed in 0..200 {
+        let mut noise = PseudoRandom(seed);
+        let (events, _) = system(&mut noise, 2, 80);
+        let between = events[40].t;
+        let cpu = |from, until| {
+            let told = summary(stream(2, &events), &Options { from, until, ..Options::default() });
+            numbers(told.section("cpu").unwrap(), &["cpu"]).remove("all").unwrap()
+        };
+        let early = events.iter().take_while(|event| event.t <= between).map(|event| event.id).collect::<Vec<_>>();
+        if [0x106, 0x103, 0x200].iter().any(|id| !early.contains(id)) {
+            continue;
+        }
+        let (first, second, whole) = (cpu(None, Some(between)), cpu(Some(between), None), cpu(None, None));
+        for name in ["unknown_ns", "lost_ns", "off_ns", "flih_ns", "slih_ns", "span_ns"] {
+            assert_eq!(first[name] + second[name], whole[name], "{name} {seed}");
+        }
+    }
+}

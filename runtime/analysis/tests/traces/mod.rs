@@ -1,0 +1,179 @@
+//! Traces of AIX and logs of QNX, written event by event.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::collections::BTreeMap;
+use tfbc::{Notice, Trace};
+use tfbc_analysis::{Options, Section, Summary, Value, summarise};
+
+/// Pseudo-random numbers, determined by a seed.
+pub struct PseudoRandom(pub u64);
+
+impl PseudoRandom {
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Event of recorder tfbc, with the words of `docs/hooks.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    pub t: u64,
+    /// Hook id of three digits.
+    pub id: u16,
+    /// Low half of the hook word.
+    pub sub: u16,
+    pub tid: u64,
+    pub words: Vec<u64>,
+    /// Bytes after the data word of a generic hook; `None` for a plain one.
+    pub bytes: Option<Vec<u8>>,
+}
+
+pub fn hook(t: u64, id: u16, cpu: u16, tid: u64, words: &[u64]) -> Hook {
+    Hook { t, id, sub: cpu, tid, words: words.to_vec(), bytes: None }
+}
+
+pub fn generic(t: u64, id: u16, tid: u64, word: u64, bytes: &[u8]) -> Hook {
+    Hook { t, id, sub: 0, tid, words: vec![word], bytes: Some(bytes.to_vec()) }
+}
+
+/// System call: hook 101 if it begins, 104 if it returns.
+pub fn call(t: u64, id: u16, tid: u64, name: &str) -> Hook {
+    let bytes = if id == 0x104 { [&[0; 4][..], name.as_bytes()].concat() } else { name.as_bytes().to_vec() };
+    generic(t, id, tid, 0, &bytes)
+}
+
+/// Dispatch of a thread: hook 106, or 10C for the idle one.
+pub fn dispatch(t: u64, id: u16, cpu: u16, pid: u64, tid: u64) -> Hook {
+    hook(t, id, cpu, tid, &[pid, tid, 60])
+}
+
+/// Stream of a 64-bit kernel with `cpus` declared CPUs; 0 declares none.
+pub fn stream(cpus: u32, hooks: &[Hook]) -> Vec<u8> {
+    let mut bytes = 0xEFDF_1114u32.to_be_bytes().to_vec();
+    let factors: Vec<u8> = [1u64, 1, 2].iter().flat_map(|word| word.to_be_bytes()).collect();
+    let counts: Vec<u8> = [cpus, cpus].iter().flat_map(|word| word.to_be_bytes()).collect();
+    let first = hooks.first().map_or(0, |hook| hook.t);
+    let mut header = vec![generic(first, 0x00A, 1, 0x25C, &factors), generic(first, 0x00A, 1, 0x1E, b"tfbc\0")];
+    if cpus > 0 {
+        header.push(generic(first, 0x00A, 1, 0x12, &counts));
+    }
+    for Hook { t, id, sub, tid, words, bytes: data } in header.iter().chain(hooks) {
+        let id = u64::from(*id) << 20;
+        let body = match data {
+            None => words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>(),
+            Some(data) => data.clone(),
+        };
+        let flags: u64 = if data.is_some() { 0xC000_0000_0000_0000 } else { 0x8000_0000_0000_0000 };
+        let sub = if data.is_some() { 0 } else { u64::from(*sub) };
+        bytes.extend((flags | (body.len() as u64) << 32 | id | sub).to_be_bytes());
+        if data.is_some() {
+            bytes.extend(words[0].to_be_bytes());
+        }
+        bytes.extend(&body);
+        // The stream's mark has 4 bytes.
+        bytes.resize((bytes.len() - 4).next_multiple_of(8) + 4, 0);
+        bytes.extend(tid.to_be_bytes());
+        bytes.extend((*t).to_be_bytes());
+    }
+    bytes
+}
+
+/// Record of a QNX log: time in cycles of a nanosecond, class, event, CPU, words.
+#[derive(Debug, Clone)]
+pub struct Record {
+    pub t: u64,
+    pub class: u32,
+    pub event: u32,
+    pub cpu: u32,
+    pub words: Vec<u32>,
+}
+
+pub fn record(t: u64, class: u32, event: u32, words: &[u32]) -> Record {
+    Record { t, class, event, cpu: 0, words: words.to_vec() }
+}
+
+/// Log of a little-endian machine. Records of more than two words have several slots.
+pub fn log(cpus: u32, records: &[Record]) -> Vec<u8> {
+    let mut bytes = format!(
+        "TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUE\
+         TRACE_CYCLES_PER_SEC::1000000000TRACE_CPU_NUM::{cpus}TRACE_HEADER_END::"
+    )
+    .into_bytes();
+    for Record { t, class, event, cpu, words } in records {
+        let n_slots = words.len().div_ceil(2).max(1);
+        for slot in 0..n_slots {
+            let kind: u32 = match (n_slots, slot) {
+                (1, _) => 0,
+                (_, 0) => 1,
+                (n, slot) if slot + 1 == n => 3,
+                _ => 2,
+            };
+            let word = |at: usize| words.get(at).copied().unwrap_or(0);
+            let head = kind << 30 | cpu << 24 | class << 10 | event;
+            for value in [head, *t as u32, word(2 * slot), word(2 * slot + 1)] {
+                bytes.extend(value.to_le_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+pub fn summary(bytes: Vec<u8>, options: &Options) -> Summary {
+    let mut trace = Trace::from_bytes("t", bytes).unwrap();
+    summarise(&mut trace, options, &mut |_: &Notice| {}).unwrap()
+}
+
+/// Numbers of a section: `key` → column → number. The key is the text of some columns.
+pub fn numbers(section: &Section, key: &[&str]) -> BTreeMap<String, BTreeMap<String, i128>> {
+    let mut rows = BTreeMap::new();
+    for row in section.rows() {
+        let text = |name: &&str| section.get(row, name).unwrap().to_string();
+        let name: Vec<String> = key.iter().map(text).collect();
+        let numbers = section.columns().iter().zip(row).filter_map(|(column, value)| match value {
+            Value::Number(number) => Some((column.name.clone(), *number)),
+            _ => None,
+        });
+        assert!(rows.insert(name.join("."), numbers.collect()).is_none(), "{name:?} twice");
+    }
+    rows
+}
+
+/// Asserts numbers of a row: `name=number` words.
+pub fn check(summary: &Summary, section: &str, key: &[&str], row: &str, expected: &str) {
+    let section = summary.section(section).unwrap();
+    let rows = numbers(section, key);
+    let found = rows.get(row).unwrap_or_else(|| panic!("{row} in {:?}", rows.keys()));
+    for pair in expected.split_whitespace() {
+        let (name, number) = pair.split_once('=').unwrap();
+        assert_eq!(found.get(name).map(ToString::to_string).as_deref(), Some(number), "{name} of {row}: {found:?}");
+    }
+}
+
+/// Asserts that the categories of every CPU sum to the span, and that the rows of threads and interrupts account for all
+/// told time.
+pub fn check_conservation(summary: &Summary) {
+    let cpus = summary.section("cpu").unwrap();
+    let rows = numbers(cpus, &["cpu"]);
+    let mut n_cpus = 0;
+    for (cpu, row) in &rows {
+        let is_category = |name: &str| name.ends_with("_ns") && name != "span_ns" && name != "busy_ns";
+        let sum: i128 = row.iter().filter(|(name, _)| is_category(name)).map(|(_, ns)| ns).sum();
+        assert_eq!(sum, row["span_ns"], "CPU {cpu}: {row:?}");
+        let rest = row["idle_ns"] + row["unknown_ns"] + row["lost_ns"] + row["off_ns"];
+        assert_eq!(row["busy_ns"], sum - rest, "CPU {cpu}");
+        n_cpus += i128::from(cpu != "all");
+    }
+    let all = &rows["all"];
+    let head = numbers(summary.section("head").unwrap(), &["system"]);
+    assert_eq!(all["span_ns"], n_cpus * head.values().next().unwrap()["span_ns"]);
+    let sum = |section: &str, name: &str| -> i128 {
+        let section = summary.section(section).unwrap();
+        section.rows().map(|row| if let Some(Value::Number(ns)) = section.get(row, name) { *ns } else { 0 }).sum()
+    };
+    let get = |name: &str| all.get(name).copied().unwrap_or(0);
+    let others = ["dispatch_ns", "idle_dispatch_ns", "switch_ns", "unknown_ns", "lost_ns", "off_ns"];
+    let told = sum("thread", "total_ns") + sum("interrupt", "total_ns") + others.map(get).iter().sum::<i128>();
+    assert_eq!(told, all["span_ns"]);
+    assert_eq!(sum("process", "total_ns"), sum("thread", "total_ns"));
+}

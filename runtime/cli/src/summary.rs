@@ -1,0 +1,345 @@
+//! `tfbc summary`: where the time of a trace went.
+
+use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::context_args;
+use super::inputs;
+use super::limits::RatioArgs;
+use super::overwrite;
+use super::trace::{self, Reporter};
+use super::trace_args::TraceArgs;
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+use tfbc::Form;
+use tfbc::aix::{Numbers, TableLimits};
+use tfbc::internal::hint;
+use tfbc_analysis::{AnalysisError, Layout, Options, Section, SortKey, Summary, Value, against, write};
+use tfbc_authoring::times::{check_times, seconds};
+use tfbc_vm::TextBuf;
+
+/// Sections that are shown if none are named.
+const DEFAULT: [&str; 7] = ["head", "cpu", "process", "thread", "call", "interrupt", "state"];
+/// All sections.
+const SECTIONS: [&str; 10] =
+    ["head", "cpu", "process", "thread", "call", "pending", "interrupt", "state", "priority", "gap"];
+/// Largest number of CPUs that `--cpus` declares.
+const MAX_CPUS: u64 = 1024;
+
+/// Flags of `tfbc summary`.
+#[derive(Debug, Clone, Args)]
+pub struct SummaryArgs {
+    /// Sections, in this order: head, cpu, process, thread, call, pending, interrupt, state, priority, gap. By default
+    /// all but pending, priority and gap; state and priority are for QNX logs
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    sections: Vec<String>,
+    /// Compare with this trace, in rows of base, this, difference and ratio
+    #[arg(long, value_name = "BASE")]
+    against: Option<PathBuf>,
+    /// Rows per section; another row sums up the others
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Order of the rows
+    #[arg(long, value_name = "KEY", default_value = "total", value_enum)]
+    sort: SortArg,
+    /// Only rows of these processes, by id. Shares stay shares of the whole
+    #[arg(long, value_name = "PIDS")]
+    pid: Vec<String>,
+    /// Only rows of these threads
+    #[arg(long, value_name = "TIDS")]
+    tid: Vec<String>,
+    /// Only rows of processes with these names
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    exec: Vec<String>,
+    /// Only rows of these CPUs, such as 0,2-3
+    #[arg(long, value_name = "CPUS")]
+    cpu: Vec<String>,
+    /// Interrupts by CPU
+    #[arg(long)]
+    per_cpu: bool,
+    /// From this time, in seconds since the start of the trace. Earlier events set only the state at its begin
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    from: Option<u64>,
+    /// Until this time, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    until: Option<u64>,
+    /// Output format. Tables (tsv, csv) have one section
+    #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
+    to: FormArg,
+    /// Mode of threads whose mode the trace does not tell
+    #[arg(long, value_name = "MODE", value_enum)]
+    assume: Option<AssumeArg>,
+    /// Number of CPUs of the machine, if the trace does not tell it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
+    cpus: Option<u64>,
+    /// Idle threads (QNX), such as 1.1,1.2. By default the threads of process 1 with priority 0
+    #[arg(long, value_name = "PID.TID", value_delimiter = ',', value_parser = thread)]
+    idle: Vec<(u32, u32)>,
+    /// Table of what hooks mean, added to the built-in one (AIX; docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// List of names by address, from trcnm (AIX)
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// File for the summary
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Processes, and threads, with rows of their own
+    #[arg(long, value_name = "N", default_value_t = TableLimits::default().processes, help_heading = "Limits")]
+    max_processes: u32,
+    /// Names of calls with rows of their own
+    #[arg(long, value_name = "N", default_value_t = 65_536, help_heading = "Limits")]
+    max_calls: u32,
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    ratio: RatioArgs,
+    /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
+    /// unpacked
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+}
+
+/// Command-line form of [`Form`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormArg {
+    /// Milliseconds and percent, for people
+    Text,
+    /// Nanoseconds, separated by tabs
+    Tsv,
+    /// Nanoseconds, separated by commas
+    Csv,
+    /// One JSON object per row
+    Ndjson,
+}
+
+impl FormArg {
+    fn form(self) -> Form {
+        match self {
+            FormArg::Text => Form::Text,
+            FormArg::Tsv => Form::Tsv,
+            FormArg::Csv => Form::Csv,
+            FormArg::Ndjson => Form::Ndjson,
+        }
+    }
+}
+
+/// Mode that `--assume` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AssumeArg {
+    /// User mode
+    User,
+}
+
+/// Command-line form of [`SortKey`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SortArg {
+    Total,
+    Count,
+    Mean,
+    Max,
+    Name,
+    Id,
+}
+
+impl SortArg {
+    fn key(self) -> SortKey {
+        match self {
+            SortArg::Total => SortKey::Total,
+            SortArg::Count => SortKey::Count,
+            SortArg::Mean => SortKey::Mean,
+            SortArg::Max => SortKey::Max,
+            SortArg::Name => SortKey::Name,
+            SortArg::Id => SortKey::Id,
+        }
+    }
+}
+
+fn usage(text: String) -> Failure {
+    Failure::Error(Message::Usage, text)
+}
+
+/// Parses a thread of QNX.
+fn thread(text: &str) -> Result<(u32, u32), String> {
+    let parsed = text.split_once('.').and_then(|(pid, tid)| Some((pid.parse().ok()?, tid.parse().ok()?)));
+    parsed.ok_or_else(|| String::from("expected a process and a thread, such as 1.2"))
+}
+
+/// Choices of rows.
+struct RowFilter {
+    pids: Option<Numbers>,
+    tids: Option<Numbers>,
+    cpus: Option<Numbers>,
+    names: Vec<String>,
+}
+
+impl RowFilter {
+    fn of(args: &SummaryArgs) -> Result<Self, Failure> {
+        let numbers = |flag: &str, lists: &[String]| {
+            let mut numbers = Numbers::default();
+            lists.iter().try_for_each(|list| numbers.add(list)).map_err(|text| usage(format!("{flag}: {text}")))?;
+            Ok::<_, Failure>((!lists.is_empty()).then_some(numbers))
+        };
+        Ok(Self {
+            pids: numbers("--pid", &args.pid)?,
+            tids: numbers("--tid", &args.tid)?,
+            cpus: numbers("--cpu", &args.cpu)?,
+            names: args.exec.clone(),
+        })
+    }
+
+    fn apply(&self, section: &mut Section) {
+        for (column, numbers) in [("pid", &self.pids), ("tid", &self.tids), ("cpu", &self.cpus)] {
+            if let Some(numbers) = numbers {
+                let contains = |number: i128| u64::try_from(number).is_ok_and(|number| numbers.contains(number));
+                section.retain(column, |value| matches!(value, Value::Number(number) if contains(*number)));
+            }
+        }
+        let is_of_processes = matches!(section.name, "process" | "thread");
+        if !self.names.is_empty() && is_of_processes {
+            section.retain("name", |value| matches!(value, Value::Text(name) if self.names.contains(name)));
+        }
+    }
+}
+
+impl SummaryArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> CommandResult {
+        let sections = self.sections()?;
+        let filter = RowFilter::of(self)?;
+        check_times("--from", self.from, "--until", self.until).map_err(usage)?;
+        let args = TraceArgs { max_ratio: self.ratio.ratio(), ..self.trace.clone() };
+        let traces = inputs::expand(console, &self.traces, &args)?;
+        let told = [&self.names, &self.context, &self.against].into_iter().flatten();
+        overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
+        inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
+        if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
+            return Err(usage(String::from("a table is of one trace: give one, or use `--to ndjson`")));
+        }
+        let options = self.options()?;
+        let mut status = Status::Well;
+        let base = match &self.against {
+            Some(path) => Some(self.summary(console, path, &args, &options, &filter, &mut status)?),
+            None => None,
+        };
+        let mut out = TextBuf::new();
+        for (at, path) in traces.iter().enumerate() {
+            let summary = match self.summary(console, path, &args, &options, &filter, &mut status) {
+                Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
+                    console.error(Message::Unreadable, text);
+                    status = Status::Failed;
+                    continue;
+                }
+                summary => summary?,
+            };
+            if at > 0 && self.to == FormArg::Text {
+                out.push(b"\n");
+            }
+            self.print(&sections, base.as_ref(), &summary, &mut out)?;
+            if summary.n_events == 0 {
+                console.note(format_args!("{}: the trace has no events", path.display()));
+            }
+        }
+        super::print(console, out.as_bytes(), self.output.as_deref())?;
+        Ok(status)
+    }
+
+    fn sections(&self) -> Result<Vec<&'static str>, Failure> {
+        let known = |name: &String| {
+            let found = SECTIONS.iter().find(|section| *section == name);
+            let names = SECTIONS.join(", ");
+            found.copied().ok_or_else(|| {
+                usage(format!("--sections: unknown section `{name}`{}: expected {names}", hint(name, &SECTIONS)))
+            })
+        };
+        let sections: Vec<&str> = self.sections.iter().map(known).collect::<Result<_, _>>()?;
+        match sections[..] {
+            [_] => {}
+            _ if matches!(self.to, FormArg::Tsv | FormArg::Csv) => {
+                let text = "a table has one section: name it, as in `tfbc summary --to tsv --sections call TRACE`";
+                return Err(usage(String::from(text)));
+            }
+            [] => return Ok(DEFAULT.to_vec()),
+            _ => {}
+        }
+        Ok(sections)
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        Ok(Options {
+            from: self.from,
+            until: self.until,
+            cpus: self.cpus.unwrap_or(0),
+            idle: (!self.idle.is_empty()).then(|| self.idle.clone()),
+            assume_user: self.assume == Some(AssumeArg::User),
+            per_cpu: self.per_cpu,
+            context: context_args::context(self.context.as_deref())?,
+            names: context_args::names(self.names.as_deref())?,
+            max_processes: self.max_processes as usize,
+            max_calls: self.max_calls as usize,
+        })
+    }
+
+    /// Summary of one trace, with the chosen rows.
+    fn summary(
+        &self,
+        console: &Console,
+        path: &Path,
+        args: &TraceArgs,
+        options: &Options,
+        filter: &RowFilter,
+        status: &mut Status,
+    ) -> Result<Summary, Failure> {
+        let mut summary = summarise(console, path, args, options)?;
+        if summary.n_damaged > 0 {
+            *status = (*status).max(Status::Damaged);
+        }
+        for section in summary.sections_mut() {
+            filter.apply(section);
+            section.sort(self.sort.key());
+            if let (Some(top), None) = (self.top, &self.against) {
+                section.keep_top(top);
+            }
+        }
+        Ok(summary)
+    }
+
+    fn print(
+        &self,
+        sections: &[&str],
+        base: Option<&Summary>,
+        summary: &Summary,
+        out: &mut TextBuf,
+    ) -> Result<(), Failure> {
+        let form = self.to.form();
+        let layout = Layout { whole_ns: summary.whole_ns, is_titled: sections.len() > 1 };
+        for name in sections {
+            let compared = base.and_then(|base| against(base.section(name)?, summary.section(name)?));
+            let section = if compared.is_some() { compared.as_ref() } else { summary.section(name) };
+            if base.is_some() && compared.is_none() && *name != "head" {
+                if self.sections.is_empty() {
+                    continue;
+                }
+                let text = format!("--against does not compare the section {name}; leave it out of --sections");
+                return Err(usage(text));
+            }
+            if let Some(section) = section.filter(|section| section.rows().len() > 0 || form != Form::Text) {
+                write(section, form, layout, out);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens a trace and summarises it.
+pub fn summarise(console: &Console, path: &Path, args: &TraceArgs, options: &Options) -> Result<Summary, Failure> {
+    let mut opened = trace::open(path, args)?;
+    let mut reporter = Reporter::new(console, &opened.info());
+    let summary = tfbc_analysis::summarise(&mut opened, options, &mut reporter);
+    reporter.end();
+    summary.map_err(|error| {
+        let text = match &error {
+            AnalysisError::Read(error) => format!("cannot read {}: {error}", path.display()),
+            AnalysisError::NoTime => format!("{}: {error}", path.display()),
+        };
+        Failure::Error(Message::Unreadable, text)
+    })
+}

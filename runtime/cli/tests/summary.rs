@@ -1,0 +1,75 @@
+//! Tests of `tfbc summary`: flags, formats, messages and exit status. The numbers are tested in `runtime/analysis/tests`.
+
+use crate::common::{command, run};
+use std::path::Path;
+
+fn summary(args: &[&str]) -> (String, String, i32) {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
+    run(command("tfbc").arg("summary").args(args).current_dir(samples))
+}
+
+#[test]
+fn sections_are_printed_in_every_form() {
+    let (text, err, status) = summary(&["shell.trc"]);
+    assert_eq!((err.as_str(), status), ("", 0));
+    for title in ["CPUs, in milliseconds", "\nProcesses\n", "\nThreads\n", "\nCalls\n", "\nInterrupts"] {
+        assert!(text.contains(title), "{title}: {text}");
+    }
+    assert!(text.contains("36.975666  2.177909     1.436793  0.540570"), "{text}");
+    let (csv, ..) = summary(&["--to", "csv", "--sections", "process", "--exec", "ls", "shell.trc"]);
+    let expected = "pid,generation,name,threads,total_ns,application_ns,syscall_ns,mode_ns,idle_ns\n\
+                    6418,1,ls,1,167697,72759,94938,0,0\n";
+    assert_eq!(csv, expected);
+    let (tsv, ..) = summary(&["--to", "tsv", "--sections", "process", "--pid", "6418", "shell.trc"]);
+    assert_eq!(tsv, expected.replace(',', "\t"));
+    let (json, ..) = summary(&["--to", "ndjson", "--sections", "call", "--top", "1", "shell.trc"]);
+    let lines: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["call"], "kfork");
+    assert_eq!((&lines[1]["call"], &lines[1]["class"]), (&"(others)".into(), &serde_json::Value::Null));
+    assert_eq!(lines.len(), 2);
+}
+
+#[test]
+fn rows_are_sorted_and_compared() {
+    let (names, ..) = summary(&["--to", "csv", "--sections", "call", "--sort", "name", "shell.trc"]);
+    let names: Vec<&str> = names.lines().skip(1).map(|line| line.split(',').nth(1).unwrap()).collect();
+    assert!(names.is_sorted() && names.len() == 18, "{names:?}");
+    let (rows, ..) = summary(&["--against", "shell.trc", "--to", "csv", "--sections", "call", "shell.trc"]);
+    assert!(rows.starts_with("class,call,number,base,this,difference,ratio\n"), "{rows}");
+    assert!(rows.lines().skip(1).all(|row| row.ends_with(",0,1.000")), "{rows}");
+    let (_, err, status) = summary(&["--against", "shell.trc", "--sections", "gap", "shell.trc"]);
+    assert!(status == 1 && err.contains("does not compare the section gap"), "{err}");
+}
+
+#[test]
+fn mistakes_get_an_example() {
+    for (args, expected) in [
+        (&["--sections", "calls", "shell.trc"][..], "did you mean `call`?"),
+        (&["--to", "tsv", "shell.trc"], "tfbc summary --to tsv --sections call TRACE"),
+        (&["--to", "csv", "--sections", "cpu", "shell.trc", "copy.trc"], "--to ndjson"),
+        (&["--from", "2", "--until", "1", "shell.trc"], "--until"),
+        (&["user.kev"], "no record has a time"),
+        (&["--idle", "1", "user.kev"], "such as 1.2"),
+        (&["absent.trc"], "cannot read absent.trc"),
+        (&["-o", "shell.trc", "shell.trc"], "cannot write shell.trc"),
+    ] {
+        let (out, err, status) = summary(args);
+        assert!(out.is_empty() && status == 1 && err.contains(expected), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn damage_is_lost_time_and_status_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
+    let mut bytes = std::fs::read(samples.join("shell.trc")).unwrap();
+    // An event begins here. Damage inside an event could give it any time.
+    bytes[0x1A50..0x1A50 + 200].fill(0xFF);
+    std::fs::write(path("damaged"), bytes).unwrap();
+    let mut command = command("tfbc");
+    let (out, err, status) = run(command.args(["summary", "damaged", "-o", "out"]).current_dir(&folder));
+    assert!(out.is_empty() && status == 2 && err.contains("damaged"), "{err}");
+    let text = std::fs::read_to_string(path("out")).unwrap();
+    assert!(text.contains("lost"), "{text}");
+}

@@ -1,0 +1,212 @@
+//! Rules of a trace: what its events do, for those who follow threads and CPUs themselves.
+
+use super::table::{
+    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, NumberPos,
+};
+use crate::reader::aix::{RawEvent, hooks};
+use std::sync::Arc;
+
+/// Rules of the context table for one trace.
+///
+/// ```
+/// use tfbc::internal::analysis::ContextRules;
+/// use tfbc::testing::aix::RawEvent;
+/// let table = "106 dispatch pid=D1 cpu=HD".parse::<tfbc::aix::ContextTable>()?;
+/// let mut rules = ContextRules::new(std::sync::Arc::new(table));
+/// let bytes = [0x10, 0x6a, 0, 3, 0, 0, 0, 40];
+/// let event = RawEvent {
+///     number: 1, offset: 0, bytes: &bytes, wide: false, id: 0x1060, tid: 7, ticks: None, cpu: None, recorded: &bytes,
+/// };
+/// let mut effects = Vec::new();
+/// rules.visit(&event, |cpu, effect| effects.push((cpu, format!("{effect:?}"))));
+/// assert_eq!(effects[0].0, Some(3));
+/// # Ok::<(), tfbc::aix::ContextError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ContextRules {
+    table: Arc<ContextTable>,
+    /// Name of the trace's recorder; empty until it is known.
+    daemon: Vec<u8>,
+    lookup: HookLookup,
+}
+
+/// Effect of an event. Ids that the event does not have are `None`; then the event's own thread or process is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of docs/context.md")]
+pub enum Effect<'e> {
+    /// An entry that states nothing but the CPU.
+    Nothing,
+    Process {
+        pid: u64,
+        tid: Option<u64>,
+        path: Option<&'e [u8]>,
+    },
+    Exec {
+        pid: Option<u64>,
+        path: &'e [u8],
+    },
+    Fork {
+        pid: u64,
+        tid: Option<u64>,
+    },
+    Thread {
+        tid: u64,
+        pid: Option<u64>,
+    },
+    Exit {
+        pid: Option<u64>,
+    },
+    Dispatch {
+        tid: u64,
+        pid: Option<u64>,
+        idle: bool,
+    },
+    Undispatch {
+        tid: u64,
+    },
+    Enter {
+        class: ClassName,
+        name: Name<'e>,
+    },
+    Symbol {
+        address: u64,
+        name: &'e [u8],
+    },
+    Return {
+        class: ClassName,
+        name: Option<&'e [u8]>,
+        errno: Option<u64>,
+    },
+    Raise {
+        class: ClassName,
+        kind: Option<u64>,
+        name: Option<Name<'e>>,
+    },
+    Lower {
+        class: ClassName,
+    },
+    Reset {
+        resume: bool,
+    },
+    Kproc {
+        pid: u64,
+    },
+    Lost {
+        count: Option<u64>,
+    },
+    On,
+    Off,
+}
+
+/// Name, or address of something that has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name<'e> {
+    /// Name as recorded.
+    Text(&'e [u8]),
+    /// Address.
+    Address(u64),
+}
+
+impl ContextRules {
+    /// Creates the rules for a trace whose recorder is not known yet.
+    pub fn new(table: Arc<ContextTable>) -> Self {
+        Self { lookup: table.lookup(b"", |entry| Some(*entry)), daemon: Vec::new(), table }
+    }
+
+    /// True if the table has entries for a hook.
+    #[inline]
+    pub fn has(&self, id: u16) -> bool {
+        self.lookup.find(id) != 0
+    }
+
+    /// True if every event of a hook is a mark of lost events.
+    pub fn is_loss(&self, id: u16) -> bool {
+        let is_mark = |action| matches!(action, Action::Lost { .. });
+        self.lookup.list_of(id).iter().any(|entry| {
+            is_mark(entry.action)
+                && entry.subhook.is_none()
+                && entry.generic.is_none()
+                && entry.kind.is_none()
+                && entry.condition.is_none()
+        })
+    }
+
+    /// True if an entry lowers interrupts of a class.
+    pub fn lowers(&self, class: ClassName) -> bool {
+        self.lookup.entries().any(|entry| entry.action == Action::Lower { class })
+    }
+
+    /// Name of a type of interrupts.
+    pub fn label(&self, class: ClassName, kind: u64) -> Option<&str> {
+        let sections = self.table.sections_of(&self.daemon).rev();
+        let mut labels = sections.flat_map(|section| section.labels.iter().rev());
+        labels.find(|label| (label.0, label.1) == (class, kind)).map(|label| label.2.as_str())
+    }
+
+    /// Calls `visit` with the CPU that an entry states, and with the entry's effect, for all entries that apply to an
+    /// event. An event that names the trace's recorder changes the rules.
+    pub fn visit<'e>(&mut self, event: &RawEvent<'e>, mut visit: impl FnMut(Option<u64>, Effect<'e>)) {
+        let list = self.lookup.find(event.id);
+        if list == 0 {
+            return;
+        }
+        let event = DecodedHook::new(event);
+        if event.id == hooks::UTILITY && event.kind() == Some(DAEMON_IDENTITY) {
+            self.daemon = event.text(DAEMON_NAME).unwrap_or_default().to_vec();
+            self.lookup = self.table.lookup(&self.daemon, |entry| Some(*entry));
+            return;
+        }
+        for entry in self.lookup.list_of(event.id).iter().filter(|entry| event.matches(entry)) {
+            let cpu = entry.cpu.and_then(|place| event.number(place));
+            visit(cpu, effect(entry.action, &event).unwrap_or(Effect::Nothing));
+        }
+    }
+}
+
+/// Effect of an action; `None` if the event is too short for it.
+fn effect<'e>(action: Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
+    let optional = |place: Option<NumberPos>| place.and_then(|place| event.number(place));
+    let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| event.number(place));
+    let name = |name: NamePos| {
+        Some(match name {
+            NamePos::Text(place) => Name::Text(event.text(place)?),
+            NamePos::Address(place) => Name::Address(event.number(place)?),
+        })
+    };
+    Some(match action {
+        Action::None => Effect::Nothing,
+        Action::Process { pid, tid, path } => Effect::Process {
+            pid: event.number(pid)?,
+            tid: optional(tid),
+            path: path.and_then(|path| event.text(path)),
+        },
+        // A process that is named but missing is not the event's own.
+        Action::Exec { pid: Some(pid), path } => {
+            Effect::Exec { pid: Some(event.number(pid)?), path: event.text(path)? }
+        }
+        Action::Exec { pid: None, path } => Effect::Exec { pid: None, path: event.text(path)? },
+        Action::Fork { pid, tid } => Effect::Fork { pid: event.number(pid)?, tid: optional(tid) },
+        Action::Thread { tid, pid: Some(pid), .. } => {
+            Effect::Thread { tid: event.number(tid)?, pid: Some(event.number(pid)?) }
+        }
+        Action::Thread { tid, pid: None, .. } => Effect::Thread { tid: event.number(tid)?, pid: None },
+        Action::Exit { pid: Some(pid) } => Effect::Exit { pid: Some(event.number(pid)?) },
+        Action::Exit { pid: None } => Effect::Exit { pid: None },
+        Action::Dispatch { pid, tid, idle, .. } => Effect::Dispatch { tid: tid_or_own(tid)?, pid: optional(pid), idle },
+        Action::Undispatch { tid } => Effect::Undispatch { tid: tid_or_own(tid)? },
+        Action::Enter { class, name: at } => Effect::Enter { class, name: name(at).unwrap_or(Name::Text(b"")) },
+        Action::Symbol { address, name } => Effect::Symbol { address: event.number(address)?, name: event.text(name)? },
+        Action::Return { class, name, errno } => {
+            Effect::Return { class, name: name.and_then(|name| event.text(name)), errno: optional(errno) }
+        }
+        Action::Raise { class, kind, name: at } => {
+            Effect::Raise { class, kind: optional(kind), name: at.and_then(name) }
+        }
+        Action::Lower { class } => Effect::Lower { class },
+        Action::Reset { resume } => Effect::Reset { resume },
+        Action::Kproc { pid } => Effect::Kproc { pid: event.number(pid)? },
+        Action::Lost { count } => Effect::Lost { count: optional(count) },
+        Action::On => Effect::On,
+        Action::Off => Effect::Off,
+    })
+}
