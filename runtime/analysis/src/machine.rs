@@ -1,4 +1,4 @@
-//! State machine of CPUs and threads: which interval of which CPU belongs to what.
+//! State machine of CPUs and threads: charges each interval of a CPU to a category and a thread.
 //!
 //! ```text
 //! aix.rs, qnx.rs ─dispatch, enter, raise, lost, …─> Machine ─finish─> Books
@@ -720,7 +720,7 @@ impl Machine {
         }
     }
 
-    /// Takes a thread off its CPU, of which the caller takes care. `seen` is true if the trace shows it.
+    /// Takes a thread off its CPU; the caller updates the CPU. `seen` is true if the trace shows the switch.
     fn leave(&mut self, id: u64, slot: ThreadSlot, now: u64, seen: bool) {
         if slot == OTHERS {
             self.others.remove(&id);

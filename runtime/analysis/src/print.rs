@@ -10,7 +10,7 @@ const MAX_COUNTS: usize = 4;
 /// Layout of a section in text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
-    /// Nanoseconds of which shares are shares.
+    /// Nanoseconds that are 100 percent in the column of shares.
     pub whole_ns: u128,
     /// True if the section begins with a line that names it.
     pub is_titled: bool,

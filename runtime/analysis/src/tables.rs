@@ -14,7 +14,7 @@ pub struct Summary {
     /// System of the trace.
     pub system: System,
     sections: Vec<Section>,
-    /// CPUs × span, of which shares are shares.
+    /// CPUs × span in nanoseconds: 100 percent in the column of shares.
     pub whole_ns: u128,
     /// Number of events.
     pub n_events: u64,

@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use tfbc::internal::Output;
 use tfbc::internal::rows::{RowSink, rows};
-use tfbc::{Formats, Monitor, Notice, ReportError, ReportSummary, TraceInfo};
+use tfbc::{Formats, Monitor, Notice, ReportError, TraceInfo};
 #[cfg(feature = "parquet")]
 use tfbc_data::ParquetFile;
 use tfbc_data::{
@@ -377,7 +377,7 @@ impl TableRun<'_> {
                 ReportError::Write(error) if error.kind() == io::ErrorKind::InvalidInput => usage(error.to_string()),
                 error => trace::failure(&name, &what, error),
             })?;
-            let n_faults = report_counts(self.console, plan, &summary);
+            let n_faults = plan.report_counts(self.console, &summary);
             status = status.max(if n_faults > 0 { Status::Damaged } else { Status::Well });
             let counts = Summary::of(&summary, tables.n_rows() - before);
             if let Some(table) = &mut notice_table
@@ -424,19 +424,4 @@ fn base_name(path: &str) -> String {
 /// True if offsets count bytes of the files: none is compressed or a pipe.
 fn has_offsets(info: &TraceInfo) -> bool {
     info.files.iter().all(|file| file.compression.is_none() && file.size.is_some())
-}
-
-/// Prints the counts of a run. Returns the number of problems that cause exit status 2.
-fn report_counts(console: &Console, plan: &PlannedReport, summary: &ReportSummary) -> u64 {
-    let (name, options) = (&plan.info.name, &plan.options);
-    match summary {
-        ReportSummary::Aix(summary) => {
-            trace::report_counts(console, name, summary, &options.aix);
-            trace::n_faults(summary)
-        }
-        ReportSummary::Qnx(summary) => {
-            trace::report_records(console, name, summary, &options.qnx);
-            summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
-        }
-    }
 }

@@ -396,25 +396,36 @@ impl PlannedReport {
         let mut reporter = Reporter::new(console, info).place(place);
         let ran = report_with(&mut self.trace, formats, options, out, &mut reporter);
         reporter.end();
-        match ran? {
+        let summary = ran?;
+        let n_damaged = self.report_counts(console, &summary);
+        let (n_events, n_reported) = match &summary {
             ReportSummary::Aix(summary) => {
-                report_counts(console, &info.name, &summary, &options.aix);
-                describe(console, info, &summary, verbose);
-                let Summary { n_events, n_reported, .. } = summary;
-                Ok(InputCounts { n_events, n_reported, n_damaged: n_faults(&summary) })
+                describe(console, info, summary, verbose);
+                (summary.n_events, summary.n_reported)
+            }
+            ReportSummary::Qnx(summary) => (summary.counts.records, summary.n_reported),
+        };
+        Ok(InputCounts { n_events, n_reported, n_damaged })
+    }
+
+    /// Prints the counts of a run. Returns the number of problems that cause exit status 2.
+    pub fn report_counts(&self, console: &Console, summary: &ReportSummary) -> u64 {
+        let (name, options) = (&self.info.name, &self.options);
+        match summary {
+            ReportSummary::Aix(summary) => {
+                report_counts(console, name, summary, &options.aix);
+                n_faults(summary)
             }
             ReportSummary::Qnx(summary) => {
-                report_records(console, &info.name, &summary, &options.qnx);
-                let RecordSummary { n_reported, n_damaged, n_refused, counts, imbalance, .. } = summary;
-                let n_damaged = n_damaged + n_refused + u64::from(imbalance.is_some());
-                Ok(InputCounts { n_events: counts.records, n_reported, n_damaged })
+                report_records(console, name, summary, &options.qnx);
+                summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
             }
         }
     }
 }
 
 /// Prints the counts of a QNX log's report.
-pub fn report_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
+fn report_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
     let RecordOptions { limits, max_work, .. } = *options;
     report_damage(console, name, summary.n_damaged, summary.tally.read, summary.tally.skipped);
     report_imbalance(console, name, summary.imbalance);

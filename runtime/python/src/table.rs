@@ -41,7 +41,7 @@ pub enum Contents {
 }
 
 impl Contents {
-    /// Events with named columns, or with the usual ones, of which text and fields may be left out.
+    /// Events with the named columns, or with the usual ones; `text` and `fields` can be left out of those.
     pub fn events(columns: Option<Words>, text: bool, fields: bool) -> PyResult<Self> {
         let columns = match columns {
             Some(names) => Some(parse(&names.0)?),

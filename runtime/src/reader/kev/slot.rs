@@ -1,4 +1,4 @@
-//! Slots: the units of 16 bytes of which logs consist.
+//! Slots: logs consist of units of 16 bytes.
 
 use super::classes;
 
