@@ -1,7 +1,7 @@
-//! Events of AIX for the state machine, by the rules of the context table.
+//! Feeds AIX events to the state machine, by the rules of the context table.
 
-use crate::books::Books;
 use crate::machine::{MAX_CPUS, Machine};
+use crate::totals::Totals;
 use crate::{AnalysisError, Options};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use tfbc::internal::analysis::{Ahead, LogItem, Logs, TimedEvent, TraceState, hoo
 use tfbc::internal::analysis::{ContextRules, Effect, Name};
 use tfbc::{Monitor, System};
 
-/// Hook of a log that has wrapped.
+/// Hook that a log which has wrapped begins with.
 const LOG_WRAP: u16 = 0x0050;
-/// Events between two reports of progress.
+/// Number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
-/// Largest number of names of addresses from the trace.
+/// Limit on names of addresses that the trace itself contains.
 const MAX_SYMBOLS: usize = 1 << 16;
 
-/// Reader of one analysis.
-struct Walk<'o> {
+/// State of an analysis of AIX logs.
+struct Analyser<'o> {
     machine: Machine,
     rules: ContextRules,
     options: &'o Options,
     symbols: HashMap<u64, Vec<u8>>,
     state: TraceState,
-    /// Time of the last event, by log.
+    /// Time of the last event, per log.
     last: Vec<Option<u64>>,
     has_cpu_files: bool,
     declared: bool,
 }
 
-/// Properties of an event that its entries tell, before its effects.
+/// Properties of an event that must be known before its effects are applied.
 #[derive(Default)]
 struct Traits {
     cpu: Option<u64>,
@@ -46,7 +46,7 @@ enum Mark {
 }
 
 /// Reads logs to their end, or to the end of the span.
-pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) -> Result<Books, AnalysisError> {
+pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) -> Result<Totals, AnalysisError> {
     let from = options.from.unwrap_or(0);
     let infos: Vec<Option<u64>> = logs.logs().iter().map(|log| log.cpu.map(u64::from)).collect();
     let mut machine = Machine::new(System::Aix, from, options.max_processes, options.max_calls);
@@ -54,7 +54,7 @@ pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) ->
     (0..options.cpus.min(MAX_CPUS as u64)).for_each(|cpu| machine.declare(cpu));
     let has_cpu_files = infos.iter().any(Option::is_some);
     let is_base = |log: usize| has_cpu_files && infos[log].is_none();
-    let mut walk = Walk {
+    let mut analyser = Analyser {
         machine,
         rules: ContextRules::new(Arc::clone(&options.context)),
         options,
@@ -67,7 +67,7 @@ pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) ->
     let n_logs = infos.len();
     if n_logs > 1 {
         for log in (0..n_logs).filter(|log| !is_base(*log)) {
-            walk.look_ahead(logs, log, 0)?;
+            analyser.look_ahead(logs, log, 0)?;
         }
     }
     let (mut n_events, mut n_damaged, mut stopped) = (0u64, 0, false);
@@ -78,16 +78,16 @@ pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) ->
                     stopped = true;
                     break;
                 }
-                walk.take(&timed);
+                analyser.push(&timed);
                 n_events += 1;
                 Some((timed.log, timed.time.elapsed_ns))
             }
             Some(LogItem::Notice { log, notice }) => {
                 n_damaged += u64::from(notice.damage);
-                // A base file names its CPU files; one that is missing is not a loss of events of all CPUs.
+                // A base file lists its CPU files. A missing CPU file is damage, but the other CPUs have lost nothing.
                 if notice.damage && !is_base(log) {
-                    let begin = walk.last[log].unwrap_or(0);
-                    walk.machine.begin_loss(log, begin);
+                    let begin = analyser.last[log].unwrap_or(0);
+                    analyser.machine.begin_loss(log, begin);
                 }
                 monitor.notice(&notice);
                 None
@@ -97,28 +97,28 @@ pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) ->
         };
         if let Some((log, now)) = log {
             if n_logs > 1 && !is_base(log) {
-                walk.look_ahead(logs, log, now)?;
+                analyser.look_ahead(logs, log, now)?;
             }
             if n_events.is_multiple_of(PROGRESS_EVERY) {
                 monitor.progress(logs.progress(), n_events);
             }
         }
     }
-    let Walk { machine, rules, .. } = walk;
-    let mut books = machine.finish(options.until.filter(|_| stopped), |class| rules.lowers(class));
-    books.n_damaged = n_damaged;
-    for interrupt in &mut books.interrupts {
-        let class = books.classes[interrupt.class].name;
+    let Analyser { machine, rules, .. } = analyser;
+    let mut totals = machine.finish(options.until.filter(|_| stopped), |class| rules.lowers(class));
+    totals.n_damaged = n_damaged;
+    for interrupt in &mut totals.interrupts {
+        let class = totals.classes[interrupt.class].name;
         let label = interrupt.kind.and_then(|kind| rules.label(class, kind));
         if let Some(label) = label.filter(|_| interrupt.name.is_none()) {
             interrupt.name = Some(label.as_bytes().into());
         }
     }
-    Ok(books)
+    Ok(totals)
 }
 
-impl Walk<'_> {
-    /// Begins a loss as soon as the event before it has been taken in.
+impl Analyser<'_> {
+    /// Starts a loss right after the last event before it. Otherwise the CPU would be charged up to the first event after it.
     fn look_ahead(&mut self, logs: &mut Logs, log: usize, now: u64) -> Result<(), AnalysisError> {
         match logs.look_ahead(log)? {
             Ahead::Event(id) if self.rules.is_loss(id) => self.machine.begin_loss(log, now),
@@ -129,14 +129,14 @@ impl Walk<'_> {
     }
 
     #[inline]
-    fn take(&mut self, timed: &TimedEvent<'_>) {
+    fn push(&mut self, timed: &TimedEvent<'_>) {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
         self.machine.note_event(now);
         let last = self.last[log].replace(now);
         if self.rules.has(event.id) {
-            return self.take_ruled(timed, last);
+            return self.push_ruled(timed, last);
         }
-        self.end_darkness(log, event.id, now);
+        self.end_gap(log, event.id, now);
         if matches!(event.id, hooks::ZERO | hooks::HEADER | LOG_WRAP) {
             return self.note_system(timed);
         }
@@ -149,9 +149,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Ends a loss, and the time after a 002, at an event of the stream.
+    /// Ends a loss, or the time after hook 002 (trace off), because the stream has an event again.
     #[inline]
-    fn end_darkness(&mut self, log: usize, id: u16, now: u64) {
+    fn end_gap(&mut self, log: usize, id: u16, now: u64) {
         if self.machine.is_losing(log) {
             self.machine.end_loss(log, now, (None, None));
         }
@@ -174,8 +174,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes in an event that the context table has entries for.
-    fn take_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) {
+    /// Applies an event that the context table has rules for.
+    fn push_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
         let mut traits = Traits { cpu: event.cpu, ..Traits::default() };
         self.rules.visit(event, |cpu, effect| {
@@ -192,7 +192,7 @@ impl Walk<'_> {
         if let Some(mark) = traits.mark {
             return self.mark(mark, log, last.unwrap_or(0), now);
         }
-        self.end_darkness(log, event.id, now);
+        self.end_gap(log, event.id, now);
         let is_header = matches!(event.id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP);
         if is_header {
             self.note_system(timed);

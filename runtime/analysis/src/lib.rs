@@ -1,7 +1,7 @@
 //! Summaries of where the time of a trace went.
 //!
 //! ```text
-//! trace ─aix, qnx─> events and their effects ─machine─> Books ─tables─> Summary: sections of rows
+//! trace ─aix, qnx─> events and their effects ─machine─> Totals ─tables─> Summary: sections of rows
 //!                                                                           └─print─> text, tsv, csv, ndjson
 //! ```
 //!
@@ -20,11 +20,11 @@
 #![forbid(unsafe_code)]
 
 mod aix;
-mod books;
 mod machine;
 mod print;
 mod qnx;
 mod tables;
+mod totals;
 
 pub use print::{Layout, write};
 pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
@@ -37,7 +37,7 @@ use tfbc::internal::analysis::AnyTrace;
 use tfbc::internal::source_mut;
 use tfbc::{Monitor, Trace};
 
-/// Choices of an analysis.
+/// Options of an analysis.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Start of the span, in nanoseconds since the start of the trace. Earlier events are read, but not charged.
@@ -46,7 +46,7 @@ pub struct Options {
     pub until: Option<u64>,
     /// Number of CPUs of the machine, for traces that do not declare it; 0 if it is unknown.
     pub cpus: u64,
-    /// Idle threads of a QNX log, as process and thread; `None` for those that QNX's rules name.
+    /// Idle threads of a QNX log, as process and thread; by default the threads of priority 0 in process 1.
     pub idle: Option<Vec<(u32, u32)>>,
     /// True if time in an unknown mode counts as user mode.
     pub assume_user: bool,
@@ -56,9 +56,9 @@ pub struct Options {
     pub context: Arc<ContextTable>,
     /// Names of addresses (AIX).
     pub names: Arc<AddressNames>,
-    /// Largest number of processes, and of threads. Further ones share a row.
+    /// Limit on processes, and on threads. Further ones share a row.
     pub max_processes: usize,
-    /// Largest number of names of calls. Further ones share a row.
+    /// Limit on names of calls. Further ones share a row.
     pub max_calls: usize,
 }
 
@@ -112,12 +112,12 @@ impl std::error::Error for AnalysisError {}
 /// # Errors
 /// The trace cannot be read, or has no times.
 pub fn summarise(trace: &mut Trace, options: &Options, monitor: &mut dyn Monitor) -> Result<Summary, AnalysisError> {
-    let (books, files) = match source_mut(trace) {
+    let (totals, files) = match source_mut(trace) {
         AnyTrace::Aix(logs) => {
             let files = logs.logs().iter().map(|log| log.name.clone()).collect();
             (aix::analyse(logs, options, monitor)?, files)
         }
         AnyTrace::Kev(log) => (qnx::analyse(log, options, monitor)?, vec![log.name().to_owned()]),
     };
-    Ok(tables::summary(&books, files, options))
+    Ok(tables::summary(&totals, files, options))
 }

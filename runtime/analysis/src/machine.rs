@@ -1,89 +1,83 @@
 //! State machine of CPUs and threads: charges each interval of a CPU to a category and a thread.
 //!
 //! ```text
-//! aix.rs, qnx.rs ─dispatch, enter, raise, lost, …─> Machine ─finish─> Books
+//! aix.rs, qnx.rs ─dispatch, enter, raise, lost, …─> Machine ─finish─> Totals
 //! ```
 //!
 //! The state of a CPU does not change between two of its events. The second one charges the interval between them, and
 //! then changes the state. Whatever the trace does not describe is charged to `unknown`, `lost`, `off` or, if a thread
 //! ran in an unknown mode, to `mode`.
 
-use crate::books::{Books, CallCounts, Gap, GapKind, InterruptCounts, Pending, StateCounts};
+use crate::totals::{CallCounts, Gap, GapKind, InterruptCounts, Pending, StateCounts, Totals};
 use std::collections::HashMap;
 use tfbc::System;
 use tfbc::internal::analysis::ClassName;
 
-/// Largest number of CPUs. Events of further ones count as events without a CPU.
+/// Limit on CPUs. Events of further CPUs count as events without a CPU.
 pub const MAX_CPUS: usize = 1024;
-/// Deepest nesting of interrupts. Deeper ones are charged to the last of these.
+/// Limit on nested interrupts. The time of deeper ones is charged to the innermost frame that is kept.
 const MAX_FRAMES: usize = 64;
 /// Largest number of listed gaps.
 const MAX_GAPS: usize = 1 << 16;
-/// Largest number of kinds of interrupts, and of errors of all calls together. Others share a row.
+/// Limit on kinds of interrupts, and on kinds of errors of all calls together. Further interrupts share a row, and
+/// further errors are not listed.
 const MAX_ROWS: usize = 1 << 16;
-/// Longest name that is kept, in bytes.
+/// Limit on the length of a name, in bytes; longer names are cut.
 const MAX_NAME: usize = 1023;
 
-/// Cells of the time of threads, before the cells of the classes of modes.
+/// Indices into the times of a thread or CPU: three fixed cells, then two cells per class of modes.
 pub mod cells {
-    /// Idle threads.
+    /// Time of idle threads.
     pub const IDLE: usize = 0;
-    /// A thread ran in an unknown mode.
+    /// Time in an unknown mode.
     pub const MODE: usize = 1;
-    /// Kernel processes.
+    /// Time of kernel processes.
     pub const KPROC: usize = 2;
 
-    /// User mode, known from a call of a class.
+    /// User-mode time before or after a call of a class.
     pub const fn user(class: usize) -> usize {
         3 + 2 * class
     }
 
-    /// Inside a class.
+    /// Time inside calls of a class.
     pub const fn within(class: usize) -> usize {
         4 + 2 * class
     }
 }
 
-/// Index of a thread in [`Books::threads`].
+/// Index of a thread in [`Totals::threads`].
 pub type ThreadSlot = u32;
-/// Index of a process in [`Books::processes`].
+/// Index of a process in [`Totals::processes`].
 pub type ProcessSlot = u32;
 
-/// Slot of all threads and of all processes that exceed the limit.
+/// Slot that all threads above the limit share, and all processes.
 pub const OTHERS: u32 = 0;
-
-/// Kind of untraced time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Darkness {
-    Lost,
-    Off,
-}
 
 /// CPU and the time charged to it.
 #[derive(Debug, Clone, Default)]
 pub struct Cpu {
-    /// Number; `None` for the only CPU of a trace whose events have none.
+    /// CPU number; `None` for the only CPU of a trace whose events contain no CPU number.
     pub id: Option<u64>,
     is_declared: bool,
     /// Time up to which everything is charged.
     since: u64,
-    /// Id and slot of the thread that runs.
+    /// Id and slot of the running thread.
     thread: Option<(u64, ThreadSlot)>,
-    /// True if it is known what runs below the interrupts.
-    known: bool,
-    /// True if the last thread has left and none runs yet (QNX).
+    /// True if the trace has shown which thread runs, or that none does. Interrupts do not change this.
+    is_known: bool,
+    /// True between the end of one thread's turn on the CPU and the start of the next (QNX).
     switching: bool,
     frames: Vec<Frame>,
-    /// Set by a dispatch until the next event; true for an idle thread.
-    fresh: Option<bool>,
-    /// Number of losses, and of intervals without tracing, that cover the CPU now.
+    /// Set between a dispatch and the next event; true if the dispatched thread is idle.
+    just_dispatched: Option<bool>,
+    /// Numbers of streams that cover the CPU and have lost events, or are switched off.
     n_lost: u32,
     n_off: u32,
-    /// Time of threads, by [`cells`].
+    /// Time per cell of [`cells`].
     pub cells: Vec<u128>,
     /// Time per class of interrupts.
     pub interrupts: Vec<u128>,
-    /// Time of rows 2, 4, 5 and 6 of the specification's table, and untraced time.
+    /// Time that no thread and no interrupt is charged with.
     pub dispatch: u128,
     pub idle_dispatch: u128,
     pub switch: u128,
@@ -96,12 +90,12 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    fn is_dark(&self) -> bool {
+    fn is_untraced(&self) -> bool {
         self.n_lost + self.n_off > 0
     }
 }
 
-/// Dispatches that have an earlier one of the same thread, and those of them to the same CPU.
+/// Dispatches compared with the thread's previous one, if the trace shows both.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Affinity {
     pub n_same: u64,
@@ -124,30 +118,30 @@ pub struct Thread {
     /// Next thread of the process.
     sibling: Option<ThreadSlot>,
     pub name: Option<Box<[u8]>>,
-    /// CPU on which it runs.
+    /// CPU on which the thread runs.
     cpu: Option<u32>,
-    /// Cell of its mode; `None` if the mode is unknown.
+    /// Cell of the current mode; `None` if the mode is unknown.
     mode: Option<u32>,
     is_idle: bool,
     is_kproc: bool,
-    /// True if its process has ended while it ran.
+    /// True if the process ended while the thread was running.
     is_leaving: bool,
-    /// True if the thread is in [`Machine::held`].
-    is_held: bool,
+    /// True if the thread is in [`Machine::tracked`].
+    is_tracked: bool,
     call: Option<OpenCall>,
-    /// Time of an unknown mode, by CPU.
+    /// Time per CPU whose mode the next call or return of the thread will decide.
     undecided: Vec<(u32, u128)>,
     pub cells: Vec<u128>,
-    /// Bit set of the CPUs on which time was charged.
+    /// Bit set of the CPUs on which the thread was charged time.
     cpus: Vec<u64>,
-    /// CPU of the last dispatch, and number of the darkness that was last then.
+    /// CPU of the last dispatch, and [`Machine::n_gaps`] at that time.
     last_dispatch: Option<(u32, u64)>,
-    /// Time of leaving a CPU, and number of the darkness that was last then.
-    left: Option<(u64, u64)>,
+    /// Time when the thread left its CPU, and [`Machine::n_gaps`] at that time.
+    left_cpu: Option<(u64, u64)>,
     pub n_dispatches: u64,
     pub affinity: Affinity,
     pub waited: u128,
-    /// State, and its beginning. `None` outside the thread's life.
+    /// Current state and its start; `None` before the thread is created and after it ends.
     state: Option<(ThreadState, u64)>,
     pub states: Vec<(ThreadState, StateCounts)>,
     priority: Option<u8>,
@@ -174,7 +168,7 @@ struct OpenCall {
     row: usize,
     is_named: bool,
     start: u64,
-    /// Time in the class at the start.
+    /// Time that the thread had spent in the class when the call began.
     charged: u128,
 }
 
@@ -192,13 +186,13 @@ pub struct Process {
     pub running: u128,
 }
 
-/// Facts that the event at the end of an interval adds about it.
+/// Information about an interval from the event that ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum IntervalEnd {
     Plain,
     /// The event is a `resume`.
     Resume,
-    /// The event contradicts what was known.
+    /// The event contradicts the state of the CPU.
     Contradiction,
 }
 
@@ -206,16 +200,16 @@ enum Ending {
 #[derive(Debug, Clone, Copy)]
 pub struct Class {
     pub name: ClassName,
-    /// True if the trace has an `enter`, or an end of an interrupt.
+    /// True if the trace contains an `enter` of the class or, for interrupts, a `lower`.
     pub has_first: bool,
-    /// True if the trace has a `return`.
+    /// True if the trace contains a `return` of the class.
     pub has_second: bool,
 }
 
-/// Stream of events: a file, and the CPUs that it covers.
+/// One file, with its current gaps.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
-    /// The only CPU that it covers; `None` for all.
+    /// CPU that the file belongs to; `None` if it has events of all CPUs.
     cpu: Option<u64>,
     lost_since: Option<u64>,
     off_since: Option<u64>,
@@ -226,7 +220,7 @@ type CallKey = (usize, Option<Box<[u8]>>);
 /// CPU, class, type and address of an interrupt.
 type InterruptKey = (u32, usize, Option<u64>, Option<u64>);
 
-/// The state machine.
+/// State of all CPUs, threads and processes at the current event.
 #[derive(Debug)]
 pub struct Machine {
     system: System,
@@ -239,36 +233,38 @@ pub struct Machine {
     threads: Vec<Thread>,
     thread_by_id: HashMap<u64, ThreadSlot>,
     last_thread: (u64, ThreadSlot),
-    /// Threads whose id has moved to another process.
+    /// Threads whose id now belongs to a thread of another process.
     moved: HashMap<(ProcessSlot, u64), ThreadSlot>,
-    /// CPUs on which threads of [`OTHERS`] run.
+    /// CPU per thread id, for running threads that share the slot [`OTHERS`].
     others: HashMap<u64, u32>,
     processes: Vec<Process>,
     process_by_id: HashMap<u64, ProcessSlot>,
     max_known: usize,
     max_calls: usize,
-    /// Threads that may know something that untraced time invalidates.
-    held: Vec<ThreadSlot>,
+    /// Threads with a mode, call or state that a gap invalidates.
+    tracked: Vec<ThreadSlot>,
     modes: Vec<Class>,
     classes: Vec<Class>,
     call_by_name: HashMap<CallKey, usize>,
     interrupt_by_key: HashMap<InterruptKey, usize>,
     streams: Vec<Stream>,
-    /// Number of CPUs that are dark.
-    n_dark: u32,
-    /// Number of times that a CPU became dark.
-    n_darknesses: u64,
-    /// Time of a begin of untraced time whose consequences for threads are pending.
-    pending_begin: Option<u64>,
-    /// True if events were taken in for a CPU that is dark.
-    touched_in_dark: bool,
+    /// Number of untraced CPUs.
+    n_untraced: u32,
+    /// Number of gaps so far. Two equal values mean that nothing was lost in between.
+    n_gaps: u64,
+    /// Start of a gap whose effect on threads is not applied yet. It waits for the next event, because several streams may
+    /// start a gap at the same time.
+    pending_gap_start: Option<u64>,
+    /// True if an untraced CPU has had events.
+    has_events_in_gap: bool,
     has_dispatch: bool,
     n_errors: usize,
-    books: Books,
+    totals: Totals,
 }
 
 impl Machine {
-    /// Creates the state at the start of a trace. Time before `from` is not charged.
+    /// Creates the state at the start of a trace. Time before `from` is not charged. `max_known` limits processes, and
+    /// threads; `max_calls` limits names of calls.
     pub fn new(system: System, from: u64, max_known: usize, max_calls: usize) -> Self {
         Self {
             system,
@@ -285,19 +281,19 @@ impl Machine {
             process_by_id: HashMap::new(),
             max_known,
             max_calls,
-            held: Vec::new(),
+            tracked: Vec::new(),
             modes: Vec::new(),
             classes: Vec::new(),
             call_by_name: HashMap::new(),
             interrupt_by_key: HashMap::new(),
             streams: Vec::new(),
-            n_dark: 0,
-            n_darknesses: 0,
-            pending_begin: None,
-            touched_in_dark: false,
+            n_untraced: 0,
+            n_gaps: 0,
+            pending_gap_start: None,
+            has_events_in_gap: false,
             has_dispatch: false,
             n_errors: 0,
-            books: Books::default(),
+            totals: Totals::default(),
         }
     }
 
@@ -316,26 +312,26 @@ impl Machine {
         }
     }
 
-    /// Takes note of an event of any kind. Its effects follow.
+    /// Counts an event, before its effects are applied.
     #[inline]
     pub fn note_event(&mut self, now: u64) {
-        self.books.n_events += 1;
+        self.totals.n_events += 1;
         self.last = self.last.max(now);
     }
 
-    /// Takes note of an event without a time.
+    /// Counts an event without a time.
     pub fn note_untimed(&mut self) {
-        self.books.n_events += 1;
+        self.totals.n_events += 1;
     }
 
-    /// True if a time belongs to the span.
+    /// True if counters change at this time: it is not before the span.
     fn counts(&self, now: u64) -> bool {
         now >= self.from
     }
 
     // CPUs.
 
-    /// Index of a CPU. A new one is unknown up to now. `None` above the limit.
+    /// Index of a CPU; `None` above the limit. The time of a new CPU is unknown up to `now`.
     pub fn cpu(&mut self, id: u64, now: u64) -> Option<usize> {
         if let Some(at) = self.cpu_by_id.get(&id) {
             return Some(*at as usize);
@@ -352,14 +348,14 @@ impl Machine {
             n_lost += u32::from(stream.lost_since.is_some());
             n_off += u32::from(stream.off_since.is_some());
         }
-        self.n_dark += u32::from(n_lost + n_off > 0);
+        self.n_untraced += u32::from(n_lost + n_off > 0);
         let unknown = now.saturating_sub(self.from).into();
         self.cpus.push(Cpu { id: Some(id), since: now, unknown, n_lost, n_off, ..Cpu::default() });
         self.cpu_by_id.insert(id, at as u32);
         Some(at)
     }
 
-    /// Index of the CPU of an event that tells none: the only declared one, or that of its thread.
+    /// Index of the CPU of an event without a CPU number: the only declared CPU, or the one that the thread runs on.
     #[inline]
     pub fn cpu_without_id(&mut self, tid: u64) -> Option<usize> {
         match self.cpu_of_dispatch() {
@@ -368,7 +364,7 @@ impl Machine {
         }
     }
 
-    /// Index of the CPU of a dispatch that tells none: the only declared one.
+    /// Index of the CPU of a dispatch without a CPU number: the only declared CPU.
     #[inline]
     pub fn cpu_of_dispatch(&mut self) -> Option<usize> {
         self.need_cpu();
@@ -376,7 +372,7 @@ impl Machine {
         (cpu.is_declared || cpu.id.is_none()).then_some(0)
     }
 
-    /// Creates the nameless CPU of a trace of AIX, as long as no CPU is known.
+    /// Creates a CPU without a number for AIX, if the trace has not named any yet.
     #[inline]
     fn need_cpu(&mut self) {
         if self.cpus.is_empty() && self.system == System::Aix {
@@ -384,7 +380,7 @@ impl Machine {
         }
     }
 
-    /// Time up to which a CPU is charged.
+    /// Time up to which a CPU has been charged.
     pub fn since(&self, at: usize) -> u64 {
         self.cpus[at].since
     }
@@ -401,11 +397,11 @@ impl Machine {
         self.threads[slot as usize].cpu.map(|cpu| cpu as usize)
     }
 
-    /// Forgets the nameless CPU, and the time charged to it.
+    /// Removes the CPU without a number and the time charged to it: an event has named a real one.
     #[cold]
     fn drop_nameless(&mut self) {
         let cpu = self.cpus.remove(0);
-        self.n_dark -= u32::from(cpu.is_dark());
+        self.n_untraced -= u32::from(cpu.is_untraced());
         self.others.clear();
         for thread in &mut self.threads {
             thread.cpu = None;
@@ -413,24 +409,24 @@ impl Machine {
             thread.cells.clear();
             thread.cpus.clear();
             thread.last_dispatch = None;
-            thread.left = None;
+            thread.left_cpu = None;
             (thread.n_dispatches, thread.affinity, thread.waited) = (0, Affinity::default(), 0);
             if let Some(call) = &mut thread.call {
                 call.charged = 0;
             }
         }
-        for call in &mut self.books.calls {
+        for call in &mut self.totals.calls {
             call.cpu.forget();
         }
-        self.books.interrupts.clear();
+        self.totals.interrupts.clear();
         self.interrupt_by_key.clear();
-        self.books.n_contradictions = 0;
-        self.books.n_unmatched = 0;
+        self.totals.n_contradictions = 0;
+        self.totals.n_unmatched = 0;
     }
 
     /// Charges the time of a CPU up to `now`.
     #[inline]
-    fn charge(&mut self, at: usize, now: u64, ending: Ending) {
+    fn charge(&mut self, at: usize, now: u64, ending: IntervalEnd) {
         let cpu = &mut self.cpus[at];
         if now <= cpu.since {
             return;
@@ -444,17 +440,17 @@ impl Machine {
             cpu.lost += ns;
         } else if cpu.n_off > 0 {
             cpu.off += ns;
-        } else if ending == Ending::Contradiction {
+        } else if ending == IntervalEnd::Contradiction {
             cpu.unknown += ns;
-        } else if let Some(idle) = cpu.fresh
-            && ending == Ending::Resume
+        } else if let Some(idle) = cpu.just_dispatched
+            && ending == IntervalEnd::Resume
             && cpu.frames.is_empty()
         {
             *(if idle { &mut cpu.idle_dispatch } else { &mut cpu.dispatch }) += ns;
         } else if let Some(frame) = cpu.frames.last_mut() {
             frame.own_ns += ns;
             add(&mut cpu.interrupts, frame.class, ns);
-        } else if !cpu.known {
+        } else if !cpu.is_known {
             cpu.unknown += ns;
         } else if let Some((_, slot)) = cpu.thread {
             let thread = &mut self.threads[slot as usize];
@@ -476,7 +472,7 @@ impl Machine {
                 thread.cpus[at / 64] |= 1 << (at % 64);
             }
             if let Some(priority) = thread.priority {
-                self.books.priorities[usize::from(priority)] += ns;
+                self.totals.priorities[usize::from(priority)] += ns;
             }
         } else if cpu.switching {
             cpu.switch += ns;
@@ -487,7 +483,7 @@ impl Machine {
 
     // Threads and processes.
 
-    /// Slot of a thread, which is created if it is new.
+    /// Slot of a thread; creates the thread if it is new.
     #[inline]
     pub fn thread(&mut self, id: u64) -> ThreadSlot {
         if self.last_thread.0 == id && self.last_thread.1 != OTHERS {
@@ -511,25 +507,25 @@ impl Machine {
 
     fn new_thread(&mut self, id: u64, process: Option<ProcessSlot>) -> ThreadSlot {
         if self.threads.len() > self.max_known {
-            self.books.n_other_threads += 1;
+            self.totals.n_other_threads += 1;
             return OTHERS;
         }
         let slot = self.threads.len() as ThreadSlot;
-        // A thread whose first event is in the middle of the trace was there before, unless a record creates it.
+        // A thread that the trace first shows in the middle existed before, unless a record creates it.
         let state = (self.system == System::Qnx).then_some((None, 0));
         self.threads.push(Thread { tid: id, state, ..Thread::default() });
         self.join(slot, process);
         slot
     }
 
-    /// Makes a thread one of a process.
+    /// Adds a thread to a process.
     fn join(&mut self, slot: ThreadSlot, process: Option<ProcessSlot>) {
         let Some(process) = process else { return };
         let known = &mut self.processes[process as usize];
         let thread = &mut self.threads[slot as usize];
         thread.process = Some(process);
         thread.is_kproc = known.is_kproc;
-        // A thread of a process whose id was used before cannot have lived from the start.
+        // The process is not the first with its id, so the thread cannot have existed from the start.
         if known.generation > 1 && matches!(thread.state, Some((None, 0))) {
             thread.state = Some((None, self.last));
         }
@@ -538,13 +534,13 @@ impl Machine {
         }
     }
 
-    /// Slots of a process's threads.
+    /// Slots of the threads of a process.
     fn members(&self, process: ProcessSlot) -> Vec<ThreadSlot> {
         let first = self.processes[process as usize].first_thread;
         std::iter::successors(first, |slot| self.threads[*slot as usize].sibling).collect()
     }
 
-    /// Slot of a process. One that has ended stays the process of its id until [`Machine::create`].
+    /// Slot of a process. A process that has ended keeps its id until [`Machine::create`] reuses it.
     pub fn process(&mut self, pid: u64) -> ProcessSlot {
         match self.process_by_id.get(&pid) {
             Some(slot) => *slot,
@@ -554,7 +550,7 @@ impl Machine {
 
     fn new_process(&mut self, pid: u64, generation: u32) -> ProcessSlot {
         if self.processes.len() > self.max_known {
-            self.books.n_other_processes += 1;
+            self.totals.n_other_processes += 1;
             return OTHERS;
         }
         let slot = self.processes.len() as ProcessSlot;
@@ -563,7 +559,7 @@ impl Machine {
         slot
     }
 
-    /// Slot of a process that an event creates or describes: if an earlier process of this id has ended, a new one.
+    /// Slot of a process that an event creates or describes. If the last process with this id has ended, it is a new one.
     pub fn create(&mut self, pid: u64) -> ProcessSlot {
         let slot = self.process(pid);
         let known = &self.processes[slot as usize];
@@ -594,7 +590,7 @@ impl Machine {
         self.processes[self.process_of(slot)? as usize].name.clone()
     }
 
-    /// Slot of a thread of a process. If the id belonged to a thread of another process, it is a new thread.
+    /// Slot of a thread of a process. If the id belonged to another process, it is a new thread.
     pub fn attach(&mut self, id: u64, process: ProcessSlot) -> ThreadSlot {
         let slot = self.thread(id);
         if slot == OTHERS {
@@ -627,19 +623,19 @@ impl Machine {
         new
     }
 
-    /// Slot of a thread of AIX that is dispatched with the id of its process.
+    /// Slot of the thread in a dispatch of AIX, which also has the id of the process.
     pub fn attach_dispatched(&mut self, id: u64, pid: u64) -> ThreadSlot {
         let slot = self.thread(id);
         let process = self.process(pid);
         let is_own = self.threads[slot as usize].process == Some(process);
-        // The threads of a process that has ended may still be dispatched to finish.
+        // Threads of a process that has ended are still dispatched to clean up; they do not start a new process.
         let process = if is_own { process } else { self.create(pid) };
         self.attach(id, process)
     }
 
     /// Ends a process.
     pub fn exit(&mut self, process: ProcessSlot, now: u64) {
-        self.settle();
+        self.apply_gap_start();
         if process == OTHERS || self.processes[process as usize].has_ended {
             return;
         }
@@ -647,7 +643,7 @@ impl Machine {
         self.processes[process as usize].has_ended = true;
         for slot in self.members(process) {
             if let Some(call) = self.threads[slot as usize].call.take() {
-                self.books.calls[call.row].n_ended += n;
+                self.totals.calls[call.row].n_ended += n;
             }
             if self.threads[slot as usize].cpu.is_some() {
                 self.threads[slot as usize].is_leaving = true;
@@ -657,9 +653,9 @@ impl Machine {
         }
     }
 
-    /// Makes a process a kernel process.
+    /// Marks a process as a kernel process, together with its threads.
     pub fn kproc(&mut self, process: ProcessSlot) {
-        self.settle();
+        self.apply_gap_start();
         if process == OTHERS || self.processes[process as usize].is_kproc {
             return;
         }
@@ -671,24 +667,24 @@ impl Machine {
         }
     }
 
-    /// Keeps a thread in the list of those that untraced time concerns.
+    /// Adds a thread to the list of those that a gap affects.
     #[inline]
-    fn hold(&mut self, slot: ThreadSlot) {
+    fn track(&mut self, slot: ThreadSlot) {
         let thread = &mut self.threads[slot as usize];
-        if !std::mem::replace(&mut thread.is_held, true) {
-            self.held.push(slot);
+        if !std::mem::replace(&mut thread.is_tracked, true) {
+            self.tracked.push(slot);
         }
     }
 
     fn set_mode(&mut self, slot: ThreadSlot, cell: usize) {
-        // The threads that exceed the limit have no mode of their own.
+        // Threads above the limit share a slot, which has no mode.
         if slot != OTHERS {
             self.threads[slot as usize].mode = Some(cell as u32);
-            self.hold(slot);
+            self.track(slot);
         }
     }
 
-    /// Gives the undecided time of a thread to a cell.
+    /// Charges a thread's undecided time to a cell.
     fn decide(&mut self, slot: ThreadSlot, cell: usize) {
         let Self { threads, cpus, .. } = self;
         let thread = &mut threads[slot as usize];
@@ -708,37 +704,37 @@ impl Machine {
         }
     }
 
-    /// Forgets the mode, the open call and the state of a thread that may have run unseen. The call counts as cut at
-    /// `now`.
+    /// Forgets the mode and the open call of a thread that may have run untraced. The call counts as cut at `now`, or as
+    /// not returned without a time.
     fn forget(&mut self, slot: ThreadSlot, now: Option<u64>) {
         self.forget_mode(slot);
         if let Some(call) = self.threads[slot as usize].call.take() {
             match now {
-                Some(now) => self.books.calls[call.row].n_cut += u64::from(self.counts(now)),
-                None => self.books.calls[call.row].n_not_returned += 1,
+                Some(now) => self.totals.calls[call.row].n_cut += u64::from(self.counts(now)),
+                None => self.totals.calls[call.row].n_not_returned += 1,
             }
         }
     }
 
-    /// Takes a thread off its CPU; the caller updates the CPU. `seen` is true if the trace shows the switch.
-    fn leave(&mut self, id: u64, slot: ThreadSlot, now: u64, seen: bool) {
+    /// Takes a thread off its CPU; the caller updates the CPU. `seen` is true if an event of the trace shows the switch.
+    fn take_off_cpu(&mut self, id: u64, slot: ThreadSlot, now: u64, seen: bool) {
         if slot == OTHERS {
             self.others.remove(&id);
         }
-        let (n_dark, n_darknesses) = (self.n_dark, self.n_darknesses);
+        let (n_untraced, n_gaps) = (self.n_untraced, self.n_gaps);
         let thread = &mut self.threads[slot as usize];
         thread.cpu = None;
-        thread.left = (seen && n_dark == 0 && slot != OTHERS).then_some((now, n_darknesses));
+        thread.left_cpu = (seen && n_untraced == 0 && slot != OTHERS).then_some((now, n_gaps));
         if thread.is_leaving {
             self.forget_mode(slot);
         }
-        if n_dark > 0 {
+        if n_untraced > 0 {
             self.forget(slot, Some(now));
         }
     }
 
-    /// Puts a thread on a CPU. If it runs on another one, a switch was not seen.
-    fn come(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64) {
+    /// Puts a thread on a CPU. If it was still running on another one, an event is missing: a contradiction.
+    fn put_on_cpu(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64) {
         let elsewhere = if slot == OTHERS { self.others.get(&id).copied() } else { self.threads[slot as usize].cpu };
         if let Some(other) = elsewhere.map(|cpu| cpu as usize).filter(|other| *other != at) {
             self.contradict(other, now);
@@ -749,33 +745,33 @@ impl Machine {
         } else {
             self.threads[slot as usize].cpu = Some(at as u32);
         }
-        self.hold(slot);
+        self.track(slot);
     }
 
-    /// Charges a CPU's interval as unknown, and forgets what ran there.
+    /// Charges a CPU's last interval as unknown and clears the CPU, because an event does not fit its state.
     fn contradict(&mut self, at: usize, now: u64) {
-        self.charge(at, now, Ending::Contradiction);
-        self.books.n_contradictions += u64::from(self.counts(now));
+        self.charge(at, now, IntervalEnd::Contradiction);
+        self.totals.n_contradictions += u64::from(self.counts(now));
         self.end_frames(at, now, false);
         let cpu = &mut self.cpus[at];
-        (cpu.known, cpu.fresh, cpu.switching) = (false, None, false);
+        (cpu.is_known, cpu.just_dispatched, cpu.switching) = (false, None, false);
         if let Some((id, slot)) = cpu.thread.take() {
-            self.leave(id, slot, now, false);
+            self.take_off_cpu(id, slot, now, false);
         }
     }
 
     // Events.
 
-    /// Charges a CPU up to an event of AIX, whose thread is evidence of what runs there.
+    /// Charges a CPU up to an AIX event. Its thread id shows which thread runs, even if the dispatch was not traced.
     #[inline]
     pub fn evidence(&mut self, at: usize, id: u64, now: u64, is_resume: bool) {
-        self.settle();
+        self.apply_gap_start();
         let cpu = &self.cpus[at];
-        if cpu.is_dark() {
-            self.touched_in_dark = true;
-            return self.charge(at, now, Ending::Plain);
+        if cpu.is_untraced() {
+            self.has_events_in_gap = true;
+            return self.charge(at, now, IntervalEnd::Plain);
         }
-        let ending = if is_resume { Ending::Resume } else { Ending::Plain };
+        let ending = if is_resume { IntervalEnd::Resume } else { IntervalEnd::Plain };
         match cpu.thread {
             Some((known, _)) if known == id => self.charge(at, now, ending),
             known => {
@@ -785,53 +781,53 @@ impl Machine {
                 } else {
                     self.charge(at, now, ending);
                 }
-                self.come(at, id, slot, now);
+                self.put_on_cpu(at, id, slot, now);
             }
         }
-        self.cpus[at].fresh = None;
+        self.cpus[at].just_dispatched = None;
     }
 
-    /// Charges a CPU up to an event of QNX.
+    /// Charges a CPU up to a QNX event.
     #[inline]
     pub fn pass(&mut self, at: usize, now: u64) {
-        self.settle();
-        self.charge(at, now, Ending::Plain);
+        self.apply_gap_start();
+        self.charge(at, now, IntervalEnd::Plain);
     }
 
-    /// True if events of the CPU are not supposed to exist now.
-    fn in_dark(&mut self, at: usize) -> bool {
-        let dark = self.cpus[at].is_dark();
-        self.touched_in_dark |= dark;
+    /// True if the CPU is untraced, so that its events change nothing.
+    fn is_in_gap(&mut self, at: usize) -> bool {
+        let dark = self.cpus[at].is_untraced();
+        self.has_events_in_gap |= dark;
         dark
     }
 
-    /// Takes in that a thread was dispatched to a CPU.
+    /// Dispatches a thread to a CPU.
     pub fn dispatch(&mut self, at: Option<usize>, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
-        self.settle();
+        self.apply_gap_start();
         self.has_dispatch |= !idle;
         self.threads[slot as usize].is_idle |= idle && slot != OTHERS;
         let Some(at) = at else { return };
-        self.charge(at, now, Ending::Plain);
-        if self.in_dark(at) {
+        self.charge(at, now, IntervalEnd::Plain);
+        if self.is_in_gap(at) {
             return;
         }
         if let Some((old, old_slot)) = self.cpus[at].thread.take() {
-            self.leave(old, old_slot, now, true);
+            self.take_off_cpu(old, old_slot, now, true);
         }
         self.end_frames(at, now, true);
-        self.come(at, id, slot, now);
+        self.put_on_cpu(at, id, slot, now);
         let cpu = &mut self.cpus[at];
-        (cpu.known, cpu.switching, cpu.fresh) = (true, false, Some(idle));
+        (cpu.is_known, cpu.switching, cpu.just_dispatched) = (true, false, Some(idle));
         self.count_dispatch(at, slot, now, idle);
         self.count_wait(slot, now);
     }
 
     fn count_dispatch(&mut self, at: usize, slot: ThreadSlot, now: u64, idle: bool) {
         let counts = self.counts(now);
-        let darkness = self.n_darknesses;
-        let is_traced = self.n_dark == 0;
+        let gap = self.n_gaps;
+        let is_traced = self.n_untraced == 0;
         let (cpu, thread) = (&mut self.cpus[at], &mut self.threads[slot as usize]);
-        let last = thread.last_dispatch.replace((at as u32, if is_traced { darkness } else { u64::MAX }));
+        let last = thread.last_dispatch.replace((at as u32, if is_traced { gap } else { u64::MAX }));
         if slot == OTHERS {
             thread.last_dispatch = None;
         }
@@ -840,7 +836,7 @@ impl Machine {
         }
         thread.n_dispatches += 1;
         *(if idle { &mut cpu.n_idle_dispatches } else { &mut cpu.n_dispatches }) += 1;
-        if let Some((last, _)) = last.filter(|(_, then)| is_traced && *then == darkness) {
+        if let Some((last, _)) = last.filter(|(_, then)| is_traced && *then == gap) {
             let n_same = u64::from(last as usize == at);
             thread.affinity.n_known += 1;
             thread.affinity.n_same += n_same;
@@ -852,30 +848,30 @@ impl Machine {
     }
 
     fn count_wait(&mut self, slot: ThreadSlot, now: u64) {
-        let is_traced = self.n_dark == 0;
+        let is_traced = self.n_untraced == 0;
         let thread = &mut self.threads[slot as usize];
-        if let Some((left, then)) = thread.left.take()
+        if let Some((left, then)) = thread.left_cpu.take()
             && is_traced
-            && then == self.n_darknesses
+            && then == self.n_gaps
         {
             thread.waited += u128::from(now.saturating_sub(left.max(self.from)));
         }
     }
 
-    /// Takes in that a CPU has no thread any more.
+    /// Leaves a CPU without a thread.
     pub fn undispatch(&mut self, at: usize, now: u64) {
-        if self.in_dark(at) {
+        if self.is_in_gap(at) {
             return;
         }
         if let Some((id, slot)) = self.cpus[at].thread.take() {
-            self.leave(id, slot, now, true);
+            self.take_off_cpu(id, slot, now, true);
         }
-        (self.cpus[at].known, self.cpus[at].switching) = (true, false);
+        (self.cpus[at].is_known, self.cpus[at].switching) = (true, false);
     }
 
-    /// Takes in that a CPU enters an interrupt.
+    /// Enters an interrupt on a CPU.
     pub fn raise(&mut self, at: usize, class: ClassName, kind: Option<u64>, address: Option<u64>, name: Option<&[u8]>) {
-        if self.in_dark(at) {
+        if self.is_in_gap(at) {
             return;
         }
         let class = self.class(class);
@@ -883,16 +879,16 @@ impl Machine {
         if self.cpus[at].frames.len() < MAX_FRAMES {
             self.cpus[at].frames.push(Frame { class, row, own_ns: 0 });
         } else {
-            self.books.interrupts[row].n_unfinished += 1;
+            self.totals.interrupts[row].n_unfinished += 1;
         }
     }
 
-    /// Takes in that a CPU leaves an interrupt.
+    /// Leaves the innermost interrupt of a class on a CPU, and all interrupts inside of it.
     pub fn lower(&mut self, at: Option<usize>, class: ClassName, now: u64) {
         let class = self.class(class);
         self.classes[class].has_first = true;
         let Some(at) = at else { return };
-        if self.in_dark(at) {
+        if self.is_in_gap(at) {
             return;
         }
         match self.cpus[at].frames.iter().rposition(|frame| frame.class == class) {
@@ -901,19 +897,19 @@ impl Machine {
                     self.end_frame(at, now, true);
                 }
             }
-            None => self.books.n_unmatched += u64::from(self.counts(now)),
+            None => self.totals.n_unmatched += u64::from(self.counts(now)),
         }
     }
 
-    /// Takes in that a CPU is in no interrupt.
+    /// Leaves all interrupts on a CPU.
     pub fn reset(&mut self, at: Option<usize>, now: u64) {
-        self.books.has_reset = true;
+        self.totals.has_reset = true;
         let Some(at) = at else { return };
-        if self.in_dark(at) {
+        if self.is_in_gap(at) {
             return;
         }
         self.end_frames(at, now, true);
-        self.cpus[at].known = true;
+        self.cpus[at].is_known = true;
     }
 
     fn end_frames(&mut self, at: usize, now: u64, seen: bool) {
@@ -925,7 +921,7 @@ impl Machine {
     fn end_frame(&mut self, at: usize, now: u64, seen: bool) {
         let counts = self.counts(now);
         let Some(frame) = self.cpus[at].frames.pop() else { return };
-        let row = &mut self.books.interrupts[frame.row];
+        let row = &mut self.totals.interrupts[frame.row];
         if seen && counts {
             row.own.add(frame.own_ns);
         } else if counts {
@@ -934,13 +930,13 @@ impl Machine {
         }
     }
 
-    /// Takes in that a thread enters a class of modes.
+    /// Begins a call: a thread enters a class of modes.
     pub fn enter(&mut self, at: Option<usize>, slot: ThreadSlot, class: ClassName, name: Option<&[u8]>, now: u64) {
-        self.settle();
+        self.apply_gap_start();
         let class = self.mode(class);
         self.modes[class].has_first = true;
-        if let Some(at) = at.filter(|at| !self.cpus[*at].is_dark() && self.cpus[*at].frames.is_empty()) {
-            self.cpus[at].known = true;
+        if let Some(at) = at.filter(|at| !self.cpus[*at].is_untraced() && self.cpus[*at].frames.is_empty()) {
+            self.cpus[at].is_known = true;
         }
         if slot == OTHERS {
             return;
@@ -957,11 +953,11 @@ impl Machine {
     /// Drops the open call of a thread, which has not returned.
     fn drop_call(&mut self, slot: ThreadSlot, now: u64) {
         if let Some(call) = self.threads[slot as usize].call.take() {
-            self.books.calls[call.row].n_not_returned += u64::from(self.counts(now));
+            self.totals.calls[call.row].n_not_returned += u64::from(self.counts(now));
         }
     }
 
-    /// Takes in that a thread returns from a class of modes.
+    /// Ends a call: a thread returns from a class of modes.
     pub fn leave_mode(
         &mut self,
         at: Option<usize>,
@@ -971,11 +967,11 @@ impl Machine {
         (errno, interrupted): (u64, bool),
         now: u64,
     ) {
-        self.settle();
+        self.apply_gap_start();
         let class = self.mode(class);
         self.modes[class].has_second = true;
-        if let Some(at) = at.filter(|at| !self.cpus[*at].is_dark() && self.cpus[*at].frames.is_empty()) {
-            self.cpus[at].known = true;
+        if let Some(at) = at.filter(|at| !self.cpus[*at].is_untraced() && self.cpus[*at].frames.is_empty()) {
+            self.cpus[at].is_known = true;
         }
         let counts = u64::from(self.counts(now));
         if slot == OTHERS {
@@ -993,7 +989,7 @@ impl Machine {
                 thread.call = None;
                 let spent = thread.cells.get(cells::within(class)).copied().unwrap_or(0) - call.charged;
                 if counts > 0 {
-                    let known = &mut self.books.calls[row];
+                    let known = &mut self.totals.calls[row];
                     known.cpu.add(spent);
                     known.elapsed.add(now.saturating_sub(call.start).into());
                     known.n_interrupted += u64::from(interrupted);
@@ -1003,12 +999,12 @@ impl Machine {
             None => {
                 self.drop_call(slot, now);
                 let row = own_row.unwrap_or_else(|| self.call(class, None));
-                self.books.calls[row].n_begun_before += counts;
+                self.totals.calls[row].n_begun_before += counts;
                 row
             }
         };
         if errno != 0 && counts > 0 {
-            let errors = &mut self.books.calls[row].errors;
+            let errors = &mut self.totals.calls[row].errors;
             match errors.get_mut(&errno) {
                 Some(n) => *n += 1,
                 None if self.n_errors < MAX_ROWS => {
@@ -1029,55 +1025,55 @@ impl Machine {
 
     /// Counts an event whose CPU has no thread.
     pub fn without_thread(&mut self, now: u64) {
-        self.books.n_without_thread += u64::from(self.counts(now));
+        self.totals.n_without_thread += u64::from(self.counts(now));
     }
 
     // Threads of QNX.
 
-    /// Takes in that a thread of QNX runs on a CPU.
+    /// Runs a QNX thread on a CPU.
     pub fn run(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
-        self.settle();
+        self.apply_gap_start();
         self.has_dispatch = true;
-        self.charge(at, now, Ending::Plain);
+        self.charge(at, now, IntervalEnd::Plain);
         self.threads[slot as usize].is_idle = idle && slot != OTHERS;
-        if self.in_dark(at) {
+        if self.is_in_gap(at) {
             return;
         }
         let old = self.cpus[at].thread;
         if let Some((old, old_slot)) = old.filter(|(old, _)| *old != id) {
             self.cpus[at].thread = None;
-            self.leave(old, old_slot, now, true);
+            self.take_off_cpu(old, old_slot, now, true);
             self.change_state(old_slot, Some(None), now);
         }
-        self.come(at, id, slot, now);
-        (self.cpus[at].known, self.cpus[at].switching) = (true, false);
+        self.put_on_cpu(at, id, slot, now);
+        (self.cpus[at].is_known, self.cpus[at].switching) = (true, false);
         self.change_state(slot, Some(RUNNING), now);
         self.count_dispatch(at, slot, now, idle);
     }
 
-    /// Takes in that a thread of QNX has a state other than running. `None` ends the thread.
+    /// Gives a QNX thread a state other than running. `None` ends the thread.
     pub fn state(&mut self, id: u64, slot: ThreadSlot, state: Option<u8>, now: u64) {
-        self.settle();
+        self.apply_gap_start();
         if let Some(at) = self.running_on(id) {
-            self.charge(at, now, Ending::Plain);
+            self.charge(at, now, IntervalEnd::Plain);
             self.cpus[at].thread = None;
             self.cpus[at].switching = true;
-            self.leave(id, slot, now, true);
+            self.take_off_cpu(id, slot, now, true);
         }
         if let Some(state) = state {
             self.change_state(slot, Some(Some(state)), now);
         } else {
             let n = u64::from(self.counts(now));
             if let Some(call) = self.threads[slot as usize].call.take() {
-                self.books.calls[call.row].n_ended += n;
+                self.totals.calls[call.row].n_ended += n;
             }
             self.forget_mode(slot);
             self.change_state(slot, None, now);
         }
-        self.hold(slot);
+        self.track(slot);
     }
 
-    /// Ends all threads of a process of QNX.
+    /// Ends all threads of a QNX process.
     pub fn end_threads(&mut self, process: ProcessSlot, now: u64) {
         if process == OTHERS || self.processes[process as usize].has_ended {
             return;
@@ -1087,14 +1083,14 @@ impl Machine {
         }
     }
 
-    /// Sets the priority that a record tells.
+    /// Sets the priority of a thread, from a record.
     pub fn prioritise(&mut self, slot: ThreadSlot, priority: Option<u8>) {
         if slot != OTHERS {
             self.threads[slot as usize].priority = priority;
         }
     }
 
-    /// Begins the life of a thread of QNX.
+    /// Starts the states of a QNX thread at its creation.
     pub fn begin_thread(&mut self, slot: ThreadSlot, now: u64) {
         let thread = &mut self.threads[slot as usize];
         if slot != OTHERS && thread.states.is_empty() && matches!(thread.state, Some((None, 0)) | None) {
@@ -1102,7 +1098,7 @@ impl Machine {
         }
     }
 
-    /// Ends the period of a thread's state and begins another.
+    /// Counts the time of a thread's current state, and starts another state.
     fn change_state(&mut self, slot: ThreadSlot, state: Option<ThreadState>, now: u64) {
         if self.system == System::Aix || slot == OTHERS {
             return;
@@ -1145,24 +1141,24 @@ impl Machine {
 
     // Untraced time.
 
-    /// Forgets what threads knew at the begin of untraced time, if that has not happened yet.
+    /// Applies a pending start of a gap to the threads.
     #[inline]
-    fn settle(&mut self) {
-        if let Some(now) = self.pending_begin.take() {
+    fn apply_gap_start(&mut self) {
+        if let Some(now) = self.pending_gap_start.take() {
             self.forget_unseen(now);
         }
     }
 
-    /// Forgets what is known of the threads that run on no traced CPU.
+    /// Forgets mode, call and state of the threads that run on no traced CPU: they may have run anywhere.
     #[cold]
     fn forget_unseen(&mut self, now: u64) {
-        for slot in std::mem::take(&mut self.held) {
+        for slot in std::mem::take(&mut self.tracked) {
             let thread = &mut self.threads[slot as usize];
             if thread.cpu.is_some() {
-                self.held.push(slot);
+                self.tracked.push(slot);
                 continue;
             }
-            thread.is_held = false;
+            thread.is_tracked = false;
             self.forget(slot, Some(now));
             if matches!(self.threads[slot as usize].state, Some((Some(_), _))) {
                 self.change_state(slot, Some(None), now);
@@ -1170,30 +1166,30 @@ impl Machine {
         }
     }
 
-    /// Begins a loss of a stream.
+    /// Starts a gap in which a stream lost events.
     pub fn begin_loss(&mut self, stream: usize, now: u64) {
         if self.streams[stream].lost_since.is_none() {
             self.split_off(stream, now, true);
             self.streams[stream].lost_since = Some(now);
-            self.begin(stream, now, Darkness::Lost);
+            self.begin(stream, now, GapKind::Lost);
         }
     }
 
-    /// Ends a loss of a stream.
+    /// Ends a gap in which a stream lost events. `missed` has the number of events and of buffers, if they are known.
     pub fn end_loss(&mut self, stream: usize, now: u64, missed: (Option<u64>, Option<u64>)) {
         if let Some(from) = self.streams[stream].lost_since.take() {
-            self.end(stream, now, Darkness::Lost);
+            self.end(stream, now, GapKind::Lost);
             self.gap(stream, (from, now), GapKind::Lost, missed);
             self.split_off(stream, now, false);
         }
     }
 
-    /// True if a stream has lost events.
+    /// True while a stream loses events.
     pub fn is_losing(&self, stream: usize) -> bool {
         self.streams[stream].lost_since.is_some()
     }
 
-    /// True if a stream is switched off.
+    /// True while a stream is switched off.
     pub fn is_off(&self, stream: usize) -> bool {
         self.streams[stream].off_since.is_some()
     }
@@ -1202,24 +1198,24 @@ impl Machine {
     pub fn switch_off(&mut self, stream: usize, now: u64) {
         if self.streams[stream].off_since.is_none() {
             self.streams[stream].off_since = Some(now);
-            self.begin(stream, now, Darkness::Off);
+            self.begin(stream, now, GapKind::Off);
         }
     }
 
     /// Switches a stream on.
     pub fn switch_on(&mut self, stream: usize, now: u64) {
         if let Some(from) = self.streams[stream].off_since.take() {
-            self.end(stream, now, Darkness::Off);
+            self.end(stream, now, GapKind::Off);
             self.gap(stream, (from, now), GapKind::Off, (None, None));
         }
     }
 
-    /// Takes note of a mark.
+    /// Counts a mark: an event about the trace itself.
     pub fn note_mark(&mut self) {
-        self.books.n_marks += 1;
+        self.totals.n_marks += 1;
     }
 
-    /// Lists the part of an off interval before a loss, or begins the part after it.
+    /// Splits an off interval at a loss: lists the part before it, or starts the part after it.
     fn split_off(&mut self, stream: usize, now: u64, is_begin: bool) {
         if let Some(from) = self.streams[stream].off_since {
             if is_begin {
@@ -1239,52 +1235,52 @@ impl Machine {
         }
     }
 
-    fn begin(&mut self, stream: usize, now: u64, darkness: Darkness) {
+    fn begin(&mut self, stream: usize, now: u64, kind: GapKind) {
         self.need_cpu();
-        // Marks at one time begin together.
-        if self.pending_begin.is_some_and(|pending| pending != now) {
-            self.settle();
+        // Gaps that start at one time are applied together.
+        if self.pending_gap_start.is_some_and(|pending| pending != now) {
+            self.apply_gap_start();
         }
         for at in self.covered(stream) {
-            self.charge(at, now, Ending::Plain);
-            self.n_dark += u32::from(!self.cpus[at].is_dark());
+            self.charge(at, now, IntervalEnd::Plain);
+            self.n_untraced += u32::from(!self.cpus[at].is_untraced());
             let cpu = &mut self.cpus[at];
-            match darkness {
-                Darkness::Lost => cpu.n_lost += 1,
-                Darkness::Off => cpu.n_off += 1,
+            match kind {
+                GapKind::Lost => cpu.n_lost += 1,
+                GapKind::Off => cpu.n_off += 1,
             }
             self.clear_cpu(at, now);
         }
-        self.n_darknesses += 1;
-        self.pending_begin = Some(now);
+        self.n_gaps += 1;
+        self.pending_gap_start = Some(now);
     }
 
-    /// Forgets what runs on a CPU. Its thread is one of those that [`Machine::forget_unseen`] treats.
+    /// Clears a CPU. [`Machine::forget_unseen`] deals with its thread later.
     fn clear_cpu(&mut self, at: usize, now: u64) {
         self.end_frames(at, now, false);
         let cpu = &mut self.cpus[at];
-        (cpu.known, cpu.fresh, cpu.switching) = (false, None, false);
+        (cpu.is_known, cpu.just_dispatched, cpu.switching) = (false, None, false);
         if let Some((id, slot)) = cpu.thread.take() {
             self.others.remove(&id);
             let thread = &mut self.threads[slot as usize];
-            (thread.cpu, thread.left) = (None, None);
-            self.hold(slot);
+            (thread.cpu, thread.left_cpu) = (None, None);
+            self.track(slot);
         }
     }
 
-    fn end(&mut self, stream: usize, now: u64, darkness: Darkness) {
-        self.settle();
+    fn end(&mut self, stream: usize, now: u64, kind: GapKind) {
+        self.apply_gap_start();
         for at in self.covered(stream) {
-            self.charge(at, now, Ending::Plain);
+            self.charge(at, now, IntervalEnd::Plain);
             let cpu = &mut self.cpus[at];
-            match darkness {
-                Darkness::Lost => cpu.n_lost -= 1,
-                Darkness::Off => cpu.n_off -= 1,
+            match kind {
+                GapKind::Lost => cpu.n_lost -= 1,
+                GapKind::Off => cpu.n_off -= 1,
             }
-            self.n_dark -= u32::from(!self.cpus[at].is_dark());
+            self.n_untraced -= u32::from(!self.cpus[at].is_untraced());
             self.clear_cpu(at, now);
         }
-        if std::mem::take(&mut self.touched_in_dark) {
+        if std::mem::take(&mut self.has_events_in_gap) {
             self.forget_unseen(now);
         }
     }
@@ -1293,13 +1289,13 @@ impl Machine {
         if to < self.from || (kind == GapKind::Off && from >= to) {
             return;
         }
-        if self.books.gaps.len() >= MAX_GAPS {
-            self.books.n_unlisted_gaps += 1;
+        if self.totals.gaps.len() >= MAX_GAPS {
+            self.totals.n_unlisted_gaps += 1;
             return;
         }
         let cpu = self.streams[stream].cpu;
         let from = from.max(self.from);
-        self.books.gaps.push(Gap { cpu, from, to, kind, missed_events: missed.0, missed_buffers: missed.1 });
+        self.totals.gaps.push(Gap { cpu, from, to, kind, missed_events: missed.0, missed_buffers: missed.1 });
     }
 
     // Rows.
@@ -1320,14 +1316,14 @@ impl Machine {
         if let Some(row) = self.call_by_name.get(&key) {
             return *row;
         }
-        let is_full = self.books.calls.len() >= self.max_calls;
+        let is_full = self.totals.calls.len() >= self.max_calls;
         let key = if is_full { (class, Some(Box::from(&b"(others)"[..]))) } else { key };
         if let Some(row) = self.call_by_name.get(&key) {
             return *row;
         }
-        self.books.calls.push(CallCounts { class, name: key.1.clone(), ..CallCounts::default() });
-        self.call_by_name.insert(key, self.books.calls.len() - 1);
-        self.books.calls.len() - 1
+        self.totals.calls.push(CallCounts { class, name: key.1.clone(), ..CallCounts::default() });
+        self.call_by_name.insert(key, self.totals.calls.len() - 1);
+        self.totals.calls.len() - 1
     }
 
     /// Row of an interrupt.
@@ -1343,13 +1339,13 @@ impl Machine {
         if let Some(row) = self.interrupt_by_key.get(&key) {
             return Some(*row);
         }
-        let is_full = self.books.interrupts.len() >= MAX_ROWS;
+        let is_full = self.totals.interrupts.len() >= MAX_ROWS;
         let key = if is_full { (at as u32, class, None, None) } else { key };
         if let Some(row) = self.interrupt_by_key.get(&key) {
             return Some(*row);
         }
         let name = name.filter(|name| !name.is_empty() && !is_full).map(|name| name[..name.len().min(MAX_NAME)].into());
-        self.books.interrupts.push(InterruptCounts {
+        self.totals.interrupts.push(InterruptCounts {
             cpu: at,
             class,
             kind: key.2,
@@ -1357,17 +1353,17 @@ impl Machine {
             name,
             ..InterruptCounts::default()
         });
-        self.interrupt_by_key.insert(key, self.books.interrupts.len() - 1);
-        Some(self.books.interrupts.len() - 1)
+        self.interrupt_by_key.insert(key, self.totals.interrupts.len() - 1);
+        Some(self.totals.interrupts.len() - 1)
     }
 
-    /// Charges everything up to the end of the span, by default the last event, and closes the books. `lowers` tells if the table has an event that
-    /// lowers interrupts of a class.
-    pub fn finish(mut self, until: Option<u64>, lowers: impl Fn(ClassName) -> bool) -> Books {
+    /// Charges everything up to the end of the span, by default the last event, and returns the totals. `lowers` is true for
+    /// a class of interrupts if an event of the context table ends them.
+    pub fn finish(mut self, until: Option<u64>, lowers: impl Fn(ClassName) -> bool) -> Totals {
         let end = until.unwrap_or(self.last);
-        // Untraced time that begins at the end is none.
-        if self.pending_begin.is_some_and(|begin| begin < end) {
-            self.settle();
+        // A gap that starts at the end of the span has no length.
+        if self.pending_gap_start.is_some_and(|begin| begin < end) {
+            self.apply_gap_start();
         }
         for stream in 0..self.streams.len() {
             let Stream { lost_since, off_since, .. } = self.streams[stream];
@@ -1378,7 +1374,7 @@ impl Machine {
             }
         }
         for at in 0..self.cpus.len() {
-            self.charge(at, end, Ending::Plain);
+            self.charge(at, end, IntervalEnd::Plain);
             self.end_frames(at, end.max(self.from), false);
         }
         for slot in 0..self.threads.len() as ThreadSlot {
@@ -1387,13 +1383,13 @@ impl Machine {
             if let Some(call) = thread.call {
                 let spent = thread.cells.get(cells::within(call.class)).copied().unwrap_or(0) - call.charged;
                 let elapsed = end.saturating_sub(call.start);
-                self.books.calls[call.row].n_pending += 1;
+                self.totals.calls[call.row].n_pending += 1;
                 let known = self.modes[call.class];
-                let is_told = self.has_dispatch && known.has_first && known.has_second;
-                self.books.pending.push(Pending {
+                let is_complete = self.has_dispatch && known.has_first && known.has_second;
+                self.totals.pending.push(Pending {
                     thread: slot,
                     row: call.row,
-                    cpu_ns: is_told.then_some(spent),
+                    cpu_ns: is_complete.then_some(spent),
                     elapsed_ns: elapsed,
                 });
             }
@@ -1401,24 +1397,24 @@ impl Machine {
                 self.change_state(slot, None, end);
             }
         }
-        self.judge(lowers);
-        let Self { system, from, cpus, threads, processes, modes, classes, mut books, has_dispatch, .. } = self;
-        (books.system, books.span, books.has_dispatch) = (Some(system), (from.min(end), end), has_dispatch);
-        (books.cpus, books.threads, books.processes) = (cpus, threads, processes);
-        (books.modes, books.classes) = (modes, classes);
-        books
+        self.reclassify(lowers);
+        let Self { system, from, cpus, threads, processes, modes, classes, mut totals, has_dispatch, .. } = self;
+        (totals.system, totals.span, totals.has_dispatch) = (Some(system), (from.min(end), end), has_dispatch);
+        (totals.cpus, totals.threads, totals.processes) = (cpus, threads, processes);
+        (totals.modes, totals.classes) = (modes, classes);
+        totals
     }
 
-    /// Takes back the names of time that the trace does not tell enough about.
-    fn judge(&mut self, lowers: impl Fn(ClassName) -> bool) {
-        // An interrupt of a class that no event of the table lowers ends with a resume or reset.
+    /// Moves time to `unknown` or `mode` if the trace lacks the kind of event that would prove its category.
+    fn reclassify(&mut self, lowers: impl Fn(ClassName) -> bool) {
+        // Classes without an event that ends them: a resume or reset does.
         for class in &mut self.classes {
-            class.has_first |= self.books.has_reset && !lowers(class.name);
+            class.has_first |= self.totals.has_reset && !lowers(class.name);
         }
         if self.system == System::Aix && !self.has_dispatch {
             for cpu in &mut self.cpus {
-                let told = cpu.cells.drain(..).sum::<u128>() + cpu.interrupts.drain(..).sum::<u128>();
-                cpu.unknown += told + cpu.dispatch + cpu.idle_dispatch + cpu.switch;
+                let named = cpu.cells.drain(..).sum::<u128>() + cpu.interrupts.drain(..).sum::<u128>();
+                cpu.unknown += named + cpu.dispatch + cpu.idle_dispatch + cpu.switch;
                 (cpu.dispatch, cpu.idle_dispatch, cpu.switch) = (0, 0, 0);
             }
             self.threads.iter_mut().for_each(|thread| thread.cells.clear());
@@ -1443,7 +1439,7 @@ impl Machine {
     }
 }
 
-/// Adds to a cell of a list, which grows if necessary.
+/// Adds to a cell of a list; grows the list if necessary.
 #[inline]
 fn add(cells: &mut Vec<u128>, cell: usize, ns: u128) {
     match cells.get_mut(cell) {

@@ -1,18 +1,18 @@
-//! Sections as text and as tables.
+//! Printing of sections, as text for people and as tables.
 
 use crate::tables::{ColumnKind, Section, Value};
 use tfbc::Form;
 use tfbc_vm::TextBuf;
 
-/// Largest number of counts of a value in text.
+/// Limit on the error numbers that text lists per call; the rest become one number.
 const MAX_COUNTS: usize = 4;
 
 /// Layout of a section in text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
-    /// Nanoseconds that are 100 percent in the column of shares.
+    /// Nanoseconds that count as 100 percent in the column of shares.
     pub whole_ns: u128,
-    /// True if the section begins with a line that names it.
+    /// True to print the title of the section first.
     pub is_titled: bool,
 }
 
@@ -73,7 +73,7 @@ fn table(section: &Section, form: Form, out: &mut TextBuf) {
     section.rows().for_each(|row| line(row.iter().map(Value::to_string).collect()));
 }
 
-/// Milliseconds with six decimals, which are exact.
+/// Milliseconds with six decimals, so that no nanosecond is rounded away.
 pub fn milliseconds(ns: i128) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     format!("{sign}{}.{:06}", ns.unsigned_abs() / 1_000_000, ns.unsigned_abs() % 1_000_000)
@@ -89,7 +89,7 @@ pub fn percent(part: u128, whole: u128) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-/// Text of a value in a column.
+/// Text of one cell.
 fn cell(section: &Section, row: &[Value], at: usize) -> String {
     let is_time = section.columns()[at].kind.is_time()
         || (section.columns()[at].kind == ColumnKind::Count
@@ -103,7 +103,7 @@ fn cell(section: &Section, row: &[Value], at: usize) -> String {
                 .map_or(String::from("-"), |pid| format!("-{pid}-")),
             _ => String::from("-"),
         },
-        // The errors of a call may be many.
+        // A call can fail with hundreds of different errors.
         Value::Counts(counts) if counts.len() > MAX_COUNTS => {
             let first = counts.iter().take(MAX_COUNTS).map(|(number, n)| (*number, *n)).collect();
             format!("{} …", Value::Counts(first))
@@ -112,7 +112,7 @@ fn cell(section: &Section, row: &[Value], at: usize) -> String {
     }
 }
 
-/// Text on one line.
+/// Replaces control characters, so that a text stays on one line.
 fn visible(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter }).collect()
 }
@@ -125,7 +125,7 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
         out.push(format!("\n{}\n", title(section.name)).as_bytes());
     }
     let is_empty = |value: &Value| matches!(value, Value::Null | Value::Number(0)) || value.to_string().is_empty();
-    // A column that says nothing is left out. The CPU's number may be 0.
+    // Columns without information are left out: all zeros or all empty. A CPU number of 0 is information.
     let shown: Vec<usize> = (0..section.columns().len())
         .filter(|at| *at == 0 || section.rows().any(|row| !is_empty(&row[*at])))
         .filter(|at| section.columns()[*at].name != "generation" || section.rows().any(|row| has_generation(&row[*at])))
@@ -154,7 +154,7 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
             line.push(share);
         }
         lines.push(line);
-        // The categories of a CPU also in percent of its span.
+        // A second line per CPU has the categories in percent of the span.
         if section.name == "cpu"
             && let Some(Value::Number(span)) = section.get(row, "span_ns")
         {
@@ -191,8 +191,8 @@ fn title(section: &str) -> &'static str {
         "process" => "Processes",
         "thread" => "Threads",
         "call" => "Calls",
-        "pending" => "Calls that are open at the end",
-        "interrupt" => "Interrupts, without those that interrupt them",
+        "pending" => "Calls that had not returned at the end",
+        "interrupt" => "Interrupts, each without nested ones",
         "state" => "States of threads",
         "priority" => "Time by priority",
         "gap" => "Untraced time",
@@ -216,7 +216,7 @@ fn head(section: &Section, out: &mut TextBuf) {
         line(format!("CPUs    {}", get("cpus")));
         line(format!("events  {}", get("events")));
         if get("assume") == "user" {
-            line(String::from("assumed: a thread whose mode is not told ran in user mode"));
+            line(String::from("assumed: a thread in an unknown mode ran in user mode"));
         }
         if let Some(Value::List(notes)) = section.get(row, "notes") {
             notes.iter().for_each(|note| line(format!("note    {note}")));

@@ -1,7 +1,7 @@
-//! Records of QNX for the state machine.
+//! Feeds QNX records to the state machine.
 
-use crate::books::Books;
 use crate::machine::{Machine, ThreadSlot};
+use crate::totals::Totals;
 use crate::{AnalysisError, Options};
 use tfbc::internal::analysis::BuiltInEvents;
 use tfbc::internal::analysis::ClassName;
@@ -21,7 +21,7 @@ mod threads {
     pub const RUNNING: u16 = 1;
     pub const CREATE: u16 = 24;
     pub const DESTROY: u16 = 25;
-    /// Events below are of threads.
+    /// First number of an event about a process; lower numbers are states of threads.
     pub const PROCESSES: u16 = 64;
     pub const PROC_CREATE: u16 = 64;
     pub const PROC_DESTROY: u16 = 128;
@@ -30,41 +30,42 @@ mod threads {
     pub const THREAD_NAME: u16 = 320;
 }
 
-/// Buffer numbers count up to here.
+/// Modulus of buffer numbers, which wrap.
 const BUFFER_NUMBERS: u32 = 2048;
-/// Kernel calls: numbers, kinds of their records, and the bit of records with 64-bit values.
+/// Number of kernel calls. An event number is the call plus a multiple of this: enter, exit, interrupted, and the same
+/// with 64-bit values.
 const CALLS: u16 = 128;
-/// First word of the exit of a failed call.
+/// First word of the exit record of a call that failed.
 const FAILED: u32 = u32::MAX;
-/// Events between two reports of progress.
+/// Number of records between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
-/// Loss whose end the next record decides.
+/// Loss that has been reported, whose end depends on the next record.
 struct PendingLoss {
     cpu: u8,
-    /// Time of the mark.
+    /// Time of the record that reports the loss.
     mark: u64,
     missed_buffers: Option<u64>,
 }
 
-struct Walk<'o> {
+struct Analyser<'o> {
     machine: Machine,
     options: &'o Options,
     big_endian: bool,
     events: BuiltInEvents,
     n_cpus: u64,
-    /// Time of the first record in nanoseconds of the clock.
+    /// Time of the first record, in nanoseconds of the machine's clock.
     start: Option<u64>,
     /// Time of the last record.
     last: u64,
     last_buffer: Option<u32>,
     loss: Option<PendingLoss>,
-    /// Names of the kernel calls.
+    /// Names of the kernel calls, by number.
     calls: Vec<String>,
 }
 
 /// Reads a log to its end, or to the end of the span.
-pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -> Result<Books, AnalysisError> {
+pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -> Result<Totals, AnalysisError> {
     let header = log.header().clone();
     let events = BuiltInEvents::of(header.release, header.big_endian);
     let mut machine = Machine::new(System::Qnx, options.from.unwrap_or(0), options.max_processes, options.max_calls);
@@ -75,7 +76,7 @@ pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -
         let label = events.label(classes::KER_CALL, call);
         label.map_or_else(|| call.to_string(), |label| label.split('/').next().unwrap_or(label).to_owned())
     });
-    let mut walk = Walk {
+    let mut analyser = Analyser {
         machine,
         options,
         big_endian: header.big_endian,
@@ -94,12 +95,12 @@ pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -
             Some(KevItem::Record(record)) => {
                 n_records += 1;
                 let ns = record.cycles().and_then(|cycles| header.ns(cycles));
-                let now = ns.map(|ns| ns.saturating_sub(*walk.start.get_or_insert(ns)));
+                let now = ns.map(|ns| ns.saturating_sub(*analyser.start.get_or_insert(ns)));
                 if now.zip(options.until).is_some_and(|(now, until)| now > until) {
                     stopped = true;
                     break;
                 }
-                walk.take(&record, now);
+                analyser.push(&record, now);
                 if n_records.is_multiple_of(PROGRESS_EVERY) {
                     monitor.progress(offset, n_records);
                 }
@@ -108,30 +109,30 @@ pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -
             Some(KevItem::Notice(notice)) => {
                 n_damaged += u64::from(notice.damage);
                 if notice.damage && notice.skipped.is_some() {
-                    walk.machine.begin_loss(0, walk.last);
+                    analyser.machine.begin_loss(0, analyser.last);
                 }
                 monitor.notice(&notice);
             }
             None => break,
         }
     }
-    walk.end_loss(None);
-    if n_records > 0 && walk.start.is_none() {
+    analyser.end_loss(None);
+    if n_records > 0 && analyser.start.is_none() {
         return Err(AnalysisError::NoTime);
     }
-    let mut books = walk.machine.finish(options.until.filter(|_| stopped), |_| true);
-    books.n_damaged = n_damaged;
-    books.state_names = (0..threads::PROCESSES)
+    let mut totals = analyser.machine.finish(options.until.filter(|_| stopped), |_| true);
+    totals.n_damaged = n_damaged;
+    totals.state_names = (0..threads::PROCESSES)
         .map(|state| {
             let label = events.label(classes::PR_TH, state);
             label.map_or_else(|| state.to_string(), |label| label.trim_start_matches("TH").to_owned())
         })
         .collect();
-    Ok(books)
+    Ok(totals)
 }
 
-impl Walk<'_> {
-    fn take(&mut self, record: &KevRecord<'_>, now: Option<u64>) {
+impl Analyser<'_> {
+    fn push(&mut self, record: &KevRecord<'_>, now: Option<u64>) {
         let class = record.meant_class();
         self.end_loss(Some((record, now)));
         match now {
@@ -148,7 +149,7 @@ impl Walk<'_> {
         }
         self.last = now.unwrap_or(self.last);
         let Some(at) = self.machine.cpu(record.cpu.into(), now.unwrap_or(0)) else { return };
-        // A record without a time changes states, but no time passes.
+        // A record without a time still changes states.
         let now = now.unwrap_or_else(|| self.machine.since(at));
         self.machine.pass(at, now);
         match class {
@@ -189,7 +190,8 @@ impl Walk<'_> {
         self.loss = Some(PendingLoss { cpu: record.cpu, mark, missed_buffers });
     }
 
-    /// Ends the loss before a mark, at the time of the record after the mark if it is a TIME of the mark's CPU.
+    /// Ends a reported loss. If the next record is a TIME of the same CPU, tracing resumed at its time; otherwise it
+    /// resumed at the time of the report.
     fn end_loss(&mut self, next: Option<(&KevRecord<'_>, Option<u64>)>) {
         let Some(PendingLoss { cpu, mark, missed_buffers }) = self.loss.take() else { return };
         let time = next.and_then(|(record, now)| {
@@ -289,7 +291,7 @@ impl Walk<'_> {
     }
 }
 
-/// Id of a thread, whose number repeats in every process.
+/// Unique id of a thread. QNX numbers the threads of each process from 1.
 fn thread_id(pid: u32, tid: u32) -> u64 {
     u64::from(pid) << 32 | u64::from(tid)
 }

@@ -1,8 +1,8 @@
-//! Sections of a summary: rows and columns, computed from the books.
+//! Sections of a summary: tables computed from the totals.
 
 use crate::Options;
-use crate::books::{Books, GapKind, InterruptCounts, Tally};
 use crate::machine::{Class, OTHERS, Process, Thread, ThreadState, cells};
+use crate::totals::{GapKind, InterruptCounts, Tally, Totals};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct Summary {
     /// System of the trace.
     pub system: System,
     sections: Vec<Section>,
-    /// CPUs × span in nanoseconds: 100 percent in the column of shares.
+    /// Number of CPUs times the span, in nanoseconds: 100 percent in the column of shares.
     pub whole_ns: u128,
     /// Number of events.
     pub n_events: u64,
@@ -34,13 +34,13 @@ pub struct Section {
 /// Column of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Key of JSON lines and head of tables.
+    /// Name in the heading of tables, and key in JSON lines.
     pub name: String,
     /// Kind of its values.
     pub kind: ColumnKind,
 }
 
-/// Kind of a column's values, which tells how two rows become one.
+/// Kind of a column's values; it decides how rows are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Part of the row's identity, or a fact about it.
@@ -75,9 +75,9 @@ pub enum Value {
     Text(String),
     /// List of values.
     List(Vec<Value>),
-    /// Counts by number.
+    /// Count per number, such as per errno.
     Counts(BTreeMap<u64, u64>),
-    /// Not known. The last variant, because rows without a value come last.
+    /// Unknown. The last variant, so that rows without a value sort last.
     Null,
 }
 
@@ -112,7 +112,7 @@ impl From<&Box<[u8]>> for Value {
 }
 
 impl fmt::Display for Value {
-    /// Formats a value for a cell of a table; nothing for a value that is not known.
+    /// Formats a value for a cell of a table. An unknown value is empty.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let joined = |f: &mut fmt::Formatter<'_>, parts: Vec<String>| f.write_str(&parts.join(" "));
         match self {
@@ -170,19 +170,19 @@ impl Section {
         row.get(self.column(name)?)
     }
 
-    /// Column whose sum shares refer to.
+    /// Column from which shares are computed.
     pub fn total(&self) -> Option<usize> {
         ["total_ns", "cpu_total_ns", "cpu_ns"].iter().find_map(|name| self.column(name))
     }
 
-    /// Keeps the rows that `keep` chooses, if the section has the column.
+    /// Removes the rows whose value in a column `keep` rejects. Has no effect if the section has no such column.
     pub fn retain(&mut self, column: &str, keep: impl Fn(&Value) -> bool) {
         if let Some(at) = self.column(column) {
             self.rows.retain(|row| keep(&row[at]) || row[at] == Value::Text(String::from("all")));
         }
     }
 
-    /// Sorts the rows. Equal ones stay in the order of their totals and ids.
+    /// Sorts the rows. Rows with equal keys stay in the order of their totals and ids.
     pub fn sort(&mut self, key: SortKey) {
         let by = match key {
             SortKey::Total => return,
@@ -203,7 +203,7 @@ impl Section {
         }
     }
 
-    /// Keeps the first `n` rows, and adds one for the others. The rows of `cpu` and `head` all stay.
+    /// Keeps the first `n` rows and combines the others to one. `cpu`, `head` and `gap` keep all rows.
     pub fn keep_top(&mut self, n: usize) {
         if matches!(self.name, "cpu" | "head" | "gap") || self.rows.len() <= n {
             return;
@@ -244,15 +244,15 @@ impl Summary {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// Sections to filter, sort and cut.
+    /// All sections, to filter, sort and shorten.
     pub fn sections_mut(&mut self) -> impl Iterator<Item = &mut Section> {
         self.sections.iter_mut()
     }
 }
 
-/// Categories of a trace, by the names of its system.
+/// Categories of a trace, with the names that its system uses.
 struct Categories<'b> {
-    books: &'b Books,
+    totals: &'b Totals,
     assume_user: bool,
     /// Names of the categories of threads, and the cells that each sums.
     threads: Vec<(String, Vec<usize>)>,
@@ -260,7 +260,7 @@ struct Categories<'b> {
     interrupts: Vec<(String, Option<usize>)>,
 }
 
-/// Names of categories that no class of a table can have.
+/// Names of built-in categories. A class of a context table with such a name gets the suffix `_class`.
 const RESERVED: [&str; 12] = [
     "application",
     "user",
@@ -282,45 +282,45 @@ fn class_key(class: &Class) -> String {
 }
 
 impl<'b> Categories<'b> {
-    fn new(books: &'b Books, system: System, assume_user: bool) -> Self {
+    fn new(totals: &'b Totals, system: System, assume_user: bool) -> Self {
         let (user, call, builtin) = match system {
             System::Aix => ("application_ns", "syscall_ns", ["FLIH", "SLIH"]),
             System::Qnx => ("user_ns", "system_ns", ["INT", "HANDLER"]),
         };
-        let mut users: Vec<usize> = (0..books.modes.len()).map(cells::user).collect();
+        let mut users: Vec<usize> = (0..totals.modes.len()).map(cells::user).collect();
         if assume_user {
             users.push(cells::MODE);
         }
-        let of_class = |name: &str| books.modes.iter().position(|class| class.name.as_str() == name);
+        let of_class = |name: &str| totals.modes.iter().position(|class| class.name.as_str() == name);
         let within = |name: &str| of_class(name).map(cells::within).into_iter().collect::<Vec<_>>();
         let mut threads = vec![(user.to_owned(), users), (call.to_owned(), within("SYSCALL"))];
-        let has_kproc = books.cpus.iter().any(|cpu| cpu.cells.get(cells::KPROC).is_some_and(|ns| *ns > 0));
+        let has_kproc = totals.cpus.iter().any(|cpu| cpu.cells.get(cells::KPROC).is_some_and(|ns| *ns > 0));
         if has_kproc || of_class("KPROC").is_some() {
             let mut kproc = within("KPROC");
             kproc.push(cells::KPROC);
             threads.push((String::from("kproc_ns"), kproc));
         }
-        for (at, class) in books.modes.iter().enumerate() {
+        for (at, class) in totals.modes.iter().enumerate() {
             if !matches!(class.name.as_str(), "SYSCALL" | "KPROC") {
                 threads.push((class_key(class), vec![cells::within(at)]));
             }
         }
         threads.push((String::from("mode_ns"), if assume_user { Vec::new() } else { vec![cells::MODE] }));
         threads.push((String::from("idle_ns"), vec![cells::IDLE]));
-        let index = |name: &str| books.classes.iter().position(|class| class.name.as_str() == name);
+        let index = |name: &str| totals.classes.iter().position(|class| class.name.as_str() == name);
         let mut interrupts: Vec<_> =
             builtin.iter().map(|name| (format!("{}_ns", name.to_ascii_lowercase()), index(name))).collect();
-        for (at, class) in books.classes.iter().enumerate() {
+        for (at, class) in totals.classes.iter().enumerate() {
             if !builtin.contains(&class.name.as_str()) {
                 let key = class_key(class);
                 let is_mode = threads.iter().any(|(name, _)| *name == key);
                 interrupts.push((if is_mode { key.replace("_ns", "_interrupt_ns") } else { key }, Some(at)));
             }
         }
-        Self { books, assume_user, threads, interrupts }
+        Self { totals, assume_user, threads, interrupts }
     }
 
-    /// Times of the categories of threads.
+    /// Time per category of threads.
     fn of(&self, known: &[u128]) -> Vec<u128> {
         let sum = |which: &Vec<usize>| which.iter().filter_map(|cell| known.get(*cell)).sum();
         self.threads.iter().map(|(_, which)| sum(which)).collect()
@@ -332,31 +332,31 @@ impl<'b> Categories<'b> {
 }
 
 /// Computes all sections.
-pub fn summary(books: &Books, files: Vec<String>, options: &Options) -> Summary {
-    let system = books.system.unwrap_or(System::Aix);
-    let categories = Categories::new(books, system, options.assume_user);
-    let span_ns = u128::from(books.span.1 - books.span.0);
+pub fn summary(totals: &Totals, files: Vec<String>, options: &Options) -> Summary {
+    let system = totals.system.unwrap_or(System::Aix);
+    let categories = Categories::new(totals, system, options.assume_user);
+    let span_ns = u128::from(totals.span.1 - totals.span.0);
     let mut sections = vec![
-        head(books, system, files, &categories),
+        head(totals, system, files, &categories),
         cpus(&categories, system, span_ns),
         processes(&categories, system),
         threads(&categories, system),
-        calls(books),
-        pending(books, system),
-        interrupts(books, system, options.per_cpu),
+        calls(totals),
+        pending(totals, system),
+        interrupts(totals, system, options.per_cpu),
     ];
     if system == System::Qnx {
-        sections.push(states(books));
-        sections.push(priorities(books));
+        sections.push(states(totals));
+        sections.push(priorities(totals));
     }
-    sections.push(gaps(books));
-    let whole_ns = span_ns * books.cpus.len() as u128;
-    Summary { system, sections, whole_ns, n_events: books.n_events, n_damaged: books.n_damaged }
+    sections.push(gaps(totals));
+    let whole_ns = span_ns * totals.cpus.len() as u128;
+    Summary { system, sections, whole_ns, n_events: totals.n_events, n_damaged: totals.n_damaged }
 }
 
 use ColumnKind::{Count, Id, Max, Mean, Min, Ns};
 
-fn head(books: &Books, system: System, files: Vec<String>, categories: &Categories<'_>) -> Section {
+fn head(totals: &Totals, system: System, files: Vec<String>, categories: &Categories<'_>) -> Section {
     let mut section = Section::new(
         "head",
         &[
@@ -376,87 +376,87 @@ fn head(books: &Books, system: System, files: Vec<String>, categories: &Categori
         ],
     );
     let name = if system == System::Aix { "aix" } else { "qnx" };
-    let notes = notes(books, system).into_iter().map(Value::Text).collect();
+    let notes = notes(totals, system).into_iter().map(Value::Text).collect();
     section.rows.push(vec![
         Value::from(name),
         Value::List(files.into_iter().map(Value::Text).collect()),
-        books.span.0.into(),
-        books.span.1.into(),
-        (books.span.1 - books.span.0).into(),
-        (books.cpus.len() as u64).into(),
-        books.n_events.into(),
-        books.n_marks.into(),
-        books.n_contradictions.into(),
-        books.n_unmatched.into(),
-        books.n_without_thread.into(),
+        totals.span.0.into(),
+        totals.span.1.into(),
+        (totals.span.1 - totals.span.0).into(),
+        (totals.cpus.len() as u64).into(),
+        totals.n_events.into(),
+        totals.n_marks.into(),
+        totals.n_contradictions.into(),
+        totals.n_unmatched.into(),
+        totals.n_without_thread.into(),
         categories.assume_user.then_some("user").into(),
         Value::List(notes),
     ]);
     section
 }
 
-/// Notes on kinds of events that were not recorded, and on what that spoils.
-fn notes(books: &Books, system: System) -> Vec<String> {
+/// Notes on kinds of events that were not recorded, and on the categories that suffer.
+fn notes(totals: &Totals, system: System) -> Vec<String> {
     let mut notes = Vec::new();
-    if books.n_events == 0 {
+    if totals.n_events == 0 {
         notes.push(String::from("the trace has no events"));
         return notes;
     }
     let is_aix = system == System::Aix;
     let hooks = "record it with `trace -j 100,101,102,103,104,106,10C,134,135,139,200,465`";
-    if !books.has_dispatch {
+    if !totals.has_dispatch {
         notes.push(if is_aix {
             format!("no dispatch (106): all time is unknown; {hooks}")
         } else {
             String::from("no THRUNNING: all time outside interrupts is unknown; record the class PR_TH")
         });
     }
-    let told = |has: fn(&Class) -> bool| books.modes.iter().any(has);
-    if books.modes.is_empty() {
+    let any_class = |has: fn(&Class) -> bool| totals.modes.iter().any(has);
+    if totals.modes.is_empty() {
         notes.push(if is_aix {
             format!("no system calls (101, 104): running time is in `mode`; {hooks}")
         } else {
             String::from("no kernel calls: running time is in `mode`; record the class KER_CALL")
         });
-    } else if !told(|class| class.has_first && class.has_second) {
-        let missing = if told(|class| class.has_first) { "return" } else { "begin" };
+    } else if !any_class(|class| class.has_first && class.has_second) {
+        let missing = if any_class(|class| class.has_first) { "return" } else { "beginning" };
         notes.push(format!("no call has a {missing}: running time is in `mode`"));
     }
-    if books.classes.is_empty() {
+    if totals.classes.is_empty() {
         notes.push(if is_aix {
             format!("no interrupts (100 to 103, 200): their time is in the other categories; {hooks}")
         } else {
             String::from("no interrupts: their time is in the other categories; record the class INT")
         });
     }
-    for class in books.classes.iter().filter(|class| !class.has_first) {
+    for class in totals.classes.iter().filter(|class| !class.has_first) {
         notes.push(format!("no interrupt of class {} has an end: their time is unknown", class.name.as_str()));
     }
-    if is_aix && books.has_dispatch && books.cpus.iter().all(|cpu| cpu.n_idle_dispatches == 0) {
+    if is_aix && totals.has_dispatch && totals.cpus.iter().all(|cpu| cpu.n_idle_dispatches == 0) {
         notes.push(String::from("no idle dispatch (10C): idle time is in the time of the threads"));
     }
-    if books.n_contradictions > 0 && books.has_dispatch {
-        let often = if u128::from(books.n_contradictions) * 1000 > u128::from(books.n_events) {
+    if totals.n_contradictions > 0 && totals.has_dispatch {
+        let often = if u128::from(totals.n_contradictions) * 1000 > u128::from(totals.n_events) {
             "; events are missing without a mark"
         } else {
             ""
         };
-        notes.push(format!("switches of threads that were not seen: {}{often}", books.n_contradictions));
+        notes.push(format!("thread switches without an event: {}{often}", totals.n_contradictions));
     }
-    if books.n_unmatched > 0 {
-        notes.push(format!("interrupts begun before: {}", books.n_unmatched));
+    if totals.n_unmatched > 0 {
+        notes.push(format!("interrupts that began before the trace: {}", totals.n_unmatched));
     }
-    if books.n_other_threads + books.n_other_processes > 0 {
+    if totals.n_other_threads + totals.n_other_processes > 0 {
         notes.push(String::from("too many threads or processes: see the rows (others), and --max-processes"));
     }
-    if books.n_unlisted_gaps > 0 {
-        notes.push(format!("gaps that are not listed: {}", books.n_unlisted_gaps));
+    if totals.n_unlisted_gaps > 0 {
+        notes.push(format!("gaps not listed: {}", totals.n_unlisted_gaps));
     }
     notes
 }
 
 fn cpus(categories: &Categories<'_>, system: System, span_ns: u128) -> Section {
-    let books = categories.books;
+    let totals = categories.totals;
     let mut section = Section::new("cpu", &[("cpu", Id), ("span_ns", Ns), ("busy_ns", Ns)]);
     let (idle, modes) =
         categories.threads.split_last().map_or((&[][..], &[][..]), |(idle, modes)| (std::slice::from_ref(idle), modes));
@@ -473,7 +473,7 @@ fn cpus(categories: &Categories<'_>, system: System, span_ns: u128) -> Section {
     }
     let mut all = vec![0u128; section.columns.len() - 1];
     let mut rows = Vec::new();
-    for cpu in &books.cpus {
+    for cpu in &totals.cpus {
         let mut threads = categories.of(&cpu.cells);
         let idle = threads.pop().unwrap_or(0);
         let interrupts = categories
@@ -501,17 +501,17 @@ fn cpus(categories: &Categories<'_>, system: System, span_ns: u128) -> Section {
     section
 }
 
-/// True if a thread has a row.
+/// True if a thread has anything to print.
 fn is_shown(thread: &Thread) -> bool {
     thread.n_dispatches > 0
         || thread.cells.iter().any(|ns| *ns > 0)
         || thread.states.iter().any(|(state, _)| state.is_some())
 }
 
-/// Process of a thread; that of all threads above the limit is the one of all such processes.
-fn process_of(books: &Books, slot: usize) -> Option<(u32, &Process)> {
-    let process = if slot == OTHERS as usize { Some(OTHERS) } else { books.threads[slot].process };
-    process.map(|process| (process, &books.processes[process as usize]))
+/// Process of a thread. Threads above the limit belong to the shared slot of processes.
+fn process_of(totals: &Totals, slot: usize) -> Option<(u32, &Process)> {
+    let process = if slot == OTHERS as usize { Some(OTHERS) } else { totals.threads[slot].process };
+    process.map(|process| (process, &totals.processes[process as usize]))
 }
 
 /// Pid, generation and name of a process.
@@ -528,7 +528,7 @@ fn running(thread: &Thread) -> u128 {
 }
 
 fn processes(categories: &Categories<'_>, system: System) -> Section {
-    let books = categories.books;
+    let totals = categories.totals;
     let mut section =
         Section::new("process", &[("pid", Id), ("generation", Id), ("name", Id), ("threads", Count), ("total_ns", Ns)]);
     section.columns.extend(categories.columns());
@@ -538,8 +538,8 @@ fn processes(categories: &Categories<'_>, system: System) -> Section {
         }
     }
     let mut sums: BTreeMap<Option<u32>, (u64, Vec<u128>, u128)> = BTreeMap::new();
-    for (slot, thread) in books.threads.iter().enumerate().filter(|(_, thread)| is_shown(thread)) {
-        let process = process_of(books, slot).map(|(process, _)| process);
+    for (slot, thread) in totals.threads.iter().enumerate().filter(|(_, thread)| is_shown(thread)) {
+        let process = process_of(totals, slot).map(|(process, _)| process);
         let (n, sum, running_sum) = sums.entry(process).or_default();
         *n += 1;
         *running_sum += running(thread);
@@ -548,7 +548,7 @@ fn processes(categories: &Categories<'_>, system: System) -> Section {
         sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
     }
     for (process, (n, values, running_sum)) in sums {
-        let known = process.map(|process| (process, &books.processes[process as usize]));
+        let known = process.map(|process| (process, &totals.processes[process as usize]));
         let (pid, generation, name) = process_ids(known);
         let mut row = vec![pid, generation, name, n.into(), values.iter().sum::<u128>().into()];
         row.extend(values.into_iter().map(Value::from));
@@ -562,7 +562,7 @@ fn processes(categories: &Categories<'_>, system: System) -> Section {
     section
 }
 
-/// Sorts by a column, largest first, then by the first columns.
+/// Sorts rows by a total, largest first, then by their ids.
 fn by_total(rows: &mut [Vec<Value>], total: usize, n_ids: usize) {
     rows.sort_by(|one, other| {
         number(&other[total]).cmp(&number(&one[total])).then_with(|| one[..n_ids].cmp(&other[..n_ids]))
@@ -570,7 +570,7 @@ fn by_total(rows: &mut [Vec<Value>], total: usize, n_ids: usize) {
 }
 
 fn threads(categories: &Categories<'_>, system: System) -> Section {
-    let books = categories.books;
+    let totals = categories.totals;
     let mut section = Section::new(
         "thread",
         &[("pid", Id), ("generation", Id), ("tid", Id), ("name", Id), ("thread_name", Id), ("total_ns", Ns)],
@@ -579,8 +579,8 @@ fn threads(categories: &Categories<'_>, system: System) -> Section {
     let more = ["dispatches", "cpus", "migrations", "affinity_same", "affinity_known"];
     section.columns.extend(more.map(|name| Column { name: name.to_owned(), kind: Count }));
     section.columns.push(Column { name: String::from("waited_ns"), kind: Ns });
-    for (slot, thread) in books.threads.iter().enumerate().filter(|(_, thread)| is_shown(thread)) {
-        let (pid, generation, name) = process_ids(process_of(books, slot));
+    for (slot, thread) in totals.threads.iter().enumerate().filter(|(_, thread)| is_shown(thread)) {
+        let (pid, generation, name) = process_ids(process_of(totals, slot));
         let values = categories.of(&thread.cells);
         let tid = if slot == OTHERS as usize { Value::Null } else { tid(system, thread) };
         let total: u128 = values.iter().sum();
@@ -602,7 +602,7 @@ fn threads(categories: &Categories<'_>, system: System) -> Section {
     section
 }
 
-/// Id of a thread, which is a number in its process for QNX.
+/// Id of a thread as it is printed. For QNX, it is the number in the process.
 fn tid(system: System, thread: &Thread) -> Value {
     match system {
         System::Aix => thread.tid.into(),
@@ -610,7 +610,7 @@ fn tid(system: System, thread: &Thread) -> Value {
     }
 }
 
-fn calls(books: &Books) -> Section {
+fn calls(totals: &Totals) -> Section {
     let mut section = Section::new(
         "call",
         &[
@@ -634,15 +634,15 @@ fn calls(books: &Books) -> Section {
             ("ended", Count),
         ],
     );
-    for call in &books.calls {
+    for call in &totals.calls {
         let counts =
             [call.n_interrupted, call.n_begun_before, call.n_pending, call.n_cut, call.n_not_returned, call.n_ended];
         if call.elapsed.n == 0 && counts.iter().all(|n| *n == 0) {
             continue;
         }
-        let class = books.modes[call.class].name.as_str();
+        let class = totals.modes[call.class].name.as_str();
         let mut row = vec![Value::from(class), call.name.as_ref().into(), call.elapsed.n.into()];
-        if books.has_dispatch {
+        if totals.has_dispatch {
             row.push(call.cpu.total.into());
             row.extend(spread(&call.cpu));
         } else {
@@ -663,7 +663,7 @@ fn spread(tally: &Tally) -> [Value; 3] {
     tally.spread().map_or([Value::Null, Value::Null, Value::Null], |values| values.map(Value::from))
 }
 
-fn pending(books: &Books, system: System) -> Section {
+fn pending(totals: &Totals, system: System) -> Section {
     let mut section = Section::new(
         "pending",
         &[
@@ -676,14 +676,14 @@ fn pending(books: &Books, system: System) -> Section {
             ("elapsed_ns", Ns),
         ],
     );
-    for pending in &books.pending {
-        let (pid, generation, _) = process_ids(process_of(books, pending.thread as usize));
-        let call = &books.calls[pending.row];
+    for pending in &totals.pending {
+        let (pid, generation, _) = process_ids(process_of(totals, pending.thread as usize));
+        let call = &totals.calls[pending.row];
         section.rows.push(vec![
             pid,
             generation,
-            tid(system, &books.threads[pending.thread as usize]),
-            books.modes[call.class].name.as_str().into(),
+            tid(system, &totals.threads[pending.thread as usize]),
+            totals.modes[call.class].name.as_str().into(),
             call.name.as_ref().into(),
             pending.cpu_ns.into(),
             pending.elapsed_ns.into(),
@@ -693,7 +693,7 @@ fn pending(books: &Books, system: System) -> Section {
     section
 }
 
-fn interrupts(books: &Books, system: System, per_cpu: bool) -> Section {
+fn interrupts(totals: &Totals, system: System, per_cpu: bool) -> Section {
     let mut columns = vec![
         ("class", Id),
         ("type", Id),
@@ -712,7 +712,7 @@ fn interrupts(books: &Books, system: System, per_cpu: bool) -> Section {
     }
     let mut section = Section::new("interrupt", &columns);
     let mut sums: HashMap<_, InterruptCounts> = HashMap::new();
-    for interrupt in &books.interrupts {
+    for interrupt in &totals.interrupts {
         let key = (per_cpu.then_some(interrupt.cpu), interrupt.class, interrupt.kind, interrupt.address);
         match sums.get_mut(&key) {
             Some(sum) => {
@@ -724,10 +724,10 @@ fn interrupts(books: &Books, system: System, per_cpu: bool) -> Section {
         }
     }
     for interrupt in sums.into_values().filter(|interrupt| interrupt.own.n + interrupt.n_unfinished > 0) {
-        let class = books.classes[interrupt.class];
+        let class = totals.classes[interrupt.class];
         let mut row = Vec::new();
         if per_cpu {
-            row.push(books.cpus[interrupt.cpu].id.map_or(Value::from("-"), Value::from));
+            row.push(totals.cpus[interrupt.cpu].id.map_or(Value::from("-"), Value::from));
         }
         row.extend([
             Value::from(class.name.as_str()),
@@ -736,7 +736,7 @@ fn interrupts(books: &Books, system: System, per_cpu: bool) -> Section {
             interrupt.name.as_ref().into(),
             interrupt.own.n.into(),
         ]);
-        if class.has_first && (books.has_dispatch || system == System::Qnx) {
+        if class.has_first && (totals.has_dispatch || system == System::Qnx) {
             row.push((interrupt.own.total + interrupt.unfinished_ns).into());
             row.extend(spread(&interrupt.own));
             row.extend([interrupt.n_unfinished.into(), interrupt.unfinished_ns.into()]);
@@ -751,7 +751,7 @@ fn interrupts(books: &Books, system: System, per_cpu: bool) -> Section {
     section
 }
 
-fn states(books: &Books) -> Section {
+fn states(totals: &Totals) -> Section {
     let mut section = Section::new(
         "state",
         &[
@@ -768,11 +768,11 @@ fn states(books: &Books) -> Section {
     );
     let name = |state: &ThreadState| match state {
         None => "unknown",
-        Some(state) => books.state_names.get(usize::from(*state)).map_or("?", String::as_str),
+        Some(state) => totals.state_names.get(usize::from(*state)).map_or("?", String::as_str),
     };
-    for (slot, thread) in books.threads.iter().enumerate().skip(1) {
+    for (slot, thread) in totals.threads.iter().enumerate().skip(1) {
         for (state, counts) in &thread.states {
-            let (pid, generation, _) = process_ids(process_of(books, slot));
+            let (pid, generation, _) = process_ids(process_of(totals, slot));
             let mut row = vec![pid, generation, tid(System::Qnx, thread), Value::from(name(state))];
             row.extend([counts.n.into(), counts.total.into()]);
             row.extend(spread(counts));
@@ -783,15 +783,15 @@ fn states(books: &Books) -> Section {
     section
 }
 
-fn priorities(books: &Books) -> Section {
+fn priorities(totals: &Totals) -> Section {
     let mut section = Section::new("priority", &[("priority", Id), ("total_ns", Ns)]);
-    let told = books.priorities.iter().enumerate().filter(|(_, ns)| **ns > 0);
-    section.rows = told.map(|(priority, ns)| vec![Value::from(priority as u64), (*ns).into()]).collect();
+    let used = totals.priorities.iter().enumerate().filter(|(_, ns)| **ns > 0);
+    section.rows = used.map(|(priority, ns)| vec![Value::from(priority as u64), (*ns).into()]).collect();
     by_total(&mut section.rows, 1, 1);
     section
 }
 
-fn gaps(books: &Books) -> Section {
+fn gaps(totals: &Totals) -> Section {
     let mut section = Section::new(
         "gap",
         &[
@@ -803,9 +803,9 @@ fn gaps(books: &Books) -> Section {
             ("missed_buffers", Count),
         ],
     );
-    let mut all: Vec<Value> = books.cpus.iter().map(|cpu| cpu.id.map_or(Value::from("-"), Value::from)).collect();
+    let mut all: Vec<Value> = totals.cpus.iter().map(|cpu| cpu.id.map_or(Value::from("-"), Value::from)).collect();
     all.sort();
-    for gap in &books.gaps {
+    for gap in &totals.gaps {
         let cpus = gap.cpu.map_or_else(|| all.clone(), |cpu| vec![cpu.into()]);
         let category = if gap.kind == GapKind::Lost { "lost" } else { "off" };
         section.rows.push(vec![
@@ -821,7 +821,7 @@ fn gaps(books: &Books) -> Section {
     section
 }
 
-/// Columns that tell which rows of two traces are compared. Process ids differ from run to run, so names count.
+/// Columns that match the rows of two traces. Names rather than ids, because process ids differ from run to run.
 fn comparable(section: &str) -> Option<&'static [&'static str]> {
     Some(match section {
         "cpu" => &["cpu"],
@@ -835,8 +835,8 @@ fn comparable(section: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Compares the counts and sums of a section in two traces: a row for each number that is not 0 in both. `None` if the
-/// rows of the section cannot be compared.
+/// Compares the counts and sums of a section in two traces. The result has a row per number that differs from 0 in at
+/// least one of them. `None` if rows of the section cannot be matched.
 pub fn against(base: &Section, this: &Section) -> Option<Section> {
     let keys = comparable(this.name)?;
     let mut columns: Vec<(&str, ColumnKind)> = keys.iter().map(|key| (*key, Id)).collect();
@@ -866,7 +866,7 @@ pub fn against(base: &Section, this: &Section) -> Option<Section> {
     Some(section)
 }
 
-/// Sums of a section's numbers by key and name of the column.
+/// Sums of a section's numbers, per key and column.
 fn sums(section: &Section, keys: &[&str]) -> BTreeMap<(Vec<Value>, String), i128> {
     let mut sums = BTreeMap::new();
     let keys: Vec<usize> = keys.iter().filter_map(|key| section.column(key)).collect();

@@ -54,7 +54,7 @@ fn the_span_can_be_narrowed() {
     let expected = "span_ns=5800 application_ns=3000 syscall_ns=1100 flih_ns=400 slih_ns=1000 dispatch_ns=300";
     check(&late, "cpu", &["cpu"], "all", expected);
     check(&late, "call", &["call"], "kread", "count=1 cpu_total_ns=600 elapsed_total_ns=8500");
-    // The returns are after the end, so the mode of the thread is not told.
+    // The returns are after the end of the span, so the mode of the thread is unknown.
     let early = narrow(None, Some(2500));
     check(&early, "cpu", &["cpu"], "all", "span_ns=2500 mode_ns=1500 unknown_ns=1000");
     check(&narrow(Some(20_000), None), "cpu", &["cpu"], "all", "span_ns=0");
@@ -201,7 +201,7 @@ fn strangers_traces_keep_memory_and_time_bounded() {
     assert!(section.rows().len() <= (1 << 16) + 1);
     assert!(section.rows().any(|row| section.get(row, "name").unwrap().to_string() == "(others)"));
 
-    // Interrupts that only end, and interrupts in interrupts.
+    // Interrupts that end without a beginning, and nested interrupts.
     let mut nested: Vec<Hook> = vec![dispatch(0, 0x106, 0, 1, 5)];
     nested.extend((1..1000).map(|t| hook(t, 0x103, 0, 5, &[])));
     nested.extend((1000..11_000).map(|t| hook(t, 0x102, 0, 5, &[t])));
@@ -211,7 +211,7 @@ fn strangers_traces_keep_memory_and_time_bounded() {
     check(&told, "head", &["system"], "aix", "unmatched_lowers=999");
     check(&told, "cpu", &["cpu"], "0", "slih_ns=10000");
 
-    // Times that jump.
+    // Times that jump back and forth.
     let jumps = [0, 1 << 63, 5, u64::MAX, 1, 1 << 63];
     let jumping: Vec<Hook> =
         jumps.into_iter().enumerate().map(|(n, t)| dispatch(t, 0x106, n as u16 % 3, 1, n as u64 % 2)).collect();
@@ -225,7 +225,7 @@ fn strangers_traces_keep_memory_and_time_bounded() {
     check_conservation(&told);
     assert_eq!(told.section("cpu").unwrap().rows().len(), 1025);
 
-    // Marks only, and nothing at all.
+    // Only marks, and an empty trace.
     let marks: Vec<Hook> = (0..100).map(|t| hook(t, [0x001, 0x002, 0x006][t as usize % 3], 0, 9, &[0, 7])).collect();
     let told = summary(stream(0, &marks), &Options::default());
     check_conservation(&told);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tfbc_analysis::Options;
 use traces::{Hook, PseudoRandom, call, check_conservation, dispatch, hook, numbers, stream, summary};
 
-/// Name of an interval.
+/// Category of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Unknown,
@@ -19,7 +19,7 @@ enum Label {
     Idle,
     User,
     Call,
-    /// A thread ran in a mode that is not told.
+    /// A thread ran in an unknown mode.
     Mode,
 }
 
@@ -49,13 +49,13 @@ struct Interval {
     from: u64,
     to: u64,
     label: Label,
-    /// True if a dispatch began it and untraced time or the end of the trace ended it.
+    /// True if the interval starts with a dispatch and ends with a gap or the end of the trace.
     is_exempt: bool,
 }
 
 const IDLE_PID: u64 = 516;
 
-/// A system whose every state is known: writes its events, and the truth about its time.
+/// Simulates a system. Returns its events, and the intervals that it really went through.
 fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook>, Vec<Interval>) {
     #[derive(Clone)]
     struct Cpu {
@@ -101,7 +101,7 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook
             cpus[at].frames.pop();
             events.push(hook(now, 0x103, cpu, tid, &[]));
         } else if choice < 3 {
-            // A thread that runs nowhere, or the CPU's idle one.
+            // A thread that runs on no CPU, or the CPU's idle thread.
             let mut next = 1 + noise.below(n_threads);
             if noise.below(4) == 0 || cpus.iter().any(|cpu| cpu.thread == next) {
                 next = idle(at);
@@ -125,7 +125,7 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook
             cpus[at].frames.push(Label::Flih);
             events.push(hook(now, 0x100, cpu, tid, &[1 + choice, 0]));
         } else if state.thread >= 1000 || choice == 5 {
-            // An event that means nothing, except that its thread runs.
+            // An event without rules: it only shows that its thread runs.
             events.push(hook(now, 0x15B, cpu, tid, &[1]));
         } else if let Some(name) = calls.remove(&tid) {
             events.push(call(now, 0x104, tid, name));
@@ -138,7 +138,7 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook
     (events, truth)
 }
 
-/// Cuts runs of events out. A mark replaces the last event of a run.
+/// Removes runs of events. A mark replaces the last event of a run.
 fn cut(noise: &mut PseudoRandom, mut events: Vec<Hook>, n_cuts: u64) -> Vec<Hook> {
     for _ in 0..n_cuts {
         let from = 1 + noise.below(events.len() as u64 - 1) as usize;
@@ -149,7 +149,7 @@ fn cut(noise: &mut PseudoRandom, mut events: Vec<Hook>, n_cuts: u64) -> Vec<Hook
     events
 }
 
-/// The second implementation. It keeps a list of all intervals, and returns to them when it learns more.
+/// Second implementation of the rules. It keeps a list of all intervals, and corrects them when it learns more.
 #[derive(Default)]
 struct Naive {
     cpus: Vec<NaiveCpu>,
@@ -358,12 +358,12 @@ impl Naive {
     }
 }
 
-/// Compares the product with the second implementation; returns the latter's intervals.
+/// Compares the state machine with the second implementation, whose intervals it returns.
 fn compare(n_cpus: usize, events: &[Hook]) -> Vec<Interval> {
-    let told = summary(stream(n_cpus as u32, events), &Options::default());
-    check_conservation(&told);
+    let summary = summary(stream(n_cpus as u32, events), &Options::default());
+    check_conservation(&summary);
     let naive = Naive::run(n_cpus, events);
-    let rows = numbers(told.section("cpu").unwrap(), &["cpu"]);
+    let rows = numbers(summary.section("cpu").unwrap(), &["cpu"]);
     for cpu in 0..n_cpus {
         for (label, name) in Label::ALL {
             let intervals = naive.intervals.iter().filter(|interval| interval.cpu == cpu && interval.label == label);
@@ -372,12 +372,12 @@ fn compare(n_cpus: usize, events: &[Hook]) -> Vec<Interval> {
             assert_eq!(row[name], i128::from(sum), "{name} of CPU {cpu}\n{row:?}\n{events:#?}");
         }
     }
-    let head = numbers(told.section("head").unwrap(), &["system"]);
+    let head = numbers(summary.section("head").unwrap(), &["system"]);
     assert_eq!(head["aix"]["contradictions"], naive.n_contradictions);
     naive.intervals
 }
 
-/// Asserts that no interval with a name has another one than the truth.
+/// Asserts that every interval with a known category has its true category. Returns the time of these intervals.
 fn refines(found: &[Interval], truth: &[Interval]) -> u64 {
     let mut named = 0;
     for interval in found.iter().filter(|interval| interval.label.is_name() && !interval.is_exempt) {
@@ -393,7 +393,7 @@ fn refines(found: &[Interval], truth: &[Interval]) -> u64 {
 }
 
 #[test]
-fn whole_traces_are_told_as_they_were() {
+fn whole_traces_are_summarised_as_they_were() {
     let mut named = 0;
     for seed in 0..300 {
         let mut noise = PseudoRandom(seed);
@@ -419,7 +419,7 @@ fn removed_events_never_give_time_another_name() {
 }
 
 #[test]
-fn events_without_sense_are_told_by_the_same_rules() {
+fn meaningless_events_follow_the_same_rules() {
     for seed in 0..1500 {
         let mut noise = PseudoRandom(seed);
         let n_cpus = 1 + noise.below(3);
@@ -468,8 +468,8 @@ fn two_spans_sum_to_the_whole() {
         let (events, _) = system(&mut noise, 2, 80);
         let between = events[40].t;
         let cpu = |from, until| {
-            let told = summary(stream(2, &events), &Options { from, until, ..Options::default() });
-            numbers(told.section("cpu").unwrap(), &["cpu"]).remove("all").unwrap()
+            let summary = summary(stream(2, &events), &Options { from, until, ..Options::default() });
+            numbers(summary.section("cpu").unwrap(), &["cpu"]).remove("all").unwrap()
         };
         let early = events.iter().take_while(|event| event.t <= between).map(|event| event.id).collect::<Vec<_>>();
         if [0x106, 0x103, 0x200].iter().any(|id| !early.contains(id)) {

@@ -15,7 +15,7 @@ impl PseudoRandom {
     }
 }
 
-/// Event of recorder tfbc, with the words of `docs/hooks.md`.
+/// Event as tfbc's recorder writes it, with the words that `docs/hooks.md` lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
     pub t: u64,
@@ -79,7 +79,7 @@ pub fn stream(cpus: u32, hooks: &[Hook]) -> Vec<u8> {
     bytes
 }
 
-/// Record of a QNX log: time in cycles of a nanosecond, class, event, CPU, words.
+/// Record of a QNX log. A cycle of its clock is a nanosecond.
 #[derive(Debug, Clone)]
 pub struct Record {
     pub t: u64,
@@ -151,7 +151,7 @@ pub fn check(summary: &Summary, section: &str, key: &[&str], row: &str, expected
 }
 
 /// Asserts that the categories of every CPU sum to the span, and that the rows of threads and interrupts account for all
-/// told time.
+/// of the time that has a category.
 pub fn check_conservation(summary: &Summary) {
     let cpus = summary.section("cpu").unwrap();
     let rows = numbers(cpus, &["cpu"]);
@@ -173,7 +173,7 @@ pub fn check_conservation(summary: &Summary) {
     };
     let get = |name: &str| all.get(name).copied().unwrap_or(0);
     let others = ["dispatch_ns", "idle_dispatch_ns", "switch_ns", "unknown_ns", "lost_ns", "off_ns"];
-    let told = sum("thread", "total_ns") + sum("interrupt", "total_ns") + others.map(get).iter().sum::<i128>();
-    assert_eq!(told, all["span_ns"]);
+    let charged = sum("thread", "total_ns") + sum("interrupt", "total_ns") + others.map(get).iter().sum::<i128>();
+    assert_eq!(charged, all["span_ns"]);
     assert_eq!(sum("process", "total_ns"), sum("thread", "total_ns"));
 }

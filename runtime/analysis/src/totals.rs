@@ -1,4 +1,4 @@
-//! Counts and times that the state machine has collected, before they become tables.
+//! Totals that the state machine collects: counts and times, from which `tables` computes the sections.
 
 use crate::machine::{Class, Cpu, Process, Thread, ThreadSlot};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub struct Tally {
     pub max: u128,
 }
 
-/// Counts of the periods of a state.
+/// Number and lengths of the periods that a thread spent in a state.
 pub type StateCounts = Tally;
 
 impl Tally {
@@ -35,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// Forgets the values, but not how many they were.
+    /// Forgets the values, but keeps their number.
     pub fn forget(&mut self) {
         (self.total, self.min, self.max) = (0, 0, 0);
     }
@@ -75,11 +75,11 @@ pub struct InterruptCounts {
     pub unfinished_ns: u128,
 }
 
-/// Call that is open at the end.
+/// Call that has not returned at the end of the span.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending {
     pub thread: ThreadSlot,
-    /// Index of its counts.
+    /// Index into [`Totals::calls`].
     pub row: usize,
     pub cpu_ns: Option<u128>,
     pub elapsed_ns: u64,
@@ -95,7 +95,7 @@ pub enum GapKind {
 /// Untraced interval of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Gap {
-    /// The only CPU that it covers; `None` for all.
+    /// CPU of the stream; `None` if it has events of all CPUs.
     pub cpu: Option<u64>,
     pub from: u64,
     pub to: u64,
@@ -104,9 +104,9 @@ pub struct Gap {
     pub missed_buffers: Option<u64>,
 }
 
-/// Everything that the state machine has counted and charged.
+/// Everything that the state machine counts and charges.
 #[derive(Debug)]
-pub struct Books {
+pub struct Totals {
     pub system: Option<System>,
     /// Names of the states of threads, by number.
     pub state_names: Vec<String>,
@@ -123,7 +123,7 @@ pub struct Books {
     pub pending: Vec<Pending>,
     pub interrupts: Vec<InterruptCounts>,
     pub gaps: Vec<Gap>,
-    /// Time by priority.
+    /// Time that threads ran, per priority.
     pub priorities: [u128; 256],
     pub n_events: u64,
     pub n_marks: u64,
@@ -133,11 +133,11 @@ pub struct Books {
     pub n_unlisted_gaps: u64,
     pub n_other_threads: u64,
     pub n_other_processes: u64,
-    /// Notices of damage.
+    /// Number of damaged places.
     pub n_damaged: u64,
 }
 
-impl Default for Books {
+impl Default for Totals {
     fn default() -> Self {
         Self {
             system: None,
