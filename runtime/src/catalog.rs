@@ -16,7 +16,7 @@ use tfbc_compiler::{Compiled, Dialect, LeftOut, Options};
 #[cfg(feature = "compile")]
 use tfbc_grammar::{Diagnostic, Source, SourceId, Sources, Span, trcfmt};
 
-/// Name of the built-in format file, for `-t`.
+/// Name that selects the built-in format file, as in `-t default`.
 pub(crate) const BUILT_IN: &str = "default";
 
 /// Source of the built-in format file, used if no format file is given.
@@ -39,7 +39,7 @@ pub enum LoadError {
     Io {
         /// Path of the file.
         path: PathBuf,
-        /// Error of the system.
+        /// Error from the operating system.
         error: io::Error,
     },
     /// The verifier refused a blob.
@@ -425,7 +425,7 @@ fn read(path: &Path, options: &LoadOptions) -> Result<FileContent, LoadError> {
         return Err(LoadError::Other { path: path.to_owned(), what });
     }
     let max = if is_blob { MAX_BLOB } else { max_source(options) };
-    // The first bytes may not show the language, which decides on the limit.
+    // The limit depends on the language, which the first bytes may not show.
     file.read_on(&mut bytes, 4 << 10).map_err(fail)?;
     file.read_rest(&mut bytes, max).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => {
@@ -513,7 +513,7 @@ impl HookEntry {
     }
 }
 
-/// Definitions of one QNX event in one program.
+/// Definition of one QNX event in one program.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordEntry {
     /// Index of the program in [`Catalog::programs`].
@@ -593,7 +593,7 @@ impl<'b> Catalog<'b> {
             }
             Some(old) => {
                 let old = &mut self.entries[old as usize];
-                // Every blob contains the built-in stanzas, so a later file must not override an earlier one by them.
+                // Every blob contains the built-in stanzas, and they must not override stanzas of an earlier file.
                 if (!entry.builtin, entry.rank) >= (!old.builtin, old.rank) {
                     *old = entry;
                 }
@@ -621,7 +621,7 @@ impl<'b> Catalog<'b> {
     /// without a stanza.
     #[inline]
     pub fn lookup(&self, id: u16) -> Option<&HookEntry> {
-        // Stanzas 004 and 007 print what has no stanza of its own. A file can replace them.
+        // Stanzas 004 and 007 format events without a stanza. A format file can replace them.
         if id == hooks::ZERO {
             self.get(hooks::ID_IS_ZERO)
         } else {

@@ -1,43 +1,43 @@
-//! Parts of the engine that the packages above this one use beside the public face. They may change at any time.
+//! Items that the packages above this one use besides the public ones. They may change at any time.
 //!
-//! No report needs them. They serve two purposes: tools that look at single events of a trace instead of a report, and
-//! rules that must not be written twice.
+//! Reports do not need them. Two kinds of code do: tools for single events, and tools that must follow the same rules
+//! as a report, so that the rules are not written twice.
 
-// Single events: `tfbc event`, `hexview`, `test` and `list` look up one template and run it under an observer, or copy
-// events into case files.
+// Single events: `tfbc event`, `hexview`, `test` and `list` look up one template and run it with an observer, or copy
+// events to case files.
 
-/// Looks up the template of one event, and lists them with their places.
+/// Lookup of the template of one event, and the list of all templates.
 pub use crate::catalog::{Catalog, HookEntry, RecordEntry};
-/// Processes and threads of events that are run one by one.
+/// Context of events that are formatted one by one.
 pub use crate::context::ContextState;
-/// Events and layouts as the reader sees them.
+/// Events as the reader returns them.
 pub use crate::reader::AnyTrace;
 pub use crate::reader::aix::{LogItem, Logs, TraceState};
 pub use crate::reader::kev::{KevItem, KevLog, KevRecord};
-/// Prints one record without a log.
+/// Printing of one record without a log.
 pub use crate::records::RecordPrinter;
-/// The filter of AIX reports, for one event.
+/// Filter of AIX reports, applied to one event.
 pub use crate::selection::admits;
-/// The limit on the work of a report, for events that are run one by one.
+/// Work limit of a report, for events that are formatted one by one.
 pub use crate::work::Meter;
 
-// Files: the rules of reports for format files, tables and outputs.
+// Files: format files and outputs follow the same rules as in a report.
 
-/// Reads a source of format files with the limits of a report.
+/// Reading of format files with the limits of a report.
 #[cfg(feature = "compile")]
 pub use crate::catalog::read_source;
-/// Tells whether an output is one of the inputs.
+/// Identity of files, to refuse an output that is also an input.
 pub use crate::file_id::FileId;
-/// Output files that are whole or absent.
+/// Output files that are complete or absent.
 pub use crate::output::Output;
-/// Describes files that are not format files.
+/// Recognition of files that are not format files, for messages.
 pub use crate::reader::aix::{compressed, is_trace};
-/// Reads any file that may be compressed.
+/// Reading of files that may be compressed.
 pub use crate::reader::{Input, Unpacker};
 
-// Names: suggestions and spellings in messages and flags are those of the library.
+// Names: messages and flags use the spellings and suggestions of the library.
 
-/// Names of classes that `tracelogger -F` takes, as filters do.
+/// Names of QNX classes, as filters and `tracelogger -F` accept them.
 pub use crate::events::spelling::{class_events, class_list};
 /// Suggestions for misspelled names.
 pub use crate::suggest::{closest, hint};
@@ -45,7 +45,7 @@ pub use crate::suggest::{closest, hint};
 use crate::formats::Formats;
 use crate::trace::Trace;
 
-/// Packs files as `compress` does, for format files that were packed before an update.
+/// Compression in the format of `compress`: an updated format file stays compressed.
 pub mod unix_compress {
     pub use crate::unix_compress::{Reader, compress_to, max_width};
 }
@@ -55,7 +55,7 @@ pub mod rows {
     pub use crate::rows::{EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, names, rows};
 }
 
-/// Events of a trace, and the rules of the context table, for `tfbc-analysis`, which follows threads and CPUs itself.
+/// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.
 pub mod analysis {
     pub use crate::context::{ClassName, ContextRules, Effect, Name};
     pub use crate::events::BuiltInEvents;
@@ -64,12 +64,12 @@ pub mod analysis {
     pub use crate::reader::kev::{KevItem, KevLog, KevRecord, classes};
 }
 
-/// Reader of a trace.
+/// Returns the reader of a trace.
 pub fn source_mut(trace: &mut Trace) -> &mut AnyTrace {
     trace.source_mut()
 }
 
-/// Programs of format files, looked up by event.
+/// Returns the lookup table of format files.
 pub fn catalog(formats: &Formats) -> &Catalog<'_> {
     formats.catalog()
 }

@@ -1,11 +1,11 @@
-//! Rows of tables: the events that a report shows, as values in place of lines.
+//! Rows of tables: the events of a report as values instead of lines.
 //!
 //! ```text
-//! walk ─Chunk─> rows as bytes, in parallel ─in order─> RowSink
+//! Producer ─Chunk─> rows as bytes, in parallel ─in order─> RowSink
 //! ```
 //!
-//! The engine knows only bytes, so workers encode rows and the writer's turn decodes them. A row holds what its event
-//! is, its text and its fields; a sink makes columns of it.
+//! The engine passes bytes from workers to the writer, so workers encode rows and the writer decodes them. A row
+//! contains the event's id, times, context, text and fields. A sink turns rows into columns.
 
 use crate::catalog::Catalog;
 use crate::events::BuiltInEvents;
@@ -17,27 +17,27 @@ use crate::{Formats, records, report};
 use std::io::{self, Write};
 use tfbc_vm::{Outcome, Program, Schema, TextBuf};
 
-/// Contents of the rows. What is not wanted is not computed.
+/// Options for the contents of rows. Values that are not selected are not computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowOptions {
-    /// True if rows have the events' texts.
+    /// True if rows contain the text of the event.
     pub text: bool,
     /// Form of the events' fields.
     pub fields: RowFields,
-    /// True if [`EventRow::note`] is set. It depends on the fields if rows have them, otherwise on the text.
+    /// True to set [`EventRow::note`]. It describes the fields if rows contain them, otherwise the text.
     pub note: bool,
-    /// True if processes, threads and CPUs are followed.
+    /// True to track processes, threads and CPUs.
     pub context: bool,
-    /// True if nesting depths of interrupts are followed (AIX).
+    /// True to track the nesting depth of interrupts (AIX).
     pub depth: bool,
-    /// True if system calls are followed (AIX).
+    /// True to track system calls (AIX).
     pub svc: bool,
 }
 
 /// Form of the fields in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RowFields {
-    /// None.
+    /// No fields.
     #[default]
     No,
     /// A JSON object of the fields with a value.
@@ -49,21 +49,21 @@ pub enum RowFields {
 /// Facts from the header of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TraceFacts {
-    /// UTC nanoseconds of elapsed time 0, if the trace tells its start.
+    /// UTC nanoseconds of elapsed time 0, if the trace contains its start time.
     pub zero_ns: Option<i128>,
-    /// Source of the start: `003` or `boot_time`; empty if it is unknown.
+    /// Source of the start time: `003` or `boot_time`; empty if it is unknown.
     pub basis: &'static str,
-    /// Names and values of the system's properties that are known.
+    /// Names and values of the known properties of the system.
     pub system: Vec<(&'static str, String)>,
 }
 
-/// The first reason why the text or the fields of an event are incomplete.
+/// First reason why the text or the fields of an event are incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RowNote {
-    /// They are complete.
+    /// Text and fields are complete.
     #[default]
     None,
-    /// The event ends too early.
+    /// The event is shorter than its template expects.
     Truncated,
     /// A limit was reached.
     Limit,
@@ -98,9 +98,9 @@ pub struct EventRow<'r> {
     pub depth: Option<u32>,
     /// Text, without columns, margins and the newline at its end.
     pub text: &'r [u8],
-    /// Fields in the wanted form; empty if there are none.
+    /// Fields in the form of [`RowOptions::fields`]; empty if there are none.
     pub fields: &'r [u8],
-    /// Why text or fields are incomplete.
+    /// Reason why text or fields are incomplete.
     pub note: RowNote,
     /// Index of the log among those of a merge.
     pub log: u32,
@@ -110,24 +110,24 @@ pub struct EventRow<'r> {
     pub n_bytes: u32,
 }
 
-/// Receiver of rows, in their order.
+/// Receiver of rows, in the order of the report.
 pub trait RowSink: Send {
-    /// Facts that are known at the first row, or at the end if there is none. Called once, before [`RowSink::row`].
+    /// Receives facts about the trace. Called once, before the first row, or at the end if there are no rows.
     ///
     /// # Errors
-    /// The rows cannot be taken; the run ends.
+    /// The sink fails; the report ends.
     fn begin(&mut self, facts: &TraceFacts) -> io::Result<()>;
 
-    /// Takes a row.
+    /// Receives a row.
     ///
     /// # Errors
-    /// The row cannot be taken; the run ends.
+    /// The sink fails; the report ends.
     fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()>;
 
-    /// Passes on rows that it keeps, because the next event may come late. Called before a wait and after damage.
+    /// Passes on buffered rows, because the next event may come late. Called before a wait and after damage.
     ///
     /// # Errors
-    /// The rows cannot be passed on; the run ends.
+    /// The sink fails; the report ends.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -155,7 +155,7 @@ impl<'c> Names<'c> {
         }
     }
 
-    /// Names and types of an event's fields, and the program that contains the names of their sources.
+    /// Names and types of an event's fields, and the program that contains their texts.
     pub fn schema(&self, id: EventId) -> Option<(Schema, &'c Program<'c>)> {
         let EventId::Hook(id) = id else { return None };
         let (program, id) = self.stanza(id)?;
@@ -169,18 +169,18 @@ impl<'c> Names<'c> {
     }
 }
 
-/// Labels and schemas of AIX events by format files alone.
+/// Labels and schemas of AIX events, from format files alone.
 pub fn names(formats: &Formats) -> Names<'_> {
     Names { catalog: formats.catalog(), events: None }
 }
 
-/// Passes a row for each event of a report to a sink. Columns, form, heading, pages, order and counts of `options` have no
-/// effect.
+/// Passes a row for each event of a report to a sink. The options for columns, form, heading, pages, order and counts
+/// have no effect.
 ///
 /// Rows are the same for any number of threads.
 ///
 /// # Errors
-/// The trace cannot be read on, or the sink refuses a row, which gives [`ReportError::Write`].
+/// Reading the trace fails, or the sink fails, which gives [`ReportError::Write`].
 pub fn rows(
     trace: &mut Trace,
     formats: &Formats,
@@ -207,7 +207,7 @@ pub fn rows(
 }
 
 impl RowNote {
-    /// Note of an outcome.
+    /// Converts the outcome of a template.
     pub(crate) fn of(outcome: Outcome) -> Self {
         match outcome {
             Outcome { truncated: true, .. } => RowNote::Truncated,
@@ -230,7 +230,7 @@ impl RowNote {
 
 /// Size of an encoded row without its texts.
 const HEAD: usize = 96;
-/// Mark of facts in place of a row.
+/// First byte of encoded facts, which a row never starts with.
 const FACTS: u8 = 1;
 
 impl EventRow<'_> {
@@ -305,13 +305,13 @@ impl TraceFacts {
     }
 }
 
-/// Values of [`TraceFacts::basis`].
+/// Value of [`TraceFacts::basis`] for a start time from hook 003.
 pub(crate) const HOOK_003: &str = "003";
 pub(crate) const BOOT_TIME: &str = "boot_time";
-/// Names of [`TraceFacts::system`].
+/// Names in [`TraceFacts::system`].
 pub(crate) const SYSTEM: [&str; 7] = ["system", "node", "machine", "release", "version", "cpus", "traced_cpus"];
 
-/// Decoder of the rows that workers have encoded. Each write has whole rows.
+/// Decoder of encoded rows. Each write contains whole rows.
 pub(crate) struct RowDecoder<'s> {
     sink: &'s mut dyn RowSink,
     names: Names<'s>,
@@ -319,12 +319,12 @@ pub(crate) struct RowDecoder<'s> {
 }
 
 impl RowDecoder<'_> {
-    /// Begins, if there was no row.
+    /// Passes on the facts if there was no row.
     pub fn end(&mut self, facts: impl FnOnce() -> TraceFacts) -> io::Result<()> {
         if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { self.sink.begin(&facts()) }
     }
 
-    /// Takes the first row of some bytes. Returns the others.
+    /// Decodes the first row and passes it on. Returns the remaining bytes.
     fn next<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Option<&'b [u8]>> {
         let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
         let long = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -399,7 +399,7 @@ mod tests {
     use super::*;
     use crate::catalog::{FormatSet, LoadOptions};
 
-    /// Sink that compares what it gets.
+    /// Sink that compares facts and rows with the expected ones.
     struct Expected<'r>(TraceFacts, Vec<EventRow<'r>>);
 
     impl RowSink for Expected<'_> {

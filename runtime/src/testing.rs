@@ -1,4 +1,4 @@
-//! Readers and formatting for the tests, fuzz targets and benches of this repository, which call them directly.
+//! Readers and formatting code that the tests, fuzz targets and benches of this repository call directly.
 
 /// Logs of AIX, event by event.
 pub mod aix {

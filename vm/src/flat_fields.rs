@@ -1,7 +1,7 @@
-//! Fields at fixed places, which are read without the machine.
+//! Fast path for fields at fixed places: they are read without running the machine.
 //!
-//! Most stanzas print data words, and names of their values. Their fields depend on nothing but the event's bytes, if the
-//! event contains all of them. Shorter events, and all other routines, run in the machine.
+//! Most stanzas print only data words and names of their values. Such fields are numbers at fixed offsets. Events that
+//! are too short, and all other routines, run in the machine.
 //!
 //! ```text
 //! word r256 @8 8; field.put f0 r256; switch r256 …   ──>   f0: 64 bits at 8    f1: the label of its case
@@ -13,9 +13,9 @@ use crate::table;
 use crate::verify::UNCOUNTED;
 use crate::{Instr, Op, errno_name};
 
-/// Fields of a routine without loops, texts and context, for events that contain all of them.
+/// Fields of a routine that only stores numbers at fixed offsets, and names of these numbers.
 ///
-/// [`PreparedEntry::flat_fields`] returns it. It gives the values that [`Run::fields`](crate::Run::fields) stores.
+/// Made by [`PreparedEntry::flat_fields`]. The values are those that [`Run::fields`](crate::Run::fields) stores.
 #[derive(Debug, Clone)]
 pub struct FlatFields<'r> {
     entry: PreparedEntry<'r>,
@@ -25,14 +25,14 @@ pub struct FlatFields<'r> {
     words: Vec<FlatWord>,
 }
 
-/// Number of a cell.
+/// Number that is stored in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatNumber {
     cell: u16,
     bits: Bits,
 }
 
-/// Word of a cell: the name of a number.
+/// Name of a number that is stored in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatWord {
     cell: u16,
@@ -40,15 +40,15 @@ pub struct FlatWord {
     names: Names,
 }
 
-/// Names of numbers.
+/// Source of the names of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// Labels at the targets of a table.
+    /// Table of a switch whose cases store labels.
     Table(u32),
     Errno,
 }
 
-/// Some bits of eight bytes in the event, as a big-endian number.
+/// Bit range of the big-endian number in eight bytes of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bits {
     at: u32,
@@ -58,13 +58,13 @@ struct Bits {
 }
 
 impl Bits {
-    /// Number of 4 or 8 bytes; `None` if no eight bytes end with it.
+    /// Number of 4 or 8 bytes at `at`; `None` if fewer than eight bytes precede its end.
     fn word(at: u32, width: u32) -> Option<Self> {
         let at = at.checked_sub(8 - width)?;
         Some(Self { at, low: 0, count: width as u8 * 8, is_signed: false })
     }
 
-    /// Reads the number; the event is as long as needed.
+    /// Reads the number. The event must be long enough.
     #[inline(always)]
     fn read(self, bytes: &[u8]) -> u64 {
         let rest = bytes.get(self.at as usize..).and_then(|rest| rest.first_chunk());
@@ -73,13 +73,13 @@ impl Bits {
         if self.is_signed { (number as i64 >> right) as u64 } else { number >> right }
     }
 
-    /// Some of the bits as an unsigned number. Bits above an unsigned number are zeros.
+    /// Range of these bits as an unsigned number. Bits above the top of an unsigned number are zeros.
     fn part(self, low: u32, count: u32) -> Option<Self> {
         let count = count.min(u32::from(self.count).checked_sub(low)?);
         (!self.is_signed && count > 0).then_some(Self { low: self.low + low as u8, count: count as u8, ..self })
     }
 
-    /// The number with the sign of its bit `count - 1`.
+    /// Sign-extends from bit `count - 1`.
     fn signed(self, count: u32) -> Option<Self> {
         match (self.is_signed, count <= u32::from(self.count)) {
             (true, _) => None,
@@ -96,17 +96,17 @@ impl FlatFields<'_> {
         bytes.len() >= self.need
     }
 
-    /// Number that is stored in a cell; `None` if none is.
+    /// Number in a cell; `None` if the cell has no number.
     pub fn number(&self, cell: u16) -> Option<FlatNumber> {
         self.numbers.iter().find(|number| number.cell == cell).copied()
     }
 
-    /// Word that is stored in a cell; `None` if none is.
+    /// Name of a number in a cell; `None` if the cell has no name.
     pub fn word(&self, cell: u16) -> Option<FlatWord> {
         self.words.iter().find(|word| word.cell == cell).copied()
     }
 
-    /// Value of a word; null if its number has no name.
+    /// Reads the number and looks up its name; null if it has none.
     #[inline]
     pub fn read_word(&self, word: FlatWord, bytes: &[u8]) -> CellValue<'static> {
         let number = word.bits.read(bytes);
@@ -125,7 +125,7 @@ impl FlatFields<'_> {
 }
 
 impl FlatNumber {
-    /// Reads the number from an event that contains all fields.
+    /// Reads the number from an event that [fits](FlatFields::fit).
     #[inline(always)]
     pub fn read(&self, bytes: &[u8]) -> u64 {
         self.bits.read(bytes)
@@ -133,7 +133,8 @@ impl FlatNumber {
 }
 
 impl<'r> PreparedEntry<'r> {
-    /// Flattens a routine of fields; `None` if it does more than store numbers at fixed places and their names.
+    /// Flattens a routine that stores fields; `None` if it does more than store numbers at fixed offsets and their
+    /// names.
     pub fn flat_fields(&self) -> Option<FlatFields<'r>> {
         let mut flat = FlatFields { entry: *self, need: self.need as usize, numbers: Vec::new(), words: Vec::new() };
         if self.body > UNCOUNTED {
@@ -142,7 +143,7 @@ impl<'r> PreparedEntry<'r> {
         let (mut registers, mut n_cells, mut pc) = (Vec::new(), 0, 0);
         while pc != self.body as usize {
             let instr = self.code.get(pc)?;
-            // Nothing jumps back, so this ends.
+            // Jumps only go forward, so this ends.
             let next = flat.add(instr, &mut registers, &mut n_cells)?;
             pc = next.map_or(Some(pc + 1), |to| (to > pc).then_some(to))?;
         }
@@ -183,7 +184,7 @@ impl FlatFields<'_> {
                 return Some(Some(end));
             }
             Op::Jump => return Some(Some(instr.d as usize)),
-            // Nothing stores the text that it prints.
+            // Prints the label instead of storing it.
             Op::SwitchLit => return Some(None),
             _ => return None,
         };
@@ -191,13 +192,13 @@ impl FlatFields<'_> {
         Some(None)
     }
 
-    /// A cell that nothing is stored in yet.
+    /// Checks that a cell exists and has no value yet.
     fn new_cell(&self, cell: u16, n_cells: u32) -> Option<u16> {
         let is_new = self.number(cell).is_none() && self.word(cell).is_none();
         (is_new && u32::from(cell) < n_cells).then_some(cell)
     }
 
-    /// The cell in which all cases of a switch store a label, and the place where they continue.
+    /// Cell in which all cases of a switch store a label, and the instruction where all of them continue.
     fn labels(&self, table: u32) -> Option<(u16, usize)> {
         let (kind, words) = self.entry.program.table(table);
         let (mut cell, mut end) = (None, None);

@@ -1,4 +1,4 @@
-//! Row of one event's fields: a cell per field, lists and texts.
+//! Row of one event's fields: a cell per field, and the items and texts that cells refer to.
 //!
 //! ```text
 //! cells   field 0 │ field 1 │ list ─────┐ │ … │ next ─┐ │ member 0 │ member 1 │ … │ next │ member 0 │ member 1
@@ -6,8 +6,9 @@
 //! bytes   texts and bytes, to which cells refer by offset and length
 //! ```
 //!
-//! The first cell of a list item has the place of the next item and the number of the item's cells. A row is reused for all events of a thread, so that storing fields does not allocate. The number of a cell counts
-//! from the first cell of the innermost open list item, or of the row.
+//! The first cell of a list item contains the index of the next item and the item's number of cells. Instructions
+//! number cells from the start of the innermost open item, or of the row. A thread reuses one row for all events, so
+//! that storing fields does not allocate.
 
 /// Limit on the cells of a row.
 const MAX_CELLS: usize = 1 << 22;
@@ -23,21 +24,22 @@ const MAX_OPEN: usize = 32;
 pub struct Row {
     cells: Vec<Cell>,
     bytes: Vec<u8>,
-    /// Open lists, the innermost last.
+    /// Lists being stored, innermost last.
     open: Vec<OpenList>,
-    /// First cell of the row or of the current list item, and the number of its cells.
+    /// First cell of the current list item, or of the row, and its number of cells.
     base: usize,
     width: usize,
-    /// Cells of the row itself.
+    /// Number of cells of the row itself, without list items.
     n_own: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     kind: Kind,
-    /// Number; offset of bytes; first item in the low half and last item in the high half; next item.
+    /// By kind: a number; the offset of bytes; the first and last item of a list, in the low and high half; the next
+    /// item.
     value: u64,
-    /// Length of bytes; number of items; number of an item's cells.
+    /// By kind: the length of bytes; the number of items; the number of cells of an item.
     len: u32,
 }
 
@@ -53,11 +55,11 @@ enum Kind {
 
 #[derive(Debug, Clone, Copy)]
 struct OpenList {
-    /// Cell of the list; `None` if it is not stored.
+    /// Cell of the list; `None` if the list is not stored.
     list: Option<usize>,
     /// Number of cells of an item.
     n_members: usize,
-    /// State to return to.
+    /// State to restore at the end of the list.
     base: usize,
     width: usize,
 }
@@ -71,7 +73,7 @@ pub enum CellValue<'r> {
     Number(u64),
     /// Text or bytes.
     Bytes(&'r [u8]),
-    /// Word by its index in [`Labels::texts`](crate::Labels::texts).
+    /// Index of a text in [`Labels::texts`](crate::Labels::texts).
     Label(u32),
     /// Items of a list.
     List(Items<'r>),
@@ -93,7 +95,7 @@ pub struct Items<'r> {
     left: u32,
 }
 
-/// Reason to end the event: a row is full.
+/// Error: the row has reached a limit, so the event ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -103,7 +105,8 @@ impl Row {
         Cells { row: self, base: 0, width: self.n_own }
     }
 
-    /// Passes the row's bytes to `out`, piece by piece. [`Row::decode`] reads them again, in this process only.
+    /// Passes the row as bytes to `out`, piece by piece. [`Row::decode`] reads them back. The encoding is for use
+    /// within one process.
     ///
     /// ```
     /// use tfbc_vm::{CellValue, Row};
@@ -126,7 +129,7 @@ impl Row {
         out(&self.bytes);
     }
 
-    /// Replaces the row by an encoded one. Returns false, and clears the row, if the bytes are not one.
+    /// Replaces the row by an encoded one. Returns false and clears the row if the bytes are invalid.
     pub fn decode(&mut self, bytes: &[u8]) -> bool {
         self.begin(0);
         self.decoded(bytes).is_some()
@@ -165,7 +168,7 @@ impl Row {
         (self.base, self.width, self.n_own) = (0, n, n);
     }
 
-    /// Leaves all lists.
+    /// Ends all open lists.
     pub(crate) fn leave_lists(&mut self) {
         self.open.clear();
         (self.base, self.width) = (0, self.n_own);
@@ -182,7 +185,7 @@ impl Row {
         }
     }
 
-    /// True if the cell has no value.
+    /// True if the cell is null.
     pub(crate) fn is_null(&self, cell: u16) -> bool {
         self.index(cell).and_then(|index| self.cells.get(index)).is_none_or(|cell| cell.kind == Kind::Null)
     }
@@ -212,7 +215,7 @@ impl Row {
         Ok(())
     }
 
-    /// Appends to the last bytes that were stored.
+    /// Appends to the bytes that were stored last.
     pub(crate) fn append(&mut self, cell: u16, bytes: &[u8]) -> Result<(), Full> {
         let n = self.bytes.len() as u64;
         if let Some(place) = self.index(cell).and_then(|index| self.cells.get_mut(index))
@@ -225,7 +228,7 @@ impl Row {
         Ok(())
     }
 
-    /// Begins a list, or a null one. Its items have `n_members` cells.
+    /// Starts a list whose items have `n_members` cells. The list is null with `is_null`.
     pub(crate) fn begin_list(&mut self, cell: u16, is_null: bool, n_members: u32) {
         self.set(cell, Cell { kind: if is_null { Kind::Null } else { Kind::List }, ..Cell::default() });
         let list = self.index(cell).filter(|_| !is_null);
@@ -235,7 +238,7 @@ impl Row {
         }
     }
 
-    /// Begins an item of the innermost list.
+    /// Starts an item of the innermost list.
     pub(crate) fn begin_item(&mut self) -> Result<(), Full> {
         let Some(OpenList { list, n_members, .. }) = self.open.last().copied() else { return Ok(()) };
         let head = self.cells.len();
@@ -266,7 +269,7 @@ impl Row {
 }
 
 impl<'r> Cells<'r> {
-    /// Value of a cell; null if there is none with the number.
+    /// Value of a cell; null if there is no such cell.
     #[inline]
     pub fn get(&self, cell: u16) -> CellValue<'r> {
         let row = self.row;

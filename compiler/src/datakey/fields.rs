@@ -25,7 +25,7 @@ pub(super) type EventCells = Vec<KeyCells>;
 /// Cells of a datakey.
 #[derive(Debug)]
 pub(super) struct KeyCells {
-    /// Cell that tells that the record ends before a field.
+    /// Cell that is set if the record ends before one of the fields.
     pub cut: u16,
     pub fields: Vec<FieldCells>,
 }
@@ -35,20 +35,20 @@ pub(super) struct KeyCells {
 pub(super) struct FieldCells {
     /// Cell of the value.
     pub value: u16,
-    /// Cell of a character's number.
+    /// Cell of a character as a number.
     pub raw: Option<u16>,
-    /// Cell of the words.
+    /// Cell of the text.
     pub words: Option<u16>,
-    /// Texts of the enums, by number.
+    /// Texts of the enums, with their indices.
     pub texts: Texts,
-    /// Code of a comment, and the cells of the value that it gives and of the code's texts.
+    /// Code from a comment, with the cells of the recoded value and of its text.
     pub recode: Option<(Code, u16, Option<u16>)>,
 }
 
 /// Distinct texts of a field's enums in document order.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// True if the words of an event are a list.
+    /// True if one event can have several of the texts.
     pub is_list: bool,
     all: Vec<String>,
     numbers: HashMap<Vec<u8>, u32>,
@@ -71,13 +71,13 @@ impl Texts {
         texts
     }
 
-    /// Number of an enum's text.
+    /// Index of an enum's text.
     pub fn number(&self, text: &[u8]) -> u32 {
         self.numbers.get(text).copied().unwrap_or_default()
     }
 }
 
-/// Field of an event while it is derived.
+/// Field under construction.
 struct Draft<'m> {
     definition: &'m Definition,
     field: &'m FormatField,
@@ -119,7 +119,7 @@ impl<'m> Draft<'m> {
     }
 }
 
-/// Number type of a field: the bit pattern for hexadecimal and octal.
+/// Type of a number. Hexadecimal and octal numbers are unsigned: their bit pattern counts.
 fn number(style: NumberStyle, bytes: u8, is_signed: bool) -> Shape {
     let (is_signed, hint) = match style {
         NumberStyle::Decimal | NumberStyle::Char => (is_signed, Hint::None),
@@ -162,7 +162,7 @@ fn notation(style: NumberStyle) -> Notation {
     }
 }
 
-/// Derives the fields of all events that have an entry among `entries`. `lower` makes the code that stores them.
+/// Derives the fields of all events in `entries`. `lower` makes the code that stores them.
 pub(super) fn derive(
     model: &Model,
     entries: &[IrEntry],
@@ -203,7 +203,7 @@ pub(super) fn derive(
     (routines, derivation.found)
 }
 
-/// Gives the fields their cells. Returns the number of cells too.
+/// Assigns cells to the fields. Also returns the number of cells.
 fn place_cells(plan: &EventPlan, model: &Model, drafts: &mut [Draft<'_>]) -> (EventCells, u16) {
     let mut n_cells = 0;
     let mut next = || {
@@ -233,7 +233,8 @@ fn place_cells(plan: &EventPlan, model: &Model, drafts: &mut [Draft<'_>]) -> (Ev
 struct Derivation<'s> {
     sources: &'s [&'s Source],
     found: Vec<Diagnostic>,
-    /// Entries of comments with a message. A datakey may name many events, but is reported once.
+    /// Comment entries that have been reported. A datakey can apply to many events, but a mistake in it is reported
+    /// once.
     reported: HashSet<(SourceId, Span)>,
 }
 
@@ -364,7 +365,7 @@ fn shown_field(field: &FormatField, cells: &FieldCells) -> FieldShown {
     }
 }
 
-/// Applies an entry of a comment to a field. `taken` counts the names of all columns.
+/// Applies an entry of a comment to a field. `taken` counts how often each column name is used.
 fn change(draft: &mut Draft<'_>, entry: Spanned<&[u8]>, taken: &mut HashMap<String, u32>) -> Result<(), Refused> {
     let remove = |draft: &Draft<'_>, taken: &mut HashMap<String, u32>| {
         for column in draft.besides().columns(&draft.name) {

@@ -1,4 +1,4 @@
-//! `fields` comments: names and types that the author of a stanza chooses.
+//! `fields` comments, with which the author of a stanza chooses names and types.
 
 use super::derive::{Deriver, Draft, Texts};
 use super::expand::{FieldId, Place, Step, is_data_macro};
@@ -16,7 +16,7 @@ use tfbc_vm::{EnvValue, FieldKind, Hint, NameRule};
 /// Maximum length of a chosen name.
 const MAX_NAME: usize = 64;
 
-/// Field of a macro that the template does not print.
+/// Field that a comment adds: a macro that the template does not print.
 pub(super) struct Extra {
     pub id: FieldId,
     pub form: Form,
@@ -66,7 +66,7 @@ struct Comment<'c, 's, 'ast> {
     found: &'c mut Vec<Diagnostic>,
 }
 
-/// Message about an entry.
+/// Reason why an entry is refused, with its place.
 pub(crate) type Refused = (Span, String);
 
 impl<'ast> Comment<'_, '_, 'ast> {
@@ -157,7 +157,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
         Ok(())
     }
 
-    /// Checks the form of a name, and that no other field has it.
+    /// Checks that a name is well formed and not used by another field.
     fn check_name(&self, name: &Spanned<&[u8]>, has_labels: bool, of: Option<FieldId>) -> Result<(), Refused> {
         let text = chosen_name(name)?;
         let labels = has_labels.then(|| names::labels_of(&text));
@@ -240,7 +240,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
     }
 }
 
-/// Name of an entry, if it has the form of a name and no column of every table has it.
+/// Checks that an entry is well formed as a name, and is not the name of a column that every table has.
 pub(crate) fn chosen_name(name: &Spanned<&[u8]>) -> Result<String, Refused> {
     let text = String::from_utf8_lossy(name.node).into_owned();
     let is_name = matches!(name.node, [b'a'..=b'z' | b'_', rest @ ..]
@@ -266,7 +266,7 @@ pub(crate) fn split(entry: Spanned<&[u8]>, by: u8) -> (Spanned<&[u8]>, Option<Sp
     (first, Some(Spanned::new(&entry.node[at + 1..], Span::new(middle + 1, entry.span.end))))
 }
 
-/// Code that a comment may apply.
+/// Parses a code that a comment may apply.
 pub(crate) fn code(word: &Spanned<&[u8]>) -> Result<Code, Refused> {
     match code_word(word.node) {
         Some(CodeWord::Prints(Code::Counted(_) | Code::HookBytes | Code::HookType)) | None => {

@@ -1,7 +1,7 @@
-//! Derives fields from the steps of an expanded stanza: which values are fields, which of them are one, and their names
-//! and types.
+//! Derives fields from the steps of an expanded stanza: decides which values are fields, merges those that are the same
+//! field, and gives them names and types.
 
-use super::expand::{FieldId, Flagging, Looping, Place, Role, Show, Shown, Step, Subject, Switching};
+use super::expand::{FieldId, FlagsStep, LoopStep, Place, Printed, PrintedSource, Role, Step, Subject, SwitchStep};
 use super::form::{Form, Width};
 use super::names;
 use crate::ir::Value;
@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use tfbc_grammar::trcfmt::ast::Code;
 use tfbc_vm::{FieldKind, Hint, NameRule};
 
-/// A field while it is derived.
+/// Field under construction.
 #[derive(Debug)]
 pub(super) struct Draft {
     /// Name from a rule that does not depend on other fields; later the final name.
@@ -20,9 +20,9 @@ pub(super) struct Draft {
     pub hint: Hint,
     /// Members of a list's items.
     pub members: Vec<FieldId>,
-    /// Words for its values, in the template's order.
+    /// Texts for its values, in the order of the template.
     pub texts: Texts,
-    /// True if the words of an event are a list.
+    /// True if one event can have several of the texts, such as the names of flags.
     pub has_text_list: bool,
     /// True if its own code has a text for each number.
     pub has_code_texts: bool,
@@ -31,13 +31,13 @@ pub(super) struct Draft {
     pub is_switch: bool,
     pub shown: String,
     pub place: Place,
-    /// Code that a comment applies to the value.
+    /// Code that a `fields` comment applies to the value.
     pub recode: Option<Code>,
-    /// True if a comment omits it.
+    /// True if a `fields` comment removes the field.
     pub is_omitted: bool,
-    /// True if a comment asks for a text per case.
+    /// True if a `fields` comment asks for a text per case.
     pub is_enum: bool,
-    /// Cells of the value and of its words.
+    /// Cells of the value and of its text.
     pub cell: u16,
     pub label_cell: u16,
 }
@@ -70,13 +70,13 @@ impl Draft {
         self.name.as_ref().map(|(name, _)| &**name)
     }
 
-    /// True if there is a column of words for it.
+    /// True if the field has a column of texts.
     pub fn has_labels(&self) -> bool {
         self.has_text_list || self.has_code_texts || self.has_other_texts || !self.texts.is_empty()
     }
 }
 
-/// Distinct texts in order.
+/// Distinct texts, in the order of their first use.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Texts {
     texts: Vec<String>,
@@ -84,7 +84,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// Adds a text unless it is known.
+    /// Adds a text if it is not there yet.
     pub fn add(&mut self, text: String) {
         if let Entry::Vacant(vacant) = self.numbers.entry(text) {
             self.texts.push(vacant.key().clone());
@@ -109,18 +109,18 @@ impl Texts {
 /// Limit on the fields of one stanza, members of lists included.
 pub(crate) const MAX_FIELDS: usize = 4096;
 
-/// Cell of a value that is not stored.
+/// Cell number of values that are not stored.
 pub(super) const NO_CELL: u16 = u16::MAX;
 
-/// A switch whose cases are being visited.
-struct Active<'ast> {
+/// Switch whose cases are being visited.
+struct ActiveSwitch<'ast> {
     subject: Subject<'ast>,
     /// Width of its selector; `None` until a printed value sets it.
     width: Option<Width>,
-    /// True if the selector can have printed values of its own.
+    /// True if a value printed in a case can belong to the selector's field.
     can_own: bool,
     field: FieldId,
-    /// True if its macro was assigned in the current case.
+    /// True if the current case has assigned the macro.
     is_assigned: bool,
 }
 
@@ -128,30 +128,30 @@ struct Active<'ast> {
 #[derive(Default)]
 pub(super) struct Deriver<'ast> {
     pub drafts: Vec<Draft>,
-    /// Per field: the field that it is one with, or itself.
-    same: Vec<FieldId>,
-    active: Vec<Active<'ast>>,
-    /// Number of active switches outside of the current loop.
+    /// Per field: the field it was merged into, or itself.
+    merged_into: Vec<FieldId>,
+    active: Vec<ActiveSwitch<'ast>>,
+    /// Number of active switches outside the current loop.
     floor: usize,
-    /// Text since the begin of the line or the last value.
+    /// Text since the start of the line or the last value.
     text: Vec<u8>,
-    /// Fields of uncast selectors that a printed value gives their type: its form, and the number that it shows, if it
-    /// is not the selector's.
+    /// Fields of selectors without a cast that get their type from a printed value: the form of that value and, if it
+    /// prints another number than the selector, the number.
     pub typed: HashMap<FieldId, (Option<Value>, Form)>,
 }
 
 impl<'ast> Deriver<'ast> {
-    /// Field that a field is one with.
+    /// Field that a field was merged into; follows the chain of merges.
     pub fn root(&self, mut id: FieldId) -> FieldId {
-        while self.same[id] != id {
-            id = self.same[id];
+        while self.merged_into[id] != id {
+            id = self.merged_into[id];
         }
         id
     }
 
     /// Adds a field.
     pub fn add(&mut self, draft: Draft) -> FieldId {
-        self.same.push(self.drafts.len());
+        self.merged_into.push(self.drafts.len());
         self.drafts.push(draft);
         self.drafts.len() - 1
     }
@@ -159,22 +159,22 @@ impl<'ast> Deriver<'ast> {
     /// Visits a block. Adds its fields to `fields`, in order.
     pub fn block(&mut self, steps: &mut [Step<'ast>], fields: &mut Vec<FieldId>) {
         for step in steps {
-            // Too many fields give finding C56 and no fields at all, so the rest need not be looked at.
+            // A stanza with too many fields gets warning C56 and no fields at all, so the rest need not be visited.
             if self.drafts.len() > MAX_FIELDS {
                 return;
             }
             match step {
                 Step::Text(text) => self.text.extend_from_slice(text),
                 Step::Soft | Step::Tab => self.text.push(b' '),
-                // A text on another line does not name the field after it.
+                // A text names a field only on the same line.
                 Step::Newline(_) | Step::Message => self.text.clear(),
                 Step::Inst(_) | Step::Break(_) => {}
-                // After an assignment, the macro has another value than the switch tested, so it is another field.
+                // The macro no longer has the value that the switch tested, so it is another field.
                 Step::Assign(subject, _) => {
                     let assigned = self.active.iter_mut().filter(|active| active.subject == *subject);
                     assigned.for_each(|active| active.is_assigned = true);
                 }
-                Step::Show(show) => self.show(show, fields),
+                Step::Printed(show) => self.show(show, fields),
                 Step::Switch(switch) => self.switch(switch, fields),
                 Step::Loop(looping) => self.repeat(looping, fields),
                 Step::Flags(flags) => self.flags(flags, fields),
@@ -182,22 +182,22 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    /// Name from the text before a value; uses the text up.
+    /// Takes the name from the text before a value, and clears the text.
     fn name_from_text(&mut self) -> Option<(String, NameRule)> {
         let name = names::from_text(&self.text);
         self.text.clear();
         name.map(|name| (name, NameRule::Text))
     }
 
-    fn show(&mut self, show: &mut Show<'ast>, fields: &mut Vec<FieldId>) {
+    fn show(&mut self, show: &mut Printed<'ast>, fields: &mut Vec<FieldId>) {
         let name = self.name_from_text();
-        if matches!(show.what, Shown::Nothing) {
+        if matches!(show.what, PrintedSource::Nothing) {
             return;
         }
         if let Some((field, sets_type)) = self.own(show.subject, show.form, show.form.width()) {
             self.name_owner(field, name);
             if sets_type {
-                let value = if let Shown::Number(value) = &show.what { Some(value.clone()) } else { None };
+                let value = if let PrintedSource::Number(value) = &show.what { Some(value.clone()) } else { None };
                 self.typed.insert(field, (value, show.form));
             } else if show.form.has_texts() {
                 self.drafts[field].has_other_texts = true;
@@ -215,12 +215,11 @@ impl<'ast> Deriver<'ast> {
         fields.push(id);
     }
 
-    /// Field of the enclosing switch that a printed value of its macro belongs to. True if the printed value gives it
-    /// its type.
+    /// Field of the enclosing switch, if a printed value of the same macro belongs to it. True if the printed value
+    /// sets the type of the field.
     fn own(&mut self, subject: Option<Subject<'ast>>, form: Form, width: Option<Width>) -> Option<(FieldId, bool)> {
         let (subject, width) = (subject?, width?);
-        // The innermost switch on the same macro. A case that prints the macro prints the value that the switch tested:
-        // one field, with the texts of the switch.
+        // Innermost switch on the same macro. The case prints the value that the switch tested, so both are one field.
         let active = self.active[self.floor..].iter_mut().rfind(|active| active.subject == subject)?;
         if !active.can_own || active.is_assigned {
             return None;
@@ -228,7 +227,7 @@ impl<'ast> Deriver<'ast> {
         let field = active.field;
         match active.width {
             Some(own) => (own == width).then_some((field, false)),
-            // Some bits of a value are not the value.
+            // A bit range is not the whole value.
             None if matches!(width, Width::Range(..)) => None,
             None => {
                 let same = self.active.iter_mut().filter(|active| active.field == field && active.width.is_none());
@@ -241,8 +240,9 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    /// Like [`Deriver::own`], for a switch. A printed value in the cases of one without cast gives the type.
-    fn own_switch(&mut self, switch: &Switching<'ast>) -> Option<(FieldId, bool)> {
+    /// Like [`Deriver::own`], for a switch inside another one. Without a cast, it shares the field of the outer switch,
+    /// and a value printed in its cases sets the type.
+    fn own_switch(&mut self, switch: &SwitchStep<'ast>) -> Option<(FieldId, bool)> {
         let active = self.active[self.floor..].iter().rfind(|active| Some(active.subject) == switch.subject);
         match active {
             Some(active)
@@ -254,7 +254,7 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    /// Names a selector by the text before a printed value of its macro.
+    /// Names the field of a selector by the text before a printed value, if it has no name yet.
     fn name_owner(&mut self, field: FieldId, name: Option<(String, NameRule)>) {
         let own = &mut self.drafts[field].name;
         if own.is_none() {
@@ -262,11 +262,11 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    fn switch(&mut self, switch: &mut Switching<'ast>, fields: &mut Vec<FieldId>) {
+    fn switch(&mut self, switch: &mut SwitchStep<'ast>, fields: &mut Vec<FieldId>) {
         let before = std::mem::take(&mut self.text);
         let name = names::from_text(&before).map(|name| (name, NameRule::Text));
         let form = switch.form;
-        // A text before a switch names the switch or, if that has no field, the first field per case.
+        // A text before a switch names its field. If it has none, the text names the first field in every case.
         let is_named = switch.is_field && name.is_some();
         let mut active = None;
         if switch.is_field {
@@ -290,10 +290,10 @@ impl<'ast> Deriver<'ast> {
             };
             active = Some(field);
             if let Some(subject) = switch.subject {
-                // Inside of another uncast switch, a printed value sets the width of both.
+                // If the outer switch has no cast either, a printed value sets the width of both.
                 let outer = self.active[self.floor..].iter().rfind(|active| active.subject == subject);
                 let is_uncast = form.is_uncast() && (own.is_none() || outer.is_some_and(|outer| outer.width.is_none()));
-                self.active.push(Active {
+                self.active.push(ActiveSwitch {
                     subject,
                     width: if is_uncast { None } else { switch.width },
                     can_own: !switch.has_mask && switch.width.is_some(),
@@ -319,7 +319,7 @@ impl<'ast> Deriver<'ast> {
                 if switch.subject.is_some()
                     && let Some(active) = self.active.last_mut()
                 {
-                    // An assignment in one case is not executed in the next.
+                    // Cases are alternatives, so an assignment in one does not affect the next.
                     active.is_assigned = false;
                 }
             }
@@ -333,7 +333,7 @@ impl<'ast> Deriver<'ast> {
         }
         if active.is_some() && switch.subject.is_some() {
             let inner = self.active.pop();
-            // A switch without cast whose cases show nothing of its macro is an uncast printed value itself.
+            // No case prints the macro, so the switch itself counts as a printed value without a cast.
             if let (Some(inner), Role::Own(field, _)) = (inner, switch.role)
                 && inner.width.is_none()
             {
@@ -351,11 +351,11 @@ impl<'ast> Deriver<'ast> {
         self.text.clear();
     }
 
-    /// Adds the fields of a switch's cases: equal ones of different cases are one.
+    /// Adds the fields of a switch's cases. Equal fields of different cases are merged.
     fn merge(&mut self, cases: Vec<Vec<FieldId>>, fields: &mut Vec<FieldId>) {
         let mut merged: Vec<FieldId> = Vec::new();
         for case in cases {
-            // Two fields of one case are never merged with each other, even if their names are equal.
+            // One event can have both fields of a case, so they are not merged even if their names are equal.
             let mut taken = vec![false; merged.len()];
             for id in case {
                 let equal = (0..taken.len()).find(|at| !taken[*at] && self.are_one(merged[*at], id));
@@ -371,7 +371,7 @@ impl<'ast> Deriver<'ast> {
         fields.append(&mut merged);
     }
 
-    /// True if fields of different cases are one.
+    /// True if fields of different cases can be merged.
     fn are_one(&self, one: FieldId, other: FieldId) -> bool {
         let (one, other) = (&self.drafts[one], &self.drafts[other]);
         let text_kinds = !one.has_labels() || !other.has_labels() || one.has_text_list == other.has_text_list;
@@ -393,7 +393,7 @@ impl<'ast> Deriver<'ast> {
     }
 
     fn unite(&mut self, one: FieldId, other: FieldId) {
-        self.same[other] = one;
+        self.merged_into[other] = one;
         let texts = std::mem::take(&mut self.drafts[other].texts);
         let (members, other_members) = (self.drafts[one].members.clone(), self.drafts[other].members.clone());
         let added = &self.drafts[other];
@@ -410,7 +410,7 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    fn repeat(&mut self, looping: &mut Looping<'ast>, fields: &mut Vec<FieldId>) {
+    fn repeat(&mut self, looping: &mut LoopStep<'ast>, fields: &mut Vec<FieldId>) {
         let before = std::mem::take(&mut self.text);
         let name = names::from_text(&before).map(|name| (name, NameRule::Text));
         if let Some(code) = looping.single {
@@ -427,7 +427,8 @@ impl<'ast> Deriver<'ast> {
         if name.is_none() {
             self.text = before;
         }
-        // A loop prints a list of values. None of them is the one value that a switch outside the loop tested.
+        // A switch outside the loop tested one value, but the loop prints a list of values. So they do not share a
+        // field.
         let floor = std::mem::replace(&mut self.floor, self.active.len());
         let mut members = Vec::new();
         self.block(&mut looping.body, &mut members);
@@ -447,7 +448,7 @@ impl<'ast> Deriver<'ast> {
         fields.push(id);
     }
 
-    fn flags(&mut self, flags: &mut Flagging<'ast>, fields: &mut Vec<FieldId>) {
+    fn flags(&mut self, flags: &mut FlagsStep<'ast>, fields: &mut Vec<FieldId>) {
         let name = self.name_from_text();
         if !flags.is_field {
             return;
@@ -466,7 +467,7 @@ impl<'ast> Deriver<'ast> {
         fields.push(id);
     }
 
-    /// Gives the fields of a row or of a list's items their final names.
+    /// Makes the names of a row's fields, or of a list item's, unique.
     pub fn name_all(&mut self, fields: &[FieldId], is_row: bool) {
         let mut all: Vec<(String, names::Besides)> = Vec::with_capacity(fields.len());
         for (at, id) in fields.iter().enumerate() {
@@ -485,7 +486,7 @@ impl<'ast> Deriver<'ast> {
         }
     }
 
-    /// Texts of all cases of a field's switches, in order, for a comment that asks for one per case.
+    /// Texts of all cases of a field's switches, in order, for a `fields` comment that asks for a text per case.
     pub fn enum_texts(&self, steps: &[Step<'ast>], field: FieldId, texts: &mut Vec<String>) {
         for step in steps {
             match step {
@@ -515,7 +516,7 @@ fn named_by_macro(name: Option<&[u8]>) -> Option<(String, NameRule)> {
     Some((names::from_macro(name?)?, NameRule::Macro))
 }
 
-/// Text without blanks at both ends.
+/// Removes blanks at both ends.
 pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = text.iter().position(|byte| !is_blank(byte)).unwrap_or(text.len());
@@ -523,19 +524,18 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// Text of a case that prints nothing else.
+/// Text of a case that prints only text.
 pub(super) fn case_text(steps: &[Step<'_>]) -> Option<String> {
     let (text, has_value) = printed(steps);
     text.filter(|_| !has_value)
 }
 
-/// Text of a case up to its first value.
+/// Text that a case prints before its first value.
 pub(super) fn first_text(steps: &[Step<'_>]) -> Option<String> {
     printed(steps).0
 }
 
-/// Text up to the first value or the end of the event, trimmed, and true if a value follows; `None` if there is no
-/// text.
+/// Text before the first value, trimmed, or `None` if it is empty; and true if there is a value.
 fn printed(steps: &[Step<'_>]) -> (Option<String>, bool) {
     let (mut text, mut is_soft, mut has_value) = (Vec::new(), false, false);
     for step in steps {
@@ -553,7 +553,7 @@ fn printed(steps: &[Step<'_>]) -> (Option<String>, bool) {
             }
             Step::Assign(..) | Step::Inst(_) => {}
             Step::Break(_) => break,
-            Step::Message | Step::Show(_) | Step::Switch(_) | Step::Loop(_) | Step::Flags(_) => {
+            Step::Message | Step::Printed(_) | Step::Switch(_) | Step::Loop(_) | Step::Flags(_) => {
                 has_value = true;
                 break;
             }

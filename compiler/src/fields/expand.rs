@@ -1,5 +1,4 @@
-//! Expands a stanza to steps: functions and subroutines are inserted where they are called, and every value that the
-//! template prints is a step of its own.
+//! Expands a stanza to steps. Functions and subroutines are inlined, and every printed value becomes a step.
 
 use crate::fields::form::{Form, Width, code_shown, macro_shown};
 use crate::ir::{self, Block, FieldInst, Flag, If, Inst, Node, SwitchSelector, Value, VarSlot};
@@ -14,7 +13,7 @@ use tfbc_vm::EnvValue;
 
 /// Limit on the steps of one stanza.
 const MAX_STEPS: usize = 1 << 18;
-/// Limit on nested calls. The compiler allows 10.
+/// Limit on nested calls. Checked templates nest at most 10, so this only stops recursion.
 const MAX_DEPTH: usize = 12;
 
 /// Source position.
@@ -24,10 +23,10 @@ pub(super) struct Place {
     pub span: Span,
 }
 
-/// Number of a field while fields are derived.
+/// Index of a field in the deriver's list.
 pub(super) type FieldId = usize;
 
-/// BackquotedPart of an expanded stanza.
+/// Part of an expanded stanza.
 pub(super) enum Step<'ast> {
     Text(&'ast [u8]),
     /// A soft blank.
@@ -36,68 +35,68 @@ pub(super) enum Step<'ast> {
     Newline(Span),
     /// Assignment to a macro.
     Assign(Subject<'ast>, Node),
-    /// Anything else that prints nothing.
+    /// Any other instruction that prints nothing.
     Inst(Node),
     /// The message of `$ERROR`.
     Message,
     /// `$BREAK`
     Break(Span),
-    Show(Show<'ast>),
-    Switch(Box<Switching<'ast>>),
-    Loop(Box<Looping<'ast>>),
-    Flags(Box<Flagging<'ast>>),
+    Printed(Printed<'ast>),
+    Switch(Box<SwitchStep<'ast>>),
+    Loop(Box<LoopStep<'ast>>),
+    Flags(Box<FlagsStep<'ast>>),
 }
 
-/// A macro, whatever it is called.
+/// Identity of a macro: equal if two places refer to the same macro, under any name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject<'ast> {
     Slot(VarSlot),
     /// Predefined macro.
     Name(&'ast [u8]),
-    /// Macro that is never assigned, in an inserted stanza or function.
+    /// Macro that is never assigned, with the number of the stanza or function that uses it.
     Unassigned(usize, &'ast [u8]),
 }
 
-/// Role of a value among the fields.
+/// Relation of a printed value to the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// No field.
+    /// The value is not a field.
     None,
-    /// Field of its own.
+    /// The value is a field.
     Field(FieldId),
-    /// Belongs to the field of an enclosing switch on the same macro. True if it gives the field its type.
+    /// The value belongs to the field of an enclosing switch on the same macro. True if it sets the type of the field.
     Own(FieldId, bool),
 }
 
-/// Value that is printed.
-pub(super) struct Show<'ast> {
+/// Printed value.
+pub(super) struct Printed<'ast> {
     pub place: Place,
     pub shown: String,
     pub subject: Option<Subject<'ast>>,
     /// Name of the macro, if it can name the field.
     pub own_name: Option<&'ast [u8]>,
     pub form: Form,
-    pub what: Shown,
+    pub what: PrintedSource,
     pub role: Role,
 }
 
 /// Source of a printed value.
-pub(super) enum Shown {
-    /// Metadata or a column of every table: no field.
+pub(super) enum PrintedSource {
+    /// Metadata, or a value that is a column of every table anyway. Never a field.
     Nothing,
-    /// Number before its cast.
+    /// Number, before its cast.
     Number(Value),
     /// Number at the data pointer.
     Read,
-    /// Text that a block prints.
+    /// Text that the block prints.
     Text(Block),
     /// Bytes at the data pointer.
     Bytes(u8),
     Timer([Value; 2]),
 }
 
-/// SWITCH.
-pub(super) struct Switching<'ast> {
+/// `SWITCH`, or a printed value with cases.
+pub(super) struct SwitchStep<'ast> {
     pub place: Place,
     pub shown: String,
     pub subject: Option<Subject<'ast>>,
@@ -109,18 +108,18 @@ pub(super) struct Switching<'ast> {
     pub on: SwitchSelector,
     pub default: Option<usize>,
     pub cases: Vec<Vec<Step<'ast>>>,
-    /// True if it has one case, for the value 1.
+    /// True if the only case is for the value 1.
     pub is_for_one: bool,
-    /// Width of its number; `None` if it compares something else. Without a cast, that of the first printed value of
-    /// the macro in its cases, or of the macro.
+    /// Width of the compared number; `None` if it compares a text. Without a cast, it comes from the first printed
+    /// value of the macro in the cases, or from the macro.
     pub width: Option<Width>,
     pub role: Role,
-    /// True if it is a flag: its case's text is its name.
+    /// True if the switch prints the name of a flag, so that the text of its case is the name of the field.
     pub is_flag: bool,
 }
 
-/// LOOP.
-pub(super) struct Looping<'ast> {
+/// `LOOP`.
+pub(super) struct LoopStep<'ast> {
     pub place: Place,
     pub count: Value,
     pub all: bool,
@@ -130,8 +129,8 @@ pub(super) struct Looping<'ast> {
     pub role: Role,
 }
 
-/// BITFLAGS.
-pub(super) struct Flagging<'ast> {
+/// `BITFLAGS`.
+pub(super) struct FlagsStep<'ast> {
     pub place: Place,
     pub own_name: Option<&'ast [u8]>,
     pub form: Form,
@@ -157,7 +156,7 @@ pub(super) struct Expander<'s, 'ast> {
     error_flag: Option<u16>,
 }
 
-/// The stanza is too large.
+/// Error: the stanza expands to too many steps.
 pub(super) struct TooLarge;
 
 type Steps<'ast> = Result<Vec<Step<'ast>>, TooLarge>;
@@ -182,7 +181,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         self.n_steps
     }
 
-    /// Calls `then` with the scope of a stanza.
+    /// Calls `then` with the scope of a stanza, in which names are resolved.
     pub fn with_stanza<T>(
         &mut self,
         unit: &'s Unit<'ast>,
@@ -233,7 +232,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         out: &mut Vec<Step<'ast>>,
     ) -> Result<(), TooLarge> {
         self.n_steps += 1;
-        // Functions and subroutines are copied into each place that calls them, so a small file can expand to any size.
+        // Inlining can make a small file arbitrarily large.
         if self.n_steps > MAX_STEPS {
             return Err(TooLarge);
         }
@@ -266,7 +265,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             }
             DescriptorItem::Loop(node) => {
                 let single = match node.body.items {
-                    // A loop over single bytes is one value of bytes, not a list with an entry for each.
+                    // A loop over single bytes is one binary value, not a list of bytes.
                     [DescriptorItem::Code(code)] => match code.node {
                         Code::HexByte | Code::Hex(Size::Bytes(1)) | Code::Ascii { len: 1, width: 0 } => Some(code.node),
                         _ => None,
@@ -276,14 +275,14 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                 let place = Place { source: scope.unit.id, span: node.span };
                 let (count, all) = (scope.number_of(&node.count), scope.unit.dialect.loop_counts);
                 let body = self.group(scope, node.body.items)?;
-                out.push(Step::Loop(Box::new(Looping { place, count, all, single, body, role: Role::None })));
+                out.push(Step::Loop(Box::new(LoopStep { place, count, all, single, body, role: Role::None })));
             }
             DescriptorItem::Bitflags(node) => {
                 let mut block = Vec::new();
                 scope.bitflags(node, &mut block);
                 let Some(Node { inst: Inst::Flags(flags), .. }) = block.pop() else { return Ok(()) };
                 let selector = selector(scope, &node.selector);
-                out.push(Step::Flags(Box::new(Flagging {
+                out.push(Step::Flags(Box::new(FlagsStep {
                     place: Place { source: scope.unit.id, span: node.span },
                     own_name: selector.own_name,
                     form: selector.form,
@@ -297,13 +296,13 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                 let pair = [scope.expr(timer.first), scope.expr(timer.second)];
                 out.push(match timer.action {
                     TimerAction::Start => inst(timer.span, Inst::TimerStart(Box::new(pair))),
-                    TimerAction::End => Step::Show(Show {
+                    TimerAction::End => Step::Printed(Printed {
                         place: Place { source: scope.unit.id, span: timer.span },
                         shown: "endtimer".into(),
                         subject: None,
                         own_name: None,
                         form: Form::Timer,
-                        what: Shown::Timer(pair),
+                        what: PrintedSource::Timer(pair),
                         role: Role::None,
                     }),
                 });
@@ -359,7 +358,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         Ok(())
     }
 
-    /// Inserts a template subroutine.
+    /// Inlines a template subroutine.
     fn insert(&mut self, id: u16, span: Span, out: &mut Vec<Step<'ast>>) -> Result<(), TooLarge> {
         let Some((unit, index)) = self.names.stanzas.get(&id).copied() else { return Ok(()) };
         let unit = &self.units[unit];
@@ -378,7 +377,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         })
     }
 
-    /// Expands a callee. Its locals are free again afterwards.
+    /// Expands a callee. Its locals can be reused afterwards.
     fn deeper(&mut self, expand: impl FnOnce(&mut Self) -> Result<(), TooLarge>) -> Result<(), TooLarge> {
         if self.depth > MAX_DEPTH {
             return Err(TooLarge);
@@ -421,7 +420,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         &mut self,
         scope: &mut UnitLowerer<'_, 'ast>,
         switch: &Switch<'ast>,
-    ) -> Result<Switching<'ast>, TooLarge> {
+    ) -> Result<SwitchStep<'ast>, TooLarge> {
         let (on, default) = scope.selection(switch);
         let mut cases = Vec::with_capacity(switch.cases.len());
         for case in switch.cases {
@@ -435,7 +434,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             _ => false,
         };
         let Selected { subject, own_name, form, is_field, shown } = selector(scope, &switch.selector);
-        // Texts of dates and processes are compared as texts, but the field is the number.
+        // The cases compare the text of a date or process, but the field is its number.
         let is_number =
             matches!(on, SwitchSelector::Number { .. }) || matches!(form, Form::Code(Code::Time(_) | Code::Path(_)));
         let shown_width = || {
@@ -446,7 +445,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             })
         };
         let width = if is_number { shown_width().or_else(|| form.width()) } else { None };
-        Ok(Switching {
+        Ok(SwitchStep {
             place: Place { source: scope.unit.id, span: switch.span },
             shown,
             subject,
@@ -470,7 +469,8 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         match body {
             Body::Text(text) => push_text(text, &mut steps),
             Body::Backquoted(text) => {
-                // Backquotes are not a brace group: `$ERROR` in them ends the event after the group around the switch.
+                // Backquotes are not a brace group. `$ERROR` in them takes effect at the end of the group around the
+                // switch.
                 let outer = std::mem::take(&mut self.error);
                 self.backquoted(scope, text, &mut steps)?;
                 if std::mem::replace(&mut self.error, outer) {
@@ -488,8 +488,8 @@ impl<'s, 'ast> Expander<'s, 'ast> {
     }
 }
 
-/// Width of the first printed value of a macro in a case that can set the width of the switch on it. Ends without a
-/// width at an assignment to the macro. `is_own` is false in loops and in other switches on the macro.
+/// Searches a case for the first printed value of a macro that can set the width of the switch on that macro. An
+/// assignment to the macro ends the search. `is_own` is false in loops and in other switches on the macro.
 fn first_width<'ast>(steps: &[Step<'ast>], of: Subject<'ast>, is_own: bool) -> ControlFlow<Option<Width>> {
     let found = |subject: Option<Subject<'ast>>, width: Option<Width>| match width {
         Some(Width::Range(..)) | None => ControlFlow::Continue(()),
@@ -499,7 +499,9 @@ fn first_width<'ast>(steps: &[Step<'ast>], of: Subject<'ast>, is_own: bool) -> C
     for step in steps {
         match step {
             Step::Assign(subject, _) if *subject == of => return ControlFlow::Break(None),
-            Step::Show(show) if !matches!(show.what, Shown::Nothing) => found(show.subject, show.form.width())?,
+            Step::Printed(show) if !matches!(show.what, PrintedSource::Nothing) => {
+                found(show.subject, show.form.width())?
+            }
             Step::Switch(switch) => {
                 found(switch.subject, switch.width.filter(|_| !switch.has_mask))?;
                 let is_own = is_own && switch.subject != Some(of);
@@ -512,7 +514,7 @@ fn first_width<'ast>(steps: &[Step<'ast>], of: Subject<'ast>, is_own: bool) -> C
     ControlFlow::Continue(())
 }
 
-/// End of the event by `$ERROR`.
+/// Instruction by which `$ERROR` ends the event.
 fn abort(span: Span) -> Node {
     Node { inst: Inst::Field(Box::new(FieldInst::Abort)), span }
 }
@@ -534,28 +536,36 @@ fn show_code<'ast>(scope: &mut UnitLowerer<'_, 'ast>, code: Code, span: Span) ->
     let place = Place { source: scope.unit.id, span };
     let shown = code_shown(&scope.unit.text[span.start as usize..span.end as usize]);
     let what = match code {
-        Code::Ascii { len, .. } => Shown::Text(vec![Node { inst: Inst::Ascii { len, width: 0 }, span }]),
-        Code::Counted(size) => Shown::Text(vec![Node { inst: Inst::Counted(size), span }]),
-        Code::Hex(Size::Bytes(n)) if n > 8 => Shown::Bytes(n),
-        Code::HookBytes => Shown::Number(Value::Env(EnvValue::HookLen)),
-        Code::HookType => Shown::Number(Value::Env(EnvValue::HookType)),
-        _ => Shown::Read,
+        Code::Ascii { len, .. } => PrintedSource::Text(vec![Node { inst: Inst::Ascii { len, width: 0 }, span }]),
+        Code::Counted(size) => PrintedSource::Text(vec![Node { inst: Inst::Counted(size), span }]),
+        Code::Hex(Size::Bytes(n)) if n > 8 => PrintedSource::Bytes(n),
+        Code::HookBytes => PrintedSource::Number(Value::Env(EnvValue::HookLen)),
+        Code::HookType => PrintedSource::Number(Value::Env(EnvValue::HookType)),
+        _ => PrintedSource::Read,
     };
-    Step::Show(Show { place, shown, subject: None, own_name: None, form: Form::Code(code), what, role: Role::None })
+    Step::Printed(Printed {
+        place,
+        shown,
+        subject: None,
+        own_name: None,
+        form: Form::Code(code),
+        what,
+        role: Role::None,
+    })
 }
 
 fn show_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>) -> Step<'ast> {
     let Selected { subject, own_name, form, is_field, shown } = selected_macro(scope, node);
     let what = match form {
-        // A counted text is read at the data pointer, whatever the macro is.
+        // A counted text is read at the data pointer and does not depend on the macro.
         Form::Code(Code::Counted(_)) => {
             let mut block = Vec::new();
             if let (Some(value), Some(cast)) = (scope.castable(node), node.cast) {
                 scope.print_cast(value, cast.node, node.span, &mut block, false);
             }
-            Shown::Text(block)
+            PrintedSource::Text(block)
         }
-        _ if !is_field => Shown::Nothing,
+        _ if !is_field => PrintedSource::Nothing,
         Form::Code(Code::Ascii { .. }) => {
             let mut block = Vec::new();
             if let (Some(value), Some(cast)) = (scope.castable(node), node.cast) {
@@ -566,12 +576,12 @@ fn show_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>) ->
                     *width = 0;
                 }
             }
-            Shown::Text(block)
+            PrintedSource::Text(block)
         }
-        _ => Shown::Number(number(scope, node)),
+        _ => PrintedSource::Number(number(scope, node)),
     };
     let place = Place { source: scope.unit.id, span: node.span };
-    Step::Show(Show { place, shown, subject, own_name, form, what, role: Role::None })
+    Step::Printed(Printed { place, shown, subject, own_name, form, what, role: Role::None })
 }
 
 /// Number of a macro before its cast.
@@ -582,7 +592,7 @@ pub(super) fn number<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'a
     scope.macro_value(node)
 }
 
-/// Input of a switch or BITFLAGS, or a printed macro.
+/// Value that a switch or `BITFLAGS` tests, or that a macro prints.
 struct Selected<'ast> {
     subject: Option<Subject<'ast>>,
     own_name: Option<&'ast [u8]>,
@@ -621,7 +631,7 @@ fn selected_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>
     }
 }
 
-/// True for the predefined macros that show the event's data.
+/// True for predefined macros that contain data of the event.
 pub(super) fn is_data_macro(name: &[u8]) -> bool {
     matches!(name, [b'D' | b'L', b'1'..=b'5'] | b"HD")
 }

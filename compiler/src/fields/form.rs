@@ -1,4 +1,4 @@
-//! Forms in which a template prints a value, and the types that they give to fields.
+//! Form in which a template prints a value. It decides the type of the field.
 
 use crate::ir::{EventField, Value};
 use tfbc_grammar::Spanned;
@@ -26,7 +26,7 @@ pub(crate) enum Form {
     Timer,
 }
 
-/// Width of a number, as far as it decides if two forms show the same.
+/// Width of a number. Forms with equal widths show the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Width {
     Bits(u32),
@@ -36,7 +36,7 @@ pub(crate) enum Width {
 }
 
 impl Form {
-    /// Form of a macro with its cast.
+    /// Form of a macro, from its cast.
     pub fn of_macro(node: &MacroRef<'_>) -> Form {
         match node.cast {
             Some(Spanned { node: Cast::Code(code), .. }) => Form::Code(code),
@@ -60,7 +60,7 @@ impl Form {
         matches!(self, Form::DataWord | Form::HookData | Form::Plain)
     }
 
-    /// Width of the number that it shows; `None` for anything else than the number.
+    /// Width of the printed number; `None` if the form prints something else.
     pub fn width(self) -> Option<Width> {
         let sized = |size| match size {
             Size::Bytes(n) => Some(Width::Bits(u32::from(n) * 8)),
@@ -87,7 +87,7 @@ impl Form {
         }
     }
 
-    /// Type of its values: kind, size and hint.
+    /// Kind, size and hint of the field's type.
     pub fn shape(self) -> (FieldKind, u8, Hint) {
         let by_size = |size, hint| match size {
             Size::Bytes(..=4) => (FieldKind::Int64, 0, hint),
@@ -122,7 +122,7 @@ impl Form {
         matches!(self, Form::Code(Code::Errno(_) | Code::Path(_)))
     }
 
-    /// Number that a field of this form stores for a value.
+    /// Cuts a value to the number that a field of this form stores.
     pub fn stored(self, value: Value) -> Value {
         let boxed = Box::new(value);
         let low = |value, size, signed| Value::Low { value, size, signed };
@@ -171,7 +171,7 @@ impl Form {
     }
 }
 
-/// Code as listings show it: without leading zeros and `.0`, and with less than 8 single bits.
+/// Code in the normal form of listings, without leading zeros and `.0`.
 pub(super) fn code_shown(word: &[u8]) -> String {
     let word = String::from_utf8_lossy(word);
     let letter = word.find(|c: char| c.is_ascii_digit() || c == 'w').unwrap_or(word.len());
@@ -195,7 +195,7 @@ pub(super) fn code_shown(word: &[u8]) -> String {
     }
 }
 
-/// Macro as listings show it; `text` is how it is written.
+/// Macro in the normal form of listings. `text` is its source.
 pub(super) fn macro_shown(node: &MacroRef<'_>, text: &[u8]) -> String {
     let name = String::from_utf8_lossy(node.name);
     match (node.cast.map(|cast| cast.node), text.iter().position(|byte| *byte == b'%')) {

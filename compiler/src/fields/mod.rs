@@ -5,11 +5,11 @@
 //!                   └─────────────────────────store────────────────┴→ IR that stores fields
 //! ```
 //!
-//! The tree is expanded anew instead of using the IR of the text, because names and types come from the words of the
-//! template: macros, casts, and the text before a value. Values are lowered by the same code.
+//! Fields are derived from the syntax tree, not from the IR that prints the text, because names and types come from the
+//! source: macros, casts, and the text before a value. The code that lowers values is shared.
 //!
-//! Fields of QNX events are labels of datakeys: `crate::datakey` derives them, with the names, codes and comments of this
-//! module.
+//! Fields of QNX events come from the labels of datakeys. `crate::datakey` derives them and uses this module for names,
+//! codes and comments.
 
 pub(crate) mod comment;
 mod derive;
@@ -103,7 +103,7 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|found| found == word)
 }
 
-/// Gives fields and members their cells. Returns the number of cells.
+/// Assigns cells to fields and members. Returns the number of cells.
 fn place_cells(deriver: &mut Deriver<'_>, fields: &[FieldId]) -> u16 {
     let mut next = 0;
     for id in fields {

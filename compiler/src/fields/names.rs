@@ -3,7 +3,7 @@
 pub(crate) use tfbc_vm::names::{Besides, COLUMNS, labels_of, number, raw_of};
 use tfbc_vm::names::{plain, shortened};
 
-/// Words that say nothing in a name.
+/// Words that are dropped from names.
 const FILLERS: &[&str] = &["the", "a", "an", "of", "for", "in", "to", "is", "was", "and", "from", "at", "by", "on"];
 
 fn is_blank(byte: u8) -> bool {
@@ -15,7 +15,7 @@ fn trim_end(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// Name from the text that is printed before a value.
+/// Name from the text before a value.
 ///
 /// ```text
 /// "The # of loop iterations ="  →  loop_iterations
@@ -36,7 +36,7 @@ pub(super) fn from_text(text: &[u8]) -> Option<String> {
     }
     if let [before @ .., b'=' | b':'] = text {
         let last_word = before.iter().rposition(|byte| is_blank(*byte)).map_or(0, |blank| blank + 1);
-        // After a blank, the phrase counts.
+        // The text ends in a blank: the whole phrase is the name. Otherwise only its last word is.
         text = if last_word == before.len() { before } else { &before[last_word..] };
     }
     let starts = text.iter().rposition(|byte| b",;.()[]{}|=:\"'<>/".contains(byte)).map_or(0, |last| last + 1);

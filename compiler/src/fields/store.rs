@@ -1,8 +1,8 @@
-//! Field form of a stanza: its steps without text, with each value stored in a cell.
+//! Code that stores a stanza's fields: the steps without their text, each value stored in a cell.
 
 use super::comment::{Extra, ExtraSource};
 use super::derive::{Deriver, NO_CELL, case_text, first_text, trimmed};
-use super::expand::{FieldId, Flagging, Looping, Role, Show, Shown, Step, Switching};
+use super::expand::{FieldId, FlagsStep, LoopStep, Printed, PrintedSource, Role, Step, SwitchStep};
 use super::form::Form;
 use crate::ir::{self, Block, FieldInst, FlagText, Inst, Node, SwitchSelector, Value, ValueFormat, VarSlot};
 use tfbc_grammar::Span;
@@ -10,9 +10,9 @@ use tfbc_grammar::trcfmt::ast::{Code, Move, Size};
 
 pub(super) struct Storer<'d, 'ast> {
     pub deriver: &'d Deriver<'ast>,
-    /// Local for a value that is used twice.
+    /// Local variable for a value that is used twice.
     pub scratch: u16,
-    /// True if lines are counted, because a template asks for the number of a line.
+    /// True if newlines are kept, because some template reads the number of the current line.
     pub keeps_lines: bool,
 }
 
@@ -26,7 +26,7 @@ impl<'ast> Storer<'_, 'ast> {
                 Step::Newline(_) => {}
                 Step::Assign(_, node) | Step::Inst(node) => out.push(node),
                 Step::Break(span) => push(&mut out, span, Inst::Break),
-                Step::Show(show) => self.show(show, &mut out),
+                Step::Printed(show) => self.show(show, &mut out),
                 Step::Switch(switch) => self.switch(*switch, &mut out),
                 Step::Loop(looping) => self.repeat(*looping, &mut out),
                 Step::Flags(flags) => self.flags(*flags, &mut out),
@@ -35,7 +35,7 @@ impl<'ast> Storer<'_, 'ast> {
         out
     }
 
-    /// Code for the fields of macros.
+    /// Code that stores the fields that comments add.
     pub fn extras(&self, extras: Vec<Extra>) -> Block {
         let mut out = Vec::new();
         for extra in extras {
@@ -63,7 +63,7 @@ impl<'ast> Storer<'_, 'ast> {
         VarSlot::Local(self.scratch)
     }
 
-    /// Stores a number that is printed in a form. If `is_stored`, it is already cut to the form's width.
+    /// Stores a printed number. `is_stored` is true if it is already cut to the width of its form.
     fn number(&self, id: FieldId, value: Value, form: Form, is_stored: bool, span: Span, out: &mut Block) {
         let draft = &self.deriver.drafts[self.deriver.root(id)];
         let mut value = if is_stored { value } else { form.stored(value) };
@@ -84,17 +84,17 @@ impl<'ast> Storer<'_, 'ast> {
         }
     }
 
-    /// Stores the text that a code has for a number.
+    /// Stores the text of a number, if the form has texts.
     fn code_text(&self, cell: u16, value: Value, form: Form, weak: bool, span: Span, out: &mut Block) {
         out.extend(code_text(cell, value, form, weak).map(|inst| Node { inst: Inst::Field(Box::new(inst)), span }));
     }
 
-    fn show(&self, show: Show<'ast>, out: &mut Block) {
+    fn show(&self, show: Printed<'ast>, out: &mut Block) {
         let (span, form) = (show.place.span, show.form);
         let id = match show.role {
             Role::None => return,
             Role::Own(id, sets_type) => {
-                if let Shown::Number(value) = show.what
+                if let PrintedSource::Number(value) = show.what
                     && !sets_type
                     && self.label_cell(id) != NO_CELL
                 {
@@ -106,16 +106,16 @@ impl<'ast> Storer<'_, 'ast> {
         };
         let cell = self.cell(id);
         match show.what {
-            Shown::Nothing => {}
-            Shown::Number(value) => self.number(id, value, form, false, span, out),
-            Shown::Read => self.number(id, form.read(), form, true, span, out),
-            Shown::Text(body) => field(out, span, FieldInst::Text { cell, body, keep: false, some: false }),
-            Shown::Bytes(width) => field(out, span, FieldInst::Bytes { cell, width }),
-            Shown::Timer(pair) => field(out, span, FieldInst::Timer { cell, pair }),
+            PrintedSource::Nothing => {}
+            PrintedSource::Number(value) => self.number(id, value, form, false, span, out),
+            PrintedSource::Read => self.number(id, form.read(), form, true, span, out),
+            PrintedSource::Text(body) => field(out, span, FieldInst::Text { cell, body, keep: false, some: false }),
+            PrintedSource::Bytes(width) => field(out, span, FieldInst::Bytes { cell, width }),
+            PrintedSource::Timer(pair) => field(out, span, FieldInst::Timer { cell, pair }),
         }
     }
 
-    /// Stores a selector's bytes if it has more than a number holds, and moves back to them.
+    /// Stores a selector of more than 8 bytes as bytes, and moves the data pointer back. Returns true if it did.
     fn wide_selector(&self, id: FieldId, form: Form, is_code: bool, span: Span, out: &mut Block) -> bool {
         let Form::Code(Code::Hex(Size::Bytes(width @ 9..))) = form else { return false };
         if is_code {
@@ -125,7 +125,7 @@ impl<'ast> Storer<'_, 'ast> {
         is_code
     }
 
-    fn switch(&self, switch: Switching<'ast>, out: &mut Block) {
+    fn switch(&self, switch: SwitchStep<'ast>, out: &mut Block) {
         let (span, form) = (switch.place.span, switch.form);
         let mut on = switch.on;
         if let Role::Field(id) = switch.role {
@@ -136,7 +136,7 @@ impl<'ast> Storer<'_, 'ast> {
             Role::Own(id, _) => Some((id, true)),
             Role::None => None,
         };
-        // A switch that belongs to another one's field gives its code's text after the texts of its cases.
+        // The switch shares another one's field. Its case texts come first; the text of its code is the fallback.
         let own_text = match (switch.role, own_number(&on)) {
             (Role::Own(id, false), Some(value)) if form.has_texts() && self.label_cell(id) != NO_CELL => {
                 Some((self.label_cell(id), form.stored(value)))
@@ -169,7 +169,7 @@ impl<'ast> Storer<'_, 'ast> {
         add_own_text(out);
     }
 
-    /// Stores a selector. Returns the selector that uses the stored value.
+    /// Stores a selector's value. Returns a selector that reuses the stored value.
     fn selector(
         &self,
         id: FieldId,
@@ -185,20 +185,20 @@ impl<'ast> Storer<'_, 'ast> {
                 push(out, span, Inst::Assign(self.scratch(), value));
                 match self.deriver.typed.get(&id) {
                     _ if is_stored => {}
-                    Some((Some(value), form)) => self.number_apart(id, value.clone(), *form, span, out),
-                    Some((None, form)) => self.number_apart(id, slot.clone(), *form, span, out),
+                    Some((Some(value), form)) => self.selector_number(id, value.clone(), *form, span, out),
+                    Some((None, form)) => self.selector_number(id, slot.clone(), *form, span, out),
                     // `%Wm.n` is already cut.
                     None if matches!(form, Form::Bits { .. }) => {
-                        self.number_apart(id, slot.clone(), Form::Plain, span, out);
+                        self.selector_number(id, slot.clone(), Form::Plain, span, out);
                     }
-                    None => self.number_apart(id, slot.clone(), form, span, out),
+                    None => self.selector_number(id, slot.clone(), form, span, out),
                 }
                 SwitchSelector::Number { value: slot, width, keys }
             }
             SwitchSelector::Text(mut block, keys) => {
                 if let [Node { inst: Inst::Put(value, ValueFormat::Time | ValueFormat::Path), .. }] = &mut block[..] {
                     push(out, span, Inst::Assign(self.scratch(), std::mem::replace(value, slot.clone())));
-                    self.number_apart(id, slot, form, span, out);
+                    self.selector_number(id, slot, form, span, out);
                     return SwitchSelector::Text(block, keys);
                 }
                 let cell = self.cell(id);
@@ -210,7 +210,7 @@ impl<'ast> Storer<'_, 'ast> {
     }
 
     /// Stores a number without changing the scratch local.
-    fn number_apart(&self, id: FieldId, value: Value, form: Form, span: Span, out: &mut Block) {
+    fn selector_number(&self, id: FieldId, value: Value, form: Form, span: Span, out: &mut Block) {
         let draft = &self.deriver.drafts[self.deriver.root(id)];
         let mut stored = form.stored(value);
         let form = match draft.recode {
@@ -226,7 +226,7 @@ impl<'ast> Storer<'_, 'ast> {
         }
     }
 
-    fn repeat(&self, looping: Looping<'ast>, out: &mut Block) {
+    fn repeat(&self, looping: LoopStep<'ast>, out: &mut Block) {
         let (span, all) = (looping.place.span, looping.all);
         let Role::Field(id) = looping.role else {
             let body = self.block(looping.body);
@@ -261,10 +261,10 @@ impl<'ast> Storer<'_, 'ast> {
         }
     }
 
-    fn flags(&self, flags: Flagging<'ast>, out: &mut Block) {
+    fn flags(&self, flags: FlagsStep<'ast>, out: &mut Block) {
         let (span, form) = (flags.place.span, flags.form);
         let Role::Field(id) = flags.role else {
-            // Reads move the data pointer in any case.
+            // The value is not stored, but reading it must move the data pointer.
             return push(out, span, Inst::Assign(self.scratch(), flags.value));
         };
         let is_stored = self.wide_selector(id, form, flags.own_name.is_none(), span, out);
@@ -278,7 +278,7 @@ impl<'ast> Storer<'_, 'ast> {
         }
         if !is_stored {
             let form = if matches!(form, Form::Bits { .. }) { Form::Plain } else { form };
-            self.number_apart(id, value.clone(), form, span, out);
+            self.selector_number(id, value.clone(), form, span, out);
         }
         if label_cell != NO_CELL {
             field(out, span, FieldInst::Flags { cell: label_cell, flags: ir::Flags { value, entries } });
@@ -286,7 +286,7 @@ impl<'ast> Storer<'_, 'ast> {
     }
 }
 
-/// Stores a number that is already cut to its form's width.
+/// Stores a number that is already cut to the width of its form.
 pub(crate) fn stored(cell: u16, value: Value, form: Form, span: Span) -> FieldInst {
     match form {
         Form::Code(Code::Ascii { len, .. }) => {
@@ -298,7 +298,7 @@ pub(crate) fn stored(cell: u16, value: Value, form: Form, span: Span) -> FieldIn
     }
 }
 
-/// Stores the text that a code has for a number; `None` for codes without texts. With `weak`, only in a null cell.
+/// Stores the text of a number; `None` if the form has no texts. With `weak`, only if the cell is null.
 pub(crate) fn code_text(cell: u16, value: Value, form: Form, weak: bool) -> Option<FieldInst> {
     match form.errno_size() {
         Some(size) => Some(FieldInst::Errno { cell, value, size, weak }),

@@ -291,7 +291,7 @@ impl Analyser<'_> {
     }
 }
 
-/// Unique id of a thread. QNX numbers the threads of each process from 1.
+/// Unique id of a thread. QNX numbers threads per process, from 1.
 fn thread_id(pid: u32, tid: u32) -> u64 {
     u64::from(pid) << 32 | u64::from(tid)
 }

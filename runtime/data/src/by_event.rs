@@ -1,4 +1,4 @@
-//! Tables with the typed fields of one event each.
+//! One table per event id, with a column per typed field.
 
 use crate::columns::EventColumn;
 use crate::events::{BatchSink, Columns, MAX_TEXT, TableOptions, wanted};
@@ -13,7 +13,7 @@ use tfbc::EventId;
 use tfbc::internal::rows::{EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
 use tfbc_vm::Row;
 
-/// Columns that a table of one event may have before its fields; `note` and what is before it by default.
+/// Columns that a table of one event may have before its fields. By default it has those up to `note`.
 pub const BY_EVENT: [EventColumn; 10] = [
     EventColumn::Seq,
     EventColumn::Time,
@@ -27,22 +27,22 @@ pub const BY_EVENT: [EventColumn; 10] = [
     EventColumn::File,
 ];
 
-/// Opener of the outputs of tables.
+/// Creates the outputs of tables.
 pub trait OpenTables: Send {
     /// Opens the table of an event.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The output cannot be created.
     fn open(&mut self, id: &str) -> io::Result<Box<dyn BatchSink>>;
 
-    /// Ends a table.
+    /// Completes a table.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The output cannot be written.
     fn close(&mut self, id: &str, table: Box<dyn BatchSink>, n_rows: u64) -> io::Result<()>;
 }
 
-/// Sink of rows that makes a table for each id.
+/// Sink of rows that fills one table per event id.
 pub struct EventTables<'s> {
     options: TableOptions,
     facts: TraceFacts,
@@ -50,11 +50,11 @@ pub struct EventTables<'s> {
     open: &'s mut dyn OpenTables,
     row: Row,
     n_rows: u64,
-    /// Number of ended tables per event: an event that returns continues in another one.
+    /// Number of completed tables per event. If the event occurs again, it gets another table.
     n_ended: HashMap<EventId, u32>,
 }
 
-/// Tables that are open at once.
+/// Limit on open tables, for memory. To open another one, the least recently used is completed.
 const MAX_OPEN: usize = 256;
 
 /// Table of one event.
@@ -66,12 +66,12 @@ struct EventFields {
     out: Box<dyn BatchSink>,
     n_rows: u64,
     n_bytes: usize,
-    /// Number of its last row among the rows of all tables.
+    /// Number of the table's last row, counting the rows of all tables.
     last_row: u64,
 }
 
 impl<'s> EventTables<'s> {
-    /// Creates the tables. Columns of `options` that are none of [`BY_EVENT`] are left out.
+    /// Creates a sink without tables. Columns of `options` that are not in [`BY_EVENT`] are left out.
     pub fn new(options: TableOptions, open: &'s mut dyn OpenTables) -> Self {
         Self {
             options,
@@ -84,12 +84,12 @@ impl<'s> EventTables<'s> {
         }
     }
 
-    /// Contents of rows that its columns need.
+    /// Row options for the columns of the tables.
     pub fn wanted(options: &TableOptions) -> RowOptions {
         RowOptions { fields: RowFields::Cells, ..wanted(&columns(options)) }
     }
 
-    /// Begins the rows of another input.
+    /// Starts the rows of another input.
     pub fn set_files(&mut self, files: Vec<String>) {
         for table in self.tables.values_mut() {
             table.columns.source.files.clone_from(&files);
@@ -102,7 +102,7 @@ impl<'s> EventTables<'s> {
         self.n_rows
     }
 
-    /// Ends all tables, in the order of their names.
+    /// Completes all tables, in the order of their names.
     ///
     /// # Errors
     /// A table cannot be written.
@@ -112,7 +112,7 @@ impl<'s> EventTables<'s> {
         tables.into_iter().try_for_each(|table| table.end(self.open))
     }
 
-    /// Ends the table whose last row is the oldest.
+    /// Completes the table that has not had a row for the longest time.
     fn end_oldest(&mut self) -> io::Result<()> {
         let oldest = self.tables.iter().min_by_key(|(_, table)| table.last_row).map(|(id, _)| *id);
         let Some((id, table)) = oldest.and_then(|id| self.tables.remove_entry(&id)) else { return Ok(()) };
@@ -120,7 +120,7 @@ impl<'s> EventTables<'s> {
         table.end(self.open)
     }
 
-    /// Opens the table of an event before its first row.
+    /// Opens the table of an event even if it has no rows yet.
     pub(crate) fn open_event(&mut self, id: EventId, names: &Names<'_>) -> io::Result<()> {
         self.table(id, names).map(drop)
     }

@@ -17,35 +17,35 @@ macro_rules! columns {
             /// All columns, in the order of the table.
             pub const ALL: &[EventColumn] = &[$(EventColumn::$column),*];
 
-            /// Its name.
+            /// Name of the column.
             pub fn name(self) -> &'static str {
                 match self {
                     $(EventColumn::$column => $name,)*
                 }
             }
 
-            /// Its name, and the names of such columns in text reports.
+            /// All accepted names: the column's own, and those of the same column in text reports.
             fn names(self) -> &'static [&'static str] {
                 match self {
                     $(EventColumn::$column => &[$name, $($other),*],)*
                 }
             }
 
-            /// Its type.
+            /// Type of the values.
             pub fn data_type(self) -> DataType {
                 match self {
                     $(EventColumn::$column => $type,)*
                 }
             }
 
-            /// True if it may be null.
+            /// True if the values may be null.
             pub fn is_nullable(self) -> bool {
                 match self {
                     $(EventColumn::$column => $null,)*
                 }
             }
 
-            /// True if the table has it when no columns are named.
+            /// True if the table has this column by default.
             pub fn is_default(self) -> bool {
                 match self {
                     $(EventColumn::$column => $given,)*
@@ -55,7 +55,7 @@ macro_rules! columns {
     };
 }
 
-// name, names in text reports: type, may be null, is there by default
+// name, names in text reports: type, may be null, is a default column
 columns! {
     /// Position in the input.
     Seq "seq": DataType::Int64, false, true;
@@ -85,7 +85,7 @@ columns! {
     Text "text" "data": DataType::Utf8, false, true;
     /// Fields as JSON.
     Fields "fields": DataType::Utf8, false, true;
-    /// Why text or fields are incomplete.
+    /// Reason why text or fields are incomplete.
     Note "note": words(), true, true;
     /// Input.
     File "file" "filename": words(), false, false;
@@ -95,12 +95,12 @@ columns! {
     EventBytes "event_bytes": DataType::Int32, false, false;
 }
 
-/// Type of texts that repeat.
+/// Type for texts that repeat, such as labels: a dictionary.
 pub(crate) fn words() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// A name that is no column of the table.
+/// Error for an unknown or repeated column name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnError(String);
 
@@ -113,10 +113,10 @@ impl fmt::Display for ColumnError {
 impl std::error::Error for ColumnError {}
 
 impl EventColumn {
-    /// Columns by a list such as `id,elapsed_ns,fields`, in its order.
+    /// Parses a list such as `id,elapsed_ns,fields`.
     ///
     /// # Errors
-    /// A name is unknown or comes twice.
+    /// A name is unknown or occurs twice.
     pub fn parse(list: &str) -> Result<Vec<Self>, ColumnError> {
         let mut columns = Vec::new();
         for name in list.split(',').map(str::trim) {
@@ -135,7 +135,7 @@ impl EventColumn {
         Ok(columns)
     }
 
-    /// Field of its schema.
+    /// The column in an Arrow schema.
     pub(crate) fn field(self) -> Field {
         let field = Field::new(self.name(), self.data_type(), self.is_nullable());
         match self {
@@ -146,7 +146,7 @@ impl EventColumn {
     }
 }
 
-/// A field in a reference-counted pointer, as schemas contain it.
+/// Creates a column of an Arrow schema.
 pub(crate) fn field(name: &str, data_type: DataType, is_nullable: bool) -> Arc<Field> {
     Arc::new(Field::new(name, data_type, is_nullable))
 }

@@ -1,4 +1,4 @@
-//! Dictionaries of one batch: texts that repeat, in the order of their first use.
+//! Dictionary columns. Each batch has its own dictionary, in the order of first use.
 
 use arrow_array::builder::{Int32BufferBuilder, StringBuilder};
 use arrow_array::types::Int32Type;
@@ -8,17 +8,17 @@ use arrow_schema::ArrowError;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Builder of a column of words.
+/// Builder of a dictionary column.
 pub(crate) struct Words {
     keys: Int32BufferBuilder,
     nulls: NullBufferBuilder,
     texts: StringBuilder,
     known: HashMap<Box<[u8]>, i32>,
-    /// The last text and its key: neighbours are often equal.
+    /// Last text and its key. Consecutive rows often have equal texts.
     last: (Vec<u8>, i32),
 }
 
-/// No key.
+/// Key of a null.
 const NONE: i32 = -1;
 
 impl Words {
@@ -32,7 +32,7 @@ impl Words {
         }
     }
 
-    /// Key of a text. Bytes that are not UTF-8 are replaced.
+    /// Key of a text, which is added if necessary. Bytes that are not UTF-8 are replaced.
     pub fn key(&mut self, text: &[u8]) -> i32 {
         if self.last.1 != NONE && self.last.0 == text {
             return self.last.1;
@@ -52,7 +52,7 @@ impl Words {
         key
     }
 
-    /// Appends a key that [`Words::key`] has returned since the last batch.
+    /// Appends a row by its key. [`Words::key`] must have returned the key since the last batch.
     #[inline]
     pub fn push_key(&mut self, key: i32) {
         self.keys.append(key);
@@ -78,7 +78,7 @@ impl Words {
         if text.is_empty() { self.push_null() } else { self.push(text) }
     }
 
-    /// Returns the column, and begins the next one.
+    /// Returns the column, and starts the next one.
     pub fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         self.known.clear();
         self.last.1 = NONE;

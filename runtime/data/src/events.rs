@@ -1,4 +1,4 @@
-//! The table of events.
+//! The table of events: one row per event, in batches.
 
 use crate::columns::EventColumn;
 use crate::dictionary::Words;
@@ -12,28 +12,28 @@ use std::sync::Arc;
 use tfbc::EventId;
 use tfbc::internal::rows::{EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
 
-/// Rows of a batch, unless its texts reach [`MAX_TEXT`].
+/// Number of rows of a batch, unless its texts reach [`MAX_TEXT`] first.
 pub(crate) const BATCH_ROWS: usize = 8192;
-/// Bytes of texts and fields that end a batch.
+/// Number of bytes in texts and fields at which a batch ends, so that memory stays bounded.
 pub(crate) const MAX_TEXT: usize = 1 << 20;
 /// Largest value of [`TableOptions::batch_rows`].
 pub const MAX_BATCH_ROWS: usize = 1 << 20;
 
 /// Receiver of the batches of a table.
 pub trait BatchSink: Send {
-    /// Begins the table. Called once, before the first batch.
+    /// Receives the schema. Called once, before the first batch.
     ///
     /// # Errors
     /// The table cannot be written.
     fn begin(&mut self, schema: &SchemaRef) -> io::Result<()>;
 
-    /// Takes the next batch.
+    /// Receives the next batch.
     ///
     /// # Errors
     /// The batch cannot be written.
     fn batch(&mut self, batch: RecordBatch) -> io::Result<()>;
 
-    /// Ends the table, which has a number of rows.
+    /// Completes the table, which has `n_rows` rows.
     ///
     /// # Errors
     /// It cannot be written.
@@ -42,7 +42,7 @@ pub trait BatchSink: Send {
         Ok(())
     }
 
-    /// Passes on what it keeps.
+    /// Writes buffered batches, because the next event may come late.
     ///
     /// # Errors
     /// It cannot be written.
@@ -51,22 +51,22 @@ pub trait BatchSink: Send {
     }
 }
 
-/// Contents of a table of events.
+/// Options of a table of events.
 #[derive(Debug, Clone)]
 pub struct TableOptions {
-    /// The columns; `None` for the usual ones.
+    /// Columns; `None` for the default ones.
     pub columns: Option<Vec<EventColumn>>,
     /// Rows of a batch, from 1 to 1,048,576.
     pub batch_rows: usize,
-    /// Names of the inputs: of the logs of a merge, or one.
+    /// Names of the inputs: one per log of a merge, otherwise a single name.
     pub files: Vec<String>,
-    /// True if the column `file` is among the usual ones, because there are several inputs.
+    /// True if the default columns include `file`, because there are several inputs.
     pub has_file: bool,
-    /// UTC nanoseconds of elapsed time 0, in place of what the trace tells.
+    /// UTC nanoseconds of elapsed time 0, instead of the trace's own start time.
     pub time_zero: Option<i128>,
-    /// True if offsets in the file mean something: it is neither compressed nor a pipe.
+    /// True if the input has file offsets: it is neither compressed nor a pipe.
     pub has_offsets: bool,
-    /// True if rows are passed on before every wait for more events.
+    /// True if a batch ends before every wait for more events.
     pub follow: bool,
     /// Metadata of the schema.
     pub metadata: TableMetadata,
@@ -88,19 +88,19 @@ impl Default for TableOptions {
 }
 
 impl TableOptions {
-    /// The columns of the table.
+    /// Columns of the table.
     pub fn columns(&self) -> Vec<EventColumn> {
         let is_usual = |column: &EventColumn| column.is_default() || (self.has_file && *column == EventColumn::File);
         self.columns.clone().unwrap_or_else(|| EventColumn::ALL.iter().copied().filter(is_usual).collect())
     }
 
-    /// Options for rows with its columns.
+    /// Row options for these columns.
     pub fn wanted(&self) -> RowOptions {
         wanted(&self.columns())
     }
 }
 
-/// Options for rows with some columns.
+/// Row options for some columns: whatever no column needs is not computed.
 pub(crate) fn wanted(columns: &[EventColumn]) -> RowOptions {
     let has = |column| columns.contains(&column);
     RowOptions {
@@ -117,9 +117,9 @@ pub(crate) fn wanted(columns: &[EventColumn]) -> RowOptions {
     }
 }
 
-/// Sink of rows that makes batches of them.
+/// Sink of rows that collects them in batches.
 ///
-/// A batch ends after a number of rows, or when its texts are long, so batches do not depend on threads.
+/// A batch ends after a number of rows, or of bytes of text. So batches do not depend on the number of threads.
 pub struct EventTable<'s> {
     options: TableOptions,
     columns: Columns,
@@ -130,13 +130,13 @@ pub struct EventTable<'s> {
 }
 
 impl<'s> EventTable<'s> {
-    /// Creates a table that passes its batches on.
+    /// Creates a table that sends its batches to `out`.
     pub fn new(options: TableOptions, out: &'s mut dyn BatchSink) -> Self {
         let columns = Columns::new(&options.columns(), &options);
         Self { columns, options, schema: None, out, n_rows: 0, first_replaced: None }
     }
 
-    /// Begins the rows of another input.
+    /// Starts the rows of another input.
     pub fn set_files(&mut self, files: Vec<String>, has_offsets: bool) {
         self.columns.source.files = files;
         self.columns.source.has_offsets = has_offsets;
@@ -152,7 +152,7 @@ impl<'s> EventTable<'s> {
         self.first_replaced
     }
 
-    /// Passes on the last rows. Returns the schema.
+    /// Sends the last batch. Returns the schema.
     ///
     /// # Errors
     /// The batch cannot be written.
@@ -210,20 +210,20 @@ impl RowSink for EventTable<'_> {
     }
 }
 
-/// Data that columns need beside a row.
+/// Data besides the row that columns are computed from.
 pub(crate) struct Source {
     pub files: Vec<String>,
     pub has_offsets: bool,
     pub time_zero: Option<i128>,
 }
 
-/// Builders of the columns that every event has.
+/// Builders of the columns that exist for every event.
 pub(crate) struct Columns {
     list: Vec<Column>,
     pub source: Source,
-    /// Rows of the batch.
+    /// Number of rows in the batch.
     pub n_rows: usize,
-    /// Bytes of its texts and fields.
+    /// Number of bytes of its texts and fields.
     pub n_text: usize,
 }
 
@@ -232,16 +232,16 @@ enum Column {
     Int(EventColumn, Int32Builder),
     Time(TimestampMicrosecondBuilder),
     Words(EventColumn, Words),
-    /// `id` or `label`: keys are looked up by id.
+    /// `id` or `label`, whose text depends only on the event id. So the dictionary key is cached by id.
     Named(EventColumn, Words, Ids),
     Text(EventColumn, StringBuilder),
 }
 
-/// Keys of the ids of a batch.
+/// Cache of dictionary keys by event id, for one batch.
 #[derive(Default)]
 struct Ids {
     known: HashMap<EventId, i32>,
-    /// The last id and its key.
+    /// Last id and its key.
     last: Option<(EventId, i32)>,
 }
 
@@ -323,7 +323,7 @@ impl Columns {
         is_replaced
     }
 
-    /// Returns the columns, and begins the next batch.
+    /// Returns the columns, and starts the next batch.
     pub fn finish(&mut self) -> io::Result<Vec<ArrayRef>> {
         (self.n_rows, self.n_text) = (0, 0);
         let finished = self.list.iter_mut().map(|column| {
@@ -358,7 +358,7 @@ impl Source {
 }
 
 impl Ids {
-    /// Key of an id; `add` finds that of a new one.
+    /// Returns the key of an id, or calls `add` to make it.
     #[inline]
     fn key(&mut self, id: EventId, add: impl FnOnce(EventId) -> i32) -> i32 {
         if let Some((last, key)) = self.last

@@ -1,4 +1,4 @@
-//! Columns of the fields of one event, by its schema.
+//! Columns for the typed fields of one event, as its schema describes them.
 
 use crate::columns::words;
 use crate::dictionary::Words;
@@ -14,15 +14,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Program, SchemaField, Shape};
 
-/// Largest number of texts with 16-bit indices.
+/// Limit on the texts of a dictionary with 16-bit keys.
 const MAX_SHORT: usize = i16::MAX as usize;
 
-/// Builders of the columns of some fields.
+/// Builders of the columns of a row's fields, or of a list item's.
 pub(crate) struct FieldColumns {
     members: Vec<Member>,
 }
 
-/// A field, and the words for its values.
+/// Field with the column of its values and, if they have names, the column of names.
 struct Member {
     field: FieldRef,
     cell: u16,
@@ -54,7 +54,7 @@ enum Items {
     Structs(FieldColumns),
 }
 
-/// Places of lists in their items.
+/// Positions of the lists within the column of all items.
 struct Offsets {
     ends: Vec<i32>,
     n_items: i32,
@@ -62,11 +62,11 @@ struct Offsets {
 }
 
 enum LabelColumn {
-    /// Words of the template alone: one dictionary for all batches.
+    /// All words come from the template, so all batches share one dictionary.
     Fixed(FixedWords),
-    /// Words that the event's data adds to.
+    /// Words of the template, and others that depend on the event's data.
     Open(Words, Vec<String>),
-    /// Lists of the template's words.
+    /// Lists of words from the template, such as the names of flags.
     List(FieldRef, FixedWords, Offsets),
 }
 
@@ -77,17 +77,17 @@ struct FixedWords {
 }
 
 impl FieldColumns {
-    /// Columns of the fields of a schema. `program` has the names of their sources.
+    /// Creates the columns of a schema. `program` contains the texts that the schema refers to.
     pub fn new(fields: &[SchemaField], program: &Program<'_>) -> Self {
         Self { members: fields.iter().map(|field| Member::new(field, program)).collect() }
     }
 
-    /// No columns.
+    /// Creates no columns.
     pub fn none() -> Self {
         Self { members: Vec::new() }
     }
 
-    /// Fields of the schema.
+    /// Fields of the Arrow schema.
     pub fn fields(&self) -> Vec<FieldRef> {
         let mut all = Vec::new();
         for member in &self.members {
@@ -112,7 +112,7 @@ impl FieldColumns {
         }
     }
 
-    /// Returns the columns, and begins the next batch.
+    /// Returns the columns, and starts the next batch.
     pub fn finish(&mut self) -> Result<Vec<ArrayRef>, ArrowError> {
         let mut all = Vec::new();
         for Member { values, label, .. } in &mut self.members {
@@ -149,7 +149,7 @@ impl Member {
     }
 }
 
-/// Type of the items of the items … of a list.
+/// Type of the items of a list. For a list of lists, of the innermost items.
 fn innermost(shape: &Shape) -> &Shape {
     shape.items.as_deref().map_or(shape, innermost)
 }

@@ -4,8 +4,8 @@
 //! schema │ dictionaries, batch │ dictionaries, batch │ … │ empty batch with the end mark │ end of stream
 //! ```
 //!
-//! Readers take a stream that was cut between two batches for a whole one. Hence the end mark: metadata of a last, empty
-//! batch, which contain the summary of the input.
+//! A stream that was cut between two batches looks complete to a reader. So the last batch is an empty one with an end
+//! mark: its metadata contains the summary of the input.
 
 use crate::events::BatchSink;
 use arrow_array::RecordBatch;
@@ -18,7 +18,7 @@ use flatbuffers::FlatBufferBuilder;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Key of the end mark.
+/// Metadata key of the end mark.
 pub const END_KEY: &str = "tfbc:end";
 /// End of a stream: a message of length 0.
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
@@ -30,7 +30,7 @@ pub struct IpcStream<W> {
     tracker: DictionaryTracker,
     context: IpcWriteContext,
     schema: Option<SchemaRef>,
-    /// The last batch: the empty one refers to its dictionaries.
+    /// Previous batch, whose dictionaries the empty last batch reuses.
     last: Option<RecordBatch>,
 }
 
@@ -47,7 +47,7 @@ impl<W: Write> IpcStream<W> {
         }
     }
 
-    /// Writes the end mark and the end of the stream. Returns the output.
+    /// Writes the end mark and ends the stream. Returns the output.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -66,7 +66,7 @@ impl<W: Write> IpcStream<W> {
         Ok(self.out)
     }
 
-    /// Writes the dictionaries of a batch. Returns its message.
+    /// Writes the dictionaries of a batch. Returns the message with its rows, not yet written.
     fn encode(&mut self, batch: &RecordBatch) -> io::Result<EncodedData> {
         let encoded = IpcDataGenerator::default().encode(batch, &mut self.tracker, &self.options, &mut self.context);
         let (dictionaries, message) = encoded.map_err(io::Error::other)?;
@@ -102,7 +102,7 @@ impl<W: Write + Send> BatchSink for IpcStream<W> {
     }
 }
 
-/// The message of an empty batch, with the end mark as its metadata.
+/// Adds the end mark to the message of an empty batch, as metadata.
 fn marked(message: &[u8], summary: &str) -> Result<Vec<u8>, String> {
     let message = arrow_ipc::root_as_message(message).map_err(|error| error.to_string())?;
     let batch = message.header_as_record_batch().ok_or("no batch")?;

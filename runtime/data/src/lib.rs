@@ -1,12 +1,12 @@
-//! Tables of traces: rows of a report as columns, for programs that compute.
+//! Tables of traces: the rows of a report as Arrow columns, for programs that compute with them.
 //!
 //! ```text
 //! tfbc ─rows─> EventTable ─RecordBatch─> IpcStream, Parquet file, or a reader in the same process
 //!      └─notices─> NoticeTable ──────────┘
 //! ```
 //!
-//! [`EventTable`] has a row for each event that a report prints, and [`NoticeTable`] one for each damaged place and
-//! warning. [`events`] and [`notices`] run both as streams of batches:
+//! [`EventTable`] has a row per event that a report prints, and [`NoticeTable`] one per damaged place and warning.
+//! [`events`] and [`notices`] return them as iterators of batches:
 //!
 //! ```
 //! use tfbc::{Formats, ReportOptions, Trace};

@@ -5,31 +5,31 @@ use std::fmt::Write;
 use tfbc::internal::rows::TraceFacts;
 use tfbc::{ReportSummary, Tally};
 
-/// Metadata that does not come from the trace's events.
+/// Metadata about how a table was made. Metadata about the trace comes from [`TraceFacts`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableMetadata {
-    /// Kind of the input, as [`kind_name`] spells it.
+    /// Kind of the input, in the spelling of [`kind_name`].
     pub kind: &'static str,
     /// Name and BLAKE3 hash per format file, in order.
     pub formats: Vec<(String, String)>,
-    /// Settings of the dialect that differ from the defaults: name and value.
+    /// Names and values of dialect settings that differ from the defaults.
     pub dialect: Vec<(String, String)>,
     /// Flags that removed events, and their values.
     pub filter: Vec<(String, String)>,
-    /// Id, in a table of one event.
+    /// Id of the event, for a table of one event.
     pub event: Option<String>,
 }
 
 /// Counts of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// Bytes of the input.
+    /// Bytes of the input: those of events, and those lost or damaged.
     pub tally: Tally,
-    /// Rows of the table of events.
+    /// Number of rows in the table of events.
     pub rows: u64,
-    /// Events that are no rows.
+    /// Number of events without a row, because of filters.
     pub filtered: u64,
-    /// Events that end before their template or definition does.
+    /// Number of events that are shorter than their template or definition expects.
     pub truncated: u64,
 }
 
@@ -45,7 +45,7 @@ pub fn kind_name(kind: &str) -> &'static str {
 }
 
 impl TableMetadata {
-    /// Keys and values that do not come from the trace's events, in the order of their keys.
+    /// Keys and values, without those of the trace, ordered by key.
     pub fn pairs(&self) -> Vec<(String, String)> {
         let mut pairs: Vec<_> = self.entries(&TraceFacts::default(), None).into_iter().collect();
         pairs.retain(|(key, _)| !matches!(key.as_str(), "tfbc:time_basis" | "tfbc:system"));
@@ -53,7 +53,7 @@ impl TableMetadata {
         pairs
     }
 
-    /// Keys and values.
+    /// Keys and values, with those of the trace.
     pub(crate) fn entries(&self, facts: &TraceFacts, time_zero: Option<i128>) -> HashMap<String, String> {
         let zero_ns = time_zero.or(facts.zero_ns);
         let basis = match (time_zero, facts.basis) {
@@ -85,7 +85,7 @@ impl TableMetadata {
 }
 
 impl Summary {
-    /// Counts of a run that gave a number of rows.
+    /// Counts of a report that had `rows` rows.
     pub fn of(summary: &ReportSummary, rows: u64) -> Self {
         let (tally, n_events, truncated) = match summary {
             ReportSummary::Aix(summary) => (summary.tally, summary.n_events, summary.n_truncated),
@@ -102,7 +102,7 @@ impl Summary {
         self.truncated += other.truncated;
     }
 
-    /// As a JSON object.
+    /// Formats the counts as a JSON object.
     pub fn to_json(&self) -> String {
         let Self { tally: Tally { read, header, events, skipped }, rows, filtered, truncated } = self;
         format!(
@@ -112,7 +112,7 @@ impl Summary {
     }
 }
 
-/// JSON object of texts.
+/// JSON object with texts as values.
 fn object<'p>(pairs: impl Iterator<Item = (&'p str, &'p str)>) -> String {
     let pairs: Vec<String> = pairs.map(|(name, value)| format!("{}:{}", quoted(name), quoted(value))).collect();
     format!("{{{}}}", pairs.join(","))

@@ -1,4 +1,4 @@
-//! The table of notices: every damaged place and warning of an input, and its summary.
+//! The table of notices: one row per damaged place or warning, and one for the summary.
 
 use crate::columns::{field, words};
 use crate::dictionary::Words;
@@ -15,20 +15,20 @@ use tfbc::internal::rows::TraceFacts;
 /// Kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// Bytes that are no events.
+    /// Bytes that are not events.
     Damage,
-    /// Events that the recorder has lost.
+    /// Events that the recorder lost.
     Gap,
-    /// Another message about the trace.
+    /// Any other message about the trace.
     Warning,
     /// A flag that removed events.
     Filtered,
-    /// The last row.
+    /// Counts of the whole input; the last row.
     Summary,
 }
 
 impl NoticeKind {
-    /// Its name in the table.
+    /// Name in the column `kind`.
     pub fn name(self) -> &'static str {
         match self {
             NoticeKind::Damage => "damage",
@@ -40,7 +40,7 @@ impl NoticeKind {
     }
 }
 
-/// One row. A `None` is null.
+/// One row. `None` is null.
 #[derive(Debug, Clone)]
 struct Row<'r> {
     kind: NoticeKind,
@@ -85,7 +85,7 @@ fn schema(metadata: &TableMetadata) -> SchemaRef {
 }
 
 impl<'s> NoticeTable<'s> {
-    /// Creates a table that passes its batches on.
+    /// Creates a table that sends its batches to `out`.
     pub fn new(metadata: &TableMetadata, out: &'s mut dyn BatchSink) -> Self {
         Self {
             schema: schema(metadata),
@@ -131,7 +131,7 @@ impl<'s> NoticeTable<'s> {
         self.push(&Row { kind: NoticeKind::Warning, offset: None, bytes: None, seq, count, message })
     }
 
-    /// Adds the flags that removed events, and how many all of them removed.
+    /// Adds the flags that removed events, and the number of events that all of them removed.
     ///
     /// # Errors
     /// A batch cannot be written.
@@ -147,7 +147,7 @@ impl<'s> NoticeTable<'s> {
         self.push(&row)
     }
 
-    /// Adds the summary and passes on the last rows.
+    /// Adds the summary and sends the last batch.
     ///
     /// # Errors
     /// A batch cannot be written.

@@ -12,13 +12,13 @@ use arrow_schema::{DataType, SchemaRef};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows of a row group.
+/// Number of rows in a row group.
 const GROUP_ROWS: usize = 1 << 20;
-/// Bytes of a page.
+/// Size of a page in bytes.
 const PAGE_BYTES: usize = 1 << 20;
-/// Columns whose values rise slowly: differences are stored.
+/// Columns whose values rise in small steps, for which differences are stored.
 const RISING: [&str; 3] = ["seq", "time", "elapsed_ns"];
-/// Columns with an index of their pages.
+/// Columns with a page index: queries usually select by them.
 const INDEXED: [&str; 3] = ["seq", "elapsed_ns", "id"];
 
 /// Writer of a Parquet file.
@@ -28,7 +28,7 @@ pub struct ParquetFile<W: Write + Send> {
 }
 
 enum State<W: Write + Send> {
-    /// Nothing is written yet.
+    /// Nothing has been written yet.
     New(W),
     Open(Box<ArrowWriter<W>>),
     Failed,
@@ -40,13 +40,13 @@ impl<W: Write + Send> ParquetFile<W> {
         Self { state: State::New(out), compression: Compression::SNAPPY }
     }
 
-    /// Does not compress.
+    /// Turns compression off.
     #[must_use]
     pub fn uncompressed(self) -> Self {
         Self { compression: Compression::UNCOMPRESSED, ..self }
     }
 
-    /// Writes the end of the file. Returns the output.
+    /// Completes the file. Returns the output.
     ///
     /// # Errors
     /// The output cannot be written.

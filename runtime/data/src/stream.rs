@@ -1,7 +1,7 @@
-//! Tables as iterators of batches.
+//! Iterators over the batches of a table.
 //!
-//! A run pushes rows, and a reader pulls batches. So the run has a thread of its own, which waits until the reader has
-//! taken a batch, and ends when the reader is dropped.
+//! A report pushes rows, but a reader pulls batches. So the report runs on a thread of its own. It waits until the
+//! reader has received each batch, and stops when the reader is dropped.
 
 use crate::by_event::{EventTables, OpenTables};
 use crate::events::{BatchSink, EventTable, TableOptions};
@@ -17,7 +17,7 @@ use tfbc::EventId;
 use tfbc::internal::rows::{EventRow, Names, RowOptions, RowSink, TraceFacts, names, rows};
 use tfbc::{Formats, Notice, ReportError, ReportOptions, Trace};
 
-/// Batches that wait for the reader.
+/// Capacity of the channel, in batches. One is enough to compute the next batch while the reader uses the last.
 const N_WAITING: usize = 1;
 
 /// Message from a run.
@@ -27,9 +27,7 @@ enum Sent {
     Failed(String),
 }
 
-/// Reader of the table of events.
-///
-/// Dropping it ends the run, whose thread is joined.
+/// Iterator over the batches of a table. Dropping it stops the report and joins its thread.
 pub struct EventReader {
     schema: SchemaRef,
     sent: Option<Receiver<Sent>>,
@@ -40,12 +38,12 @@ pub struct EventReader {
 /// Reader of the table of notices.
 pub type NoticeReader = EventReader;
 
-/// Facts that are known after the last batch.
+/// Result of a complete run, available after the last batch.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Counts.
+    /// Counts of events, rows and bytes.
     pub summary: Summary,
-    /// Damaged places, and the first of them.
+    /// Number of damaged places.
     pub n_damaged: u64,
     /// Message of the first damaged place.
     pub first_damage: Option<String>,
@@ -84,7 +82,7 @@ impl RowSink for Count {
     }
 }
 
-/// Runs a report, and reads the table of its events.
+/// Starts a report and returns an iterator over the table of its events.
 ///
 /// # Errors
 /// The trace cannot be read up to its first event.
@@ -106,7 +104,7 @@ pub fn events(
     })
 }
 
-/// Runs a report, and reads the table of its notices.
+/// Starts a report and returns an iterator over the table of its notices.
 ///
 /// # Errors
 /// The trace cannot be read.
@@ -122,7 +120,7 @@ pub fn notices(
         table.set_file(options.files.first().map_or("", String::as_str));
         let mut count = Count(0);
         let mut damage = Damage::default();
-        // Texts are formatted, so that events that end too early are counted.
+        // Nobody reads the texts, but formatting them is how events that end too early are found and counted.
         let wanted = RowOptions { note: true, ..RowOptions::default() };
         let mut monitor = damage.monitor(Some(&mut table));
         let ran = rows(&mut trace, &formats, &report, wanted, &mut count, &mut monitor);
@@ -135,7 +133,8 @@ pub fn notices(
     })
 }
 
-/// Runs a report, and reads the table of one event's typed fields. The filter of `report` should admit no other event.
+/// Starts a report and returns an iterator over the table of one event's typed fields. The filter of `report` should
+/// admit only that event.
 ///
 /// # Errors
 /// The trace cannot be read up to its first event.
@@ -160,7 +159,7 @@ pub fn event(
     })
 }
 
-/// Sends the batches of one event's table.
+/// Output of the only table, which sends its batches to the reader.
 struct OneTable(SyncSender<Sent>);
 
 impl OpenTables for OneTable {
@@ -173,7 +172,7 @@ impl OpenTables for OneTable {
     }
 }
 
-/// Sink of one event's rows, which has a schema even if there are none.
+/// Sink for the rows of one event. The table has a schema even if there are no rows.
 struct OneEvent<'s> {
     id: EventId,
     names: Names<'s>,
@@ -191,7 +190,7 @@ impl RowSink for OneEvent<'_> {
     }
 }
 
-/// Completes options with what the trace tells.
+/// Completes table options with facts about the trace.
 fn describe(trace: &Trace, options: &mut TableOptions) {
     let info = trace.info();
     if options.files.is_empty() {
@@ -201,7 +200,7 @@ fn describe(trace: &Trace, options: &mut TableOptions) {
     options.metadata = TableMetadata { kind: kind_name(info.kind.name()), ..std::mem::take(&mut options.metadata) };
 }
 
-/// Damaged places of a run.
+/// Number of damaged places, and the first message.
 #[derive(Default)]
 struct Damage {
     n_damaged: u64,
@@ -250,7 +249,7 @@ impl EventReader {
         let run = std::thread::Builder::new().spawn(move || {
             let mut sender = Sender(sender);
             if let Err(error) = work(&mut sender, &of_run) {
-                // If the reader is gone, nobody wants to know.
+                // Sending fails only if the reader was dropped, and then nobody needs the error.
                 let _ = sender.send(Sent::Failed(error.to_string()));
             }
         })?;
@@ -274,12 +273,12 @@ impl EventReader {
     fn join(&mut self) {
         self.sent = None;
         if let Some(run) = self.run.take() {
-            // A panic of the run is a bug; the reader sees that the run has no outcome.
+            // A panic in the report is a bug. The reader notices it, because there is no outcome.
             let _ = run.join();
         }
     }
 
-    /// Counts and damage, after the last batch; `None` before, or if the run has failed.
+    /// Counts and damage. `None` until the last batch has been read, or if the report failed.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! Tables of single events have the fields of JSON, with their types.
+//! Tables per event have the same fields as JSON output, with types.
 
 use crate::tools::{SAMPLES, formats, objects, sample, stream, with_threads};
 use serde_json::Value;
@@ -68,7 +68,7 @@ fn is_common(name: &str) -> bool {
     BY_EVENT.iter().any(|column| column.name() == name)
 }
 
-/// JSON of a field as a column has it.
+/// Converts a field of JSON output to the value in a column.
 fn as_column(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > 15 && text.bytes().all(|byte| byte.is_ascii_digit()) => {

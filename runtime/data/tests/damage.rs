@@ -4,7 +4,7 @@ use crate::tools::{formats, objects, sample, stream};
 use tfbc::{Formats, Item, ReportOptions, ReportSummary, Trace};
 use tfbc_data::{Summary, TableOptions};
 
-/// Reads a damaged trace both ways. False if it is no trace.
+/// Reads a damaged trace as events and as tables, and compares the two. False if it cannot be opened as a trace.
 fn check(name: &str, bytes: Vec<u8>, formats: &Formats) -> bool {
     let Ok(mut trace) = Trace::from_bytes(name, bytes.clone()) else { return false };
     let (table, notices, summary) = stream(&mut trace, formats, &ReportOptions::default(), &TableOptions::default());

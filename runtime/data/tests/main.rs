@@ -1,4 +1,4 @@
-//! Tables beside the reports that they come from.
+//! Tables compared with reports of the same traces.
 
 mod by_event;
 mod damage;

@@ -1,4 +1,4 @@
-//! Running tables.
+//! Helpers that write tables and read them back.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
@@ -22,7 +22,7 @@ pub fn formats(names: &[&str]) -> Formats {
     Formats::load(names.iter().map(|name| sample(name))).unwrap()
 }
 
-/// Bytes of an Arrow stream, the messages of the run, and its counts.
+/// Writes the table of events as an Arrow stream. Returns the bytes, the messages, and the counts.
 pub fn stream(
     trace: &mut Trace,
     formats: &Formats,

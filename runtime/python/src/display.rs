@@ -1,4 +1,4 @@
-//! Values of tables as text for notebooks, with the hints of their columns.
+//! Text of table values for notebooks. Hints of the columns decide on the form, such as hexadecimal.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -10,10 +10,10 @@ use jiff_core::Timestamp;
 use jiff_core::tz::Offset;
 use std::fmt::Write;
 
-/// Characters that are shown of a value.
+/// Limit on the characters shown of a value.
 const MAX_SHOWN: usize = 120;
 
-/// Hint of a column; empty if it has none.
+/// Hint of a column; empty if there is none.
 fn hint(field: &Field) -> &str {
     field.metadata().get("tfbc:hint").map_or("", String::as_str)
 }
@@ -46,7 +46,7 @@ pub fn schema(schema: &Schema) -> String {
     out
 }
 
-/// A value; empty if it is null.
+/// Text of a value; empty if it is null.
 pub fn value(batch: &RecordBatch, column: usize, row: usize) -> String {
     let mut out = String::new();
     write_value(batch.column(column), row, hint(batch.schema().field(column)), &mut out);

@@ -15,7 +15,7 @@ pyo3::import_exception!(tfbc._errors, LimitError);
 pyo3::import_exception!(tfbc._errors, OpenError);
 pyo3::import_exception!(tfbc._errors, SpentError);
 
-/// `errno` of an input that can be read, but is not a trace: EINVAL.
+/// `errno` for an input that can be read but is not a trace: EINVAL.
 const NOT_A_TRACE: i32 = 22;
 
 /// Exception for a file that cannot be read.
@@ -37,7 +37,7 @@ pub fn not_opened(name: &str, error: &TraceError) -> PyErr {
     unreadable(name, error, cause.and_then(io::Error::raw_os_error))
 }
 
-/// Exception for the error that ended a pass.
+/// Exception for an error that ended a pass.
 pub fn ended(name: &str, error: &ReportError) -> PyErr {
     match error {
         ReportError::Read(cause) => unreadable(name, cause, cause.raw_os_error()),

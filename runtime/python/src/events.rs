@@ -36,7 +36,7 @@ struct PassOwner {
     formats: Formats,
 }
 
-/// A pass over a trace, which the iterator and its events share.
+/// One pass over a trace, shared by the iterator and its events.
 struct Core {
     name: String,
     reader: Mutex<Reader>,
@@ -45,7 +45,7 @@ struct Core {
 
 struct Reader {
     pass: Pass,
-    /// Number of events that were returned.
+    /// Number of events returned so far.
     n_returned: u64,
 }
 
@@ -58,14 +58,14 @@ enum Step {
     End,
 }
 
-/// Place of an event: in the pass's chunk, or of its own.
+/// Storage of an event: a position in the current chunk, or a copy.
 struct Slot {
     core: Arc<Core>,
     state: Mutex<SlotState>,
 }
 
 enum SlotState {
-    /// Number of the event among those that were returned.
+    /// Number of the event, counting those that the iterator returned.
     InChunk(u64),
     Copied(Box<CopiedEvent>),
     /// The pass failed before the event was copied.
@@ -137,7 +137,7 @@ impl Reader {
         step
     }
 
-    /// Calls a function with a returned event; `None` if it is no longer in memory.
+    /// Calls a function with an event of the current chunk; `None` if it is no longer in memory.
     fn with_event<T>(&self, number: u64, read: impl FnOnce(tfbc::Event<'_>) -> T) -> Option<T> {
         let n_before = usize::try_from(self.n_returned.checked_sub(number)?).ok()?;
         self.pass.with_dependent(|_, events| events.recent(n_before).map(read))
@@ -165,7 +165,7 @@ impl Slot {
         }
     }
 
-    /// Calls a function with the event's fields, which are read once.
+    /// Calls a function with the event's fields, which are computed once and kept.
     fn with_fields<T>(&self, py: Python<'_>, read: impl FnOnce(&[tfbc::Field]) -> T) -> PyResult<T> {
         self.copy(py);
         self.read(py, |event| match event {
@@ -185,7 +185,7 @@ pub struct EventIterator {
 
 struct IteratorState {
     worker: Worker,
-    /// Events of the current chunk that were returned.
+    /// Events of the current chunk that have been returned and may still be used.
     pending: Vec<Arc<Slot>>,
     n_damaged: u64,
     first_damage: Option<String>,
@@ -193,7 +193,7 @@ struct IteratorState {
 }
 
 impl EventIterator {
-    /// Begins a pass. `strict` is true if damage raises an exception at the end.
+    /// Starts a pass. With `strict`, damage raises an exception at the end.
     pub fn new(
         trace: Trace,
         name: String,
@@ -213,7 +213,7 @@ impl EventIterator {
 }
 
 impl IteratorState {
-    /// Copies the events that are still used.
+    /// Copies the events that Python code still refers to, before their chunk is reused.
     fn settle(&mut self, py: Python<'_>) {
         for slot in self.pending.drain(..).filter(|slot| Arc::strong_count(slot) > 1) {
             slot.copy(py);
@@ -251,7 +251,7 @@ impl IteratorState {
         }
     }
 
-    /// Warns of damage after the last event, or raises an exception.
+    /// Warns of damage after the last event or, with `strict`, raises an exception.
     fn report_damage(&self, py: Python<'_>, name: &str, strict: bool) -> PyResult<()> {
         let Some(first) = &self.first_damage else { return Ok(()) };
         let places = if self.n_damaged == 1 { "place" } else { "places" };
@@ -291,7 +291,7 @@ impl EventIterator {
 }
 
 impl Drop for EventIterator {
-    /// Copies the events that are still used, so that they do not keep the trace open.
+    /// Copies the events that Python code still refers to, so that they do not keep the trace open.
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         Python::try_attach(|py| state.settle(py));
@@ -300,8 +300,8 @@ impl Drop for EventIterator {
 
 /// One event of a trace.
 ///
-/// ``event[name]`` is a value or field by its name, and ``dict(event)`` has all of them. Values that the trace does not
-/// tell are ``None``.
+/// ``event[name]`` is a value or field by its name, and ``dict(event)`` contains all of them. A value that the trace does
+/// not contain is ``None``.
 ///
 /// >>> import tfbc
 /// >>> execs = [event for event in tfbc.open(sample) if event.label == "EXEC"]
@@ -312,7 +312,7 @@ pub struct Event {
     slot: Arc<Slot>,
 }
 
-/// Values of every event, in the order of `keys`.
+/// Names of the values that every event has, in the order of `keys`.
 const VALUES: [&str; 11] = ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "id", "label", "text", "note"];
 
 impl Event {
@@ -336,7 +336,7 @@ impl Event {
 
 #[pymethods]
 impl Event {
-    /// Position in the trace, from 0. Every event counts, also those of the trace's header.
+    /// Position in the trace, from 0. Counts all events, even those in the header of the trace.
     #[getter]
     fn seq(&self, py: Python<'_>) -> PyResult<u64> {
         self.slot.read(py, |event| match event {

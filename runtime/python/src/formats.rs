@@ -110,7 +110,7 @@ pub fn inputs(formats: &Bound<'_, PyAny>) -> PyResult<Vec<FormatInput>> {
     Ok(inputs)
 }
 
-/// Name of a format file, without folders.
+/// File name of a format file, without its directory.
 pub fn name_of(input: &FormatInput) -> String {
     match input {
         FormatInput::Path(path) => {
@@ -120,7 +120,7 @@ pub fn name_of(input: &FormatInput) -> String {
     }
 }
 
-/// Loads format files on a worker, without Python's lock.
+/// Loads format files on a worker thread, without Python's lock.
 pub fn load(
     py: Python<'_>,
     worker: &Worker,
@@ -236,7 +236,7 @@ impl Formats {
         Ok(event.fields.into_iter().map(|format| Field { format }).collect())
     }
 
-    /// Writes the compiled blob to a file, which is whole or absent.
+    /// Writes the compiled blob to a file. If writing fails, there is no file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let blob = self.blob()?;
         let write = || {
@@ -282,19 +282,19 @@ impl Field {
         &self.format.kind
     }
 
-    /// Hint how to display a number: ``hex``, ``oct``, ``bin``, ``errno``, ``pid`` or ``ns``; empty if there is none.
+    /// Hint for displaying a number: ``hex``, ``oct``, ``bin``, ``errno``, ``pid`` or ``ns``; empty if there is none.
     #[getter]
     fn hint(&self) -> &str {
         self.format.hint
     }
 
-    /// Words of a dictionary that the template contains.
+    /// Texts that the template contains for the values of a dictionary column.
     #[getter]
     fn texts(&self) -> Vec<String> {
         self.format.texts.clone()
     }
 
-    /// Fields of the structs of a list.
+    /// Fields of an item, for a list of structs.
     #[getter]
     fn members(&self) -> Vec<Field> {
         self.format.members.iter().map(|format| Field { format: format.clone() }).collect()
@@ -354,7 +354,7 @@ impl Diagnostic {
         &self.found().message
     }
 
-    /// File as it was named.
+    /// Path of the file, as it was given.
     #[getter]
     fn path(&self) -> &str {
         self.source().map_or("", Source::name)

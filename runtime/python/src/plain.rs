@@ -1,4 +1,5 @@
-//! Batches with types that every engine knows: texts for dictionaries, decimals for `uint64`, variable for fixed size.
+//! Conversion of batches to types that every query engine supports: texts instead of dictionaries, decimals instead of
+//! `uint64`, and binary values of variable instead of fixed size.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, UInt64Type};
@@ -8,10 +9,10 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use std::sync::Arc;
 
-/// Digits of a `uint64` as a decimal.
+/// Number of digits of the largest `uint64`.
 const DIGITS: u8 = 20;
 
-/// Types that are replaced.
+/// Set of types to replace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Plain {
     /// Dictionaries.
@@ -20,7 +21,7 @@ pub enum Plain {
     All,
 }
 
-/// Type in place of another.
+/// Type that replaces another.
 fn plain_type(kind: &DataType, plain: Plain) -> DataType {
     let of_field = |field: &Arc<Field>| Arc::new(plain_field(field, plain));
     match kind {

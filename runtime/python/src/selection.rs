@@ -1,4 +1,4 @@
-//! Filters of a table, from keyword arguments to options of a report.
+//! Conversion of a table's filters from keyword arguments to report options.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use tfbc::qnx::{RecordFilter, RecordIds};
 use tfbc::{EventId, ReportOptions};
 use tfbc_authoring::times::signed_seconds;
 
-/// Filters as they were given.
+/// Filters from keyword arguments, not checked yet.
 #[derive(Clone, Default)]
 pub struct Selection {
     pub only: Words,
@@ -26,7 +26,7 @@ pub struct Selection {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// A text, a number, or several of them.
+/// Argument that is a text, a number, or a list of them.
 #[derive(Clone, Default)]
 pub struct Words(pub Vec<String>);
 
@@ -74,7 +74,7 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
             if !seconds.is_finite() {
                 return Err(PyValueError::new_err(format!("expected seconds, found {seconds}")));
             }
-            // The cast saturates, far outside of any trace.
+            // The cast saturates at a time far beyond the end of any trace.
             return Ok(Self(Some((seconds * 1e9).round() as i128)));
         }
         let text: String = given.extract()?;
@@ -83,7 +83,7 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
 }
 
 impl Selection {
-    /// Options of a report with these filters, for logs of a release of QNX.
+    /// Report options with these filters. Names of QNX events depend on the release.
     pub fn options(&self, release: Option<Option<(u32, u32)>>) -> PyResult<ReportOptions> {
         let mut options = ReportOptions::default();
         let grep = self.grep.as_deref().map(regex).transpose()?;
@@ -101,7 +101,7 @@ impl Selection {
         Ok(options)
     }
 
-    /// The event that an id names, for logs of a release of QNX.
+    /// Parses an event id. Names of QNX events depend on the release.
     pub fn event(id: &str, release: Option<Option<(u32, u32)>>) -> PyResult<EventId> {
         let one = |ids: Vec<EventId>| match ids[..] {
             [id] => Ok(id),

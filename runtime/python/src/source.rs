@@ -1,4 +1,4 @@
-//! Inputs of traces: files, bytes, and file objects of Python.
+//! Inputs of traces: files, bytes, and Python file objects.
 
 use crate::errors;
 use pyo3::exceptions::PyTypeError;
@@ -12,13 +12,13 @@ use tfbc::aix::ReadOptions;
 use tfbc::internal::{AnyTrace, Input};
 use tfbc::{Trace, TraceError};
 
-/// Bytes that are read from a file object at once.
+/// Number of bytes to read from a file object at once.
 const PIECE: usize = 256 << 10;
 
-/// Exception that a file object raised while a pass read it.
+/// Exception that a file object raised while it was read.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// Input as it was given to `tfbc.open`.
+/// Argument of `tfbc.open`.
 #[derive(Clone)]
 pub enum Given {
     /// Files; several are merged.
@@ -119,7 +119,7 @@ impl Given {
 /// An open trace.
 pub struct OpenTrace {
     pub trace: Trace,
-    /// Release of QNX that a log names.
+    /// QNX release in the header of a log.
     pub release: Option<(u32, u32)>,
 }
 
@@ -133,7 +133,7 @@ impl OpenTrace {
     }
 }
 
-/// Paths that a path or glob names. A file whose name looks like a glob is taken as it is.
+/// Expands a path or glob to paths. A glob that is also the name of a file means that file.
 fn expand(path: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     let plain: PathBuf = path.extract()?;
     let has_wildcard = plain.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
@@ -155,7 +155,7 @@ fn refused(found: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("expected a path, a list of paths, bytes, or a binary file object, found {found}"))
 }
 
-/// Reason why an input cannot be opened, and the name of the input.
+/// Name of an input that cannot be opened, and the reason.
 pub struct OpenFailure {
     name: String,
     error: TraceError,
@@ -166,18 +166,18 @@ impl OpenFailure {
         Self { name: name.to_owned(), error }
     }
 
-    /// The exception; that of the file object, if it raised one.
+    /// Converts to an exception. An exception that the file object raised takes precedence.
     pub fn into_exception(self, raised: &Raised) -> PyErr {
         take(raised).unwrap_or_else(|| errors::not_opened(&self.name, &self.error))
     }
 }
 
-/// Takes the exception of a file object.
+/// Takes the exception that a file object raised, if there is one.
 pub fn take(raised: &Raised) -> Option<PyErr> {
     raised.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Bytes of Python that several passes share.
+/// Python bytes object that several passes share.
 struct SharedBytes(Arc<PyBackedBytes>);
 
 impl AsRef<[u8]> for SharedBytes {
@@ -186,11 +186,11 @@ impl AsRef<[u8]> for SharedBytes {
     }
 }
 
-/// Reader of a file object. It holds Python's lock only while the object's `read` runs.
+/// Reader of a file object. It takes Python's lock only while the object's `read` runs.
 struct ObjectReader {
     object: Arc<Py<PyAny>>,
     piece: Option<PyBackedBytes>,
-    /// Bytes of the piece that were read.
+    /// Number of bytes of the piece that have been consumed.
     at: usize,
     raised: Raised,
 }

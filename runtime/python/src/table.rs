@@ -1,7 +1,7 @@
 //! Tables for Arrow consumers.
 //!
-//! A [`Table`] is a recipe: every stream or loop over batches opens the trace again. The rows of a pass are made by
-//! threads of its own; a worker takes its batches, so that the caller's thread can react to Ctrl-C.
+//! A [`Table`] is a recipe: every stream or loop over batches opens the trace again. Other threads compute the rows,
+//! and a worker waits for the batches, so that the caller's thread can react to Ctrl-C.
 
 use crate::display;
 use crate::errors::{DamageError, DamageWarning, Error};
@@ -41,7 +41,8 @@ pub enum Contents {
 }
 
 impl Contents {
-    /// Events with the named columns, or with the usual ones; `text` and `fields` can be left out of those.
+    /// Table of events with the given columns, or with the default ones. `text` and `fields` are false to leave out
+    /// these two default columns.
     pub fn events(columns: Option<Words>, text: bool, fields: bool) -> PyResult<Self> {
         let columns = match columns {
             Some(names) => Some(parse(&names.0)?),
@@ -60,7 +61,7 @@ impl Contents {
 }
 
 impl Contents {
-    /// Typed fields of one event, after named columns or the usual ones.
+    /// Table of one event's typed fields, after the given columns or the default ones.
     pub fn event(id: EventId, columns: Option<Words>) -> PyResult<Self> {
         let columns = columns.map(|names| parse(&names.0)).transpose()?;
         if let Some(column) = columns.iter().flatten().find(|column| !BY_EVENT.contains(column)) {
@@ -88,30 +89,30 @@ pub struct Table {
     selection: Selection,
     batch_rows: usize,
     portable: bool,
-    /// Number of rows at most.
+    /// Maximum number of rows.
     limit: Option<usize>,
-    /// Pass that was begun for the schema of an input that can be read only once.
+    /// Pass that was started to learn the schema. It is kept if the input can be read only once.
     begun: Mutex<Option<Pass>>,
 }
 
-/// A pass over a trace that gives batches.
+/// One pass over a trace, which yields batches.
 struct Pass {
     input: Arc<TraceInput>,
     worker: Worker,
     reader: Arc<Mutex<Option<EventReader>>>,
-    /// Schema of the rows that are given.
+    /// Schema of the batches.
     schema: SchemaRef,
-    /// Columns of the reader that are given, and their replaced types.
+    /// Indices of the reader's columns that the batches contain; `None` for all.
     columns: Option<Vec<usize>>,
     plain: Vec<Option<Plain>>,
-    /// Rows that are still to be given.
+    /// Number of rows still to yield.
     left: Option<usize>,
-    /// Thread that began the pass: only there is it safe to wait for Python's lock.
+    /// Thread that started the pass. Only this thread can safely wait for Python's lock.
     owner: ThreadId,
     has_ended: bool,
 }
 
-/// Column that a consumer asks for, and whether it wants words in place of a dictionary.
+/// Columns that a consumer requests; true for texts instead of a dictionary.
 type Requested = Vec<(String, bool)>;
 
 impl Table {
@@ -125,12 +126,12 @@ impl Table {
         if !(1..=MAX_BATCH_ROWS).contains(&batch_rows) {
             return Err(PyValueError::new_err(format!("batch_rows takes 1 to {MAX_BATCH_ROWS}, found {batch_rows}")));
         }
-        // Wrong filters are reported here, not when the table is read.
+        // Wrong filters raise an exception here, not later when the table is read.
         input.report_options(&selection)?;
         Ok(Self { input, contents, selection, batch_rows, portable, limit: None, begun: Mutex::new(None) })
     }
 
-    /// Begins a pass.
+    /// Starts a pass.
     fn begin(&self, py: Python<'_>, requested: Option<&Requested>) -> PyResult<Pass> {
         let begun = self.begun.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
         let pass = match begun {
@@ -138,7 +139,7 @@ impl Table {
             None => {
                 let mut contents = self.contents.clone();
                 if let (Contents::Events(columns), Some(requested)) = (&mut contents, requested) {
-                    // Columns that nobody wants are not computed.
+                    // Columns that were not requested need not be computed.
                     let names: Vec<String> = requested.iter().map(|(name, _)| name.clone()).collect();
                     let known = TableOptions { columns: columns.clone(), ..self.options() }.columns();
                     if let Ok(wanted) = parse(&names)
@@ -198,7 +199,7 @@ impl Table {
         })
     }
 
-    /// Schema of the rows. An input that can be read only once keeps its pass for the rows.
+    /// Schema of the rows. If the input can be read only once, the pass that this starts is kept for the rows.
     fn schema_of_rows(&self, py: Python<'_>) -> PyResult<SchemaRef> {
         let pass = {
             let begun = self.begun.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
@@ -213,7 +214,7 @@ impl Table {
     }
 }
 
-/// Exception for an error of a pass; that of the file object, if it raised one.
+/// Exception for an error of a pass. An exception that the file object raised takes precedence.
 fn failure(input: &TraceInput, error: &ArrowError) -> PyErr {
     let text = match error {
         ArrowError::ExternalError(cause) => cause.to_string(),
@@ -223,7 +224,7 @@ fn failure(input: &TraceInput, error: &ArrowError) -> PyErr {
 }
 
 impl Pass {
-    /// Gives the requested columns, if all of them exist, with plain types.
+    /// Restricts the pass to the requested columns, if all of them exist, and replaces types.
     fn with_types(mut self, requested: Option<&Requested>, portable: bool) -> Self {
         let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
         self.plain = vec![portable.then_some(Plain::All); names.len()];
@@ -250,7 +251,7 @@ impl Pass {
         self
     }
 
-    /// Takes a batch from the reader.
+    /// Receives a batch from the reader.
     fn take(reader: &Mutex<Option<EventReader>>) -> (Option<Result<RecordBatch, ArrowError>>, Option<Outcome>) {
         let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(reader) = &mut *reader else { return (None, None) };
@@ -283,7 +284,7 @@ impl Pass {
         }
     }
 
-    /// Keeps the outcome for the trace. Returns a message if there was damage.
+    /// Stores the outcome of a complete pass. Returns a message if the trace is damaged.
     fn keep(&self, outcome: Option<Outcome>) -> Option<String> {
         let outcome = outcome?;
         let text = outcome.first_damage.as_ref().map(|first| {
@@ -322,7 +323,8 @@ impl Iterator for Pass {
                 self.next_batch(py).map_err(|error| {
                     let text = error.to_string();
                     if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
-                        // The consumer turns errors into exceptions of its own; Python raises this one after it.
+                        // The consumer replaces errors by its own exceptions, so Ctrl-C would be lost. Python raises
+                        // this one afterwards.
                         let _ = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
                     }
                     ArrowError::ExternalError(text.into())
@@ -354,14 +356,14 @@ impl RecordBatchReader for Pass {
 }
 
 impl Drop for Pass {
-    /// Ends the run on the worker: it may need Python's lock until it has ended, or wait for a pipe.
+    /// Ends the pass on the worker thread, because ending may wait for a pipe, or for Python's lock.
     fn drop(&mut self) {
         let reader = Arc::clone(&self.reader);
         self.worker.begin(move || drop(reader.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 
-/// Capsule of a schema.
+/// Wraps a schema in a capsule, the form in which Python packages exchange Arrow data.
 fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(&**schema).map_err(|error| Error::new_err(error.to_string()))?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
@@ -375,7 +377,7 @@ fn requested_columns(py: Python<'_>, schema: Option<&Bound<'_, PyAny>>) -> PyRes
     }
 }
 
-/// Summary of the last complete pass, as JSON; runs one if there was none.
+/// Summary of the last complete pass as JSON. If there was none, runs one.
 pub fn summary(py: Python<'_>, input: &Arc<TraceInput>) -> PyResult<String> {
     let known = || {
         let outcome = input.outcome.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
@@ -390,7 +392,7 @@ pub fn summary(py: Python<'_>, input: &Arc<TraceInput>) -> PyResult<String> {
     known().ok_or_else(|| Error::new_err(format!("{}: the pass has not ended", input.name())))
 }
 
-/// Ids of the events in a trace, in their order.
+/// Ids of the events in a trace.
 pub fn ids(py: Python<'_>, input: &Arc<TraceInput>) -> PyResult<BTreeSet<String>> {
     let contents = Contents::Events(Some(vec![EventColumn::Id]));
     let mut pass = Table::new(Arc::clone(input), contents, Selection::default(), 8192, false)?.begin(py, None)?;
@@ -416,8 +418,8 @@ impl Table {
         schema_capsule(py, &self.schema_of_rows(py)?)
     }
 
-    /// Capsule of a stream of batches, for Arrow consumers. Of a requested schema, the selection of columns and texts in
-    /// place of dictionaries are honoured.
+    /// Capsule of a stream of batches, for Arrow consumers. A requested schema can select columns, and ask for texts
+    /// instead of dictionaries; anything else in it is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -443,7 +445,7 @@ impl Table {
         Self { input, contents, selection, batch_rows, portable, limit, begun: Mutex::new(None) }
     }
 
-    /// Writes the table as an Arrow stream to a file, which is whole or absent.
+    /// Writes the table as an Arrow stream to a file. If writing fails, there is no file.
     fn to_arrow_ipc(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut output = Output::open(Some(&path))?;
         let mut pass = self.begin(py, None)?;

@@ -1,4 +1,4 @@
-//! Opening of traces, and the ways to read them.
+//! The class `Trace`: opening traces, and the methods that read them.
 
 use crate::errors::{FormatWarning, SpentError, unreadable};
 use crate::events::EventIterator;
@@ -29,7 +29,7 @@ pub struct Trace {
     input: Arc<TraceInput>,
 }
 
-/// Everything that passes over a trace share.
+/// Input, format files and options that all passes over a trace share.
 pub struct TraceInput {
     given: Given,
     options: ReadOptions,
@@ -37,16 +37,16 @@ pub struct TraceInput {
     pub formats: tfbc::Formats,
     pub format_names: Vec<String>,
     pub info: TraceInfo,
-    /// Release of QNX that a log names.
+    /// QNX release in the header of a log.
     release: Option<(u32, u32)>,
     pub strict: bool,
     pub follow: bool,
-    /// UTC nanoseconds of elapsed time 0, in place of what the trace tells.
+    /// UTC nanoseconds of elapsed time 0, instead of the trace's own start time.
     pub time_zero: Option<i128>,
     /// The opened input, if it can be read only once.
     once: Option<Mutex<Option<tfbc::Trace>>>,
     pub raised: Raised,
-    /// Outcome of the last complete pass of a table.
+    /// Outcome of the last complete pass over a table.
     pub outcome: Mutex<Option<Outcome>>,
 }
 
@@ -133,7 +133,7 @@ pub fn open(
     Ok(Trace { input: Arc::new(input) })
 }
 
-/// True for a single format file instead of a list.
+/// True if the argument is one format file, not a list.
 fn is_single(formats: &Bound<'_, PyAny>) -> bool {
     let is = |name| formats.hasattr(name).unwrap_or(false);
     formats.is_instance_of::<pyo3::types::PyString>()
@@ -196,12 +196,12 @@ impl TraceInput {
         opened.map(|opened| opened.trace).map_err(|failure| failure.into_exception(&self.raised))
     }
 
-    /// Release of a QNX log, if that is known; `None` for a trace of AIX.
+    /// `None` for AIX. For QNX, the release, if the log names it.
     pub fn qnx_release(&self) -> Option<Option<(u32, u32)>> {
         (self.info.system == System::Qnx).then_some(self.release)
     }
 
-    /// Options of a report with a selection of events.
+    /// Report options for a selection of events.
     pub fn report_options(&self, selection: &Selection) -> PyResult<ReportOptions> {
         let mut options = selection.options(self.qnx_release())?;
         if let Some(context) = &self.context {
@@ -237,7 +237,7 @@ fn system_name(system: System) -> &'static str {
 
 #[pymethods]
 impl Trace {
-    /// Facts of the trace's header: ``name``, ``system``, ``kind``, ``size`` in bytes (``None`` if unknown), ``logs``.
+    /// Facts about the trace: ``name``, ``system``, ``kind``, ``size`` in bytes (``None`` if unknown), ``logs``.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let TraceInfo { system, kind, name, files, .. } = &self.input.info;
@@ -256,7 +256,7 @@ impl Trace {
         Formats { formats: self.input.formats.clone() }
     }
 
-    /// Table with a row for each event that ``tfbc report`` prints with the same filters.
+    /// Table with one row per event that ``tfbc report`` prints with the same filters.
     ///
     /// ``columns`` selects and orders its columns. ``only``, ``excluding``, ``pid``, ``tid``, ``cpu`` and ``exec`` are
     /// texts, numbers or lists of them, ``start`` and ``end`` seconds, and ``grep`` a regular expression for the text.
@@ -300,7 +300,7 @@ impl Trace {
 
     /// Table of one event, with a column for each of its typed fields.
     ///
-    /// Names and types depend on the format files alone. The filters are those of :meth:`events`.
+    /// Names and types depend only on the format files. The filters are those of :meth:`events`.
     ///
     /// >>> import tfbc
     /// >>> tfbc.open(sample).table("134").schema.names[-4:]
@@ -333,7 +333,7 @@ impl Trace {
         Table::new(Arc::clone(&self.input), contents, selection, batch_rows, portable)
     }
 
-    /// Tables of all events that the trace contains, by their ids. Reads the trace once.
+    /// Tables of all events in the trace, by id. Reads the trace once to find the ids.
     fn tables(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Table>> {
         let mut tables = BTreeMap::new();
         for id in table::ids(py, &self.input)? {
@@ -354,7 +354,7 @@ impl Trace {
         Table::new(Arc::clone(&self.input), Contents::Notices, Selection::default(), 8192, false)
     }
 
-    /// Counts of the last complete pass of a table; runs one if there was none.
+    /// Counts of the last complete pass over a table. If there was none, runs one.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let json = table::summary(py, &self.input)?;

@@ -1,11 +1,11 @@
-//! Values of fields as Python objects.
+//! Conversion of field values to Python objects.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyDict, PyList, PyTzInfo};
 use tfbc::{Field, FieldValue};
 
-/// Fields by name; a field without value is `None`.
+/// Dictionary of fields by name. A field without a value is `None`.
 pub fn dict<'py>(py: Python<'py>, fields: &[Field]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for field in fields {
@@ -14,12 +14,12 @@ pub fn dict<'py>(py: Python<'py>, fields: &[Field]) -> PyResult<Bound<'py, PyDic
     Ok(dict)
 }
 
-/// A value as `bool`, `int`, `float`, `str`, `bytes`, `datetime`, `list` or `dict`.
+/// Converts a value to `bool`, `int`, `float`, `str`, `bytes`, `datetime`, `list` or `dict`.
 pub fn value<'py>(py: Python<'py>, value: &FieldValue) -> PyResult<Bound<'py, PyAny>> {
     match value {
         FieldValue::Missing => py.None().into_bound_py_any(py),
         FieldValue::Bool(bit) => bit.into_bound_py_any(py),
-        // Conversion from 64 bits is several times as fast as from 128.
+        // Most numbers fit, and Python converts 64 bits several times as fast as 128.
         FieldValue::Integer(number) => match i64::try_from(*number) {
             Ok(number) => number.into_bound_py_any(py),
             Err(_) => number.into_bound_py_any(py),
@@ -39,7 +39,7 @@ pub fn value<'py>(py: Python<'py>, value: &FieldValue) -> PyResult<Bound<'py, Py
     }
 }
 
-/// Time in UTC, from microseconds since 1970. Floats represent them exactly until the year 2255.
+/// Time in UTC, from microseconds since 1970. Python takes a float, which is exact until the year 2255.
 pub fn utc(py: Python<'_>, us: i64) -> PyResult<Bound<'_, PyDateTime>> {
     PyDateTime::from_timestamp(py, us as f64 / 1e6, Some(&*PyTzInfo::utc(py)?))
 }

@@ -1,4 +1,4 @@
-//! Thread that does a pass's work, so that the caller's thread can react to Ctrl-C.
+//! Worker thread of a pass. It does the work, so that the caller's thread can react to Ctrl-C.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread that runs one job after the other. It ends after its last job if the worker is dropped.
+/// Thread that runs jobs one after the other. When the worker is dropped, the thread ends after the jobs that it has.
 pub struct Worker(Sender<Job>);
 
 impl Worker {
@@ -21,7 +21,7 @@ impl Worker {
         Ok(Self(sender))
     }
 
-    /// Runs a job and waits for its result, on a thread that may not belong to Python.
+    /// Runs a job and waits for its result. Does not use Python, so that any thread can call it.
     ///
     /// # Errors
     /// The job has panicked.
@@ -37,7 +37,7 @@ impl Worker {
         let _ = self.0.send(Box::new(job));
     }
 
-    /// Runs a job and waits for its result without holding Python's lock.
+    /// Runs a job and waits for its result, without Python's lock. Checks for signals meanwhile.
     ///
     /// # Errors
     /// A signal handler raised an exception, such as `KeyboardInterrupt`. The job's result is dropped then.
