@@ -1,6 +1,6 @@
 //! Built-in events of QNX's kernel: classes, events and kernel calls of 6.4, 7.1 and 8.0, with their arguments.
 //!
-//! The build script turns the table `qnx-events.toml` into static rows. [`compile`] makes blobs of the rows of 6.4,
+//! `rows.rs` is the table `qnx-events.toml` as static rows. [`compile`] makes blobs of the rows of 6.4,
 //! which print whole events like `traceprinter` 1.02. [`lists`] exports the table for the default layout.
 //!
 //! ```
@@ -14,6 +14,8 @@
 mod listing;
 mod lists;
 mod lower;
+#[cfg(test)]
+mod rows_from_toml;
 mod spelling;
 mod table;
 

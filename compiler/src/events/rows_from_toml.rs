@@ -1,20 +1,22 @@
-//! Turns the table of QNX's events, `src/events/qnx-events.toml`, into static rows for `src/events/table.rs`.
-#![forbid(unsafe_code)]
+//! Turns the table of QNX's events, `qnx-events.toml`, into the static rows of `rows.rs`.
+//!
+//! The rows are in the repository, so that building the package reads no TOML. To update them, run
+//! `TFBC_BUILT_IN=update cargo test -p tfbc-compiler rows`.
 
 use std::fmt::Write;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The table, from the package's folder.
-const SOURCE: &str = "src/events/qnx-events.toml";
-
-fn main() {
-    println!("cargo::rerun-if-changed={SOURCE}");
-    println!("cargo::rerun-if-changed=build.rs");
-    let text = std::fs::read_to_string(SOURCE).expect("the event table is readable");
-    let table: Table = text.parse().expect("the event table is TOML");
-    let folder = std::env::var_os("OUT_DIR").expect("cargo names a folder");
-    std::fs::write(Path::new(&folder).join("rows.rs"), rows(&table)).expect("the rows are writable");
+#[test]
+fn rows_are_up_to_date() {
+    let table: Table = include_str!("qnx-events.toml").parse().expect("the event table is TOML");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/events/rows.rs");
+    if std::env::var_os("TFBC_BUILT_IN").is_some_and(|value| value == "update") {
+        std::fs::write(path, rows(&table)).expect("the rows are writable");
+    } else {
+        let is_same = std::fs::read_to_string(path).is_ok_and(|kept| kept == rows(&table));
+        assert!(is_same, "rows.rs is out of date: TFBC_BUILT_IN=update cargo test -p tfbc-compiler rows");
+    }
 }
 
 /// All rows as Rust items.
