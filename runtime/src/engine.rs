@@ -1,13 +1,13 @@
 //! Parallel formatting with ordered output.
 //!
 //! ```text
-//! walk, one thread at a time ─Chunk───> text, in parallel ─in order─> output
+//! producer, one thread at a time ─Chunk───> text, in parallel ─in order─> output
 //! ```
 //!
-//! Every thread does the same: it takes the next chunk of events from the walk, formats it, waits for its turn, and
-//! writes. The walk does everything that depends on the order of events, which is little. Text that depends on earlier
-//! text is passed from turn to turn. So the output is the same for any number of threads, and there are never more
-//! chunks in memory than threads.
+//! Every thread runs the same loop: get the next chunk of events from the producer, format it, wait until all earlier
+//! chunks are written, and write. The producer does the little that depends on the order of events. State that text
+//! depends on, such as the time of the previous line, passes from chunk to chunk. So the output is the same for any
+//! number of threads, and memory never contains more chunks than threads.
 
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::Notice;
@@ -18,21 +18,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tfbc_vm::TextBuf;
 
-/// Size of text in bytes from which it is written. The buffer may exceed it by one event's text.
+/// Size in bytes at which buffered text is written. The buffer may exceed it by one event's text.
 pub(crate) const WRITE_AT: usize = 512 << 10;
-/// Number of chunks before more threads are started: a small input is not worth a second thread.
-const ALONE: u64 = 32;
+/// Number of chunks after which more threads are started. Starting them takes longer than formatting a few chunks.
+const MIN_CHUNKS_FOR_THREADS: u64 = 32;
 /// Spin time before blocking; about the cost of a wake-up.
-const LOOKING: Duration = Duration::from_micros(50);
+const SPIN_TIME: Duration = Duration::from_micros(50);
 
 /// A chunk of events that are read but not yet written.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk<E> {
-    /// Events, with the context that their text depends on.
+    /// Events and the context that their text needs.
     pub events: E,
     /// Notices to report after the events.
     pub notices: Vec<Notice>,
-    /// Template that took most of the walk's time, if that was long.
+    /// Template that took most of the producer's time, if that was long.
     pub slow: Option<String>,
     /// True if the next read may block. All text so far is written before that.
     pub waits: bool,
@@ -40,15 +40,15 @@ pub(crate) struct Chunk<E> {
     pub progress: (u64, u64),
 }
 
-/// Number of damaged places that are reported exactly after the text before them. Later notices may come after the text
-/// of a few more events, so that a log full of damage is still formatted in large chunks.
-const TOLD_IN_PLACE: u64 = 1000;
+/// Number of damaged places that are reported at their exact position in the output. Later notices may come a few
+/// events late, so that a log full of damage is still formatted in large chunks.
+const MAX_EXACT_NOTICES: u64 = 1000;
 /// Largest number of notices in a chunk.
 const MAX_NOTICES: usize = 256;
 
 /// True if a chunk ends at its last notice; `n_damaged` counts the damaged places of the run.
 pub(crate) fn ends_chunk(n_damaged: u64, n_notices: usize) -> bool {
-    n_damaged <= TOLD_IN_PLACE || n_notices >= MAX_NOTICES
+    n_damaged <= MAX_EXACT_NOTICES || n_notices >= MAX_NOTICES
 }
 
 /// First stage: reads the events of an input in order.
@@ -56,25 +56,25 @@ pub(crate) trait Producer: Send {
     /// Storage for the events of a chunk.
     type Storage: Default + Send;
 
-    /// Fills an emptied chunk, whose events may be those of an earlier one, so that memory is reused. False at the end
+    /// Fills a chunk, whose storage may be that of an earlier one, so that memory is reused. Returns false at the end
     /// of the input. `waited` is true if the previous chunk ended because the next read may block.
     fn fill(&mut self, chunk: &mut Chunk<Self::Storage>, waited: bool) -> Result<bool, ReportError>;
 }
 
 /// Second stage: formats events as text.
 pub(crate) trait Format<E>: Send {
-    /// State that text depends on from earlier text.
-    type Carried: Default + Send;
+    /// State that passes from one chunk's text to the next, such as the time of the last line.
+    type State: Default + Send;
 
-    /// Appends the text of events. False at their end; otherwise the next call continues. While `carried` is unknown,
-    /// text that depends on it is left out, for [`Format::resolve`] to add.
-    fn format(&mut self, events: &E, carried: Option<&mut Self::Carried>, text: &mut TextBuf) -> bool;
+    /// Appends the text of events. Returns true if events are left for another call. Without `state`, leaves out text
+    /// that depends on it, for [`Format::resolve`] to add.
+    fn format(&mut self, events: &E, state: Option<&mut Self::State>, text: &mut TextBuf) -> bool;
 
-    /// Appends the text that was left out at the start of the last chunk, and updates the carried state. False if the
-    /// chunk's text is wrong after this state; then the chunk must be formatted again from its start.
-    fn resolve(&mut self, events: &E, carried: &mut Self::Carried, head: &mut TextBuf) -> bool;
+    /// Appends the text that was left out at the start of the last chunk, and updates the state. Returns false if the
+    /// text of the chunk turns out to be wrong; then the chunk must be formatted again from its start.
+    fn resolve(&mut self, events: &E, state: &mut Self::State, head: &mut TextBuf) -> bool;
 
-    /// Returns the template that takes most of the time, if it is slow.
+    /// Returns the template that takes most of the time, if that is worth a message.
     fn take_slow(&mut self) -> Option<String>;
 }
 
@@ -88,28 +88,28 @@ pub(crate) enum StepResult {
     End,
 }
 
-/// Both stages on the caller's thread, one text at a time.
+/// Both stages on the caller's thread, a few events at a time.
 pub(crate) struct Stepper<W: Producer, F: Format<W::Storage>> {
-    walk: W,
+    producer: W,
     pub format: F,
     chunk: Chunk<W::Storage>,
-    carried: F::Carried,
+    state: F::State,
     text: TextBuf,
     /// True if the chunk has events that are not formatted yet.
     has_more: bool,
-    /// Number of the chunk's notices that were returned.
+    /// Number of the chunk's notices that have been returned.
     n_noticed: usize,
     ended: bool,
     error: Option<ReportError>,
 }
 
 impl<W: Producer, F: Format<W::Storage>> Stepper<W, F> {
-    pub fn new(walk: W, format: F) -> Self {
+    pub fn new(producer: W, format: F) -> Self {
         Self {
-            walk,
+            producer,
             format,
             chunk: Chunk::default(),
-            carried: F::Carried::default(),
+            state: F::State::default(),
             text: TextBuf::new(),
             has_more: false,
             n_noticed: 0,
@@ -133,8 +133,8 @@ impl<W: Producer, F: Format<W::Storage>> Stepper<W, F> {
         loop {
             if self.has_more {
                 self.text.clear();
-                self.has_more = self.format.format(&self.chunk.events, Some(&mut self.carried), &mut self.text);
-                // Slow templates are not reported here: the caller sees the progress itself.
+                self.has_more = self.format.format(&self.chunk.events, Some(&mut self.state), &mut self.text);
+                // Slow templates are not reported here, because the caller sees the progress.
                 self.format.take_slow();
                 return Ok(StepResult::Text);
             }
@@ -152,7 +152,7 @@ impl<W: Producer, F: Format<W::Storage>> Stepper<W, F> {
             notices.clear();
             let waited = std::mem::take(waits);
             (*slow, self.n_noticed) = (None, 0);
-            let filled = self.walk.fill(&mut self.chunk, waited);
+            let filled = self.producer.fill(&mut self.chunk, waited);
             self.ended = !matches!(filled, Ok(true));
             self.error = filled.err();
             self.has_more = true;
@@ -162,32 +162,32 @@ impl<W: Producer, F: Format<W::Storage>> Stepper<W, F> {
 
 /// Result of a run.
 pub(crate) struct RunResult<W, F, C> {
-    pub walk: W,
+    pub producer: W,
     /// One formatter per thread.
     pub formats: Vec<F>,
-    pub carried: C,
+    pub state: C,
 }
 
-/// Formats and writes all events of a walk. `None` as `threads` means a thread per processor.
+/// Formats and writes all events of a producer. `threads` is `None` for a thread per processor.
 ///
 /// Output and monitor are trait objects, so that the formatting code is compiled once, in this package, and not for
 /// every output of every package above it. A call writes half a megabyte.
 pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
-    walk: W,
+    producer: W,
     make: impl Fn() -> F,
     threads: Option<NonZeroUsize>,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RunResult<W, F, F::Carried>, ReportError> {
+) -> Result<RunResult<W, F, F::State>, ReportError> {
     // Without a request, small inputs stay on this thread: starting others takes longer than formatting a few chunks.
     let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let n_threads = threads.map_or_else(all, NonZeroUsize::get);
-    let alone = if threads.is_some() { 0 } else { ALONE };
+    let first_parallel = if threads.is_some() { 0 } else { MIN_CHUNKS_FOR_THREADS };
     let run = SharedRun {
-        walking: Mutex::new(ProducerState { walk, next: 0, waits: false, ended: false }),
-        turn: Mutex::new(Sequencer { next: 0, carried: Some(F::Carried::default()), out, monitor, error: None }),
+        producer: Mutex::new(ProducerState { producer, next: 0, waits: false, ended: false }),
+        sequencer: Mutex::new(Sequencer { next: 0, state: Some(F::State::default()), out, monitor, error: None }),
         written: AtomicU64::new(0),
-        turns: Condvar::new(),
+        next_changed: Condvar::new(),
         failed: AtomicBool::new(false),
     };
     // Scoped threads may borrow the format files and the output, so nothing is copied for them.
@@ -195,8 +195,8 @@ pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
         let _guard = PanicGuard { run: &run };
         let mut worker = Worker::new(make());
         let (mut others, mut joined) = (Vec::new(), false);
-        while run.take(&mut worker) {
-            if worker.number >= alone && !joined {
+        while run.read_chunk(&mut worker) {
+            if worker.number >= first_parallel && !joined {
                 joined = true;
                 others.extend((1..n_threads).map_while(|_| {
                     let worker = Worker::new(make());
@@ -212,30 +212,30 @@ pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
         });
         std::iter::once(worker.format).chain(others.collect::<Vec<_>>()).collect()
     });
-    let Sequencer { carried, error, .. } = run.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let ProducerState { walk, .. } = run.walking.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Sequencer { state, error, .. } = run.sequencer.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let ProducerState { producer, .. } = run.producer.into_inner().unwrap_or_else(PoisonError::into_inner);
     match error {
         Some(error) => Err(error),
-        None => Ok(RunResult { walk, formats, carried: carried.unwrap_or_default() }),
+        None => Ok(RunResult { producer, formats, state: state.unwrap_or_default() }),
     }
 }
 
 /// State that the threads share.
 struct SharedRun<'r, W, C> {
-    walking: Mutex<ProducerState<W>>,
-    turn: Mutex<Sequencer<'r, C>>,
+    producer: Mutex<ProducerState<W>>,
+    sequencer: Mutex<Sequencer<'r, C>>,
     /// Copy of [`Sequencer::next`] that can be read without the lock.
     written: AtomicU64,
-    /// Signalled when the turn passes on or the run fails.
-    turns: Condvar,
+    /// Signalled when [`Sequencer::next`] changes or the run fails.
+    next_changed: Condvar,
     failed: AtomicBool,
 }
 
 struct ProducerState<W> {
-    walk: W,
+    producer: W,
     /// Number of the next chunk.
     next: u64,
-    /// True if its events may have to be waited for.
+    /// True if reading it may block.
     waits: bool,
     ended: bool,
 }
@@ -243,8 +243,8 @@ struct ProducerState<W> {
 struct Sequencer<'r, C> {
     /// Number of the chunk to write next.
     next: u64,
-    /// `None` while a thread has it.
-    carried: Option<C>,
+    /// State after the last written chunk. `None` while a thread uses it.
+    state: Option<C>,
     out: &'r mut (dyn Write + Send),
     monitor: &'r mut (dyn Monitor + Send),
     error: Option<ReportError>,
@@ -254,9 +254,9 @@ struct Sequencer<'r, C> {
 struct Worker<E, F> {
     format: F,
     chunk: Chunk<E>,
-    /// Number of the chunk.
+    /// Number of the chunk in the input.
     number: u64,
-    /// Error that ended the walk after the chunk.
+    /// Error that ended the input after the chunk.
     error: Option<ReportError>,
     text: TextBuf,
     head: TextBuf,
@@ -270,103 +270,103 @@ impl<E: Default, F> Worker<E, F> {
 
 impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
     /// Processes chunks until the end.
-    fn work<F: Format<W::Storage, Carried = C>>(&self, mut worker: Worker<W::Storage, F>) -> F {
+    fn work<F: Format<W::Storage, State = C>>(&self, mut worker: Worker<W::Storage, F>) -> F {
         let _guard = PanicGuard { run: self };
-        while self.take(&mut worker) {
+        while self.read_chunk(&mut worker) {
             self.finish(&mut worker);
         }
         worker.format
     }
 
     /// Reads the next chunk; false at the end, or if the run has failed.
-    fn take<F>(&self, worker: &mut Worker<W::Storage, F>) -> bool {
+    fn read_chunk<F>(&self, worker: &mut Worker<W::Storage, F>) -> bool {
         // Spins before it blocks: most waits are shorter than a wake-up.
-        look(|| self.walking.try_lock().is_ok());
-        let mut walking = lock(&self.walking);
-        if walking.ended || self.failed.load(Ordering::Relaxed) || (walking.waits && self.wait(walking.next).is_none())
-        {
+        spin(|| self.producer.try_lock().is_ok());
+        let mut input = lock(&self.producer);
+        if input.ended || self.failed.load(Ordering::Relaxed) || (input.waits && self.wait(input.next).is_none()) {
             return false;
         }
         let Chunk { notices, waits, slow, .. } = &mut worker.chunk;
         notices.clear();
         (*waits, *slow) = (false, None);
-        let waited = walking.waits;
-        let filled = walking.walk.fill(&mut worker.chunk, waited);
-        worker.number = walking.next;
-        walking.next += 1;
-        walking.waits = worker.chunk.waits;
+        let waited = input.waits;
+        let filled = input.producer.fill(&mut worker.chunk, waited);
+        worker.number = input.next;
+        input.next += 1;
+        input.waits = worker.chunk.waits;
         // After an error the chunk is still formatted: everything before the damage is printed.
-        walking.ended = !matches!(filled, Ok(true));
+        input.ended = !matches!(filled, Ok(true));
         worker.error = filled.err();
         true
     }
 
-    /// Formats a chunk, and writes its text when its turn comes.
-    fn finish<F: Format<W::Storage, Carried = C>>(&self, worker: &mut Worker<W::Storage, F>) {
+    /// Formats a chunk, and writes its text once all earlier chunks are written.
+    fn finish<F: Format<W::Storage, State = C>>(&self, worker: &mut Worker<W::Storage, F>) {
         let Worker { format, chunk, number, error, text, head } = worker;
-        // If the chunk before is written already, the state is there and nothing has to be deferred.
-        let mut carried = self.carried(*number);
+        // If the previous chunk is already written, its state is available and nothing has to be deferred.
+        let mut state = self.state_for(*number);
         loop {
             text.clear();
-            let mut more = format.format(&chunk.events, carried.as_mut(), text);
-            let Some(mut turn) = self.wait(*number) else { return };
+            let mut more = format.format(&chunk.events, state.as_mut(), text);
+            let Some(mut sequencer) = self.wait(*number) else { return };
             head.clear();
-            if carried.is_none() {
-                carried = turn.carried.take();
-                if let Some(carried) = &mut carried
-                    && !format.resolve(&chunk.events, carried, head)
+            if state.is_none() {
+                state = sequencer.state.take();
+                if let Some(state) = &mut state
+                    && !format.resolve(&chunk.events, state, head)
                 {
-                    // The turn stays with this chunk, but other threads may look at it meanwhile.
-                    drop(turn);
+                    // Formatting takes long, so the lock is released. No other thread can write: this chunk is still
+                    // the next.
+                    drop(sequencer);
                     head.clear();
                     text.clear();
-                    more = format.format(&chunk.events, Some(carried), text);
+                    more = format.format(&chunk.events, Some(state), text);
                     let Some(again) = self.wait(*number) else { return };
-                    turn = again;
+                    sequencer = again;
                 }
             }
-            // Written under the lock: chunks must not mix, and the next one waits for this one anyway.
-            let written = turn.write(&[head, text]);
+            // Written under the lock. Other threads have to wait for this chunk anyway.
+            let written = sequencer.write(&[head, text]);
             let done = match written {
                 Ok(()) if more => {
                     if let Some(template) = format.take_slow() {
-                        turn.monitor.slow(&template);
+                        sequencer.monitor.slow(&template);
                     }
                     continue;
                 }
-                Ok(()) => turn.close(chunk, error.take()),
+                Ok(()) => sequencer.close(chunk, error.take()),
                 Err(error) => Err(error),
             };
-            // Passed on only now, complete: the next chunk starts where this one ended.
-            turn.carried = carried;
-            turn.next += 1;
-            self.written.store(turn.next, Ordering::Relaxed);
+            // Only now is the state complete: the next chunk starts where this one ended.
+            sequencer.state = state;
+            sequencer.next += 1;
+            self.written.store(sequencer.next, Ordering::Relaxed);
             if let Err(error) = done {
-                turn.error = Some(error);
+                sequencer.error = Some(error);
                 self.failed.store(true, Ordering::Relaxed);
             }
-            self.turns.notify_all();
+            self.next_changed.notify_all();
             return;
         }
     }
 
-    /// Carried state for a chunk, if it is known already.
-    fn carried(&self, number: u64) -> Option<C> {
-        let mut turn = self.turn.try_lock().ok()?;
-        if turn.next == number { turn.carried.take() } else { None }
+    /// State at the start of a chunk, if the previous chunk is already written.
+    fn state_for(&self, number: u64) -> Option<C> {
+        let mut sequencer = self.sequencer.try_lock().ok()?;
+        if sequencer.next == number { sequencer.state.take() } else { None }
     }
 
     /// Blocks until a chunk may be written; `None` if the run failed.
     fn wait(&self, number: u64) -> Option<MutexGuard<'_, Sequencer<'r, C>>> {
-        look(|| self.written.load(Ordering::Relaxed) == number || self.failed.load(Ordering::Relaxed));
-        let mut turn = lock(&self.turn);
-        while turn.next != number {
+        spin(|| self.written.load(Ordering::Relaxed) == number || self.failed.load(Ordering::Relaxed));
+        let mut sequencer = lock(&self.sequencer);
+        while sequencer.next != number {
             if self.failed.load(Ordering::Relaxed) {
                 return None;
             }
-            turn = self.turns.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            sequencer = self.next_changed.wait(sequencer).unwrap_or_else(PoisonError::into_inner);
         }
-        (!self.failed.load(Ordering::Relaxed)).then_some(turn)
+        (!self.failed.load(Ordering::Relaxed)).then_some(sequencer)
     }
 }
 
@@ -391,7 +391,7 @@ impl<C> Sequencer<'_, C> {
     }
 }
 
-/// Ends the run if a thread panics, so that the others do not wait forever.
+/// Stops the run if a thread panics, so that the others do not wait forever.
 struct PanicGuard<'g, 'r, W, C> {
     run: &'g SharedRun<'r, W, C>,
 }
@@ -400,16 +400,16 @@ impl<W, C> Drop for PanicGuard<'_, '_, W, C> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.run.failed.store(true, Ordering::Relaxed);
-            let _turn = lock(&self.run.turn);
-            self.run.turns.notify_all();
+            let _sequencer = lock(&self.run.sequencer);
+            self.run.next_changed.notify_all();
         }
     }
 }
 
-/// Spins for a while until a condition is true.
-fn look(mut has_come: impl FnMut() -> bool) {
-    let mut begun = None;
-    while !has_come() && begun.get_or_insert_with(Instant::now).elapsed() < LOOKING {
+/// Spins until a condition is true, for [`SPIN_TIME`] at most.
+fn spin(mut is_done: impl FnMut() -> bool) {
+    let mut start = None;
+    while !is_done() && start.get_or_insert_with(Instant::now).elapsed() < SPIN_TIME {
         std::hint::spin_loop();
     }
 }

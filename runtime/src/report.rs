@@ -1,12 +1,12 @@
-//! A trace in, a report out: heading, columns, and each event's text by the program of its hook.
+//! Reports of AIX traces: heading, columns, and the texts that the programs of their hooks print.
 //!
 //! ```text
-//! Logs ─LogWalk─> Batch ─LineFormat─> text ─in order─> output
+//! Logs ─LogProducer─> Batch ─LineFormat─> text ─in order─> output
 //! ```
 //!
-//! The walk tracks everything that depends on earlier events: times, context, timers and the filter. A batch contains
-//! the events to show, their context and the reader's buffer with most of their bytes, so batches are formatted in
-//! parallel.
+//! The producer tracks everything that depends on earlier events: times, context, timers and the filter. A batch
+//! contains the events to show, their context and the reader's buffer with most of their bytes, so batches are
+//! formatted in parallel.
 
 mod batch;
 mod cells;
@@ -15,8 +15,8 @@ mod finish;
 mod format;
 mod heading;
 mod prepared;
+mod producer;
 mod rows;
-mod walk;
 
 use crate::catalog::Catalog;
 use crate::columns::Columns;
@@ -32,6 +32,7 @@ use crate::time_zone::TimeZone;
 pub use crate::work::MaxWork;
 pub(crate) use events::{AixEvent, AixEvents};
 use format::LineFormat;
+use producer::{LogProducer, ProducerCounts};
 use regex::bytes::Regex;
 pub(crate) use rows::write_rows;
 use std::io::Write;
@@ -39,7 +40,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tfbc_vm::{Layout, Level, Limits, TextBuf, Timers};
-use walk::{LogWalk, WalkCounts};
 
 /// Events between two calls of [`Monitor::progress`].
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
@@ -160,8 +160,8 @@ pub struct Summary {
 /// Writes one report of all events of the logs.
 ///
 /// # Errors
-/// A log cannot be read on or the report cannot be written. A damaged trace is no error: its notices go to
-/// `monitor`, and [`Summary::n_damaged`] counts them.
+/// Reading a log or writing the report failed. Damage is not an error: its notices go to `monitor`, and
+/// [`Summary::n_damaged`] counts them.
 pub fn report(
     logs: &mut Logs,
     catalog: &Catalog<'_>,
@@ -171,33 +171,33 @@ pub fn report(
 ) -> Result<Summary, ReportError> {
     let infos = logs.logs().to_vec();
     let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
-    // Where a page ends depends on all lines before.
+    // The end of a page depends on all lines before it, so pages are printed by one thread.
     let threads = if options.page_size > 0 { Some(NonZeroUsize::MIN) } else { options.threads };
     let layouts = if options.has_lines() { layouts(&columns) } else { Default::default() };
-    let walk = LogWalk::new(logs, &infos, catalog, options, layouts, false);
+    let producer = LogProducer::new(logs, &infos, catalog, options, layouts, false);
     let known_steps = AtomicU64::new(0);
     let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
-    let RunResult { walk, mut formats, mut carried } = engine::run(walk, make, threads, out, monitor)?;
-    let (counts, lost) = (walk.counts(), walk.lost());
+    let RunResult { producer, mut formats, mut state } = engine::run(producer, make, threads, out, monitor)?;
+    let (counts, lost) = (producer.counts(), producer.lost());
     let mut text = TextBuf::new();
     let mut format = formats.swap_remove(0);
     formats.iter().for_each(|other| format.add(other));
-    format.end(walk.state().system(), &mut carried, &mut text);
+    format.end(producer.state().system(), &mut state, &mut text);
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(ReportError::Write)?;
-    if !options.stats && !format.guessed().is_empty() && !walk.state().system().has_our_layouts() {
+    if !options.stats && !format.guessed().is_empty() && !producer.state().system().has_our_layouts() {
         monitor.guessed_layouts(format.guessed());
     }
     Ok(summary_of(logs, &format, &counts, lost))
 }
 
-/// Counts of a run. `format` has those of all threads; `lost` are [`LogWalk::lost`].
+/// Summary of a run. `format` has the counts of all threads; the last argument is [`LogProducer::lost`].
 fn summary_of(
     logs: &Logs,
     format: &LineFormat<'_>,
-    counts: &WalkCounts,
+    counts: &ProducerCounts,
     (n_timers_lost, n_processes_lost): (u64, u64),
 ) -> Summary {
-    let WalkCounts { n_events, n_shown, n_damaged, n_over_work, stopped } = *counts;
+    let ProducerCounts { n_events, n_shown, n_damaged, n_over_work, stopped } = *counts;
     let tally = logs.tally();
     let bytes = (tally.read, tally.skipped);
     let imbalance = logs.check(format.n_formatted(), n_events.saturating_sub(n_shown)).err();
@@ -218,8 +218,7 @@ fn summary_of(
     }
 }
 
-/// Layouts by level: they are the same for every event. The walk and the lines share them, so that a text that the walk
-/// formats has the margins of all others.
+/// Layout per level. The producer and the formatting threads use the same ones, so all texts have equal margins.
 fn layouts(columns: &Columns) -> [Layout; 5] {
     Level::ALL.map(|level| columns.layout(level))
 }

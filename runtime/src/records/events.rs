@@ -5,7 +5,7 @@ use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::row::RowWriter;
 use super::rows::note;
-use super::run::{RecordFormat, RecordWalk};
+use super::run::{RecordFormat, RecordProducer};
 use super::{FormatCounts, RecordOptions, RecordWriter};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
@@ -22,7 +22,7 @@ use tfbc_vm::TextBuf;
 
 /// Events of a log with their texts.
 pub(crate) struct QnxEvents<'a> {
-    steps: Stepper<RecordWalk<'a>, RecordFormat<'a, Collector<'a>>>,
+    steps: Stepper<RecordProducer<'a>, RecordFormat<'a, Collector<'a>>>,
     clock: Option<Clock>,
     start: TraceStart,
     /// Nanoseconds from 1970 to the boot.
@@ -133,8 +133,8 @@ impl<'a> QnxEvents<'a> {
             RefCell::new(RecordPrinter::new(catalog, log.header().big_endian, log.header().release, options.limits));
         let (clock, start, boot_ns) = (Clock::new(log.header()), log.start(), log.header().boot_ns());
         let writer = Collector { rows, written: Vec::new(), bytes: Vec::new(), owner: Owner::default() };
-        let walk = RecordWalk::new(log, writer.wants_owners());
-        let steps = Stepper::new(walk, RecordFormat::new(writer, known_steps));
+        let producer = RecordProducer::new(log, writer.wants_owners());
+        let steps = Stepper::new(producer, RecordFormat::new(writer, known_steps));
         Self { steps, clock, start, boot_ns, printer, next: 0 }
     }
 

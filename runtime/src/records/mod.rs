@@ -1,7 +1,7 @@
 //! Reports of QNX logs: a line per record, with the text of the event definitions or of the built-in tables.
 //!
 //! ```text
-//! KevLog ─RecordWalk─> Batch ─RecordWriter─> text ─in order─> output
+//! KevLog ─RecordProducer─> Batch ─RecordWriter─> text ─in order─> output
 //! ```
 //!
 //! A record's line depends on the record and its owner alone, so batches are formatted in parallel; the output is the

@@ -83,11 +83,11 @@ pub(crate) fn run(
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
-    let walk = RecordWalk::new(log, writer.wants_owners());
+    let producer = RecordProducer::new(log, writer.wants_owners());
     let known_steps = AtomicU64::new(0);
     let make = || RecordFormat::new(writer.clone(), &known_steps);
-    let RunResult { walk, formats, .. } = engine::run(walk, make, threads, out, monitor)?;
-    let mut summary = RecordSummary { n_damaged: walk.n_damaged, ..RecordSummary::default() };
+    let RunResult { producer, formats, .. } = engine::run(producer, make, threads, out, monitor)?;
+    let mut summary = RecordSummary { n_damaged: producer.n_damaged, ..RecordSummary::default() };
     let mut n_formatted = 0;
     for format in formats {
         summary.add(format.writer.tallied());
@@ -101,8 +101,8 @@ pub(crate) fn run(
     Ok(summary)
 }
 
-/// The walk over a log.
-pub(super) struct RecordWalk<'w> {
+/// Producer of the records of a log.
+pub(super) struct RecordProducer<'w> {
     log: &'w mut KevLog,
     live: bool,
     /// Processes and threads, if they are asked for.
@@ -110,7 +110,7 @@ pub(super) struct RecordWalk<'w> {
     n_damaged: u64,
 }
 
-impl<'w> RecordWalk<'w> {
+impl<'w> RecordProducer<'w> {
     pub fn new(log: &'w mut KevLog, wants_owners: bool) -> Self {
         let owners = wants_owners.then(|| Owners::new(log.header().big_endian));
         Self { live: log.is_live(), log, owners, n_damaged: 0 }
@@ -157,7 +157,7 @@ impl<'w> RecordWalk<'w> {
     }
 }
 
-impl Producer for RecordWalk<'_> {
+impl Producer for RecordProducer<'_> {
     type Storage = Batch;
 
     fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
@@ -176,7 +176,7 @@ pub(super) struct RecordFormat<'r, W> {
     known_steps: &'r AtomicU64,
     at: Place,
     in_batch: bool,
-    /// True if the batch was begun before the steps of earlier batches were known.
+    /// True if the batch was started with a guess of the steps that earlier batches used.
     is_guess: bool,
     n_formatted: u64,
     /// Counts and number of formatted records before the batch.
@@ -200,41 +200,41 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
         &self.writer
     }
 
-    fn begin_batch(&mut self, batch: &Batch, carried: Option<&Work>) {
-        (self.in_batch, self.is_guess) = (true, carried.is_none());
+    fn begin_batch(&mut self, batch: &Batch, work: Option<&Work>) {
+        (self.in_batch, self.is_guess) = (true, work.is_none());
         self.writer.begin_batch();
         self.before = (self.writer.tallied(), self.n_formatted);
         let known = || Work { steps: self.known_steps.load(Ordering::Relaxed), bytes: batch.bytes_before };
-        let start = carried.copied().unwrap_or_else(known);
+        let start = work.copied().unwrap_or_else(known);
         if let Some(meter) = self.writer.meter() {
-            meter.begin(start, carried.is_none());
+            meter.begin(start, work.is_none());
         }
     }
 
-    /// True if formatting has to pause: its result will be thrown away, or a slow template has to be reported.
+    /// True if formatting should stop early: its result will be discarded, or a slow template has to be reported.
     #[inline]
     fn pauses(&mut self) -> bool {
         self.writer.meter().is_some_and(|meter| meter.has_given_up())
             || self.writer.slow().is_some_and(|slow| slow.is_some())
     }
 
-    /// Passes on the steps that definitions took so far.
-    fn carry(&mut self, carried: &mut Work) {
+    /// Stores the steps that definitions have used so far.
+    fn save_work(&mut self, work: &mut Work) {
         if let Some(meter) = self.writer.meter() {
-            *carried = meter.work();
-            self.known_steps.fetch_max(carried.steps, Ordering::Relaxed);
+            *work = meter.work();
+            self.known_steps.fetch_max(work.steps, Ordering::Relaxed);
         }
     }
 }
 
-/// A record's line depends on nothing but the record, and on the steps that its definitions may take.
+/// A record's line depends only on the record and on the steps that its definitions may still use.
 impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
-    type Carried = Work;
+    type State = Work;
 
-    fn format(&mut self, batch: &Batch, carried: Option<&mut Work>, text: &mut TextBuf) -> bool {
+    fn format(&mut self, batch: &Batch, work: Option<&mut Work>, text: &mut TextBuf) -> bool {
         self.writer.begin_text();
         if !self.in_batch {
-            self.begin_batch(batch, carried.as_deref());
+            self.begin_batch(batch, work.as_deref());
         }
         let mut more = false;
         while let Some(n) = batch.write_next(&mut self.at, &mut self.writer, text) {
@@ -244,8 +244,8 @@ impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
                 break;
             }
         }
-        if let Some(carried) = carried {
-            self.carry(carried);
+        if let Some(work) = work {
+            self.save_work(work);
         }
         if !more {
             (self.at, self.in_batch) = (Place::default(), false);
@@ -253,12 +253,12 @@ impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
         more
     }
 
-    fn resolve(&mut self, _: &Batch, carried: &mut Work, _: &mut TextBuf) -> bool {
+    fn resolve(&mut self, _: &Batch, work: &mut Work, _: &mut TextBuf) -> bool {
         if !std::mem::take(&mut self.is_guess) {
             return true;
         }
-        if self.writer.meter().is_none_or(|meter| meter.resolve(*carried)) {
-            self.carry(carried);
+        if self.writer.meter().is_none_or(|meter| meter.resolve(*work)) {
+            self.save_work(work);
             return true;
         }
         let (tallied, n_formatted) = self.before;

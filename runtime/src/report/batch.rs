@@ -34,7 +34,7 @@ pub(super) struct Batch {
     systems: Vec<Arc<SystemInfo>>,
     /// Paths, names and system calls of contexts and threads.
     names: Vec<u8>,
-    /// Texts that had to be formatted in order, by the walk.
+    /// Texts that had to be formatted in order, by the producer.
     texts: Vec<u8>,
     ready: Vec<ReadyText>,
     /// Timers that ready texts used, and the paths that they looked up.
@@ -166,7 +166,7 @@ pub(super) struct SharedThread {
     name: Range<u32>,
 }
 
-/// A text that the walk formatted.
+/// A text that the producer formatted.
 #[derive(Debug, Clone)]
 struct ReadyText {
     outcome: Outcome,
@@ -417,7 +417,7 @@ impl Batch {
         }
     }
 
-    /// Outcome and text of an event that the walk formatted.
+    /// Outcome and text of an event that the producer formatted.
     pub fn ready(&self, event: &EventRef) -> Option<(Outcome, &[u8])> {
         if !event.is_ready() {
             return None;
@@ -426,7 +426,7 @@ impl Batch {
         Some((*outcome, &self.texts[text.start as usize..text.end as usize]))
     }
 
-    /// Fields, as JSON, of an event that the walk formatted; empty if the report shows none.
+    /// Fields, as JSON, of an event that the producer formatted; empty if the report shows none.
     pub fn ready_fields(&self, event: &EventRef) -> &[u8] {
         let ready = self.copied.get(event.at as usize).filter(|_| event.is_ready());
         let fields = ready.and_then(|copied| self.ready.get(copied.ready as usize)).map(|ready| &ready.fields);

@@ -6,8 +6,8 @@
 //! --to tsv                                          Hook  Elapsed "\t"  Delta "\t"
 //! ```
 //!
-//! Parts that all events of a hook share are rendered once per hook, columns of the context once per thread and context,
-//! because neighbouring events share them.
+//! Parts that all events of a hook share are rendered once per hook, columns of the context once per thread and
+//! context, because neighbouring events share them.
 
 use super::batch::{BLOCK, Batch, EventRef, SharedContext};
 use crate::catalog::Catalog;
@@ -42,8 +42,8 @@ pub(super) struct Cells {
 enum FastLayout {
     /// Id and times in their common forms, at fixed offsets.
     Plain(Plain),
-    /// Id and times with columns of the context: all offsets are equal for a thread's events, see [`Head`]. The number is
-    /// the width of the id's column, 0 without one.
+    /// Id and times with columns of the context: all offsets are equal for a thread's events, see [`Head`]. The number
+    /// is the width of the id's column, 0 without one.
     Headed(u8),
     /// Cells one after the other.
     InOrder,
@@ -249,11 +249,11 @@ impl Cells {
 
     /// True if all times of an event leave a blank free in their columns. Tables have no columns.
     #[inline(always)]
-    pub fn holds(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
+    pub fn times_fit(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
         times.advance(elapsed_ns, last_ns) || self.form != Form::Text
     }
 
-    /// Fast path: writes the cells of an event for which [`Cells::fit`] and [`Cells::holds`] are true, and returns
+    /// Fast path: writes the cells of an event for which [`Cells::fit`] and [`Cells::times_fit`] are true, and returns
     /// their length. `values` is called only if cells other than id and times are written.
     #[inline(always)]
     pub fn put<'v>(

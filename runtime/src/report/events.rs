@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, EventRef, SharedContext};
 use super::format::{LineEnd, LineFormat, context_of};
-use super::walk::LogWalk;
+use super::producer::LogProducer;
 use super::{ReportError, ReportOptions, layouts};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
@@ -16,7 +16,7 @@ use tfbc_vm::Context;
 
 /// Events of a trace with their texts.
 pub(crate) struct AixEvents<'a> {
-    steps: Stepper<LogWalk<'a>, LineFormat<'a>>,
+    steps: Stepper<LogProducer<'a>, LineFormat<'a>>,
     /// Index of the next line of the text.
     next: usize,
     shared: Shared<'a>,
@@ -49,11 +49,11 @@ impl<'a> AixEvents<'a> {
         known_steps: &'a AtomicU64,
     ) -> Self {
         let layouts = layouts(&options.columns);
-        let walk = LogWalk::new(logs, infos, catalog, options, layouts, true).for_rows(FieldsForm::Json);
+        let producer = LogProducer::new(logs, infos, catalog, options, layouts, true).for_rows(FieldsForm::Json);
         let mut format = LineFormat::new(catalog, options, (&options.columns, layouts), infos, known_steps);
         format.collect_ends();
         let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));
-        Self { steps: Stepper::new(walk, format), next: 0, shared: Shared { catalog, logs: infos, fields } }
+        Self { steps: Stepper::new(producer, format), next: 0, shared: Shared { catalog, logs: infos, fields } }
     }
 
     /// Moves to the next event, notice or the end.

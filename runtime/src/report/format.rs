@@ -19,7 +19,7 @@ use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Context, Event, EventContext, Layout, LineStart, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
 
-/// Empty: templates that need paths of processes are run by the walk.
+/// Empty: templates that need paths of processes are run by the producer.
 static NO_PATHS: ProcessNames = ProcessNames::new();
 
 /// State that a line takes over from the lines before it.
@@ -42,7 +42,7 @@ pub(super) struct LineFormat<'r> {
     lines: PreparedLines<'r>,
     line: LineWriter<'r>,
     machine: Machine,
-    /// Templates that ask for timers are run by the walk.
+    /// Templates that ask for timers are run by the producer.
     timers: Timers,
     meter: Meter,
     /// Steps of all written batches: a lower bound for the steps before any later batch.
@@ -264,8 +264,8 @@ impl<'r> LineFormat<'r> {
     }
 
     /// Prepares for lines that become rows of a table: they do not depend on each other, and have no heading. Fields
-    /// are shown if the options have them as a column. Texts are not formatted if neither the columns of the lines nor a
-    /// pattern need them, unless `with_notes` is true.
+    /// are shown if the options have them as a column. Texts are not formatted if neither the columns of the lines nor
+    /// a pattern need them, unless `with_notes` is true.
     pub fn for_rows(&mut self, fields: FieldsForm, with_notes: bool) {
         self.collect_ends();
         self.is_independent = true;
@@ -524,7 +524,7 @@ impl<'r> LineFormat<'r> {
                 let goes_on = match &prepared.text {
                     // The common event: its template has an ordinary ending, and its cells fit. One call runs it and
                     // writes the columns.
-                    Text::Run(entry) if prepared.is_quick.get() && line.holds(batch, event, last_ns) => {
+                    Text::Run(entry) if prepared.is_quick.get() && line.is_fast(batch, event, last_ns) => {
                         let start = text.len();
                         let mut n_columns = 0;
                         let put = |room: &mut _| {
@@ -676,8 +676,8 @@ impl<'r> LineWriter<'r> {
 
     /// True if [`Cells::put`] writes the cells of an event.
     #[inline(always)]
-    fn holds(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
-        self.cells.holds(&mut self.times, event.elapsed_ns, last_ns)
+    fn is_fast(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
+        self.cells.times_fit(&mut self.times, event.elapsed_ns, last_ns)
             && (!self.has_more_conditions || self.meets_conditions(batch, event))
     }
 
@@ -892,7 +892,7 @@ impl<'r> LineWriter<'r> {
 }
 
 impl Format<Batch> for LineFormat<'_> {
-    type Carried = LineState;
+    type State = LineState;
 
     fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, text: &mut TextBuf) -> bool {
         if let Some(ends) = &mut self.line.ends {

@@ -41,7 +41,7 @@ pub(super) enum Text<'r> {
     Run(PreparedEntry<'r>),
     /// Routine that the verifier refuses.
     Refused,
-    /// Text that the walk has formatted.
+    /// Text that the producer has formatted.
     Ready,
     /// No text: the event is counted.
     Counted,

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Origin};
 use super::format::{LineEnd, LineFormat, LineState};
-use super::walk::{LogWalk, WalkCounts};
+use super::producer::{LogProducer, ProducerCounts};
 use super::{ReportError, ReportOptions, Summary, layouts, summary_of};
 use crate::catalog::Catalog;
 use crate::columns::{Column, Columns, Timestamp};
@@ -73,18 +73,18 @@ impl RowFormat<'_> {
 }
 
 impl Format<Batch> for RowFormat<'_> {
-    type Carried = LineState;
+    type State = LineState;
 
-    fn format(&mut self, batch: &Batch, carried: Option<&mut LineState>, out: &mut TextBuf) -> bool {
+    fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, out: &mut TextBuf) -> bool {
         self.texts.clear();
-        let more = self.lines.format(batch, carried, &mut self.texts);
+        let more = self.lines.format(batch, state, &mut self.texts);
         self.encode(batch, out);
         more
     }
 
-    fn resolve(&mut self, batch: &Batch, carried: &mut LineState, head: &mut TextBuf) -> bool {
+    fn resolve(&mut self, batch: &Batch, state: &mut LineState, head: &mut TextBuf) -> bool {
         // No line depends on those before it, so `head` stays empty.
-        self.lines.resolve(batch, carried, head)
+        self.lines.resolve(batch, state, head)
     }
 
     fn take_slow(&mut self) -> Option<String> {
@@ -162,19 +162,19 @@ pub(crate) fn write_rows(
     let columns = if has_text(wanted) { Columns::text_only() } else { Columns::text_only().without_text() };
     let layouts = layouts(&columns);
     let fields = if wanted.fields == RowFields::Cells { FieldsForm::Cells } else { FieldsForm::Json };
-    let walk = LogWalk::new(logs, &infos, catalog, &options, layouts, false).for_rows(fields);
+    let producer = LogProducer::new(logs, &infos, catalog, &options, layouts, false).for_rows(fields);
     let known_steps = AtomicU64::new(0);
     let make = || {
         let mut lines = LineFormat::new(catalog, &options, (&columns, layouts), &infos, &known_steps);
         lines.for_rows(fields, wanted.note);
         RowFormat { lines, wanted, texts: TextBuf::new() }
     };
-    let RunResult { walk, formats, .. } = engine::run(walk, make, options.threads, out, monitor)?;
-    let counts: WalkCounts = walk.counts();
-    let (lost, state) = (walk.lost(), walk.state().clone());
-    let zero_ns = walk.start().map(|start| start.unix_ns(start.time_ns));
+    let RunResult { producer, formats, .. } = engine::run(producer, make, options.threads, out, monitor)?;
+    let counts: ProducerCounts = producer.counts();
+    let (lost, state) = (producer.lost(), producer.state().clone());
+    let zero_ns = producer.start().map(|start| start.unix_ns(start.time_ns));
     out.end(|| system_facts(state.system(), zero_ns)).and_then(|()| out.flush()).map_err(ReportError::Write)?;
-    drop(walk);
+    drop(producer);
     let mut lines = formats.into_iter().map(|format| format.lines);
     let Some(mut all) = lines.next() else { return Ok(Summary::default()) };
     lines.for_each(|other| all.add(&other));

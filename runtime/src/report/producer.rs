@@ -1,5 +1,5 @@
-//! The walk over a report's logs: it advances clocks and context, chooses events, and runs the templates whose text
-//! depends on the order of events.
+//! First stage of an AIX report: reads the logs in order, advances clocks and context, selects events, and runs the
+//! templates whose text depends on the order of events.
 
 use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
 use super::finish::Grep;
@@ -21,31 +21,31 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tfbc_vm::{Event, EventInput, Layout, LineStart, Machine, Outcome, TextBuf, Timers, Unobserved};
 
-/// The walk of one report.
-pub(super) struct LogWalk<'w> {
+/// Producer of the events of one report.
+pub(super) struct LogProducer<'w> {
     logs: &'w mut Logs,
     live: bool,
-    /// True if batches keep the origins of events.
+    /// True if batches keep the [`Origin`](super::batch::Origin) per event.
     keeps_origins: bool,
     taker: Collector<'w>,
 }
 
-/// Counts of a walk.
-pub(super) struct WalkCounts {
+/// Counts of the events read.
+pub(super) struct ProducerCounts {
     /// Events that were read.
     pub n_events: u64,
     /// Events put into batches.
     pub n_shown: u64,
     /// Damaged places.
     pub n_damaged: u64,
-    /// Shown events that the walk formatted and that reached the report's work limit.
+    /// Shown events that the producer formatted and that reached the report's work limit.
     pub n_over_work: u64,
-    /// True if `$STOP` ended the walk.
+    /// True if `$STOP` ended the producer.
     pub stopped: bool,
 }
 
-impl<'w> LogWalk<'w> {
-    /// Creates a walk. With `keeps_trails`, the fields of its events can be computed from its batches.
+impl<'w> LogProducer<'w> {
+    /// Creates a producer. With `keeps_trails`, the fields of its events can be computed from its batches.
     pub fn new(
         logs: &'w mut Logs,
         infos: &'w [LogInfo],
@@ -77,12 +77,12 @@ impl<'w> LogWalk<'w> {
     }
 
     /// Counts so far.
-    pub fn counts(&self) -> WalkCounts {
+    pub fn counts(&self) -> ProducerCounts {
         let Collector { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.taker;
-        WalkCounts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
+        ProducerCounts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
     }
 
-    /// Timers dropped because their table was full; then processes and threads.
+    /// Number of timers, and of processes and threads, dropped because their tables were full.
     pub fn lost(&self) -> (u64, u64) {
         (self.taker.timers.n_lost(), self.taker.context.n_lost())
     }
@@ -92,7 +92,7 @@ impl<'w> LogWalk<'w> {
         self.taker.start
     }
 
-    /// System properties that the trace contained so far.
+    /// Facts about the system that the trace has contained so far.
     pub fn state(&self) -> &TraceState {
         &self.taker.state
     }
@@ -136,7 +136,7 @@ impl<'w> LogWalk<'w> {
     }
 }
 
-impl Producer for LogWalk<'_> {
+impl Producer for LogProducer<'_> {
     type Storage = Batch;
 
     fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
@@ -155,7 +155,7 @@ impl Producer for LogWalk<'_> {
     }
 }
 
-/// Collector of events into batches.
+/// Filter and collector: selects events and adds them to a batch.
 struct Collector<'w> {
     catalog: &'w Catalog<'w>,
     options: &'w ReportOptions,
@@ -164,7 +164,7 @@ struct Collector<'w> {
     max_events: usize,
     filter: Filter,
     grep: Option<Grep>,
-    /// True if the filter needs more than the hook id.
+    /// True if the filter needs more than the hook id of an event.
     by_facts: bool,
     /// True if a column, filter or template needs the context.
     by_context: bool,
@@ -172,16 +172,16 @@ struct Collector<'w> {
     start: Option<StartTime>,
     context: ContextState,
     settings: Settings,
-    /// Layouts, by level, of the texts that the walk formats.
+    /// Layouts, by level, of the texts that the producer formats.
     layouts: [Layout; 5],
     machine: Machine,
     timers: Timers,
-    /// Work of the templates that the walk runs.
+    /// Work of the templates that the producer runs.
     meter: Meter,
     /// Template that took most of the recent work, if it is slow.
     slow: Option<String>,
     text: TextBuf,
-    /// Fields of the last event that was formatted.
+    /// Fields of the event that was formatted last.
     fields_json: TextBuf,
     fields_form: FieldsForm,
     /// Prepared fields by hook and environment; `None` if the report shows none.
@@ -245,7 +245,7 @@ impl<'w> Collector<'w> {
         }
     }
 
-    /// Adds a run of events in the common encodings, as far as they are already in the buffer.
+    /// Fast path: adds a run of events in the common encodings, as long as they are in the buffer.
     fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
         // The delta of an event needs the time of every event before it, shown or not.
         if self.options.delta_of_all {
@@ -264,8 +264,8 @@ impl<'w> Collector<'w> {
         }
     }
 
-    /// Adds the events of a run. With `CHOOSES`, every event goes through filter and context; otherwise a log's events
-    /// share one context.
+    /// Adds the events of a run. `CHOOSES` is true if every event must pass the filter or has a context of its own.
+    /// Otherwise all events of a log share one context.
     #[inline(never)]
     fn row<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
         let Self { infos, plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
@@ -338,7 +338,7 @@ impl<'w> Collector<'w> {
         Ok(())
     }
 
-    /// Notes the start of the trace at the first event that tells it.
+    /// Sets the start time of the trace from the first event that contains it.
     #[cold]
     fn note_start(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
         if let (None, Some(seconds)) = (self.start, self.state.system().start_time) {
@@ -348,7 +348,7 @@ impl<'w> Collector<'w> {
         }
     }
 
-    /// True if the filter admits an event; its id was checked before.
+    /// True if the filter accepts an event whose id it accepts.
     fn admits(&mut self, timed: &TimedEvent<'_>) -> Result<bool, ReportError> {
         Ok(!self.by_facts || selection::admits(&mut self.filter, &self.state, &mut self.context, timed)?)
     }
@@ -359,7 +359,7 @@ impl<'w> Collector<'w> {
         batch.push_copy(timed, setting);
     }
 
-    /// Formats an event and adds it with its text.
+    /// Formats an event here, because its text depends on the order, and adds it with its text.
     fn show_in_order(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
         let Some((outcome, layout)) = self.run(timed, true) else { return };
         let text = self.text.as_bytes();
