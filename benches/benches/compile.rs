@@ -1,4 +1,4 @@
-//! Compiling 1000 templates from source to blob, beside a scan into records.
+//! Compiling 1000 templates from source to blob, compared with a scan into records.
 
 mod common;
 

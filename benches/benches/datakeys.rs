@@ -1,4 +1,4 @@
-//! Decoding of QNX user events through datakeys, beside the hand-written decoder.
+//! Decoding of QNX user events through datakeys, compared with a decoder written by hand.
 
 mod common;
 

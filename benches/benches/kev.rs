@@ -1,4 +1,4 @@
-//! QNX logs in the layout of traceprinter 1.02, beside a printer written by hand.
+//! QNX logs in the layout of traceprinter 1.02, compared with a printer written by hand.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Lexing and parsing of 1000 templates, beside a scanner that finds the words only.
+//! Lexing and parsing of 1000 templates, compared with a scanner that only finds the words.
 
 mod common;
 

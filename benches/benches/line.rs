@@ -1,4 +1,5 @@
-//! Whole lines of a report: step, columns and text, beside a report written by hand; and reports of realistic traces.
+//! Whole lines of a report (step, columns and text), compared with a report written by hand; and reports of realistic
+//! traces.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Opening a blob of 1000 templates, verified or lazily, beside reading its bytes once.
+//! Opening a blob of 1000 templates, verified or lazily, compared with reading its bytes once.
 
 mod common;
 

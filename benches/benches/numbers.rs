@@ -1,4 +1,4 @@
-//! Numbers, flags and dumps through templates, beside hand-written code and `std::fmt`.
+//! Numbers, flags and dumps through templates, compared with code written by hand and `std::fmt`.
 
 mod common;
 

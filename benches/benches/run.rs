@@ -1,4 +1,4 @@
-//! Formatting of the four shapes and of mixes over 4, 200 and 4096 templates, beside the hand-written formatter.
+//! Formatting of the four shapes and of mixes of 4, 200 and 4096 templates, compared with a formatter written by hand.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Stepping over the events of a stream, beside code that knows nothing but 64-bit streams.
+//! Stepping over the events of a stream, compared with code for 64-bit streams only.
 
 mod common;
 

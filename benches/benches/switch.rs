@@ -1,4 +1,4 @@
-//! Switches of 16 and 256 cases, dense, sparse and by text, beside tables written by hand.
+//! Switches of 16 and 256 cases, dense, sparse and by text, compared with tables written by hand.
 
 mod common;
 

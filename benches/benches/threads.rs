@@ -1,5 +1,5 @@
-//! Reports with one and with two threads: from memory to memory, from file to file, and beside that the least that a
-//! report in a file can take: writing the finished text.
+//! Reports with one and with two threads, from memory to memory and from file to file. The lower limit for a file is
+//! measured too: writing the finished text.
 
 use std::fs::{self, File};
 use std::io::{Write, sink};

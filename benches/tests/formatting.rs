@@ -1,5 +1,5 @@
-//! Whatever a template prints by a short way, it prints as the plain definition has it: numbers, flags and dumps of
-//! compiled templates, through the fast loop and the checked one, beside `std::fmt`.
+//! Fast paths print what the plain definition prints: numbers, flags and dumps of compiled templates, in the fast and
+//! in the checked loop, compared with `std::fmt`.
 
 use tfbc_benches::{Engine, TraceHook, Width, blob, program};
 use tfbc_vm::Event;

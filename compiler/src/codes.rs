@@ -79,9 +79,9 @@ tfbc_grammar::declare_codes! {
     ///     # tfbc: colour=red
     ///     010 1.0 "LABEL"
     BAD_SETTING = "C19", error, "unknown dialect setting";
-    /// An entry of a `# tfbc: fields=` comment is none of `name`, `name:CODE`, `name:enum`, `name=$macro`, `-` and `*`, or
-    /// it does not fit its field. Names consist of small letters, digits and `_`; they are no name of another field or of
-    /// a column of every table, such as `pid`. The field is as without the entry.
+    /// An entry of a `# tfbc: fields=` comment is not of the form `name`, `name:CODE`, `name:enum`, `name=$macro`, `-`
+    /// or `*`, or it does not fit its field. Names consist of small letters, digits and `_`; they are not the name of
+    /// another field or of a column of every table, such as `pid`. The field is as without the entry.
     ///
     ///     # tfbc: fields=Count
     ///     010 1.0 "LABEL" "n=" U4
@@ -121,9 +121,9 @@ tfbc_grammar::declare_codes! {
     ///
     ///     010 1.0 "LABEL" $cuont
     NEVER_ASSIGNED = "C47", warning, "macro never assigned";
-    /// A template subroutine uses `G` or `W` to go to a byte that only some events have. Of the events with five data
-    /// words, that of a 32-bit hook is the shortest: it has 24 bytes including the hook word, that of a 64-bit hook 48.
-    /// Only generic events are longer. Reads past the end of an event give 0.
+    /// A template subroutine uses `G` or `W` to go to a byte that only some events have. The smallest event with five
+    /// data words has 24 bytes including the hook word; a 64-bit hook's has 48. Only generic events are longer. Reads
+    /// past the end of an event give 0.
     ///
     ///     010 1.0 "LABEL" $90F
     ///     90F 1.0 "" G28 X4
@@ -264,7 +264,7 @@ tfbc_grammar::declare_codes! {
     ///     </eventdefinitions>
     NO_SUCH_VALUE = "X90", warning, "value beyond the field";
     /// The first matching `value` enum ends the search, so a later one with the same value is never reached. After
-    /// `value="!X"`, only X itself is left.
+    /// `value="!X"`, only the value X itself remains.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%1u1x state">
@@ -330,8 +330,8 @@ tfbc_grammar::declare_codes! {
     ///       </datakey>
     ///     </eventdefinitions>
     SAME_EVENT = "X97", warning, "the same event twice";
-    /// Without `wide_offset`, wide records of user events are read from `offset`, but those of other classes from byte 0.
-    /// The dialect setting `wide-offset` changes this.
+    /// Without `wide_offset`, wide records of user events are read from `offset`, but wide records of other classes
+    /// from byte 0. The dialect setting `wide-offset` changes this.
     ///
     ///     <eventdefinitions>
     ///       <datakey format="%4u1x pid" offset="4">

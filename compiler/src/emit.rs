@@ -184,7 +184,7 @@ const MAX_BITS: u64 = 1 << 34;
 /// Limit on the keys of a switch that becomes an indexed list of short texts.
 const MAX_LITS: u64 = 256;
 
-/// Knowledge about the data pointer.
+/// Facts about the data pointer, known at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pointer {
     /// At this many bits after the start of the event's own data; the machine's pointer is not set yet.
@@ -195,7 +195,7 @@ enum Pointer {
     Live,
 }
 
-/// Knowledge about the soft blank.
+/// State of the soft blank, as far as it is known at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SoftBlank {
     /// Not due.
@@ -268,7 +268,7 @@ pub(crate) fn emit<'p>(
     };
     // The row needs no code: the machine zeroes it before the event (`zeroed` of the routine's row).
     if !shape.called && !shape.stores_fields {
-        // Clears the variables of a stanza; the caller sets those of a function.
+        // Clears the variables of a stanza. The caller sets the variables of a function.
         for local in 0..shape.n_locals {
             emitter.constant(shape.first + local, 0);
         }
@@ -1186,8 +1186,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn switch_number(&mut self, value: &'p Value, cases: &[(u64, usize)], switch: &'p Switch) {
-        // The order of the attempts is that of their cost: no code, one instruction with the texts, a table of texts, a
-        // jump.
+        // Tries the cheapest code first: none, one instruction with the texts, a table of texts, a jump.
         if let Some(value) = self.fold(value) {
             let body = cases.iter().find(|(key, _)| *key == value).map(|(_, body)| *body).or(switch.default);
             if let Some(body) = body {

@@ -208,7 +208,7 @@ fn run<T>(
     probes: &mut Probes,
     take: impl FnOnce(&ir::IrProgram, Option<Built<'_>>) -> T,
 ) -> (T, Vec<Diagnostic>, Vec<LeftOut>) {
-    // Last in the list of sources, so that the ids of the given ones are those of the caller.
+    // Last in the list, so that the caller's source ids stay valid.
     let core = Source::new("built-in", BUILT_IN_STANZAS);
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();
@@ -280,7 +280,7 @@ fn run<T>(
         found.extend(of_graph);
         let is_broken = options.keep_going && units.iter().any(|unit| !unit.file.broken.is_empty());
         let mut built = None;
-        // Fields are derived from the lowered program; of a program with errors they would be those of half a stanza.
+        // Fields are derived from the lowered program. A program with errors may contain only half a stanza.
         let (routines, of_fields) = if is_refused || is_broken || probes.wanted || has_errors(&found) {
             Default::default()
         } else {
@@ -348,7 +348,8 @@ fn refuses_file(found: &Diagnostic) -> bool {
 /// Limit on the errors, and on the warnings, shown per source.
 const MAX_FINDINGS: usize = 10_000;
 
-/// Drops diagnostics above the limit per source, and adds one with their number. Diagnostics must be sorted by source.
+/// Drops diagnostics above the limit per source, and adds a last one with the number of dropped ones. Diagnostics must
+/// be sorted by source.
 fn drop_surplus(diagnostics: &mut Vec<Diagnostic>) {
     if diagnostics.len() <= MAX_FINDINGS {
         return;
@@ -415,8 +416,8 @@ fn settings(
     dialect
 }
 
-/// Dialect recorded in the blob: that of the sources if they agree. Otherwise the given one, with the settings of the
-/// last source that apply to a whole blob.
+/// Dialect recorded in the blob: the dialect of the sources, if they agree. Otherwise the given one, with those
+/// settings of the last source that apply to a whole blob.
 fn blob_dialect(given: &Dialect, units: &[Unit<'_>]) -> Dialect {
     let mut own = units.iter().filter(|unit| !unit.builtin).map(|unit| &unit.dialect);
     if let Some(first) = own.next()

@@ -337,7 +337,7 @@ struct FusedNumber {
 /// Number of items searched for another use of a register.
 const AHEAD: usize = 64;
 
-/// Knowledge about the registers of a routine.
+/// Facts about the registers of a routine.
 #[derive(Debug, Default)]
 struct Variables {
     /// First temporary register. A temporary is used once.

@@ -455,7 +455,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     }
 
     fn print_macro(&mut self, node: &MacroRef<'ast>, out: &mut Block, soft: bool) {
-        // A cast decides everything: text, width, and if a soft blank follows. What the macro prints by itself does not
+        // A cast decides everything: text, width, and if a soft blank follows. The macro's default form does not
         // matter.
         if let Some(cast) = node.cast {
             if let Some(value) = self.castable(node) {
@@ -596,7 +596,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             | Code::Errno(size)
             | Code::Path(size) => LeadingPart::Bytes(size),
         };
-        // Other macros have 64 bits, so their first bytes are those of a 64-bit number.
+        // Other macros have 64 bits, so their bytes start at the top of a 64-bit number.
         let of = if matches!(node.name, [b'D', b'1'..=b'5']) { Size::Word } else { Size::Bytes(8) };
         Some(Value::First { value: Box::new(value), of, taken })
     }

@@ -39,7 +39,7 @@ impl Way {
     /// Input with these bytes.
     pub fn input(self, bytes: &[u8]) -> Input {
         match self {
-            // Bytes in memory are used in place, while those of a file are detected like those of a pipe.
+            // Bytes in memory are used in place; the kind of a file or pipe is detected while it is read.
             Way::File | Way::Threads if Compression::of(bytes).is_none() => Input::from_bytes(bytes.to_vec()),
             _ => Input::from_read(Trickle { bytes: Cursor::new(bytes.to_vec()), n_reads: 0 })
                 .expect("bytes in memory can be read"),

@@ -199,8 +199,8 @@ pub(crate) mod rows {
         /// The format files contain more than 65,536 templates, or than the limit given by `--max-templates`. Stanzas,
         /// datakeys and events of eventclasses count.
         TOO_MANY_TEMPLATES = "S23", error, "too many templates";
-        /// Blanks follow the `\` at the end of a line. The line is continued nevertheless, but other programs may
-        /// disagree. In the example, `␠` is a blank.
+        /// Blanks follow the `\` at the end of a line. tfbc continues the line anyway, but other programs may not. In
+        /// the example, `␠` is a blank.
         ///
         /// ```text
         /// 010 1.0 "EVENT" \␠

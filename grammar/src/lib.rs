@@ -28,7 +28,7 @@ pub use source::{Source, SourceId, Sources};
 pub use span::{Span, Spanned};
 pub use suggest::nearest;
 
-/// Codes of trcfmt diagnostics, one constant each; those of event definitions are in [`datakey::codes`].
+/// Codes of trcfmt diagnostics, one constant each. [`datakey::codes`] has the codes of event definitions.
 pub mod codes {
     pub use crate::code::rows::*;
 }

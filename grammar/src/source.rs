@@ -39,7 +39,7 @@ impl Source {
         Self::with(name.into(), bytes, None)
     }
 
-    /// Creates a source from decoded text; `encoding` is that of the file.
+    /// Creates a source from decoded text. `encoding` is the encoding of the file.
     pub fn from_text(name: impl Into<String>, text: impl Into<Vec<u8>>, encoding: Encoding) -> Self {
         Self::with(name.into(), text.into(), Some(encoding))
     }

@@ -56,7 +56,7 @@ pub(crate) trait Producer: Send {
     /// Storage for the events of a chunk.
     type Storage: Default + Send;
 
-    /// Fills a chunk, whose storage may be that of an earlier one, so that memory is reused. Returns false at the end
+    /// Fills a chunk. Its storage may come from an earlier one, so that memory is reused. Returns false at the end
     /// of the input. `waited` is true if the previous chunk ended because the next read may block.
     fn fill(&mut self, chunk: &mut Chunk<Self::Storage>, waited: bool) -> Result<bool, ReportError>;
 }

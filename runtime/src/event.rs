@@ -80,7 +80,7 @@ pub enum FieldValue {
     Float(f64),
     /// Text; bytes that are not UTF-8 are replaced.
     Text(String),
-    /// Bytes, such as those of `LOOP n { X0 }`.
+    /// Bytes, for example from `LOOP n { X0 }`.
     Bytes(Vec<u8>),
     /// Time in seconds since 1970, UTC.
     Timestamp(u32),
@@ -283,7 +283,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Time in microseconds since 1970, UTC. `None` if the trace does not tell its start.
+    /// Time in microseconds since 1970, UTC. `None` if the trace does not contain its start time.
     pub fn unix_us(&self) -> Option<i64> {
         match &self.source {
             EventSource::Aix(event) => event.unix_us(),

@@ -186,7 +186,7 @@ impl Filter {
         }
     }
 
-    /// True if processes or CPUs count, which earlier events tell.
+    /// True if the filter selects processes or CPUs, which depend on earlier events.
     pub(crate) fn asks_for_context(&self) -> bool {
         self.processes.is_some() || self.cpus.is_some()
     }

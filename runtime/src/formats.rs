@@ -65,7 +65,7 @@ pub struct FieldFormat {
     /// Type: `bool`, `int64`, `uint64`, `float32`, `float64`, `utf8`, `binary`, `fixed_size_binary`, `timestamp`,
     /// `dictionary` for words, or `list of` such a type or of `struct`.
     pub kind: String,
-    /// Hint how to display a number, or the numbers of a list: `hex`, `oct`, `bin`, `errno`, `pid` or `ns`; empty if
+    /// Hint for displaying a number, or the numbers of a list: `hex`, `oct`, `bin`, `errno`, `pid` or `ns`; empty if
     /// there is none.
     pub hint: &'static str,
     /// Words of a dictionary that the template contains.
@@ -86,7 +86,7 @@ impl Formats {
         Self::load::<&Path>([]).expect("the built-in format file loads")
     }
 
-    /// Loads format files, event definitions and blobs; the content of a file tells which it is.
+    /// Loads format files, event definitions and blobs, which are recognised by their content.
     ///
     /// Later files override earlier ones. An empty list loads the built-in format file.
     ///

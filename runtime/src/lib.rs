@@ -6,9 +6,9 @@
 //!                                                  └─> report: the lines of `tfbc report`
 //! ```
 //!
-//! [`Formats`] contains the compiled templates. [`Trace`] is a trace or log of either vendor; its first bytes tell which.
-//! [`Trace::events`] iterates over the events that a report would show, each with its text. This program prints the
-//! lines of `tfbc report --columns text runtime/samples/shell.trc`:
+//! [`Formats`] contains the compiled templates. [`Trace`] is a trace or log of either vendor, recognised by its first
+//! bytes. [`Trace::events`] iterates over the events that a report would show, each with its text. This program prints
+//! the lines of `tfbc report --columns text runtime/samples/shell.trc`:
 //!
 //! ```
 //! use tfbc::{Formats, Item, Trace};

@@ -30,7 +30,7 @@ impl Output {
     /// Opens `path`, or standard output for `None` and `-`.
     ///
     /// # Errors
-    /// The file, or a temporary one beside it, cannot be created.
+    /// The file, or a temporary file in the same directory, cannot be created.
     pub fn open(path: Option<&Path>) -> io::Result<Self> {
         let destination = match path {
             None => Destination::Stdout(io::stdout()),
@@ -44,7 +44,7 @@ impl Output {
     /// If `path` is a link, the link itself is replaced.
     ///
     /// # Errors
-    /// The temporary file beside it cannot be created.
+    /// The temporary file in the same directory cannot be created.
     pub fn replace(path: &Path, is_program: bool) -> io::Result<Self> {
         let unfinished = temporary_in(Self::directory(path), if is_program { 0o777 } else { 0o666 })?;
         Ok(Self { destination: Destination::Temporary { unfinished, path: path.to_owned() } })
@@ -133,8 +133,8 @@ impl Output {
         false
     }
 
-    /// Makes signals clean up temporary files. A write above the process's file size limit (`ulimit -f`) becomes an error
-    /// like that of a full disk, and a signal that ends the process removes its unfinished files first.
+    /// Makes signals clean up temporary files. A write above the process's file size limit (`ulimit -f`) becomes an
+    /// error, as on a full disk. A signal that ends the process removes its unfinished files first.
     pub fn mind_signals() {
         #[cfg(target_os = "linux")]
         crate::unfinished::remove_at_signals();

@@ -102,7 +102,7 @@ pub struct EventRow<'r> {
     pub fields: &'r [u8],
     /// Reason why text or fields are incomplete.
     pub note: RowNote,
-    /// Index of the log among those of a merge.
+    /// Index of the log, if several are merged.
     pub log: u32,
     /// Offset in its file.
     pub offset: u64,

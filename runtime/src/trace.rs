@@ -14,7 +14,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-/// An opened AIX trace or QNX kernel log. The first bytes of the input tell which.
+/// An opened AIX trace or QNX kernel log. The first bytes of the input show which.
 ///
 /// Inputs compressed by gzip, zstd or compress (`.Z`) are unpacked as they are read.
 ///
@@ -87,7 +87,7 @@ pub struct QnxHeader {
     pub release: Option<(u32, u32)>,
     /// True if the log contains the system page.
     pub has_system_page: bool,
-    /// Nanoseconds from 1970 to the clock's zero; `None` if no system page tells when the system was booted.
+    /// Nanoseconds from 1970 to the clock's zero; `None` if the log contains no system page with the boot time.
     pub boot_ns: Option<i128>,
 }
 

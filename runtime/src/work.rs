@@ -234,7 +234,7 @@ mod tests {
     fn events_above_the_budget_get_their_own_share() {
         let mut meter = Meter::new(MaxWork(2), 1 << 20);
         meter.begin(Work::default(), false);
-        // 2 steps per byte, for 262,144 free bytes plus those of the events.
+        // 2 steps per byte, for 262,144 free bytes plus the bytes of the events.
         let first = allowed(&mut meter, &[(8, 400_000), (8, 400_000), (8, 400_000), (16, 10)]);
         assert_eq!(first, [Some(524_304), Some(124_320), Some(16), Some(32)]);
         assert_eq!(meter.work(), Work { steps: 524_346, bytes: 40 });

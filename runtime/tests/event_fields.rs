@@ -1,4 +1,4 @@
-//! Fields of AIX events through the public interface: typed values, and equal to those of JSON lines.
+//! Fields of AIX events through the public interface: typed values, equal to the values in JSON lines.
 #![cfg(feature = "compile")]
 
 use crate::common::{factors32, words32};

@@ -1,4 +1,4 @@
-//! Compares the fields of the machine with those of the reference, on random templates, comments and events.
+//! Compares fields from the machine with fields from the reference, on random templates, comments and events.
 //!
 //! `TFBC_CASES=100000` runs that many templates, `TFBC_SEED=17` only that one.
 

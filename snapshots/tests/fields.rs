@@ -123,7 +123,7 @@ fn names(text: &str) -> String {
     listing(text, &["name"]).concat().join(" ")
 }
 
-/// Names and rules of the first stanza's fields, without those of texts.
+/// Names and rules of the first stanza's fields, without text columns.
 fn rules(text: &str) -> String {
     let pairs = listing(text, &["name", "rule"]).into_iter().filter(|pair| pair.len() == 2);
     pairs.map(|pair| pair.join(":")).collect::<Vec<_>>().join(" ")
@@ -345,7 +345,7 @@ mod names {
     #[test]
     fn calls_continue_the_text() {
         let text = "015 1.0 \"EVENT\" {{ show(v) \"= \" $v }} \"count \" show(U4) $90F U4\n90F 1.0 \"sub\" more U4 \"next \"\n";
-        // The label of the event does not count, that of the subroutine does.
+        // The label of the event does not count; the label of the subroutine does.
         assert_eq!(rules(text), "count:text sub_more:text next:text");
         assert_eq!(rules("015 1.0 \"EVENT \" U4\n"), "f1:position");
         assert_eq!(rules("015 1.0 \"\" $90F U4\n90F 1.0 \"@hidden\" O0\n"), "f1:position");

@@ -271,7 +271,7 @@ impl FlatRoutineBuilder {
         Some(())
     }
 
-    /// Returns the window of a form; `None` if its byte order is not that of earlier windows.
+    /// Returns the window of a form; `None` if its byte order differs from earlier windows.
     fn window(&mut self, at: u32, how: u32) -> Option<Window> {
         let little_endian = how & form::LITTLE != 0;
         let left = (how & form::LEFT) as u8;

@@ -1,6 +1,6 @@
 //! Names of columns for fields.
 //!
-//! The compiler names the fields of templates, and the library those of QNX's kernel events.
+//! The compiler names the fields of templates. The library names the fields of QNX's kernel events.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -65,7 +65,7 @@ pub fn raw_of(name: &str) -> String {
     format!("{name}_raw")
 }
 
-/// Columns of a field beside its own.
+/// Columns of a field in addition to its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Besides {
     /// True if it has a column of words.

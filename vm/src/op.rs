@@ -70,7 +70,7 @@ pub enum OperandKind {
     Form,
     /// Fixed byte offset of a window, eight bytes of the event.
     Window,
-    /// Instruction of the same routine if the form is that of a checked field; otherwise 0.
+    /// Instruction of the same routine, for the form of a checked field; otherwise 0.
     Short,
     /// Number of bits, 1 to 64.
     Bits,
@@ -690,7 +690,7 @@ macro_rules! named {
             /// Every value, in numeric order.
             pub const ALL: &[$type] = &[$($type::$name),*];
 
-            /// Name in listings and JSON; that of a macro without `$`.
+            /// Name in listings and JSON. The name of a macro has no `$`.
             pub const fn name(self) -> &'static str {
                 match self { $($type::$name => $text,)* }
             }

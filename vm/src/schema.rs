@@ -22,7 +22,7 @@ pub struct Schema {
 pub struct FormatShown {
     /// Cell that has the value 1 if the record ends before the end of a field.
     pub cut: u16,
-    /// True if values are shown beside their words.
+    /// True if values are shown together with their words.
     pub shows_value: bool,
     /// The fields.
     pub fields: Vec<FieldShown>,
@@ -35,7 +35,7 @@ pub struct FieldShown {
     pub label: String,
     /// Cell of the value, before a comment's code.
     pub cell: u16,
-    /// Cell of its words. They are those of a field's [`Labels`].
+    /// Cell of its words, which are in the field's [`Labels`].
     pub words: Option<u16>,
     /// Notation of a number.
     pub notation: Notation,

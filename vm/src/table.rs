@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(find_text(&words, strings, b"READ"), Some(1));
         assert_eq!(find_text(&words, strings, b"READS"), Some(7));
         assert_eq!(find_text(&words, strings, b""), Some(7));
-        // A text with the hash of another is none of the table's.
+        // A text that is not in the table, but has the hash of one that is.
         let mut other = words.clone();
         let slots = HASH_HEAD + (1 << (64 - words[1]));
         other[slots..].iter_mut().skip(2).step_by(3).for_each(|string| *string = pack_str(0, 6));

@@ -20,7 +20,7 @@ struct MakeKevArgs {
     /// Seed of times and data.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write this many user events, those of the benchmark `datakeys`, instead of slots.
+    /// Write this many user events, as in the benchmark `datakeys`, instead of slots.
     #[arg(long, value_name = "EVENTS", conflicts_with_all = ["slots", "big_endian", "seed", "definitions"])]
     user: Option<u64>,
     /// Write the event definitions of those user events instead of a log.

@@ -1,4 +1,4 @@
-//! Names of classes and events: those of QNX's header, with or without `_NTO_TRACE_`, and those of traceprinter. Case
+//! Names of classes and events, as in QNX's header (with or without `_NTO_TRACE_`) and as in traceprinter. Case
 //! is ignored.
 
 use super::table::{CALLS, CLASSES, EVENTS, KER_CALL, Release, call, event};

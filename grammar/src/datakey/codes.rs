@@ -210,8 +210,8 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     NAME_AND_KEY = "X44", warning, "name and key";
-    /// The format of a datakey is spelt `format`, that of an event in an eventclass `sformat`. The other spelling is
-    /// accepted; if both are given, the right one is used. Arrays are only allowed in an `sformat`.
+    /// The format of a datakey is spelt `format`, the format of an event in an eventclass `sformat`. The other spelling
+    /// is accepted; if both are given, the right one is used. Arrays are only allowed in an `sformat`.
     ///
     /// ```text
     /// <eventdefinitions>

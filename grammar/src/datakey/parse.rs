@@ -362,7 +362,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         Ok(value.map(|value| Bitmask { tag: tag.span, name, value }))
     }
 
-    /// Parses a condition. `format` is that of its datakey, `None` if it has an error.
+    /// Parses a condition. `format` is the format of its datakey, or `None` if that has an error.
     fn condition(
         &mut self,
         tag: &Tag<'s>,

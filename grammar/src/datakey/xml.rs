@@ -317,8 +317,8 @@ impl<'s> XmlReader<'s> {
         let mut list: Vec<Attribute> = Vec::new();
         for attribute in Attributes::new(content, name_len) {
             let attribute = attribute.map_err(|error| self.bad_attribute(&error, at))?;
-            // quick-xml borrows every value that it does not have to change, so the offset in the text is that of the
-            // source.
+            // quick-xml borrows every value that it does not have to change, so its offset in the text is its offset in
+            // the source.
             let (name, Cow::Borrowed(raw)) = (attribute.key.into_inner(), attribute.value) else { continue };
             let start = offset_in(content, name);
             let value_at = at + offset_in(content, raw) as u32;

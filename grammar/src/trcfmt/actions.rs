@@ -92,7 +92,7 @@ impl<'ast, 's> Actions<'ast, 's> {
     pub fn stanza(&self, head: StanzaHead, items: Descriptor<'ast>) -> Stanza<'ast> {
         let StanzaHead { id, version, level } = head;
         let (label, body) = match items {
-            // The grammar cannot tell a label from a first text: both are strings or words.
+            // The grammar cannot distinguish a label from a first text: both are strings or words.
             [DescriptorItem::Text(text), body @ ..] => (Some(label(*text)), body),
             body => (None, body),
         };

@@ -60,7 +60,7 @@ pub fn format_stanza(source: &Source, line_end: &[u8]) -> Option<Vec<u8>> {
     Some(layout::stanza(source, whole, stanza, line_end))
 }
 
-/// Line end of a file: that of its first line that is not blank, because blank lines at the start are removed.
+/// Line end of a file, taken from its first line that is not blank, because blank lines at the start are removed.
 pub fn line_end(source: &Source) -> &'static [u8] {
     let first = logical_lines(source).find(|line| line.kind != LineKind::Blank);
     first_line_end(&source.bytes()[first.map_or(0, |line| line.span.start as usize)..])

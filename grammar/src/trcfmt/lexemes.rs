@@ -62,7 +62,8 @@ pub enum Lexeme {
 /// ```
 pub fn lexemes(source: &Source, line: Span) -> Vec<(Lexeme, Span)> {
     let mut words = Words { source, found: Vec::new(), n_values: 0, n_open: 0 };
-    // Tokens alone do not tell a match value from a code. The comma before it does, outside of parentheses.
+    // A match value and a code can be the same token. A comma before it, outside of parentheses, makes it a match
+    // value.
     let mut before = Token::Stray;
     for (start, token, end) in Lexer::new(source.bytes(), line).map_while(Result::ok) {
         words.add(before, token, Span::new(start, end));

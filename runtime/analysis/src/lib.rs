@@ -5,9 +5,9 @@
 //!                                                                           └─print─> text, tsv, csv, ndjson
 //! ```
 //!
-//! Every nanosecond of every CPU has one category, and the categories of a CPU sum to the span. Time that the trace does
-//! not describe has categories of its own: `mode`, `unknown`, `lost` and `off`. The rules of AIX are those of the context
-//! table, and `docs/summary.md` explains what the categories mean.
+//! Every nanosecond of every CPU has one category, and the categories of a CPU sum to the span. Time that the trace
+//! does not describe has categories of its own: `mode`, `unknown`, `lost` and `off`. The rules for AIX come from the
+//! context table, and `docs/summary.md` explains what the categories mean.
 //!
 //! ```
 //! use tfbc_analysis::{Options, summarise};

@@ -51,7 +51,8 @@ pub struct Saves {
 }
 
 impl Saves {
-    /// Watches these files from their present state on, in place of the previous ones. Missing files are waited for.
+    /// Watches these files from their present state on, and no longer the previous ones. Files that do not exist yet
+    /// are watched for, too.
     pub fn watch(&mut self, files: impl IntoIterator<Item = PathBuf>) {
         self.files = files.into_iter().map(|path| (path.clone(), FileState::at(&path))).collect();
     }

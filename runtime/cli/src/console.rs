@@ -359,7 +359,7 @@ impl Progress {
 
     /// Names a template that takes most of the time.
     pub fn slow(&mut self, template: &str) {
-        // A slow template stops the bar. Its name tells the user why.
+        // A slow template stops the progress bar, so its name is shown.
         if !self.wanted || self.begun.elapsed() < Duration::from_secs(1) {
             return;
         }

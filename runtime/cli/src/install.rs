@@ -40,7 +40,7 @@ struct InstallItem {
 enum FileContent {
     /// The running program.
     Program,
-    /// Link to the program beside it.
+    /// Link to the program in the same directory.
     Link,
     /// A manual page or completion script.
     Text(Vec<u8>),

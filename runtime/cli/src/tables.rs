@@ -416,7 +416,7 @@ impl TableRun<'_> {
     }
 }
 
-/// Name of a file without its folders, so that a table does not tell where it was made.
+/// Name of a file without its directory, so that a table does not reveal where it was made.
 fn base_name(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
 }

@@ -194,8 +194,7 @@ pub fn run(
             // Warnings about an input follow its opening: an unreadable file gets one message, not two.
             warn_of_format(console, path, args);
             so_far.add(&trace)?;
-            // Only the last input knows whether a format file fits none of the systems; before that, a later trace may
-            // still need it.
+            // Warned of after the last input, because a later trace may still need the format file.
             if at + 1 == traces.len() {
                 let input = path.to_string_lossy();
                 formats::warn_of_others(console, &wanted.formats, &so_far.systems, (!several).then_some(&input));

@@ -324,7 +324,7 @@ impl TrcrptArgs {
             filter.from_date = self.start.as_deref().map(|text| date('s', text, zone)).transpose()?;
             filter.to_date = self.end.as_deref().map(|text| date('e', text, zone)).transpose()?;
         }
-        // Both are ranges of time with different zero points. AIX's documents do not tell which one wins.
+        // Both are ranges of time with different zero points. AIX's documentation does not say which one wins.
         if filter.has_dates() && (filter.from_ns.is_some() || filter.to_ns.is_some()) {
             let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
             return Err(Failure::Error(Message::Usage, String::from(text)));

@@ -207,7 +207,8 @@ fn short_reads_change_nothing() {
     }
 }
 
-/// Makes each call fail in turn, and passes the readers' results to `check`, with those of a run without failures.
+/// Makes each call fail in turn, and passes the readers' results to `check`, together with the results of a run without
+/// failures.
 fn fail_each_call(errno: Option<i32>, check: impl Fn(&str, Given, &[String])) {
     for (name, bytes, input, read) in ways() {
         let source = |at| Faulty::new(Cursor::new(bytes.clone()), 29, at, errno);

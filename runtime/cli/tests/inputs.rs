@@ -66,7 +66,7 @@ fn log(n: u64) -> Vec<u8> {
         .bytes()
 }
 
-/// True if the lines of `part`, without its damaged end, begin those of `whole`.
+/// True if the lines of `part`, without its damaged end, are the first lines of `whole`.
 fn is_beginning(part: &str, whole: &str) -> bool {
     whole.starts_with(part) && part.len() < whole.len()
 }

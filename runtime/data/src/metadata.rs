@@ -23,7 +23,7 @@ pub struct TableMetadata {
 /// Counts of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// Bytes of the input: those of events, and those lost or damaged.
+    /// Bytes of the input: used by events, lost, or damaged.
     pub tally: Tally,
     /// Number of rows in the table of events.
     pub rows: u64,

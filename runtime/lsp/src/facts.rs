@@ -53,7 +53,7 @@ pub struct StanzaFacts {
     pub words: Vec<(Lexeme, Span)>,
     pub names: Vec<NameUse>,
     pub functions: Vec<FunctionDef>,
-    /// Matching brackets: for each closing `}` or `)`, its own span and that of the opening one, in turn.
+    /// Matching brackets, in pairs: the span of a closing `}` or `)`, then the span of the opening one.
     pub pairs: Vec<Span>,
 }
 

@@ -108,9 +108,9 @@ pub(crate) mod flag {
     pub const CYCLES: u32 = 4;
     /// Some ids are not recorded.
     pub const FILTERED: u32 = 8;
-    /// The log is that of a 32-bit kernel.
+    /// The log imitates a 32-bit kernel.
     pub const TRACE32: u32 = 16;
-    /// The log is that of a big-endian target.
+    /// The log imitates a big-endian target.
     pub const BIG_ENDIAN: u32 = 32;
     /// The session has an interactive prompt.
     pub const INTERACTIVE: u32 = 64;

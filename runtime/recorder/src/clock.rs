@@ -24,7 +24,7 @@ pub enum ClockSource {
 }
 
 impl ClockSource {
-    /// Best source on this machine. The kernel's own choice tells if the cycle counter is reliable.
+    /// Best source on this machine. The kernel's own choice shows if the cycle counter is reliable.
     /// `TFBC_TRACE_CLOCK=monotonic` disables the cycle counter.
     pub fn of_this_machine() -> Self {
         let kept_out = std::env::var_os("TFBC_TRACE_CLOCK").is_some_and(|name| name == "monotonic");
@@ -100,7 +100,7 @@ fn cycles() -> u64 {
     sys::monotonic_ns()
 }
 
-/// True if the kernel keeps time with the cycle counter, or with that of the hypervisor.
+/// True if the kernel keeps time with the cycle counter, or with the hypervisor's.
 fn has_steady_cycles() -> bool {
     let kernels = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let never_stops = || {

@@ -195,7 +195,7 @@ impl Groups {
             (group.description, group.hooks) = (description.to_owned(), hooks.to_owned());
             group.kind = RESERVED.to_owned();
         }
-        // Hooks in the file replace those of a predefined group.
+        // Hooks in the file replace the hooks of a predefined group.
         objects.iter().filter(|object| object.property == Some(GroupProperty::Hooks)).for_each(|object| {
             groups.entry(&object.name).hooks.clear();
         });

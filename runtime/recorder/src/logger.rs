@@ -24,7 +24,7 @@ pub struct Logger {
     pub attributes: Vec<(String, String)>,
     /// `-vv`: print a line on standard error for every buffer.
     pub tell_buffers: bool,
-    /// True if the log is that of a big-endian target.
+    /// True if the log imitates a big-endian target.
     pub big_endian: bool,
     /// Command-line arguments, for the header.
     pub arguments: String,

@@ -57,7 +57,7 @@ pub enum EventContent<'b> {
 /// Data of an AIX hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data<'b> {
-    /// Up to five data words; those of a 32-bit hook are below 2³².
+    /// Up to five data words. The words of a 32-bit hook are below 2³².
     Words(&'b [u64]),
     /// Data word and up to 4096 bytes: `trcgen`.
     Generic {

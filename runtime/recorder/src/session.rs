@@ -6,8 +6,8 @@
 //!   └─> programs ── hooks ── buffers ─────┘
 //! ```
 //!
-//! The session's memory is a file in the directory of shared memory. Its process keeps a lock on that file as long as
-//! it lives. A file without a lock was left by a killed session, and [`recover`] reads it.
+//! The session's memory is a file in the directory of shared memory. Its process keeps that file locked. A file without
+//! a lock was left by a killed session, and [`recover`] reads it.
 
 mod choice;
 mod daemon;
@@ -467,7 +467,7 @@ fn ask(channel: usize, command: Command) -> Result<(), Error> {
     answer
 }
 
-/// Creates and announces the memory of a channel's next session. Its file is locked as long as it is open.
+/// Creates and announces the memory of a channel's next session. The file stays locked until it is closed.
 fn create(channel: usize, task: &Task, clock: crate::clock::Clock) -> Result<(BufferPool, File, PathBuf), Error> {
     let last = control::session_of(channel);
     // Only the last killed session is kept.
@@ -483,7 +483,7 @@ fn create(channel: usize, task: &Task, clock: crate::clock::Clock) -> Result<(Bu
     let _ = fs::remove_file(&path);
     let memory = |source| Error::Memory { path: path.clone(), source };
     let file = control::open_own(&path).map_err(memory)?;
-    // Before the session is announced: others tell a living session by this lock.
+    // Locked before the session is announced, because others recognise a running session by this lock.
     file.lock().map_err(memory)?;
     let pool = BufferPool::create(file.as_fd(), shape_of(task)).map_err(|source| {
         let _ = fs::remove_file(&path);

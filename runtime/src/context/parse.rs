@@ -294,7 +294,7 @@ impl Places {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| *text)
     }
 
-    /// Class of an interrupt, by default that of its hook.
+    /// Class of an interrupt; by default, the class that belongs to the hook.
     fn interrupt_class(&self, id: u16) -> ClassName {
         self.class.unwrap_or(match id {
             0x1000 => ClassName::FLIH,

@@ -91,7 +91,7 @@ pub struct ContextState {
     members: BTreeSet<(u32, u32)>,
     /// Paths by process id, for the template code `P`.
     paths: ProcessNames,
-    /// Interrupt depths: first that of events without a CPU, then one per CPU.
+    /// Interrupt depths: the first for events without a CPU, then one per CPU.
     depths: Vec<u32>,
     /// Cache of the last lookup, since neighbouring events usually belong to one thread.
     last: Option<(u64, Option<u32>)>,
@@ -218,8 +218,8 @@ impl ContextState {
 
     /// Records a change of the facts about one thread.
     fn change(&mut self, tid: u64) {
-        // One counter stamps all changes, so that a maximum of stamps tells the latest one. Readers keep cells until it
-        // grows.
+        // One counter stamps all changes, so that the maximum of several stamps is the latest change. Readers keep
+        // cells until it grows.
         self.version += 1;
         self.versions[version_place(tid)] = self.version;
         self.version_of_facts = self.version;
@@ -517,7 +517,7 @@ impl ContextState {
         } else {
             self.paths.insert(pid, path.to_vec());
         }
-        // Threads are not searched for those of this process; paths change rarely.
+        // All threads count as changed. Searching those of this process is not worth it, because paths change rarely.
         self.change_all();
     }
 
@@ -541,7 +541,7 @@ impl ContextState {
         let Some(process) = self.processes.remove(pid) else { return };
         self.paths.remove(&pid);
         self.change_all();
-        // The cached slot may be that of a thread which is removed here.
+        // The cached slot may belong to a thread that is removed here.
         self.last = None;
         while let Some(&(_, thread)) = self.members.range((process, 0)..=(process, u32::MAX)).next() {
             self.members.remove(&(process, thread));

@@ -257,8 +257,8 @@ impl ContextTable {
         self.sections.iter().filter(move |section| section.daemon.as_deref().is_none_or(|name| name == daemon))
     }
 
-    /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace those of all
-    /// earlier sections. `wanted` returns what is needed of an entry.
+    /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace the entries of all
+    /// earlier sections. `wanted` returns the parts of an entry that are needed.
     pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> Option<TableEntry>) -> HookLookup {
         let mut lookup = HookLookup { index: vec![0; 1 << 16], lists: Vec::new() };
         for section in self.sections_of(daemon) {
@@ -386,7 +386,7 @@ impl<'e> DecodedHook<'e> {
         }
     }
 
-    /// Reads a text; `None` if the event is too short, or if a path is required and the text is none.
+    /// Reads a text; `None` if the event is too short, or if a path is required and the text is not a path.
     pub fn text(&self, place: TextPos) -> Option<&'e [u8]> {
         let rest = self.bytes.get(self.offset(place.at)..)?;
         let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();

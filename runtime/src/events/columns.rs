@@ -104,7 +104,7 @@ fn shape_of(value: &Value<'_>) -> (FieldKind, Hint) {
     }
 }
 
-/// Lists of an event in all releases, those of wide records first. A kernel call has the lists of both its sizes.
+/// Lists of an event in all releases, lists of wide records first. A kernel call has lists for both sizes.
 fn lists(class: u8, event: u16) -> Vec<&'static [table::ListArg]> {
     let sizes = if class == classes::KER_CALL { vec![event & !0x200, event | 0x200] } else { vec![event] };
     let (mut wide, mut fast) = (Vec::new(), Vec::new());

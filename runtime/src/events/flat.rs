@@ -60,7 +60,7 @@ struct FlatList {
     next: u32,
 }
 
-/// Properties of a record that decide its argument list, beside class and event.
+/// Properties of a record, besides class and event, that decide its argument list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RecordShape {
     n_words: u32,

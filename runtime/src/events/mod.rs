@@ -39,7 +39,7 @@ pub fn class_name(class: u8) -> Option<&'static str> {
 }
 
 /// Label of an event in a release of QNX (major, minor), such as `MSG_SENDV/11` or `THREADY`; `None` if the event is
-/// unknown. Without a release, the labels are those of 6.4.
+/// unknown. Without a release, returns the label of 6.4.
 pub fn label(release: Option<(u32, u32)>, class: u8, event: u16) -> Option<&'static str> {
     BuiltInEvents::of(release, false).label(class, event)
 }
@@ -290,7 +290,7 @@ impl BuiltInEvents {
     }
 }
 
-/// True if the event's arguments start with an interrupt number, which traceprinter prints in place of the event.
+/// True if the event's arguments start with an interrupt number, which traceprinter prints instead of the event.
 pub(crate) fn is_interrupt(class: u8, event: u16) -> bool {
     class == classes::INT && (1..=6).contains(&event)
 }

@@ -1,4 +1,4 @@
-//! Names of classes and events in all spellings: those of QNX's header, with or without `_NTO_TRACE_`, and those of
+//! Names of classes and events in all spellings: as in QNX's header (with or without `_NTO_TRACE_`) and as in
 //! traceprinter.
 
 use super::{BuiltInEvents, CLASS_NAMES};

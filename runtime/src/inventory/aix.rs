@@ -198,7 +198,7 @@ impl AixInventory {
     #[cold]
     fn note_gap(&mut self, timed: &TimedEvent<'_>) {
         let (event, now) = (&timed.event, timed.time.elapsed_ns);
-        // With one file per CPU, each file is switched off and on by itself.
+        // With one file per CPU, each file is switched off and on separately.
         let of_all = self.files.len() == 1 || event.cpu.is_none();
         match event.id {
             hooks::BUFFER_WRAP => {

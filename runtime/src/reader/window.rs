@@ -636,7 +636,7 @@ impl Window {
         }
     }
 
-    /// Hands over the retained bytes at their offsets: the buffer itself, or a copy if most of the buffer is still
+    /// Passes on the retained bytes at their offsets: the buffer itself, or a copy if most of the buffer is still
     /// unread.
     pub fn detach(&mut self, to: &mut SharedBuf) {
         let Some(retained) = self.retained.take() else { return };

@@ -49,7 +49,7 @@ struct JsonField {
     /// Label and colon.
     label: Piece,
     shown: FieldShown,
-    /// Words with the blank before them, if values are shown beside words.
+    /// Words, each with a blank before it if values are shown too.
     words: Vec<Piece>,
 }
 

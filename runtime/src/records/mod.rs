@@ -123,7 +123,7 @@ pub struct RecordSummary {
     pub n_truncated: u64,
     /// Records that reached a limit of one record.
     pub n_limited: u64,
-    /// Records whose definitions had too few steps left, because earlier ones had used those of the whole report.
+    /// Records whose definitions had too few steps left, because earlier ones had used the steps of the whole report.
     pub n_over_work: u64,
     /// Records whose definition the verifier refuses.
     pub n_refused: u64,

@@ -317,7 +317,7 @@ mod tests {
         let mut next = |event, words, name| take(&mut owners, 4, event, 0, words, name);
         assert_eq!(next(192, [0, 7], "bin/a"), "7 - bin/a -");
         assert_eq!(next(320, [7, 1], "main"), "7 1 bin/a main");
-        // The state dump of a trace's start tells what is known already.
+        // The state dump at the start of a trace repeats what is already known.
         assert_eq!(next(192, [0, 7], "bin/a"), "7 - bin/a -");
         assert_eq!(next(2, [7, 1], ""), "7 1 bin/a main");
         assert_eq!(next(192, [0, 7], "bin/b"), "7 - bin/b -");

@@ -42,7 +42,7 @@ pub struct RecordPrinter<'r> {
     pub(super) n_truncated: u64,
     pub(super) n_limited: u64,
     pub(super) n_refused: u64,
-    /// Definitions that had too few steps left, because earlier ones had used those of the whole report.
+    /// Definitions that had too few steps left, because earlier ones had used the steps of the whole report.
     pub(super) n_over_work: u64,
 }
 

@@ -327,7 +327,7 @@ impl<'r> RowWriter<'r> {
         filter.shows(record.class, record.event, record.cpu, shown_ns) && self.owners.current.0
     }
 
-    /// Counts a record in place of its line.
+    /// Counts a record instead of writing its line.
     fn count(&mut self, record: &KevRecord<'_>) {
         self.counts.add(record.class, record.event);
         self.counted.push((record.class, record.event));
@@ -335,7 +335,7 @@ impl<'r> RowWriter<'r> {
 }
 
 impl OwnerTexts {
-    /// Begins a batch; its owners differ from those of the last one.
+    /// Begins a batch, which has its own list of owners.
     fn begin(&mut self) {
         self.known.clear();
         self.ends.clear();

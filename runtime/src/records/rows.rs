@@ -44,7 +44,7 @@ struct Source<'r> {
     boot_ns: Option<i128>,
 }
 
-/// A printer that is created anew for each thread.
+/// Printer of which every thread creates its own.
 struct FieldPrinter<'r>(RefCell<RecordPrinter<'r>>, Arc<Source<'r>>);
 
 impl<'r> FieldPrinter<'r> {

@@ -233,7 +233,7 @@ impl SortedRun {
     }
 }
 
-/// Writes the rows of several files in ascending time; of equal times, those of earlier files first.
+/// Writes the rows of several files in ascending time. If times are equal, the rows of earlier files come first.
 fn merge(mut runs: Vec<SortedRun>, out: &mut dyn Write) -> io::Result<()> {
     let mut next = BinaryHeap::new();
     for (at, run) in runs.iter_mut().enumerate() {

@@ -87,7 +87,7 @@ struct LineWriter<'r> {
     counted: OutcomeCounts,
     /// Number of reported events by canonical id; empty if no option needs it.
     counts: Vec<u64>,
-    /// Ids counted while the head of the text is deferred; subtracted again if the text is formatted anew.
+    /// Ids counted while the head of the text is deferred; subtracted again if the text is formatted a second time.
     unresolved: Option<Vec<u16>>,
     /// Hooks whose events a stanza of the built-in format file printed.
     guessed: IdSet,
@@ -179,7 +179,7 @@ struct OutcomeCounts {
 }
 
 impl OutcomeCounts {
-    /// Counts an event that did not end normally; `is_over_work` tells that a limit of it is that of the whole report.
+    /// Counts an event that did not end normally. `is_over_work` is true if it reached the limit of the whole report.
     #[inline]
     fn add_outcome(&mut self, outcome: Outcome, is_over_work: bool) {
         self.n_reported += u64::from(!outcome.skipped);
@@ -459,7 +459,7 @@ impl<'r> LineFormat<'r> {
     #[cold]
     fn prepare(&mut self, event: &EventRef) {
         let entry = self.catalog.lookup(event.id);
-        // An event whose text nobody reads is only counted. If its template has `$SKIP`, it must run nevertheless: a
+        // An event whose text nobody reads is only counted. But a template with `$SKIP` must still run, because a
         // skipped event is not counted.
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));

@@ -119,7 +119,7 @@ fn system_facts(system: &SystemInfo, zero_ns: Option<i128>) -> TraceFacts {
     }
 }
 
-/// Columns whose demand on the reader is that of the rows.
+/// Columns that need the same data from the reader as the rows.
 fn demand(wanted: RowOptions) -> Columns {
     let columns = [
         (wanted.context, Column::Pid),

@@ -174,7 +174,7 @@ fn coded(code: &str, value: i128) -> String {
     }
 }
 
-/// Number of a type: those of `uint64` above 2^53 are strings.
+/// Number of a type. A `uint64` above 2^53 becomes a string.
 fn json_number(value: i128, ty: &str) -> String {
     if ty.contains("uint64") && value > 1 << 53 { format!("\"{value}\"") } else { value.to_string() }
 }

@@ -110,8 +110,8 @@ impl Definitions {
     }
 }
 
-/// Compiler diagnostics in the form of [`case::DatakeyCase::check_diagnostics`]: severity, with the position of the
-/// problem and that of the start tag around it.
+/// Compiler diagnostics in the form of [`case::DatakeyCase::check_diagnostics`]: severity, and the positions of the
+/// problem and of the start tag around it.
 pub fn told(
     definitions: &Definitions,
     sources: &Sources,

@@ -760,7 +760,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Items of a case whose fields may also be those of another case.
+    /// Items of a case whose fields may equal the fields of another case.
     fn alike_group(&mut self, scope: &Scope, depth: usize) {
         self.token("{");
         for _ in 0..1 + self.rng.below(3) {

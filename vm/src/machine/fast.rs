@@ -216,7 +216,7 @@ fn load_le<'r, const MODE: u8, const ORDER: u8>(
     (at, run.stage.after(instr))
 }
 
-/// Defines handlers that print the digits of a window, and those of the following instructions that run with them.
+/// Defines handlers that print the digits of a window and run the following instructions.
 macro_rules! digits_at {
     ($($name:ident $prints:path;)*) => {$(
         fn $name<'r, const MODE: u8, const ORDER: u8>(
@@ -396,7 +396,7 @@ fn long_case<'r>(
     offset: usize,
     len: usize,
 ) -> (OutPtr, Pc) {
-    // The range was checked by rule V8. `get` costs nothing beside the copy and needs no `unsafe`.
+    // The range was checked by rule V8. The cost of `get` is negligible beside the copy, and it needs no `unsafe`.
     let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
     // A text that fits into the room of an instruction costs no steps.
     run.charge(if len <= SHORT { 0 } else { len / STEP });

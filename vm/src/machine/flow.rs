@@ -123,7 +123,7 @@ pub(super) fn call<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut 
         return run.stop(End::Limit, at);
     }
     let back = run.stage.index(run.stage.after(instr));
-    // Counts the caller's instructions so far; from here on those of the callee count, from its first one.
+    // Counts the caller's instructions up to here. The callee's are counted from its first one.
     run.count(instr, 0);
     run.scratch.calls.push(Return { routine: instr.b, at: back });
     let (code, body) = run.program.code_of(instr.b);

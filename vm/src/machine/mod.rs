@@ -443,9 +443,10 @@ impl<'r> Run<'r> {
         self.n_steps
     }
 
-    /// Sets the steps that each further event may take: at most those of the machine's [`Limits`].
+    /// Sets the number of steps that each further event may take, up to the machine's [`Limits`].
     ///
-    /// Code without loops and calls runs to its end however few steps there are; [`Run::limited`] runs nothing at all.
+    /// Code without loops and calls always runs to its end, even with fewer steps. [`Run::limited`] runs nothing at
+    /// all.
     pub fn limit_steps(&mut self, steps: u64) {
         let steps = steps.min(self.max_steps.into()) as u32;
         self.fresh.steps = steps;
@@ -456,7 +457,7 @@ impl<'r> Run<'r> {
     /// [`Job::line`].
     #[cold]
     pub fn limited(&self, line: usize, out: &mut TextBuf) -> Outcome {
-        // Columns without text end without blanks, as those of any event do.
+        // Blanks at the end of a line are removed, also after columns without a text.
         while out.len > line && out.buf[out.len - 1] == b' ' {
             out.len -= 1;
         }

@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 64;
 pub struct CaseFiles {
     /// Case files, sorted by path.
     pub cases: Vec<PathBuf>,
-    /// Snapshots without a case file beside them, sorted by path.
+    /// Snapshots without a case file in the same directory, sorted by path.
     pub orphans: Vec<PathBuf>,
 }
 

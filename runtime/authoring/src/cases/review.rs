@@ -1,4 +1,4 @@
-//! Interactive review: shows each text that is not accepted beside the accepted one, and asks for a decision.
+//! Interactive review: shows each changed text next to the accepted one, and asks for a decision.
 
 use super::run::{CaseResult, Results, Verdict};
 use super::snapshot;

@@ -141,8 +141,8 @@ impl Covered {
         (of_kind().filter(|hit| hit.n > 0).count(), of_kind().count())
     }
 
-    /// Count per line: that of the innermost part at the start of the line, or of one that begins on it. `None` for
-    /// lines without parts, such as comments.
+    /// Count per line: the count of the innermost part at the start of the line, or of a part that begins on it. `None`
+    /// for lines without parts, such as comments.
     pub fn line_counts(&self) -> Vec<Option<u64>> {
         lines::counts(self)
     }

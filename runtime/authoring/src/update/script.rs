@@ -82,7 +82,7 @@ pub enum UpdateFault {
     },
     /// The entry has no valid id.
     BadId {
-        /// Text in place of the id.
+        /// Text found instead of an id.
         found: String,
     },
     /// The version of the stanza is not readable.

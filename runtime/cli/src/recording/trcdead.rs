@@ -71,7 +71,7 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// Default output: beside the session's log, or in the default directory if that log was a stream.
+/// Default output: in the directory of the session's log, or in the default directory if that log was a stream.
 fn beside(log: &Path, channel: usize) -> PathBuf {
     if !log.as_os_str().is_empty() {
         return with_end(log, ".dead");

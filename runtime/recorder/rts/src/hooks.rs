@@ -67,7 +67,7 @@ unsafe fn generic(
     let Ok(channel) = usize::try_from(channel) else { return };
     // A negative length, such as the result of a failed read(), counts as 0.
     let length = if length > c_int::MAX as c_uint { 0 } else { length as usize };
-    // One byte more than fits tells the recorder that data was cut. SAFETY: by the caller's promise; a prefix of
+    // One byte more than fits shows the recorder that data was cut. SAFETY: by the caller's promise; a prefix of
     // readable bytes is readable.
     let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
     guarded((), || hooks::generic(channel, width, stamped, hook_word as u32, wide(word), data));

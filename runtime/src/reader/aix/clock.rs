@@ -150,7 +150,7 @@ impl TraceClock {
             self.ticks = stamp;
             return;
         }
-        // The first stamp is taken as it is: nothing tells how often the clock has wrapped before.
+        // The first stamp is used unchanged, because nobody knows how often the clock wrapped before it.
         if !was_stamped {
             (self.raw, self.ticks) = (stamp, stamp);
             return;

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The layout is not published; this is our interpretation. Offsets count from the start of the file. An entry of size
-//! 0 is unused; otherwise the size is that of its events. `currentry` is the next slot to write. The area `ic` contains
-//! the events that the trace command wrote at the start.
+//! 0 is unused; otherwise the size is the number of bytes of its events. `currentry` is the next slot to write. The
+//! area `ic` contains the events that the trace command wrote at the start.
 
 use super::step::Kernel;
 use std::collections::BTreeMap;

@@ -103,7 +103,7 @@ pub struct Logs {
     inputs: Vec<MergeInput>,
     infos: Vec<LogInfo>,
     elapsed: Elapsed,
-    /// Set for several traces, and for one with pending notices.
+    /// Set for several traces, and for a single trace with pending notices.
     merge: Option<Box<Merge>>,
     /// True if a log has a file per CPU.
     has_cpus: bool,
@@ -141,7 +141,7 @@ impl Logs {
         if header.is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty() {
             return Self::open_cpu_files(trace, path, options);
         }
-        // A CPU's file given alone tells its number only by its name.
+        // If the file of a CPU is opened alone, only its name contains the number.
         let cpu = header.filter(|header| header.is_cpu_file()).and_then(|_| cpu_files::number(path));
         if let (Some(cpu), Some(asked)) = (cpu, &options.cpus)
             && !cpu_files::contains(asked, cpu.into())
@@ -392,7 +392,7 @@ impl Logs {
         Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
     }
 
-    /// Finds the next item of one log before those of the others that come earlier. [`Logs::next`] is not changed by it.
+    /// Finds the next item of one log, ahead of the order of the merge. [`Logs::next`] is not affected.
     ///
     /// # Errors
     /// Reading an input failed.
@@ -525,7 +525,7 @@ impl Logs {
         }
     }
 
-    /// Hands over the buffer with the retained events.
+    /// Passes on the buffer with the retained events.
     pub(crate) fn detach(&mut self, to: &mut SharedBuf) {
         self.inputs[0].trace.detach(to);
     }
@@ -549,7 +549,7 @@ impl LogInfo {
     }
 }
 
-/// Creates the clock of a trace. A CPU file without time factors uses those of its base file.
+/// Creates the clock of a trace. A CPU file without time factors uses its base file's.
 fn clock_of(trace: &Trace, base: Option<&Trace>) -> TraceClock {
     let of_base = base.map(Trace::survey);
     let factors = trace.survey().factors.or(of_base.and_then(|survey| survey.factors)).unwrap_or_default();

@@ -80,7 +80,7 @@ pub enum OpenError {
     Aix3,
     /// Another kind of file, with the command to use for it.
     Other(&'static str),
-    /// The first bytes are not those of a trace.
+    /// The file does not start like a trace.
     Unknown,
     /// A log cannot be followed, because only streams grow at their end.
     CannotFollow(AixKind),
@@ -290,7 +290,7 @@ impl Trace {
 
     fn plan(name: String, mut window: Window, options: &ReadOptions) -> Result<Self, OpenError> {
         let mut size = window.input_mut().size()?;
-        // A kind that the user names wins, because a 32-bit stream has no first word that tells what it is.
+        // A kind that the user names takes precedence, because a 32-bit stream cannot be recognised by its first word.
         let kind = match options.format {
             Some(TraceKind::Aix(kind)) => kind,
             Some(TraceKind::Kev) | None => find_kind(&mut window)?,

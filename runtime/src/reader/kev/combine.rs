@@ -49,7 +49,7 @@ impl Combine {
         OVERHEAD + self.payload.len()
     }
 
-    /// Appends its payload and that of the last slot to `into`, and frees its place.
+    /// Appends its payload and the payload of the last slot to `into`, and frees its place.
     #[inline]
     fn end(&mut self, last: &Payload, into: &mut Vec<u8>) -> CompleteCombine {
         let len = self.payload.len() + PAYLOAD_BYTES;

@@ -6,7 +6,7 @@ use crate::reader::window::Window;
 use std::fmt;
 use std::io;
 
-/// Limit on the offset after the begin marker.
+/// Limit on the offset of the begin marker's end.
 pub const MAX_MARKER_OFFSET: usize = 64 << 10;
 /// Maximum bytes before the system page; also of the page.
 pub const MAX_HEADER_BYTES: usize = 2 << 20;
@@ -129,7 +129,7 @@ impl From<io::Error> for KevRefusal {
     }
 }
 
-/// True if a file's first bytes are those of a log: its first 64 KiB contain a begin marker.
+/// True if a file is a log: its first 64 KiB contain a begin marker.
 ///
 /// ```
 /// use tfbc::testing::qnx::is_kev;

@@ -122,7 +122,7 @@ enum Found {
 
 /// An opened log.
 ///
-/// `TRACE_SYSPAGE_LEN` tells where the system page ends, and the page itself contains its size. If the page is shorter,
+/// The system page's length is in `TRACE_SYSPAGE_LEN`, and in the page itself. If the page is shorter,
 /// and slots follow it directly, the attribute is damaged: the slots up to its end are skipped as damage, or salvaged.
 ///
 /// ```

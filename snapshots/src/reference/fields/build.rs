@@ -322,7 +322,7 @@ fn merge(merged: &mut Vec<(TypedField, Vec<usize>)>, field: TypedField, case: us
 }
 
 impl TypedField {
-    /// Type and hint; of lists, with those of all members.
+    /// Type and hint. For a list, also of all its members.
     fn key(&self) -> String {
         let members = match self.ty {
             FieldType::List => self.members.iter().map(TypedField::key).collect(),
@@ -361,7 +361,8 @@ impl ShownItem {
 }
 
 impl SwitchTexts {
-    /// Texts of the template in the order of the cases, with those of own switches; `by_case` as with `:enum`.
+    /// Texts of the template in the order of the cases, including the texts of switches that share the field. With
+    /// `by_case`, one text per case, as `:enum` asks for.
     pub(super) fn in_order(&self, by_case: bool) -> Vec<Vec<u8>> {
         let mut texts = Vec::new();
         for (at, (case, lead)) in self.cases.iter().zip(&self.leads).enumerate() {

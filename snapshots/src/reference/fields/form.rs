@@ -45,7 +45,7 @@ pub(super) enum FieldType {
     ListOfStructs,
 }
 
-/// Width of a printed value, for comparison with that of a selector.
+/// Width of a printed value, to compare with the width of a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FormWidth {
     Bits(u32),

@@ -190,7 +190,7 @@ enum FieldOrigin {
 struct ShownItem {
     path: Vec<u32>,
     form: PrintForm,
-    /// True if the form is that of an own printed value instead of the selector.
+    /// True if the form comes from a printed value instead of the selector.
     recast: bool,
     /// Texts of a switch.
     texts: Option<SwitchTexts>,

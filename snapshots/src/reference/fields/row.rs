@@ -178,8 +178,8 @@ impl RowContext<'_> {
         }
     }
 
-    /// Text of a switch or of an `E` or `P`: that of the case, then the code's, then that of an own printed value that
-    /// ran.
+    /// Text of a switch, or of an `E` or `P`. The text of the case takes precedence, then the text of the code, then
+    /// the text of a printed value that shares the field.
     fn text(
         &self,
         shown: &ShownItem,

@@ -186,7 +186,7 @@ impl<W: Write> KevLog<W> {
 
     /// Thread of the log; a new one is described first.
     fn thread(&mut self, ticks: u64, pid: u32, tid: u32) -> io::Result<KnownThread> {
-        // Facts are read just before the thread's first event; those of another thread must not be used for it.
+        // The facts are read just before the thread's first event, so they are valid only for the same thread.
         let facts = self.facts.take_if(|(process, thread, _)| (*process, *thread) == (pid, tid));
         let facts = facts.map(|(.., facts)| facts).unwrap_or_default();
         let (thread, is_new) = self.threads.meet(pid, tid, &facts);

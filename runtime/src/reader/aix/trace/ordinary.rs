@@ -300,7 +300,7 @@ impl Trace {
         self.window.recycle(own);
     }
 
-    /// Hands over the buffer with the retained events.
+    /// Passes on the buffer with the retained events.
     pub(in crate::reader::aix) fn detach(&mut self, to: &mut SharedBuf) {
         self.window.detach(to);
     }
