@@ -1,4 +1,4 @@
-//! Hand-written report, the baseline for the whole way from a stream's bytes to its lines.
+//! Hand-written report: the baseline for the path from a stream's bytes to the lines of a report.
 //!
 //! ```text
 //! ffffllllhhhhssss  words or data word + bytes, filled to 8   tid   stamp        an event of a 64-bit stream

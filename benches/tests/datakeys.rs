@@ -1,4 +1,4 @@
-//! The machine prints of user events what the hand-written decoder prints.
+//! The machine and the hand-written decoder print the same text for user events.
 
 use tfbc_benches::{Engine, NativeText, RecordLoad, UserEvent, assert_same_text, blob, definitions, program};
 

@@ -1,4 +1,4 @@
-//! The kinds of inputs that `benches/doubling.sh` counts are there, and sound where they are called so.
+//! The kinds of inputs that `benches/doubling.sh` counts exist, and those called sound are undamaged.
 
 use tfbc_benches::shapes::{input_shape, input_shapes};
 use tfbc_compiler::{Options, compile};

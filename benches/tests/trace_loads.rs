@@ -1,4 +1,4 @@
-//! Made traces are read without a complaint, hold what was asked for, and are printed by their format files.
+//! Generated traces are read without notices, have the requested contents, and are printed by their format files.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

@@ -254,7 +254,7 @@ impl<'p> ProgramBuilder<'p> {
     fn environments(&mut self, plan: &RoutinePlan<'p>) -> Callees {
         let mut callees = Callees::default();
         for (at, env) in plan.envs.iter().enumerate() {
-            // Listings show every environment, also where the code is shared.
+            // Listings show every environment, even if several share their code.
             let same_code_for = |known: &usize| callees[*known].deps.same_code_for(plan.envs[*known], *env);
             callees[at] = match (0..at).find(same_code_for).filter(|_| self.form != CodeForm::Listed) {
                 Some(known) => callees[known],
@@ -271,7 +271,8 @@ impl<'p> ProgramBuilder<'p> {
             below = below.max(callee.end);
             deps = deps.and(callee.deps);
         }
-        // Registers are given out from the callees upwards, so a call saves none: what is running uses disjoint ones.
+        // Registers are assigned from the callees upwards. So caller and callee use different ones, and a call saves
+        // none.
         let first = below.max(ROW.into()).min(N_REGS) as u16;
         let facts = self.graph.facts[plan.node];
         // If no template sets the base pointer, reads need not add it, and stay at fixed offsets.

@@ -167,7 +167,7 @@ tfbc_grammar::declare_codes! {
     /// A stanza with everything that it calls is too large to have fields: it prints more than 4,096 values. Its text is
     /// not affected.
     TOO_MANY_FIELDS = "C56", warning, "too many fields";
-    /// A `bitmask` or `enum` names a field that its datakey does not have, or names none although the format has several.
+    /// A `bitmask` or `enum` names a field that its datakey does not have, or does not name one of several fields.
     /// Runs of white space are the same as one blank; otherwise names must match exactly.
     ///
     ///     <eventdefinitions>

@@ -396,7 +396,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn print_soft(&mut self) {
-        // Printed, but with its position noted: what follows may still remove it.
+        // Printed, but with its position noted, because the next text may still remove it.
         if self.soft == SoftBlank::Due {
             self.op(Op::Soft, &[]);
             self.soft = SoftBlank::Maybe;
@@ -431,7 +431,7 @@ impl<'p> Emitter<'p, '_> {
         self.soft = SoftBlank::No;
     }
 
-    /// Prepares for output that may be empty, after which a blank may still be due.
+    /// Prepares for output that may be empty, so that a soft blank may still be pending after it.
     fn before_maybe(&mut self) {
         // An empty output must leave the blank removable, so it cannot become part of a text.
         self.print_soft();
@@ -664,8 +664,8 @@ impl<'p> Emitter<'p, '_> {
 
     /// Emits a block with a fallback for failed demands. Only records have these, and they are never called.
     fn guarded(&mut self, body: &'p Block, short: &'p Block) {
-        // Body and fallback end at byte 0 of the payload with their blank printed, so what follows need not know which
-        // one ran.
+        // Body and fallback end at byte 0 of the payload with their blank printed, so the code after them is the same
+        // for both.
         let (leave, end) = (self.label(), self.label());
         self.print_soft();
         let (soft, dead) = (self.soft, self.dead);
@@ -867,7 +867,8 @@ impl<'p> Emitter<'p, '_> {
         } else {
             self.before_maybe();
         }
-        // A text does not raise the need: one that is cut is printed as far as it goes, in the fast loop too.
+        // A text does not raise the minimum size of the event. The fast loop prints a cut text up to the end of the
+        // event, too.
         match self.fixed(len.into()) {
             Some(at) => self.op(Op::Text, &[at, len, width]),
             None => self.op(Op::TakeText, &[len, width]),
@@ -1024,7 +1025,7 @@ impl<'p> Emitter<'p, '_> {
 
     /// Computes a value into a register: the variable's own, or a temporary.
     fn eval(&mut self, value: &'p Value) -> u16 {
-        // A variable is read where it is. Instructions never change their sources.
+        // A variable needs no copy, because instructions never change their sources.
         if let Value::Slot(slot) = value {
             return self.slot(*slot);
         }
@@ -1034,7 +1035,8 @@ impl<'p> Emitter<'p, '_> {
     }
 
     fn eval_to(&mut self, dst: u16, value: &'p Value) {
-        // First of all, because the environment decides `$HOOKENV` and the like, and with them whole expressions.
+        // Folded first, because macros such as `$HOOKENV` are constants in a given environment, and so may be
+        // expressions with them.
         if let Some(value) = self.fold(value) {
             return self.constant(dst, value);
         }

@@ -245,8 +245,8 @@ fn run<T>(
             }
             Language::Xml => {
                 let (file, found) = datakey_tree::parse_within(&arena, id, source, &options.limits);
-                // Only a file that is not well-formed XML refuses the blob. In any other a bad datakey is left out
-                // alone.
+                // Only a file that is not well-formed XML refuses the whole blob. Otherwise, only the bad datakeys are
+                // left out.
                 if file.refused { &mut diagnostics } else { &mut alone }.extend(found);
                 n_templates += file.n_templates();
                 empty.extend((file.n_templates() == 0).then_some((id, "neither `datakey` nor `eventclass`")));
@@ -325,7 +325,7 @@ fn run<T>(
             diagnostics.push(Diagnostic::warning(&DEFINES_NOTHING, id, Span::default(), message));
         }
     }
-    // The format file that is updated may define what they call.
+    // The format file to be updated may define the functions that they call.
     if options.updates_call_out {
         let is_update = |id| sources.get(id).is_some_and(trcfmt::is_update);
         let is_missing = |found: &Diagnostic| [&NO_SUBROUTINE, &NO_FUNCTION].contains(&found.code);

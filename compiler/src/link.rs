@@ -54,7 +54,8 @@ pub(crate) fn link(
         let line = &draft.lines[at];
         match &line.plain {
             AsmItem::Text(text) => {
-                // Text waits for the next instruction, which prints up to 16 bytes of it first. Plain code has it alone.
+                // Text is attached to the next instruction, which prints up to 16 bytes first. In plain code, text has
+                // an instruction of its own.
                 linker.buffers.text.extend_from_slice(text);
                 // Traced runs show one instruction per item, at the place in the source of that item.
                 if plain {
@@ -318,7 +319,7 @@ struct Fused {
     n_lines: usize,
 }
 
-/// Number at a fixed offset, as far as the items read so far describe it.
+/// Number at a fixed offset, as the items read so far describe it.
 #[derive(Clone, Copy)]
 struct FusedNumber {
     at: u32,

@@ -32,7 +32,7 @@ pub(crate) fn lower(
             // A stanza that a later one replaces is lowered for its diagnostics only. Built-in stanzas get none.
             let mut found = Vec::new();
             let wins = names.stanzas.get(&stanza.id.node.0) == Some(&(at, index));
-            // Only what a report can run is counted; a replaced stanza would stay uncovered for ever.
+            // Only what a report can run is counted; a replaced stanza could never be covered.
             probes.on = probes.wanted && wins && !unit.builtin;
             let mut scope = UnitLowerer::new(unit, names, &mut found, &mut called, probes);
             let lowered = scope.stanza(stanza);

@@ -95,7 +95,7 @@ impl PointerPosition {
             DescriptorItem::Assign(assign) => {
                 let found = self.expr(assign.value);
                 if matches!(assign.name.node, b"DATAPOINTER" | b"BASEPOINTER") {
-                    // Where a computed pointer leads is not known, so nothing is said about the reads after it.
+                    // The position of a computed pointer is not known, so reads after it cannot be checked.
                     self.at = None;
                 }
                 found

@@ -96,8 +96,8 @@ impl Room {
     }
 }
 
-/// Runs a command over files. Its exit status is 0, 1 or 2, or 255 if traceprinter 1.02 fails. It leaves no file except
-/// its product, and none if it failed. Inputs are unchanged, unless the command is meant to change them.
+/// Runs a command over files. Its exit status is 0, 1 or 2, or 255 if traceprinter 1.02 fails. It creates no file
+/// except its output, and none if it failed. Inputs are unchanged, unless the command is meant to change them.
 ///
 /// The first byte chooses the command. The next two say how many of the remaining bytes form the first file.
 pub fn command(data: &[u8]) {

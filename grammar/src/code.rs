@@ -60,7 +60,8 @@ pub(crate) mod rows {
         SOURCE_TOO_LARGE = "S01", error, "source too large";
         /// The stanza is valid up to the marked place, but this token cannot follow.
         ///
-        /// The message says what may follow. The mistake is often before the place: a missing operand, comma or quote.
+        /// The message says what may follow. The mistake is often just before this place: a missing operand, comma or
+        /// quote.
         ///
         /// ```text
         /// 010 1.0 "EVENT" {{ $x = 1 + }}

@@ -120,7 +120,7 @@ impl CachedBlob<'_> {
     }
 }
 
-/// Creates the directory, with access for the user alone.
+/// Creates the directory, accessible only to the user.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -271,7 +271,7 @@ const QNX_DEFAULT: [Column; 7] =
     [Column::Number, Column::Time, Column::RecordCpu, Column::Class, Column::EventId, Column::EventType, Column::Data];
 
 impl Column {
-    /// The names that `--columns` takes for a system, in the order of reports. `arg.NAME` means any field.
+    /// Names that `--columns` accepts for a system, in the order of reports. `arg.NAME` means any field.
     pub fn names(system: System) -> impl Iterator<Item = &'static str> {
         let rows = Column::ALL.iter().map(|column| column.info()).filter(move |info| info.system == system);
         let mut last = "";
@@ -283,7 +283,7 @@ impl Column {
         Column::ALL.iter().filter_map(|column| column.info().option.map(|(name, help)| (*column, name, help)))
     }
 
-    /// The name that `--columns` takes.
+    /// Name that `--columns` accepts.
     pub fn name(self) -> &'static str {
         self.info().name
     }
@@ -412,8 +412,8 @@ impl Columns {
         Self { list: QNX_DEFAULT.to_vec(), ..Self::empty(System::Qnx) }
     }
 
-    /// Columns of AIX by a list such as `id,elapsed,text`, in its order; `text` may only come last. `text` alone has no
-    /// margins either.
+    /// Parses AIX columns from a list such as `id,elapsed,text`. `text` must be the last one; `text` alone has no
+    /// margins.
     ///
     /// # Errors
     /// An unknown name, a name that comes twice, and text that is not last.
@@ -423,7 +423,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Columns of QNX by a list such as `class,id,data`; `text` is another name of `data`.
+    /// Parses QNX columns from a list such as `class,id,data`. `text` is another name for `data`.
     ///
     /// # Errors
     /// An unknown name, and a name that comes twice.
@@ -472,12 +472,12 @@ impl Columns {
         Column::ALL.iter().find(is_named).copied().ok_or_else(|| ColumnsError(unknown_column(name, self.system)))
     }
 
-    /// The text of AIX alone: no columns, margins or heading.
+    /// Only the text of AIX events, without columns, margins or heading.
     pub fn text_only() -> Self {
         Self { bare: true, ..Self::new(&[], Timestamp::None) }
     }
 
-    /// The data of QNX alone: no heading.
+    /// Only the data of QNX events, without a heading.
     pub fn data_only() -> Self {
         Self { list: vec![Column::Data], bare: true, ..Self::empty(System::Qnx) }
     }
@@ -488,7 +488,7 @@ impl Columns {
         Self { text: false, ..self }
     }
 
-    /// The number of a QNX event alone: no heading.
+    /// Only the number of QNX events, without a heading.
     pub(crate) fn number_only() -> Self {
         Self { list: vec![Column::Number], ..Self::data_only() }
     }
@@ -503,7 +503,7 @@ impl Columns {
         self.list.iter().any(|column| column.name() == name)
     }
 
-    /// True if there is nothing but the formatted text: `text` or `data` alone was asked for.
+    /// True if lines consist of the text alone, because only `text` or `data` was requested.
     pub fn is_bare(&self) -> bool {
         self.bare
     }

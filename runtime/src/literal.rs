@@ -1,6 +1,6 @@
 //! Bytes that every line of a report repeats: delimiters, keys and marks of colours, ready to be stored at once.
 
-/// A short text in a row of fixed length: one store writes it, and the next value overwrites what follows it.
+/// A short text in a block of fixed length. One store writes the whole block, and the next value overwrites the rest.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Literal {
     text: [u8; Literal::MAX],

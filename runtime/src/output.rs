@@ -199,7 +199,7 @@ fn link_target(path: &Path) -> io::Result<PathBuf> {
     Ok(path.parent().map_or(destination.clone(), |parent| parent.join(&destination)))
 }
 
-/// Copies the owner and group of the file that will be replaced, as far as the process has the rights.
+/// Copies the owner and group of the file to be replaced, if the process has the rights.
 fn keep_owner(path: &Path, found: &fs::Metadata) {
     #[cfg(unix)]
     {
@@ -241,7 +241,7 @@ fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
     }
 }
 
-/// Removes temporary files without a lock, as far as the process has the rights.
+/// Removes temporary files without a lock, if the process has the rights.
 fn remove_stale(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.filter_map(Result::ok) {

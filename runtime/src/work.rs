@@ -56,7 +56,7 @@ pub struct Meter {
     /// Totals so far, with the bytes of the current event.
     work: Work,
     is_guess: bool,
-    /// Number of steps at which the next check is due.
+    /// Number of steps at which the next check happens.
     look_at: u64,
     /// Limit of the next event, if the budget is below the limit per event.
     limit: Option<u64>,

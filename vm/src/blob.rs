@@ -374,8 +374,8 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
         let row = HEAD_LEN + (kind as usize - 1) * ROW_LEN;
         let error = BlobError::Section { kind, offset: row as u32 };
         let (start, len) = (u32_at(bytes, row + 4) as usize, u32_at(bytes, row + 8) as usize);
-        // Sections follow one another and begin at multiples of 8: rows are used where they are, and no byte belongs to
-        // two.
+        // Sections are in order and begin at multiples of 8, so rows can be used in place and no byte belongs to two
+        // sections.
         let in_order = u32_at(bytes, row) == kind && start >= end && start.is_multiple_of(8);
         let stop = start.checked_add(len).filter(|_| in_order).ok_or(error)?;
         let found = bytes.get(start..stop).ok_or(error)?;

@@ -8,7 +8,7 @@ pub struct Timers {
     n_lost: u64,
     /// Keys changed by a trial run and their values before it; `None` outside of one.
     undo: Option<Box<Undo>>,
-    /// Record of the next event; `None` if nobody asks for it.
+    /// Record of the timers and paths that the next event uses; `None` if it is not needed.
     trail: Option<Box<Trail>>,
 }
 
@@ -55,7 +55,7 @@ impl Timers {
         Self { started: HashMap::new(), max, n_lost: 0, undo: None, trail: None }
     }
 
-    /// The timers before an event, as far as its text used them.
+    /// Timers that the text of an event used, with their values before the event.
     pub fn before(changes: &[TimerBefore]) -> Self {
         let mut timers = Self::new();
         // A key may occur more than once; its first entry counts.

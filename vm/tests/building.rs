@@ -1,4 +1,4 @@
-//! The builder merges equal content and nothing else, and programs contain what was added.
+//! The builder merges only equal content, and programs contain everything that was added.
 
 mod common;
 

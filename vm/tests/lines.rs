@@ -147,7 +147,7 @@ fn soft_blank_at_the_limit_is_dropped_at_end() {
     );
 }
 
-/// Continues after the selector's text, whatever it is.
+/// Continues after the selector's text.
 fn selected(length: u32) -> impl FnOnce(&mut BlobBuilder) -> Vec<Instr> {
     move |blob| {
         let [text, _] = blob.string(&vec![b's'; length as usize]);

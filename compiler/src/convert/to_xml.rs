@@ -24,7 +24,7 @@ pub(super) fn convert(
     let mut taken: HashSet<(u8, u16)> = HashSet::new();
     let all = || units.iter().enumerate().flat_map(|(at, unit)| (0..unit.file.stanzas.len()).map(move |n| (at, n)));
     let wins = |&(at, n): &(usize, usize)| names.stanzas.get(&units[at].file.stanzas[n].id.node.0) == Some(&(at, n));
-    // Ids of four digits choose their event. The others get what is left, so they come second.
+    // Ids of four digits correspond to one event. The others get any event that is left, so they come second.
     taken.extend(all().filter_map(|(at, n)| own_event(&units[at].file.stanzas[n])));
     let mut next = options.first_event;
     for (at, n) in all().filter(wins) {

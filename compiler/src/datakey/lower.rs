@@ -130,8 +130,8 @@ impl<'m> EventLowerer<'m> {
             [ResolvedCondition { field: Some((from, _)), .. }]
                 if any_always && always(*from) && !read.contains(&key) =>
             {
-                // The common case: one condition on a datakey that is always printed. It is tested where it is needed,
-                // without a variable.
+                // The common case: one condition on a datakey that is always printed. It is tested directly, without a
+                // variable.
                 Applicability::Tested
             }
             _ => {

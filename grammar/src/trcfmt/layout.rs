@@ -218,7 +218,7 @@ fn units(items: Descriptor) -> Vec<Unit> {
             DescriptorItem::Function(_) => UnitKind::Function,
             _ => UnitKind::Printed,
         };
-        // Position codes directly before an assignment belong to it: they set where it reads.
+        // Position codes directly before an assignment belong to it: they set the position that it reads.
         let n_moves = items[begun..at].iter().rev().take_while(|item| matches!(item, DescriptorItem::Move(_))).count();
         let first = match kind {
             // Texts before a value stay with it: `"rc=" $D4` reads as one.

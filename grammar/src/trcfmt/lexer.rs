@@ -412,8 +412,8 @@ pub(crate) fn hook_id(word: &[u8]) -> Result<HookId, IdError> {
         .try_fold(0, |sum: u16, digit| digit.map(|digit| sum.wrapping_mul(16) | digit));
     match (word.len(), value) {
         (3, Some(value)) => Ok(HookId(value << 4)),
-        // Ids of four digits below 1000 would be ids of three digits with a 0 in front. The canonical form has the 0 at
-        // the end.
+        // Ids below 1000 belong to hooks with three digits, such as 010, which have no subhooks. So the last digit is
+        // 0.
         (4, Some(value)) if value < 0x1000 && value & 0xF != 0 => Err(IdError::Subhook),
         (4, Some(value)) => Ok(HookId(value)),
         _ => Err(IdError::Shape),

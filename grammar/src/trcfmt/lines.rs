@@ -162,7 +162,7 @@ fn kind(mut line: &[u8]) -> LineKind {
         match first {
             b'#' => return LineKind::Comment,
             b' ' | b'\t' => line = rest,
-            // A line may consist of blanks and a `\`; what the next one begins with decides.
+            // A line may consist of blanks and a `\`. Then the next line decides.
             b'\\' => match join_len(line) {
                 Some(len) => line = &line[len..],
                 None => return LineKind::Stanza,

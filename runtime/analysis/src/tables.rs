@@ -45,7 +45,7 @@ pub struct Column {
 pub enum ColumnKind {
     /// Part of the row's identity, or a fact about it.
     Id,
-    /// Number of things.
+    /// Count of events, calls or similar.
     Count,
     /// Sum of nanoseconds.
     Ns,

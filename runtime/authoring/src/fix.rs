@@ -7,7 +7,7 @@
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Diagnostic, Fix, Severity, SourceId, Sources};
 
-/// Limit of rounds; no chain of fixes that uncover each other is this long.
+/// Limit on rounds. One fix can reveal the next problem, but real files need only a few rounds.
 const MAX_ROUNDS: usize = 64;
 
 /// Limit of compilations per round while a harmful fix is searched for.
@@ -56,7 +56,7 @@ pub fn fix(sources: Sources, options: &Options, wanted: FixLevel) -> Fixed {
     let mut fixer = Fixer { options, wanted, fixed: Fixed { sources, diagnostics, n_fixed } };
     let mut grade = Grade::Syntax;
     for _ in 0..MAX_ROUNDS {
-        // A fix may uncover problems of every grade, so the search starts again at the first.
+        // A fix may reveal problems of every grade, so the search starts again at the first grade.
         grade = if fixer.round(grade) { Grade::Syntax } else { grade.next() };
         if grade == Grade::Done {
             break;
@@ -189,7 +189,7 @@ impl Fixer<'_> {
         if grade != Grade::Warning || chosen.iter().all(is_safe) {
             return count(after, grade) + chosen.len() <= count(before, grade);
         }
-        // A guess may uncover warnings, for example in a stanza that was part of a comment before.
+        // A guess may reveal warnings, for example in a stanza that was part of a comment before.
         chosen.iter().all(|at| {
             let (code, source) = (before[*at].code, before[*at].primary.source);
             let is_same = |found: &&Diagnostic| found.code == code && found.primary.source == source;

@@ -340,7 +340,7 @@ impl Progress {
         }
     }
 
-    /// Removes the bar for good, because the end of the run is not known.
+    /// Removes the bar permanently, because the length of the run is not known.
     pub fn leave_out(&mut self) {
         self.wanted = false;
     }

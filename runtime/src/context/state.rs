@@ -291,8 +291,8 @@ impl ContextState {
 
     #[inline(never)]
     fn apply_entries(&mut self, event: DecodedHook<'_>, list: u32) {
-        // The same hook means other things to other recorders, so the table is searched again when the recorder names
-        // itself.
+        // A hook can have different meanings for different recorders, so the table is searched again when the trace
+        // names its recorder.
         if event.id == hooks::UTILITY && event.kind() == Some(DAEMON_IDENTITY) {
             self.lookup = lookup(&self.table, event.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
             return;
@@ -397,7 +397,7 @@ impl ContextState {
             Action::Return { .. } => self.deferred.push(DeferredChange::Return(event.tid)),
             Action::Raise { .. } => {
                 let depth = self.depth(event);
-                // Bounded, because interrupts without a return would raise it for ever.
+                // Bounded, because interrupts without a return would raise it without end.
                 *depth = (*depth + 1).min(MAX_DEPTH);
                 self.version += 1;
             }

@@ -222,7 +222,7 @@ fn put_int(room: &mut [u8], at: usize, number: i64, is_json: bool) -> usize {
     close(room, end + 9 + (end - at), true)
 }
 
-/// Writes a number of JSON, and what is between it and its text.
+/// Writes a JSON number, and the bytes between it and its text.
 #[inline(always)]
 fn put_raw(room: &mut [u8], at: usize, number: u64) -> usize {
     let at = num::dec(room, at, number);
@@ -358,7 +358,7 @@ impl PrintStepBuilder {
         Some(())
     }
 
-    /// Adds the text after the last value, and trims the whole.
+    /// Adds the text after the last value, and trims the result.
     fn finish(mut self, form: ArgNotation) -> Vec<PrintStep> {
         let rest = Literal::all(self.text.as_bytes().trim_ascii_end());
         self.steps.extend(rest.map(|before| PrintStep { before, put: ValueNotation::Nothing, word: 0 }));

@@ -85,7 +85,7 @@ pub fn class_events(name: &str) -> Option<(u8, Vec<u16>)> {
     Some((class, (0..1024).filter(|event| part.contains(events, *event)).collect()))
 }
 
-/// Looks up the events of a name in a release, optionally in one class only. The name of a kernel call means its entry
+/// Looks up events by name in a release, optionally in one class. The name of a kernel call means its entry
 /// records. A name that the release does not have is looked up in all releases.
 pub(crate) fn events(release: Option<(u32, u32)>, class: Option<u8>, name: &str) -> Vec<EventRange> {
     let name = canonical(name);

@@ -268,7 +268,7 @@ impl<'r> RowWriter<'r> {
                         continue;
                     } else {
                         let is_defined = self.printer.definitions(record, out);
-                        // Found out only in the middle of the row. The caller removes what is already written.
+                        // Known only in the middle of the row. The caller removes the cells already written.
                         if !is_defined && self.options.defined {
                             return false;
                         }
@@ -657,7 +657,7 @@ mod tests {
             };
             let mut writer = RowWriter::new(&catalog, &options, &header, TraceStart::default());
             writer.set_owner(n as u32 % 4, &setup.owner);
-            // Every event comes twice, but its texts are rendered once.
+            // Every event occurs twice, but its texts are rendered once.
             for k in (0..6000).flat_map(|k| [k, k]) {
                 let (class, event) = ((k >> 2 & 31) as u8, (((k >> 7) * 11 + k * 7) & 1023) as u16);
                 if setup.events.label(class, event).is_none() && k % 37 > 0 {

@@ -289,7 +289,7 @@ impl Batch {
         (ready.timers, ready.paths) = (n_timers..self.timers.len(), n_paths..self.paths.len());
     }
 
-    /// Timers and paths of processes before an event, as far as its text used them.
+    /// Timers and paths of processes that the text of an event used, with their values before the event.
     pub fn before(&self, event: &EventRef) -> (Timers, ProcessNames) {
         let copied = self.copied.get(event.at as usize).filter(|_| event.is_ready());
         let Some(ready) = copied.and_then(|copied| self.ready.get(copied.ready as usize)) else {

@@ -142,8 +142,7 @@ impl Cells {
         }
         let Builder { list, segments, around_id, .. } = cells;
         let mut at = 0;
-        // What a cell stores may be longer than its text: whole blocks are stored, and the next cell overwrites the
-        // rest.
+        // A cell may store more than its text, because it stores whole blocks. The next cell overwrites the rest.
         let fits = list.iter().all(|cell| {
             let (len, stored) = cell.max_len();
             at += len;
@@ -426,7 +425,7 @@ impl Head {
     fn id_width(list: &[Cell]) -> Option<u8> {
         let (mut width, mut n_ended) = (0, 0);
         for cell in list {
-            // What follows a system call or a time has no fixed offset, except other times.
+            // Cells after a system call or a time have no fixed offset, except other times.
             match cell.put {
                 CellContent::Times | CellContent::Elapsed | CellContent::Delta => n_ended += 1,
                 CellContent::Svc(_) if n_ended == 0 => n_ended += 1,

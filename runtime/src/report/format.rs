@@ -433,7 +433,7 @@ impl<'r> LineFormat<'r> {
         state
     }
 
-    /// Appends the next line that is reported, after the heading if that is due.
+    /// Appends the next reported line, after a heading if one is needed.
     #[inline(never)]
     fn first_line(&mut self, batch: &Batch, state: &mut LineState, text: &mut TextBuf) {
         let (line, n_reported) = (text.len(), self.line.counted.n_reported);
@@ -589,7 +589,7 @@ impl<'r> LineFormat<'r> {
         !self.options.stats && !self.is_independent && (!state.has_heading || self.page_is_full(state))
     }
 
-    /// True if the heading line is due.
+    /// True if a heading must come before the next line.
     fn page_is_full(&self, state: &LineState) -> bool {
         state.lines_on_page >= self.line.page_size
     }
@@ -598,8 +598,8 @@ impl<'r> LineFormat<'r> {
     /// the event that follows.
     #[cold]
     fn page_break(&mut self, batch: &Batch, at: usize, state: &mut LineState, text: &mut TextBuf) {
-        // Blocks of a parallel report do not know whether they come first. They note where the heading belongs, and the
-        // writer puts it there.
+        // A chunk of a parallel report does not know whether it is the first. It notes the position of the heading, and
+        // the writer inserts it.
         if !std::mem::replace(&mut state.has_heading, true) {
             match &mut self.deferred {
                 Some(deferred) => deferred.heading = Some(at),

@@ -26,7 +26,7 @@ pub(super) struct PreparedLine<'r> {
     pub has_cells: bool,
     /// True if [`Cells::put`] writes that before the text of a routine, unless a value is wider than its column.
     pub fits: bool,
-    /// True if `fits` and no note is due: the first event that a guessed layout prints is noted.
+    /// True if `fits`, and the event need not be recorded as the first one that a guessed layout prints.
     pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,

@@ -208,7 +208,8 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// A conversion's spec, its letter, and what follows it; what there is of it where it has no letter.
+/// Splits off a conversion: its spec, its letter, and the text after it. Without a letter, the error is the incomplete
+/// spec.
 fn split(text: &str) -> Result<(&str, char, &str), &str> {
     let spec = |c: char| c.is_ascii_digit() || "-0 +#.".contains(c);
     let at = text.find(|c: char| !spec(c)).ok_or(text)?;

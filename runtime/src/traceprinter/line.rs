@@ -234,7 +234,7 @@ fn push_step(step: LinePart, steps: &mut Vec<LinePart>) {
     }
 }
 
-/// Adds a piece that class and event determine, to the run that comes last where there is one.
+/// Adds a piece that depends only on class and event. It joins the last run of such pieces, if the last part is one.
 fn named(piece: Piece, steps: &mut Vec<LinePart>, runs: &mut Vec<Vec<Piece>>) {
     match (steps.last(), runs.last_mut()) {
         (Some(LinePart::Named(_)), Some(run)) => run.push(piece),

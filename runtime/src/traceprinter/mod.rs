@@ -5,8 +5,8 @@
 //! that of 1.02      t:0x4f820f9a CPU:00 THREAD  :THCREATE      pid:1 tid:1
 //! ```
 //!
-//! The default layout is that of QNX 7, in which no event is left out. That of 1.02 is what the tool of QNX 6.4 prints:
-//! nothing for events that it does not know.
+//! The default layout imitates QNX 7 and prints every event. The layout of 1.02 imitates the tool of QNX 6.4, which
+//! leaves out events that it does not know.
 
 mod format;
 mod header;

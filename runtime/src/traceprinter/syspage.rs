@@ -9,7 +9,7 @@ const TYPE_FLAG: u32 = 0x100;
 /// Columns that two typed strings in one line may have.
 const MAX_COLUMNS: usize = 75;
 
-/// Appends the page. What is outside of it is left out.
+/// Appends the system page. Entries that point outside of it are left out.
 pub(super) fn write(page: &Syspage, out: &mut Vec<u8>) {
     let writer = PageWriter { page, out };
     if page.is_versioned() { writer.versioned() } else { writer.unversioned() }

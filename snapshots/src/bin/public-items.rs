@@ -5,7 +5,7 @@
 //! cargo doc -p tfbc --no-deps && cargo run -p tfbc-snapshots --bin public-items -- update  accepts them
 //! ```
 //!
-//! The list comes from rustdoc's pages, so it holds what a stranger sees: declarations with their fields and variants, and
+//! The list comes from rustdoc's pages, so it contains what users see: declarations with their fields and variants, and
 //! inherent methods. The hidden module `internal` and implementations of traits are left out.
 #![forbid(unsafe_code)]
 

@@ -127,7 +127,7 @@ pub fn definitions(rng: &mut Rng) -> GeneratedDefinitions {
     all
 }
 
-/// A record, mostly of an event that is named.
+/// A record, usually of an event that the definitions name.
 pub fn record(rng: &mut Rng, definitions: &GeneratedDefinitions, big_endian: bool) -> GeneratedRecord {
     let keys = &definitions.keys;
     let key = keys.get(rng.below(keys.len()));

@@ -204,8 +204,8 @@ impl<'ast> Reference<'ast> {
         self.reach(stanza, event, context, timers, line).0
     }
 
-    /// Prints one event with a stanza, and records each part reached, once per time: stanzas, functions, cases, loop
-    /// bodies, and flags with their printed text.
+    /// Prints one event with a stanza, and records every part that it executes, each time: stanzas, functions, cases,
+    /// loop bodies, and flags with their printed text.
     pub fn reach(
         &self,
         stanza: &Stanza<'ast>,

@@ -100,7 +100,7 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) base: i64,
     pub(super) slots: [MacroNumber; MAX_MACROS],
     pub(super) turns: u32,
-    /// Reached parts of the user's templates, once per time.
+    /// Parts of the user's templates that ran: an entry for every execution.
     pub(super) reached: Vec<Span>,
     pub(super) truncated: bool,
     pub(super) stop: bool,

@@ -535,7 +535,7 @@ impl<'r> Run<'r> {
     fn look_around(&mut self, prepared: &PreparedEntry<'r>, context: Context<'r>) {
         if prepared.body > UNCOUNTED {
             self.n_steps += u64::from(prepared.body);
-            // Makes the caller look at the steps.
+            // Makes the caller check the number of steps.
             self.touched = true;
         }
         // Macros are 0 until they are assigned. The compiler says how many registers that takes; most routines need

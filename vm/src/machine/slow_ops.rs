@@ -53,7 +53,7 @@ slow! {
         let origin = run.program.hook_row(run.beginning / 4).map_or(0, |row| row.tab_origin);
         let margin = if origin & TABS_FROM_LINE != 0 { run.margin } else { 0 };
         let column = out.len.saturating_sub(run.line().text) + margin + usize::from(origin & !TABS_FROM_LINE);
-        // Eight blanks whatever the distance is: one store, and only the length differs.
+        // Always stores eight blanks, because one store of fixed size is fastest. Only the length differs.
         store(&mut out.buf, out.len, [b' '; 8]);
         out.len += 8 - column % 8;
     };

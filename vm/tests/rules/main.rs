@@ -175,7 +175,7 @@ fn v6_fixed_reads_are_inside_the_needed_bytes() {
     check(Instr::of(Op::HexBytes, &[u32::MAX, 16]), Some(6));
     check(Instr::of(Op::LoadBits, &[0, 60, 4]), None);
     check(Instr::of(Op::LoadBits, &[0, 60, 5]), Some(6));
-    // A window has eight bytes, whatever part of it is used.
+    // A window always has eight bytes, even if only a part of it is used.
     let form = 1 << form::END;
     check(Instr::of(Op::DecAt, &[0, form]), None);
     check(Instr::of(Op::DecAt, &[1, form]), Some(6));

@@ -76,7 +76,7 @@ fn v8_texts_of_a_table_are_in_the_pool() {
     let (kind, words) = number_table(&[(1, 0), (1 << 40, pack_str(0, 4))], 0);
     assert_eq!(kind, TableKind::Hash);
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words), None);
-    // Tables of other kinds are refused, whatever their targets are.
+    // Tables of other kinds are refused, regardless of their targets.
     let (kind, words) = text_table(&[(b"text", pack_str(0, 4), 1)], 1);
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words), broken(8, 0, 0));
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, TableKind::Flags, &[0; 5]), broken(8, 0, 0));

@@ -132,7 +132,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             };
             let shape = self.entries[contributor].fields.as_ref().map(|fields| fields[field].shape);
             let Some(PayloadType::Number { bytes, .. }) = shape else {
-                // Reported once, after the loop, however many events have it.
+                // Reported once, after the loop, and not for every event.
                 odd = shape.map(|shape| (contributor, field, shape));
                 continue;
             };

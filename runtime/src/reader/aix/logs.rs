@@ -208,7 +208,7 @@ impl Logs {
                 inputs.push(input);
             }
         }
-        // Together the buffers stay below the limit of memory, however many logs there are.
+        // All buffers together stay below the memory limit, for any number of logs.
         let chunk = chunk(inputs.len());
         inputs.iter_mut().try_for_each(|input| input.trace.set_chunk(chunk))?;
         let mut merged = Self::new(name, inputs, Vec::new());

@@ -628,7 +628,7 @@ impl Trace {
         let (offset, number, what) = (self.window.offset(), self.number, self.areas[self.next_area - 1].what);
         let skipped_before = self.tally.skipped;
         self.in_area = match size {
-            // The length is plausible although the event is not, so the next one is where it says.
+            // The length is plausible although the event is not, so the next event is looked for after it.
             Some(size) => {
                 self.skip(size);
                 true
@@ -765,8 +765,8 @@ impl Trace {
         self.header = Some(header);
         let mut claims = ClaimedRanges::default();
         let entries = self.read_table(&header, size, &mut claims)?;
-        // First, wherever it is in the file: it has what the trace command wrote at the start, such as the time
-        // factors.
+        // Read first, even if it is not first in the file: it has the events that the trace command wrote at the start,
+        // such as the time factors.
         self.plan_area(header.ic, RangeKind::InitialConditions, size, &mut claims);
         let order = match header.order(&entries) {
             Some(order) => order,
@@ -775,7 +775,7 @@ impl Trace {
         for at in order {
             self.plan_area(entries[at], RangeKind::Entry(at), size, &mut claims);
         }
-        // Before the gaps are computed: what is salvaged is not outside any more.
+        // Salvages before the gaps are computed, because salvaged bytes are not gaps.
         if self.salvage {
             self.salvage(&mut claims, size)?;
         }

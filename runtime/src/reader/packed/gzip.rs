@@ -127,7 +127,7 @@ impl Gzip {
         self.sum.update(&self.buffer[..self.end]);
         match status {
             Ok(Status::StreamEnd) => self.state = GzipState::Trailer,
-            // Neither input nor output: the decoder would be called for ever.
+            // Without progress in input or output, this loop would never end.
             Ok(_) if n_in > 0 || self.end > 0 => {}
             Ok(_) | Err(_) => {
                 let fault = damaged(self.input.offset(), "the deflated bytes are not valid");

@@ -16,7 +16,7 @@ pub(super) fn fields(nodes: &[ExpandedItem]) -> Vec<TypedField> {
 struct OpenSwitch {
     id: MacroId,
     masked: bool,
-    /// Width of own printed values; `None` until the first one sets it.
+    /// Width of the printed values that share the field; `None` until the first one sets it.
     width: Option<FormWidth>,
     /// Form of the printed value that set the width.
     form: Option<PrintForm>,
@@ -24,7 +24,7 @@ struct OpenSwitch {
     live: bool,
     /// Number of loops around the switch.
     loops: usize,
-    /// Name of the first own printed value that has one.
+    /// Name of the first printed value that shares the field and has a name.
     name: Option<String>,
     own: Vec<(usize, ShownItem)>,
     /// Case that is being read.
@@ -205,7 +205,7 @@ impl FieldBuilder {
 }
 
 impl OpenSwitch {
-    /// Adds an own printed value.
+    /// Adds a printed value that shares the field.
     fn adopt(&mut self, width: FormWidth, name: Option<String>, shown: ShownItem) {
         if self.width.is_none() {
             self.width = Some(width);

@@ -27,7 +27,7 @@ pub(super) enum ExpandedItem {
     Break,
 }
 
-/// A macro, whatever its name.
+/// Identity of a macro, which can have several names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MacroId {
     Predefined(Vec<u8>),

@@ -1,7 +1,7 @@
 //! Typed fields: the schema of a stanza, and the row of an event.
 //!
-//! `expand` puts functions and subroutines in place, `build` decides which printed values are one field and how it is
-//! called, `comment` applies what the author chose, and `row` reads the values off a run.
+//! `expand` inlines functions and subroutines, `build` decides which printed values are the same field and names it,
+//! `comment` applies the author's choices, and `row` takes the values from a run.
 
 mod build;
 mod comment;
