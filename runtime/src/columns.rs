@@ -40,13 +40,13 @@ pub(crate) enum ColumnSource {
     Event,
     /// The event's log or thread, which is the same for many events in a row.
     Log,
-    /// Processes and CPUs, learnt from earlier events.
+    /// Processes and CPUs, known from earlier events.
     Context,
     /// Depth of interrupts.
     Depth,
     /// System call of the thread.
     Svc,
-    /// Processes and threads of a QNX log, learnt from earlier records.
+    /// Processes and threads of a QNX log, known from earlier records.
     Owner,
 }
 
@@ -57,7 +57,8 @@ pub(crate) enum ColumnWriter {
     Qnx(QnxWriter),
 }
 
-/// Writer of AIX. Values that change from event to event have cells in `report/cells.rs`, for which the compiler asks.
+/// Writer for AIX. Values that change from event to event have cells in `report/cells.rs`; its `match` makes sure that
+/// none is forgotten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum AixWriter {
     HookId,
@@ -81,8 +82,8 @@ pub(crate) enum AixWriter {
     Text,
 }
 
-/// Writer of QNX. Values that change from record to record have cells in `records/cells.rs`, for which the compiler
-/// asks.
+/// Writer for QNX. Values that change from record to record have cells in `records/cells.rs`; its `match` makes sure
+/// that none is forgotten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum QnxWriter {
     /// Number of the record.
@@ -139,7 +140,7 @@ pub(crate) struct ColumnInfo {
     pub value: ValueType,
     pub source: ColumnSource,
     pub writer: ColumnWriter,
-    /// Name and description of the column in `trcrpt -O`, if that can switch it on.
+    /// Name and description of the column in `trcrpt -O`, if it is one of that flag's options.
     pub option: Option<(&'static str, &'static str)>,
 }
 
@@ -186,7 +187,7 @@ macro_rules! columns {
 
 // system, name; heading, width, side in text; key, type in JSON; source; writer; name and help in `trcrpt -O`.
 columns! {
-    /// Hook id. Its column is one wider if there are ids of four digits.
+    /// Hook id. Its column is one character wider if there are ids of four digits.
     Id: Aix "id", "ID" 4 Left, "id" Text, Event by AixWriter::HookId, -O "ids" "the ID column";
     /// Log that the event came from.
     File: Aix "filename", "FILENAME" 15 Left, "filename" Text, Log by AixWriter::Context(|row| ContextValue::Text(row.file)),
@@ -261,7 +262,7 @@ columns! {
     /// Name of the owner's thread.
     OwnerThread: Qnx "thread", "thread" 12 Left, "thread" Text, Owner
         by QnxWriter::Owner(|owner| OwnerValue::Name(owner.thread.as_deref()));
-    /// Field of the argument list, by its index in the names that the columns ask for; `-` if the record does not have
+    /// Field of the argument list, by its index in the names that the columns select; `-` if the record does not have
     /// it.
     Argument(u16): Qnx "arg.NAME", "arg.NAME" 12 Left, "arg.NAME" Text, Event by QnxWriter::Argument;
 }
@@ -361,7 +362,7 @@ pub struct Columns {
     text: bool,
     /// True if the text has a line of its own.
     two_lines: bool,
-    /// True for nothing but the formatted text: no blanks before it, no margins, no heading.
+    /// True if lines consist of the formatted text alone, without blanks before it, margins or heading.
     bare: bool,
     /// True if JSON lines have AIX's fields after the text.
     fields_last: bool,
@@ -388,8 +389,8 @@ impl Columns {
         }
     }
 
-    /// Columns of AIX in the order of reports, and those that come with them: the depth of interrupts with name or id
-    /// of the process, and the times of `timestamp`.
+    /// Columns of AIX in the order of reports. Adds the columns that belong to them: the depth of interrupts for a
+    /// process's name or id, and the times that `timestamp` selects.
     pub fn new(wanted: &[Column], timestamp: Timestamp) -> Self {
         let times: &[Column] = match timestamp {
             Timestamp::Milli | Timestamp::Micro => &[Column::Elapsed, Column::Delta],
@@ -564,7 +565,7 @@ impl Columns {
         self.list.iter().any(|column| !matches!(column.info().source, ColumnSource::Event | ColumnSource::Log))
     }
 
-    /// Parts of the context that a column shows, except processes and CPUs.
+    /// Parts of the context that a column shows, besides processes and CPUs.
     pub(crate) fn wanted(&self) -> RequiredContext {
         let shows = |source| self.list.iter().any(|column| column.info().source == source);
         RequiredContext { depth: shows(ColumnSource::Depth), priority: false, svc: shows(ColumnSource::Svc) }

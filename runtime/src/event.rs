@@ -275,7 +275,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Position in the input, from 0. Every event counts, also those that are not shown.
+    /// Position in the input, from 0. Counts all events, even those that are not shown.
     pub fn seq(&self) -> u64 {
         match &self.source {
             EventSource::Aix(event) => event.seq(),

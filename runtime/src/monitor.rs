@@ -1,4 +1,4 @@
-//! Between a report and its caller: notices and progress while it runs, and the error that ends it.
+//! Communication between a report and its caller: notices and progress while it runs, and the error that ends it.
 
 use crate::ids::IdSet;
 use crate::reader::{Notice, System};

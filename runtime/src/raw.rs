@@ -54,7 +54,7 @@ pub fn write_raw(
             monitor.progress(logs.progress(), summary.n_events);
         }
     }
-    // The logs are read by now: their clock factors may have changed after the first check.
+    // Checked again now that the logs are read, because their clock factors may have changed after the first check.
     refuse_mixed(logs)?;
     out.write_all(&bytes).and_then(|()| out.flush()).map_err(ReportError::Write)?;
     let tally = logs.tally();

@@ -83,7 +83,7 @@ pub struct ReportOptions {
     pub form: Form,
     /// Colours of columns and heading.
     pub colour: ReportColour,
-    /// True if processes and threads are followed even if no column, filter or template needs them.
+    /// True to track processes and threads even if no column, filter or template needs them.
     pub follow_context: bool,
     /// True if only the number of events per hook id is written.
     pub stats: bool,

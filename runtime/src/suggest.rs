@@ -7,7 +7,7 @@ pub fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().find(|known| known.as_bytes() == near)
 }
 
-/// Always `None`: the edit distance is part of the compiler, which this build does not contain.
+/// Always `None`, because the edit distance is part of the compiler, which this build does not contain.
 #[cfg(not(feature = "compile"))]
 pub fn closest<'n>(_: &str, _: &[&'n str]) -> Option<&'n str> {
     None

@@ -1,6 +1,6 @@
 //! Output to a terminal: text from a trace cannot control it.
 //!
-//! Strings in a trace come from strangers. Their control characters and escape sequences could move the cursor, change
+//! Strings in a trace cannot be trusted. Their control characters and escape sequences could move the cursor, change
 //! colours or the window title, and bidirectional overrides could reorder the text. On a terminal they are printed as
 //! `\x1b` or `\u{202e}`. Files and pipes get all bytes unchanged.
 
@@ -80,7 +80,7 @@ pub struct TerminalWriter<W> {
 }
 
 impl<W: Write> TerminalWriter<W> {
-    /// Wraps an output. Unless `shows` is true, all bytes pass as they are.
+    /// Wraps an output. Unless `shows` is true, all bytes pass unchanged.
     pub fn new(out: W, shows: bool) -> Self {
         Self { out, shows, text: Vec::new() }
     }

@@ -51,7 +51,8 @@ pub struct Meter {
     max: MaxWork,
     /// Limit of one event in steps.
     max_steps: u64,
-    /// Totals of all events before the current chunk. A guess has at most as many steps, and at least as many bytes.
+    /// Totals of all events before the current chunk. If they are a guess, they have too few steps or too many bytes,
+    /// never the reverse.
     start: Work,
     /// Totals so far, with the bytes of the current event.
     work: Work,

@@ -114,7 +114,7 @@ impl CompileArgs {
         let n_bytes: usize = sources.iter().map(|(_, source)| source.bytes().len()).sum();
         let findings = Findings { sources, diagnostics: compiled.diagnostics, left_out: compiled.left_out };
         let mut status = formats::show(console, &findings, self.language.strict);
-        // A denied warning is an error that the user asked for; leaving stanzas out does not settle it.
+        // A denied warning is an error that the user asked for, so leaving stanzas out does not remove it.
         if keeps_going && compiled.blob.is_some() && !formats::has_denied(&findings) {
             formats::show_left_out(console, &findings);
             status = if status == Status::Well { Status::Well } else { Status::Damaged };

@@ -116,7 +116,8 @@ impl EventArgs {
         let set = formats::load(console, &self.formats, &self.language)?;
         let catalog = catalog(&set);
         let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
-        // A stanza cannot format a QNX event, nor the reverse: the user probably gave the wrong file.
+        // A stanza cannot format a QNX event, and a definition cannot format an AIX event. The user probably gave the
+        // wrong file.
         formats::warn_of_others(console, &set.files(), &[System::Aix], Some("the event"));
         let entry = entry_of(console, catalog, &self.formats, &event)?;
         let program = catalog.program(entry);
@@ -171,8 +172,8 @@ impl EventArgs {
         let mut printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())
             .with_max_work(self.limits.max_work());
         let (mut out, mut text) = (Vec::new(), TextBuf::new());
-        // Several datakeys may format one event. Each is listed by a run of its own, whose text is thrown away: the
-        // data column below joins their texts.
+        // Several datakeys may format one event. Each is listed by a run of its own, whose text is discarded, because
+        // the data column below joins their texts.
         if self.trace {
             for entry in catalog.records(Space::Record, class, event) {
                 let mut listing = Listing::new(catalog.record_program(entry));
@@ -208,7 +209,7 @@ pub(super) fn parse_event(hex: &[String], wide: bool) -> Result<Vec<u8>, Failure
     Ok(bytes)
 }
 
-/// Stanza for an event. Warns if it is the stanza for undefined hooks.
+/// Stanza for an event. Warns if the stanza for undefined hooks is used.
 pub(super) fn entry_of<'c>(
     console: &Console,
     catalog: &'c Catalog<'_>,
@@ -217,8 +218,8 @@ pub(super) fn entry_of<'c>(
 ) -> Result<&'c HookEntry, Failure> {
     let id = event.hook_id();
     if catalog.get(id).is_none() || id == 0 {
-        // The same words at the other width are another hook id. A forgotten `--env` is the usual reason for an unknown
-        // hook.
+        // With the other width, the same bytes are another hook id. A forgotten `--env` is the usual reason for an
+        // unknown hook.
         let other = Event { wide: !event.wide, ..*event };
         let known = if catalog.defines(other.hook_id()) {
             let (env, id) = (if other.wide { 64 } else { 32 }, display_id(other.hook_id()));
@@ -300,7 +301,7 @@ impl<'p> Listing<'p> {
                 let _ = write!(changes, " r{at}={value:#x}");
             }
         }
-        // A template can also take text back: a pending blank, or the label of an empty switch.
+        // A template can also remove text: a pending blank, or the label of an empty switch.
         let same = self.before.iter().zip(text).take_while(|(old, new)| old == new).count();
         if same < self.before.len() {
             let _ = write!(changes, " -\"{}\"", self.before[same..].escape_ascii());
@@ -336,7 +337,7 @@ impl Observer for Listing<'_> {
     fn after(&mut self, text: &[u8]) {
         if self.routine.is_some() {
             // `changes` compares with the registers before the instruction; after the last one no state is passed, so
-            // they count as unchanged.
+            // registers count as unchanged.
             let regs = self.regs.clone();
             self.changes(&regs, text.strip_suffix(b"\n").unwrap_or(text));
         }

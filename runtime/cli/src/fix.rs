@@ -66,7 +66,7 @@ pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), F
         let failed = |error| Failure::write(&error, path.display());
         // Only one file is locked at a time, so two commands cannot block each other.
         let _lock = locked(path).map_err(failed)?;
-        // Written as plain text under a name in .gz, the next command could not open it.
+        // Plain text under a name that ends in .gz could not be opened by the next command.
         if let Some(unpacker) = Input::open(path).map_err(failed)?.unpacker() {
             let (path, compression) = (path.display(), unpacker.compression());
             return Err(refuse(format!("cannot write {path}: it is compressed by {compression}: unpack it first")));

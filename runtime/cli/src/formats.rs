@@ -216,7 +216,7 @@ pub fn has_denied(findings: &Findings) -> bool {
     findings.diagnostics.iter().any(is_denied)
 }
 
-/// True if a command that does something else with format files prints this diagnostic.
+/// True if commands other than `check` and `compile` print this diagnostic.
 fn is_shown(found: &Diagnostic) -> bool {
     found.severity == Severity::Error || found.code == &UNDEFINED_CODE
 }
@@ -247,7 +247,7 @@ fn count_warnings(console: &Console, findings: &Findings) {
         // Diagnostics that are printed anyway are not counted.
         let is_counted = |found: &&Diagnostic| {
             let is_said = is_shown(found) || found.code == &DEFINES_NOTHING;
-            // A check of the single file would not show what another file replaces.
+            // Checking the file alone would not show stanzas that another file replaces.
             let is_of_set = found.secondary.iter().any(|label| label.source != id);
             found.primary.source == id && !is_said && !is_of_set
         };

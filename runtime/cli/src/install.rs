@@ -53,7 +53,8 @@ impl InstallArgs {
             Failure::Error(Message::Unreadable, format!("cannot find the running program: {error}"))
         })?;
         let items = items(&self.prefix);
-        // Everything is checked before anything is written: a half-installed set of names would mix two versions.
+        // Everything is checked before anything is written, because a half-installed set of names would mix two
+        // versions.
         self.refuse_foreign(&items)?;
         if self.dry_run {
             return super::print(console, list(&items), None);

@@ -1,4 +1,4 @@
-//! Rules of a trace: what its events do, for those who follow threads and CPUs themselves.
+//! Rules of a trace: the effects of its events, for code that tracks threads and CPUs itself.
 
 use super::table::{
     Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, NumberPos,
@@ -30,11 +30,12 @@ pub struct ContextRules {
     lookup: HookLookup,
 }
 
-/// Effect of an event. Ids that the event does not have are `None`; then the event's own thread or process is meant.
+/// Effect of an event. An id is `None` if the event does not contain it; then the event's own thread or process is
+/// meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of docs/context.md")]
 pub enum Effect<'e> {
-    /// An entry that states nothing but the CPU.
+    /// An entry that only states the CPU.
     Nothing,
     Process {
         pid: u64,
@@ -180,7 +181,7 @@ fn effect<'e>(action: Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
             tid: optional(tid),
             path: path.and_then(|path| event.text(path)),
         },
-        // A process that is named but missing is not the event's own.
+        // If the entry names a process but the event is too short for it, the event's own process is not meant.
         Action::Exec { pid: Some(pid), path } => {
             Effect::Exec { pid: Some(event.number(pid)?), path: event.text(path)? }
         }

@@ -104,7 +104,7 @@ pub struct ContextState {
     version_of_facts: u64,
     /// Version after the last change that concerns all threads.
     version_of_all: u64,
-    /// Version after the last change of a thread, by a mix of its id: threads that share a place seem to change
+    /// Version after the last change of a thread, by a hash of its id. Threads with equal hashes count as changed
     /// together.
     versions: Box<[u64; N_VERSIONS]>,
 }
@@ -204,13 +204,14 @@ impl ContextState {
         self.version
     }
 
-    /// Version of the facts about all threads, except interrupt depths and system calls: equal versions, equal facts.
+    /// Version of the facts about all threads, except interrupt depths and system calls. Equal versions mean equal
+    /// facts.
     #[inline]
     pub(crate) fn version_of_facts(&self) -> u64 {
         self.version_of_facts
     }
 
-    /// Version of the facts about a thread, except interrupt depths and system calls: equal versions, equal facts.
+    /// Version of the facts about a thread, except interrupt depths and system calls. Equal versions mean equal facts.
     #[inline]
     pub(crate) fn version(&self, tid: u64) -> u64 {
         self.version_of_all.max(self.versions[version_place(tid)])
@@ -365,8 +366,8 @@ impl ContextState {
                 }
                 if self.wanted.depth {
                     *self.depth(event) = 0;
-                    // Without `change`: depths are no part of the versions of facts, or every interrupt would make all
-                    // cells stale.
+                    // Not recorded as a change, because every interrupt would make all cached cells stale. Depths are
+                    // compared separately.
                     self.version += 1;
                 }
             }
@@ -381,7 +382,7 @@ impl ContextState {
                 if self.names.get(address).is_none() && !self.symbols.contains_key(&address) {
                     return self.enter(event.tid, Hex::new(address).digits());
                 }
-                // Other owners of the lists, because `enter` changes this state while it reads a name.
+                // Cloned, because `enter` needs all of `self` while it reads a name from these lists.
                 let (names, symbols) = (Arc::clone(&self.names), Arc::clone(&self.symbols));
                 if let Some(name) = names.get(address).or_else(|| symbols.get(&address).map(Vec::as_slice)) {
                     self.enter(event.tid, name);
@@ -506,7 +507,7 @@ impl ContextState {
         let Some(path) = path else { return };
         let path = &path[..path.len().min(MAX_PATH)];
         let process = self.processes.get_mut(slot);
-        // A path that is only repeated must not make the cells of all threads stale.
+        // A repeated path is no change, and must not make the cells of all threads stale.
         if process.path == path {
             return;
         }
@@ -554,7 +555,7 @@ impl ContextState {
         match self.last {
             Some((last, slot)) if last == tid => slot,
             _ => {
-                // A miss is cached too: if no entry of the table names threads, every event is one.
+                // A miss is cached too. If the table has no entries for threads, every event is a miss.
                 let slot = self.threads.find(tid);
                 self.last = Some((tid, slot));
                 slot

@@ -20,13 +20,13 @@ use tfbc_vm::{TextBuf, num};
 
 /// Records with more words are printed one argument after the other.
 const MAX_WORDS: usize = 32;
-/// Flattened lists at most; the rest is printed one argument after the other.
+/// Limit on flattened lists. Records of further kinds are printed one argument after the other.
 const MAX_LISTS: usize = 1 << 13;
 /// Words of a text at most.
 const MAX_TEXT_WORDS: usize = 4;
-/// Bytes of a 64-bit number with its sign, at most.
+/// Maximum length of a 64-bit number with its sign.
 const MAX_INT: usize = 20;
-/// Bytes that a step writes at most: its literal, and a value.
+/// Maximum number of bytes that a step writes: its literal, and a value.
 const MAX_STEP: usize = Literal::MAX + 72;
 
 /// Cache of flattened lists, by kind of record.
@@ -209,7 +209,7 @@ fn print<const BIG_ENDIAN: bool>(steps: &[PrintStep], is_json: bool, bytes: &[u8
     true
 }
 
-/// Writes a number, and in JSON the text of it, which is the number between quotes.
+/// Writes a number. In JSON, also writes its text, which is the number between quotes.
 #[inline(always)]
 fn put_int(room: &mut [u8], at: usize, number: i64, is_json: bool) -> usize {
     let end = num::int(room, at, number as u64);
@@ -268,8 +268,8 @@ fn put_words(room: &mut [u8], at: usize, words: &[[u8; 4]], is_json: bool) -> Op
     Some(at + 1)
 }
 
-/// Flattens an argument list: the steps, and the index of the first word that is not shown. `None` if an argument
-/// depends on more than its place.
+/// Flattens an argument list: the steps, and the index of the first word that is not shown. `None` if an argument does
+/// not have a fixed place.
 fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<PrintStep>, usize)> {
     let mut builder = PrintStepBuilder { steps: Vec::new(), text: TextBuf::new() };
     let mut names = Vec::new();

@@ -22,7 +22,7 @@ fn write_cells(fields: &[SchemaField], cells: Cells<'_>, out: &mut TextBuf) {
     out.push(b"}");
 }
 
-/// Appends the non-null fields of a row, to an object that has fields already unless `is_first`.
+/// Appends the non-null fields of a row to an object. `is_first` is true if the object is still empty.
 pub(crate) fn write_members(fields: &[SchemaField], cells: Cells<'_>, is_first: &mut bool, out: &mut TextBuf) {
     let mut key = |name: &str, out: &mut TextBuf| {
         out.push(if std::mem::take(is_first) { b"\"" } else { b",\"" });
@@ -179,7 +179,7 @@ fn write_items<T>(items: &[T], write: impl Fn(&T, &mut TextBuf), out: &mut TextB
     out.push(b"]");
 }
 
-/// Writes an integer at a place and returns its end; writes nothing of another kind.
+/// Writes an integer at a place and returns its end. Values of other kinds write nothing.
 #[inline(always)]
 fn write_integer(kind: FieldKind, number: u64, room: &mut [u8; TextBuf::SPARE], at: usize) -> usize {
     match kind {
@@ -364,8 +364,8 @@ fn write_time(seconds: u32, out: &mut TextBuf) {
     let _ = write!(TextWriter(out), "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"");
 }
 
-/// Appends the fields of a schema as objects of an array, which has elements already unless `is_first`. `source` returns
-/// the name of a source.
+/// Appends the fields of a schema as objects of an array. `is_first` is true if the array is still empty. `source`
+/// returns the name of a source.
 pub fn write_schema<'n>(
     fields: &[SchemaField],
     source: &dyn Fn(u16) -> &'n [u8],

@@ -65,7 +65,7 @@ impl<'r> PreparedFields<'r> {
         &self.schema
     }
 
-    /// Runs the routine of an event and appends its fields as a JSON object. If `is_trial`, timers are the same
+    /// Runs the routine of an event and appends its fields as a JSON object. With `is_trial`, restores the timers
     /// afterwards.
     #[inline]
     pub fn write(

@@ -9,7 +9,8 @@ pub struct Notice {
     pub damage: bool,
     /// Text with offset and problem, without the file's name.
     pub message: String,
-    /// Skipped bytes: offsets of the first one and after the last. `None` if nothing was skipped, or not in one piece.
+    /// Skipped bytes: offsets of the first one and after the last. `None` if nothing was skipped, or several ranges
+    /// were.
     pub skipped: Option<(u64, u64)>,
     /// Number of the input's events before it.
     pub n_before: u64,

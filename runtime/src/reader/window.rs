@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use tempfile::SpooledTempFile;
 
-/// Size of one read, and of the bytes that a batch may contain at most. With its events and their text, a batch of this
+/// Size of one read, and maximum number of bytes in a batch. With its events and their text, a batch of this
 /// size fits the second-level cache.
 const CHUNK: usize = 128 << 10;
 

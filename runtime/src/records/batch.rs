@@ -5,11 +5,11 @@ use super::owners::{Owner, Owners};
 use crate::reader::kev::{Clocks, CompleteCombine, KevRecord, KevRow, KevSlot, SLOT_BYTES};
 use tfbc_vm::TextBuf;
 
-/// Slots of one batch at most; a record outside a row counts for one.
+/// Maximum number of slots in a batch. A record outside of a row counts as one slot.
 const MAX_SLOTS: usize = 1 << 12;
-/// Bytes of payload of one batch at most, unless one record has more.
+/// Maximum number of payload bytes in a batch, unless one record has more.
 const MAX_BYTES: usize = 128 << 10;
-/// Slots of one row at most: text is written between two rows.
+/// Maximum number of slots in a row. Text is written between two rows.
 const MAX_ROW: usize = 1 << 9;
 
 /// Some records with their payloads.
@@ -46,7 +46,7 @@ enum Item {
         end: usize,
         byte: usize,
     },
-    /// A slot that is shown as it is in the file.
+    /// A slot that is shown undecoded.
     Slot(KevSlot),
 }
 

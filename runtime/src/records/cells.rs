@@ -90,7 +90,7 @@ struct Builder<'c> {
 }
 
 impl Builder<'_> {
-    /// Values with blanks or delimiters between them.
+    /// Adds values with blanks or delimiters between them.
     fn line(&mut self) {
         for (at, column) in self.columns.list().iter().enumerate() {
             if at > 0 {
@@ -362,7 +362,7 @@ pub(super) struct Times {
     pub start: TraceStart,
     /// Time of the clock's zero in ns since 1970, for [`TimeForm::Clock`].
     boot_ns: i128,
-    /// Text of the last second for [`TimeForm::Clock`], and the second.
+    /// Cache for [`TimeForm::Clock`]: the last second and its text.
     second: (i128, [u8; Times::SECOND]),
 }
 
@@ -447,7 +447,7 @@ impl Times {
         }
         let room = out.spare();
         store(room, 0, self.second.1);
-        // The digit before the point is overwritten.
+        // The digit before the point is overwritten by the next store.
         let end = num::decimal::<9>(room, Self::SECOND - 1, fraction as u64);
         store(room, 0, self.second.1);
         out.advance(end);

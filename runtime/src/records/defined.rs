@@ -34,7 +34,7 @@ pub(super) struct DefinedFields<'r> {
     formats: Vec<JsonFormat>,
 }
 
-/// Format of a datakey, whose fixed parts are JSON already.
+/// Format of a datakey, with its fixed parts as JSON.
 #[derive(Debug)]
 struct JsonFormat {
     cut: u16,
@@ -121,7 +121,7 @@ impl<'r> DefinedFields<'r> {
         self.entries[env].get_or_insert_with(|| program.prepare(hook, env)).as_ref()
     }
 
-    /// Appends the fields as objects of an array, which has elements already unless `is_first`.
+    /// Appends the fields as objects of an array. `is_first` is true if the array is still empty.
     pub fn push_objects(&self, cells: Cells<'_>, is_first: &mut bool, out: &mut TextBuf) {
         push_objects(&self.formats, cells, is_first, out);
     }

@@ -8,7 +8,7 @@ use tfbc_vm::{TextBuf, num};
 /// Fields of one record in the order of its argument list; equal names are numbered.
 pub(super) struct Fields<'r> {
     arguments: Arguments<'r>,
-    /// Names of the fields so far. Names of words differ already.
+    /// Names of the fields so far. Words without a name need no check, because their names contain their index.
     met: Vec<&'static str>,
 }
 

@@ -55,8 +55,8 @@ impl RecordIds {
         all.filter(|(class, event)| self.contains(*class, *event))
     }
 
-    /// Adds what an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` names, in logs of
-    /// a release (major, minor). A kernel call without `:enter`, `:exit` or `:int` means all its records.
+    /// Adds the events that an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` means,
+    /// in logs of a release (major, minor). A kernel call without `:enter`, `:exit` or `:int` means all its records.
     ///
     /// # Errors
     /// A message that describes the mistake in the item.
@@ -175,7 +175,7 @@ pub struct RecordFilter {
     pub to_ns: Option<i128>,
     /// Only records of these processes.
     pub pids: Option<BTreeSet<u64>>,
-    /// Only records of these threads, or of all but these.
+    /// Only records of these threads, or of all other threads.
     pub threads: Option<Threads>,
     /// Only records of processes with these names: the whole name, or the part after its last `/`.
     pub names: Option<BTreeSet<Vec<u8>>>,
@@ -224,7 +224,7 @@ impl RecordFilter {
         self.from_ns.is_some() || self.to_ns.is_some()
     }
 
-    /// True if it asks for the owners of records.
+    /// True if the filter depends on the owners of records.
     pub(crate) fn asks_for_owners(&self) -> bool {
         self.pids.is_some() || self.threads.is_some() || self.names.is_some()
     }
@@ -251,8 +251,8 @@ impl RecordFilter {
             && self.names.as_ref().is_none_or(has_name)
     }
 
-    /// True if the filter admits a record, apart from its owner; class 13 is class 5 here. `time_ns` is the time as it
-    /// is shown, which only a filter of times looks at.
+    /// True if the filter admits a record, apart from its owner; class 13 is class 5 here. `time_ns` is the displayed
+    /// time, which only a time range uses.
     #[inline]
     pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<i128>) -> bool {
         self.only.as_ref().is_none_or(|ids| ids.contains(class, event))

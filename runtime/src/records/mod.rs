@@ -78,7 +78,7 @@ pub struct RecordOptions {
     pub filter: RecordFilter,
     /// Pattern that a record's data must match.
     pub grep: Option<Regex>,
-    /// True if processes and threads are followed even if no column or filter needs them.
+    /// True to track processes and threads even if no column or filter needs them.
     pub follow_owners: bool,
     /// True if records are counted by class and event, and nothing else is written.
     pub stats: bool,
@@ -135,7 +135,7 @@ pub struct RecordSummary {
     pub counts: KevCounts,
     /// Use of the bytes that were read.
     pub tally: Tally,
-    /// Set if the records read are not those formatted, filtered out and skipped: a fault of this program.
+    /// Set if the number of records read differs from those formatted, filtered out and skipped: a bug of this program.
     pub imbalance: Option<Imbalance>,
 }
 

@@ -1,6 +1,6 @@
 //! Owners of records: processes and threads, derived from the log's own records.
 //!
-//! The state is followed in the order of the file, so an owner never depends on which records are shown.
+//! The state is updated in the order of the file, so an owner does not depend on which records are shown.
 
 use crate::reader::kev::{KevRecord, classes, control};
 use std::collections::HashMap;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 const N_CPUS: usize = 64;
 /// Numbers of buffers count up to here.
 const BUFFER_NUMBERS: u32 = 2048;
-/// Bytes of names that are kept. Names past them are not known.
+/// Limit on the total size of names in bytes. Further names are not stored.
 const MAX_NAME_BYTES: usize = 64 << 20;
-/// Bytes that each name counts for, in addition to its own.
+/// Bytes that a name counts in addition to its length, for the memory around it.
 const NAME_COST: usize = 128;
 
 /// Events of the class [`classes::PR_TH`] that change the state.
@@ -32,7 +32,7 @@ mod events {
 /// Event of the class [`classes::CONTROL`] that reports dropped buffers, since 8.0.
 const DROPPED: u16 = 8;
 
-/// Process and thread of a record, as far as they are known.
+/// Process and thread of a record; `None` for what is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owner {
     /// The process id.
@@ -71,7 +71,7 @@ pub(super) struct Owners {
     running: [Option<(i32, i32)>; N_CPUS],
     processes: HashMap<i32, Process>,
     last_buffer: Option<u32>,
-    /// Bytes that the names count for; see [`MAX_NAME_BYTES`].
+    /// Total size of the names, see [`MAX_NAME_BYTES`].
     n_bytes: usize,
     /// Cache of the batch's owners by process and thread: consecutive records belong to few threads.
     cache: Box<[CachedOwner; N_CACHED]>,
@@ -131,7 +131,7 @@ impl Owners {
     fn cached(&mut self, pid: i32, tid: i32, known: &mut Vec<Owner>) -> u32 {
         let place = (pid as u32).wrapping_mul(31).wrapping_add((pid as u32) >> 12).wrapping_add(tid as u32);
         let CachedOwner { epoch, thread, id } = self.cache[place as usize % N_CACHED];
-        // A change makes all entries stale by one new epoch, cheaper than clearing them.
+        // A new epoch makes all entries stale, which is cheaper than clearing them.
         if (epoch, thread) == (self.epoch, (pid, tid)) {
             return id;
         }
@@ -141,7 +141,8 @@ impl Owners {
     }
 
     fn control(&mut self, record: &KevRecord<'_>) {
-        // Lost records may have been switches of threads, so that nobody is known to run on any CPU until the next one.
+        // Lost records may have been thread switches, so the running thread of every CPU is unknown until its next
+        // switch.
         let is_loss = match (record.event, self.word(record, 0)) {
             (control::BUFFER, Some(word)) => {
                 let number = word % BUFFER_NUMBERS;
@@ -204,7 +205,7 @@ impl Owners {
             }
             events::CREATE_NAME => {
                 let known = self.processes.get(&second).and_then(|process| process.name.as_deref());
-                // A log may state a name again. If it is unchanged, the names of the threads stay known.
+                // A log may repeat a name. If it is unchanged, the names of the threads remain valid.
                 if known.is_none() || known != Some(name_bytes(record)) {
                     self.forget_process(second);
                     let name = self.name(record);

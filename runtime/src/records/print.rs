@@ -121,9 +121,9 @@ impl<'r> RecordPrinter<'r> {
         !self.catalog.records(Space::Record, record.class, record.event).is_empty()
     }
 
-    /// Appends the text of the definitions, as in a JSON string without its quotation marks, by the row of their fields:
-    /// [`RecordPrinter::fields`] uses the row again. False if none applies; `None` and nothing appended if the text has to
-    /// be printed by [`RecordPrinter::definitions`].
+    /// Appends the text of the definitions as in a JSON string, without its quotation marks. The text comes from the
+    /// row of their fields, which [`RecordPrinter::fields`] reuses. False if no definition applies. `None`, with
+    /// nothing appended, if [`RecordPrinter::definitions`] has to print the text.
     pub(super) fn text_by_row(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> Option<bool> {
         if self.catalog.records(Space::Record, record.class, record.event).len() != 1 {
             return None;
@@ -152,7 +152,7 @@ impl<'r> RecordPrinter<'r> {
         Some(true)
     }
 
-    /// Passes a row per program with definitions that apply to `take`. Without cells, all fields are missing.
+    /// Calls `take` with a row per program whose definitions apply. Without cells, all fields are missing.
     pub(super) fn fields(
         &mut self,
         record: &KevRecord<'_>,

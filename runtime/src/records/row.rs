@@ -24,7 +24,7 @@ pub(super) struct RowWriter<'r> {
     source: Source,
     /// True if times are shown or filtered.
     is_timed: bool,
-    /// Time at which the data of a record is formatted.
+    /// Point at which the data of a record is formatted.
     data_use: DataUse,
     /// True if the filter shows every record.
     shows_all: bool,
@@ -43,14 +43,14 @@ pub(super) struct RowWriter<'r> {
     counted: Vec<(u8, u16)>,
 }
 
-/// Time at which the data of a record is formatted.
+/// Point at which the data of a record is formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DataUse {
     /// In its cell.
     InPlace,
-    /// Before the line: a pattern or another column depends on it.
+    /// Before the line, because a pattern or another column depends on it.
     First,
-    /// Before the line, for the counts of what definitions could not print; no column shows it.
+    /// Before the line, only to count problems of definitions; no column shows the text.
     Unseen,
     /// Not at all: records are counted.
     Never,
@@ -59,7 +59,7 @@ enum DataUse {
 /// Texts of a batch's owners, each rendered once.
 #[derive(Default)]
 struct OwnerTexts {
-    /// By owner, true if the filter admits it, and the index of its first text in `ends`.
+    /// Per owner: true if the filter admits it, and the index of its first text in `ends`.
     known: Vec<Option<(bool, u32)>>,
     /// Ends of the texts; a text starts at the end of the previous one.
     ends: Vec<u32>,
@@ -102,7 +102,7 @@ impl Clone for RowWriter<'_> {
     fn clone(&self) -> Self {
         let times = self.source.times.clone();
         let mut clone = RowWriter::new(self.catalog, self.options, &self.header, times.start.clone());
-        // The kept header has no system page, so the time of the boot must be copied.
+        // The stored header has no system page, so the boot time is copied.
         clone.source.times = times;
         clone.counts = self.counts();
         clone

@@ -97,7 +97,7 @@ impl Source<'_> {
     }
 }
 
-/// Note of a record by the counts before and after its line.
+/// Note of a record, from the counts before and after its line.
 pub(super) fn note(before: FormatCounts, after: FormatCounts) -> RowNote {
     if after.n_truncated > before.n_truncated {
         RowNote::Truncated

@@ -1,4 +1,4 @@
-//! The run over a log: records are formatted in parallel and written in order.
+//! Report of a log: records are formatted in parallel and written in order.
 
 use super::RecordSummary;
 use super::batch::{Batch, Place};
@@ -105,7 +105,7 @@ pub(crate) fn run(
 pub(super) struct RecordProducer<'w> {
     log: &'w mut KevLog,
     live: bool,
-    /// Processes and threads, if they are asked for.
+    /// Processes and threads, if they are needed.
     owners: Option<Owners>,
     n_damaged: u64,
 }

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use tfbc_vm::TextBuf;
 
-/// Bytes of rows that are kept in memory; more go to a temporary file.
+/// Limit on the rows in memory, in bytes. Further rows go to a temporary file.
 pub(crate) const MAX_MEMORY: usize = 1 << 30;
 
 /// Bytes of a header: kind, time and length.

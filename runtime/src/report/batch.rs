@@ -9,7 +9,7 @@ use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
 
 /// Maximum bytes of a batch's copied events, names and texts; also of the part of the reader's buffer it keeps.
 const MAX_BYTES: usize = 128 << 10;
-/// Bytes that are copied of a name of a system call.
+/// Number of bytes of a system call's name that are copied at once.
 pub(super) const BLOCK: usize = 32;
 /// Maximum events of a batch.
 pub(super) const MAX_EVENTS: usize = 4 << 10;
@@ -46,7 +46,7 @@ pub(super) struct Batch {
     pub origins: Vec<Origin>,
     /// Start of the trace, if it is known, and the index of the first event after it became known.
     pub start: Option<(StartTime, usize)>,
-    /// Elapsed time of the event before the next one that is copied, if deltas are measured from it.
+    /// Elapsed time of the event before the next copied one, if deltas are measured from it.
     pub previous_ns: Option<u64>,
 }
 
@@ -115,7 +115,7 @@ impl EventRef {
     }
 }
 
-/// Data of a copied event that [`EventRef`] has no room for.
+/// Data of a copied event for which [`EventRef`] has no room.
 #[derive(Debug, Clone, Copy)]
 struct CopiedEvent {
     /// Offset of the event in [`Batch::copies`].
@@ -205,7 +205,7 @@ impl Batch {
             || size_of_val(&self.timers[..]) + size_of_val(&self.paths[..]) >= MAX_BYTES
     }
 
-    /// Bytes of the reader's buffer that may still join the batch; more than fill it.
+    /// Number of bytes of the reader's buffer that the batch can still take.
     pub fn room(&self) -> usize {
         (2 * MAX_BYTES).saturating_sub(self.n_held)
     }

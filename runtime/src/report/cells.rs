@@ -47,7 +47,7 @@ enum FastLayout {
     Headed(u8),
     /// Cells one after the other.
     InOrder,
-    /// None: the cells may need a larger buffer.
+    /// No fast path: the cells may need a larger buffer.
     Never,
 }
 
@@ -148,7 +148,7 @@ impl Cells {
             at += len;
             at - len + stored <= COLUMNS
         });
-        // From the fastest path to the slowest. The choice is made here, once per report, and not per event.
+        // Tries the fastest path first. The choice is made once per report, not per event.
         let quick = match Plain::of(&list) {
             Some(plain) if form == Form::Text => FastLayout::Plain(plain),
             _ if !fits => FastLayout::Never,
@@ -528,10 +528,10 @@ impl Cell {
         self.after.put(room, at)
     }
 
-    /// Keeps a value apart from the one before it. Right-aligned values that fit begin with a blank themselves.
+    /// Separates a value from the one before it. Right-aligned values that fit begin with a blank anyway.
     #[inline(always)]
     fn begin(&self, values: &EventValues<'_>, room: &mut Room, at: usize) -> usize {
-        // `wrapping_sub` makes the first cell of a line look outside the room, where nothing touches it.
+        // For the first cell of a line, `wrapping_sub` gives an index outside of `room`, where no value can touch it.
         let touches = self.apart && room.get(at.wrapping_sub(1)).is_some_and(|byte| *byte != b' ');
         if touches && !values.starts_blank(self.put) {
             store(room, at, [b' ']);
@@ -712,7 +712,8 @@ impl<'e> EventValues<'e> {
         self.batch.svc(self.shared())
     }
 
-    /// Writes the depth of interrupts and up to three more bytes of no meaning; returns its length, 0 for no depth.
+    /// Writes the depth of interrupts, and up to three more bytes that are overwritten later. Returns the length, 0 for
+    /// no depth.
     #[inline(always)]
     fn depth(&self, room: &mut [u8], at: usize) -> usize {
         match self.shared().depth {
@@ -875,7 +876,7 @@ impl Builder<'_> {
         self.put(put);
     }
 
-    /// Adds a context column, to the last segment if nothing but literals is between.
+    /// Adds a context column. It joins the last segment if there are only literals between.
     fn context(&mut self, column: Column, apart: bool) {
         let width = self.columns.width(column);
         let is_nothing = |cell: &&Cell| matches!(cell.put, CellContent::Nothing);
@@ -1351,7 +1352,7 @@ mod tests {
     /// Id, elapsed time and the time that the delta is measured from.
     type ElapsedInput = (u16, u64, u64);
 
-    /// Cells of an event by both ways; `None` for [`Cells::put`] if they do not fit.
+    /// Cells of an event, written by the fast and the slow path. `None` for [`Cells::put`] if they do not fit.
     fn both(
         cells: &Cells,
         times: &mut Times,

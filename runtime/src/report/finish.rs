@@ -58,8 +58,8 @@ impl Finish {
         self.counts_lines
     }
 
-    /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included. False, and
-    /// nothing of it stays, if the text has no match.
+    /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included. Returns
+    /// false and removes the line if the text has no match.
     #[inline(always)]
     pub fn line(&self, layout: Layout, line: usize, start: usize, out: &mut TextBuf) -> bool {
         if let Some(wanted) = &self.grep {
@@ -90,7 +90,7 @@ impl Finish {
     }
 }
 
-/// Search in the texts of events, without the blanks of their margins and the newline at their end.
+/// Search in the texts of events, ignoring the blanks of their margins and the newline at their end.
 pub(super) struct Grep {
     /// Clone of the pattern in the options, with its own scratch memory.
     wanted: Regex,
@@ -102,7 +102,7 @@ impl Grep {
     pub fn new(wanted: &Regex) -> Self {
         let pattern = wanted.as_str();
         let is_literal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=' | b':' | b',' | b'/');
-        // A `Regex` does not reveal its flags, so a match in the other case detects "ignore case".
+        // A `Regex` does not reveal its flags, so a match in the other letter case detects "ignore case".
         let other_case: String = pattern.chars().map(other_case).collect();
         let is_exact = other_case == pattern || !wanted.is_match(other_case.as_bytes());
         let literal = (!pattern.is_empty() && pattern.bytes().all(is_literal) && is_exact)

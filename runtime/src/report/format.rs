@@ -19,10 +19,10 @@ use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{Context, Event, EventContext, Layout, LineStart, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
 
-/// Empty: templates that need paths of processes are run by the producer.
+/// Always empty, because the producer runs the templates that need paths of processes.
 static NO_PATHS: ProcessNames = ProcessNames::new();
 
-/// State that a line takes over from the lines before it.
+/// State that a line needs from the lines before it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LineState {
     /// Elapsed time of the event that was reported last.
@@ -42,18 +42,20 @@ pub(super) struct LineFormat<'r> {
     lines: PreparedLines<'r>,
     line: LineWriter<'r>,
     machine: Machine,
-    /// Templates that ask for timers are run by the producer.
+    /// Always empty, because the producer runs the templates that read timers.
     timers: Timers,
     meter: Meter,
     /// Steps of all written batches: a lower bound for the steps before any later batch.
     known_steps: &'r AtomicU64,
     /// Hook of the template that took most of the recent steps.
     slow: Option<u16>,
-    /// Knows which routines may skip an event; set if the report only counts events, so only those routines are run.
+    /// Routines that may skip an event. Set if the report only counts events, because then only these routines must
+    /// run.
     readers: Option<Readers<'r>>,
     /// Index of the next event.
     at: usize,
-    /// True after [`LineFormat::begin_batch`]. `n_metered` counts the events whose bytes the meter knows.
+    /// True after [`LineFormat::begin_batch`]. `n_metered` is the number of events whose bytes have been added to the
+    /// meter.
     in_batch: bool,
     n_metered: usize,
     deferred: Option<Deferred>,
@@ -82,12 +84,12 @@ struct LineWriter<'r> {
     table: Option<Form>,
     /// True if a line needs no more after its text than [`Finish::line`].
     ends_simply: bool,
-    /// True if [`Cells::put`] needs more checks than that times and context texts fit.
+    /// True if [`Cells::put`] needs further checks, besides that times and context texts fit.
     has_more_conditions: bool,
     counted: OutcomeCounts,
     /// Number of reported events by canonical id; empty if no option needs it.
     counts: Vec<u64>,
-    /// Ids counted while the head of the text is deferred; subtracted again if the text is formatted a second time.
+    /// Ids counted while the start of the text is deferred; subtracted again if the text is formatted a second time.
     unresolved: Option<Vec<u16>>,
     /// Hooks whose events a stanza of the built-in format file printed.
     guessed: IdSet,
@@ -221,7 +223,8 @@ impl<'b> EventContext<'b> for BatchedEvent<'b> {
         self.batch.hook(self.taken, self.event)
     }
 
-    // By value: a reference would keep the event in memory for the few templates that read their context.
+    // Passed by value. A reference would force the event into memory, only for the few templates that read their
+    // context.
     #[inline(always)]
     fn context(&self) -> Context<'b> {
         context_of(self.batch, self.event, self.logs)
@@ -313,7 +316,7 @@ impl<'r> LineFormat<'r> {
         line.counted.n_refused += n_refused;
     }
 
-    /// Events of the batches that were formatted.
+    /// Number of events in the formatted batches.
     pub fn n_formatted(&self) -> u64 {
         self.line.counted.n_formatted
     }
@@ -500,7 +503,7 @@ impl<'r> LineFormat<'r> {
         }
         let LineFormat { lines, line, machine, timers, meter, catalog, at: first_index, .. } = self;
         let limit = meter.limit();
-        // Near the limit of the whole report, each event needs its own limit, so it runs alone.
+        // Near the work limit of the whole report, each event has its own limit, so events run one by one.
         let extent = if limit.is_some() { RunLength::One } else { extent };
         let events = if extent == RunLength::One { &events[..1] } else { events };
         let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
@@ -522,7 +525,7 @@ impl<'r> LineFormat<'r> {
                 let (elapsed_ns, last_ns) = (event.elapsed_ns, state.last_elapsed_ns);
                 let index = *first_index + n_done + n;
                 let goes_on = match &prepared.text {
-                    // The common event: its template has an ordinary ending, and its cells fit. One call runs it and
+                    // The common case: the template ends normally, and the cells fit. One call runs the template and
                     // writes the columns.
                     Text::Run(entry) if prepared.is_quick.get() && line.is_fast(batch, event, last_ns) => {
                         let start = text.len();

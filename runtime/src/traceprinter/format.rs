@@ -56,7 +56,7 @@ pub(super) struct ConversionSpec {
 /// Effect of a precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Precision {
-    /// A text's first characters, a number's least digits.
+    /// Number of characters of a text, or minimum digits of a number.
     Plain(usize),
     /// The last characters.
     Last(usize),

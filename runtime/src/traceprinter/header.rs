@@ -4,7 +4,7 @@ use super::syspage;
 use crate::reader::kev::{HeaderAttribute, KevHeader, KevRefusal, KevRefusalKind};
 use tfbc_vm::TextBuf;
 
-/// The first lines. Those of QNX 7 are not public.
+/// The first lines, as QNX 6.4 prints them. Those of QNX 7 are not public.
 const VERSIONS: &str = "TRACEPRINTER version 1.02\nTRACEPARSER LIBRARY version 1.02\n";
 /// Columns up to a key's end.
 const KEY_END: usize = 22;
@@ -23,8 +23,8 @@ pub(super) fn write(header: &KevHeader, verbose: bool, out: &mut TextBuf) {
     out.push(&text);
 }
 
-/// Writes the output of traceprinter 1.02 for a log that it refuses, and returns its code for the reason, if it has
-/// one.
+/// Writes the output of traceprinter 1.02 for a log that it refuses. Returns its error code, if it has one for the
+/// reason.
 pub fn write_refused(refusal: &KevRefusal, verbose: bool, out: &mut Vec<u8>) -> Option<u8> {
     let (complaint, code) = match refusal.kind {
         KevRefusalKind::Endian => ("TRACEPARSER: Wrong input trace file endian type\n", Some(11)),
@@ -54,7 +54,7 @@ fn attributes(attributes: &[HeaderAttribute], verbose: bool) -> Vec<u8> {
     text
 }
 
-/// A text without the bytes that do not print.
+/// Removes unprintable bytes from a text.
 fn printable(text: &[u8]) -> String {
     text.iter().filter(|byte| (0x20..=0x7e).contains(*byte)).map(|byte| char::from(*byte)).collect()
 }

@@ -11,7 +11,7 @@ pub(super) struct LineWriter {
     steps: Vec<LinePart>,
     /// Pieces per [`LinePart::Named`].
     runs: Vec<Vec<Piece>>,
-    /// Cached texts of `runs`, event after event.
+    /// Cached texts of `runs`, one event after the other.
     named: Vec<FixedText>,
     /// By class and event, index of the first text in `named`; 0 if not cached.
     places: Vec<u32>,
@@ -209,7 +209,7 @@ impl<'l> Names<'l> {
     }
 }
 
-/// The clock that times are counted by, and the trace's start in cycles if it is known.
+/// Clock of the log, and the trace's start in cycles if it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeBase<'t> {
     pub header: &'t KevHeader,
@@ -227,7 +227,7 @@ impl TimeBase<'_> {
     }
 }
 
-/// Adds a step that is not for an empty text.
+/// Adds a step, unless it is an empty text.
 fn push_step(step: LinePart, steps: &mut Vec<LinePart>) {
     if !matches!(step, LinePart::Text(FixedText::Short { len: 0, .. })) {
         steps.push(step);

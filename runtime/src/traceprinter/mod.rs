@@ -1,4 +1,4 @@
-//! QNX's traceprinter: a log's header, then a line an event.
+//! QNX's traceprinter: a log's header, then one line per event.
 //!
 //! ```text
 //! default layout    t:0x37b04f820f9a CPU:00 THREAD          :THCREATE           pid:1 tid:1
@@ -200,7 +200,7 @@ impl<'p> Printer<'p> {
         }
     }
 
-    /// Puts the text of the record's definitions into `data`; false where none applies.
+    /// Puts the text of the record's definitions into `data`; false if none applies.
     fn define(&mut self, record: &KevRecord<'_>) -> bool {
         let Some(definitions) = &mut self.definitions else { return false };
         self.data.clear();
@@ -208,7 +208,7 @@ impl<'p> Printer<'p> {
         definitions.text.definitions(&KevRecord { class, ..*record }, &mut self.data)
     }
 
-    /// A record in the default layout, or of a log with definitions.
+    /// Appends a record in the default layout, or in a log with definitions.
     #[inline(never)]
     fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let defined = self.definitions.is_some() && self.define(record);
@@ -290,7 +290,7 @@ impl RecordWriter for Printer<'_> {
         if matches!(self.rest, LineParts::Compat(_)) && self.definitions.is_none() {
             self.compat(record, out);
         } else {
-            // Passing a copy keeps the record itself in registers; only this branch has one in memory.
+            // Passes a copy, so that the record itself can stay in registers in all other branches.
             self.other(&{ *record }, out);
         }
     }

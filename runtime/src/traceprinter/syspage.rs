@@ -4,9 +4,9 @@ use crate::reader::kev::{Section, Syspage};
 
 /// Bytes of a processor's entry.
 const CPU_BYTES: usize = 32;
-/// Bit of the type of a typed string that its name does not depend on.
+/// Bit of a typed string's type that does not change its name.
 const TYPE_FLAG: u32 = 0x100;
-/// Columns that two typed strings in one line may have.
+/// Limit on the width of two typed strings in one line.
 const MAX_COLUMNS: usize = 75;
 
 /// Appends the system page. Entries that point outside of it are left out.
@@ -30,7 +30,7 @@ impl PageWriter<'_> {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// Appends a line of the parts that there are, each after a blank.
+    /// Appends a line with the parts that exist, each after a blank.
     fn line(&mut self, parts: &[Option<String>]) {
         if parts.iter().all(Option::is_none) {
             return;
@@ -55,7 +55,7 @@ impl PageWriter<'_> {
         self.entry(at).map(|(start, size)| format!("{name}:off/size={start},{size}"))
     }
 
-    /// Offset of a part that is there and ends inside of the page.
+    /// Offset of a part, if it exists and ends inside of the page.
     fn part(&self, section: Section) -> Option<usize> {
         let (start, size) = self.entry(section as usize).filter(|entry| *entry != (0, 0))?;
         (start + size <= self.page.total_size()?.into()).then_some(start)

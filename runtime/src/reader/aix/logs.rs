@@ -572,7 +572,7 @@ fn open_part(path: &Path, base: AixKind, options: &ReadOptions, chunk: usize) ->
 fn starts_with_trace_on(inputs: &[MergeInput]) -> bool {
     let first = |input: &MergeInput| {
         let event = input.trace.survey().first_event?;
-        // On a copy of the clock: the trace itself has not started yet.
+        // Uses a copy of the clock, because the trace itself has not started yet.
         let time_ns = input.clock.clone().advance(event.ticks);
         Some((time_ns, input.cpu.map_or(0, |cpu| u64::from(cpu) + 1), !event.is_trace_on))
     };

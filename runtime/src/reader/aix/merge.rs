@@ -83,7 +83,7 @@ pub enum Ahead {
     Event(u16),
     /// A damaged place.
     Damage,
-    /// The end, or a trace that is not merged, whose next item comes next.
+    /// The trace has ended, or it is not merged and its next item comes next.
     Unknown,
 }
 
@@ -187,7 +187,8 @@ impl Merge {
             self.taken = false;
         }
         let Reverse(head) = self.heads.peek()?;
-        // If a trace is at such an event, all traces have started, no notice is pending, and its CPU still reports.
+        // If the first trace is at such an event, all traces have started, no notice is pending, and its CPU still
+        // reports.
         if let NextPosition::AtCommon(found) = inputs[head.input].position { Some((*head, found)) } else { None }
     }
 

@@ -86,8 +86,8 @@ pub(super) enum StrayReason {
 
 /// Open combines.
 ///
-/// The latest combine per CPU has a place of its own; sound logs need no more. Older ones are in a short list, then
-/// in a map, so that a hostile log of begin slots takes little more time per slot than a sound one.
+/// The latest combine per CPU has a place of its own; undamaged logs need no more. Older ones are in a short list, then
+/// in a map, so that a hostile log of begin slots takes little more time per slot than an undamaged one.
 #[derive(Debug)]
 pub(super) struct OpenCombines {
     /// Latest combine per CPU.
@@ -124,7 +124,7 @@ impl OpenCombines {
         let combine = &mut self.last[slot.place()];
         (combine.key, combine.offset, combine.msb) = (key, offset, msb);
         combine.payload.extend_from_slice(payload);
-        // The overhead counts, too: a log of a million begins without payload would otherwise be free.
+        // The overhead counts, too. Otherwise a log of a million begin slots without payload would not reach the limit.
         self.bytes += OVERHEAD + PAYLOAD_BYTES;
         dropped
     }

@@ -8,7 +8,7 @@ use std::io;
 
 /// Limit on the offset of the begin marker's end.
 pub const MAX_MARKER_OFFSET: usize = 64 << 10;
-/// Maximum bytes before the system page; also of the page.
+/// Maximum number of bytes before the system page, and of the page itself.
 pub const MAX_HEADER_BYTES: usize = 2 << 20;
 /// Maximum attributes of a header.
 const MAX_ATTRIBUTES: usize = 4096;
@@ -221,7 +221,7 @@ fn seek_marker(window: &mut Window, text: &[u8], from: usize, limit: usize) -> i
         if bytes.len() >= limit {
             return Ok(MarkerSearch::Beyond);
         }
-        // Each byte is searched once, also if the marker is at the end of one read and the start of the next.
+        // Searches each byte once, even if the marker is split between two reads.
         looked = from.max((bytes.len() + 1).saturating_sub(text.len()));
         if !window.fill()? {
             return Ok(MarkerSearch::Ended);
@@ -275,7 +275,7 @@ fn checked(
     only_new: bool,
 ) -> Result<(KevHeader, usize, Vec<String>), KevRefusal> {
     let has = |key| find(attributes, key).is_some();
-    // Everything after the text depends on the byte order, so it is decided first.
+    // The byte order is decided first, because everything after the text depends on it.
     let (little, big) = (has("LITTLE_ENDIAN"), has("BIG_ENDIAN"));
     if !little && !big {
         let message = "neither TRACE_LITTLE_ENDIAN:: nor TRACE_BIG_ENDIAN:: in the header".to_string();
@@ -286,7 +286,7 @@ fn checked(
     let page_len = image.len();
     // With both keys, the sizes at the page's start decide: they make sense in one byte order only.
     let big_endian = if little && big { deciding(&image)? } else { big };
-    // A page of an unknown version is kept: some of its facts are at fixed offsets.
+    // A page of an unknown version is used, because some of its facts are at fixed offsets.
     let syspage = (!image.is_empty()).then(|| Syspage::new(image, big_endian));
     warnings.extend(syspage.as_ref().and_then(Syspage::unknown_version).map(|(major, minor)| {
         format!(

@@ -61,7 +61,7 @@ pub struct KevSlot {
     pub unbalanced: bool,
 }
 
-/// Time of the log's first record that has one, which the reader sets when it comes.
+/// Time of the first record with a time; set by the reader when it reads that record.
 #[derive(Debug, Clone, Default)]
 pub struct TraceStart(Arc<OnceLock<u64>>);
 
@@ -389,7 +389,7 @@ impl KevLog {
         let slots = window.bytes().as_chunks::<SLOT_BYTES>().0;
         let (mut n_slots, mut n_records) = (0, 0);
         for bytes in &slots[..slots.len().min(max_slots)] {
-            // Two masks decide about nearly every slot, without decoding it.
+            // Two masks classify nearly every slot without decoding it.
             if marks.is_simple(bytes) {
                 // Control records may change the clock, so the row ends before them.
                 if marks.is_control(bytes) {
@@ -649,6 +649,6 @@ fn out_of_step(bytes: &[u8], is_likely: impl Fn(&[u8; SLOT_BYTES]) -> bool, big_
         is_likely(next) && word(next, 1, big_endian).wrapping_sub(word(one, 1, big_endian)) < 1 << 31
     };
     let n_strange = |at: &usize| slots(*at).zip(slots(*at).skip(1)).filter(|(one, next)| !follows(one, next)).count();
-    // Two slots are enough: positions repeat after one, and the second helps if the first is damaged itself.
+    // Two slots are enough: positions repeat after one slot, and the second is for the case that the first is damaged.
     (1..2 * SLOT_BYTES).filter(|at| n_likely(*at) == JUDGED_SLOTS).min_by_key(n_strange)
 }

@@ -38,7 +38,7 @@ pub use syspage::{Section, Syspage};
 
 /// Classes by number.
 pub mod classes {
-    /// Not in logs: the start event that tools make.
+    /// Start event, which tools generate; it is not in logs.
     pub const EMPTY: u8 = 0;
     /// Clock and buffers.
     pub const CONTROL: u8 = 1;
@@ -60,7 +60,7 @@ pub mod classes {
 
 /// Events of the class [`classes::CONTROL`] that a reader needs.
 pub mod control {
-    /// High half of the clock, then the low one.
+    /// High half of the clock, then the low half.
     pub const TIME: u16 = 1;
     /// First slot of a buffer: its number and its number of slots.
     pub const BUFFER: u16 = 2;

@@ -32,7 +32,7 @@ impl Clocks {
 
 /// Run of records: their slots, the clocks, and the payloads of combines.
 ///
-/// A row is self-contained: it can be copied, and formatted while the log is read further.
+/// A row is self-contained: it can be copied, and formatted while reading continues.
 #[derive(Debug, Clone, Copy)]
 pub struct KevRow<'k> {
     pub(crate) slots: &'k [[u8; SLOT_BYTES]],

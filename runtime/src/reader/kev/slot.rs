@@ -46,7 +46,7 @@ impl SlotMasks {
         word(bytes, 0, false) & self.not_simple == 0
     }
 
-    /// True if a header has unknown bits: it is damaged, or not a header.
+    /// True if a header has unknown bits, so that it is damaged or not a header.
     #[inline]
     pub fn is_foreign(self, bytes: &[u8; SLOT_BYTES]) -> bool {
         word(bytes, 0, false) & self.foreign != 0

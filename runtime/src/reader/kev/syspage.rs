@@ -14,7 +14,7 @@ const CPU_BYTES: usize = 32;
 
 /// System page of a log, in the layout of its target.
 ///
-/// Fields outside of the page are `None`: a cut or forged page is no reason to refuse the events.
+/// Fields outside of the page are `None`, because a cut or forged page is no reason to refuse the events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Syspage {
     bytes: Vec<u8>,
@@ -61,7 +61,7 @@ pub struct Qtime {
     pub cycles_per_sec: u64,
     /// Seconds since 1970 at the boot.
     pub boot_time: u32,
-    /// 1 timer on CPU 0, 2 check stable, 4 tickless, 8 one clock for all CPUs.
+    /// Flags: 1 timer on CPU 0, 2 check stable, 4 tickless, 8 one clock for all CPUs.
     pub flags: u32,
 }
 

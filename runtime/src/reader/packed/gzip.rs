@@ -94,7 +94,7 @@ impl Gzip {
         }
         if flags & flags::EXTRA != 0 {
             let n = u16::from_le_bytes(self.bytes("the length of the extra field")?);
-            // Byte by byte, because the length comes from the file: a buffer of that size is not needed.
+            // Byte by byte, because the length comes from the file and must not size a buffer.
             for _ in 0..n {
                 self.bytes::<1>("the extra field")?;
             }

@@ -141,7 +141,7 @@ impl Unpacker {
     /// Returns a message if the ratio is above the limit.
     fn excess(&self) -> Option<String> {
         let (packed, MaxRatio(max)) = (self.packed_offset(), self.max_ratio);
-        // Small files are not judged: a kilobyte of zeros has any ratio.
+        // Small files are not checked, because a kilobyte of zeros can have any ratio.
         let most = packed.saturating_mul(max.into()).max(UNCHECKED_BYTES);
         (self.n_unpacked > most).then(|| {
             format!(
@@ -205,7 +205,7 @@ impl Read for Unpacker {
 #[derive(Debug, Default)]
 struct Meter {
     n_read: AtomicU64,
-    /// I/O error of the file itself. Kept apart, because codecs would report it as damage.
+    /// I/O error of the file itself. Stored separately, because codecs would report it as damage.
     failure: Mutex<Option<io::Error>>,
 }
 

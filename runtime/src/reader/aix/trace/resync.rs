@@ -71,7 +71,7 @@ fn judge(rules: &StepRules, bytes: &[u8]) -> Option<Plausibility> {
             Step::Short(_) => return None,
             Step::Malformed { .. } => return Some(0),
         };
-        // Two points at most for each event; hook 000 earns none, because zeros step as hook 000.
+        // An event earns at most two points. Hook 000 earns none, because zeros look like events of hook 000.
         if let Some(at) = parts.stamp
             && parts.id != hooks::ZERO
         {

@@ -17,7 +17,7 @@ const CLEAN_EVENTS: usize = 8;
 /// Largest number of runs in a log; a hostile one could have one per event.
 const MAX_RUNS: usize = 1 << 16;
 
-/// Required property of the events at the start of a run, besides being valid.
+/// Requirement on the events at the start of a run, in addition to being valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Evidence {
     /// Stamps in order.
@@ -34,7 +34,8 @@ struct EventRun {
     first_stamp: Option<u64>,
 }
 
-/// True if an event has an id that AIX uses. Data seldom steps as an event that has one: small numbers are hook 000.
+/// True if an event has an id that AIX uses. Plain data rarely looks like such an event, because small numbers are hook
+/// 000.
 fn has_known_id(rules: &StepRules, parts: &Parts) -> bool {
     let is_short = rules.kernel == Kernel::Bits64 && parts.id < 0x1000;
     parts.id != hooks::ZERO && !(is_short && parts.id & 0xF != 0)
@@ -109,7 +110,7 @@ impl Trace {
         while runs.len() < MAX_RUNS {
             let bytes = self.window.bytes();
             let n_zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-            // Buffers begin at whole words, so other positions need no look.
+            // Buffers begin at whole words, so other positions need not be checked.
             let n = match to_word(self.window.offset()) {
                 0 if n_zeros >= word => n_zeros / word * word,
                 0 if self.is_at_run(evidence)? => {
