@@ -353,12 +353,12 @@ pub(crate) fn open(bytes: &[u8], summed: bool) -> Result<Sections<'_>, BlobError
     if u16::from_ne_bytes([bytes[10], bytes[11]]) != ORDER_MARK {
         return Err(BlobError::ByteOrder);
     }
-    // Before the length: another version may count it otherwise.
+    // Checked before the length, which another version may count differently.
     let version = u16::from_le_bytes([bytes[8], bytes[9]]);
     if !(OLDEST_VERSION..=VERSION).contains(&version) {
         return Err(BlobError::Version { found: version });
     }
-    // Before the checksum, so that a copy that was cut is reported as cut and not as altered.
+    // Checked before the checksum, so that a cut copy is reported as cut and not as altered.
     let expected = u64::from(u32_at(bytes, 16)) | u64::from(u32_at(bytes, 20)) << 32;
     if expected != found {
         return Err(BlobError::Length { expected, found });
@@ -557,7 +557,7 @@ impl BlobBuilder {
     /// Returns the bytes of the blob.
     pub fn finish(mut self) -> Vec<u8> {
         self.hooks.sort_by_key(|hook| (hook.space(), hook.id));
-        // After sorting, so that the same source always gives the same bytes.
+        // Numbered after sorting, so that the same source always gives the same bytes.
         self.number_shapes();
         let sections: [&[u8]; N_SECTIONS] = [
             cast_slice(&self.code),

@@ -65,7 +65,7 @@ impl<'e> Cursor<'e> {
     /// Rounds up to a byte, reads `width` bytes (at most 8) and moves past them.
     #[inline]
     pub fn take(&mut self, width: u32) -> u64 {
-        // Bytes are never read from the middle of one: after `B0.4`, the next code begins at the next byte.
+        // Byte reads never start inside a byte: after `B0.4`, the next code begins at the next byte.
         self.ceil();
         let value = self.number(self.place(), width);
         self.add(u64::from(width), 0);

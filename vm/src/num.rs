@@ -252,7 +252,7 @@ pub fn point6(text: &mut [u8; 7], n: u32) {
     put_fraction::<6>(text, 0, n);
 }
 
-/// Writes the last six digits of a number, and one more byte of no meaning.
+/// Writes the last six digits of a number, and one more byte that is overwritten later.
 ///
 /// ```
 /// let mut text = [0; 7];
@@ -265,7 +265,7 @@ pub fn six(text: &mut [u8; 7], n: u32) {
     put_three(text, 3, n % 1000);
 }
 
-/// Writes a number below 10^8 and up to three more bytes of no meaning; returns its length.
+/// Writes a number below 10^8, and up to three more bytes that are overwritten later. Returns the length.
 #[inline]
 pub fn decimal_short(text: &mut [u8], n: u64) -> usize {
     put_short(text, 0, n as u32)
@@ -579,7 +579,7 @@ pub(crate) fn float_with(buf: &mut [u8], at: usize, x: f64, n_decimals: usize) -
     if x.is_infinite() {
         return store_slice(buf, at, if x > 0.0 { b"INF" } else { b"-INF" });
     }
-    // Not on the heap, and long enough for any number with eight decimals.
+    // On the stack, and long enough for any number with eight decimals.
     let mut text = [0u8; 16];
     let mut rest = &mut text[..];
     let n_decimals = n_decimals.min(8);

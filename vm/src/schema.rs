@@ -52,7 +52,7 @@ pub struct SchemaField {
     pub name: String,
     /// Type of its values.
     pub shape: Shape,
-    /// Words for its values, in a column of their own.
+    /// Names of its values, in a column of their own.
     pub labels: Option<Labels>,
     /// Code, macro or item that prints it, such as `U4` or `$D1%UW`.
     pub shown: String,
@@ -205,7 +205,7 @@ impl Schema {
         labels.into_iter().find(|labels| labels.cell == cell).map_or(&[], |labels| &labels.texts)
     }
 
-    /// Decodes a schema; `None` if the bytes are not one. No bytes are no fields.
+    /// Decodes a schema; `None` if the bytes are invalid. An empty slice is a schema without fields.
     ///
     /// ```
     /// use tfbc_vm::Schema;

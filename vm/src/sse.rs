@@ -152,7 +152,7 @@ fn contains_any_of<const BYTES: u32, const LIMIT: i8>(text: &[u8]) -> bool {
         (None, Some(first), Some(last)) => halves(u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
         _ => {
             let Some(first) = text.first() else { return false };
-            // The bytes before the text are like its first.
+            // Fills the block before the text with copies of its first byte.
             let word = text.iter().fold(u64::MAX / 255 * u64::from(*first), |word, byte| word << 8 | u64::from(*byte));
             halves(word, word)
         }

@@ -12,7 +12,7 @@ pub struct Timers {
     trail: Option<Box<Trail>>,
 }
 
-/// State from earlier events that an event's text used. With it, the event's fields can be computed later.
+/// State from earlier events that an event's text used. It is enough to compute the event's fields later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trail {
     /// Keys of timers that were started or ended, and their start before.
@@ -68,7 +68,7 @@ impl Timers {
         timers
     }
 
-    /// Begins to record what each event uses; [`Timers::trail`] has the record.
+    /// Starts recording what every event uses, see [`Timers::trail`].
     pub fn keep_trail(&mut self) {
         self.trail = Some(Box::default());
     }
@@ -90,7 +90,7 @@ impl Timers {
         self.n_lost
     }
 
-    /// Begins a trial run: [`Timers::end_trial`] takes all its changes back.
+    /// Starts a trial run, whose changes [`Timers::end_trial`] undoes.
     pub(crate) fn begin_trial(&mut self) {
         self.undo = Some(Box::new(Undo { changes: Vec::new(), n_lost: self.n_lost }));
     }

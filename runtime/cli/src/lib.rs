@@ -169,7 +169,7 @@ Examples:
   tfbc list                                      the built-in format file
   tfbc list -t a.trcfmt")]
     List(list::ListArgs),
-    /// List the typed fields of events, as JSON lines and tables have them
+    /// List the typed fields of events that JSON lines and tables contain
     #[command(after_help = "\
 Examples:
   tfbc fields a.trcfmt

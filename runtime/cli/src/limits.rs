@@ -62,10 +62,10 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
 /// Flags of the commands that report AIX traces.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TableArgs {
-    /// Template timers that may run at once; later ones are ignored (AIX)
+    /// Limit on running timers of templates; further timers are ignored (AIX)
     #[arg(long, value_name = "N", default_value_t = TableLimits::default().timers, help_heading = "Limits")]
     max_timers: u32,
-    /// Processes, and threads, that are remembered at once; others count as unknown (AIX)
+    /// Limit on processes, and on threads, that are tracked; others count as unknown (AIX)
     #[arg(long, value_name = "N", default_value_t = TableLimits::default().processes, help_heading = "Limits")]
     max_processes: u32,
 }

@@ -156,7 +156,7 @@ impl ReportArgs {
         check_times("--from", self.from, "--until", until).map_err(usage)?;
         let set = formats::load_for_report(console, &self.formats, &self.language)?;
         let colour = console.report_colour(self.output.as_deref());
-        // Files from flags are read once, at the first AIX trace.
+        // Files from flags are read once, when the first AIX trace is opened.
         let known = RefCell::new(None);
         let aix = || {
             let mut known = known.borrow_mut();
@@ -219,7 +219,7 @@ impl ReportArgs {
 
     /// End of the time range: from --until, or from --to with a number, as earlier versions took it.
     fn until(&self, console: &Console) -> Result<Option<i128>, Failure> {
-        // Scripts of that time still work, with a warning that names the new spelling.
+        // Older scripts still work, with a warning that names the new spelling.
         let Some((text, ns)) = self.to.iter().rev().find_map(To::time) else { return Ok(self.until) };
         if self.until.is_some() {
             let text = format!("--to {text} is a second end of the time range: give --until alone");

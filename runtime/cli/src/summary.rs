@@ -34,13 +34,13 @@ pub struct SummaryArgs {
     /// Compare with this trace, in rows of base, this, difference and ratio
     #[arg(long, value_name = "BASE")]
     against: Option<PathBuf>,
-    /// Rows per section; another row sums up the others
+    /// Rows per section; one more row sums up the others
     #[arg(long, value_name = "N")]
     top: Option<usize>,
     /// Order of the rows
     #[arg(long, value_name = "KEY", default_value = "total", value_enum)]
     sort: SortArg,
-    /// Only rows of these processes, by id. Shares stay shares of the whole
+    /// Only rows of these processes, by id. Shares still refer to the whole trace
     #[arg(long, value_name = "PIDS")]
     pid: Vec<String>,
     /// Only rows of these threads
@@ -55,7 +55,7 @@ pub struct SummaryArgs {
     /// Interrupts by CPU
     #[arg(long)]
     per_cpu: bool,
-    /// From this time, in seconds since the start of the trace. Earlier events set only the state at its begin
+    /// From this time, in seconds since the start of the trace. Earlier events only determine the state at that time
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     from: Option<u64>,
     /// Until this time, in seconds
@@ -64,10 +64,10 @@ pub struct SummaryArgs {
     /// Output format. Tables (tsv, csv) have one section
     #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
     to: FormArg,
-    /// Mode of threads whose mode the trace does not tell
+    /// Mode of threads while the trace does not show their mode
     #[arg(long, value_name = "MODE", value_enum)]
     assume: Option<AssumeArg>,
-    /// Number of CPUs of the machine, if the trace does not tell it
+    /// Number of CPUs of the machine, if the trace does not contain it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
     cpus: Option<u64>,
     /// Idle threads (QNX), such as 1.1,1.2. By default the threads of process 1 with priority 0

@@ -41,7 +41,7 @@ pub struct TableFlags {
     /// Rows of a batch, at most 1048576 (arrow)
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..=MAX_BATCH_ROWS as u64))]
     pub batch_rows: u64,
-    /// Start of the trace in nanoseconds since 1970, UTC, in place of what the trace tells (arrow, parquet)
+    /// Start of the trace in nanoseconds since 1970, UTC, instead of the trace's own (arrow, parquet)
     #[arg(long, value_name = "NS", allow_negative_numbers = true)]
     pub time_zero: Option<i64>,
 }
@@ -177,7 +177,7 @@ impl Tables<'_> {
     }
 }
 
-/// A new directory, which gets its name when all its files are complete.
+/// New directory, which gets its final name when all its files are complete.
 struct NewDirectory {
     unfinished: PathBuf,
     path: PathBuf,
@@ -221,7 +221,7 @@ struct EventFiles<'d> {
     is_open: bool,
 }
 
-/// A table that is finished when it is closed.
+/// Table that is completed when it is closed.
 struct OwnTable(TableFile);
 
 impl BatchSink for OwnTable {
@@ -262,7 +262,7 @@ impl EventFiles<'_> {
         format!("{}.{}", id.replace(':', "."), self.form.extension())
     }
 
-    /// `_tfbc.json`: the metadata, and how many rows every file has.
+    /// Contents of `_tfbc.json`: the metadata, and the number of rows per file.
     fn describe(&self, metadata: &[(String, String)]) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let metadata: Vec<String> =

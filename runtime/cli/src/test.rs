@@ -76,8 +76,8 @@ pub struct TestArgs {
     /// Number of events
     #[arg(long, value_name = "N", requires = "new", help_heading = "A first case file")]
     first: Option<u64>,
-    /// File for --coverage; standard output by default. With --new: the case file; by default it is named after the
-    /// trace and placed beside the first format file
+    /// File for --coverage; standard output by default. With --new: the case file; by default it has the name of the
+    /// trace and is in the directory of the first format file
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -222,14 +222,15 @@ impl TestArgs {
         overwrite::refuse(snapshots.iter().map(|path| Some(&**path)), others.map(PathBuf::as_path))
     }
 
-    /// Accepts or stores texts as the flags say, and prints the ones that remain.
+    /// Accepts or stores texts, depending on the flags, and prints the remaining ones.
     fn settle(&self, console: &Console, shown: &ResultPrinter<'_>, results: &mut Results) -> Result<(), Failure> {
         let failed = |error: io::Error| Failure::write(&error, "a snapshot");
         let mut n_accepted = 0;
         let open = |case: &&mut CaseResult| matches!(case.verdict, Verdict::Changed | Verdict::New);
         if self.accept || self.update {
             for case in results.cases.iter_mut().filter(open) {
-                // `--accept` must not accept a text that nobody has seen, so a change since the last run stays open.
+                // `--accept` must not accept a text that nobody has seen, so a text that has changed since the last run
+                // stays pending.
                 if self.update || case.verdict == Verdict::New || case.was_shown() {
                     shown.line("accepted", AnsiColor::Green, &case.path.display().to_string())?;
                     case.accept().map_err(failed)?;
@@ -321,7 +322,7 @@ impl TestArgs {
             let text = format!("no event of {} is selected", trace.display());
             return Err(Failure::Error(Message::Unreadable, text));
         };
-        // An existing case file is work by hand, so it is never replaced.
+        // An existing case file may have been edited by hand, so it is never replaced.
         if path.exists() && path != Path::new("-") {
             let text = format!("{} exists; name another file with -o", path.display());
             return Err(Failure::Error(Message::Unwritable, text));
@@ -342,7 +343,7 @@ impl TestArgs {
 /// Prints a run for people.
 struct ResultPrinter<'c> {
     console: &'c Console,
-    /// True if standard output is taken by the report for programs.
+    /// True if the report for programs goes to standard output.
     to_stderr: bool,
 }
 

@@ -361,8 +361,7 @@ impl PlannedReport {
     /// True if this input writes the column names for all inputs.
     fn names_columns(&mut self, so_far: &mut InputsSoFar) -> bool {
         let no_heading = self.no_heading();
-        // Tables of all inputs are one table: the names of its columns are in the first line of the output, nowhere
-        // else.
+        // Tables of all inputs are one table, so only the first line of the output contains the column names.
         *no_heading |= std::mem::replace(&mut so_far.has_names, true);
         !*no_heading
     }
@@ -373,7 +372,7 @@ impl PlannedReport {
             System::Aix => self.options.aix.columns.is_bare(),
             System::Qnx => self.options.qnx.columns.is_bare(),
         };
-        // Bare text and reports without headings are read by other programs, which expect nothing but events.
+        // Bare text and reports without headings are read by other programs, which expect only events.
         if !so_far.several || is_bare || *self.no_heading() {
             return Vec::new();
         }

@@ -94,7 +94,7 @@ impl TrcevgrpArgs {
             GroupAction::Remove => match groups.without(&self.groups) {
                 Ok(bytes) => save(&path, &bytes),
                 Err(_) => {
-                    // All names that cannot be removed are reported.
+                    // Reports all names that cannot be removed, not only the first.
                     let each = self.groups.iter().map(std::slice::from_ref);
                     each.filter_map(|name| groups.without(name).err()).for_each(|error| {
                         console.end(Err(refusal(&groups, &error)));

@@ -173,7 +173,7 @@ impl TrcrptArgs {
     pub fn run(mut self, common: CommonArgs) -> (Console, CommandResult) {
         let mut console = Console::new(true, common);
         console.terse = self.terse;
-        // On an AIX system its own file describes its kernel better than the built-in one.
+        // On an AIX system, the system's own file describes its kernel better than the built-in one.
         if self.formats.is_empty() && Path::new(SYSTEM_FORMATS).is_file() {
             self.formats.push(SYSTEM_FORMATS.into());
         }
@@ -189,7 +189,7 @@ impl TrcrptArgs {
         if self.list_groups {
             return super::print(console, trcevgrp::listing(&trcevgrp::load()?), None);
         }
-        // Help comes before the checks of other flags: whoever asks for it may not know them yet.
+        // Help comes before the checks of other flags, because users who ask for it may not know these flags yet.
         self.refuse()?;
         if self.options.iter().any(|option| option == "help") {
             return super::print(console, rptopts::help(), None);
@@ -199,7 +199,7 @@ impl TrcrptArgs {
         }
         self.refuse_output()?;
         let settings = self.settings(console)?;
-        // An unknown TZ is warned of only where dates appear.
+        // Warns of an unknown TZ only if dates appear in the output.
         let shows_dates = !self.list && !self.check;
         let zone = if shows_dates { self.zone.zone(console) } else { TimeZone::UTC };
         let filter = self.filter(&settings, &zone)?;
@@ -215,8 +215,8 @@ impl TrcrptArgs {
         }
         // Traces are checked last. `-j`, `-c` and `-G` need none, and AIX users call them without one.
         self.refuse_directories()?;
-        // Named files get the system's message when they are opened. Nobody typed this name, so the message says where
-        // it comes from.
+        // Files that the user named get the system's message when they are opened. The user did not type this name, so
+        // the message says where it comes from.
         if unnamed && !self.files[0].exists() {
             let text = no_log(&self.files[0]);
             return Err(Failure::Error(Message::Unreadable, text));

@@ -140,8 +140,8 @@ impl Round<'_> {
             }
             Err(error) => (Err(error.to_string()), String::from("not loaded")),
         };
-        // An unfinished template rarely compiles. The last good report stays visible, so that the reader keeps what the
-        // change is about.
+        // An unfinished template rarely compiles. The last good report stays visible below the errors, so that the
+        // reader can compare.
         match report {
             Ok(report) => {
                 text.push_str(&report);

@@ -166,7 +166,7 @@ fn pipes_and_links_in_place_of_blobs_are_kept() {
     let first = report(path, &[]);
     fs::remove_file(&blob).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&blob).status().unwrap().success());
-    // A command that opened the pipe would block forever.
+    // Opening the pipe would block forever, so the command must not do it.
     assert_eq!(report(path, &[]), first);
     assert!(fs::symlink_metadata(&blob).unwrap().file_type().is_fifo());
     fs::remove_file(&blob).unwrap();

@@ -1,4 +1,4 @@
-//! Reading resumes soon after damage, wherever it is.
+//! Reading resumes soon after damage at any place.
 
 use crate::common::damage::*;
 use crate::common::*;

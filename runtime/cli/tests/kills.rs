@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Number of product kinds, which share the kills equally.
+/// Number of kinds of output, which share the kills equally.
 const N_KINDS: usize = 5;
 
 /// Signals of the rounds; only KILL may leave a temporary file.

@@ -64,7 +64,7 @@ fn damage_is_lost_time_and_status_2() {
     let path = |name: &str| folder.path().join(name);
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
     let mut bytes = std::fs::read(samples.join("shell.trc")).unwrap();
-    // An event begins here. Damage inside an event could give it any time.
+    // An event begins at this offset. Damage inside of an event could change its time.
     bytes[0x1A50..0x1A50 + 200].fill(0xFF);
     std::fs::write(path("damaged"), bytes).unwrap();
     let mut command = command("tfbc");

@@ -27,7 +27,7 @@ pub fn on_terminal(command: &mut Command, shown: TerminalStreams, until: Option<
     command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
     command.stdout(stream(shown != TerminalStreams::Errors)).stderr(stream(shown != TerminalStreams::Output));
     let mut child = command.spawn().unwrap();
-    // Only the command has the other side of the terminal, so that its end is noticed.
+    // Only the command has the other side of the terminal open, so that its end is noticed.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     drop(side);
     let (mut terminal, mut text, mut chunk) = (File::from(terminal), Vec::new(), [0; 4096]);

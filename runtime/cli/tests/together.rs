@@ -1,4 +1,4 @@
-//! Two commands at the same time on one format file: no change is lost.
+//! Two commands that change one format file at the same time: no change is lost.
 #![cfg(target_os = "linux")]
 
 use crate::common::*;

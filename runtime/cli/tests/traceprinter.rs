@@ -246,7 +246,7 @@ fn number(row: &Table, key: &str) -> u32 {
     row[key].as_integer().unwrap() as u32
 }
 
-/// Words of every kind of value, different at every position.
+/// Words for every kind of value, different at every position.
 fn words(n: u32, salt: u32) -> Vec<u32> {
     let mut state = salt.wrapping_mul(2654435761) | 1;
     let mut word = |at: u32| {

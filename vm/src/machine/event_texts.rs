@@ -40,7 +40,7 @@ fn long_text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut Text
 }
 
 pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
-    // The copy is only used for the lookup; it is after the end of the text.
+    // The copy is only used for the lookup. It is stored after the end of the text, where the next text overwrites it.
     let room = unchecked!(room: run.stage.room(out, at));
     let copied = copy_sixteen(room, run.cursor.bytes, instr.b, instr.d);
     let n = copied.unwrap_or_else(|| copy_printable(room, 0, run.cursor.text(instr.b.into(), instr.d.into())));

@@ -102,8 +102,9 @@ macro_rules! define_effects {
 for_each_op!(define_effects);
 
 impl<'r> Run<'r> {
-    /// Stores an event's fields in the run's row ([`Run::row`]), by a prepared entry of [`Space::HookFields`]. If
-    /// `is_trial`, timers are the same afterwards: the event's text runs after its fields. `out` is scratch space.
+    /// Stores an event's fields in the run's row ([`Run::row`]), by a prepared entry of [`Space::HookFields`]. With
+    /// `is_trial`, restores the timers afterwards, because the event's text runs after its fields. `out` is scratch
+    /// space.
     ///
     /// [`Space::HookFields`]: crate::Space::HookFields
     pub fn fields(
@@ -144,8 +145,8 @@ impl<'r> Run<'r> {
         &self.scratch.row
     }
 
-    /// Runs a routine of fields. With `TRACKS`, registers without value are known; without, the result is `None` if there
-    /// may be one. With `RECORD`, the event is a QNX record, which may be shorter than its routine needs.
+    /// Runs a routine of fields. With `TRACKS`, tracks which registers have no value. Without it, the result is `None`
+    /// if any may have none. With `RECORD`, the event is a QNX record, which may be shorter than its routine needs.
     #[inline(always)]
     fn run_fields<const TRACKS: bool, const RECORD: bool>(
         &mut self,

@@ -93,7 +93,7 @@ pub struct Machine {
 struct Scratch {
     regs: [u64; N_REGS],
     calls: Vec<Return>,
-    /// Between two events: the state that the next one starts with.
+    /// State in which the next event starts.
     state: EventState,
     /// Fields of the last event that stored any.
     row: Row,

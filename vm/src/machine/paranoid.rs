@@ -60,8 +60,8 @@ impl<'r> Run<'r> {
             assert!(matches!(op, Op::LoopNext | Op::Back), "rule V4: {op:?} goes back from {from} to {at}");
         }
         let called = routine != running;
-        // Whoever goes back or leaves the routine pays for all instructions since the last payment (docs/limits.md,
-        // "Steps of one event"). A return is paid for by its call.
+        // A jump back, a call or a return must have counted all instructions since the last count (docs/limits.md,
+        // "Steps of one event"). The call counts its return.
         if called || at <= from {
             assert!(turns < watch.turns || op == Op::Ret || at == body as u64, "{op:?} is not paid for");
             (watch.unpaid, watch.turns) = (0, turns);

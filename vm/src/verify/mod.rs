@@ -321,7 +321,7 @@ impl Verifier<'_> {
             let site = Site { row, code, pc, instr };
             let fail = |rule| (rule, pc);
             let op = Op::from_u8(instr.op).filter(|_| instr.lit_len <= 16).ok_or(fail(Rule::Opcodes))?;
-            // The operands decide most rules; the rest of the loop is about how instructions follow one another.
+            // Most rules concern operands. The rest of the loop checks the order of instructions.
             self.operands(&site, op).map_err(fail)?;
             self.flat.branches |= matches!(op, Op::End | Op::Skip) && pc + 1 < code.len();
             if op == Op::Ret && row.called == 0 {

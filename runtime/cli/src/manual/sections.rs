@@ -9,7 +9,7 @@ type ListRow = (&'static str, &'static str);
 pub fn write(page: &str, out: &mut Vec<u8>) {
     let command = page.strip_prefix("tfbc-").unwrap_or(page);
     if command == "trcrpt" {
-        // The indentation is that of examples in a help page, which `write_lines` removes.
+        // Indents like an example in a help page, because `write_lines` removes that indentation.
         let options: String = rptopts::help().lines().map(|line| format!("  {line}\n")).collect();
         super::write_lines("REPORT OPTIONS", &format!("Values of -O:\n\n{options}"), out);
     }

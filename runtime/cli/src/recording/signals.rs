@@ -6,7 +6,7 @@ use signal_hook::low_level::unregister;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Ignores signals while it lives. A program started meanwhile receives them as usual.
+/// Ignores signals until it is dropped. A program started meanwhile receives them as usual.
 pub struct Unheard(Vec<signal_hook::SigId>);
 
 impl Unheard {

@@ -14,7 +14,7 @@ use tfbc_recorder::session::{self, Error, QNX};
 #[derive(Debug, Clone, Args)]
 #[command(about = "Recover the events of a killed trace, as AIX's trcdead does", after_help = AFTER_HELP)]
 pub struct TrcdeadArgs {
-    /// File for the events, instead of LOG.dead beside the trace's log
+    /// File for the events, instead of LOG.dead in the directory of the trace's log
     #[arg(short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
     /// Keep an existing file of the same name as FILE.old
@@ -49,7 +49,7 @@ impl TrcdeadArgs {
         let found = sessions.into_iter().find(|session| session.channel == channel);
         let session = found.ok_or_else(|| failure(session::absent(channel)))?;
         let path = self.output.clone().unwrap_or_else(|| beside(&session.log, channel));
-        // The log contains the events that are no longer in memory.
+        // Events that are no longer in memory are in the log.
         overwrite::refuse([Some(&*path)], [&*session.memory, &session.log])?;
         if self.keeps_old && !session.is_alive && path.exists() {
             let old = with_end(&path, ".old");
