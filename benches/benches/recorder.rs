@@ -1,6 +1,7 @@
 //! Cost of a hook for the traced program, compared with reading a clock, a copy, and a text logger.
 //!
-//! Recorded events lie in a circular buffer, so that no disk is measured. The channel is on for all but `off`.
+//! Events are recorded to a circular buffer, so that the disk is not measured. The channel is on in all cases but
+//! `off`.
 
 use criterion::{BenchmarkId, Criterion};
 use std::cell::RefCell;
@@ -21,10 +22,10 @@ use tracing_subscriber::prelude::*;
 
 const N_THREADS: u64 = 8;
 const USER1: u32 = 0x0100_0000;
-/// The folder of the logs, in the process that measures.
+/// Directory of the logs, in the process that measures.
 const FOLDER: &str = "TFBC_BENCH_FOLDER";
 
-/// The hooks that are measured, each by its name in C.
+/// Measured hooks, by their names in C.
 fn hook<const N: usize>(word: u64) {
     hooks::words(W64, true, USER1, [black_box(word); N]);
 }
@@ -74,7 +75,7 @@ fn on(criterion: &mut Criterion, folder: &Path) {
     group.finish();
 }
 
-/// A line of a logger that is shared by threads.
+/// Writes a line to a logger that threads share.
 fn write_line(log: &Mutex<BufWriter<File>>, word: u64) {
     let mut log = log.lock().unwrap();
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
@@ -82,7 +83,7 @@ fn write_line(log: &Mutex<BufWriter<File>>, word: u64) {
     writeln!(log, "{:?} user1 {word} {word} {word} {word} {word}", time.as_secs_f64()).unwrap();
 }
 
-/// The time of an event, while eight threads record.
+/// Time per event while eight threads record.
 fn threads(criterion: &mut Criterion, folder: &Path) {
     let mut group = criterion.benchmark_group("recorder/threads");
     let log = Mutex::new(BufWriter::new(File::create(folder.join("text")).unwrap()));

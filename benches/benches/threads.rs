@@ -14,7 +14,7 @@ const PICK: Pick = Pick::Mix(200);
 /// Bytes of text that are written at once.
 const PIECE: usize = 512 << 10;
 
-/// Input and output of a report; gone at the end.
+/// Input and output of a report, removed at the end.
 struct Files {
     input: PathBuf,
     output: PathBuf,

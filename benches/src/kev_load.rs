@@ -203,7 +203,7 @@ impl CpuQueue {
     fn act(&mut self, writer: KevWriter, rng: &mut Rng, combines: bool) {
         let wide = combines && !self.is_simple && rng.below(4) == 0;
         let cycles = rng.below(2 * MEAN_CYCLES);
-        // The last kinds are combine records or user events.
+        // Numbers from 94 on are combine records or user events.
         let (class, event, letters) = match rng.below(if self.is_simple { 94 } else { 100 }) {
             _ if !combines => (PR_TH, self.schedule(rng), "pi"),
             0..36 => (PR_TH, self.schedule(rng), if wide { "pinn" } else { "pi" }),

@@ -86,7 +86,7 @@ pub(crate) fn catalog(suffix: &str, format_file: &str) -> Catalog<'static> {
     fs::write(&path, format_file).expect("temporary files can be written");
     let set = FormatSet::load(std::slice::from_ref(&path), &LoadOptions::default());
     fs::remove_file(&path).expect("the file was written");
-    // Leaked on purpose: a bench uses its format files until it ends.
+    // Leaked on purpose, because a bench uses its format files until it ends.
     let set: &'static FormatSet = Box::leak(Box::new(set.expect("the load compiles")));
     set.catalog().expect("a blob of the compiler verifies")
 }

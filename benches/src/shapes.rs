@@ -451,7 +451,7 @@ pub fn input_shapes() -> Vec<InputShape> {
         shape("blob/templates", Operation::Open, blob),
         refused("blob/damaged", Operation::Open, |size| {
             let mut bytes = blob(size);
-            // Where the code ends is in the section table. The last instruction becomes invalid.
+            // The section table has the end of the code. Makes the last instruction invalid.
             let number = |at: usize| bytes[at..at + 4].iter().rfold(0, |n, byte| n << 8 | usize::from(*byte));
             let end = number(36) + number(40);
             bytes[end - 32..end].fill(0xFF);

@@ -1,4 +1,4 @@
-//! Written .kev logs, against the layout that the reader's tests state and by the reader itself.
+//! Written .kev logs, compared with the layout in the reader's tests, and read by the reader itself.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;

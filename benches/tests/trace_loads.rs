@@ -13,7 +13,7 @@ use tfbc_benches::{
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Program, TextBuf, Timers};
 
 const KINDS: [TraceKind; 3] = [TraceKind::Realistic, TraceKind::Small32, TraceKind::Dumps];
-/// Trace on and trace off.
+/// Two events that every trace has: trace on and trace off.
 const ENDS: u64 = 2;
 
 fn load(kind: TraceKind, events: u64) -> TraceLoad {

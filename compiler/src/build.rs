@@ -45,7 +45,7 @@ pub(crate) fn build<'p>(
         stanzas: HashMap::new(),
         any_base: graph.facts.iter().any(|facts| facts.sets_base),
     };
-    // All sources first: their index is the number that positions contain.
+    // Adds all sources first, because positions contain their indices.
     for source in sources {
         builder.blob.source(source.name(), source.bytes());
     }
@@ -119,7 +119,7 @@ struct ProgramBuilder<'p> {
     /// Routines of functions and called stanzas.
     functions: HashMap<usize, Callees>,
     stanzas: HashMap<u16, Callees>,
-    /// True if any template sets the base pointer: then every called one may find it set.
+    /// True if any template sets the base pointer. Then it may be set in every called one.
     any_base: bool,
 }
 
@@ -332,7 +332,7 @@ impl<'p> ProgramBuilder<'p> {
 
     /// Reports an error of a stanza or function once, although several environments have it.
     fn complain(&mut self, code: &'static CodeInfo, plan: &RoutinePlan<'_>, text: String) {
-        // Four environments have the same mistake.
+        // All four environments have the same mistake.
         let found = Diagnostic::error(code, plan.source, plan.span, text);
         if !self.diagnostics.iter().any(|known| known.code == code && known.primary == found.primary) {
             self.diagnostics.push(found);

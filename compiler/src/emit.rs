@@ -187,9 +187,9 @@ const MAX_LITS: u64 = 256;
 /// Facts about the data pointer, known at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pointer {
-    /// At this many bits after the start of the event's own data; the machine's pointer is not set yet.
+    /// Known number of bits after the start of the event's own data; the machine's pointer is not set yet.
     Start(u64),
-    /// At this bit; the machine's pointer is not set yet.
+    /// Known absolute bit; the machine's pointer is not set yet.
     At(u64),
     /// The machine's pointer is valid.
     Live,
@@ -574,7 +574,7 @@ impl<'p> Emitter<'p, '_> {
                 }
                 self.dead = true;
             }
-            // The text before it is dropped as a whole, so a blank in it does not matter.
+            // Drops all text before it, so a pending blank does not matter.
             Inst::Skip => {
                 self.op(Op::Skip, &[]);
                 self.dead = true;
@@ -656,7 +656,7 @@ impl<'p> Emitter<'p, '_> {
     /// Emits a block that prints, after a mark. Returns the mark's register.
     fn printed(&mut self, body: &'p Block) -> u32 {
         let mark = self.temp();
-        // Marked in the buffer of the text: what prints for a report also prints for a field.
+        // Prints to the text buffer, after a mark, so that a field's text is printed by the same code as a report's.
         self.op(Op::Mark, &[mark.into()]);
         self.block(body);
         mark.into()
@@ -1003,7 +1003,7 @@ impl<'p> Emitter<'p, '_> {
             Value::Bits { value, low, count } => {
                 Some((self.fold(value)? >> low) & crate::number::low_mask((*count).into()))
             }
-            // Exactly as the machine computes: two's complement that wraps.
+            // Computes as the machine does, in two's complement that wraps.
             Value::Binary(op, left, right) => {
                 let (left, right) = (self.fold(left)?, self.fold(right)?);
                 match op {
@@ -1047,14 +1047,14 @@ impl<'p> Emitter<'p, '_> {
                 let src = self.slot(*slot);
                 self.op(Op::Move, &[to, src.into()]);
             }
-            // The machine's pointer may be unset here, so `$LOGIDX` is not simply read.
+            // The machine's pointer may not be set here, so `$LOGIDX` is computed from the known position.
             Value::Env(EnvValue::LogIndex) => self.log_index(dst),
             Value::Env(what) => self.op(Op::Env, &[to, *what as u32]),
             Value::DataWord(index) if *index > 1 && self.shape.stores_fields && self.generic() => {
                 self.op(Op::FieldMissing, &[to]);
             }
             Value::DataWord(index) => {
-                // Data words are at fixed places whatever the pointer is, also in a subroutine.
+                // Data words are at fixed places, independent of the pointer, also in a subroutine.
                 let width = u32::from(self.word());
                 let at = u32::from(*index) * width;
                 self.need = self.need.max(at + width);
@@ -1073,7 +1073,7 @@ impl<'p> Emitter<'p, '_> {
                 self.op(Op::Bits, &[to, src.into(), (*low).into(), (*count).into()]);
             }
             Value::Binary(op, left, right) => {
-                // The left side first: codes in an expression read one after the other.
+                // Evaluates the left side first, because codes in an expression read one after the other.
                 let (left, right) = (self.eval(left), self.eval(right));
                 let op = match op {
                     BinaryOp::Add => Op::Add,
@@ -1380,7 +1380,7 @@ impl<'p> Emitter<'p, '_> {
     fn repeat(&mut self, Loop { all, count, body }: &'p Loop) {
         let all = *all;
         let src = self.eval(count);
-        // A loop that dumps bytes is one instruction. Byte by byte, a dump of 64 bytes would take hundreds.
+        // A loop that dumps bytes becomes one instruction. Byte by byte, a dump of 64 bytes would take hundreds.
         if let Some(soft) = dumped(body).filter(|_| !self.shape.lower_hex && !all) {
             self.before_maybe();
             self.go_live();

@@ -257,7 +257,7 @@ fn run<T>(
         }
         diagnostics.extend(too_many(id, n_before, n_templates, &options.limits));
     }
-    // Once, before the rounds: leaving out stanzas of AIX does not change what definitions mean.
+    // Checked once, before the rounds, because leaving out AIX stanzas does not change the meaning of QNX definitions.
     let (model, found) = datakey::check(&xml_units);
     alone.extend(found);
     let texts: Vec<_> = sources.iter().map(|(_, source)| source).chain([&core]).collect();
@@ -269,7 +269,7 @@ fn run<T>(
     // of rounds is limited, because a chain of calls would take one for each link.
     let taken = loop {
         round += 1;
-        // All names of all files before any body: a function may be defined in a later file.
+        // Collects all names of all files before any body, because a function may be defined in a later file.
         let names = NameTable::collect(&units);
         let (mut program, mut found) = lower::lower(&units, &names, probes);
         found.extend(short_event::check(&units, &names));
@@ -313,7 +313,7 @@ fn run<T>(
     // Rounds find stanzas in the order of calls; people read files from the top.
     left_out.sort_by_key(|left_out| (left_out.source, left_out.span));
     diagnostics.append(&mut alone);
-    // After all passes, because a comment can allow the warning of any of them.
+    // Applied after all passes, because a comment can allow the warning of any of them.
     for (id, allows) in allows {
         levels::allow(id, allows, &mut diagnostics);
     }
@@ -333,7 +333,7 @@ fn run<T>(
     }
     options.levels.apply(&mut diagnostics);
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
-    // Last, when all are sorted: which findings are dropped must not depend on the order of the passes.
+    // Dropped last, when all are sorted, so that the dropped ones do not depend on the order of the passes.
     drop_surplus(&mut diagnostics);
     (taken, diagnostics, left_out)
 }

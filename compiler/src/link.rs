@@ -99,7 +99,7 @@ impl LinkBuffers {
         self.labels.resize(draft.n_labels as usize, UNKNOWN);
         self.places.clear();
         self.places.resize(draft.n_labels as usize, UNKNOWN);
-        // Where a label leads is needed before it is reached: two labels at one place allow a fused jump.
+        // The positions of labels are needed in advance, because two labels at one position allow a fused jump.
         let mut n = 0;
         for line in &draft.lines {
             match line.plain {
@@ -114,7 +114,8 @@ impl LinkBuffers {
 /// Marks runs of instructions with the same opcode, which the machine executes in one dispatch.
 fn run_together(code: &mut [Instr]) {
     let mut following = 0;
-    // From the end, so that each knows how many follow. A jump into the middle of a run is then right too.
+    // Counts from the end, so that every instruction knows how many follow. Then a jump into the middle of a run is
+    // correct, too.
     for at in (0..code.len()).rev() {
         let same = code.get(at + 1).is_some_and(|next| next.op == code[at].op);
         following = if same { (following + 1).min(form::MAX_MORE) } else { 0 };
@@ -358,7 +359,7 @@ impl Variables {
             || draft.lines.iter().filter_map(|line| if let AsmItem::Op(op) = &line.plain { Some(op) } else { None });
         // A callee may read any of them.
         let calls = ops().any(|instr| instr.op == Op::Call as u8);
-        // No variable is known to be dead then, and the list stays empty.
+        // Then no variable is known to be dead, so the list stays empty.
         if calls || !ops().any(|instr| registers(instr, OperandKind::Dst).any(|to| below(&to))) {
             return;
         }
@@ -411,7 +412,7 @@ impl<'d> Fuser<'d> {
         if register >= self.variables.first_temp {
             return true;
         }
-        // Whether another block reads it is not known here; a wrong guess would drop a value.
+        // Another block may read it, and a wrong guess would drop a value.
         if !self.variables.is_in_block(register) {
             return false;
         }
@@ -530,7 +531,7 @@ impl<'d> Fuser<'d> {
             return None;
         }
         let bits = match op {
-            // Bits of bits are bits: first position and count are all that the form stores.
+            // A bit range of a bit range is a bit range, and the form only stores first position and count.
             Op::Bits if instr.c < number.count => (number.low + instr.c, instr.d.min(number.count - instr.c), false),
             Op::Sext if instr.c >= number.count => (number.low, number.count, instr.c == number.count),
             Op::Sext => (number.low, instr.c, true),

@@ -180,7 +180,8 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> ir::IrEntry {
         let id = stanza.id.node.0;
-        // Before the body, because an expression may use a macro that is only assigned later; it is 0 until then.
+        // Numbers macros before the body is lowered, because an expression may use a macro that is only assigned later;
+        // it is 0 until then.
         self.begin_stanza(stanza);
         let n_slots = self.variables.len() as u16;
         let dialect = &self.unit.dialect;
@@ -321,7 +322,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         }
         let unused = self.variables.iter().filter(|(_, variable)| !variable.read && !variable.is_parameter);
         let mut unused: Vec<_> = unused.map(|(name, variable)| (variable.defined, *name)).collect();
-        // The map has no order, but messages must be the same in every run.
+        // The map has no order, but messages must be in the same order in every run.
         unused.sort_unstable();
         for (span, name) in unused {
             self.warn(&UNUSED_MACRO, span, format!("macro `${}` is never used", show(name)));
@@ -425,7 +426,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         let inst = match code {
             Code::Ascii { len, width } => Inst::Ascii { len, width },
             Code::Counted(size) => Inst::Counted(size),
-            // More than a register holds, so the bytes are printed without becoming a number.
+            // More bytes than a register has, so they are printed without becoming a number.
             Code::Hex(Size::Bytes(n)) if n > 8 => Inst::HexBytes(n),
             Code::Binary { bits } => Inst::Put(Value::Read(ir::EventField::Bits(bits)), ValueFormat::Bin(bits)),
             Code::HexByte => Inst::Put(read(Size::Bytes(1), false), ValueFormat::Hex(Size::Bytes(1))),
@@ -839,14 +840,14 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             }
         };
         match code {
-            // Two floating point numbers that print alike may differ in their last bit; nobody could write a case that
-            // matches.
+            // Two floating point numbers that print alike may differ in their last bit, so a case could not match
+            // reliably.
             Code::Float(_) => {
                 self.error(&FLOAT_SELECTOR, span, "a floating point number cannot select a case");
                 LoweredSelector::Text(Vec::new())
             }
             Code::Ascii { len, .. } => {
-                // Without its padding: `%A4.8` selects by the text, not by the blanks after it.
+                // Compared without padding: `%A4.8` selects by the text, not by the blanks after it.
                 let how = ValueFormat::Chars { len: len.min(8) as u8, width: 0 };
                 LoweredSelector::Text(one(span, Inst::Put(value, how)))
             }
@@ -862,7 +863,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             _ => {
                 let (width, base) = width_and_base(code);
                 let value = match self.cast_value(value, cast, span) {
-                    // Without the sign, so that -1 and FFFF are the same pattern of bits (docs/readings.md).
+                    // Compared as unsigned, so that -1 and FFFF are the same bit pattern (docs/readings.md).
                     Value::Low { value, size, .. } => Value::Low { value, size, signed: false },
                     value => value,
                 };
@@ -1025,7 +1026,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
         let decimal = words().all(|word| word.node.iter().all(u8::is_ascii_digit));
         let has = |text: &[u8]| words().any(|word| word.node == text);
         let hex = |word: &ast::RawValue<'_>| number::parse(word.node, Base::Hex).map_or(0, |number| number.magnitude);
-        // 1, 2, 4, 8, 10 are the bits of a hex number, the most frequent use of `10` that is right.
+        // 1, 2, 4, 8, 10 are the bits of a hex number, where `10` really means sixteen.
         let is_flag = |value: u64| value == 0 || value.is_power_of_two();
         let has_digit = words().any(|word| matches!(word.node, [b'3'..=b'9']));
         if decimal && has(b"10") && has_digit && !words().all(|word| is_flag(hex(word))) {

@@ -411,7 +411,7 @@ mod merged {
         check("1 { \"a=\" U4 \"a=\" U4 }, 2 { \"a=\" U4 \"b=\" U4 \"a=\" U4 }", "f1:int64 a:int64 a_2:int64 b:int64");
         check("1 { U4 }, 2 { U4 }", "f1:int64 f2:int64 f3:int64");
         check("1 { $D1 }, 2 { \"d1=\" $D2 }", "f1:int64 d1:uint64");
-        // With a text and without is one field; a text and a list of texts are two.
+        // Values with a text and without one are the same field; a text and a list of texts are two fields.
         check("1 { \"a=\" X4 }, 2 { \"a=\" X4, 0 \"zero\" }", "f1:int64 a:int64 a_text:dictionary");
         let two = "f1:int64 a:int64 a_text:list a_2:int64 a_2_text:dictionary";
         check("1 { \"a=\" BITFLAGS X4, 1 \"r\" O0 }, 2 { \"a=\" X4, 0 \"zero\" }", two);

@@ -16,7 +16,7 @@ fn seal(blob: &mut [u8]) {
 
 fn alter(blob: &mut [u8], rng: &mut Rng) {
     for _ in 0..=rng.below(4) {
-        // Mostly bytes after the header, which the verifier must judge; sometimes the section table.
+        // Changes mostly bytes after the header, for the verifier; sometimes the section table.
         let at = if rng.below(8) == 0 { 12 } else { 176 } + rng.below(blob.len() - 176);
         blob[at] = match rng.below(3) {
             0 => rng.bits() as u8,

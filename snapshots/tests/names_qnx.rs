@@ -35,7 +35,7 @@ fn names() -> Names {
         if section.starts_with("event]]") {
             let class = class_number(&value("class").expect("a class"));
             add(class, value("name"), number());
-            // One row's label applies to all user events.
+            // One row has the label of all user events.
             let last = value("last_number").and_then(|last| last.parse().ok()).unwrap_or(number());
             (number()..=last).for_each(|number| add(class, value("traceprinter"), number));
         } else if section.starts_with("kercall]]") {

@@ -17,7 +17,7 @@ use std::fmt;
 pub enum Side {
     /// The project.
     Engine,
-    /// The project, with the next event's cached entry looked up while the current one is printed, as in AIX reports.
+    /// The engine, with the next event's cached entry looked up while the current one is printed, as in AIX reports.
     Ahead,
     /// The checked interpreter.
     Checked,

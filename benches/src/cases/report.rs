@@ -110,7 +110,7 @@ pub(super) fn realistic() -> Vec<Measure> {
     loads.into_iter().map(measure).chain([merged, iterated()]).collect()
 }
 
-/// Events of the library's face, each with its id, times and text.
+/// Events from the library's public iterator, each with its id, times and text.
 fn iterated() -> Measure {
     Measure::new("events", |n_events| {
         let stream = realistic_stream(n_events, 0, 1);

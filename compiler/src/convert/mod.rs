@@ -1,4 +1,4 @@
-//! Translates format files between the two languages, as far as possible.
+//! Translates format files between the two languages, and lists the parts that cannot be translated.
 //!
 //! The payload of a record corresponds to the data of a hook, from data word 1. An event corresponds to hook `1000 +
 //! 400 * class + event` (hex), so that translating back restores the ids.

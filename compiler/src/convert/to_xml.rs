@@ -216,7 +216,7 @@ impl<'u, 'l> Translation<'u, 'l> {
         self.pending_span = Some(self.pending_span.map_or(span, joined));
     }
 
-    /// Reports pending text is not the label of a field.
+    /// Reports pending text that does not become the label of a field.
     fn drop_text(&mut self) {
         let text = std::mem::take(&mut self.pending);
         if let (Some(span), true) = (self.pending_span.take(), text.chars().any(char::is_alphanumeric)) {
@@ -270,7 +270,7 @@ impl<'u, 'l> Translation<'u, 'l> {
     }
 
     fn go(&mut self, to: Move) {
-        // Offset 0 of the event is the hook word, which precedes the payload; in 64-bit hooks it has two halves.
+        // Offset 0 of the event is the hook word, which is before the payload. In 64-bit hooks it has two halves.
         let start = i64::from(self.options.word);
         let now = self.pointer;
         self.pointer = match to {
@@ -541,7 +541,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             return self.left_out(call.span, "call is nested too deep");
         };
         let places: Vec<Option<PayloadNumber>> = call.arguments.iter().map(|argument| self.value(argument)).collect();
-        // A function sees its parameters only. The macros of its caller are back afterwards.
+        // A function sees only its parameters. Afterwards the macros of its caller are visible again.
         let outer = std::mem::take(&mut self.macros);
         for (param, place) in function.params.iter().zip(places) {
             self.macros.extend(place.map(|place| (param.node.to_vec(), place)));

@@ -173,7 +173,7 @@ fn model(entries: Vec<Candidate>, by_event: &BTreeMap<EventKey, Vec<usize>>, con
     let definitions: Vec<Option<usize>> = entries.iter().map(&mut standing).collect();
     let mut events = Vec::new();
     for (event, named) in by_event {
-        // Numbers of keys change when a datakey is refused, so they are given out here and not before.
+        // Keys are numbered here and not before, because the numbers change when a datakey is refused.
         let kept: Vec<usize> = named.iter().copied().filter(|entry| definitions[*entry].is_some()).collect();
         let key_of: HashMap<usize, usize> = kept.iter().enumerate().map(|(key, entry)| (*entry, key)).collect();
         let keys = kept.iter().map(|entry| AppliedDefinition {

@@ -169,7 +169,7 @@ impl<'f> Labels<'f> {
 
     fn others(&self, layout: &LabelOutput<'_>) -> Block {
         let node = |inst| Node { inst, span: layout.span };
-        // All that is left always matches, so the text is known now.
+        // All remaining enums always match, so the text is known at compile time.
         if self.others.iter().all(|other| other.mask == 0) {
             let (tags, met): (Vec<_>, Vec<_>) = self.others.iter().map(|other| (other.tag, other.text)).unzip();
             return self.or_default(&tags, &met, layout);

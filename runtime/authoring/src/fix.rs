@@ -10,7 +10,7 @@ use tfbc_grammar::{Diagnostic, Fix, Severity, SourceId, Sources};
 /// Limit on rounds. One fix can reveal the next problem, but real files need only a few rounds.
 const MAX_ROUNDS: usize = 64;
 
-/// Limit of compilations per round while a harmful fix is searched for.
+/// Limit on compilations per round, for the search for a harmful fix.
 const MAX_TRIALS: usize = 64;
 
 /// Which fixes are applied.

@@ -57,8 +57,8 @@ impl Saves {
         self.files = files.into_iter().map(|path| (path.clone(), FileState::at(&path))).collect();
     }
 
-    /// Blocks until a file has changed and its save is complete. Returns false if `goes_on`, which is called now and
-    /// then, returns false.
+    /// Blocks until a file has changed and its save is complete. Calls `goes_on` now and then, and returns false if it
+    /// does.
     pub fn wait(&mut self, goes_on: impl Fn() -> bool) -> bool {
         loop {
             if !goes_on() {
@@ -72,7 +72,7 @@ impl Saves {
         }
     }
 
-    /// Takes the present state of some files as known, so that it does not end the next wait.
+    /// Marks the present state of some files as seen, so that it does not end the next wait.
     pub fn pass_over(&mut self, known: &[PathBuf]) {
         for (path, look) in self.files.iter_mut().filter(|(path, _)| known.contains(path)) {
             *look = FileState::at(path);
@@ -92,7 +92,7 @@ impl Saves {
         for _ in 0..MAX_WAITS {
             sleep(SETTLED);
             let now = looks(&self.files);
-            // A file that is missing is about to be replaced.
+            // A missing file is probably being replaced, so waits for it.
             if now == before && now.iter().zip(&self.files).all(|(now, (_, known))| now.is_some() || known.is_none()) {
                 return;
             }

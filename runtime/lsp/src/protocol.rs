@@ -1,4 +1,4 @@
-//! Shapes of JSON-RPC and of the Language Server Protocol: those that this server reads and writes, and no others.
+//! Messages of JSON-RPC and of the Language Server Protocol, as far as this server uses them.
 
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub enum Message {
         /// Parameters; null if there are none.
         params: Value,
     },
-    /// Answer to a question of the server, which asks none.
+    /// Response to a request of the server, which sends none.
     Response,
 }
 

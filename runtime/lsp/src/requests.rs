@@ -158,7 +158,7 @@ impl Session {
         self.keys = checked.files.iter().map(|(key, ..)| key.clone()).collect();
         self.found = diagnostics::by_file(&mut checked);
         let mut notes = Vec::new();
-        // The client keeps what it was sent. A file without findings needs an empty list once.
+        // The client displays diagnostics until it gets others, so a file without findings needs an empty list once.
         let gone: Vec<String> = self.published.keys().filter(|key| !self.found.contains_key(*key)).cloned().collect();
         for key in gone {
             if let Some(uri) = self.published.remove(&key) {

@@ -238,7 +238,7 @@ impl Flags {
     /// # Errors
     /// The first rule that the flags violate.
     pub fn options(&self) -> Result<(Options, Vec<Notice>), Notice> {
-        // Before anything is opened: a flag that is refused must have no effect at all.
+        // Checked before anything is opened, because a refused flag must have no effect at all.
         self.refuse_flags()?;
         let trace = match self.bits.as_deref() {
             None | Some("64") => Width::W64,

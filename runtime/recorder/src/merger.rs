@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Time to wait for an event that is being written. Its thread may have been stopped for good.
+/// Time to wait for an event that is being written. Its thread may have been stopped and never continue.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Upper bound for the time until another CPU sees the "being written" mark of an event.
 const MARGIN: Duration = Duration::from_micros(50);
@@ -55,7 +55,7 @@ impl MergedBuffer {
     fn next(&mut self, until: u64) -> Option<(u64, usize)> {
         let words = self.words.get(self.emitted..).filter(|words| words.len() * 8 >= EVENT_HEAD && !self.is_damaged)?;
         let len = EventWord(words[1]).event_len() / 8;
-        // Another process may have overwritten its own buffer. It loses its events; the others are not affected.
+        // A process may have overwritten its own buffer. Then it loses its events; the others are not affected.
         if len > words.len() {
             self.is_damaged = true;
             return None;
@@ -122,7 +122,7 @@ impl Merger {
     /// Emits all remaining events. Recording is off; events still being written are waited for.
     pub fn finish<E>(&mut self, take: impl FnMut(&Record<'_>, u32) -> Result<(), E>) -> Result<(), E> {
         let start = Instant::now();
-        // A thread may be stopped in the middle of an event, by a debugger or for good.
+        // A thread may be stopped in the middle of an event, for example by a debugger, and never continue.
         while self.is_under_way() && start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_micros(100));
         }
@@ -187,7 +187,7 @@ impl Merger {
                 continue;
             }
             let order = head.order.load(Ordering::Relaxed);
-            // The buffer has a new owner: positions of the last one mean nothing.
+            // The buffer has a new owner, so the last owner's positions are invalid.
             if buffer.copied == 0 || buffer.order != order {
                 let words = std::mem::take(&mut buffer.words);
                 let being_written = buffer.being_written;
@@ -220,8 +220,8 @@ impl Merger {
             };
             let words = &buffer.words[buffer.emitted..buffer.emitted + len];
             match record_of(words, buffer.pid, buffer.tid) {
-                // Already in the log, or older than what a full buffer has dropped: an event before a gap would look
-                // complete.
+                // Skips events that are in the log, or older than events that a full buffer has dropped: an event
+                // before a gap would look complete.
                 Some(_) if ticks <= self.from => {}
                 Some(record) => take(&record, buffer.process)?,
                 None => self.n_damaged += 1,
@@ -240,7 +240,7 @@ impl Merger {
     /// Frees the buffers whose events have all been emitted and are not younger than `safe_until`.
     pub fn free_emitted(&mut self, safe_until: u64) {
         for (buffer, head) in self.buffers.iter_mut().zip(self.pool.heads()) {
-            // Only when the log has been flushed: until then the buffer is the only copy.
+            // Freed only when the log has been flushed. Until then the buffer is the only copy.
             if buffer.is_full && buffer.is_read() && buffer.until <= safe_until {
                 self.n_damaged += u64::from(buffer.is_damaged);
                 let taken =

@@ -305,7 +305,7 @@ pub fn sessions() -> Result<Vec<Status>, Error> {
 /// The channel has no session, or a living one, or `path` cannot be written.
 pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::Summary, Error> {
     map()?;
-    // Held to the end, so that nobody starts a session on this channel meanwhile.
+    // Locked until the end, so that nobody starts a session on this channel meanwhile.
     let _only = lock()?;
     let found = find_any(channel).ok_or_else(|| absent(channel))?;
     let pid = found.pool.header().owner.load(Ordering::Relaxed);
@@ -369,7 +369,7 @@ fn find_any(channel: usize) -> Option<SessionMemory> {
 fn open(channel: usize, session: u64) -> Option<SessionMemory> {
     let path = session_file(channel, session);
     let file = File::options().read(true).write(true).open(&path).ok().filter(|_| session != 0)?;
-    // The session's process holds the lock; the system releases it however the process ends.
+    // The session's process has the lock. The system releases it when the process ends, even if it is killed.
     let is_alive = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
     let pool = BufferPool::open(file.as_fd(), file.metadata().ok()?.len())?;
     Some(SessionMemory { pool, file, path, is_alive })
@@ -380,7 +380,7 @@ pub fn absent(channel: usize) -> Error {
     if overwritten(channel).is_some() { Error::Overwritten { channel } } else { Error::NotActive { channel } }
 }
 
-/// Memory of a channel's last session, if its header was overwritten; true if the session lives.
+/// Memory of a channel's last session, if its header was overwritten; true if the session still runs.
 fn overwritten(channel: usize) -> Option<(File, PathBuf, bool)> {
     let session = control::session_of(channel);
     let path = session_file(channel, session);
@@ -401,14 +401,14 @@ fn release(pool: BufferPool) {
 
 /// Free channel for a task.
 fn free_channel(task: &Task) -> Result<usize, Error> {
-    // Process of a channel's living session.
+    // Process of a channel's running session.
     let owner_of = |channel| {
         let found = find(channel)?;
         let pid = found.pool.header().owner.load(Ordering::Relaxed);
         release(found.pool);
         found.is_alive.then_some(pid)
     };
-    // A traced program can destroy the shared header. Such a channel is in use, although nobody can control it.
+    // A traced program can destroy the shared header. Such a channel is still in use, but cannot be controlled.
     let is_overwritten = |channel| overwritten(channel).is_some_and(|(.., is_alive)| is_alive);
     let channel = match task {
         Task::Kev(_) => QNX,

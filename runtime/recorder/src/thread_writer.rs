@@ -156,7 +156,7 @@ fn put_slowly(thread: &ThreadState, channel: usize, id: u16, len: usize, kind: E
 
 /// Counts an event that could not be recorded because the thread has no writer.
 fn count_missed(channel: usize, id: u16) {
-    // A hook may run between a system call and the program's look at `errno`.
+    // Keeps `errno`, because a hook may run between a system call and the program's check of `errno`.
     let kept = sys::errno();
     TABLE.with(|table| {
         let held = &table[hold(table, channel, control::session_of(channel))?];
@@ -373,7 +373,7 @@ fn hold(table: &[MappedSession; MAX_HELD], channel: usize, session: u64) -> Opti
         return Some(i);
     }
     let i = table.iter().position(|held| held.pool.get().is_none())?;
-    // On the stack, because a hook may run inside of the allocator.
+    // The path is built on the stack, because a hook may run inside of the allocator.
     let mut path = [0; 512];
     let (file, len) = sys::Opened::own(control::session_path(channel, session, &mut path)?)?;
     let pool = BufferPool::open(file.fd(), len)?;

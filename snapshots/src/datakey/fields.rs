@@ -52,7 +52,7 @@ impl RecordField<'_> {
         self.spec().field.kind == FieldKind::Number && self.spec().field.show == Show::Character
     }
 
-    /// Names of all its columns, if it had a name.
+    /// Names of all its columns, if the field were called `name`.
     fn columns(&self, name: &str) -> Vec<String> {
         let words = (self.has_words() || self.has_errno()).then(|| format!("{name}_text"));
         let raw = self.is_character().then(|| format!("{name}_raw"));

@@ -72,7 +72,7 @@ impl Definitions {
             }
             tags.push(of_file);
         }
-        // If a whole file is refused, nothing is formatted.
+        // Empty if a whole file is refused, because then nothing is formatted.
         if refused {
             contents.keys.clear();
         }

@@ -37,7 +37,7 @@ const TEXTS: &[&str] = &[
     "h\u{e9}llo",
     "\\n",
 ];
-/// Texts before values, from which fields get their names. Few of them occur often, so that names meet.
+/// Texts before values, from which fields get their names. Only a few different ones, so that names are often equal.
 const LABELS: &[&str] = &[
     "a=",
     "x=",

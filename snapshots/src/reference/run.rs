@@ -129,7 +129,8 @@ impl<'ast> Run<'_, 'ast> {
 
     fn stanza(&mut self, stanza: &Stanza<'ast>) -> Flow {
         if self.reference.builtin.contains(&stanza.id.node.0) {
-            // Parts of the built-in stanzas do not count as reached. They call nothing, so theirs are the last ones.
+            // Parts of the built-in stanzas do not count as reached. They call nothing, so their parts are the last
+            // ones.
             let n_before = self.reached.len();
             let flow = self.items(stanza);
             self.reached.truncate(n_before);
@@ -388,7 +389,7 @@ impl<'ast> Run<'_, 'ast> {
 
     // Printed values
 
-    /// Fields do not depend on the limit of text.
+    /// Fields are not affected by the text limit.
     pub(super) fn without_text_limit(&mut self) {
         self.page.without_limit();
     }
@@ -573,7 +574,7 @@ impl<'ast> Run<'_, 'ast> {
         }
     }
 
-    // Values in expressions, counts, selectors and arguments
+    // Values in expressions, counts, selectors and arguments.
 
     /// Value of an expression; null if a part of it is.
     fn number(&mut self, expr: &Expr<'ast>, scope: &mut Scope<'ast>) -> MacroNumber {

@@ -103,7 +103,7 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
     if numbers.is_empty() {
         let error = error(&BAD_EVENT_ID, source, tag, key, format!("class {class} has no event `{name}`"));
         let labels = event_labels(class);
-        // A guess would drop the suffix after the colon.
+        // Offers no guess, because it would drop the suffix after the colon.
         let near = Some(&name).filter(|name| !name.contains(':'));
         let near = near.and_then(|name| findings.near(name.as_bytes(), labels.iter().map(|label| label.as_bytes())));
         findings.add(match near {
@@ -112,7 +112,7 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
         });
         return None;
     }
-    // Some labels of the table name several events; guessing one would print the others under a wrong name.
+    // Some labels mean several events. Choosing one would print the others under a wrong name.
     let listed: Vec<String> = numbers.iter().take(5).map(u16::to_string).collect();
     let more = if numbers.len() > listed.len() { ", …" } else { "" };
     let message = format!("`{name}` is the name of {} events of class {class}", numbers.len());

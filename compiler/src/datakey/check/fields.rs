@@ -111,7 +111,7 @@ pub(crate) fn refine(
     fields: Vec<FormatField>,
     findings: &mut Findings,
 ) -> Vec<FormatField> {
-    // By label and not by position, because enums may be in any order.
+    // Sorted by label and not by position, because enums may be in any order.
     let by_label = fields.iter().enumerate().map(|(at, field)| (field.label.clone(), at)).collect();
     let reach = fields.iter().map(|_| UnmatchedValues::default()).collect();
     let mut refiner = FieldRefiner { source: unit.id, fields, by_label, reach, findings };

@@ -21,7 +21,7 @@ pub struct NamedText<'t> {
 pub fn unified(old: NamedText<'_>, new: NamedText<'_>, colour: bool) -> String {
     let (old_text, new_text) = (ended(old.text), ended(new.text));
     let mut out = String::new();
-    // Snapshots and case files are strangers' as traces are.
+    // Snapshots and case files cannot be trusted more than traces.
     let paint = |out: &mut String, style: Style, line: &str| {
         let line = visible(line);
         let _ = if colour { writeln!(out, "{style}{line}{style:#}") } else { writeln!(out, "{line}") };
@@ -44,7 +44,7 @@ pub fn unified(old: NamedText<'_>, new: NamedText<'_>, colour: bool) -> String {
                 ChangeTag::Equal => (' ', Style::new()),
             };
             let line = change.value().trim_end_matches('\n');
-            // A blank at a line's end counts, and is seen on a terminal only by its colour.
+            // A blank at the end of a line is a difference, which a terminal only shows by its colour.
             paint(&mut out, style, format!("{sign}{line}").as_str());
         }
     }

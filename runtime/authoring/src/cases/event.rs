@@ -141,7 +141,7 @@ struct Given<'f, 't> {
 }
 
 impl<'t> Given<'_, 't> {
-    /// Table that contains the key. The event's own table wins.
+    /// Table that contains the key. The event's own table takes precedence.
     fn table(&self, name: &str) -> &Fields<'t> {
         if self.own.key(name).is_some() { self.own } else { self.top }
     }

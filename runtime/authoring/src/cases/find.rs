@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Limit of nested directories. Links to directories are not followed.
+/// Limit on nested directories. Links to directories are not followed.
 const MAX_DEPTH: usize = 64;
 
 /// Result of a search.

@@ -101,7 +101,7 @@ fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: 
             continue;
         }
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
-        // Every user event has the same label, so it says nothing.
+        // Every user event has the same label, so it does not distinguish events.
         let label = label(header.release, class, event).filter(|_| name != "USER");
         let label = label.map_or(String::new(), |label| format!(" {label}"));
         let mut keys = vec![("class", quoted(&name)), ("id", event.to_string())];

@@ -37,7 +37,7 @@ pub enum Verdict {
     Changed,
     /// No text has been accepted yet.
     New,
-    /// Nothing to compare, because the case file, a format file or a trace has an error.
+    /// Nothing was compared, because the case file, a format file or a trace has an error.
     Broken,
 }
 

@@ -40,7 +40,7 @@ pub struct UpdateResult {
     pub findings: Findings,
     /// The change; `None` if it is refused.
     pub change: Option<Change>,
-    /// Number of stanzas that have errors with and without the update. They are left alone.
+    /// Number of stanzas that have errors with and without the update. They are ignored.
     pub n_bystanders: usize,
 }
 

@@ -1,7 +1,7 @@
 //! `librts`: the recorder for C programs. `include/sys` documents the functions.
 //!
-//! No panic reaches the program. Arguments are checked as far as possible: channels, codes and lengths have limits, and
-//! null pointers mean "no data". The hooks can be called from signal handlers.
+//! No panic reaches the program. Arguments are checked: channels, codes and lengths have limits, and null pointers mean
+//! "no data". The hooks can be called from signal handlers.
 #![cfg(target_os = "linux")]
 
 mod control;

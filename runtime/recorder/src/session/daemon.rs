@@ -238,13 +238,13 @@ impl Daemon {
         let pool = *self.merger.pool();
         let header = pool.header();
         loop {
-            // Read before the work: a wake-up during the pass makes the wait at the end return at once.
+            // Read before the pass, so that a wake-up during the pass ends the wait after it at once.
             let wake_up = header.wake_up.load(Ordering::Acquire);
             let asked = header.asked.load(Ordering::Acquire);
             let was_asked = asked != header.answered.load(Ordering::Relaxed);
             let command = if was_asked { Command::of(header.command.load(Ordering::Relaxed)) } else { None };
             if failed.is_none() && !self.is_deferred {
-                // A look at every thread in /proc is too slow for each pass.
+                // Looking up every thread in /proc is too slow for every pass.
                 if reaped.elapsed() > REAP {
                     self.merger.reap();
                     reaped = Instant::now();
@@ -269,8 +269,8 @@ impl Daemon {
             if was_asked {
                 answer(header, asked, failed.as_ref().map_or(0, Error::errno));
             }
-            // The session stays, although it cannot write: its memory still has the events, and `trcstop` gets the
-            // error.
+            // The session continues although it cannot write, because its memory still has the events and `trcstop` can
+            // report the error.
             if failed.is_some() {
                 control::set_on(self.channel, false);
             }
@@ -292,7 +292,7 @@ impl Daemon {
     /// Moves recorded events to the log.
     fn pass(&mut self) -> Result<(), Error> {
         let sink = &mut self.sink;
-        // Before the merge: a process that is gone now has recorded its last event already.
+        // Determined before the merge, because a process that has ended by now has recorded its last event.
         let gone = sink.ended();
         let until = self.merger.pass(|record, process| sink.record(record, process))?;
         // Events after `until` belong to the next pass.
@@ -301,7 +301,7 @@ impl Daemon {
         sink.turn(until)?;
         sink.report_missed(until)?;
         sink.writer.flush()?;
-        // After the flush, so that recovery neither repeats nor loses events.
+        // Stored after the flush, so that recovery neither repeats nor loses events.
         self.merger.pool().header().written_until.store(until, Ordering::Release);
         self.merger.free_emitted(until);
         if sink.writer.is_full() {
@@ -322,7 +322,7 @@ impl Daemon {
     fn finish(mut self, discards: bool) -> Result<write::Summary, Error> {
         let was_on = control::is_on(self.channel);
         control::set_on(self.channel, false);
-        // The time at which hooks went off, not the time at which the buffers are empty.
+        // Uses the time at which hooks went off, not the time at which the buffers are empty.
         let end = self.merger.clock().source.now();
         let sink = &mut self.sink;
         let pool = *self.merger.pool();
@@ -356,7 +356,7 @@ impl Daemon {
     fn leave(self, error: Error) -> Result<write::Summary, Error> {
         control::set_on(self.channel, false);
         match &error {
-            // The rest of a stream without a reader is not needed.
+            // Without a reader, the rest of a stream is not needed.
             Error::Log { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
                 let _ = fs::remove_file(&self.path);
                 Ok(self.sink.writer.summary())

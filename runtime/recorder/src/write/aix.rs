@@ -178,7 +178,7 @@ impl Scribe {
         Mark { last: self.last, is_stamped: self.is_stamped, events: self.summary.events }
     }
 
-    /// Undoes what was appended since `mark`, and returns the number of program events in it. Counts made by notes
+    /// Removes everything appended since `mark`. Returns the number of program events among it. Counts made by notes
     /// remain.
     fn take_back(&mut self, mark: Mark) -> u64 {
         let n = self.summary.events - mark.events;

@@ -154,7 +154,7 @@ impl BufferTable {
         }
     }
 
-    /// `currentry`, mode and `wrapcount` if the next region to write is the one after `slot`.
+    /// `currentry`, mode and `wrapcount`, for a log whose next region is the one after `slot`.
     fn current(&self, slot: usize) -> Vec<u8> {
         let next = slot + 1;
         let next = if self.wraps > 0 { next % self.extents.len() } else { next };
@@ -253,11 +253,11 @@ impl<F: Write + Seek> AixLog<F> {
         }
         let (start, mark) = (self.buffer.len(), self.scribe.mark());
         if self.is_full {
-            // The reserve is for the end of the trace; names are not needed any more.
+            // The reserved space is for the end of the trace, when names are no longer needed.
             if matches!(note, Note::Process(..) | Note::Symbol(..)) {
                 return Ok(());
             }
-            // The reserve has room for the notes at the end.
+            // The reserved space has room for the notes at the end.
             self.scribe.note(note, &mut self.buffer);
             self.buffer.truncate(if self.buffer.len() > self.capacity { start } else { usize::MAX });
             return Ok(());

@@ -144,7 +144,7 @@ impl Visit for Payload {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // A value whose formatting fails is kept as far as it got.
+        // If formatting a value fails, the text up to there is kept.
         self.long_field(field, ValueKind::Text, |rest| _ = write!(rest, "{value:?}"));
     }
 }

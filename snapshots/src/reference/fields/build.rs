@@ -62,7 +62,7 @@ impl FieldBuilder {
         fields
     }
 
-    /// Name from the text before the next item, which the text gives to no other.
+    /// Name from the text before the next item. The text is used only once.
     fn take_name(&mut self) -> Option<String> {
         name::from_text(&std::mem::take(&mut self.text))
     }
@@ -187,7 +187,7 @@ impl FieldBuilder {
         };
         let (name, rule) = match (name, &members[..]) {
             (Some(name), _) => (name, NameRule::Text),
-            // With a text, the field is not the only one.
+            // A field with a text column is two columns, so it is not the only one.
             (None, [only]) if !is_struct => (only.name.clone(), only.rule),
             (None, _) => (String::new(), NameRule::Position),
         };
@@ -458,7 +458,7 @@ fn number(fields: &mut [TypedField], of_table: bool) {
 }
 
 impl TypedField {
-    /// Names of the field and its text, if it had a name.
+    /// Names of the field and of its text column, if the field were called `name`.
     pub(super) fn names(&self, name: &str) -> Vec<String> {
         let text = (self.text != TextKind::None).then(|| format!("{name}_text"));
         std::iter::once(name.to_owned()).chain(text).collect()

@@ -236,7 +236,7 @@ impl<'ast> Expander<'_, 'ast> {
     }
 
     fn case(&mut self, case: &SwitchCase<'ast>, scope: &BodyScope<'ast>) -> CaseNode {
-        // Only switches on one bit ask, and their numbers are binary.
+        // Only needed for switches on one bit, whose numbers are binary.
         let is_one = match case.value {
             MatchValue::Word(word) => literal::number(word.node, literal::Base::Binary) == Some(1),
             MatchValue::Any(_) | MatchValue::Quoted(_) => false,

@@ -24,7 +24,7 @@ pub(super) use comment::{CommentEntry, entries};
 pub use row::{FieldRow, FieldValue};
 pub(crate) use row::{json_text, json_time};
 
-/// Printed values of an event or loop turn, by their place in the stanza with all calls expanded.
+/// Printed values of an event or loop iteration, by their place in the stanza with all calls expanded.
 pub(super) type Frame = HashMap<Vec<u32>, PrintedValue>;
 
 /// One execution of a printed value.
@@ -96,7 +96,7 @@ impl FieldSchema {
         self.fields.is_empty()
     }
 
-    /// Rules of the specification that decided something, for counting them.
+    /// Rules of the specification that were applied, for counting them.
     pub fn traits(&self) -> Vec<String> {
         let mut found = Vec::new();
         for field in &self.fields {

@@ -51,7 +51,7 @@ impl FieldRow {
     }
 }
 
-/// Surroundings that values depend on, besides the event's bytes.
+/// Data that values depend on, besides the event's bytes.
 #[derive(Clone, Copy)]
 struct RowContext<'c> {
     /// Size of a word in bytes.

@@ -264,7 +264,7 @@ impl<W: Write> KevLog<W> {
     fn stamp(&mut self, cpu: usize, ticks: u64) -> u64 {
         let stamp = self.next_stamp(cpu, ticks);
         let high = (stamp >> 32) as u32;
-        // The usual case: readers know the high half already.
+        // The usual case: readers already know the high half.
         if !self.buffer.is_empty() && self.cpus[cpu].last_time == (self.sequence, high) && self.msb == high {
             return stamp;
         }
@@ -313,7 +313,7 @@ impl<W: Write> KevLog<W> {
         }
         self.summary.buffers += 1;
         let Some(ring) = &mut self.ring else {
-            // Whole buffers only: half of one would end in the middle of a combine.
+            // Writes only whole buffers, because half of one would end in the middle of a combine.
             if self.room.is_some_and(|room| room < n_bytes) {
                 self.is_full = true;
                 self.summary.buffers -= 1;
