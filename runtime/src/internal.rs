@@ -52,7 +52,10 @@ pub mod unix_compress {
 
 /// Rows of tables.
 pub mod rows {
-    pub use crate::rows::{EventRow, Names, RowFields, RowNote, RowOptions, RowSink, TraceFacts, names, rows};
+    pub use crate::rows::{
+        EventRow, Names, ProgramFields, RowFields, RowNote, RowOptions, RowSink, TraceFacts, names, qnx_release, rows,
+        split_cells,
+    };
 }
 
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.

@@ -8,14 +8,16 @@
 //! contains the event's id, times, context, text and fields. A sink turns rows into columns.
 
 use crate::catalog::Catalog;
-use crate::events::BuiltInEvents;
+use crate::events::{BuiltInEvents, EventColumns};
+use crate::fields::{RecordSchema, record_schemas};
 use crate::ids::EventId;
 use crate::reader::AnyTrace;
+use crate::reader::kev::classes;
 use crate::report::{Monitor, ReportError};
 use crate::trace::{ReportOptions, ReportSummary, Trace};
 use crate::{Formats, records, report};
 use std::io::{self, Write};
-use tfbc_vm::{Outcome, Program, Schema, TextBuf};
+use tfbc_vm::{Outcome, Program, Schema, SchemaField, Space, TextBuf};
 
 /// Options for the contents of rows. Values that are not selected are not computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +44,7 @@ pub enum RowFields {
     No,
     /// A JSON object of the fields with a value.
     Json,
-    /// An encoded [`Row`](tfbc_vm::Row), for [`EventRow::fields`] of AIX.
+    /// Encoded cells, which [`split_cells`] separates.
     Cells,
 }
 
@@ -155,11 +157,62 @@ impl<'c> Names<'c> {
         }
     }
 
-    /// Names and types of an event's fields, and the program that contains their texts.
-    pub fn schema(&self, id: EventId) -> Option<(Schema, &'c Program<'c>)> {
-        let EventId::Hook(id) = id else { return None };
-        let (program, id) = self.stanza(id)?;
-        Some((program.schema(id)?, program))
+    /// Fields of an event, by the programs that define it, in the order of [`split_cells`].
+    pub fn fields(&self, id: EventId) -> Vec<ProgramFields<'c>> {
+        match (id, &self.events) {
+            (EventId::Hook(id), _) => {
+                let schema = self.stanza(id).and_then(|(program, id)| Some((program.schema(id)?, program)));
+                let fields =
+                    |(schema, program): (Schema, _)| ProgramFields { fields: schema.fields, program: Some(program) };
+                schema.map(fields).into_iter().collect()
+            }
+            (EventId::Record(class, event), Some(events)) if !self.is_defined(class, event) => {
+                vec![ProgramFields { fields: EventColumns::of(events, class, event).fields(), program: None }]
+            }
+            (EventId::Record(class, event), _) => {
+                let schemas = record_schemas(self.catalog, class, event).into_iter();
+                let fields = |known: RecordSchema<'c>| ProgramFields {
+                    fields: known.schema.fields,
+                    program: Some(known.program),
+                };
+                schemas.map(fields).collect()
+            }
+        }
+    }
+
+    /// Name of the table with an event's fields: its id, or `KER_EXIT.MSG_SENDV` for all records of a kernel call in a
+    /// direction, unless a definition names the event.
+    pub fn table(&self, id: EventId) -> String {
+        match (id, &self.events) {
+            (EventId::Record(class, event), Some(events)) if !self.is_defined(class, event) => {
+                events.table_name(class, event)
+            }
+            _ => id.name(),
+        }
+    }
+
+    /// Kernel call of QNX by the name of its table, such as `KER_EXIT.MSG_SENDV`.
+    pub fn kernel_call(&self, table: &str) -> Option<EventId> {
+        let event = self.events?.call_of_table(table)?;
+        Some(EventId::Record(classes::KER_CALL, event))
+    }
+
+    /// Events whose rows are in the table of an event.
+    pub fn same_table(&self, id: EventId) -> Vec<EventId> {
+        match (id, &self.events) {
+            (EventId::Record(class, event), Some(events)) if !self.is_defined(class, event) => {
+                let same = events.same_table(class, event).into_iter();
+                same.map(|event| EventId::Record(class, event))
+                    .filter(|other| self.table(*other) == self.table(id))
+                    .collect()
+            }
+            _ => vec![id],
+        }
+    }
+
+    /// True if a definition names a record's event.
+    fn is_defined(&self, class: u8, event: u16) -> bool {
+        !self.catalog.records(Space::Record, class, event).is_empty()
     }
 
     /// Stanza that prints an event.
@@ -169,9 +222,43 @@ impl<'c> Names<'c> {
     }
 }
 
-/// Labels and schemas of AIX events, from format files alone.
-pub fn names(formats: &Formats) -> Names<'_> {
-    Names { catalog: formats.catalog(), events: None }
+/// Fields of an event in one program.
+pub struct ProgramFields<'c> {
+    /// The fields.
+    pub fields: Vec<SchemaField>,
+    /// Program that contains the names of their sources; `None` for a built-in event of QNX.
+    pub program: Option<&'c Program<'c>>,
+}
+
+/// Separates the cells of a row by programs. Each part is an encoded [`Row`](tfbc_vm::Row), or empty if it is
+/// null.
+pub fn split_cells(cells: &[u8], n_programs: usize) -> impl Iterator<Item = &[u8]> {
+    let mut rest = cells;
+    (0..n_programs).map(move |_| {
+        if n_programs == 1 {
+            return cells;
+        }
+        let split = rest
+            .split_first_chunk()
+            .and_then(|(len, others)| others.split_at_checked(u32::from_le_bytes(*len) as usize));
+        let (own, others) = split.unwrap_or_default();
+        rest = others;
+        own
+    })
+}
+
+/// Release of QNX (major, minor) that a kernel log names; `None` for a trace of AIX.
+pub fn qnx_release(trace: &Trace) -> Option<Option<(u32, u32)>> {
+    match trace.source() {
+        AnyTrace::Aix(_) => None,
+        AnyTrace::Kev(log) => Some(log.header().release),
+    }
+}
+
+/// Labels and schemas of the events of AIX, or of a release of QNX.
+pub fn names(formats: &Formats, release: Option<Option<(u32, u32)>>) -> Names<'_> {
+    // Names do not depend on the byte order.
+    Names { catalog: formats.catalog(), events: release.map(|release| BuiltInEvents::of(release, false)) }
 }
 
 /// Passes a row for each event of a report to a sink. The options for columns, form, heading, pages, order and counts
@@ -190,13 +277,8 @@ pub fn rows(
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<ReportSummary, ReportError> {
     let catalog = formats.catalog();
-    let source = trace.source_mut();
-    let events = match source {
-        AnyTrace::Aix(_) => None,
-        AnyTrace::Kev(log) => Some(BuiltInEvents::of(log.header().release, log.header().big_endian)),
-    };
-    let mut decoder = RowDecoder { sink, names: Names { catalog, events }, has_begun: false };
-    Ok(match source {
+    let mut decoder = RowDecoder { sink, names: names(formats, qnx_release(trace)), has_begun: false };
+    Ok(match trace.source_mut() {
         AnyTrace::Aix(logs) => {
             ReportSummary::Aix(report::write_rows(logs, catalog, &options.aix, wanted, &mut decoder, monitor)?)
         }

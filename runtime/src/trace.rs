@@ -239,6 +239,10 @@ impl Trace {
     }
 
     /// The reader.
+    pub(crate) fn source(&self) -> &AnyTrace {
+        &self.source
+    }
+
     pub(crate) fn source_mut(&mut self) -> &mut AnyTrace {
         &mut self.source
     }

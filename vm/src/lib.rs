@@ -70,7 +70,7 @@ pub use machine::{EventContext, EventInput, Job, Layout, Limits, LineStart, Mach
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, N_REGS, Op, OpInfo, OperandKind, RETIRED, Reads, Slot, StateUse, form};
 pub use program::{Hook, Level, PreparedEntry, Program, Routine};
-pub use row::{CellValue, Cells, Items, Row};
+pub use row::{CellValue, Cells, Items, Row, RowFull};
 pub use rule::{Rule, rules_table};
 pub use schema::{FieldKind, FieldShown, FormatShown, Hint, Labels, NameRule, Notation, Schema, SchemaField, Shape};
 pub use text::{COLUMNS, TextBuf, contains_any};

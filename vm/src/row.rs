@@ -97,7 +97,7 @@ pub struct Items<'r> {
 
 /// Error: the row has reached a limit, so the event ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Full;
+pub struct RowFull;
 
 impl Row {
     /// Cells of the row.
@@ -157,7 +157,7 @@ impl Row {
     }
 
     /// Clears the row and gives it `n` null cells.
-    pub(crate) fn begin(&mut self, n: u32) {
+    pub fn begin(&mut self, n: u32) {
         let n = (n as usize).min(usize::from(u16::MAX));
         self.cells.clear();
         if n > 0 {
@@ -194,7 +194,8 @@ impl Row {
         self.set(cell, Cell::default());
     }
 
-    pub(crate) fn put_number(&mut self, cell: u16, value: u64) {
+    /// Sets a number.
+    pub fn put_number(&mut self, cell: u16, value: u64) {
         self.set(cell, Cell { kind: Kind::Number, value, len: 0 });
     }
 
@@ -202,21 +203,25 @@ impl Row {
         self.set(cell, Cell { kind: Kind::Label, value: label.into(), len: 0 });
     }
 
-    pub(crate) fn put_bytes(&mut self, cell: u16, bytes: &[u8]) -> Result<(), Full> {
+    /// Sets a text.
+    ///
+    /// # Errors
+    /// The row is full.
+    pub fn put_bytes(&mut self, cell: u16, bytes: &[u8]) -> Result<(), RowFull> {
         self.set(cell, Cell { kind: Kind::Bytes, value: self.bytes.len() as u64, len: bytes.len() as u32 });
         self.push(bytes)
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Full> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), RowFull> {
         if self.bytes.len() + bytes.len() > MAX_BYTES {
-            return Err(Full);
+            return Err(RowFull);
         }
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
 
     /// Appends to the bytes that were stored last.
-    pub(crate) fn append(&mut self, cell: u16, bytes: &[u8]) -> Result<(), Full> {
+    pub(crate) fn append(&mut self, cell: u16, bytes: &[u8]) -> Result<(), RowFull> {
         let n = self.bytes.len() as u64;
         if let Some(place) = self.index(cell).and_then(|index| self.cells.get_mut(index))
             && place.kind == Kind::Bytes
@@ -229,7 +234,7 @@ impl Row {
     }
 
     /// Starts a list whose items have `n_members` cells. The list is null with `is_null`.
-    pub(crate) fn begin_list(&mut self, cell: u16, is_null: bool, n_members: u32) {
+    pub fn begin_list(&mut self, cell: u16, is_null: bool, n_members: u32) {
         self.set(cell, Cell { kind: if is_null { Kind::Null } else { Kind::List }, ..Cell::default() });
         let list = self.index(cell).filter(|_| !is_null);
         if self.open.len() < MAX_OPEN {
@@ -239,11 +244,14 @@ impl Row {
     }
 
     /// Starts an item of the innermost list.
-    pub(crate) fn begin_item(&mut self) -> Result<(), Full> {
+    ///
+    /// # Errors
+    /// The row is full.
+    pub fn begin_item(&mut self) -> Result<(), RowFull> {
         let Some(OpenList { list, n_members, .. }) = self.open.last().copied() else { return Ok(()) };
         let head = self.cells.len();
         if head + n_members >= MAX_CELLS {
-            return Err(Full);
+            return Err(RowFull);
         }
         self.cells.resize(head + 1 + n_members, Cell::default());
         self.cells[head].len = n_members as u32;
@@ -261,7 +269,7 @@ impl Row {
     }
 
     /// Ends the innermost list.
-    pub(crate) fn end_list(&mut self) {
+    pub fn end_list(&mut self) {
         if let Some(OpenList { base, width, .. }) = self.open.pop() {
             (self.base, self.width) = (base, width);
         }

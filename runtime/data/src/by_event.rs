@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use tfbc::EventId;
-use tfbc::internal::rows::{EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
+use tfbc::internal::rows::{EventRow, Names, ProgramFields, RowFields, RowOptions, RowSink, TraceFacts, split_cells};
 use tfbc_vm::Row;
 
 /// Columns that a table of one event may have before its fields. By default it has those up to `note`.
@@ -46,23 +46,29 @@ pub trait OpenTables: Send {
 pub struct EventTables<'s> {
     options: TableOptions,
     facts: TraceFacts,
-    tables: HashMap<EventId, EventFields>,
+    /// The open tables.
+    tables: Vec<EventFields>,
+    /// Index of the table per event of this input.
+    places: HashMap<EventId, usize>,
     open: &'s mut dyn OpenTables,
     row: Row,
     n_rows: u64,
-    /// Number of completed tables per event. If the event occurs again, it gets another table.
-    n_ended: HashMap<EventId, u32>,
+    /// Number of completed tables per name. If the event occurs again, it gets another table.
+    n_ended: HashMap<String, u32>,
 }
 
 /// Limit on open tables, for memory. To open another one, the least recently used is completed.
 const MAX_OPEN: usize = 256;
 
-/// Table of one event.
+/// Table of one event, or of all records of a kernel call in a direction.
 struct EventFields {
     name: String,
+    /// Its name and a number, if the table continues another one.
+    file: String,
     schema: SchemaRef,
     columns: Columns,
-    fields: FieldColumns,
+    /// Columns of the fields by program.
+    fields: Vec<FieldColumns>,
     out: Box<dyn BatchSink>,
     n_rows: u64,
     n_bytes: usize,
@@ -76,7 +82,8 @@ impl<'s> EventTables<'s> {
         Self {
             options,
             facts: TraceFacts::default(),
-            tables: HashMap::new(),
+            tables: Vec::new(),
+            places: HashMap::new(),
             open,
             row: Row::default(),
             n_rows: 0,
@@ -91,7 +98,8 @@ impl<'s> EventTables<'s> {
 
     /// Starts the rows of another input.
     pub fn set_files(&mut self, files: Vec<String>) {
-        for table in self.tables.values_mut() {
+        self.places.clear();
+        for table in &mut self.tables {
             table.columns.source.files.clone_from(&files);
         }
         self.options.files = files;
@@ -106,17 +114,18 @@ impl<'s> EventTables<'s> {
     ///
     /// # Errors
     /// A table cannot be written.
-    pub fn finish(self) -> io::Result<()> {
-        let mut tables: Vec<EventFields> = self.tables.into_values().collect();
-        tables.sort_by(|one, other| one.name.cmp(&other.name));
-        tables.into_iter().try_for_each(|table| table.end(self.open))
+    pub fn finish(mut self) -> io::Result<()> {
+        self.tables.sort_by(|one, other| one.file.cmp(&other.file));
+        self.tables.into_iter().try_for_each(|table| table.end(self.open))
     }
 
     /// Completes the table that has not had a row for the longest time.
     fn end_oldest(&mut self) -> io::Result<()> {
-        let oldest = self.tables.iter().min_by_key(|(_, table)| table.last_row).map(|(id, _)| *id);
-        let Some((id, table)) = oldest.and_then(|id| self.tables.remove_entry(&id)) else { return Ok(()) };
-        *self.n_ended.entry(id).or_default() += 1;
+        let tables = self.tables.iter().enumerate();
+        let Some((oldest, _)) = tables.min_by_key(|(_, table)| table.last_row) else { return Ok(()) };
+        let table = self.tables.swap_remove(oldest);
+        self.places.clear();
+        *self.n_ended.entry(table.name.clone()).or_default() += 1;
         table.end(self.open)
     }
 
@@ -126,33 +135,47 @@ impl<'s> EventTables<'s> {
     }
 
     fn table(&mut self, id: EventId, names: &Names<'_>) -> io::Result<&mut EventFields> {
-        if self.tables.len() >= MAX_OPEN && !self.tables.contains_key(&id) {
-            self.end_oldest()?;
-        }
-        use std::collections::hash_map::Entry;
-        match self.tables.entry(id) {
-            Entry::Occupied(table) => Ok(table.into_mut()),
-            Entry::Vacant(place) => {
-                let (options, name) = (&self.options, id.name());
-                let columns = columns(options);
-                let fields = names
-                    .schema(id)
-                    .map_or_else(FieldColumns::none, |(schema, program)| FieldColumns::new(&schema.fields, program));
-                let all: Vec<_> =
-                    columns.iter().map(|column| Arc::new(column.field())).chain(fields.fields()).collect();
-                let metadata = TableMetadata { event: Some(name.clone()), ..options.metadata.clone() };
-                let metadata = metadata.entries(&self.facts, options.time_zero);
-                let schema = Arc::new(Schema::new_with_metadata(all, metadata));
-                let name = match self.n_ended.get(&id) {
-                    Some(n) => format!("{name}.{n}"),
-                    None => name,
-                };
-                let mut out = self.open.open(&name)?;
-                out.begin(&schema)?;
-                let columns = Columns::new(&columns, options);
-                Ok(place.insert(EventFields { name, schema, columns, fields, out, n_rows: 0, n_bytes: 0, last_row: 0 }))
+        let at = match self.places.get(&id) {
+            Some(at) => *at,
+            None => self.place(id, names)?,
+        };
+        Ok(&mut self.tables[at])
+    }
+
+    /// Index of the table of an event, which is opened if necessary.
+    fn place(&mut self, id: EventId, names: &Names<'_>) -> io::Result<usize> {
+        let name = names.table(id);
+        let at = match self.tables.iter().position(|table| table.name == name) {
+            Some(at) => at,
+            None => {
+                if self.tables.len() >= MAX_OPEN {
+                    self.end_oldest()?;
+                }
+                let table = self.create(name, names.fields(id))?;
+                self.tables.push(table);
+                self.tables.len() - 1
             }
-        }
+        };
+        self.places.insert(id, at);
+        Ok(at)
+    }
+
+    fn create(&mut self, name: String, fields: Vec<ProgramFields<'_>>) -> io::Result<EventFields> {
+        let options = &self.options;
+        let columns = columns(options);
+        let fields: Vec<_> = fields.iter().map(|of| FieldColumns::new(&of.fields, of.program)).collect();
+        let own = fields.iter().flat_map(FieldColumns::fields);
+        let all: Vec<_> = columns.iter().map(|column| Arc::new(column.field())).chain(own).collect();
+        let metadata = TableMetadata { event: Some(name.clone()), ..options.metadata.clone() };
+        let schema = Arc::new(Schema::new_with_metadata(all, metadata.entries(&self.facts, options.time_zero)));
+        let file = match self.n_ended.get(&name) {
+            Some(n) => format!("{name}.{n}"),
+            None => name.clone(),
+        };
+        let mut out = self.open.open(&file)?;
+        out.begin(&schema)?;
+        let columns = Columns::new(&columns, options);
+        Ok(EventFields { name, file, schema, columns, fields, out, n_rows: 0, n_bytes: 0, last_row: 0 })
     }
 }
 
@@ -166,7 +189,7 @@ fn columns(options: &TableOptions) -> Vec<EventColumn> {
 impl EventFields {
     fn end(mut self, open: &mut dyn OpenTables) -> io::Result<()> {
         self.finish_batch()?;
-        open.close(&self.name, self.out, self.n_rows)
+        open.close(&self.file, self.out, self.n_rows)
     }
 
     fn finish_batch(&mut self) -> io::Result<()> {
@@ -174,7 +197,9 @@ impl EventFields {
             return Ok(());
         }
         let mut columns = self.columns.finish()?;
-        columns.extend(self.fields.finish().map_err(io::Error::other)?);
+        for fields in &mut self.fields {
+            columns.extend(fields.finish().map_err(io::Error::other)?);
+        }
         self.n_bytes = 0;
         self.out.batch(RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(io::Error::other)?)
     }
@@ -192,10 +217,13 @@ impl RowSink for EventTables<'_> {
         self.n_rows += 1;
         let (batch_rows, last_row) = (self.options.batch_rows, self.n_rows);
         let mut cells = std::mem::take(&mut self.row);
-        let is_known = cells.decode(row.fields);
         let table = self.table(row.id, names)?;
         table.columns.push(row, names);
-        table.fields.push(is_known.then(|| cells.cells()));
+        let n_programs = table.fields.len();
+        for (fields, own) in table.fields.iter_mut().zip(split_cells(row.fields, n_programs)) {
+            let is_known = cells.decode(own);
+            fields.push(is_known.then(|| cells.cells()));
+        }
         table.n_rows += 1;
         table.last_row = last_row;
         table.n_bytes += row.fields.len();

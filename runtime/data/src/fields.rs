@@ -77,14 +77,9 @@ struct FixedWords {
 }
 
 impl FieldColumns {
-    /// Creates the columns of a schema. `program` contains the texts that the schema refers to.
-    pub fn new(fields: &[SchemaField], program: &Program<'_>) -> Self {
+    /// Creates the columns of a schema. `program` contains the names of sources that the schema refers to.
+    pub fn new(fields: &[SchemaField], program: Option<&Program<'_>>) -> Self {
         Self { members: fields.iter().map(|field| Member::new(field, program)).collect() }
-    }
-
-    /// Creates no columns.
-    pub fn none() -> Self {
-        Self { members: Vec::new() }
     }
 
     /// Fields of the Arrow schema.
@@ -126,7 +121,7 @@ impl FieldColumns {
 }
 
 impl Member {
-    fn new(field: &SchemaField, program: &Program<'_>) -> Self {
+    fn new(field: &SchemaField, program: Option<&Program<'_>>) -> Self {
         let values = Values::new(&field.shape, program);
         let mut metadata = HashMap::new();
         let mut put = |key: &str, value: String| drop(metadata.insert(format!("tfbc:{key}"), value));
@@ -134,12 +129,14 @@ impl Member {
         if hint != Hint::None {
             put("hint", hint.name().to_owned());
         }
-        if let Some(source) = field.source {
+        if let (Some(source), Some(program)) = (field.source, program) {
             let name = String::from_utf8_lossy(program.source_name(source));
             let name = name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
             put("place", format!("{name}:{}:{}", field.line, field.column));
         }
-        put("code", field.shown.clone());
+        if !field.shown.is_empty() {
+            put("code", field.shown.clone());
+        }
         let made = Field::new(&field.name, values.data_type(), true).with_metadata(metadata);
         let label = field.labels.as_ref().map(|labels| {
             let column = LabelColumn::new(labels, hint);
@@ -155,7 +152,7 @@ fn innermost(shape: &Shape) -> &Shape {
 }
 
 impl Values {
-    fn new(shape: &Shape, program: &Program<'_>) -> Self {
+    fn new(shape: &Shape, program: Option<&Program<'_>>) -> Self {
         match shape.kind {
             FieldKind::Bool => Values::Bool(BooleanBuilder::new()),
             FieldKind::Int64 => Values::Int64(Int64Builder::new()),
@@ -237,7 +234,7 @@ impl Values {
 }
 
 impl ListColumn {
-    fn new(items: &Shape, program: &Program<'_>) -> Self {
+    fn new(items: &Shape, program: Option<&Program<'_>>) -> Self {
         let items = match items.kind {
             FieldKind::Struct => Items::Structs(FieldColumns::new(&items.members, program)),
             _ => Items::Values(Values::new(items, program)),

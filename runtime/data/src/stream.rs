@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tfbc::EventId;
-use tfbc::internal::rows::{EventRow, Names, RowOptions, RowSink, TraceFacts, names, rows};
+use tfbc::internal::rows::{EventRow, Names, RowOptions, RowSink, TraceFacts, names, qnx_release, rows};
 use tfbc::{Formats, Notice, ReportError, ReportOptions, Trace};
 
 /// Capacity of the channel, in batches. One is enough to compute the next batch while the reader uses the last.
@@ -133,8 +133,7 @@ pub fn notices(
     })
 }
 
-/// Starts a report and returns an iterator over the table of one event's typed fields. The filter of `report` should
-/// admit only that event.
+/// Starts a report and returns an iterator over the table of one event's typed fields. Rows of other tables are left out.
 ///
 /// # Errors
 /// The trace cannot be read up to its first event.
@@ -149,7 +148,8 @@ pub fn event(
     EventReader::run(move |sender, outcome| {
         let mut open = OneTable(sender.0.clone());
         let wanted = EventTables::wanted(&options);
-        let mut sink = OneEvent { id, names: names(&formats), tables: EventTables::new(options, &mut open) };
+        let names = names(&formats, qnx_release(&trace));
+        let mut sink = OneEvent { ids: names.same_table(id), names, tables: EventTables::new(options, &mut open) };
         let mut damage = Damage::default();
         let ran = rows(&mut trace, &formats, &report, wanted, &mut sink, &mut damage.monitor(None));
         let n_rows = sink.tables.n_rows();
@@ -174,7 +174,8 @@ impl OpenTables for OneTable {
 
 /// Sink for the rows of one event. The table has a schema even if there are no rows.
 struct OneEvent<'s> {
-    id: EventId,
+    /// Events of the table.
+    ids: Vec<EventId>,
     names: Names<'s>,
     tables: EventTables<'s>,
 }
@@ -182,11 +183,11 @@ struct OneEvent<'s> {
 impl RowSink for OneEvent<'_> {
     fn begin(&mut self, facts: &TraceFacts) -> io::Result<()> {
         self.tables.begin(facts)?;
-        self.tables.open_event(self.id, &self.names)
+        self.ids.iter().take(1).try_for_each(|id| self.tables.open_event(*id, &self.names))
     }
 
     fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()> {
-        if row.id == self.id { self.tables.row(row, names) } else { Ok(()) }
+        if self.ids.contains(&row.id) { self.tables.row(row, names) } else { Ok(()) }
     }
 }
 

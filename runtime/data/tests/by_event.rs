@@ -1,7 +1,7 @@
 //! Tables per event have the same fields as JSON output, with types.
 
-use crate::tools::{SAMPLES, formats, objects, sample, stream, with_threads};
-use serde_json::Value;
+use crate::tools::{SAMPLES, batches, formats, objects, sample, stream, with_threads};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -78,10 +78,20 @@ fn as_column(value: &Value) -> Value {
     }
 }
 
+/// Table of an event that no definition names, by its id and label.
+fn table_of(id: &Value, label: &Value) -> String {
+    let (id, label) = (id.as_str().unwrap(), label.as_str().unwrap());
+    let Some(number) = id.strip_prefix("KER_CALL:").and_then(|number| number.parse::<usize>().ok()) else {
+        return id.to_owned();
+    };
+    let call = label.split('/').next().unwrap();
+    format!("{}.{call}", ["KER_CALL", "KER_EXIT", "INT_CALL"][number >> 7 & 3])
+}
+
 #[test]
 fn fields_are_those_of_the_table_of_events() {
-    for name in ["shell.trc", "copy.trc"] {
-        let (formats, options) = (formats(&[]), ReportOptions::default());
+    for (name, files) in SAMPLES {
+        let (formats, options) = (formats(files), ReportOptions::default());
         let open = || Trace::open(sample(name)).unwrap();
         let tables = tables(&mut open(), &formats, &options);
         let all = objects(&stream(&mut open(), &formats, &options, &TableOptions::default()).0);
@@ -89,7 +99,8 @@ fn fields_are_those_of_the_table_of_events() {
         for (id, table) in &tables {
             let typed = objects(table);
             n_rows += typed.len();
-            let own: Vec<_> = all.iter().filter(|row| row["id"] == **id).collect();
+            let is_own = |row: &&Map<String, Value>| table_of(&row["id"], &row["label"]) == **id;
+            let own: Vec<_> = all.iter().filter(is_own).collect();
             assert_eq!(typed.len(), own.len());
             for (typed, row) in typed.iter().zip(own) {
                 for column in ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "note"] {
@@ -105,6 +116,113 @@ fn fields_are_those_of_the_table_of_events() {
         }
         assert_eq!(n_rows, all.len());
     }
+}
+
+/// A log of QNX with records of a class, number and words. Two words are a simple record, more a combine.
+fn kev(release: &str, records: &[(u32, &[u32])]) -> Vec<u8> {
+    let mut log = format!(
+        "TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUETRACE_ENCODING::16 byte \
+         eventsTRACE_CYCLES_PER_SEC::1000000000TRACE_CPU_NUM::1TRACE_SYS_RELEASE::{release}TRACE_SYSPAGE_LEN::0\
+         TRACE_HEADER_END::"
+    )
+    .into_bytes();
+    let mut stamp = 0;
+    for (header, words) in records {
+        stamp += 1;
+        let n_slots = words.len().div_ceil(2);
+        for (at, pair) in words.chunks(2).enumerate() {
+            let part = match at {
+                _ if n_slots == 1 => 0,
+                0 => 1,
+                at if at + 1 == n_slots => 3,
+                _ => 2,
+            };
+            let slot = [header | part << 30, stamp, pair[0], pair.get(1).copied().unwrap_or_default()];
+            slot.iter().for_each(|word| log.extend_from_slice(&word.to_le_bytes()));
+        }
+    }
+    log
+}
+
+/// Header of a record.
+fn header(class: u32, event: u32) -> u32 {
+    class << 10 | event
+}
+
+/// The columns of a table after those that every event has, and its rows.
+fn own_columns(stream: &[u8]) -> (Vec<String>, Vec<Vec<Value>>) {
+    let schema = batches(stream)[0].schema();
+    let names = schema.fields().iter().map(|field| field.name().clone());
+    let names: Vec<_> = names.filter(|name| !is_common(name)).collect();
+    let rows = objects(stream).into_iter();
+    let rows = rows.map(|row| names.iter().map(|name| row[name].clone()).collect()).collect();
+    (names, rows)
+}
+
+#[test]
+fn events_of_qnx_have_the_columns_of_all_lists() {
+    let thread = header(4, 24);
+    let records: [(u32, &[u32]); 5] = [
+        (header(1, 1), &[0, 1]),
+        (thread, &[5, u32::MAX]),
+        (thread, &[5, 1, 7, 9]),
+        (header(6, 65), &[0xffff_ffff, 2]),
+        (header(6, 65), &[u32::from_le_bytes(*b"text"), u32::from_le_bytes(*b" of "), 0x6e, 0]),
+    ];
+    let mut trace = Trace::from_bytes("t.kev", kev("7.1.0", &records)).unwrap();
+    let tables = tables(&mut trace, &formats(&[]), &ReportOptions::default());
+    assert_eq!(tables.keys().collect::<Vec<_>>(), ["CONTROL:1", "PR_TH:24", "USER:65"]);
+    let (names, rows) = own_columns(&tables["USER:65"]);
+    assert_eq!(names, ["str", "d0", "d1", "words"]);
+    assert_eq!(rows[0], [Value::Null, 0xffff_ffff_u64.into(), 2.into(), Value::Null]);
+    assert_eq!(rows[1], ["text of n".into(), Value::Null, Value::Null, Value::Null]);
+    let (names, rows) = own_columns(&tables["PR_TH:24"]);
+    assert_eq!(names[..2], ["arg_pid", "arg_tid"]);
+    assert_eq!(rows[0][..2], [5, -1].map(Value::from));
+    // The list of THCREATE has two words.
+    assert_eq!(rows[1][names.len() - 1], Value::from(vec![7, 9]));
+}
+
+#[test]
+fn a_kernel_call_has_a_table_per_direction() {
+    let names = |release: &str, call: u32, is_64: u32| {
+        let records: [(u32, &[u32]); 3] =
+            [(header(2, call + is_64), &[1, 2, 3, 4]), (header(2, call + 128), &[0, 0]), (header(2, call), &[1, 2])];
+        let mut trace = Trace::from_bytes("t.kev", kev(release, &records)).unwrap();
+        let tables = tables(&mut trace, &formats(&[]), &ReportOptions::default());
+        assert_eq!(tables.keys().collect::<Vec<_>>(), ["KER_CALL.MSG_SENDV", "KER_EXIT.MSG_SENDV"]);
+        let (names, rows) = own_columns(&tables["KER_CALL.MSG_SENDV"]);
+        assert_eq!(rows.len(), 2);
+        names
+    };
+    assert_eq!(names("6.4.1", 11, 0), names("8.0.0", 11, 512));
+}
+
+#[test]
+fn definitions_replace_the_columns_of_an_event() {
+    let records: [(u32, &[u32]); 2] = [(header(6, 65), &[1, 2]), (header(6, 66), &[3, 4])];
+    let directory = tempfile::tempdir().unwrap();
+    let definition = |name: &str, format: &str| {
+        let text = format!(
+            "<eventdefinitions><datakey format=\"{format}\"><event class=\"6\" id=\"65\"/></datakey></eventdefinitions>"
+        );
+        let path = directory.path().join(format!("{name}.xml"));
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let one = definition("one", "%4u1x value %4u1d other");
+    let two = definition("two", "%4s1d value");
+    let columns = |files: &[&std::path::Path]| {
+        let mut trace = Trace::from_bytes("t.kev", kev("7.1.0", &records)).unwrap();
+        let formats = Formats::load(files).unwrap();
+        own_columns(&tables(&mut trace, &formats, &ReportOptions::default())["USER:65"])
+    };
+    let (names, rows) = columns(&[&one]);
+    assert_eq!((names, rows), (vec!["value".into(), "other".into()], vec![vec![1.into(), 2.into()]]));
+    // Files have programs of their own.
+    let (names, rows) = columns(&[&one, &two]);
+    assert_eq!(names, ["value", "other", "value_2"]);
+    assert_eq!(rows, [[1, 2, 1].map(Value::from)]);
 }
 
 #[test]

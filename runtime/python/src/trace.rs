@@ -18,7 +18,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::{AixKind, ContextTable, ReadOptions};
-use tfbc::{FormatInput, ReportOptions, System, TraceInfo, TraceKind};
+use tfbc::internal::rows::names;
+use tfbc::{EventId, FormatInput, ReportOptions, System, TraceInfo, TraceKind};
 use tfbc_data::Outcome;
 
 /// An AIX trace or a QNX kernel log. Made by :func:`tfbc.open`.
@@ -201,6 +202,17 @@ impl TraceInput {
         (self.info.system == System::Qnx).then_some(self.release)
     }
 
+    /// An event of the table with an id or name, and the selection of all events in the table.
+    fn table(&self, id: &str) -> PyResult<(EventId, Words)> {
+        let names = names(&self.formats, self.qnx_release());
+        let event = match names.kernel_call(id) {
+            Some(event) => event,
+            None => Selection::event(id, self.qnx_release())?,
+        };
+        let only = names.same_table(event).into_iter().map(EventId::name);
+        Ok((event, Words(only.collect())))
+    }
+
     /// Report options for a selection of events.
     pub fn report_options(&self, selection: &Selection) -> PyResult<ReportOptions> {
         let mut options = selection.options(self.qnx_release())?;
@@ -327,20 +339,26 @@ impl Trace {
         threads: Option<NonZeroUsize>,
         portable: bool,
     ) -> PyResult<Table> {
-        let (only, excluding, defined) = (Words(vec![id.to_owned()]), Words::default(), false);
+        let (event, only) = self.input.table(id)?;
+        let (excluding, defined) = (Words::default(), false);
         let selection = Selection { only, excluding, pid, tid, cpu, exec, start, end, grep, defined, threads };
-        let contents = Contents::event(Selection::event(id, self.input.qnx_release())?, columns)?;
+        let contents = Contents::event(event, columns)?;
         Table::new(Arc::clone(&self.input), contents, selection, batch_rows, portable)
     }
 
     /// Tables of all events in the trace, by id. Reads the trace once to find the ids.
+    ///
+    /// The records of a QNX kernel call have a table per direction, such as ``KER_EXIT.MSG_SENDV``.
     fn tables(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Table>> {
         let mut tables = BTreeMap::new();
         for id in table::ids(py, &self.input)? {
-            let contents = Contents::event(Selection::event(&id, self.input.qnx_release())?, None)?;
-            let selection = Selection { only: Words(vec![id.clone()]), ..Selection::default() };
-            let table = Table::new(Arc::clone(&self.input), contents, selection, 8192, false)?;
-            tables.insert(id, table);
+            let (event, only) = self.input.table(&id)?;
+            let name = names(&self.input.formats, self.input.qnx_release()).table(event);
+            if tables.contains_key(&name) {
+                continue;
+            }
+            let (contents, selection) = (Contents::event(event, None)?, Selection { only, ..Selection::default() });
+            tables.insert(name, Table::new(Arc::clone(&self.input), contents, selection, 8192, false)?);
         }
         Ok(tables)
     }

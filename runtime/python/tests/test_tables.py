@@ -3,6 +3,7 @@
 import gc
 import io
 import json
+import struct
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ import tfbc
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 N_EVENTS = 288
+COMMON = ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "id", "note", "file"]
 
 
 def rows(table: pa.Table) -> list[dict[str, Any]]:
@@ -59,6 +61,46 @@ def test_rows_are_the_events_of_the_loop(name: str) -> None:
         fields = {name: json_value(value) for name, value in event.fields.items() if value is not None}
         if trace.info["system"] == "aix":
             assert json.loads(row["fields"]) == fields
+
+
+def kernel_log(records: list[tuple[int, int, int, int]]) -> bytes:
+    """A log of QNX 7.1 with simple records of a class, event and two words."""
+    keys = {"VER_MAJOR": "1", "VER_MINOR": "01", "LITTLE_ENDIAN": "TRUE", "CYCLES_PER_SEC": "1000000000",
+            "CPU_NUM": "1", "SYS_RELEASE": "7.1.0", "SYSPAGE_LEN": "0"}  # fmt: skip
+    header = "TRACE_HEADER_BEGIN::" + "".join(f"TRACE_{key}::{value}" for key, value in keys.items())
+    slots = [struct.pack("<4I", kind << 10 | event, at, *words) for at, (kind, event, *words) in enumerate(records, 1)]
+    return (header + "TRACE_HEADER_END::").encode() + b"".join(slots)
+
+
+def test_events_of_qnx_have_typed_tables(log: Path) -> None:
+    calls = kernel_log([(1, 1, 0, 1), (2, 11, 5, 0x74786574), (2, 11 + 128, 0, 0), (2, 11 + 512, 6, 7), (4, 24, 1, 2)])
+    trace = tfbc.open(calls)
+    assert list(trace.tables()) == ["CONTROL:1", "KER_CALL.MSG_SENDV", "KER_EXIT.MSG_SENDV", "PR_TH:24"]
+    assert [row["id"] for row in rows(pa.table(trace.table("KER_CALL.MSG_SENDV")))] == ["KER_CALL:11", "KER_CALL:523"]
+    for source in [log, calls]:
+        compare_with_events(tfbc.open(source))
+
+
+def compare_with_events(trace: tfbc.Trace) -> None:
+    tables = trace.tables()
+    n_rows = 0
+    for name, table in tables.items():
+        found = rows(pa.table(table))
+        n_rows += len(found)
+        assert rows(pa.table(trace.table(name))) == found
+        for row in found:
+            assert rows(pa.table(trace.table(row["id"])))[0]["seq"] == found[0]["seq"]
+    assert n_rows == len(list(trace))
+    by_seq = {event.seq: event for event in trace}
+    for table in tables.values():
+        for row in rows(pa.table(table)):
+            fields = {name: value for name, value in row.items() if name not in COMMON and value is not None}
+            assert fields == {name: value for name, value in by_seq[row["seq"]].fields.items() if value is not None}
+
+
+def test_definitions_replace_the_columns_of_an_event(log: Path) -> None:
+    names = tfbc.open(log, formats=[SAMPLES / "user.xml"]).table("USER:65").schema.names
+    assert [name for name in names if name not in COMMON] == ["ipicmd", "ipicmd_text", "ipicmd2", "ipicmd2_text"]
 
 
 def test_a_table_is_a_recipe(sample: Path) -> None:

@@ -4,29 +4,36 @@
 //! pid D, tid D, msg[0] H     arg_pid int64, arg_tid int64, msg_0 int64 hex, words list of int64 hex
 //! ```
 
-use super::arguments::Value;
-use super::table::{self, ArgLayout, ArgType, Args, Lists, Release, Row, Table};
+use super::arguments::{ArgumentName, Arguments, Value};
+use super::table::{self, ArgLayout, ArgType, Args, ListArg, Lists, Release, Row, Table};
+use super::{BuiltInEvents, display_id};
 use crate::reader::kev::classes;
+use std::ptr;
 use tfbc_vm::names::{Besides, COLUMNS, number, plain, shortened};
-use tfbc_vm::{FieldKind, Hint};
+use tfbc_vm::{FieldKind, Hint, NameRule, RowFull, SchemaField, Shape};
 
 /// Name of the column for words without a name.
 pub(crate) const WORDS: &str = "words";
+/// Bit of the number of a kernel call whose record has 64-bit values.
+const CALL_64: u16 = 0x200;
 
 /// Columns of an event.
 #[derive(Debug)]
-pub(crate) struct EventColumns(Vec<EventColumn>);
+pub(crate) struct EventColumns {
+    columns: Vec<EventColumn>,
+    /// Argument lists of the event, with the columns of their arguments.
+    lists: Vec<(&'static [ListArg], Vec<u16>)>,
+}
 
 /// Column of an event.
 #[derive(Debug)]
-pub(crate) struct EventColumn {
-    /// Key of its arguments.
-    key: ArgumentKey,
+struct EventColumn {
     /// Name, unique in the event.
-    pub name: String,
+    name: String,
+    shape: (FieldKind, Hint),
 }
 
-/// Name, type and number that distinguish the arguments of a record.
+/// Name, type and number that distinguish the arguments of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ArgumentKey {
     /// Name of a column before equal names are numbered.
@@ -37,49 +44,148 @@ struct ArgumentKey {
 }
 
 impl EventColumns {
-    /// Columns of an event.
-    pub fn of(class: u8, event: u16) -> Self {
-        let mut columns: Vec<EventColumn> = Vec::new();
-        for list in lists(class, event) {
-            let mut namer = ArgumentNamer::default();
-            for arg in list {
-                let key = namer.key(arg.name, shape(arg.letter));
-                if !columns.iter().any(|column| column.key == key) {
-                    columns.push(EventColumn { name: key.base.clone(), key });
-                }
+    /// Columns of an event. A kernel call has the same ones in all releases, with and without 64-bit values.
+    pub fn of(events: &BuiltInEvents, class: u8, event: u16) -> Self {
+        let mut keys: Vec<ArgumentKey> = Vec::new();
+        let mut places: Vec<(&'static [ListArg], Vec<u16>)> = Vec::new();
+        for list in lists(events, class, event) {
+            if places.iter().any(|(known, _)| ptr::eq(*known, list)) {
+                continue;
             }
+            let columns = keys_of(list).into_iter().map(|key| {
+                let at = keys.iter().position(|known| *known == key);
+                at.unwrap_or_else(|| {
+                    keys.push(key);
+                    keys.len() - 1
+                }) as u16
+            });
+            places.push((list, columns.collect()));
         }
-        let mut names: Vec<_> = columns.iter().map(|column| (prefixed(&column.name), Besides::default())).collect();
+        let mut names: Vec<_> = keys.iter().map(|key| (prefixed(&key.base), Besides::default())).collect();
         names.push((WORDS.into(), Besides::default()));
         number(&mut names);
-        columns.iter_mut().zip(names).for_each(|(column, (name, _))| column.name = name);
-        Self(columns)
+        let columns = keys.iter().zip(names).map(|(key, (name, _))| EventColumn { name, shape: key.shape });
+        Self { columns: columns.collect(), lists: places }
     }
 
-    /// Name of an argument's column.
-    pub fn name(&self, namer: &mut ArgumentNamer, name: &'static str, value: &Value<'_>) -> Option<&str> {
-        let key = namer.key(name, shape_of(value));
-        self.0.iter().find(|column| column.key == key).map(|column| &column.name[..])
+    /// Iterates over the values of a record and the columns that they belong to; `None` for words without a name.
+    pub fn values<'c, 'r>(
+        &'c self,
+        arguments: Arguments<'r>,
+    ) -> impl Iterator<Item = (Option<u16>, Value<'r>)> + use<'c, 'r> {
+        let list = self.lists.iter().find(|(list, _)| ptr::eq(*list, arguments.list));
+        let mut columns = list.map_or(&[][..], |(_, columns)| columns).iter();
+        arguments.filter_map(move |argument| match argument.name {
+            ArgumentName::Listed(_) => columns.next().map(|column| (Some(*column), argument.value)),
+            ArgumentName::Word(_) => Some((None, argument.value)),
+        })
+    }
+
+    /// Name of a column.
+    pub fn name(&self, column: u16) -> &str {
+        &self.columns[usize::from(column)].name
+    }
+
+    /// Fields of a table, each with the cell of its number. The words come last.
+    pub fn fields(&self) -> Vec<SchemaField> {
+        let field = |(at, EventColumn { name, shape }): (usize, &EventColumn)| {
+            self::field(name.clone(), Shape::new(shape.0, shape.1), at as u16)
+        };
+        let item = Shape::new(FieldKind::Int64, Hint::Hex);
+        let words = Shape { items: Some(Box::new(item)), ..Shape::new(FieldKind::List, Hint::None) };
+        let words = self::field(WORDS.into(), words, self.columns.len() as u16);
+        self.columns.iter().enumerate().map(field).chain([words]).collect()
+    }
+
+    /// Sets a row to the values of a record.
+    ///
+    /// # Errors
+    /// The row is full.
+    pub fn fill(&self, arguments: Arguments<'_>, row: &mut tfbc_vm::Row) -> Result<(), RowFull> {
+        let words = self.columns.len() as u16;
+        row.begin(u32::from(words) + 1);
+        let mut has_words = false;
+        for (column, value) in self.values(arguments) {
+            let cell = column.unwrap_or_else(|| {
+                if !std::mem::replace(&mut has_words, true) {
+                    row.begin_list(words, false, 1);
+                }
+                0
+            });
+            if column.is_none() {
+                row.begin_item()?;
+            }
+            match value {
+                Value::Decimal(value) => row.put_number(cell, i64::from(value) as u64),
+                Value::Decimal64(value) => row.put_number(cell, value as u64),
+                Value::Hex(value) | Value::Pointer(value) => row.put_number(cell, value.into()),
+                Value::Hex64(value) => row.put_number(cell, value),
+                Value::Text(words) => row.put_bytes(cell, &super::text_of_words(words).collect::<Vec<_>>().concat())?,
+                Value::Name(name) => row.put_bytes(cell, name)?,
+            }
+        }
+        row.end_list();
+        Ok(())
     }
 }
 
-/// Numbers the arguments of a record.
-#[derive(Debug, Default)]
-pub(crate) struct ArgumentNamer {
-    listed: Vec<&'static str>,
-    keys: Vec<(String, (FieldKind, Hint))>,
+/// Field without a place in a format file.
+fn field(name: String, shape: Shape, cell: u16) -> SchemaField {
+    let rule = NameRule::Position;
+    SchemaField { name, shape, labels: None, shown: String::new(), source: None, line: 0, column: 0, rule, cell }
 }
 
-impl ArgumentNamer {
-    fn key(&mut self, name: &'static str, shape: (FieldKind, Hint)) -> ArgumentKey {
-        let n_equal = self.listed.iter().filter(|listed| **listed == name).count();
-        self.listed.push(name);
-        let numbered = if n_equal > 0 { format!("{name}_{}", n_equal + 1) } else { name.into() };
+impl BuiltInEvents {
+    /// Name of an event's table: `USER:65`, and `KER_EXIT.MSG_SENDV` for a kernel call and direction.
+    pub fn table_name(&self, class: u8, event: u16) -> String {
+        match self.call(class, event) {
+            Some(name) => format!("{}.{name}", DIRECTIONS[usize::from(event >> 7 & 3)]),
+            None => display_id(class, event),
+        }
+    }
+
+    /// Number of the kernel call that a table's name such as `KER_EXIT.MSG_SENDV` means.
+    pub fn call_of_table(&self, name: &str) -> Option<u16> {
+        let (direction, call) = name.split_once('.')?;
+        let direction = DIRECTIONS.iter().position(|known| *known == direction)? as u16;
+        let of_direction = |event: &u16| event >> 7 & 3 == direction;
+        (0..2 * CALL_64).filter(of_direction).find(|event| self.call(classes::KER_CALL, *event) == Some(call))
+    }
+
+    /// Events whose records are in the table of an event.
+    pub fn same_table(&self, class: u8, event: u16) -> Vec<u16> {
+        match self.call(class, event) {
+            Some(_) => {
+                let name = self.table_name(class, event);
+                (0..2 * CALL_64).filter(|other| self.table_name(class, *other) == name).collect()
+            }
+            None => vec![event],
+        }
+    }
+
+    /// Name of the kernel call of a record.
+    fn call(&self, class: u8, event: u16) -> Option<&'static str> {
+        let direction = event >> 7 & 3;
+        let row = self.row(class, event).filter(|_| class == classes::KER_CALL && direction < 3)?;
+        Some(row.label.split_once('/').map_or(row.label, |(name, _)| name))
+    }
+}
+
+/// Records of a kernel call: its entry, its exit, and its interruption.
+const DIRECTIONS: [&str; 3] = ["KER_CALL", "KER_EXIT", "INT_CALL"];
+
+/// Names and types of a list's arguments.
+fn keys_of(list: &'static [ListArg]) -> Vec<ArgumentKey> {
+    let mut keys: Vec<ArgumentKey> = Vec::new();
+    for (at, ListArg { name, letter, .. }) in list.iter().enumerate() {
+        let n_equal = list[..at].iter().filter(|before| before.name == *name).count();
+        let numbered = if n_equal > 0 { format!("{name}_{}", n_equal + 1) } else { (*name).into() };
         let base = shortened(&plain(numbered.as_bytes())).unwrap_or_else(|| "f".into());
-        let n_before = self.keys.iter().filter(|known| **known == (base.clone(), shape)).count();
-        self.keys.push((base.clone(), shape));
-        ArgumentKey { base, shape, n_before }
+        let shape = shape(*letter);
+        let n_before = keys.iter().filter(|known| known.base == base && known.shape == shape).count();
+        keys.push(ArgumentKey { base, shape, n_before });
     }
+    keys
 }
 
 fn prefixed(name: &str) -> String {
@@ -95,23 +201,25 @@ fn shape(letter: ArgType) -> (FieldKind, Hint) {
     }
 }
 
-fn shape_of(value: &Value<'_>) -> (FieldKind, Hint) {
-    match value {
-        Value::Decimal(_) | Value::Decimal64(_) => (FieldKind::Int64, Hint::None),
-        Value::Hex(_) | Value::Pointer(_) => (FieldKind::Int64, Hint::Hex),
-        Value::Hex64(_) => (FieldKind::UInt64, Hint::Hex),
-        Value::Text(_) | Value::Name(_) => (FieldKind::Utf8, Hint::None),
-    }
-}
-
-/// Lists of an event in all releases, lists of wide records first. A kernel call has lists for both sizes.
-fn lists(class: u8, event: u16) -> Vec<&'static [table::ListArg]> {
-    let sizes = if class == classes::KER_CALL { vec![event & !0x200, event | 0x200] } else { vec![event] };
+/// Lists of an event in all releases, lists of wide records first.
+fn lists(events: &BuiltInEvents, class: u8, event: u16) -> Vec<&'static [ListArg]> {
+    let call = events.call(class, event);
+    let sizes = if class == classes::KER_CALL { vec![event & !CALL_64, event | CALL_64] } else { vec![event] };
     let (mut wide, mut fast) = (Vec::new(), Vec::new());
     for release in [Release::Qnx8_0, Release::Qnx7_1, Release::Qnx6_4] {
-        for event in &sizes {
-            if let Some(row) = Table::of(release).row(class, *event) {
-                let (of_wide, of_fast) = lists_of(row, *event);
+        let released = BuiltInEvents { table: Table::of(release), ..*events };
+        // Releases give the same call different numbers.
+        let sizes = match call {
+            Some(call) => {
+                let is_same =
+                    |other: &u16| other >> 7 & 3 == event >> 7 & 3 && released.call(class, *other) == Some(call);
+                (0..2 * CALL_64).filter(is_same).collect()
+            }
+            None => sizes.clone(),
+        };
+        for event in sizes {
+            if let Some(row) = released.row(class, event) {
+                let (of_wide, of_fast) = lists_of(row, event);
                 wide.extend(of_wide.into_iter().flatten());
                 fast.extend(of_fast.into_iter().flatten());
             }
@@ -127,7 +235,7 @@ fn lists_of(row: &'static Row, event: u16) -> (Vec<Args>, Vec<Args>) {
         Lists::With64 { fast, wide, fast_32 } => (vec![wide], vec![fast, fast_32]),
         Lists::Prefix(list) => (vec![Some(list)], Vec::new()),
     };
-    let only = |list: &'static [table::ListArg]| (vec![Some(list)], Vec::new());
+    let only = |list: &'static [ListArg]| (vec![Some(list)], Vec::new());
     match row.form {
         ArgLayout::State if event < 24 => only(&table::STATE),
         ArgLayout::State => only(&table::NEW_STATE),
@@ -149,9 +257,15 @@ fn lists_of(row: &'static Row, event: u16) -> (Vec<Args>, Vec<Args>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::samples::payload;
+    use crate::reader::kev::KevRecord;
+
+    fn events() -> BuiltInEvents {
+        BuiltInEvents::of(Some((8, 0)), false)
+    }
 
     fn names(class: u8, event: u16) -> Vec<String> {
-        EventColumns::of(class, event).0.into_iter().map(|column| column.name).collect()
+        EventColumns::of(&events(), class, event).columns.into_iter().map(|column| column.name).collect()
     }
 
     #[test]
@@ -164,9 +278,28 @@ mod tests {
 
     #[test]
     fn both_sizes_of_a_kernel_call_have_one_table() {
-        for event in 0..128 {
-            assert_eq!(names(classes::KER_CALL, event), names(classes::KER_CALL, event | 0x200));
+        for event in (0..384).filter(|event| events().call(classes::KER_CALL, event | CALL_64).is_some()) {
+            assert_eq!(names(classes::KER_CALL, event), names(classes::KER_CALL, event | CALL_64));
         }
+    }
+
+    #[test]
+    fn a_kernel_call_has_one_table_in_all_releases() {
+        for major in [6, 7, 8] {
+            let events = BuiltInEvents::of(Some((major, 1)), false);
+            let names = ["KER_CALL.MSG_SENDV", "KER_EXIT.MSG_SENDV", "INT_CALL.MSG_SENDV"];
+            for name in names {
+                let event = events.call_of_table(name).unwrap();
+                assert_eq!(events.table_name(classes::KER_CALL, event), name);
+                assert!(events.same_table(classes::KER_CALL, event).contains(&event));
+                let columns = EventColumns::of(&events, classes::KER_CALL, event).fields();
+                let call = self::events().call_of_table(name).unwrap();
+                assert_eq!(columns, EventColumns::of(&self::events(), classes::KER_CALL, call).fields());
+            }
+            assert_eq!(events.table_name(classes::KER_CALL, 400), "KER_CALL:400");
+            assert_eq!(events.call_of_table("KER_CALL.NO_SUCH_CALL"), None);
+        }
+        assert_eq!(events().table_name(classes::USER, 65), "USER:65");
     }
 
     #[test]
@@ -178,6 +311,27 @@ mod tests {
             names.sort();
             names.dedup();
             assert_eq!(names.len(), n, "{id}");
+        }
+    }
+
+    #[test]
+    fn every_argument_has_a_column() {
+        for (release, big_endian) in [(6, false), (7, true), (8, false)] {
+            let events = BuiltInEvents::of(Some((release, 0)), big_endian);
+            for id in 0..1 << 15 {
+                let (class, event) = ((id >> 10) as u8, (id & 1023) as u16);
+                if events.label(class, event).is_none() && id % 97 > 0 {
+                    continue;
+                }
+                let columns = EventColumns::of(&events, class, event);
+                for (wide, n_words) in [(false, 2), (true, 2), (true, 4), (true, 6), (true, 18)] {
+                    let bytes = &payload(id * 31 + n_words as u32, n_words)[..];
+                    let (number, offset, cpu, stamp, msb) = (1, 0, 0, 0, None);
+                    let record = KevRecord { number, offset, class, event, cpu, wide, stamp, msb, bytes };
+                    let arguments = events.arguments(&record);
+                    assert_eq!(columns.values(arguments.clone()).count(), arguments.count(), "{record:?}");
+                }
+            }
         }
     }
 }

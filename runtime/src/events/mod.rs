@@ -12,7 +12,7 @@ pub mod spelling;
 mod table;
 
 pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, text_of_words};
-pub(crate) use columns::{ArgumentNamer, EventColumns, WORDS};
+pub(crate) use columns::{EventColumns, WORDS};
 pub(crate) use flat::{ArgNotation as ArgumentForm, FlatArguments};
 pub use printer::EventPrinter;
 

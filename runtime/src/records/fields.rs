@@ -1,7 +1,7 @@
 //! Typed fields of kernel events: the arguments of a record by name.
 
 use crate::event::{Field, FieldValue};
-use crate::events::{Argument, ArgumentName, ArgumentNamer, Arguments, EventColumns, Value, WORDS, text_of_words};
+use crate::events::{Argument, ArgumentName, Arguments, EventColumns, Value, WORDS, text_of_words};
 use crate::json;
 use tfbc_vm::{TextBuf, num};
 
@@ -120,44 +120,38 @@ impl RecordField<'_> {
 
 /// Appends the arguments as members of an object of JSON.
 pub(super) fn push_members(columns: &EventColumns, arguments: Arguments<'_>, out: &mut TextBuf) {
-    let mut namer = ArgumentNamer::default();
     let mut n_words = 0;
-    for (at, Argument { name, value, .. }) in arguments.enumerate() {
-        match name {
-            ArgumentName::Listed(name) => {
+    for (at, (column, value)) in columns.values(arguments).enumerate() {
+        match column {
+            Some(column) => {
                 out.push(if at > 0 { b",\"" } else { b"\"" });
-                out.push(columns.name(&mut namer, name, &value).unwrap_or(name).as_bytes());
+                out.push(columns.name(column).as_bytes());
                 out.push(b"\":");
-                push_json(value, out);
             }
-            ArgumentName::Word(_) => {
+            None => {
                 out.push(if at == 0 || n_words > 0 { b"" } else { b"," });
                 out.push(if n_words == 0 { b"\"words\":[" } else { b"," });
-                push_json(value, out);
                 n_words += 1;
             }
         }
+        push_json(value, out);
     }
     out.push(if n_words > 0 { b"]" } else { b"" });
 }
 
 /// Arguments as fields with the names of columns.
 pub(super) fn named(columns: &EventColumns, arguments: Arguments<'_>) -> Vec<Field> {
-    let mut namer = ArgumentNamer::default();
     let (mut found, mut words) = (Vec::new(), Vec::new());
     let text = |value: &FieldValue| match value {
         FieldValue::Text(text) => text.clone(),
         FieldValue::Integer(number) => number.to_string(),
         _ => String::new(),
     };
-    for Argument { name, value, .. } in arguments {
-        let value = (self::value(value), value);
-        match name {
-            ArgumentName::Listed(name) => {
-                let name = columns.name(&mut namer, name, &value.1).unwrap_or(name).to_owned();
-                found.push(Field { name, text: text(&value.0), value: value.0 });
-            }
-            ArgumentName::Word(_) => words.push(value.0),
+    for (column, value) in columns.values(arguments) {
+        let value = self::value(value);
+        match column {
+            Some(column) => found.push(Field { name: columns.name(column).into(), text: text(&value), value }),
+            None => words.push(value),
         }
     }
     if !words.is_empty() {

@@ -11,7 +11,7 @@ use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};
 use std::collections::HashMap;
 use tfbc_vm::{
-    Cells, Context, Event, EventInput, Layout, Limits, LineStart, Machine, Observer, Outcome, RecordHeader, Space,
+    Cells, Context, Event, EventInput, Layout, Limits, LineStart, Machine, Observer, Outcome, RecordHeader, Row, Space,
     TextBuf, Timers, Unobserved,
 };
 
@@ -32,6 +32,8 @@ pub struct RecordPrinter<'r> {
     max_text: usize,
     /// Columns of built-in events, by class and event.
     columns: HashMap<u16, EventColumns>,
+    /// Buffer of a record's arguments.
+    arguments_row: Row,
     big_endian: bool,
     machine: Machine,
     timers: Timers,
@@ -61,6 +63,7 @@ impl<'r> RecordPrinter<'r> {
             has_row: false,
             max_text: limits.text as usize,
             columns: HashMap::new(),
+            arguments_row: Row::default(),
             big_endian,
             machine: Machine::new(limits),
             timers: Timers::new(),
@@ -214,10 +217,47 @@ impl<'r> RecordPrinter<'r> {
         named(self.columns(record), arguments)
     }
 
+    /// Appends the encoded row of the definitions that name the record's event, or of its arguments.
+    ///
+    /// Several programs with definitions have a row each, after its length: 0 if none of a program's definitions applies.
+    pub(super) fn cells(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        if !self.is_named(record) {
+            let arguments = self.events.arguments(record);
+            let mut row = std::mem::take(&mut self.arguments_row);
+            // A record is far smaller than a row may be.
+            if self.columns(record).fill(arguments, &mut row).is_ok() {
+                row.encode(|bytes| out.push(bytes));
+            }
+            self.arguments_row = row;
+            return;
+        }
+        let Self { catalog, machine, timers, meter, scratch, defined, big_endian, .. } = self;
+        let event = self::event(record, *big_endian);
+        let all = defined.of(catalog, record.class, record.event);
+        let has_lengths = all.len() > 1;
+        for fields in all {
+            scratch.clear();
+            if let Some(prepared) = fields.entry(event.env_index()) {
+                meter.next(8 + record.bytes.len() as u64);
+                let mut run = machine.start(prepared.program(), timers);
+                let outcome = meter.run_fields(&mut run, prepared, &event, scratch);
+                scratch.clear();
+                if outcome.is_some_and(|outcome| !outcome.skipped) {
+                    run.row().encode(|bytes| scratch.push(bytes));
+                }
+            }
+            if has_lengths {
+                out.push(&(scratch.len() as u32).to_le_bytes());
+            }
+            out.push(scratch.as_bytes());
+        }
+    }
+
     /// Columns of a record's event.
     fn columns(&mut self, record: &KevRecord<'_>) -> &EventColumns {
         let id = Space::record_id(record.meant_class(), record.event);
-        self.columns.entry(id).or_insert_with(|| EventColumns::of(record.meant_class(), record.event))
+        let events = &self.events;
+        self.columns.entry(id).or_insert_with(|| EventColumns::of(events, record.meant_class(), record.event))
     }
 
     /// Appends the arguments of a record as objects of an array of JSON.

@@ -126,8 +126,10 @@ impl RecordWriter for TableWriter<'_> {
         let start_ns = start.cycles().zip(*clock).map(|(cycles, clock)| clock.ns(cycles));
         let elapsed = time_ns.zip(start_ns).map(|(time, start)| i128::from(time) - i128::from(start));
         fields.clear();
-        if self.wanted.fields != RowFields::No {
-            write_fields(&self.printer.0.fields(record), fields);
+        match self.wanted.fields {
+            RowFields::No => {}
+            RowFields::Json => write_fields(&self.printer.0.fields(record), fields),
+            RowFields::Cells => self.printer.0.borrow_mut().cells(record, fields),
         }
         let name = |name: &'_ Option<Arc<[u8]>>| name.clone().unwrap_or_default();
         let (process, thread) = (name(&self.owner.process), name(&self.owner.thread));

@@ -14,7 +14,7 @@ use super::{End, Run, STEP};
 use crate::mem::{OutPtr, Pc};
 use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, StateUse, for_each_op};
 use crate::program::PreparedEntry;
-use crate::row::Full;
+use crate::row::RowFull;
 use crate::verify::UNCOUNTED;
 use crate::{Context, Event, EventContext, EventInput, Outcome, Row, TextBuf, Unobserved};
 
@@ -258,10 +258,10 @@ impl<'r> Run<'r> {
 macro_rules! storing {
     ($($name:ident |$run:ident, $instr:ident| $does:expr;)*) => {$(
         pub(super) fn $name<'r>($run: &mut Run<'r>, at: OutPtr, $instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
-            let result: Result<(), Full> = if $run.scratch.missing.is_active { $does } else { Ok(()) };
+            let result: Result<(), RowFull> = if $run.scratch.missing.is_active { $does } else { Ok(()) };
             match result {
                 Ok(()) => (at, $run.stage.after($instr)),
-                Err(Full) => $run.stop(End::Limit, at),
+                Err(RowFull) => $run.stop(End::Limit, at),
             }
         }
     )*};
@@ -365,7 +365,7 @@ storing! {
         }
         Ok(())
     };
-    call |run, instr| if run.turn() { Ok(()) } else { Err(Full) };
+    call |run, instr| if run.turn() { Ok(()) } else { Err(RowFull) };
 }
 
 pub(super) fn missing<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
@@ -394,7 +394,7 @@ fn storing_text<'r>(
     at: OutPtr,
     instr: &'r Instr,
     out: &mut TextBuf,
-    store: fn(&mut Row, &Instr, &[u8]) -> Result<(), Full>,
+    store: fn(&mut Row, &Instr, &[u8]) -> Result<(), RowFull>,
 ) -> (OutPtr, Pc) {
     if !run.scratch.missing.is_active {
         return (at, run.stage.after(instr));
@@ -420,6 +420,6 @@ fn storing_text<'r>(
     let at = run.reopen(out);
     match stored {
         Ok(()) => (at, run.stage.after(instr)),
-        Err(Full) => run.stop(End::Limit, at),
+        Err(RowFull) => run.stop(End::Limit, at),
     }
 }
