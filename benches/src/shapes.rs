@@ -170,7 +170,7 @@ fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &RecordOptions) 
     })
 }
 
-/// Numbered pieces, up to a size.
+/// Concatenates numbered pieces up to a size.
 fn pieces(size: usize, mut piece: impl FnMut(usize) -> String) -> Vec<u8> {
     let mut text = String::with_capacity(size + 1000);
     (0..)

@@ -15,7 +15,7 @@ fn blob() -> Vec<u8> {
     compiled.blob.unwrap()
 }
 
-/// The lines of hooks that are traced one after the other, 1500 ns apart, by thread 8191.
+/// Lines of hooks that thread 8191 traces in intervals of 1500 ns.
 fn lines(hooks: &[TraceHook]) -> String {
     let blob = blob();
     let program = Program::open(&blob).unwrap();

@@ -303,7 +303,8 @@ impl<'p> ProgramBuilder<'p> {
         if !self.fits(&draft, plan) {
             return Callee { first, deps, ..Callee::default() };
         }
-        // Fields of hooks are stored by plain instructions, whose effects the machine knows one by one.
+        // Fields of hooks are stored by plain instructions, because the loop for fields tracks the effect of every
+        // single instruction.
         let is_plain = self.form == CodeForm::Plain || plan.stores_fields;
         let linked = link::link(&draft, &mut self.blob, &mut self.buffers, is_plain);
         let places: Vec<_> = self.buffers.spans.iter().map(|span| self.place(plan.source, *span)).collect();

@@ -81,7 +81,7 @@ tfbc_grammar::declare_codes! {
     BAD_SETTING = "C19", error, "unknown dialect setting";
     /// An entry of a `# tfbc: fields=` comment is not of the form `name`, `name:CODE`, `name:enum`, `name=$macro`, `-`
     /// or `*`, or it does not fit its field. Names consist of small letters, digits and `_`; they are not the name of
-    /// another field or of a column of every table, such as `pid`. The field is as without the entry.
+    /// another field or of a column of every table, such as `pid`. The entry has no effect.
     ///
     ///     # tfbc: fields=Count
     ///     010 1.0 "LABEL" "n=" U4

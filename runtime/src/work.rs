@@ -91,7 +91,7 @@ impl Meter {
         Self { max, ..self }
     }
 
-    /// Starts a chunk of events after others with the totals `start`.
+    /// Starts a chunk of events. `start` contains the totals of all events before it.
     pub(crate) fn begin(&mut self, start: Work, is_guess: bool) {
         (self.start, self.work, self.is_guess) = (start, start, is_guess);
         (self.look_at, self.limit, self.has_given_up) = (0, None, false);

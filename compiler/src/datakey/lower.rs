@@ -554,7 +554,7 @@ impl NumberFormat {
         self.signed && self.show == NumberStyle::Decimal
     }
 
-    /// Number of a table: characters are numbers, and others the bit pattern unless they are decimal.
+    /// Number for a table: characters as numbers, decimal fields by value, and others as bit patterns.
     fn pattern(self) -> Self {
         let is_char = self.show == NumberStyle::Char;
         NumberFormat { show: if is_char { NumberStyle::Decimal } else { self.show }, ..self }

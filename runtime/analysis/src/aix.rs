@@ -9,7 +9,7 @@ use tfbc::internal::analysis::{Ahead, LogItem, Logs, TimedEvent, TraceState, hoo
 use tfbc::internal::analysis::{ContextRules, Effect, Name};
 use tfbc::{Monitor, System};
 
-/// Hook that a log which has wrapped begins with.
+/// Hook at the start of a log that has wrapped.
 const LOG_WRAP: u16 = 0x0050;
 /// Number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;

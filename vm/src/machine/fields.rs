@@ -5,9 +5,10 @@
 //! event's end, or used a register without value. The instruction table says what each instruction reads and writes,
 //! so no handler needs to know about this.
 //!
-//! In most events, all registers have values. So an event that is long enough first runs as its text would, and again in
-//! this loop if a read passed the event's end. Routines that use timers or the context, which that could change, run in
-//! this loop alone. Those of QNX records never do: they look at the record's length before each read.
+//! In most events, all registers have values. So an event that is long enough first runs in the ordinary loop. It runs
+//! again in this loop if a read passed the event's end. Routines that use timers or the context, which that could
+//! change, run in this loop alone. Routines of QNX records never need it, because they check the record's length before
+//! each read.
 
 use super::texts::{low_bits, met_texts};
 use super::{End, Run, STEP};

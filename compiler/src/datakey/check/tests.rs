@@ -443,7 +443,7 @@ fn much_is_checked_in_no_time() {
     let reads = format!("<datakey format='%x b'>{events}<condition name='a' value='1'/></datakey>");
     let model = model_of(&(all.repeat(40) + &reads.repeat(10)), &Dialect::default());
     assert_eq!((model.events.len(), model.events[0].keys.len()), (1000, 50));
-    // Equally many unknown names.
+    // As many unknown names as known ones.
     let names: String = (0..20_000).map(|n| format!("<enum name='c{n}' default='v'/>")).collect();
     let labels: String = (0..5000).map(|n| format!("%x b{n} ")).collect();
     let unknown = format!("<datakey format='{labels}'><event class='6' id='1'/>{names}</datakey>");
