@@ -10,6 +10,8 @@
 pub use crate::catalog::{Catalog, HookEntry, RecordEntry};
 /// Context of events that are formatted one by one.
 pub use crate::context::ContextState;
+/// Fields of one event.
+pub use crate::fields::FieldReader;
 /// Events as the reader returns them.
 pub use crate::reader::AnyTrace;
 pub use crate::reader::aix::{LogItem, Logs, TraceState};
@@ -60,11 +62,18 @@ pub mod rows {
 
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.
 pub mod analysis {
-    pub use crate::context::{ClassName, ContextRules, Effect, Name};
-    pub use crate::events::BuiltInEvents;
+    pub use crate::context::{
+        ClassName, ContextRules, ContextState, Effect, EventPlace, Name, PairRule, ThreadContext,
+    };
+    pub use crate::events::{ArgumentName, BuiltInEvents, Value, text_of_words};
     pub use crate::reader::AnyTrace;
-    pub use crate::reader::aix::{Ahead, LogItem, Logs, TimedEvent, TraceState, hooks};
-    pub use crate::reader::kev::{KevItem, KevLog, KevRecord, classes};
+    pub use crate::reader::aix::{Ahead, LogInfo, LogItem, Logs, TimedEvent, TraceState, hooks};
+    pub use crate::reader::kev::{KevHeader, KevItem, KevLog, KevRecord, classes};
+}
+
+/// Expressions that choose events by ids and fields.
+pub mod expression {
+    pub use crate::expression::{Bound, Expression, ExpressionError, Operand, Verdict};
 }
 
 /// Returns the reader of a trace.

@@ -66,6 +66,7 @@ mod demand;
 mod engine;
 mod event;
 mod events;
+mod expression;
 mod fields;
 mod file_id;
 mod filter;

@@ -74,5 +74,5 @@ pub use row::{CellValue, Cells, Items, Row, RowFull};
 pub use rule::{Rule, rules_table};
 pub use schema::{FieldKind, FieldShown, FormatShown, Hint, Labels, NameRule, Notation, Schema, SchemaField, Shape};
 pub use text::{COLUMNS, TextBuf, contains_any};
-pub use timers::{TimerBefore, Timers, Trail};
+pub use timers::{TimerBefore, TimerUse, Timers, Trail};
 pub use verify::MAX_DEPTH;

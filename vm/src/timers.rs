@@ -10,6 +10,17 @@ pub struct Timers {
     undo: Option<Box<Undo>>,
     /// Record of the timers and paths that the next event uses; `None` if it is not needed.
     trail: Option<Box<Trail>>,
+    /// Starts and ends since the list was last cleared; `None` if nobody asks for them.
+    uses: Option<Vec<TimerUse>>,
+}
+
+/// Start or end of a timer by a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimerUse {
+    /// Key of the timer: its pair, and the thread if the dialect adds it.
+    pub key: [u64; 3],
+    /// True for an end.
+    pub is_end: bool,
 }
 
 /// State from earlier events that an event's text used. It is enough to compute the event's fields later.
@@ -52,7 +63,7 @@ impl Timers {
 
     /// No running timers, with a limit of `max`.
     pub fn with_max(max: usize) -> Self {
-        Self { started: HashMap::new(), max, n_lost: 0, undo: None, trail: None }
+        Self { started: HashMap::new(), max, n_lost: 0, undo: None, trail: None, uses: None }
     }
 
     /// Timers that the text of an event used, with their values before the event.
@@ -71,6 +82,16 @@ impl Timers {
     /// Starts recording what every event uses, see [`Timers::trail`].
     pub fn keep_trail(&mut self) {
         self.trail = Some(Box::default());
+    }
+
+    /// Begins to list starts and ends; [`Timers::uses`] has the list.
+    pub fn keep_uses(&mut self) {
+        self.uses = Some(Vec::new());
+    }
+
+    /// Starts and ends since the list was last cleared, up to a limit; `None` without [`Timers::keep_uses`].
+    pub fn uses(&mut self) -> Option<&mut Vec<TimerUse>> {
+        self.uses.as_mut()
     }
 
     /// Record since it was last cleared; `None` without [`Timers::keep_trail`].
@@ -108,7 +129,10 @@ impl Timers {
     }
 
     /// Notes the value of a key before a change.
-    fn note(&mut self, key: [u64; 3]) {
+    fn note(&mut self, key: [u64; 3], is_end: bool) {
+        if let Some(uses) = self.uses.as_mut().filter(|uses| uses.len() < MAX_TRAIL) {
+            uses.push(TimerUse { key, is_end });
+        }
         if let Some(undo) = &mut self.undo {
             undo.changes.push((key, self.started.get(&key).copied()));
         }
@@ -119,7 +143,7 @@ impl Timers {
 
     /// Starts or restarts a timer at a time in ns.
     pub(crate) fn start(&mut self, key: [u64; 3], time_ns: u64) {
-        self.note(key);
+        self.note(key, false);
         if self.started.len() < self.max || self.started.contains_key(&key) {
             self.started.insert(key, time_ns);
         } else {
@@ -129,7 +153,7 @@ impl Timers {
 
     /// Ends a timer. Returns the ns since its start, 0 if the start is later.
     pub(crate) fn end(&mut self, key: [u64; 3], time_ns: u64) -> Option<u64> {
-        self.note(key);
+        self.note(key, true);
         self.started.remove(&key).map(|start| time_ns.saturating_sub(start))
     }
 }

@@ -1,8 +1,9 @@
 //! Feeds AIX events to the state machine, by the rules of the context table.
 
+use crate::gaps::GapStarts;
 use crate::machine::{MAX_CPUS, Machine};
 use crate::totals::Totals;
-use crate::{AnalysisError, Options};
+use crate::{AnalysisError, Observer, Options};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tfbc::internal::analysis::{Ahead, LogItem, Logs, TimedEvent, TraceState, hooks};
@@ -45,8 +46,13 @@ enum Mark {
     Off,
 }
 
-/// Reads logs to their end, or to the end of the span.
-pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) -> Result<Totals, AnalysisError> {
+/// Reads logs to their end, or to the end of the span. The observer gets every event.
+pub fn analyse(
+    logs: &mut Logs,
+    options: &Options,
+    monitor: &mut dyn Monitor,
+    observer: &mut impl Observer,
+) -> Result<(Totals, GapStarts), AnalysisError> {
     let from = options.from.unwrap_or(0);
     let infos: Vec<Option<u64>> = logs.logs().iter().map(|log| log.cpu.map(u64::from)).collect();
     let mut machine = Machine::new(System::Aix, from, options.max_processes, options.max_calls);
@@ -78,7 +84,8 @@ pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) ->
                     stopped = true;
                     break;
                 }
-                analyser.push(&timed);
+                let cpu = analyser.push(&timed);
+                observer.hook(&timed, cpu, &analyser.machine.gap_starts);
                 n_events += 1;
                 Some((timed.log, timed.time.elapsed_ns))
             }
@@ -104,7 +111,8 @@ pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) ->
             }
         }
     }
-    let Analyser { machine, rules, .. } = analyser;
+    let Analyser { mut machine, rules, .. } = analyser;
+    let gap_starts = std::mem::take(&mut machine.gap_starts);
     let mut totals = machine.finish(options.until.filter(|_| stopped), |class| rules.lowers(class));
     totals.n_damaged = n_damaged;
     for interrupt in &mut totals.interrupts {
@@ -114,7 +122,7 @@ pub fn analyse(logs: &mut Logs, options: &Options, monitor: &mut dyn Monitor) ->
             interrupt.name = Some(label.as_bytes().into());
         }
     }
-    Ok(totals)
+    Ok((totals, gap_starts))
 }
 
 impl Analyser<'_> {
@@ -128,8 +136,9 @@ impl Analyser<'_> {
         Ok(())
     }
 
+    /// Applies an event. Returns its CPU; `Some(None)` is the only CPU of a trace whose events have none.
     #[inline]
-    fn push(&mut self, timed: &TimedEvent<'_>) {
+    fn push(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
         self.machine.note_event(now);
         let last = self.last[log].replace(now);
@@ -138,15 +147,15 @@ impl Analyser<'_> {
         }
         self.end_gap(log, event.id, now);
         if matches!(event.id, hooks::ZERO | hooks::HEADER | LOG_WRAP) {
-            return self.note_system(timed);
+            self.note_system(timed);
+            return None;
         }
         let at = match event.cpu {
             Some(cpu) => self.machine.cpu(cpu, now),
             None => self.machine.cpu_without_id(event.tid),
-        };
-        if let Some(at) = at {
-            self.machine.evidence(at, event.tid, now, false);
-        }
+        }?;
+        self.machine.evidence(at, event.tid, now, false);
+        Some(self.machine.cpu_id(at))
     }
 
     /// Ends a loss, or the time after hook 002 (trace off), because the stream has an event again.
@@ -174,8 +183,8 @@ impl Analyser<'_> {
         }
     }
 
-    /// Applies an event that the context table has rules for.
-    fn push_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) {
+    /// Applies an event that the context table has rules for. Returns its CPU.
+    fn push_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) -> Option<Option<u64>> {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
         let mut traits = Traits { cpu: event.cpu, ..Traits::default() };
         self.rules.visit(event, |cpu, effect| {
@@ -190,7 +199,8 @@ impl Analyser<'_> {
             }
         });
         if let Some(mark) = traits.mark {
-            return self.mark(mark, log, last.unwrap_or(0), now);
+            self.mark(mark, log, last.unwrap_or(0), now);
+            return traits.cpu.map(Some);
         }
         self.end_gap(log, event.id, now);
         let is_header = matches!(event.id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP);
@@ -208,6 +218,7 @@ impl Analyser<'_> {
         }
         let Self { machine, rules, options, symbols, .. } = self;
         rules.visit(event, |_, effect| apply(machine, options, symbols, effect, (event.tid, at, now)));
+        at.map(|at| self.machine.cpu_id(at))
     }
 
     fn mark(&mut self, mark: Mark, log: usize, last: u64, now: u64) {
@@ -229,7 +240,7 @@ impl Analyser<'_> {
 }
 
 /// Last component of a path.
-fn base_name(path: &[u8]) -> &[u8] {
+pub fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or_default()
 }
 

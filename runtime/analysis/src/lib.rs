@@ -1,8 +1,8 @@
-//! Summaries of where the time of a trace went.
+//! Summaries of where the time of a trace went, and times between two events.
 //!
 //! ```text
 //! trace ─aix, qnx─> events and their effects ─machine─> Totals ─tables─> Summary: sections of rows
-//!                                                                           └─print─> text, tsv, csv, ndjson
+//!            └─ latency: pairs of events ─> groups                           └─print─> text, tsv, csv, ndjson
 //! ```
 //!
 //! Every nanosecond of every CPU has one category, and the categories of a CPU sum to the span. Time that the trace
@@ -20,6 +20,8 @@
 #![forbid(unsafe_code)]
 
 mod aix;
+mod gaps;
+pub mod latency;
 mod machine;
 mod print;
 mod qnx;
@@ -29,11 +31,13 @@ mod totals;
 pub use print::{Layout, write};
 pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
 
+use gaps::GapStarts;
+use machine::Machine;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use tfbc::aix::{AddressNames, ContextTable};
-use tfbc::internal::analysis::AnyTrace;
+use tfbc::internal::analysis::{AnyTrace, KevRecord, TimedEvent};
 use tfbc::internal::source_mut;
 use tfbc::{Monitor, Trace};
 
@@ -86,7 +90,20 @@ pub enum AnalysisError {
     Read(io::Error),
     /// No record of a QNX log has a time.
     NoTime,
+    /// The trace has no such events or fields, as the message says.
+    Pairs(String),
 }
+
+/// Observer of the events that the state machine applies.
+trait Observer {
+    /// Called after an AIX event with its CPU; `Some(None)` is the only CPU of a trace whose events have none.
+    fn hook(&mut self, _timed: &TimedEvent<'_>, _cpu: Option<Option<u64>>, _gaps: &GapStarts) {}
+
+    /// Called after a QNX record with its time, and the index of its CPU in the machine.
+    fn record(&mut self, _record: &KevRecord<'_>, _now: u64, _machine: &Machine, _at: usize) {}
+}
+
+impl Observer for () {}
 
 impl From<io::Error> for AnalysisError {
     fn from(error: io::Error) -> Self {
@@ -101,6 +118,7 @@ impl fmt::Display for AnalysisError {
             Self::NoTime => {
                 f.write_str("no record has a time: the log has no TIME record, or its header no CYCLES_PER_SEC")
             }
+            Self::Pairs(text) => f.write_str(text),
         }
     }
 }
@@ -115,9 +133,9 @@ pub fn summarise(trace: &mut Trace, options: &Options, monitor: &mut dyn Monitor
     let (totals, files) = match source_mut(trace) {
         AnyTrace::Aix(logs) => {
             let files = logs.logs().iter().map(|log| log.name.clone()).collect();
-            (aix::analyse(logs, options, monitor)?, files)
+            (aix::analyse(logs, options, monitor, &mut ())?.0, files)
         }
-        AnyTrace::Kev(log) => (qnx::analyse(log, options, monitor)?, vec![log.name().to_owned()]),
+        AnyTrace::Kev(log) => (qnx::analyse(log, options, monitor, &mut ())?.0, vec![log.name().to_owned()]),
     };
     Ok(tables::summary(&totals, files, options))
 }

@@ -8,6 +8,7 @@
 //! then changes the state. Whatever the trace does not describe is charged to `unknown`, `lost`, `off` or, if a thread
 //! ran in an unknown mode, to `mode`.
 
+use crate::gaps::GapStarts;
 use crate::totals::{CallCounts, Gap, GapKind, InterruptCounts, Pending, StateCounts, Totals};
 use std::collections::HashMap;
 use tfbc::System;
@@ -260,6 +261,8 @@ pub struct Machine {
     has_dispatch: bool,
     n_errors: usize,
     totals: Totals,
+    /// Starts of gaps so far.
+    pub gap_starts: GapStarts,
 }
 
 impl Machine {
@@ -294,6 +297,7 @@ impl Machine {
             has_dispatch: false,
             n_errors: 0,
             totals: Totals::default(),
+            gap_starts: GapStarts::default(),
         }
     }
 
@@ -1023,6 +1027,17 @@ impl Machine {
         self.cpus[at].thread.map(|(_, slot)| slot)
     }
 
+    /// Id and priority of the thread that runs on a CPU.
+    pub fn running_thread(&self, at: usize) -> Option<(u64, Option<u8>)> {
+        let (id, slot) = self.cpus[at].thread?;
+        Some((id, self.threads[slot as usize].priority))
+    }
+
+    /// Number of a CPU; `None` for the only one of a trace whose events have none.
+    pub fn cpu_id(&self, at: usize) -> Option<u64> {
+        self.cpus[at].id
+    }
+
     /// Counts an event whose CPU has no thread.
     pub fn without_thread(&mut self, now: u64) {
         self.totals.n_without_thread += u64::from(self.counts(now));
@@ -1252,6 +1267,7 @@ impl Machine {
             self.clear_cpu(at, now);
         }
         self.n_gaps += 1;
+        self.gap_starts.note(self.streams[stream].cpu, now);
         self.pending_gap_start = Some(now);
     }
 

@@ -1,6 +1,6 @@
 //! Printing of sections, as text for people and as tables.
 
-use crate::tables::{ColumnKind, Section, Value};
+use crate::tables::{Column, ColumnKind, Section, Value};
 use tfbc::Form;
 use tfbc_vm::TextBuf;
 
@@ -26,23 +26,36 @@ pub fn write(section: &Section, form: Form, layout: Layout, out: &mut TextBuf) {
 }
 
 fn lines(section: &Section, out: &mut TextBuf) {
-    for row in section.rows() {
-        out.push(b"{\"section\":");
-        Form::Ndjson.value(section.name.as_bytes(), out);
-        for (column, value) in section.columns().iter().zip(row) {
-            out.push(b",");
-            Form::Ndjson.value(column.name.as_bytes(), out);
-            out.push(b":");
-            json(value, out);
-        }
-        out.push(b"}\n");
+    section.rows().for_each(|row| json_row(section.name, section.columns(), row, out));
+}
+
+/// Appends a row as a JSON object on a line.
+pub fn json_row(section: &str, columns: &[Column], row: &[Value], out: &mut TextBuf) {
+    out.push(b"{\"section\":");
+    Form::Ndjson.value(section.as_bytes(), out);
+    for (column, value) in columns.iter().zip(row) {
+        out.push(b",");
+        Form::Ndjson.value(column.name.as_bytes(), out);
+        out.push(b":");
+        json(value, out);
     }
+    out.push(b"}\n");
 }
 
 fn json(value: &Value, out: &mut TextBuf) {
     match value {
         Value::Null => out.push(b"null"),
-        Value::Number(_) | Value::Ratio(_) => out.push(value.to_string().as_bytes()),
+        Value::Number(_) | Value::Ratio(_) | Value::Flag(_) => out.push(value.to_string().as_bytes()),
+        Value::Fields(fields) => {
+            out.push(b"{");
+            for (at, (name, value)) in fields.iter().enumerate() {
+                out.push(if at > 0 { &b","[..] } else { b"" });
+                Form::Ndjson.value(name.as_bytes(), out);
+                out.push(b":");
+                json(value, out);
+            }
+            out.push(b"}");
+        }
         Value::Text(text) => Form::Ndjson.value(text.as_bytes(), out),
         Value::List(values) => {
             out.push(b"[");
@@ -60,61 +73,120 @@ fn json(value: &Value, out: &mut TextBuf) {
 }
 
 fn table(section: &Section, form: Form, out: &mut TextBuf) {
-    let mut line = |cells: Vec<String>| {
-        for (at, cell) in cells.iter().enumerate() {
-            if at > 0 {
-                out.push(&form.delimiter());
-            }
-            form.value(cell.as_bytes(), out);
+    table_row(form, section.columns().iter().map(|column| column.name.clone()), out);
+    section.rows().for_each(|row| table_row(form, row.iter().map(Value::to_string), out));
+}
+
+/// Appends a line of a table.
+pub fn table_row(form: Form, cells: impl Iterator<Item = String>, out: &mut TextBuf) {
+    for (at, cell) in cells.enumerate() {
+        if at > 0 {
+            out.push(&form.delimiter());
         }
-        out.push(b"\n");
-    };
-    line(section.columns().iter().map(|column| column.name.clone()).collect());
-    section.rows().for_each(|row| line(row.iter().map(Value::to_string).collect()));
-}
-
-/// Milliseconds with six decimals, so that no nanosecond is rounded away.
-pub fn milliseconds(ns: i128) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    format!("{sign}{}.{:06}", ns.unsigned_abs() / 1_000_000, ns.unsigned_abs() % 1_000_000)
-}
-
-/// Share in percent with two decimals, rounded half up.
-pub fn percent(part: u128, whole: u128) -> String {
-    if whole == 0 {
-        return String::from("-");
+        form.value(cell.as_bytes(), out);
     }
-    // Both are below 2^75, so the products fit.
-    let hundredths = (part * 20_000 + whole) / (2 * whole);
-    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    out.push(b"\n");
 }
 
-/// Text of one cell.
-fn cell(section: &Section, row: &[Value], at: usize) -> String {
-    let is_time = section.columns()[at].kind.is_time()
-        || (section.columns()[at].kind == ColumnKind::Count
+/// Milliseconds with six decimals, which are exact.
+pub fn milliseconds(ns: i128) -> String {
+    let mut text = String::new();
+    push_milliseconds(ns, &mut text);
+    text
+}
+
+fn push_milliseconds(ns: i128, out: &mut String) {
+    if ns < 0 {
+        out.push('-');
+    }
+    let ns = ns.unsigned_abs();
+    match u64::try_from(ns) {
+        Ok(ns) => {
+            push_number(ns / 1_000_000, 1, out);
+            out.push('.');
+            push_number(ns % 1_000_000, 6, out);
+        }
+        Err(_) => out.push_str(&format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)),
+    }
+}
+
+/// Appends a number with at least so many digits. Formatting macros take several times as long.
+fn push_number(mut number: u64, digits: usize, out: &mut String) {
+    let mut text = [b'0'; 20];
+    let mut at = text.len();
+    while number > 0 || text.len() - at < digits {
+        at -= 1;
+        text[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    out.push_str(std::str::from_utf8(&text[at..]).unwrap_or_default());
+}
+
+/// Appends a share in percent with two decimals, rounded half up.
+fn push_percent(part: u128, whole: u128, out: &mut String) {
+    if whole == 0 {
+        return out.push('-');
+    }
+    // Both are below 2^75, so the products fit. Most fit 64 bits, which are divided faster.
+    let hundredths = match (u64::try_from(part * 20_000 + whole), u64::try_from(2 * whole)) {
+        (Ok(part), Ok(whole)) => part / whole,
+        _ => ((part * 20_000 + whole) / (2 * whole)) as u64,
+    };
+    push_number(hundredths / 100, 1, out);
+    out.push('.');
+    push_number(hundredths % 100, 2, out);
+}
+
+/// Appends the text of a value in a column.
+fn push_cell(section: &Section, row: &[Value], at: usize, out: &mut String) {
+    let column = &section.columns()[at];
+    let is_time = column.kind.is_time()
+        || (column.kind == ColumnKind::Count
             && matches!(section.get(row, "number"), Some(Value::Text(name)) if name.ends_with("_ns")));
     match &row[at] {
-        Value::Number(ns) if is_time => milliseconds(*ns),
-        Value::Null => match section.columns()[at].name.as_str() {
-            "name" | "call" | "thread_name" => section
-                .get(row, "pid")
-                .filter(|pid| section.columns()[at].name == "name" && **pid != Value::Null)
-                .map_or(String::from("-"), |pid| format!("-{pid}-")),
-            _ => String::from("-"),
+        Value::Number(ns) if is_time => push_milliseconds(*ns, out),
+        Value::Number(number) => match u64::try_from(*number) {
+            Ok(number) => push_number(number, 1, out),
+            Err(_) => out.push_str(&number.to_string()),
         },
-        // A call can fail with hundreds of different errors.
+        Value::Null => match (column.name.as_str(), section.get(row, "pid")) {
+            ("name", Some(pid)) if *pid != Value::Null => out.push_str(&format!("-{pid}-")),
+            _ => out.push('-'),
+        },
+        // The errors of a call may be many.
         Value::Counts(counts) if counts.len() > MAX_COUNTS => {
             let first = counts.iter().take(MAX_COUNTS).map(|(number, n)| (*number, *n)).collect();
-            format!("{} …", Value::Counts(first))
+            out.push_str(&format!("{} …", Value::Counts(first)));
         }
-        value => visible(&value.to_string()),
+        Value::Text(text) => push_visible(text, out),
+        value => push_visible(&value.to_string(), out),
     }
 }
 
-/// Replaces control characters, so that a text stays on one line.
-fn visible(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter }).collect()
+/// Text on one line.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    push_visible(text, &mut shown);
+    shown
+}
+
+fn push_visible(text: &str, out: &mut String) {
+    if text.bytes().all(|byte| (0x20..0x7F).contains(&byte)) {
+        return out.push_str(text);
+    }
+    out.extend(text.chars().map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter }));
+}
+
+/// True if a value says nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Number(0) => true,
+        Value::Text(text) => text.is_empty(),
+        Value::List(values) => values.is_empty(),
+        Value::Counts(counts) => counts.is_empty(),
+        Value::Fields(fields) => fields.is_empty(),
+        Value::Number(_) | Value::Ratio(_) | Value::Flag(_) => false,
+    }
 }
 
 fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
@@ -124,8 +196,7 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
     if layout.is_titled {
         out.push(format!("\n{}\n", title(section.name)).as_bytes());
     }
-    let is_empty = |value: &Value| matches!(value, Value::Null | Value::Number(0)) || value.to_string().is_empty();
-    // Columns without information are left out: all zeros or all empty. A CPU number of 0 is information.
+    // A column that says nothing is left out. The CPU's number may be 0.
     let shown: Vec<usize> = (0..section.columns().len())
         .filter(|at| *at == 0 || section.rows().any(|row| !is_empty(&row[*at])))
         .filter(|at| section.columns()[*at].name != "generation" || section.rows().any(|row| has_generation(&row[*at])))
@@ -138,46 +209,85 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
             None => name.replace('_', " "),
         }
     };
-    let mut lines: Vec<Vec<String>> = vec![shown.iter().map(|at| name(*at)).collect()];
     let total = section.total().filter(|_| section.name != "pending");
+    let mut grid = Grid::new(shown.len() + usize::from(total.is_some()));
+    shown.iter().for_each(|at| grid.cell(|out| out.push_str(&name(*at))));
     if total.is_some() {
-        lines[0].push(String::from("share"));
+        grid.cell(|out| out.push_str("share"));
     }
+    // The categories of a CPU also in percent of its span.
+    let span = section.column("span_ns").filter(|_| section.name == "cpu");
     for row in section.rows() {
-        let mut line: Vec<String> = shown.iter().map(|at| cell(section, row, *at)).collect();
+        shown.iter().for_each(|at| grid.cell(|out| push_cell(section, row, *at, out)));
         if let Some(total) = total {
-            let share = if let Value::Number(ns) = row[total] {
-                percent(ns.unsigned_abs(), layout.whole_ns)
-            } else {
-                String::from("-")
-            };
-            line.push(share);
-        }
-        lines.push(line);
-        // A second line per CPU has the categories in percent of the span.
-        if section.name == "cpu"
-            && let Some(Value::Number(span)) = section.get(row, "span_ns")
-        {
-            let shares = shown.iter().map(|at| match (&row[*at], section.columns()[*at].kind) {
-                (Value::Number(ns), ColumnKind::Ns) => format!("{}%", percent(ns.unsigned_abs(), span.unsigned_abs())),
-                _ => String::new(),
+            grid.cell(|out| match row[total] {
+                Value::Number(ns) => push_percent(ns.unsigned_abs(), layout.whole_ns, out),
+                _ => out.push('-'),
             });
-            lines.push(shares.collect());
+        }
+        if let Some(Value::Number(span)) = span.map(|span| &row[span]) {
+            for at in &shown {
+                grid.cell(|out| {
+                    if let (Value::Number(ns), ColumnKind::Ns) = (&row[*at], section.columns()[*at].kind) {
+                        push_percent(ns.unsigned_abs(), span.unsigned_abs(), out);
+                        out.push('%');
+                    }
+                });
+            }
         }
     }
     let is_text = |value: &Value| matches!(value, Value::Text(_) | Value::List(_) | Value::Counts(_));
     let is_left: Vec<bool> = shown.iter().map(|at| section.rows().any(|row| is_text(&row[*at]))).collect();
-    let widths: Vec<usize> =
-        (0..lines[0].len()).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect();
-    for line in lines {
-        let mut text = String::new();
-        for (at, cell) in line.iter().enumerate() {
-            let gap = " ".repeat(widths[at] - cell.chars().count());
-            let (before, after) = if is_left.get(at) == Some(&true) { ("", gap.as_str()) } else { (gap.as_str(), "") };
-            text.push_str(&format!("{}{before}{cell}{after}", if at > 0 { "  " } else { "" }));
+    grid.write(&is_left, out);
+}
+
+/// Cells of a table in text, row by row.
+pub struct Grid {
+    text: String,
+    /// End in `text` and width of each cell.
+    cells: Vec<(usize, usize)>,
+    /// Width of each column.
+    widths: Vec<usize>,
+}
+
+impl Grid {
+    /// Creates a table of so many columns.
+    pub fn new(n_columns: usize) -> Self {
+        Self { text: String::new(), cells: Vec::new(), widths: vec![0; n_columns] }
+    }
+
+    /// Adds a cell, whose text `write` appends.
+    pub fn cell(&mut self, write: impl FnOnce(&mut String)) {
+        let start = self.text.len();
+        write(&mut self.text);
+        let text = &self.text[start..];
+        let width = if text.is_ascii() { text.len() } else { text.chars().count() };
+        let column = self.cells.len() % self.widths.len();
+        self.widths[column] = self.widths[column].max(width);
+        self.cells.push((self.text.len(), width));
+    }
+
+    /// Appends the lines. Columns are aligned to the right, unless `is_left` says otherwise.
+    pub fn write(&self, is_left: &[bool], out: &mut TextBuf) {
+        let mut start = 0;
+        for row in self.cells.chunks(self.widths.len()) {
+            // Blanks are written before the next text, so no line ends with blanks.
+            let mut n_blanks = 0;
+            for (at, (end, width)) in row.iter().enumerate() {
+                let (text, gap) = (&self.text[start..*end], self.widths[at] - width);
+                start = *end;
+                n_blanks += if at > 0 { 2 } else { 0 };
+                let is_left = is_left.get(at) == Some(&true);
+                n_blanks += if is_left { 0 } else { gap };
+                if !text.is_empty() {
+                    out.pad(n_blanks);
+                    out.push(text.as_bytes());
+                    n_blanks = 0;
+                }
+                n_blanks += if is_left { gap } else { 0 };
+            }
+            out.push(b"\n");
         }
-        out.push(text.trim_end().as_bytes());
-        out.push(b"\n");
     }
 }
 

@@ -1,8 +1,9 @@
 //! Feeds QNX records to the state machine.
 
+use crate::gaps::GapStarts;
 use crate::machine::{Machine, ThreadSlot};
 use crate::totals::Totals;
-use crate::{AnalysisError, Options};
+use crate::{AnalysisError, Observer, Options};
 use tfbc::internal::analysis::BuiltInEvents;
 use tfbc::internal::analysis::ClassName;
 use tfbc::internal::analysis::{KevItem, KevLog, KevRecord, classes};
@@ -64,8 +65,13 @@ struct Analyser<'o> {
     calls: Vec<String>,
 }
 
-/// Reads a log to its end, or to the end of the span.
-pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -> Result<Totals, AnalysisError> {
+/// Reads a log to its end, or to the end of the span. The observer gets every record of a CPU that has a time.
+pub fn analyse(
+    log: &mut KevLog,
+    options: &Options,
+    monitor: &mut dyn Monitor,
+    observer: &mut impl Observer,
+) -> Result<(Totals, GapStarts), AnalysisError> {
     let header = log.header().clone();
     let events = BuiltInEvents::of(header.release, header.big_endian);
     let mut machine = Machine::new(System::Qnx, options.from.unwrap_or(0), options.max_processes, options.max_calls);
@@ -100,7 +106,9 @@ pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -
                     stopped = true;
                     break;
                 }
-                analyser.push(&record, now);
+                if let (Some(at), Some(now)) = (analyser.push(&record, now), now) {
+                    observer.record(&record, now, &analyser.machine, at);
+                }
                 if n_records.is_multiple_of(PROGRESS_EVERY) {
                     monitor.progress(offset, n_records);
                 }
@@ -120,6 +128,7 @@ pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -
     if n_records > 0 && analyser.start.is_none() {
         return Err(AnalysisError::NoTime);
     }
+    let gap_starts = std::mem::take(&mut analyser.machine.gap_starts);
     let mut totals = analyser.machine.finish(options.until.filter(|_| stopped), |_| true);
     totals.n_damaged = n_damaged;
     totals.state_names = (0..threads::PROCESSES)
@@ -128,11 +137,12 @@ pub fn analyse(log: &mut KevLog, options: &Options, monitor: &mut dyn Monitor) -
             label.map_or_else(|| state.to_string(), |label| label.trim_start_matches("TH").to_owned())
         })
         .collect();
-    Ok(totals)
+    Ok((totals, gap_starts))
 }
 
 impl Analyser<'_> {
-    fn push(&mut self, record: &KevRecord<'_>, now: Option<u64>) {
+    /// Applies a record. Returns the index of its CPU; `None` for marks.
+    fn push(&mut self, record: &KevRecord<'_>, now: Option<u64>) -> Option<usize> {
         let class = record.meant_class();
         self.end_loss(Some((record, now)));
         match now {
@@ -142,13 +152,13 @@ impl Analyser<'_> {
         if class == classes::CONTROL {
             self.control(record, now);
             self.last = now.unwrap_or(self.last);
-            return;
+            return None;
         }
         if self.machine.is_losing(0) {
             self.machine.end_loss(0, now.unwrap_or(self.last), (None, None));
         }
         self.last = now.unwrap_or(self.last);
-        let Some(at) = self.machine.cpu(record.cpu.into(), now.unwrap_or(0)) else { return };
+        let at = self.machine.cpu(record.cpu.into(), now.unwrap_or(0))?;
         // A record without a time still changes states.
         let now = now.unwrap_or_else(|| self.machine.since(at));
         self.machine.pass(at, now);
@@ -158,6 +168,7 @@ impl Analyser<'_> {
             classes::INT => self.interrupt(record, at, now),
             _ => {}
         }
+        Some(at)
     }
 
     fn word(&self, record: &KevRecord<'_>, at: usize) -> Option<u32> {

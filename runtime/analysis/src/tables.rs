@@ -71,12 +71,16 @@ pub enum Value {
     Number(i128),
     /// Number of thousandths.
     Ratio(u128),
+    /// True or false.
+    Flag(bool),
     /// Text.
     Text(String),
     /// List of values.
     List(Vec<Value>),
     /// Count per number, such as per errno.
     Counts(BTreeMap<u64, u64>),
+    /// Values by name.
+    Fields(Vec<(String, Value)>),
     /// Unknown. The last variant, so that rows without a value sort last.
     Null,
 }
@@ -118,7 +122,9 @@ impl fmt::Display for Value {
         match self {
             Self::Number(number) => number.fmt(f),
             Self::Ratio(thousandths) => write!(f, "{}.{:03}", thousandths / 1000, thousandths % 1000),
+            Self::Flag(flag) => flag.fmt(f),
             Self::Text(text) => f.write_str(text),
+            Self::Fields(fields) => joined(f, fields.iter().map(|(name, value)| format!("{name}={value}")).collect()),
             Self::List(values) => joined(f, values.iter().map(Self::to_string).collect()),
             Self::Counts(counts) => joined(f, counts.iter().map(|(number, n)| format!("{number}:{n}")).collect()),
             Self::Null => Ok(()),

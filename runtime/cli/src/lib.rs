@@ -19,6 +19,7 @@ mod info_aix;
 mod info_kev;
 mod inputs;
 mod install;
+mod latency;
 mod levels;
 mod limits;
 mod list;
@@ -190,6 +191,15 @@ Examples:
   tfbc summary --against tuesday.log today.log   what got slower
   tfbc summary --from 1.5 --until 2 --to ndjson log.kev")]
     Summary(Box<summary::SummaryArgs>),
+    /// Measure the times between two events, such as a request and its answer: groups, percentiles, histograms
+    #[command(after_help = "\
+Examples:
+  tfbc latency --pair svc trace.log              system calls, by name
+  tfbc latency --start '101{svc=kread}' --end '104{svc=kread}' --hist trace.log
+  tfbc latency --start 1A0 --end 1A1 --key d1 --outliers 10 trace.log
+  tfbc latency --pair ready log.kev              how long threads wait for a CPU (QNX)
+  tfbc latency --timers -t my.trcfmt trace.log")]
+    Latency(Box<latency::LatencyArgs>),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
@@ -285,6 +295,7 @@ impl Command {
             Command::Fields(args) => args.run(&console),
             Command::Info(args) => args.run(&console),
             Command::Summary(args) => args.run(&console),
+            Command::Latency(args) => args.run(&console),
             Command::Disasm(args) => args.run(&console),
             Command::Verify(args) => args.run(&console),
             Command::Lsp(args) => args.run(&console),

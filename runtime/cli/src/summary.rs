@@ -98,9 +98,9 @@ pub struct SummaryArgs {
     traces: Vec<PathBuf>,
 }
 
-/// Command-line form of [`Form`].
+/// Command-line form of [`Form`], for results of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FormArg {
+pub enum FormArg {
     /// Milliseconds and percent, for people
     Text,
     /// Nanoseconds, separated by tabs
@@ -112,7 +112,8 @@ enum FormArg {
 }
 
 impl FormArg {
-    fn form(self) -> Form {
+    /// Form of the library.
+    pub fn form(self) -> Form {
         match self {
             FormArg::Text => Form::Text,
             FormArg::Tsv => Form::Tsv,
@@ -338,7 +339,7 @@ pub fn summarise(console: &Console, path: &Path, args: &TraceArgs, options: &Opt
     summary.map_err(|error| {
         let text = match &error {
             AnalysisError::Read(error) => format!("cannot read {}: {error}", path.display()),
-            AnalysisError::NoTime => format!("{}: {error}", path.display()),
+            error => format!("{}: {error}", path.display()),
         };
         Failure::Error(Message::Unreadable, text)
     })

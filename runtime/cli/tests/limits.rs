@@ -51,7 +51,7 @@ fn documented() -> BTreeMap<String, u64> {
 #[test]
 fn the_documented_defaults_are_those_of_the_commands() {
     let documented = documented();
-    assert_eq!(documented.len(), 12);
+    assert_eq!(documented.len(), 15);
     let mut found = BTreeMap::new();
     for command in [
         "compile",
@@ -62,6 +62,7 @@ fn the_documented_defaults_are_those_of_the_commands() {
         "info",
         "disasm",
         "summary",
+        "latency",
         "trcrpt",
         "traceprinter",
         "trcupdate",

@@ -25,6 +25,7 @@ mod inputs;
 #[cfg(unix)]
 mod install;
 mod kills;
+mod latency;
 mod librts;
 mod limits;
 mod lints;

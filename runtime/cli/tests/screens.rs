@@ -52,6 +52,7 @@ fn command(directory: &Path, line: &str, colour: &str) -> Command {
 const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc --help", Some(0)),
     ("tfbc summary shell.trc", Some(0)),
+    ("tfbc latency --pair svc --hist shell.trc", Some(0)),
     ("tfbc compile pump.trcfmt -o pump.tfbc", Some(0)),
     ("tfbc compile untidy.trcfmt --emit ast", Some(0)),
     ("tfbc check untidy.trcfmt", Some(0)),

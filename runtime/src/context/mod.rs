@@ -23,7 +23,7 @@ mod table;
 
 pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
-pub use rules::{ContextRules, Effect, Name};
+pub use rules::{ContextRules, Effect, EventPlace, Name};
 pub(crate) use state::RequiredContext;
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
-pub use table::{ClassName, ContextTable, LoadError};
+pub use table::{ClassName, ContextTable, LoadError, PairRule};

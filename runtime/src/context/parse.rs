@@ -3,12 +3,16 @@
 //! ```text
 //! entry   = hook[.subhook] ["generic" | "plain"] ["kind=" hex] ["if" place "=" number] action {key "=" place}
 //! label   = "label" class type name
-//! section = "[daemon " name "]"
+//! pair    = "pair" name "start=" expression "end=" expression "key=" fields ["by=" fields]
+//! section = "[daemon " name "]" | "[qnx]"
 //! place   = D1 … D5 | HD | TID | U1@offset | U2@… | U4@… | U8@… | S@offset | P@offset
 //! offset  = bytes | Wn | Wn+bytes
 //! ```
 
-use super::table::{Action, ClassName, ContextTable, NamePos, NumberPos, Offset, Section, TableEntry, TextPos};
+use super::table::{
+    Action, ClassName, ContextTable, NamePos, NumberPos, Offset, PairRule, Section, TableEntry, TextPos,
+};
+use crate::expression::Expression;
 use crate::suggest::hint;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,6 +25,8 @@ type Keys = (&'static [&'static str], &'static [&'static str]);
 
 /// Largest number of classes in a table.
 const MAX_CLASSES: usize = 64;
+/// Largest number of pairs in a table.
+const MAX_PAIRS: usize = 256;
 
 /// Actions and their keys; `enter` requires one of its optional keys.
 const ACTIONS: [(&str, Keys); 19] = [
@@ -92,12 +98,25 @@ fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<Cl
         sections.push(Section::default());
         let daemon = section?;
         if let Some(section) = sections.last_mut() {
-            section.daemon = Some(daemon);
+            (section.is_qnx, section.daemon) = (daemon.is_none(), daemon);
         }
         return Ok(());
     }
     words.reverse();
     let Some((column, hook)) = words.pop() else { return Ok(()) };
+    if hook == "pair" {
+        let pair = pair(column, words)?;
+        if sections.iter().map(|section| section.pairs.len()).sum::<usize>() >= MAX_PAIRS {
+            return Err((column, format!("a table has at most {MAX_PAIRS} pairs")));
+        }
+        if let Some(section) = sections.last_mut() {
+            section.pairs.push(pair);
+        }
+        return Ok(());
+    }
+    if sections.last().is_some_and(|section| section.is_qnx) {
+        return Err((column, format!("`{hook}`: the section [qnx] has lines that begin with `pair`")));
+    }
     let class = if hook == "label" {
         let label = label(column, words)?;
         let class = label.0;
@@ -135,6 +154,38 @@ fn label(column: u32, mut words: Vec<(u32, &str)>) -> Result<(ClassName, u64, St
     Ok((class, kind, name))
 }
 
+/// Parses the rest of a line `pair NAME start=… end=… key=… by=…`. `words` are in reverse order.
+fn pair(column: u32, mut words: Vec<(u32, &str)>) -> Result<PairRule, LineError> {
+    const EXAMPLE: &str = "`pair lock start=112 end=113 key=tid,d1`";
+    let (_, name) = words.pop().ok_or_else(|| (column, format!("`pair` needs a name: {EXAMPLE}")))?;
+    let (mut start, mut end, mut key, mut by) = (None, None, None, None);
+    while let Some((column, word)) = words.pop() {
+        let expected = || (column, format!("expected start=, end=, key= or by=, found `{word}`: {EXAMPLE}"));
+        let (what, text) = word.split_once('=').ok_or_else(expected)?;
+        let expression = || {
+            Expression::parse(text).map_err(|error| (column + what.len() as u32 + error.column as u32, error.message))
+        };
+        let is_twice = match what {
+            "start" => start.replace(expression()?).is_some(),
+            "end" => end.replace(expression()?).is_some(),
+            "key" => key.replace(text.to_owned()).is_some(),
+            "by" => by.replace(text.to_owned()).is_some(),
+            _ => return Err(expected()),
+        };
+        if is_twice {
+            return Err((column, format!("`{what}` is given twice")));
+        }
+    }
+    let needs = |what: &str| (column, format!("`pair` needs `{what}=`: {EXAMPLE}"));
+    Ok(PairRule {
+        name: name.to_owned(),
+        start: start.ok_or_else(|| needs("start"))?,
+        end: end.ok_or_else(|| needs("end"))?,
+        key: key.ok_or_else(|| needs("key"))?,
+        by: by.unwrap_or_default(),
+    })
+}
+
 fn no_class(text: &str) -> String {
     format!("`{text}` is no class: expected up to 15 capitals, such as `FLIH`")
 }
@@ -166,14 +217,15 @@ fn words(line: &str) -> Vec<(u32, &str)> {
     words
 }
 
-/// Parses a heading `[daemon NAME]`.
-fn section(words: &[(u32, &str)]) -> Result<Vec<u8>, LineError> {
+/// Parses a heading `[daemon NAME]` to the name, and `[qnx]` to `None`.
+fn section(words: &[(u32, &str)]) -> Result<Option<Vec<u8>>, LineError> {
     match words {
         [(_, "[daemon"), (_, name)] if name.len() > 1 && name.ends_with(']') => {
-            Ok(name.as_bytes()[..name.len() - 1].to_vec())
+            Ok(Some(name.as_bytes()[..name.len() - 1].to_vec()))
         }
-        [(column, _), ..] => Err((*column, String::from("expected a section such as `[daemon tfbc]`"))),
-        [] => Ok(Vec::new()),
+        [(_, "[qnx]")] => Ok(None),
+        [(column, _), ..] => Err((*column, String::from("expected a section such as `[daemon tfbc]` or `[qnx]`"))),
+        [] => Ok(None),
     }
 }
 
@@ -362,7 +414,7 @@ impl Action {
     }
 }
 
-fn number(place: &str) -> Option<NumberPos> {
+pub(super) fn number(place: &str) -> Option<NumberPos> {
     Some(match place.as_bytes() {
         b"HD" => NumberPos::Subhook,
         b"TID" => NumberPos::Tid,
@@ -374,7 +426,7 @@ fn number(place: &str) -> Option<NumberPos> {
     })
 }
 
-fn text(place: &str) -> Option<TextPos> {
+pub(super) fn text(place: &str) -> Option<TextPos> {
     let (letter, at) = place.split_once('@')?;
     let path = match letter {
         "S" => false,
@@ -398,6 +450,7 @@ fn offset(text: &str) -> Option<Offset> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reader::System;
 
     fn mistakes(text: &str) -> Vec<String> {
         parse(text.as_bytes()).unwrap_err().to_string().lines().map(str::to_owned).collect()
@@ -485,6 +538,36 @@ mod tests {
         }
         let many: String = (0..65).map(|n| format!("100 raise class=C{n}\n")).collect();
         assert_eq!(mistakes(&many), ["65:1: a table has at most 64 classes"]);
+    }
+
+    #[test]
+    fn pairs_are_read() {
+        let text = "pair lock start=112{d1>0} end=113|114 key=tid,d1 by=svc\n[qnx]\npair r key=thread end=2 start=1\n";
+        let table = parse(text.as_bytes()).unwrap();
+        let lock = table.pair("lock", System::Aix).unwrap();
+        assert_eq!((lock.key.as_str(), lock.by.as_str()), ("tid,d1", "svc"));
+        assert_eq!(lock.start, Expression::parse("112{d1>0}").unwrap());
+        assert!(table.pair("lock", System::Qnx).is_none() && table.pair("r", System::Qnx).is_some());
+        assert_eq!(table.pair_names(System::Qnx).collect::<Vec<_>>(), ["r"]);
+        let found = mistakes(
+            "pair\npair a start=1\npair a start=101 end=104\npair a start=10{ end=104 key=tid\npair a key=b key=c\n\
+             pair a star=1\n[qnx]\n106 dispatch",
+        );
+        let expected = [
+            "1:1: `pair` needs a name",
+            "2:1: `pair` needs `end=`",
+            "3:1: `pair` needs `key=`",
+            "4:17: expected a condition",
+            "5:14: `key` is given twice",
+            "6:8: expected start=",
+            "8:1: `106`: the section [qnx]",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}\n{expected}");
+        }
+        let many = "pair a start=101 end=104 key=tid\n".repeat(257);
+        assert_eq!(mistakes(&many), ["257:1: a table has at most 256 pairs"]);
     }
 
     #[test]

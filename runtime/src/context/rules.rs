@@ -1,8 +1,10 @@
 //! Rules of a trace: the effects of its events, for code that tracks threads and CPUs itself.
 
+use super::parse;
 use super::table::{
-    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, NumberPos,
+    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, NumberPos, TextPos,
 };
+use crate::expression::Operand;
 use crate::reader::aix::{RawEvent, hooks};
 use std::sync::Arc;
 
@@ -106,6 +108,33 @@ pub enum Name<'e> {
     Text(&'e [u8]),
     /// Address.
     Address(u64),
+}
+
+/// Place of a number or a text in an event, such as `D1`, `U4@12` or `S@W2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventPlace(Place);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Number(NumberPos),
+    Text(TextPos),
+}
+
+impl EventPlace {
+    /// Parses a place as context tables have them; `None` if the text is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let place = parse::number(text).map(Place::Number).or_else(|| parse::text(text).map(Place::Text));
+        place.map(Self)
+    }
+
+    /// Value at the place; `None` if the event is too short.
+    pub fn read<'e>(self, event: &RawEvent<'e>) -> Option<Operand<'e>> {
+        let event = DecodedHook::new(event);
+        match self.0 {
+            Place::Number(place) => event.number(place).map(Operand::from),
+            Place::Text(place) => event.text(place).map(Operand::from),
+        }
+    }
 }
 
 impl ContextRules {

@@ -1,8 +1,9 @@
 //! Context table: the meaning of hooks, in sections, and the lookup of the entries for one trace.
 
 use super::parse::{self, ContextError};
-use crate::reader::Input;
+use crate::expression::Expression;
 use crate::reader::aix::RawEvent;
+use crate::reader::{Input, System};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -40,6 +41,24 @@ pub(super) struct Section {
     pub entries: Vec<TableEntry>,
     /// Names of the types of interrupts: class, type and name.
     pub labels: Vec<(ClassName, u64, String)>,
+    /// True for a section of QNX logs.
+    pub is_qnx: bool,
+    pub pairs: Vec<PairRule>,
+}
+
+/// Named pair of events, for `tfbc latency`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairRule {
+    /// Name.
+    pub name: String,
+    /// Events that start it.
+    pub start: Expression,
+    /// Events that end it.
+    pub end: Expression,
+    /// Fields that start and end have in common, separated by commas.
+    pub key: String,
+    /// Fields of the groups, separated by commas; empty for none.
+    pub by: String,
 }
 
 /// Name of a class of interrupts or of modes: up to 15 capitals and digits, filled with zeros.
@@ -254,7 +273,23 @@ impl ContextTable {
 
     /// Sections that apply to traces of the recorder `daemon`.
     pub(super) fn sections_of<'a>(&'a self, daemon: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a Section> {
-        self.sections.iter().filter(move |section| section.daemon.as_deref().is_none_or(|name| name == daemon))
+        let applies = move |section: &&Section| section.daemon.as_deref().is_none_or(|name| name == daemon);
+        self.sections.iter().filter(move |section| !section.is_qnx && applies(section))
+    }
+
+    /// Pair of a name, for traces of any recorder of a system. Later pairs override earlier ones.
+    pub fn pair(&self, name: &str, system: System) -> Option<&PairRule> {
+        self.pairs(system).rfind(|pair| pair.name == name)
+    }
+
+    /// Names of the pairs of a system.
+    pub fn pair_names(&self, system: System) -> impl Iterator<Item = &str> {
+        self.pairs(system).map(|pair| pair.name.as_str())
+    }
+
+    fn pairs(&self, system: System) -> impl DoubleEndedIterator<Item = &PairRule> {
+        let of_system = move |section: &&Section| section.is_qnx == (system == System::Qnx);
+        self.sections.iter().filter(of_system).flat_map(|section| &section.pairs)
     }
 
     /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace the entries of all
@@ -419,7 +454,7 @@ mod tests {
     #[test]
     fn the_built_in_table_has_no_mistakes() {
         let table: ContextTable = BUILT_IN.parse().unwrap();
-        assert_eq!(table.sections.iter().map(|section| section.entries.len()).collect::<Vec<_>>(), [17, 15]);
+        assert_eq!(table.sections.iter().map(|section| section.entries.len()).collect::<Vec<_>>(), [17, 15, 0]);
     }
 
     #[test]

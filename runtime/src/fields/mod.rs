@@ -13,7 +13,8 @@ use json::{FieldKeys, FlatRow, write_prepared};
 pub(crate) use json::{write_fields, write_members};
 pub use list::{list_json, list_text};
 pub(crate) use records::{RecordSchema, record_schemas};
-pub(crate) use values::{FieldReader, describe, fields};
+pub use values::FieldReader;
+pub(crate) use values::{describe, fields};
 
 use crate::catalog::{Catalog, HookEntry};
 use tfbc_vm::{EventContext, EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};

@@ -206,7 +206,7 @@ impl<'r> RecordPrinter<'r> {
     }
 
     /// Fields of the definitions that apply, or the arguments.
-    pub(super) fn list_fields(&mut self, record: &KevRecord<'_>) -> Vec<Field> {
+    pub fn list_fields(&mut self, record: &KevRecord<'_>) -> Vec<Field> {
         let mut text = TextBuf::new();
         if self.definitions(record, &mut text) {
             let mut found = Vec::new();

@@ -1,0 +1,105 @@
+//! Templates of events: their texts, fields and timers.
+
+use super::fields::Format;
+use tfbc::internal::analysis::KevRecord;
+use tfbc::internal::{Catalog, FieldReader, Meter, RecordPrinter};
+use tfbc::{FieldValue, MaxWork};
+use tfbc_vm::{Context, Event, EventInput, Layout, Limits, LineStart, Machine, TextBuf, TimerUse, Timers, Unobserved};
+
+/// Runs the templates of AIX events.
+pub struct HookTemplates<'c> {
+    catalog: &'c Catalog<'c>,
+    machine: Machine,
+    meter: Meter,
+    timers: Timers,
+    text: TextBuf,
+    fields: FieldReader,
+    /// True if `text` is that of the current event.
+    is_ready: bool,
+}
+
+impl<'c> HookTemplates<'c> {
+    /// Creates a runner with the default limits.
+    pub fn new(catalog: &'c Catalog<'c>) -> Self {
+        let limits = Limits::default();
+        let mut timers = Timers::new();
+        timers.keep_uses();
+        Self {
+            catalog,
+            machine: Machine::new(limits),
+            meter: Meter::new(MaxWork::default(), limits.steps),
+            timers,
+            text: TextBuf::new(),
+            fields: FieldReader::new(limits, MaxWork::default()),
+            is_ready: false,
+        }
+    }
+
+    /// True if the template of a hook may set or end timers.
+    pub fn has_effects(&self, id: u16) -> bool {
+        self.catalog.lookup(id).is_some_and(|entry| entry.has_effects)
+    }
+
+    /// Forgets the text of the event before.
+    pub fn next(&mut self) {
+        self.is_ready = false;
+    }
+
+    /// Prints an event. Returns the timers that its template started and ended, in order.
+    pub fn run(&mut self, event: &Event<'_>, context: &Context<'_>) -> Vec<TimerUse> {
+        self.is_ready = true;
+        self.text.clear();
+        if let Some(entry) = self.catalog.lookup(event.hook_id()) {
+            self.meter.next(event.bytes.len() as u64);
+            let mut run = self.machine.start(self.catalog.program(entry), &mut self.timers);
+            let start = LineStart { layout: Layout::default(), line: 0 };
+            self.meter.run(&mut run, entry.hook, EventInput { event, context }, start, &mut self.text, &mut Unobserved);
+        }
+        self.timers.uses().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+/// AIX event with the runner of its template.
+pub struct HookTemplate<'r, 'c, 'e> {
+    pub templates: &'r mut HookTemplates<'c>,
+    pub event: &'r Event<'e>,
+    pub context: &'r Context<'e>,
+}
+
+impl Format for HookTemplate<'_, '_, '_> {
+    fn text(&mut self) -> Vec<u8> {
+        if !self.templates.is_ready {
+            self.templates.run(self.event, self.context);
+        }
+        self.templates.text.as_bytes().trim_ascii().to_vec()
+    }
+
+    fn field(&mut self, name: &str) -> Option<FieldValue> {
+        let HookTemplates { catalog, fields, timers, .. } = &mut *self.templates;
+        let entry = catalog.lookup(self.event.hook_id())?;
+        let mut timers = timers.clone();
+        let found = fields.read(catalog, entry, &mut timers, (self.event, self.context));
+        found.into_iter().find(|field| field.name == name).map(|field| field.value)
+    }
+}
+
+/// QNX record with the printer of its definitions.
+pub struct RecordTemplate<'r, 'c> {
+    pub printer: &'r mut RecordPrinter<'c>,
+    pub record: &'r KevRecord<'r>,
+}
+
+impl Format for RecordTemplate<'_, '_> {
+    fn text(&mut self) -> Vec<u8> {
+        let mut text = TextBuf::new();
+        if !self.printer.definitions(self.record, &mut text) {
+            self.printer.arguments(self.record, &mut text);
+        }
+        text.as_bytes().trim_ascii().to_vec()
+    }
+
+    fn field(&mut self, name: &str) -> Option<FieldValue> {
+        let found = self.printer.list_fields(self.record);
+        found.into_iter().find(|field| field.name == name).map(|field| field.value)
+    }
+}

@@ -1,0 +1,167 @@
+//! Open starts of pairs, and the ends that find them.
+
+use crate::gaps::GapStarts;
+use std::collections::{HashMap, VecDeque};
+
+/// Start that an end takes if several are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Matching {
+    /// The latest; earlier ones are dropped.
+    #[default]
+    Newest,
+    /// The latest; earlier ones stay open.
+    Nested,
+    /// The earliest.
+    Oldest,
+}
+
+/// Start of a pair.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Time of the event.
+    pub ns: u64,
+    /// CPU of the event.
+    pub cpu: Option<u64>,
+    /// Number of begins of untraced time before it.
+    pub n_gaps: u64,
+    /// Encoded fields for the group.
+    pub by: Box<[u8]>,
+}
+
+/// Numbers of events and pairs that did not become latencies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PairCounts {
+    /// Pairs.
+    pub n_pairs: u64,
+    /// Starts that another start replaced.
+    pub n_restarted: u64,
+    /// Ends without a start.
+    pub n_unmatched: u64,
+    /// Pairs that untraced time cut.
+    pub n_cut: u64,
+    /// Starts that are open at the end of the trace.
+    pub n_pending: u64,
+    /// Events without a field that is needed.
+    pub n_unused: u64,
+    /// Starts that were not kept because too many were open.
+    pub n_dropped: u64,
+    /// Pairs whose end has an earlier time than the start; they count as 0 ns.
+    pub n_negative: u64,
+}
+
+/// Starts that are open, by key.
+#[derive(Debug)]
+pub struct OpenStarts {
+    by_key: HashMap<Box<[u8]>, VecDeque<Start>>,
+    n: usize,
+    max: usize,
+    matching: Matching,
+    across_gaps: bool,
+    /// Number of begins of untraced time at the last removal of cut starts.
+    n_gaps_removed: u64,
+    pub counts: PairCounts,
+}
+
+impl OpenStarts {
+    /// Creates an empty list for up to `max` starts.
+    pub fn new(matching: Matching, across_gaps: bool, max: usize) -> Self {
+        Self {
+            by_key: HashMap::new(),
+            n: 0,
+            max,
+            matching,
+            across_gaps,
+            n_gaps_removed: 0,
+            counts: PairCounts::default(),
+        }
+    }
+
+    fn is_cut(&self, start: &Start, gaps: &GapStarts) -> bool {
+        !self.across_gaps && gaps.since(start.n_gaps, start.cpu)
+    }
+
+    /// Adds a start.
+    pub fn start(&mut self, key: &[u8], start: Start, gaps: &GapStarts) {
+        if self.matching == Matching::Newest
+            && let Some(open) = self.by_key.get_mut(key)
+            && let Some(old) = open.pop_back()
+        {
+            open.push_back(start);
+            if self.is_cut(&old, gaps) {
+                self.counts.n_cut += 1;
+            } else {
+                self.counts.n_restarted += 1;
+            }
+            return;
+        }
+        if self.n >= self.max && self.n_gaps_removed < gaps.n() {
+            self.remove_cut(gaps);
+        }
+        if self.n >= self.max {
+            self.counts.n_dropped += 1;
+            return;
+        }
+        self.n += 1;
+        match self.by_key.get_mut(key) {
+            Some(open) => open.push_back(start),
+            None => {
+                let mut open = VecDeque::with_capacity(1);
+                open.push_back(start);
+                self.by_key.insert(key.into(), open);
+            }
+        }
+    }
+
+    /// Takes the start of an end on a CPU. `None` if there is none, or if untraced time has cut the pair.
+    pub fn end(&mut self, key: &[u8], cpu: Option<u64>, gaps: &GapStarts) -> Option<Start> {
+        loop {
+            let open = self.by_key.get_mut(key);
+            let Some(open) = open else {
+                self.counts.n_unmatched += 1;
+                return None;
+            };
+            let taken = if self.matching == Matching::Oldest { open.pop_front() } else { open.pop_back() };
+            if open.is_empty() {
+                self.by_key.remove(key);
+            }
+            let Some(start) = taken else { continue };
+            self.n -= 1;
+            if self.is_cut(&start, gaps) {
+                self.counts.n_cut += 1;
+                continue;
+            }
+            if !self.across_gaps && cpu.is_some() && gaps.since(start.n_gaps, cpu) {
+                self.counts.n_cut += 1;
+                return None;
+            }
+            return Some(start);
+        }
+    }
+
+    /// Removes the starts that untraced time has cut.
+    pub fn remove_cut(&mut self, gaps: &GapStarts) {
+        self.n_gaps_removed = gaps.n();
+        if self.across_gaps {
+            return;
+        }
+        let mut n_left = 0;
+        self.by_key.retain(|_, open| {
+            open.retain(|start| !gaps.since(start.n_gaps, start.cpu));
+            n_left += open.len();
+            !open.is_empty()
+        });
+        self.counts.n_cut += (self.n - n_left) as u64;
+        self.n = n_left;
+    }
+
+    /// Counts the starts that are still open at the end of the trace.
+    pub fn finish(&mut self, end: u64, gaps: &GapStarts) {
+        for start in self.by_key.values().flatten() {
+            if !self.across_gaps && gaps.since_before(start.n_gaps, start.cpu, end) {
+                self.counts.n_cut += 1;
+            } else {
+                self.counts.n_pending += 1;
+            }
+        }
+    }
+}

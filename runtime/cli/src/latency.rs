@@ -1,0 +1,373 @@
+//! `tfbc latency`: times between two events.
+
+use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::context_args;
+use super::formats::{self, LanguageArgs};
+use super::inputs;
+use super::overwrite;
+use super::summary::FormArg;
+use super::trace::{self, Reporter};
+use super::trace_args::TraceArgs;
+use clap::{ArgGroup, Args, ValueEnum};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tfbc::aix::TableLimits;
+use tfbc::internal::Output;
+use tfbc::internal::catalog;
+use tfbc::internal::expression::Expression;
+use tfbc::terminal::TerminalWriter;
+use tfbc::{Form, Formats};
+use tfbc_analysis::latency::{
+    GroupOrder, Latency, Matching, Pair, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
+};
+use tfbc_analysis::{AnalysisError, Layout, Options, write};
+use tfbc_authoring::times::{check_times, seconds};
+use tfbc_vm::TextBuf;
+
+/// Largest number of CPUs that `--cpus` declares.
+const MAX_CPUS: u64 = 1024;
+/// Largest number of pairs for `--outliers`.
+const MAX_OUTLIERS: u64 = 1 << 20;
+/// Groups with a histogram.
+const HISTOGRAMS: usize = 8;
+
+/// Flags of `tfbc latency`.
+#[derive(Debug, Clone, Args)]
+#[command(group(ArgGroup::new("pairs").required(true).args(["start", "pair", "timers"])))]
+pub struct LatencyArgs {
+    /// Events that start a pair: ids as --only takes them, HOOK.SUBHOOK, and conditions on fields, such as
+    /// '101{svc=kread}' or '105.1|105.2'
+    #[arg(long, value_name = "EXPR", value_parser = Expression::parse, requires = "end")]
+    start: Option<Expression>,
+    /// Events that end it
+    #[arg(long, value_name = "EXPR", value_parser = Expression::parse, requires = "start")]
+    end: Option<Expression>,
+    /// Pair of the context table. AIX: svc, slih, flih, run, lvm. QNX: kercall, irq, handler, ready, reply
+    #[arg(long, value_name = "NAME")]
+    pair: Option<String>,
+    /// Timers that templates start and end (AIX)
+    #[arg(long)]
+    timers: bool,
+    /// Fields that start and end have in common; `a=b` compares the start's a with the end's b. By default tid (AIX) or
+    /// thread (QNX)
+    #[arg(long, value_name = "FIELDS")]
+    key: Option<String>,
+    /// Fields of the start (`end.x`: of the end) by which pairs are grouped
+    #[arg(long, value_name = "FIELDS")]
+    by: Option<String>,
+    /// Start that an end takes if several are open
+    #[arg(long = "match", value_name = "WHICH", default_value = "newest", value_enum)]
+    matching: MatchArg,
+    /// Count pairs even if events were lost or tracing was off between their events
+    #[arg(long)]
+    across_gaps: bool,
+    /// Only pairs of at least this time
+    #[arg(long, value_name = "NS", default_value_t = 0, hide_default_value = true)]
+    min: u64,
+    /// Only pairs of at most this time
+    #[arg(long, value_name = "NS", default_value_t = u64::MAX, hide_default_value = true)]
+    max: u64,
+    /// Percentiles, with at most three decimals
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "50,90,99,99.9", value_parser = percentile)]
+    percentiles: Vec<Percentile>,
+    /// Show a histogram of each group
+    #[arg(long, alias = "plot")]
+    hist: bool,
+    /// List all pairs in the order of their ends, instead of groups
+    #[arg(long)]
+    list: bool,
+    /// List the longest pairs, longest first, instead of groups
+    #[arg(long, value_name = "N", conflicts_with = "list", value_parser = clap::value_parser!(u64).range(1..=MAX_OUTLIERS))]
+    outliers: Option<u64>,
+    /// Order of the groups
+    #[arg(long, value_name = "KEY", default_value = "sum", value_enum)]
+    sort: SortArg,
+    /// Number of groups; another row sums up the others. Histograms: 8 by default
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// From this time, in seconds since the start of the trace: pairs that end later
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    from: Option<u64>,
+    /// Until this time, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    until: Option<u64>,
+    /// Output format
+    #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
+    to: FormArg,
+    /// Format file, source or blob, for --timers and the fields text and data.NAME; later ones win. `default` is the
+    /// built-in file
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// Number of CPUs of the machine, if the trace does not tell it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
+    cpus: Option<u64>,
+    /// Table of what hooks mean and of pairs, added to the built-in one (docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// List of names by address, from trcnm (AIX)
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+    /// File for the result
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Starts that are open at once
+    #[arg(long, value_name = "N", default_value_t = 1 << 20, help_heading = "Limits")]
+    max_open: u32,
+    /// Groups; pairs of further ones share a row
+    #[arg(long, value_name = "N", default_value_t = 1 << 16, help_heading = "Limits")]
+    max_groups: u32,
+    /// Times in memory; with more, percentiles are approximate
+    #[arg(long, value_name = "N", default_value_t = 1 << 22, help_heading = "Limits")]
+    max_values: u32,
+    /// Processes, and threads, that are followed
+    #[arg(long, value_name = "N", default_value_t = TableLimits::default().processes, help_heading = "Limits")]
+    max_processes: u32,
+    #[command(flatten)]
+    language: LanguageArgs,
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
+    /// unpacked
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+}
+
+/// Command-line form of [`Matching`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MatchArg {
+    /// The latest; earlier ones are dropped
+    Newest,
+    /// The latest; earlier ones stay open
+    Nested,
+    /// The earliest
+    Oldest,
+}
+
+/// Command-line form of [`GroupOrder`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SortArg {
+    Count,
+    Sum,
+    Mean,
+    P99,
+    Max,
+}
+
+impl SortArg {
+    fn order(self) -> GroupOrder {
+        match self {
+            SortArg::Count => GroupOrder::Count,
+            SortArg::Sum => GroupOrder::Sum,
+            SortArg::Mean => GroupOrder::Mean,
+            SortArg::P99 => GroupOrder::P99,
+            SortArg::Max => GroupOrder::Max,
+        }
+    }
+}
+
+fn percentile(text: &str) -> Result<Percentile, String> {
+    let expected = "expected a number from 0 to 100 with at most three decimals, such as 99.9";
+    Percentile::parse(text).ok_or_else(|| String::from(expected))
+}
+
+fn usage(text: impl Into<String>) -> Failure {
+    Failure::Error(Message::Usage, text.into())
+}
+
+/// Output that is written while the traces are read. It keeps the first error.
+struct Sink {
+    out: BufWriter<TerminalWriter<Output>>,
+    error: Option<io::Error>,
+    what: String,
+}
+
+impl Sink {
+    fn open(console: &Console, path: Option<&Path>) -> Result<Self, Failure> {
+        let what = path.map_or(String::from("standard output"), |path| path.display().to_string());
+        let out = console.open(path).map_err(|error| Failure::write(&error, &what))?;
+        Ok(Self { out: BufWriter::new(out), error: None, what })
+    }
+
+    /// Writes a text and empties it.
+    fn write(&mut self, text: &mut TextBuf) {
+        if self.error.is_none() {
+            self.error = self.out.write_all(text.as_bytes()).err();
+        }
+        text.clear();
+    }
+
+    fn commit(mut self) -> Result<(), Failure> {
+        let failed = |error| Failure::write(&error, &self.what);
+        self.error.take().map_or(Ok(()), Err).map_err(failed)?;
+        let out = self.out.into_inner().map_err(|error| failed(error.into_error()))?;
+        out.into_inner().commit().map_err(failed)
+    }
+}
+
+impl LatencyArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> CommandResult {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        check_times("--from", self.from, "--until", self.until).map_err(usage)?;
+        if self.hist && (self.to != FormArg::Text || self.lists_pairs()) {
+            return Err(usage("--hist is for groups as text; `--to ndjson` has `buckets`"));
+        }
+        let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
+        let traces = inputs::expand(console, &self.traces, &args)?;
+        if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
+            return Err(usage("a table is of one trace: give one, or use `--to ndjson`"));
+        }
+        let told = [&self.names, &self.context].into_iter().flatten().chain(&self.formats);
+        overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
+        inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
+        let (options, pairs) = (self.options()?, self.pairs());
+        let formats = formats::load_to_run(console, &self.formats, &self.language)?;
+        let mut sink = Sink::open(console, self.output.as_deref())?;
+        let mut status = formats::loaded(&formats);
+        for (at, path) in traces.iter().enumerate() {
+            if at > 0 && self.to == FormArg::Text {
+                let mut text = TextBuf::new();
+                text.push(b"\n");
+                sink.write(&mut text);
+            }
+            match self.measure(console, path, &args, (&options, &pairs, &formats), &mut sink) {
+                Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
+                    console.error(Message::Unreadable, text);
+                    status = Status::Failed;
+                }
+                found => status = status.max(found?),
+            }
+        }
+        sink.commit()?;
+        Ok(status)
+    }
+
+    fn lists_pairs(&self) -> bool {
+        self.list || self.outliers.is_some()
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        Ok(Options {
+            from: self.from,
+            until: self.until,
+            cpus: self.cpus.unwrap_or(0),
+            context: context_args::context(self.context.as_deref())?,
+            names: context_args::names(self.names.as_deref())?,
+            max_processes: self.max_processes as usize,
+            ..Options::default()
+        })
+    }
+
+    fn pairs(&self) -> PairOptions {
+        let source = match (&self.start, &self.end, &self.pair) {
+            (Some(start), Some(end), _) => PairSource::Events { start: start.clone(), end: end.clone() },
+            (_, _, Some(pair)) => PairSource::Named(pair.clone()),
+            _ => PairSource::Timers,
+        };
+        let matching = match self.matching {
+            MatchArg::Newest => Matching::Newest,
+            MatchArg::Nested => Matching::Nested,
+            MatchArg::Oldest => Matching::Oldest,
+        };
+        PairOptions {
+            source,
+            key: self.key.clone(),
+            by: self.by.clone(),
+            matching,
+            across_gaps: self.across_gaps,
+            range: (self.min, self.max),
+            outliers: self.outliers.unwrap_or(0) as usize,
+            max_open: self.max_open as usize,
+            max_groups: self.max_groups as usize,
+            max_values: self.max_values as usize,
+        }
+    }
+
+    /// Measures the pairs of one trace.
+    fn measure(
+        &self,
+        console: &Console,
+        path: &Path,
+        args: &TraceArgs,
+        (options, pairs, formats): (&Options, &PairOptions, &Formats),
+        sink: &mut Sink,
+    ) -> CommandResult {
+        let failed = |error: AnalysisError| match error {
+            AnalysisError::Read(error) => {
+                Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+            }
+            AnalysisError::Pairs(text) => {
+                usage(format!("{text}; an example is `tfbc latency --start 101 --end 104 --key tid --by svc TRACE`"))
+            }
+            error => Failure::Error(Message::Unreadable, format!("{}: {error}", path.display())),
+        };
+        let mut opened = trace::open(path, args)?;
+        let mut reporter = Reporter::new(console, &opened.info());
+        let form = self.to.form();
+        let mut text = TextBuf::new();
+        let writer = match self.lists_pairs() {
+            true => Some(PairWriter::new(form, field_names(&mut opened, options, pairs).map_err(failed)?)),
+            false => None,
+        };
+        if let Some(writer) = &writer {
+            writer.head(&mut text);
+            sink.write(&mut text);
+        }
+        let mut visit = |pair: &Pair<'_>| {
+            if let Some(writer) = &writer {
+                writer.row(pair, &mut text);
+                sink.write(&mut text);
+            }
+        };
+        let measured = latency(&mut opened, options, pairs, catalog(formats), &mut reporter, &mut visit);
+        reporter.end();
+        let mut latency = measured.map_err(failed)?;
+        if latency.n_events == 0 {
+            console.note(format_args!("{}: the trace has no events", path.display()));
+        }
+        if latency.counts.n_dropped > 0 {
+            let n = latency.counts.n_dropped;
+            console.warning(Message::Notable, format!("{n} starts were not kept: --max-open raises the limit"));
+        }
+        self.print(path, &mut latency, &mut text);
+        sink.write(&mut text);
+        Ok(if latency.n_damaged > 0 { Status::Damaged } else { Status::Well })
+    }
+
+    /// Appends the groups and counts.
+    fn print(&self, path: &Path, latency: &mut Latency, out: &mut TextBuf) {
+        let form = self.to.form();
+        latency.sort(self.sort.order(), self.top);
+        if form == Form::Text {
+            out.push(if self.lists_pairs() { b"\n" } else { b"" });
+            out.push(format!("{}\n", path.display()).as_bytes());
+            latency.write_counts(out);
+            if !self.lists_pairs() {
+                out.push(b"\n");
+                latency.write_groups(&self.percentiles, out);
+            }
+            if self.hist {
+                let width = terminal_size::terminal_size().map(|(width, _)| width.0.into());
+                let bar = if is_utf8() { '█' } else { '#' };
+                latency.write_histograms(self.top.unwrap_or(HISTOGRAMS), width, bar, out);
+            }
+            return;
+        }
+        let layout = Layout::default();
+        if !self.lists_pairs() {
+            write(&latency.groups(&self.percentiles, form), form, layout, out);
+        }
+        if form == Form::Ndjson {
+            write(&latency.counts(), form, layout, out);
+        }
+    }
+}
+
+/// True if the locale's encoding is UTF-8.
+fn is_utf8() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
+    let locale = names.into_iter().find(|value| !value.is_empty()).unwrap_or_default().to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}

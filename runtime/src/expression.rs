@@ -1,0 +1,527 @@
+//! Expressions that choose events by their ids and by conditions on their fields.
+//!
+//! ```text
+//! expression = event { "|" event }
+//! event      = id [ "{" condition { "," condition } "}" ]
+//! id         = what `--only` takes; AIX: also hook.subhook, such as 105.1
+//! condition  = field operator value
+//! operator   = "=" | "!=" | "<" | "<=" | ">" | ">=" | "~"
+//! value      = text | '"' text '"'        in quotes, `\"` is a quote and `\\` a backslash
+//! ```
+//!
+//! If a field and its value are numbers (decimal or `0x`), they are compared as numbers, otherwise as texts. `~` is a
+//! regular expression on the text. An expression does not know which fields there are: [`Expression::bind`] looks them
+//! up, and [`Bound::test`] asks for their values.
+
+use crate::ids::{EventId, IdSet};
+use crate::reader::System;
+use crate::records::RecordIds;
+use regex::bytes::Regex;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Largest size of an expression in bytes.
+const MAX_TEXT: usize = 1 << 16;
+
+/// Parsed expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expression {
+    events: Vec<Pattern>,
+}
+
+/// Id and conditions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pattern {
+    id: String,
+    conditions: Vec<Condition<String>>,
+}
+
+/// Condition on a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Condition<F> {
+    field: F,
+    operator: Operator,
+    value: Literal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Matches,
+}
+
+/// Operators, each before those that it begins with.
+const OPERATORS: [(&str, Operator); 7] = [
+    ("!=", Operator::NotEqual),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("=", Operator::Equal),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+    ("~", Operator::Matches),
+];
+
+/// Value of a condition.
+#[derive(Debug, Clone)]
+struct Literal {
+    text: String,
+    number: Option<i128>,
+    regex: Option<Regex>,
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Literal {}
+
+/// Mistake in an expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpressionError {
+    /// Position of the mistake in characters, from 1.
+    pub column: usize,
+    /// Description of the mistake.
+    pub message: String,
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "position {}: {}", self.column, self.message)
+    }
+}
+
+impl std::error::Error for ExpressionError {}
+
+/// Value of an event's field, as conditions compare it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operand<'e> {
+    /// Number.
+    Number(i128),
+    /// Text.
+    Text(Cow<'e, [u8]>),
+}
+
+impl From<u64> for Operand<'_> {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl<'e> From<&'e [u8]> for Operand<'e> {
+    fn from(text: &'e [u8]) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+/// Expression whose ids and fields are looked up.
+#[derive(Debug, Clone)]
+pub struct Bound<F> {
+    patterns: Vec<BoundPattern<F>>,
+}
+
+#[derive(Debug, Clone)]
+struct BoundPattern<F> {
+    ids: Ids,
+    conditions: Vec<Condition<F>>,
+}
+
+#[derive(Debug, Clone)]
+enum Ids {
+    Hooks(IdSet, Option<u16>),
+    Records(RecordIds),
+}
+
+/// Result of [`Bound::test`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The event is none of those that the expression chooses.
+    No,
+    /// The expression chooses the event.
+    Yes,
+    /// The event lacks a field of a condition.
+    Missing,
+}
+
+impl Expression {
+    /// Parses an expression.
+    ///
+    /// ```
+    /// use tfbc::internal::expression::Expression;
+    /// assert!(Expression::parse(r#"101{svc="kread",tid>=0x10}|105.1"#).is_ok());
+    /// let error = Expression::parse("101{svc}").unwrap_err();
+    /// assert_eq!(error.to_string(), "position 8: expected =, !=, <, <=, >, >= or ~ and a value after `svc`");
+    /// ```
+    ///
+    /// # Errors
+    /// The position and description of the first mistake.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let mut parser = Parser { text, at: 0 };
+        if text.len() > MAX_TEXT {
+            return Err(parser.error(format!("an expression has at most {MAX_TEXT} bytes")));
+        }
+        let mut events = vec![parser.event()?];
+        while parser.take("|") {
+            events.push(parser.event()?);
+        }
+        if parser.at < text.len() {
+            return Err(parser.error(String::from("expected `|` and another event, or the end")));
+        }
+        Ok(Self { events })
+    }
+
+    /// Looks up the ids and the fields of the conditions. `release` is that of a QNX log, whose names of events depend
+    /// on it.
+    ///
+    /// # Errors
+    /// The first id or field that does not exist.
+    pub fn bind<F>(
+        &self,
+        system: System,
+        release: Option<(u32, u32)>,
+        mut field: impl FnMut(&str) -> Result<F, String>,
+    ) -> Result<Bound<F>, String> {
+        let mut bind = |pattern: &Pattern| {
+            let ids = match system {
+                System::Aix => hooks(&pattern.id)?,
+                System::Qnx => {
+                    let mut ids = RecordIds::default();
+                    ids.add(&pattern.id, release)?;
+                    Ids::Records(ids)
+                }
+            };
+            let bound = |condition: &Condition<String>| {
+                let Condition { field: name, operator, value } = condition;
+                Ok(Condition { field: field(name)?, operator: *operator, value: value.clone() })
+            };
+            Ok(BoundPattern { ids, conditions: pattern.conditions.iter().map(bound).collect::<Result<_, String>>()? })
+        };
+        Ok(Bound { patterns: self.events.iter().map(&mut bind).collect::<Result<_, String>>()? })
+    }
+}
+
+/// Hooks of an id such as `101`, `0101`, `10` (all of them) or `105.1`.
+fn hooks(id: &str) -> Result<Ids, String> {
+    let (hook, subhook) = id.split_once('.').map_or((id, None), |(hook, subhook)| (hook, Some(subhook)));
+    let no_hook = |_| format!("`{id}` is not a hook id: expected 2, 3 or 4 hex digits, such as `101` or `105.1`");
+    let ids = IdSet::parse(hook).map_err(no_hook)?;
+    let Some(text) = subhook else { return Ok(Ids::Hooks(ids, None)) };
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = u16::from_str_radix(text, 16).ok().filter(|_| is_hex);
+    let number = number.ok_or_else(|| format!("`{text}` is no subhook: expected 1 to 4 hex digits"))?;
+    Ok(Ids::Hooks(ids, Some(number)))
+}
+
+impl Ids {
+    fn contain(&self, id: EventId, subhook: impl FnOnce() -> Option<u16>) -> bool {
+        match (self, id) {
+            (Ids::Hooks(ids, wanted), EventId::Hook(id)) => {
+                ids.contains(id) && wanted.is_none_or(|wanted| subhook() == Some(wanted))
+            }
+            (Ids::Records(ids), EventId::Record(class, event)) => ids.contains(class, event),
+            _ => false,
+        }
+    }
+}
+
+impl<F> Bound<F> {
+    /// True if the expression names events of this id, perhaps with conditions.
+    #[inline]
+    pub fn names(&self, id: EventId) -> bool {
+        self.patterns.iter().any(|pattern| match (&pattern.ids, id) {
+            (Ids::Hooks(ids, _), EventId::Hook(id)) => ids.contains(id),
+            (Ids::Records(ids), EventId::Record(class, event)) => ids.contains(class, event),
+            _ => false,
+        })
+    }
+
+    /// Tests an event. `subhook` and `value` tell the event's subhook and fields; they are called if they are needed.
+    pub fn test<'e>(
+        &self,
+        id: EventId,
+        subhook: impl Fn() -> Option<u16>,
+        mut value: impl FnMut(&F) -> Option<Operand<'e>>,
+    ) -> Verdict {
+        let mut verdict = Verdict::No;
+        for pattern in self.patterns.iter().filter(|pattern| pattern.ids.contain(id, &subhook)) {
+            let mut met = Verdict::Yes;
+            for condition in &pattern.conditions {
+                match value(&condition.field) {
+                    None => met = Verdict::Missing,
+                    Some(value) if condition.holds(&value) => {}
+                    Some(_) => {
+                        met = Verdict::No;
+                        break;
+                    }
+                }
+            }
+            match met {
+                Verdict::Yes => return Verdict::Yes,
+                Verdict::Missing => verdict = Verdict::Missing,
+                Verdict::No => {}
+            }
+        }
+        verdict
+    }
+
+    /// Fields of all conditions.
+    pub fn fields(&self) -> impl Iterator<Item = &F> {
+        self.patterns.iter().flat_map(|pattern| pattern.conditions.iter().map(|condition| &condition.field))
+    }
+}
+
+impl<F> Condition<F> {
+    fn holds(&self, found: &Operand<'_>) -> bool {
+        let Literal { text, number, regex } = &self.value;
+        let order = match (found, number) {
+            (Operand::Number(found), Some(number)) if regex.is_none() => found.cmp(number),
+            (Operand::Number(found), _) => {
+                let found = found.to_string();
+                if let Some(regex) = regex {
+                    return regex.is_match(found.as_bytes());
+                }
+                found.as_bytes().cmp(text.as_bytes())
+            }
+            (Operand::Text(found), _) => {
+                if let Some(regex) = regex {
+                    return regex.is_match(found);
+                }
+                (**found).cmp(text.as_bytes())
+            }
+        };
+        match self.operator {
+            Operator::Equal => order.is_eq(),
+            Operator::NotEqual => order.is_ne(),
+            Operator::Less => order.is_lt(),
+            Operator::LessOrEqual => order.is_le(),
+            Operator::Greater => order.is_gt(),
+            Operator::GreaterOrEqual => order.is_ge(),
+            Operator::Matches => false,
+        }
+    }
+}
+
+/// Decimal number, or hexadecimal with `0x`; decimal ones may be negative.
+fn number(text: &str) -> Option<i128> {
+    let is_hex = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match text.strip_prefix("0x") {
+        Some(digits) => i128::from_str_radix(digits, 16).ok().filter(|_| is_hex(digits)),
+        None => text.parse().ok().filter(|_| !text.starts_with('+')),
+    }
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn error(&self, message: String) -> ExpressionError {
+        ExpressionError { column: self.text[..self.at].chars().count() + 1, message }
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    /// Takes a word, and the blanks around it, if it is next.
+    fn take(&mut self, word: &str) -> bool {
+        self.skip_blanks();
+        let is_next = self.rest().starts_with(word);
+        if is_next {
+            self.at += word.len();
+            self.skip_blanks();
+        }
+        is_next
+    }
+
+    /// Takes everything before one of the letters.
+    fn until(&mut self, letters: &[char]) -> &'t str {
+        let rest = self.rest();
+        let end = rest.find(letters).unwrap_or(rest.len());
+        self.at += end;
+        rest[..end].trim()
+    }
+
+    fn event(&mut self) -> Result<Pattern, ExpressionError> {
+        self.skip_blanks();
+        let id = self.until(&['|', '{', '}', ',']);
+        if id.is_empty() {
+            return Err(self.error(String::from("expected the id of an event, such as `101` or `THREADY`")));
+        }
+        let mut conditions = Vec::new();
+        if self.take("{") {
+            loop {
+                conditions.push(self.condition()?);
+                if self.take("}") {
+                    break;
+                }
+                if !self.take(",") {
+                    return Err(self.error(String::from("expected `,` and another condition, or `}`")));
+                }
+            }
+        }
+        Ok(Pattern { id: id.to_owned(), conditions })
+    }
+
+    fn condition(&mut self) -> Result<Condition<String>, ExpressionError> {
+        self.skip_blanks();
+        let field = self.until(&['=', '!', '<', '>', '~', ',', '{', '}', '|']);
+        if field.is_empty() {
+            return Err(self.error(String::from("expected a condition, such as `svc=kread`")));
+        }
+        let Some((_, operator)) = OPERATORS.iter().find(|(word, _)| self.take(word)) else {
+            return Err(self.error(format!("expected =, !=, <, <=, >, >= or ~ and a value after `{field}`")));
+        };
+        let start = self.at;
+        let (text, is_quoted) = self.value()?;
+        let regex = match operator {
+            Operator::Matches => Some(Regex::new(&text).map_err(|error| {
+                // The engine's message has several lines; the last one tells the reason.
+                let reason = error.to_string().lines().last().unwrap_or_default().trim_start().to_owned();
+                self.at = start;
+                self.error(format!("`{text}` is no regular expression: {reason}"))
+            })?),
+            _ => None,
+        };
+        let number = number(&text).filter(|_| !is_quoted);
+        Ok(Condition { field: field.to_owned(), operator: *operator, value: Literal { text, number, regex } })
+    }
+
+    /// Value, and true if it is in quotes.
+    fn value(&mut self) -> Result<(String, bool), ExpressionError> {
+        if !self.rest().starts_with('"') {
+            return Ok((self.until(&[',', '}']).to_owned(), false));
+        }
+        let mut value = String::new();
+        let mut letters = self.rest().char_indices().skip(1);
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                '"' => {
+                    self.at += at + 1;
+                    return Ok((value, true));
+                }
+                '\\' => match letters.next() {
+                    Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
+                    // Regular expressions have backslashes of their own.
+                    Some((_, other)) => value.extend(['\\', other]),
+                    None => break,
+                },
+                _ => value.push(letter),
+            }
+        }
+        Err(self.error(String::from("the value has no closing quote")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(text: &str, id: u16, fields: &[(&str, Operand<'static>)]) -> Verdict {
+        let bound = Expression::parse(text).unwrap().bind(System::Aix, None, |name| Ok(name.to_owned())).unwrap();
+        let value = |name: &String| fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        bound.test(EventId::Hook(id), || Some(1), value)
+    }
+
+    #[test]
+    fn ids_are_those_of_only_and_subhooks() {
+        for (text, id, expected) in [
+            ("101", 0x1010, Verdict::Yes),
+            ("101", 0x1011, Verdict::No),
+            ("10", 0x1010, Verdict::Yes),
+            ("1011", 0x1011, Verdict::Yes),
+            ("105.1", 0x1050, Verdict::Yes),
+            ("105.2 | 105.01", 0x1050, Verdict::Yes),
+            ("105.2", 0x1050, Verdict::No),
+        ] {
+            assert_eq!(test(text, id, &[]), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_compare_numbers_and_texts() {
+        let fields = [
+            ("tid", Operand::Number(16)),
+            ("svc", Operand::from(&b"kread"[..])),
+            ("n", Operand::Number(-1)),
+            ("x", Operand::from(&b"a,b}"[..])),
+        ];
+        for (conditions, expected) in [
+            ("tid=16", true),
+            ("tid=0x10,svc=kread", true),
+            ("tid!=0x10", false),
+            ("tid<16", false),
+            ("tid<=16,tid>=16,tid>9", true),
+            ("tid=\"16\"", true),
+            ("tid<\"2\"", true),
+            ("tid=x", false),
+            ("n<0, n = -1", true),
+            ("svc~^k.*d$", true),
+            ("svc ~ ^read", false),
+            ("svc<l,svc>k", true),
+            ("svc!=kwrite", true),
+            (r#"x="a,b}""#, true),
+            (r#"x~"^a,\w}$""#, true),
+            (r#"x!="\"""#, true),
+            ("tid~^1", true),
+        ] {
+            let expected = if expected { Verdict::Yes } else { Verdict::No };
+            assert_eq!(test(&format!("101{{{conditions}}}"), 0x1010, &fields), expected, "{conditions}");
+        }
+    }
+
+    #[test]
+    fn an_event_without_a_field_is_told_apart() {
+        assert_eq!(test("101{a=1}", 0x1010, &[]), Verdict::Missing);
+        assert_eq!(test("101{a=1}|101", 0x1010, &[]), Verdict::Yes);
+        assert_eq!(test("101{a=1}", 0x1020, &[]), Verdict::No);
+        assert_eq!(test("101{a=1,b=2}", 0x1010, &[("b", Operand::Number(3))]), Verdict::No);
+    }
+
+    #[test]
+    fn mistakes_have_a_position() {
+        for (text, expected) in [
+            ("", "position 1: expected the id of an event"),
+            ("101|", "position 5: expected the id"),
+            ("101{", "position 5: expected a condition"),
+            ("101{}", "position 5: expected a condition"),
+            ("101{a", "position 6: expected =, !=, <"),
+            ("é{a!1}", "position 4: expected =, !=, <"),
+            ("101{a=1", "position 8: expected `,` and another condition"),
+            ("101{a=1}x", "position 9: expected `|`"),
+            ("101,102", "position 4: expected `|`"),
+            ("101{a=\"1}", "position 7: the value has no closing quote"),
+            ("101{a~(}", "position 7: `(` is no regular expression: error: unclosed group"),
+        ] {
+            let error = Expression::parse(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+        let bind =
+            |text: &str, system| Expression::parse(text).unwrap().bind(system, None, |_| Ok(())).map(drop).unwrap_err();
+        assert!(bind("xyz", System::Aix).contains("`xyz` is not a hook id"));
+        assert!(bind("101.x", System::Aix).contains("`x` is no subhook"));
+        assert!(bind("THRUNING", System::Qnx).contains("THRUNING"));
+        let unknown = Expression::parse("101{a=1}").unwrap();
+        assert_eq!(unknown.bind::<()>(System::Aix, None, |name| Err(format!("no {name}"))).unwrap_err(), "no a");
+    }
+
+    #[test]
+    fn records_are_named_as_in_filters() {
+        let bound = Expression::parse("THREADY|KER_CALL:MSG_SENDV:exit").unwrap();
+        let bound = bound.bind(System::Qnx, Some((6, 4)), |_| Ok(())).unwrap();
+        let test = |class, event| bound.test(EventId::Record(class, event), || None, |()| None);
+        assert_eq!((test(4, 2), test(4, 1)), (Verdict::Yes, Verdict::No));
+        assert_eq!((test(2, 11), test(2, 128 + 11)), (Verdict::No, Verdict::Yes));
+    }
+}
