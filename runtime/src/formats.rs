@@ -72,6 +72,12 @@ pub struct FieldFormat {
     pub texts: Vec<String>,
     /// Fields of the structs of a list.
     pub members: Vec<FieldFormat>,
+    /// Format file that shows the value, as it was named; `None` for a built-in stanza.
+    pub file: Option<String>,
+    /// Line of the showing's first byte, from 1.
+    pub line: u32,
+    /// Column of the showing's first byte, from 1.
+    pub column: u32,
 }
 
 impl Formats {
@@ -188,19 +194,24 @@ impl Formats {
     pub fn events(&self) -> impl Iterator<Item = EventFormat> {
         let catalog = self.catalog();
         let fields = |id| {
-            let schema = catalog.get(id).and_then(|entry| catalog.program(entry).schema(id));
-            schema.map_or_else(Vec::new, |schema| describe(&schema.fields))
+            let program = catalog.get(id).map(|entry| catalog.program(entry));
+            let schema = program.and_then(|program| Some((program, program.schema(id)?)));
+            schema.map_or_else(Vec::new, |(program, schema)| describe(&schema.fields, program))
         };
         let hooks = catalog.hooks().map(move |hook| EventFormat {
             id: display_id(hook.id),
             label: String::from_utf8_lossy(hook.label).into_owned(),
             fields: fields(hook.id),
         });
-        hooks.chain(catalog.defined_records().map(|(class, event)| EventFormat {
-            id: events::display_id(class, event),
-            label: catalog.names_of_record(class, event),
-            fields:
-                record_schemas(catalog, class, event).iter().flat_map(|found| describe(&found.schema.fields)).collect(),
+        hooks.chain(catalog.defined_records().map(|(class, event)| {
+            EventFormat {
+                id: events::display_id(class, event),
+                label: catalog.names_of_record(class, event),
+                fields: record_schemas(catalog, class, event)
+                    .iter()
+                    .flat_map(|found| describe(&found.schema.fields, found.program))
+                    .collect(),
+            }
         }))
     }
 

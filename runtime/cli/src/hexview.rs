@@ -5,10 +5,11 @@ use super::event::{HookWidth, RecordArgs, entry_of, known_events, parse_event, p
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
 use clap::Args;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use tfbc::internal::{Catalog, RecordPrinter, catalog};
 use tfbc::qnx::RecordIds;
-use tfbc::{Formats, System, TraceKind};
+use tfbc::{FieldFormat, Formats, System, TraceKind};
 use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};
 use tfbc_authoring::hexview::{Recorder, View, show};
 use tfbc_compiler::BUILT_IN_STANZAS;
@@ -64,7 +65,11 @@ impl HexviewArgs {
         let mut sources = set.findings().sources.clone();
         sources.add(Source::new("built-in", BUILT_IN_STANZAS));
         let colour = console.colours_output(None);
-        let shown: Vec<String> = views.iter().map(|view| show(view, &sources, colour)).collect();
+        let ids: HashSet<&str> = views.iter().map(|view| view.id.as_str()).collect();
+        let events = set.events().filter(|event| ids.contains(event.id.as_str()));
+        let fields: HashMap<String, Vec<FieldFormat>> = events.map(|event| (event.id, event.fields)).collect();
+        let of_event = |view: &View| fields.get(&view.id).map_or(&[][..], Vec::as_slice);
+        let shown: Vec<String> = views.iter().map(|view| show(view, &sources, of_event(view), colour)).collect();
         let ending = super::print_styled(shown.join("\n"))?.max(formats::loaded(&set));
         if views.is_empty() {
             console.note(self.nothing_shown(catalog));

@@ -36,12 +36,12 @@ hook 0A1, 32-bit, 17 bytes
       -
 
 a  0-3             (hook word)
-                   \"E\"          a.trcfmt:1:9   \"E\"
-b  2-3             \"n=\" X2      a.trcfmt:1:13  \" n=0007\"
-c  8-11 bits 4-11  $D2%W4.11    a.trcfmt:1:21  \" 00FF\"
-d  4.0-4.2         B0.3         a.trcfmt:1:31  \" 000\"
-                   \\n           a.trcfmt:1:36  \"\\n\"
-e  5-8             A4           a.trcfmt:1:39  \"...\"
+                   \"E\"          a.trcfmt:1:9       \"E\"
+b  2-3             \"n=\" X2      a.trcfmt:1:13  n   \" n=0007\"
+c  8-11 bits 4-11  $D2%W4.11    a.trcfmt:1:21  d2  \" 00FF\"
+d  4.0-4.2         B0.3         a.trcfmt:1:31  f3  \" 000\"
+                   \\n           a.trcfmt:1:36      \"\\n\"
+e  5-8             A4           a.trcfmt:1:39  f4  \"...\"
 -  12-16  read by nothing
 
 > E n=0007 00FF 000
@@ -80,7 +80,7 @@ fn iterations_over_adjacent_bytes_are_one_part() {
     let has = |begin: &str, end: &str| out.lines().any(|line| line.starts_with(begin) && line.ends_with(end));
     assert!(has("b  2  ", "a.trcfmt:1:24"), "{out}");
     assert!(has("d  4  ", "\"A1\""), "{out}");
-    assert!(has("f  6-8 from b  ", "a.trcfmt:1:65  \"A3B1B2\""), "{out}");
+    assert!(has("f  6-8 from b  ", "a.trcfmt:1:65  f2    \"A3B1B2\""), "{out}");
     assert!(has("   from b bits 0-1  $n%W0.1 ", "\"0003\""), "{out}");
     assert!(has("-  9-11  read by nothing", "") && has("> LOOPS data=00 :A1 :A2 :A3B1B20003", ""), "{out}");
 }

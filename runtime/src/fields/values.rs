@@ -7,8 +7,8 @@ use crate::formats::FieldFormat;
 use crate::work::{MaxWork, Work};
 use std::collections::HashMap;
 use tfbc_vm::{
-    CellValue, Cells, Context, Event, EventInput, FieldKind, Hint, Limits, Machine, Schema, SchemaField, Shape, Space,
-    TextBuf, Timers,
+    CellValue, Cells, Context, Event, EventInput, FieldKind, Hint, Limits, Machine, Program, Schema, SchemaField,
+    Shape, Space, TextBuf, Timers,
 };
 
 /// Reader of the fields of events, in any order.
@@ -125,10 +125,12 @@ fn value(shape: &Shape, cell: CellValue<'_>) -> FieldValue {
     }
 }
 
-/// Descriptions of fields and their labels.
-pub fn describe(schema: &[SchemaField]) -> Vec<FieldFormat> {
+/// Descriptions of fields of a program, and of their labels.
+pub fn describe(schema: &[SchemaField], program: &Program<'_>) -> Vec<FieldFormat> {
     let mut found = Vec::new();
     for field in schema {
+        let SchemaField { line, column, .. } = *field;
+        let file = field.source.map(|source| String::from_utf8_lossy(program.source_name(source)).into_owned());
         let mut shape = &field.shape;
         let mut kind = String::from(shape.kind.name());
         while let Some(items) = &shape.items {
@@ -140,7 +142,10 @@ pub fn describe(schema: &[SchemaField]) -> Vec<FieldFormat> {
             kind,
             hint: shape.hint.name(),
             texts: Vec::new(),
-            members: describe(&shape.members),
+            members: describe(&shape.members, program),
+            file: file.clone(),
+            line,
+            column,
         });
         if let Some(labels) = &field.labels {
             found.push(FieldFormat {
@@ -149,6 +154,9 @@ pub fn describe(schema: &[SchemaField]) -> Vec<FieldFormat> {
                 hint: "",
                 texts: labels.texts.clone(),
                 members: Vec::new(),
+                file,
+                line,
+                column,
             });
         }
     }

@@ -38,6 +38,8 @@ pub struct View {
     pub bytes: Vec<u8>,
     /// Name of the event: `hook 10A, 32-bit`, `event 6:65`.
     pub name: String,
+    /// Id of the event, as in [`EventFormat::id`](tfbc::EventFormat::id); empty if no class is known.
+    pub id: String,
     /// Executed steps, in order.
     pub parts: Vec<ExecutedStep>,
     /// Printed text, without the final line end.
@@ -119,7 +121,10 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
                 let class = self.program.entries(Space::Record).find(is_it).map(|hook| hook.id >> 10);
                 let form = if event.wide { "wide" } else { "simple" };
                 match class {
-                    Some(class) => format!("event {class}:{}, {form}", record.event),
+                    Some(class) => {
+                        self.view.id = tfbc::qnx::display_id(class as u8, record.event);
+                        format!("event {class}:{}, {form}", record.event)
+                    }
                     None => format!("event {}, {form}", record.event),
                 }
             }
@@ -128,7 +133,8 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
                 let read = 0..8 * event.bytes.len().min(word) as u64;
                 self.view.parts.push(ExecutedStep { reads: vec![read], ..ExecutedStep::default() });
                 let form = if event.is_generic() { ", generic" } else { "" };
-                format!("hook {}, {bits}-bit{form}", tfbc::aix::display_id(event.hook_id()))
+                self.view.id = tfbc::aix::display_id(event.hook_id());
+                format!("hook {}, {bits}-bit{form}", self.view.id)
             }
         };
     }

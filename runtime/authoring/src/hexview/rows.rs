@@ -13,6 +13,8 @@ const MAX_EXCERPT: usize = 44;
 pub(super) struct PartRow {
     /// Source position, from the start of the first part to the end of the last.
     pub place: Option<(SourceId, Span)>,
+    /// Source position of the part that prints the value, after a text before it.
+    pub value_start: Option<(SourceId, u32)>,
     /// Bit ranges that were read, in order.
     pub reads: Vec<Range<u64>>,
     pub text: Vec<Range<usize>>,
@@ -31,7 +33,9 @@ impl PartRow {
     fn new(at: usize, part: &ExecutedStep) -> Self {
         let ExecutedStep { place, text, from, bits, .. } = part.clone();
         let is_header = place.is_none() && !part.reads.is_empty();
-        let mut row = Self { place, reads: Vec::new(), text, from, bits, parts: vec![at], n: 1, is_header };
+        let value_start = place.map(|(source, span)| (source, span.start));
+        let mut row =
+            Self { place, value_start, reads: Vec::new(), text, from, bits, parts: vec![at], n: 1, is_header };
         row.read(&part.reads);
         row
     }
@@ -67,6 +71,7 @@ impl PartRow {
         self.from.extend(later.from);
         self.parts.extend(later.parts);
         self.bits = self.bits.or(later.bits);
+        self.value_start = later.value_start.or(self.value_start);
         if let (Some(place), Some((_, span))) = (self.place.as_mut(), later.place) {
             place.1 = Span::new(place.1.start.min(span.start), place.1.end.max(span.end));
         }

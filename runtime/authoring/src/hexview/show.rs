@@ -5,6 +5,7 @@ use super::rows::{PartRow, excerpt, rows};
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write;
 use std::ops::Range;
+use tfbc::FieldFormat;
 use tfbc::terminal::visible;
 use tfbc_grammar::Sources;
 
@@ -22,8 +23,8 @@ const INKS: [AnsiColor; 6] =
     [AnsiColor::Green, AnsiColor::Cyan, AnsiColor::Yellow, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::Red];
 
 /// Formats one event as a dump with labels, followed by a table of the labels. `sources` are the sources that the
-/// positions refer to. Ends with a newline.
-pub fn show(view: &View, sources: &Sources, colour: bool) -> String {
+/// positions refer to, `fields` those of the event. Ends with a newline.
+pub fn show(view: &View, sources: &Sources, fields: &[FieldFormat], colour: bool) -> String {
     let rows = rows(view, sources);
     let (mut labels, mut inks) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
     let mut n_labels = 0;
@@ -36,7 +37,7 @@ pub fn show(view: &View, sources: &Sources, colour: bool) -> String {
     for (at, row) in rows.iter().enumerate() {
         row.parts.iter().for_each(|part| row_of[*part] = at);
     }
-    let page = Dump { view, sources, rows: &rows, row_of: &row_of, labels: &labels, inks: &inks, colour };
+    let page = Dump { view, sources, fields, rows: &rows, row_of: &row_of, labels: &labels, inks: &inks, colour };
     let mut out = format!("{}, {}\n\n", view.name, n_bytes(view.bytes.len()));
     page.dump(&mut out);
     page.list(&mut out);
@@ -61,6 +62,7 @@ fn label(n: usize) -> String {
 struct Dump<'p> {
     view: &'p View,
     sources: &'p Sources,
+    fields: &'p [FieldFormat],
     rows: &'p [PartRow],
     /// Labels of the rows that read bytes.
     labels: &'p [Option<String>],
@@ -138,9 +140,9 @@ impl Dump<'_> {
     }
 
     fn list(&self, out: &mut String) {
-        let cells: Vec<[String; 5]> = (0..self.rows.len()).map(|at| self.cells(at)).collect();
+        let cells: Vec<[String; 6]> = (0..self.rows.len()).map(|at| self.cells(at)).collect();
         let width = |column: usize| cells.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..4).map(width).collect();
+        let widths: Vec<usize> = (0..5).map(width).collect();
         for (at, cells) in cells.iter().enumerate() {
             let mut line = String::new();
             for (column, (cell, width)) in cells.iter().zip(widths.iter().chain([&0])).enumerate() {
@@ -161,8 +163,21 @@ impl Dump<'_> {
         }
     }
 
-    /// Cells of a row: label, bytes, template, position, text.
-    fn cells(&self, at: usize) -> [String; 5] {
+    /// Name of the field whose value a row prints; empty if it prints none.
+    fn field(&self, row: &PartRow) -> &str {
+        let Some((id, start)) = row.value_start else { return "" };
+        let Some(source) = self.sources.get(id) else { return "" };
+        let is_last = self.sources.iter().last().is_some_and(|(last, _)| last == id);
+        // The source after the format files contains the built-in stanzas.
+        let file = (!is_last).then(|| source.name());
+        let is_it = |field: &&FieldFormat| {
+            field.file.as_deref() == file && (field.line, field.column) == source.line_column(start)
+        };
+        find(self.fields, &is_it).map_or("", |field| &field.name)
+    }
+
+    /// Cells of a row: label, bytes, template, position, field, text.
+    fn cells(&self, at: usize) -> [String; 6] {
         let row = &self.rows[at];
         let mut bytes: Vec<String> = row.reads.iter().map(bits_of).collect();
         let mut from: Vec<usize> = row.from.iter().filter_map(|part| self.row_of.get(*part).copied()).collect();
@@ -192,7 +207,14 @@ impl Dump<'_> {
             Some(format!("{}:{line}:{column}", visible(source.name())))
         });
         let label = self.labels[at].clone().unwrap_or_default();
-        [label, bytes.join(" "), template, place.unwrap_or_default(), self.printed(&row.text)]
+        [
+            label,
+            bytes.join(" "),
+            template,
+            place.unwrap_or_default(),
+            self.field(row).to_owned(),
+            self.printed(&row.text),
+        ]
     }
 
     /// Text printed by a row, in quotes; empty if there is none.
@@ -216,6 +238,11 @@ impl Dump<'_> {
             let _ = writeln!(out, "{}", format_args!("> {}", visible(line)).to_string().trim_end());
         }
     }
+}
+
+/// First field, or member of a list's structs, for which the condition is true.
+fn find<'f>(fields: &'f [FieldFormat], is_it: &dyn Fn(&&FieldFormat) -> bool) -> Option<&'f FieldFormat> {
+    fields.iter().find_map(|field| Some(field).filter(is_it).or_else(|| find(&field.members, is_it)))
 }
 
 fn byte_range(bits: &Range<u64>) -> Range<usize> {
