@@ -67,7 +67,7 @@ pub mod analysis {
     };
     pub use crate::events::{ArgumentName, BuiltInEvents, Value, text_of_words};
     pub use crate::reader::AnyTrace;
-    pub use crate::reader::aix::{Ahead, LogInfo, LogItem, Logs, TimedEvent, TraceState, hooks};
+    pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, LogItem, Logs, TimedEvent, TraceState, hooks};
     pub use crate::reader::kev::{KevHeader, KevItem, KevLog, KevRecord, classes};
 }
 

@@ -6,12 +6,16 @@ use crate::totals::Totals;
 use crate::{AnalysisError, Observer, Options};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tfbc::internal::analysis::{Ahead, LogItem, Logs, TimedEvent, TraceState, hooks};
+use tfbc::internal::analysis::{Ahead, CommonIds, LogItem, Logs, TimedEvent, TraceState, hooks};
 use tfbc::internal::analysis::{ContextRules, Effect, Name};
 use tfbc::{Monitor, System};
 
 /// Hook at the start of a log that has wrapped.
 const LOG_WRAP: u16 = 0x0050;
+/// Hooks that describe the trace.
+const HEADERS: [u16; 4] = [hooks::ZERO, hooks::HEADER, hooks::UTILITY, LOG_WRAP];
+/// Effects of an event that are kept. Those of more than that are read twice.
+const MAX_EFFECTS: usize = 4;
 /// Number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
 /// Limit on names of addresses that the trace itself contains.
@@ -53,9 +57,8 @@ pub fn analyse(
     monitor: &mut dyn Monitor,
     observer: &mut impl Observer,
 ) -> Result<(Totals, GapStarts), AnalysisError> {
-    let from = options.from.unwrap_or(0);
     let infos: Vec<Option<u64>> = logs.logs().iter().map(|log| log.cpu.map(u64::from)).collect();
-    let mut machine = Machine::new(System::Aix, from, options.max_processes, options.max_calls);
+    let mut machine = Machine::new(System::Aix, options);
     infos.iter().for_each(|cpu| machine.add_stream(*cpu));
     (0..options.cpus.min(MAX_CPUS as u64)).for_each(|cpu| machine.declare(cpu));
     let has_cpu_files = infos.iter().any(Option::is_some);
@@ -76,8 +79,23 @@ pub fn analyse(
             analyser.look_ahead(logs, log, 0)?;
         }
     }
+    let common = (n_logs == 1).then(|| CommonIds::all_but(&HEADERS));
     let (mut n_events, mut n_damaged, mut stopped) = (0u64, 0, false);
     loop {
+        if let Some(ids) = &common {
+            let before = n_events;
+            n_events += logs.common(ids, |timed| {
+                if options.until.is_some_and(|until| timed.time.elapsed_ns > until) {
+                    return false;
+                }
+                let cpu = analyser.push(timed);
+                observer.hook(timed, cpu, &analyser.machine.gap_starts);
+                true
+            });
+            if n_events / PROGRESS_EVERY > before / PROGRESS_EVERY {
+                monitor.progress(logs.progress(), n_events);
+            }
+        }
         let log = match logs.next()? {
             Some(LogItem::Event(timed)) => {
                 if options.until.is_some_and(|until| timed.time.elapsed_ns > until) {
@@ -164,7 +182,7 @@ impl Analyser<'_> {
         if self.machine.is_losing(log) {
             self.machine.end_loss(log, now, (None, None));
         }
-        if self.machine.is_off(log) && !matches!(id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP) {
+        if self.machine.is_off(log) && !HEADERS.contains(&id) {
             self.machine.switch_on(log, now);
         }
     }
@@ -187,7 +205,12 @@ impl Analyser<'_> {
     fn push_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) -> Option<Option<u64>> {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
         let mut traits = Traits { cpu: event.cpu, ..Traits::default() };
+        let (mut effects, mut n_effects) = ([None; MAX_EFFECTS], 0);
         self.rules.visit(event, |cpu, effect| {
+            if let Some(kept) = effects.get_mut(n_effects) {
+                *kept = Some(effect);
+            }
+            n_effects += 1;
             traits.cpu = traits.cpu.or(cpu);
             match effect {
                 Effect::Dispatch { .. } => traits.is_dispatch = true,
@@ -203,7 +226,7 @@ impl Analyser<'_> {
             return traits.cpu.map(Some);
         }
         self.end_gap(log, event.id, now);
-        let is_header = matches!(event.id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP);
+        let is_header = HEADERS.contains(&event.id);
         if is_header {
             self.note_system(timed);
         }
@@ -217,7 +240,12 @@ impl Analyser<'_> {
             self.machine.evidence(at, event.tid, now, traits.is_resume);
         }
         let Self { machine, rules, options, symbols, .. } = self;
-        rules.visit(event, |_, effect| apply(machine, options, symbols, effect, (event.tid, at, now)));
+        let mut apply = |effect| apply(machine, options, symbols, effect, (event.tid, at, now));
+        if n_effects > MAX_EFFECTS {
+            rules.visit(event, |_, effect| apply(effect));
+        } else {
+            effects.into_iter().flatten().for_each(apply);
+        }
         at.map(|at| self.machine.cpu_id(at))
     }
 
@@ -315,8 +343,7 @@ fn apply(
             match name {
                 Name::Text(name) => machine.enter(at, slot, class, Some(name).filter(|name| !name.is_empty()), now),
                 Name::Address(address) => {
-                    let name = name_of(symbols, address).unwrap_or_else(|| format!("{address:X}").into_bytes());
-                    machine.enter(at, slot, class, Some(&name), now);
+                    machine.enter_address(at, slot, class, address, |address| name_of(symbols, address), now);
                 }
             }
         }
@@ -328,6 +355,7 @@ fn apply(
         Effect::Symbol { address, name } => {
             if symbols.len() < MAX_SYMBOLS {
                 symbols.insert(address, name[..name.len().min(255)].to_vec());
+                machine.forget_addresses();
             }
         }
         Effect::Raise { class, kind, name } => {

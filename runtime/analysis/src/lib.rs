@@ -56,6 +56,8 @@ pub struct Options {
     pub assume_user: bool,
     /// True if interrupts are listed by CPU.
     pub per_cpu: bool,
+    /// Names of the sections to compute; `None` for all.
+    pub sections: Option<Vec<String>>,
     /// Rules of AIX hooks.
     pub context: Arc<ContextTable>,
     /// Names of addresses (AIX).
@@ -75,11 +77,19 @@ impl Default for Options {
             idle: None,
             assume_user: false,
             per_cpu: false,
+            sections: None,
             context: Arc::default(),
             names: Arc::default(),
             max_processes: 1 << 16,
             max_calls: 1 << 16,
         }
+    }
+}
+
+impl Options {
+    /// True if a section is computed.
+    fn wants(&self, section: &str) -> bool {
+        self.sections.as_ref().is_none_or(|sections| sections.iter().any(|wanted| wanted == section))
     }
 }
 

@@ -8,14 +8,17 @@
 //! then changes the state. Whatever the trace does not describe is charged to `unknown`, `lost`, `off` or, if a thread
 //! ran in an unknown mode, to `mode`.
 
+use crate::Options;
 use crate::gaps::GapStarts;
 use crate::totals::{CallCounts, Gap, GapKind, InterruptCounts, Pending, StateCounts, Totals};
-use std::collections::HashMap;
+use foldhash::HashMap;
 use tfbc::System;
 use tfbc::internal::analysis::ClassName;
 
 /// Limit on CPUs. Events of further CPUs count as events without a CPU.
 pub const MAX_CPUS: usize = 1024;
+/// Index of no CPU.
+const NO_CPU: u32 = u32::MAX;
 /// Limit on nested interrupts. The time of deeper ones is charged to the innermost frame that is kept.
 const MAX_FRAMES: usize = 64;
 /// Largest number of listed gaps.
@@ -23,6 +26,8 @@ const MAX_GAPS: usize = 1 << 16;
 /// Limit on kinds of interrupts, and on kinds of errors of all calls together. Further interrupts share a row, and
 /// further errors are not listed.
 const MAX_ROWS: usize = 1 << 16;
+/// Name of the calls that exceed the limit.
+const OTHER_CALLS: &[u8] = b"(others)";
 /// Limit on the length of a name, in bytes; longer names are cut.
 const MAX_NAME: usize = 1023;
 
@@ -216,8 +221,14 @@ struct Stream {
     off_since: Option<u64>,
 }
 
-/// Class and name of a call.
-type CallKey = (usize, Option<Box<[u8]>>);
+/// Rows of the calls of a class.
+#[derive(Debug, Default)]
+struct CallRows {
+    unnamed: Option<usize>,
+    by_name: HashMap<Box<[u8]>, usize>,
+    by_address: HashMap<u64, usize>,
+}
+
 /// CPU, class, type and address of an interrupt.
 type InterruptKey = (u32, usize, Option<u64>, Option<u64>);
 
@@ -230,6 +241,8 @@ pub struct Machine {
     /// Latest time of an event.
     last: u64,
     cpus: Vec<Cpu>,
+    /// Indices of the CPUs with small numbers, and of all CPUs.
+    small_cpus: Vec<u32>,
     cpu_by_id: HashMap<u64, u32>,
     threads: Vec<Thread>,
     thread_by_id: HashMap<u64, ThreadSlot>,
@@ -242,11 +255,14 @@ pub struct Machine {
     process_by_id: HashMap<u64, ProcessSlot>,
     max_known: usize,
     max_calls: usize,
+    /// True if calls are told apart by their names.
+    keeps_calls: bool,
     /// Threads with a mode, call or state that a gap invalidates.
     tracked: Vec<ThreadSlot>,
     modes: Vec<Class>,
     classes: Vec<Class>,
-    call_by_name: HashMap<CallKey, usize>,
+    /// Rows of calls, by class.
+    calls: Vec<CallRows>,
     interrupt_by_key: HashMap<InterruptKey, usize>,
     streams: Vec<Stream>,
     /// Number of untraced CPUs.
@@ -266,29 +282,30 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Creates the state at the start of a trace. Time before `from` is not charged. `max_known` limits processes, and
-    /// threads; `max_calls` limits names of calls.
-    pub fn new(system: System, from: u64, max_known: usize, max_calls: usize) -> Self {
+    /// Creates the state at the start of a trace.
+    pub fn new(system: System, options: &Options) -> Self {
         Self {
             system,
-            from,
+            from: options.from.unwrap_or(0),
             last: 0,
             cpus: Vec::new(),
-            cpu_by_id: HashMap::new(),
+            small_cpus: vec![NO_CPU; MAX_CPUS],
+            cpu_by_id: HashMap::default(),
             threads: vec![Thread::default()],
-            thread_by_id: HashMap::new(),
+            thread_by_id: HashMap::default(),
             last_thread: (0, OTHERS),
-            moved: HashMap::new(),
-            others: HashMap::new(),
+            moved: HashMap::default(),
+            others: HashMap::default(),
             processes: vec![Process::default()],
-            process_by_id: HashMap::new(),
-            max_known,
-            max_calls,
+            process_by_id: HashMap::default(),
+            max_known: options.max_processes,
+            max_calls: options.max_calls,
+            keeps_calls: ["call", "pending"].iter().any(|section| options.wants(section)),
             tracked: Vec::new(),
             modes: Vec::new(),
             classes: Vec::new(),
-            call_by_name: HashMap::new(),
-            interrupt_by_key: HashMap::new(),
+            calls: Vec::new(),
+            interrupt_by_key: HashMap::default(),
             streams: Vec::new(),
             n_untraced: 0,
             n_gaps: 0,
@@ -336,7 +353,15 @@ impl Machine {
     // CPUs.
 
     /// Index of a CPU; `None` above the limit. The time of a new CPU is unknown up to `now`.
+    #[inline]
     pub fn cpu(&mut self, id: u64, now: u64) -> Option<usize> {
+        match self.small_cpus.get(id as usize).filter(|_| id < MAX_CPUS as u64) {
+            Some(at) if *at != NO_CPU => Some(*at as usize),
+            _ => self.find_cpu(id, now),
+        }
+    }
+
+    fn find_cpu(&mut self, id: u64, now: u64) -> Option<usize> {
         if let Some(at) = self.cpu_by_id.get(&id) {
             return Some(*at as usize);
         }
@@ -356,6 +381,9 @@ impl Machine {
         let unknown = now.saturating_sub(self.from).into();
         self.cpus.push(Cpu { id: Some(id), since: now, unknown, n_lost, n_off, ..Cpu::default() });
         self.cpu_by_id.insert(id, at as u32);
+        if id < MAX_CPUS as u64 {
+            self.small_cpus[id as usize] = at as u32;
+        }
         Some(at)
     }
 
@@ -936,8 +964,35 @@ impl Machine {
 
     /// Begins a call: a thread enters a class of modes.
     pub fn enter(&mut self, at: Option<usize>, slot: ThreadSlot, class: ClassName, name: Option<&[u8]>, now: u64) {
-        self.apply_gap_start();
         let class = self.mode(class);
+        let row = if slot == OTHERS { 0 } else { self.call(class, name) };
+        self.enter_row(at, slot, class, (row, name.is_some()), now);
+    }
+
+    /// Begins the call at an address, whose name `name_of` tells.
+    pub fn enter_address(
+        &mut self,
+        at: Option<usize>,
+        slot: ThreadSlot,
+        class: ClassName,
+        address: u64,
+        name_of: impl FnOnce(u64) -> Option<Vec<u8>>,
+        now: u64,
+    ) {
+        let class = self.mode(class);
+        let row = if slot == OTHERS { 0 } else { self.call_at(class, address, name_of) };
+        self.enter_row(at, slot, class, (row, true), now);
+    }
+
+    fn enter_row(
+        &mut self,
+        at: Option<usize>,
+        slot: ThreadSlot,
+        class: usize,
+        (row, is_named): (usize, bool),
+        now: u64,
+    ) {
+        self.apply_gap_start();
         self.modes[class].has_first = true;
         if let Some(at) = at.filter(|at| !self.cpus[*at].is_untraced() && self.cpus[*at].frames.is_empty()) {
             self.cpus[at].is_known = true;
@@ -945,13 +1000,12 @@ impl Machine {
         if slot == OTHERS {
             return;
         }
-        let row = self.call(class, name);
         self.decide(slot, cells::user(class));
         self.drop_call(slot, now);
         self.set_mode(slot, cells::within(class));
         let thread = &mut self.threads[slot as usize];
         let charged = thread.cells.get(cells::within(class)).copied().unwrap_or(0);
-        thread.call = Some(OpenCall { class, row, is_named: name.is_some(), start: now, charged });
+        thread.call = Some(OpenCall { class, row, is_named, start: now, charged });
     }
 
     /// Drops the open call of a thread, which has not returned.
@@ -1328,18 +1382,53 @@ impl Machine {
 
     /// Row of a call.
     fn call(&mut self, class: usize, name: Option<&[u8]>) -> usize {
-        let key = (class, name.map(|name| Box::from(&name[..name.len().min(MAX_NAME)])));
-        if let Some(row) = self.call_by_name.get(&key) {
+        let name = name.filter(|_| self.keeps_calls).map(|name| &name[..name.len().min(MAX_NAME)]);
+        let known = self.calls.get(class).and_then(|rows| match name {
+            Some(name) => rows.by_name.get(name).copied(),
+            None => rows.unnamed,
+        });
+        known.unwrap_or_else(|| self.new_call(class, name, None))
+    }
+
+    /// Row of a call at an address, whose name `name_of` tells.
+    fn call_at(&mut self, class: usize, address: u64, name_of: impl FnOnce(u64) -> Option<Vec<u8>>) -> usize {
+        if !self.keeps_calls {
+            return self.call(class, None);
+        }
+        if let Some(row) = self.calls.get(class).and_then(|rows| rows.by_address.get(&address)) {
             return *row;
+        }
+        let row = match name_of(address) {
+            Some(name) => self.call(class, Some(&name)),
+            None => self.new_call(class, None, Some(address)),
+        };
+        self.calls[class].by_address.insert(address, row);
+        row
+    }
+
+    /// Adds a row for a call.
+    fn new_call(&mut self, class: usize, name: Option<&[u8]>, address: Option<u64>) -> usize {
+        if self.calls.len() <= class {
+            self.calls.resize_with(class + 1, CallRows::default);
         }
         let is_full = self.totals.calls.len() >= self.max_calls;
-        let key = if is_full { (class, Some(Box::from(&b"(others)"[..]))) } else { key };
-        if let Some(row) = self.call_by_name.get(&key) {
+        let (name, address) = if is_full { (Some(OTHER_CALLS), None) } else { (name, address) };
+        if let Some(row) = name.filter(|_| is_full).and_then(|name| self.calls[class].by_name.get(name)) {
             return *row;
         }
-        self.totals.calls.push(CallCounts { class, name: key.1.clone(), ..CallCounts::default() });
-        self.call_by_name.insert(key, self.totals.calls.len() - 1);
-        self.totals.calls.len() - 1
+        let row = self.totals.calls.len();
+        self.totals.calls.push(CallCounts { class, name: name.map(Box::from), address, ..CallCounts::default() });
+        match name {
+            Some(name) => drop(self.calls[class].by_name.insert(name.into(), row)),
+            None if address.is_none() => self.calls[class].unnamed = Some(row),
+            None => {}
+        }
+        row
+    }
+
+    /// Forgets which calls are at which addresses: there are new names.
+    pub fn forget_addresses(&mut self) {
+        self.calls.iter_mut().for_each(|rows| rows.by_address.clear());
     }
 
     /// Row of an interrupt.

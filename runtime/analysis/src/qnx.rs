@@ -74,7 +74,7 @@ pub fn analyse(
 ) -> Result<(Totals, GapStarts), AnalysisError> {
     let header = log.header().clone();
     let events = BuiltInEvents::of(header.release, header.big_endian);
-    let mut machine = Machine::new(System::Qnx, options.from.unwrap_or(0), options.max_processes, options.max_calls);
+    let mut machine = Machine::new(System::Qnx, options);
     machine.add_stream(None);
     let n_cpus = u64::from(header.cpu_num.unwrap_or(0)).min(64).max(options.cpus.min(64));
     (0..n_cpus).for_each(|cpu| machine.declare(cpu));

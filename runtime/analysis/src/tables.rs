@@ -342,20 +342,24 @@ pub fn summary(totals: &Totals, files: Vec<String>, options: &Options) -> Summar
     let system = totals.system.unwrap_or(System::Aix);
     let categories = Categories::new(totals, system, options.assume_user);
     let span_ns = u128::from(totals.span.1 - totals.span.0);
-    let mut sections = vec![
-        head(totals, system, files, &categories),
-        cpus(&categories, system, span_ns),
-        processes(&categories, system),
-        threads(&categories, system),
-        calls(totals),
-        pending(totals, system),
-        interrupts(totals, system, options.per_cpu),
-    ];
+    let mut sections = Vec::new();
+    let mut add = |name: &str, section: &dyn Fn() -> Section| {
+        if options.wants(name) {
+            sections.push(section());
+        }
+    };
+    add("head", &|| head(totals, system, files.clone(), &categories));
+    add("cpu", &|| cpus(&categories, system, span_ns));
+    add("process", &|| processes(&categories, system));
+    add("thread", &|| threads(&categories, system));
+    add("call", &|| calls(totals));
+    add("pending", &|| pending(totals, system));
+    add("interrupt", &|| interrupts(totals, system, options.per_cpu));
     if system == System::Qnx {
-        sections.push(states(totals));
-        sections.push(priorities(totals));
+        add("state", &|| states(totals));
+        add("priority", &|| priorities(totals));
     }
-    sections.push(gaps(totals));
+    add("gap", &|| gaps(totals));
     let whole_ns = span_ns * totals.cpus.len() as u128;
     Summary { system, sections, whole_ns, n_events: totals.n_events, n_damaged: totals.n_damaged }
 }
@@ -647,7 +651,7 @@ fn calls(totals: &Totals) -> Section {
             continue;
         }
         let class = totals.modes[call.class].name.as_str();
-        let mut row = vec![Value::from(class), call.name.as_ref().into(), call.elapsed.n.into()];
+        let mut row = vec![Value::from(class), call.label().map_or(Value::Null, Value::Text), call.elapsed.n.into()];
         if totals.has_dispatch {
             row.push(call.cpu.total.into());
             row.extend(spread(&call.cpu));
@@ -690,7 +694,7 @@ fn pending(totals: &Totals, system: System) -> Section {
             generation,
             tid(system, &totals.threads[pending.thread as usize]),
             totals.modes[call.class].name.as_str().into(),
-            call.name.as_ref().into(),
+            call.label().map_or(Value::Null, Value::Text),
             pending.cpu_ns.into(),
             pending.elapsed_ns.into(),
         ]);

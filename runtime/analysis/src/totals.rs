@@ -51,6 +51,8 @@ impl Tally {
 pub struct CallCounts {
     pub class: usize,
     pub name: Option<Box<[u8]>>,
+    /// Address, if it has no name.
+    pub address: Option<u64>,
     pub cpu: Tally,
     pub elapsed: Tally,
     pub errors: BTreeMap<u64, u64>,
@@ -60,6 +62,14 @@ pub struct CallCounts {
     pub n_cut: u64,
     pub n_not_returned: u64,
     pub n_ended: u64,
+}
+
+impl CallCounts {
+    /// Name, or the address in hex digits.
+    pub fn label(&self) -> Option<String> {
+        let name = self.name.as_ref().map(|name| String::from_utf8_lossy(name).into_owned());
+        name.or_else(|| self.address.map(|address| format!("{address:X}")))
+    }
 }
 
 /// Counts of the interrupts of one kind on one CPU.

@@ -256,6 +256,7 @@ impl LatencyArgs {
             context: context_args::context(self.context.as_deref())?,
             names: context_args::names(self.names.as_deref())?,
             max_processes: self.max_processes as usize,
+            sections: Some(Vec::new()),
             ..Options::default()
         })
     }

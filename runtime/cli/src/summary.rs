@@ -215,7 +215,7 @@ impl SummaryArgs {
         if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
             return Err(usage(String::from("a table is of one trace: give one, or use `--to ndjson`")));
         }
-        let options = self.options()?;
+        let options = self.options(&sections)?;
         let mut status = Status::Well;
         let base = match &self.against {
             Some(path) => Some(self.summary(console, path, &args, &options, &filter, &mut status)?),
@@ -264,8 +264,9 @@ impl SummaryArgs {
         Ok(sections)
     }
 
-    fn options(&self) -> Result<Options, Failure> {
+    fn options(&self, sections: &[&str]) -> Result<Options, Failure> {
         Ok(Options {
+            sections: Some(sections.iter().map(|section| (*section).to_owned()).collect()),
             from: self.from,
             until: self.until,
             cpus: self.cpus.unwrap_or(0),

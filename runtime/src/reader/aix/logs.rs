@@ -79,6 +79,19 @@ pub(crate) struct BufferPos {
     pub env: Env,
 }
 
+/// Ids of the events that [`Logs::common`] hands over.
+#[derive(Debug, Clone)]
+pub struct CommonIds(Box<SkipPolicy>);
+
+impl CommonIds {
+    /// All ids but some.
+    pub fn all_but(left: &[u16]) -> Self {
+        let mut policy = Box::<SkipPolicy>::default();
+        (0..=u16::MAX).filter(|id| !left.contains(id)).for_each(|id| policy.set(id, SkipAction::Take));
+        Self(policy)
+    }
+}
+
 /// Number of skipped events per [`LogItem::Passed`].
 pub const PASSED: u64 = 1 << 14;
 
@@ -419,6 +432,23 @@ impl Logs {
             Kernel::Bits32 => self.ordinary_of::<false>(room, policy, visit),
             Kernel::Bits64 => self.ordinary_of::<true>(room, policy, visit),
         }
+    }
+
+    /// Fast path for a single log: passes its next events to `visit`, as far as they are buffered and in common
+    /// encodings, until one has another id or `visit` returns false, which leaves the event to [`Logs::next`]. Returns
+    /// the number of events passed on.
+    #[inline(always)]
+    pub fn common(&mut self, ids: &CommonIds, mut visit: impl FnMut(&TimedEvent<'_>) -> bool) -> u64 {
+        if self.merge.is_some() || self.needed.is_some() {
+            return 0;
+        }
+        let span = self.ordinary(
+            usize::MAX,
+            &ids.0,
+            #[inline(always)]
+            |timed, _| if visit(timed) { VisitResult::Next } else { VisitResult::Leave },
+        );
+        span.n_events
     }
 
     #[inline(always)]

@@ -28,7 +28,7 @@ pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log::LogHeader;
 pub(crate) use logs::{BufferPos, EventSpan};
-pub use logs::{LogInfo, LogItem, Logs, PASSED, TimedEvent};
+pub use logs::{CommonIds, LogInfo, LogItem, Logs, PASSED, TimedEvent};
 pub use merge::Ahead;
 pub use raw_event::RawEvent;
 pub use sniff::AixKind;
