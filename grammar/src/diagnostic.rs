@@ -1,5 +1,6 @@
 use crate::{CodeInfo, SourceId, Span};
 use smallvec::SmallVec;
+use std::fmt;
 
 /// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -8,6 +9,15 @@ pub enum Severity {
     Warning,
     /// The stanza or datakey cannot be compiled.
     Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        })
+    }
 }
 
 /// A position with a short text.

@@ -5,8 +5,6 @@ pub use crate::context::{AddressNames, ContextError, ContextTable, LoadError as 
 pub use crate::filter::{Filter, Numbers, Processes, Threads};
 pub use crate::ids::{IdListError, IdSet, display_id};
 pub use crate::inventory::{AixInventory, FileInventory, Gap};
-pub use crate::reader::aix::{
-    AfterDamage, AixKind, CpuidWord, LogHeader, OpenError, ReadOptions, SystemInfo, cpu_files,
-};
+pub use crate::reader::aix::{AfterDamage, AixKind, CpuidWord, LogHeader, OpenError, ReadOptions, SystemInfo};
 pub use crate::report::{ReportOptions, Summary, TableLimits};
 pub use crate::time_zone::TimeZone;

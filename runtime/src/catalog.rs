@@ -14,7 +14,7 @@ use tfbc_compiler::coverage::{self, CoveragePoint};
 #[cfg(feature = "compile")]
 use tfbc_compiler::{Compiled, Dialect, LeftOut, Options};
 #[cfg(feature = "compile")]
-use tfbc_grammar::{Diagnostic, Source, SourceId, Sources, Span, trcfmt};
+use tfbc_grammar::{Diagnostic, Severity, Source, SourceId, Sources, Span, trcfmt};
 
 /// Name that selects the built-in format file, as in `-t default`.
 pub(crate) const BUILT_IN: &str = "default";
@@ -91,7 +91,11 @@ impl fmt::Display for LoadError {
                 write!(f, "{} is an update file; apply it to a format file with `trcupdate`", path.display())
             }
             #[cfg(feature = "compile")]
-            LoadError::Source(_) => f.write_str("the format files do not compile"),
+            LoadError::Source(findings) => {
+                f.write_str("the format files do not compile")?;
+                let errors = findings.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+                errors.take(1).try_for_each(|first| write!(f, ": {}", findings.line(first)))
+            }
             #[cfg(not(feature = "compile"))]
             LoadError::NoCompiler(path) => {
                 write!(
@@ -121,8 +125,30 @@ pub struct Findings {
 #[cfg(feature = "compile")]
 impl Findings {
     /// Findings for sources that were compiled completely.
+    #[doc(hidden)]
     pub fn new(sources: Sources, diagnostics: Vec<Diagnostic>) -> Self {
         Self { sources, diagnostics, left_out: Vec::new() }
+    }
+
+    /// A diagnostic as one line: `file:line:column: error[S07]: message`.
+    fn line(&self, diagnostic: &Diagnostic) -> String {
+        let Diagnostic { severity, code, message, primary, .. } = diagnostic;
+        let text = format!("{severity}[{}]: {message}", code.code);
+        self.sources.get(primary.source).map_or_else(
+            || text.clone(),
+            |source| {
+                let (line, column) = source.line_column(primary.span.start);
+                format!("{}:{line}:{column}: {text}", source.name())
+            },
+        )
+    }
+}
+
+/// A line per diagnostic: `file:line:column: error[S07]: message`. Columns are counted in bytes.
+#[cfg(feature = "compile")]
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostics.iter().try_for_each(|diagnostic| writeln!(f, "{}", self.line(diagnostic)))
     }
 }
 

@@ -280,6 +280,7 @@ impl Column {
     }
 
     /// The columns that `trcrpt -O` switches on and off, each with the option's name and description.
+    #[doc(hidden)]
     pub fn options() -> impl Iterator<Item = (Column, &'static str, &'static str)> {
         Column::ALL.iter().filter_map(|column| column.info().option.map(|(name, help)| (*column, name, help)))
     }
@@ -324,6 +325,7 @@ pub enum Timestamp {
 
 impl Timestamp {
     /// The form with a number, 0 to 3.
+    #[doc(hidden)]
     pub fn from_number(number: u64) -> Option<Self> {
         [Timestamp::Milli, Timestamp::Short, Timestamp::Micro, Timestamp::None]
             .get(usize::try_from(number).ok()?)
@@ -495,16 +497,19 @@ impl Columns {
     }
 
     /// The columns, without AIX's text, which comes last.
+    #[doc(hidden)]
     pub fn list(&self) -> &[Column] {
         &self.list
     }
 
     /// True if a column with a name is shown.
+    #[doc(hidden)]
     pub fn has(&self, name: &str) -> bool {
         self.list.iter().any(|column| column.name() == name)
     }
 
     /// True if lines consist of the text alone, because only `text` or `data` was requested.
+    #[doc(hidden)]
     pub fn is_bare(&self) -> bool {
         self.bare
     }
@@ -550,6 +555,7 @@ impl Columns {
 
     /// Puts the text on a line of its own.
     #[must_use]
+    #[doc(hidden)]
     pub fn on_two_lines(mut self, two_lines: bool) -> Self {
         self.two_lines = two_lines && self.text && !self.list.is_empty();
         self
@@ -573,6 +579,7 @@ impl Columns {
 
     /// Adds AIX's fields to JSON lines, after the text.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_fields_last(mut self, fields_last: bool) -> Self {
         self.fields_last = fields_last;
         self
@@ -589,7 +596,7 @@ impl Columns {
     }
 
     /// True if the text is shown.
-    pub fn has_text(&self) -> bool {
+    pub(crate) fn has_text(&self) -> bool {
         self.text
     }
 

@@ -9,13 +9,12 @@
 
 use crate::columns::Columns;
 use crate::engine::StepResult;
-use crate::events;
 use crate::filter::Filter;
 use crate::formats::Formats;
-use crate::ids::display_id;
+use crate::ids::EventId;
 use crate::output_format::Form;
 use crate::reader::{AnyTrace, Notice};
-use crate::records::{QnxEvent, QnxEvents};
+use crate::records::{QnxEvent, QnxEvents, RecordFilter};
 use crate::report::{AixEvent, AixEvents, ReportError};
 use crate::terminal::ReportColour;
 use crate::trace::{Prepared, ReportOptions, Trace};
@@ -96,13 +95,24 @@ impl<'a> Events<'a> {
         Self(State::Idle(trace, formats, Box::default()))
     }
 
-    /// Sets the filter of an AIX trace. For QNX logs, use [`Events::with_options`].
+    /// Sets the filter of an AIX trace. QNX logs have one of their own: [`Events::with_record_filter`].
     ///
     /// Has no effect after the first call to [`Events::next`].
     #[must_use]
     pub fn with_filter(mut self, filter: Filter) -> Self {
         if let State::Idle(.., options) = &mut self.0 {
             options.aix.filter = filter;
+        }
+        self
+    }
+
+    /// Sets the filter of a QNX log.
+    ///
+    /// Has no effect after the first call to [`Events::next`].
+    #[must_use]
+    pub fn with_record_filter(mut self, filter: RecordFilter) -> Self {
+        if let State::Idle(.., options) = &mut self.0 {
+            options.qnx.filter = filter;
         }
         self
     }
@@ -166,6 +176,7 @@ impl<'a> Events<'a> {
 
     /// True if the next event is already formatted, so that [`Events::next`] returns it without reading the trace.
     #[inline]
+    #[doc(hidden)]
     pub fn has_buffered(&self) -> bool {
         match &self.0 {
             State::Aix(events) => events.has_buffered(),
@@ -193,6 +204,7 @@ impl<'a> Events<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
+    #[doc(hidden)]
     pub fn recent(&self, n_before: usize) -> Option<Event<'_>> {
         match &self.0 {
             State::Aix(events) => {
@@ -244,26 +256,15 @@ impl<'e> Event<'e> {
     /// Id as reports print it: the hook id of an AIX event, such as `106`, or class and number of a QNX event, such as
     /// `USER:65`.
     pub fn id(&self) -> String {
-        match &self.source {
-            EventSource::Aix(event) => display_id(event.id()),
-            EventSource::Qnx(event) => events::display_id(event.class(), event.event()),
-        }
+        self.event_id().name()
     }
 
-    /// Canonical 16-bit hook id of an AIX event, such as `0x1060` for hook 106.
+    /// Id as numbers: the canonical hook id of AIX, such as `0x1060` for hook 106, or class and number of QNX.
     #[inline]
-    pub fn hook_id(&self) -> Option<u16> {
+    pub fn event_id(&self) -> EventId {
         match &self.source {
-            EventSource::Aix(event) => Some(event.id()),
-            EventSource::Qnx(_) => None,
-        }
-    }
-
-    /// Class and number of a QNX event.
-    pub fn class_and_event(&self) -> Option<(u8, u16)> {
-        match &self.source {
-            EventSource::Aix(_) => None,
-            EventSource::Qnx(event) => Some((event.class(), event.event())),
+            EventSource::Aix(event) => EventId::Hook(event.id()),
+            EventSource::Qnx(event) => EventId::Record(event.class(), event.event()),
         }
     }
 

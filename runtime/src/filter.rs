@@ -138,7 +138,7 @@ impl Filter {
     /// True if events of a canonical id pass. Hooks 003 and 00A describe the trace to its reader, so they pass only if
     /// [`Filter::only`] contains them.
     #[inline]
-    pub fn shows(&self, id: u16) -> bool {
+    pub(crate) fn shows(&self, id: u16) -> bool {
         let wanted = match &self.only {
             Some(only) => only.contains(id),
             None => id != hooks::HEADER && id != hooks::UTILITY,
@@ -147,6 +147,7 @@ impl Filter {
     }
 
     /// True if every admitted id is also excluded.
+    #[doc(hidden)]
     pub fn leaves_nothing(&self) -> bool {
         self.only.as_ref().is_some_and(|only| only.iter().all(|id| self.except.contains(id)))
     }
@@ -167,6 +168,7 @@ impl Filter {
     }
 
     /// True if the filter contains dates, which need the start time of the trace.
+    #[doc(hidden)]
     pub fn has_dates(&self) -> bool {
         self.from_date.is_some() || self.to_date.is_some()
     }

@@ -170,22 +170,26 @@ impl Formats {
     /// Coverage points of the sources, if they were compiled with [`LoadOptions::instrument`]. The last blob contains
     /// their probes.
     #[cfg(feature = "compile")]
+    #[doc(hidden)]
     pub fn points(&self) -> &[CoveragePoint] {
         self.set().points()
     }
 
     /// Source spans per routine and instruction of the last blob, if it was compiled with [`LoadOptions::plain`].
     #[cfg(feature = "compile")]
+    #[doc(hidden)]
     pub fn spans(&self) -> &[Vec<(SourceId, Span)>] {
         self.set().places()
     }
 
     /// Fields of events as text, like `tfbc fields`: of one event, or of all that are not built in.
+    #[doc(hidden)]
     pub fn fields_text(&self, id: Option<EventId>) -> String {
         list_text(self.catalog(), id)
     }
 
     /// Fields of events as one JSON array, like `tfbc fields --to json`.
+    #[doc(hidden)]
     pub fn fields_json(&self, id: Option<EventId>) -> Vec<u8> {
         list_json(self.catalog(), id)
     }

@@ -1,23 +1,35 @@
 //! Items that the packages above this one use besides the public ones. They may change at any time.
 //!
 //! Reports do not need them. Two kinds of code do: tools for single events, and tools that must follow the same rules
-//! as a report, so that the rules are not written twice.
+//! as a report, so that the rules are not written twice. Methods of public types that are only for these packages are
+//! marked `#[doc(hidden)]`.
 
-// Single events: `tfbc event`, `hexview`, `test` and `list` look up one template and run it with an observer, or copy
-// events to case files.
+/// Lookup of templates, for tools that run one of them with an observer, or list them: `tfbc event`, `hexview`,
+/// `disasm`, `list` and `test`.
+pub mod templates {
+    /// Lookup of the template of one event, and the list of all templates.
+    pub use crate::catalog::{Catalog, HookEntry, RecordEntry};
+    /// Printing of one record without a log.
+    pub use crate::records::RecordPrinter;
 
-/// Lookup of the template of one event, and the list of all templates.
-pub use crate::catalog::{Catalog, HookEntry, RecordEntry};
+    use crate::formats::Formats;
+
+    /// Returns the lookup table of format files.
+    pub fn catalog(formats: &Formats) -> &Catalog<'_> {
+        formats.catalog()
+    }
+}
+
+// Events as the reader returns them: `tfbc test` copies them to case files, and `tfbc-analysis` tracks threads and CPUs.
+
 /// Context of events that are formatted one by one.
 pub use crate::context::ContextState;
 /// Fields of one event.
 pub use crate::fields::FieldReader;
-/// Events as the reader returns them.
+/// Events as the reader returns them, of both vendors.
 pub use crate::reader::AnyTrace;
 pub use crate::reader::aix::{LogItem, Logs, TraceState};
 pub use crate::reader::kev::{KevItem, KevLog, KevRecord};
-/// Printing of one record without a log.
-pub use crate::records::RecordPrinter;
 /// Filter of AIX reports, applied to one event.
 pub use crate::selection::admits;
 /// Work limit of a report, for events that are formatted one by one.
@@ -32,19 +44,20 @@ pub use crate::catalog::read_source;
 pub use crate::file_id::FileId;
 /// Output files that are complete or absent.
 pub use crate::output::Output;
-/// Recognition of files that are not format files, for messages.
-pub use crate::reader::aix::{compressed, is_trace};
+/// Recognition of files that are not format files, for messages, and of the files that a log has per CPU.
+pub use crate::reader::aix::{compressed, cpu_files, is_trace};
 /// Reading of files that may be compressed.
 pub use crate::reader::{Input, Unpacker};
 
 // Names: messages and flags use the spellings and suggestions of the library.
 
+/// Table of QNX's events, for `tfbc list` and completions.
+pub use crate::events::LISTING as EVENT_LISTING;
 /// Names of QNX classes, as filters and `tracelogger -F` accept them.
 pub use crate::events::spelling::{class_events, class_list};
 /// Suggestions for misspelled names.
 pub use crate::suggest::{closest, hint};
 
-use crate::formats::Formats;
 use crate::trace::Trace;
 
 /// Compression in the format of `compress`: an updated format file stays compressed.
@@ -62,13 +75,10 @@ pub mod rows {
 
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.
 pub mod analysis {
-    pub use crate::context::{
-        ClassName, ContextRules, ContextState, Effect, EventPlace, Name, PairRule, ThreadContext,
-    };
+    pub use crate::context::{ClassName, ContextRules, Effect, EventPlace, Name, PairRule, ThreadContext};
     pub use crate::events::{ArgumentName, BuiltInEvents, Value, text_of_words};
-    pub use crate::reader::AnyTrace;
-    pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, LogItem, Logs, TimedEvent, TraceState, hooks};
-    pub use crate::reader::kev::{KevHeader, KevItem, KevLog, KevRecord, classes};
+    pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, TimedEvent, hooks};
+    pub use crate::reader::kev::{KevHeader, classes};
 }
 
 /// Expressions that choose events by ids and fields.
@@ -79,9 +89,4 @@ pub mod expression {
 /// Returns the reader of a trace.
 pub fn source_mut(trace: &mut Trace) -> &mut AnyTrace {
     trace.source_mut()
-}
-
-/// Returns the lookup table of format files.
-pub fn catalog(formats: &Formats) -> &Catalog<'_> {
-    formats.catalog()
 }

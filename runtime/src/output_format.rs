@@ -31,6 +31,7 @@ impl Form {
 
     /// Separator of a table's values, which is one byte.
     #[inline]
+    #[doc(hidden)]
     pub fn delimiter(self) -> [u8; 1] {
         if self == Form::Tsv { *b"\t" } else { *b"," }
     }
@@ -41,6 +42,7 @@ impl Form {
     }
 
     /// Appends a value, escaped or quoted for the format.
+    #[doc(hidden)]
     pub fn value(self, value: &[u8], out: &mut TextBuf) {
         let start = self.begin_value(out);
         if self.is_plain(value) {

@@ -1,6 +1,6 @@
 //! QNX kernel logs: options, counts and inventory.
 
-pub use crate::events::{LISTING, class_name, display_id, label};
+pub use crate::events::{class_name, display_id, label};
 pub use crate::inventory::QnxInventory;
 pub use crate::reader::kev::{KevCounts, KevRefusal, KevRefusalKind};
 pub use crate::records::{FieldLayout, RecordFilter, RecordIds, RecordOptions, RecordSummary, TimeForm};

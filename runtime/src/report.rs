@@ -107,6 +107,7 @@ pub struct ReportOptions {
 
 impl ReportOptions {
     /// True if events with this canonical id may be shown.
+    #[doc(hidden)]
     pub fn shows(&self, catalog: &Catalog<'_>, id: u16) -> bool {
         self.filter.shows(id) && (!self.defined || catalog.defines(id))
     }

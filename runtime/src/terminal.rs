@@ -158,6 +158,7 @@ fn name(char: char) -> String {
 }
 
 /// Appends bytes with control characters made visible. Bytes that are not UTF-8 stay, except 8-bit terminal controls.
+#[doc(hidden)]
 pub fn show(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         out.extend_from_slice(visible_lines(chunk.valid()).as_bytes());

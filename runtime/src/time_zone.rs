@@ -90,6 +90,7 @@ impl TimeZone {
     }
 
     /// Formats seconds since 1970 as `Thu Oct 28 13:34:05 1999`.
+    #[doc(hidden)]
     pub fn date(&self, seconds: u32) -> String {
         let time = Timestamp::constant(seconds.into(), 0);
         let local = time.to_datetime(self.0.offset(time));
@@ -110,6 +111,7 @@ impl TimeZone {
     /// that occurs twice means the first occurrence; a local time that is skipped uses the offset before the change.
     ///
     /// Returns `None` if the text is not such a date.
+    #[doc(hidden)]
     pub fn seconds(&self, date: &str) -> Option<u32> {
         if date.len() != 12 || !date.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;

@@ -131,11 +131,23 @@ impl Trace {
     /// # Errors
     /// The bytes are not a trace.
     pub fn from_bytes(name: &str, bytes: impl AsRef<[u8]> + Send + 'static) -> Result<Self, TraceError> {
+        Self::from_bytes_with(name, bytes, &ReadOptions::default())
+    }
+
+    /// Like [`Trace::from_bytes`], with options for the reader.
+    ///
+    /// # Errors
+    /// The bytes are not a trace of the kind that the options require.
+    pub fn from_bytes_with(
+        name: &str,
+        bytes: impl AsRef<[u8]> + Send + 'static,
+        options: &ReadOptions,
+    ) -> Result<Self, TraceError> {
         let input = match Compression::of(bytes.as_ref()) {
             None => Input::from_bytes(bytes),
             Some(_) => Input::from_read(io::Cursor::new(bytes))?,
         };
-        AnyTrace::from_input(name, input, &ReadOptions::default()).map(Self::from)
+        AnyTrace::from_input(name, input, options).map(Self::from)
     }
 
     /// Reads a trace from a stream, such as a socket, in constant memory. Messages call it `name`.
@@ -143,7 +155,19 @@ impl Trace {
     /// # Errors
     /// The stream cannot be read, or is not a trace.
     pub fn from_reader(name: &str, reader: impl Read + Send + 'static) -> Result<Self, TraceError> {
-        AnyTrace::from_input(name, Input::from_read(reader)?, &ReadOptions::default()).map(Self::from)
+        Self::from_reader_with(name, reader, &ReadOptions::default())
+    }
+
+    /// Like [`Trace::from_reader`], with options for the reader.
+    ///
+    /// # Errors
+    /// The stream cannot be read, or is not a trace of the kind that the options require.
+    pub fn from_reader_with(
+        name: &str,
+        reader: impl Read + Send + 'static,
+        options: &ReadOptions,
+    ) -> Result<Self, TraceError> {
+        AnyTrace::from_input(name, Input::from_read(reader)?, options).map(Self::from)
     }
 
     /// Merges AIX traces into one, ordered by time. A single trace stays as it is.
@@ -314,7 +338,8 @@ pub fn write_raw(
 
 /// Writes the report of a trace, like `tfbc report`.
 ///
-/// Damaged bytes are skipped and counted. Use [`report_with`] to receive a notice for each damaged place.
+/// Damaged bytes are skipped and counted. Use [`report_with`] to receive a notice for each damaged place. Threads write
+/// the report in turn, so pass [`io::stdout()`] without a lock.
 ///
 /// # Errors
 /// Reading the trace or writing the report failed.

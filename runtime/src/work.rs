@@ -33,6 +33,7 @@ impl Default for MaxWork {
 
 impl MaxWork {
     /// Budget in steps for events of `bytes` bytes.
+    #[doc(hidden)]
     pub fn allowance(self, bytes: u64) -> u64 {
         u64::from(self.0).saturating_mul(bytes.saturating_add(CREDIT))
     }

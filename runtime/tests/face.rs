@@ -3,10 +3,12 @@
 use crate::common::{event32, factors32};
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::aix::{Filter, IdSet};
+use tfbc::aix::{AixKind, Filter, IdSet, ReadOptions};
+use tfbc::qnx::{RecordFilter, RecordIds};
 use tfbc::testing::unix_compress::compress;
 use tfbc::{
-    Columns, Compression, Formats, Inventory, Item, Notice, ReportOptions, ReportSummary, Trace, report, write_raw,
+    Columns, Compression, EventId, Formats, Inventory, Item, Notice, ReportOptions, ReportSummary, Trace, TraceKind,
+    report, write_raw,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -116,7 +118,7 @@ fn a_filter_leaves_events_out_and_context_names_processes() {
     while let Some(item) = events.next().unwrap() {
         let Item::Event(event) = item else { continue };
         assert!(matches!(event.id().as_str(), "106" | "10C"), "{}", event.id());
-        assert_eq!(event.hook_id().map(|id| id >> 4), u16::from_str_radix(&event.id(), 16).ok());
+        assert_eq!(event.event_id(), EventId::Hook(u16::from_str_radix(&event.id(), 16).unwrap() << 4));
         assert!(!event.label().is_empty() && !event.bytes().is_empty());
         let elapsed_ns = event.elapsed_ns().unwrap();
         assert!(elapsed_ns >= last_ns);
@@ -267,4 +269,59 @@ fn raw_streams_are_traces_with_the_same_events() {
     let error =
         write_raw(&mut Trace::open(file("samples/user.kev")).unwrap(), &options.aix, io::sink(), &mut |_: &Notice| {});
     assert_eq!(error.unwrap_err().to_string(), "this is a log of QNX, expected a trace of AIX");
+}
+
+#[cfg(feature = "compile")]
+#[test]
+fn diagnostics_are_lines_with_positions() {
+    use tfbc::{FormatInput, LoadError, LoadOptions};
+    let load = |text: &str| {
+        let source = FormatInput::Memory { name: "a.trcfmt".into(), bytes: text.as_bytes().to_vec() };
+        Formats::load_inputs([source], &LoadOptions::default())
+    };
+    // The third column of the second line begins a stanza with an unknown descriptor.
+    let error = load("# comment\n010 1.0 \"A\" $D1%?4\n").unwrap_err();
+    let LoadError::Source(findings) = &error else { panic!("{error}") };
+    let lines = findings.to_string();
+    assert_eq!(lines.lines().count(), findings.diagnostics.len(), "{lines}");
+    let first = lines.lines().next().unwrap();
+    assert!(first.starts_with("a.trcfmt:2:") && first.contains(": error[S"), "{first}");
+    assert_eq!(error.to_string(), format!("the format files do not compile: {first}"));
+    assert_eq!(load("010 1.0 \"A\" $D1%U4\n").unwrap().findings().to_string(), "");
+}
+
+#[test]
+fn a_record_filter_leaves_events_of_qnx_out() {
+    let formats = Formats::load([file("samples/user.xml")]).unwrap();
+    let mut only = RecordIds::default();
+    only.add("USER:65", None).unwrap();
+    let filter = RecordFilter { only: Some(only), ..RecordFilter::default() };
+    let mut trace = Trace::open(file("samples/user.kev")).unwrap();
+    let mut events = trace.events(&formats).with_record_filter(filter);
+    let mut n_events = 0;
+    while let Some(item) = events.next().unwrap() {
+        let Item::Event(event) = item else { continue };
+        assert_eq!(event.id(), "USER:65");
+        n_events += 1;
+    }
+    assert!(n_events > 0);
+}
+
+#[test]
+fn bytes_and_streams_are_read_with_options() {
+    // Without a header of the trace, only the option tells that the bytes are a stream of AIX.
+    let bytes: Vec<u8> = (1..=3).flat_map(|word| event32(word, word)).collect();
+    let options = ReadOptions { format: Some(TraceKind::Aix(AixKind::Stream32)), ..ReadOptions::default() };
+    assert!(Trace::from_bytes("a", bytes.clone()).is_err());
+    let formats = Formats::builtin();
+    let of_bytes = Trace::from_bytes_with("a", bytes.clone(), &options).unwrap();
+    let of_stream = Trace::from_reader_with("a", io::Cursor::new(bytes), &options).unwrap();
+    for mut trace in [of_bytes, of_stream] {
+        let mut events = trace.events(&formats);
+        let mut n_events = 0;
+        while let Some(item) = events.next().unwrap() {
+            n_events += usize::from(matches!(item, Item::Event(_)));
+        }
+        assert_eq!(n_events, 3);
+    }
 }

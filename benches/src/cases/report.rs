@@ -121,8 +121,8 @@ fn iterated() -> Measure {
             let (mut events, mut sum) = (trace.events(&formats), 0);
             while let Some(item) = events.next().expect("memory can be read") {
                 if let tfbc::Item::Event(event) = item {
-                    let id = usize::from(event.hook_id().unwrap_or_default());
-                    sum += id + event.text_bytes().len() + event.elapsed_ns().unwrap_or_default() as usize;
+                    let tfbc::EventId::Hook(id) = event.event_id() else { continue };
+                    sum += usize::from(id) + event.text_bytes().len() + event.elapsed_ns().unwrap_or_default() as usize;
                 }
             }
             sum

@@ -6,8 +6,9 @@ use crate::totals::Totals;
 use crate::{AnalysisError, Observer, Options};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tfbc::internal::analysis::{Ahead, CommonIds, LogItem, Logs, TimedEvent, TraceState, hooks};
+use tfbc::internal::analysis::{Ahead, CommonIds, TimedEvent, hooks};
 use tfbc::internal::analysis::{ContextRules, Effect, Name};
+use tfbc::internal::{LogItem, Logs, TraceState};
 use tfbc::{Monitor, System};
 
 /// Hook at the start of a log that has wrapped.

@@ -37,8 +37,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use tfbc::aix::{AddressNames, ContextTable};
-use tfbc::internal::analysis::{AnyTrace, KevRecord, TimedEvent};
-use tfbc::internal::source_mut;
+use tfbc::internal::analysis::TimedEvent;
+use tfbc::internal::{AnyTrace, KevRecord, source_mut};
 use tfbc::{Monitor, Trace};
 
 /// Options of an analysis.

@@ -6,7 +6,8 @@ use crate::totals::Totals;
 use crate::{AnalysisError, Observer, Options};
 use tfbc::internal::analysis::BuiltInEvents;
 use tfbc::internal::analysis::ClassName;
-use tfbc::internal::analysis::{KevItem, KevLog, KevRecord, classes};
+use tfbc::internal::analysis::classes;
+use tfbc::internal::{KevItem, KevLog, KevRecord};
 use tfbc::{Monitor, System};
 
 /// Events of the class CONTROL.

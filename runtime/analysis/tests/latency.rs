@@ -3,8 +3,8 @@
 mod traces;
 
 use std::collections::BTreeMap;
-use tfbc::internal::catalog;
 use tfbc::internal::expression::Expression;
+use tfbc::internal::templates::catalog;
 use tfbc::{Form, Formats, Notice, Trace};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,

@@ -180,7 +180,7 @@ fn next_line(source: &Source, end: usize) -> usize {
 pub fn short(sources: &Sources, diagnostic: &Diagnostic) -> String {
     let Diagnostic { message, code, .. } = diagnostic;
     let message = visible(message);
-    let severity = severity(diagnostic.severity);
+    let severity = diagnostic.severity;
     match sources.get(diagnostic.primary.source) {
         Some(source) => {
             let (line, column) = place(source, diagnostic.primary.span.start);
@@ -216,7 +216,7 @@ pub fn json(sources: &Sources, diagnostic: &Diagnostic) -> String {
     });
     let object = serde_json::json!({
         "fix": fix,
-        "severity": severity(diagnostic.severity),
+        "severity": diagnostic.severity.to_string(),
         "code": diagnostic.code.code,
         "message": diagnostic.message,
         "help": diagnostic.help,
@@ -224,13 +224,6 @@ pub fn json(sources: &Sources, diagnostic: &Diagnostic) -> String {
         "secondary": diagnostic.secondary.iter().map(place_of).collect::<Vec<_>>(),
     });
     format!("{object}\n")
-}
-
-fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    }
 }
 
 /// `2 errors, 1 warning`; `None` if both are 0.

@@ -7,7 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::Formats;
 use tfbc::aix::IdSet;
-use tfbc::internal::{Input, catalog};
+use tfbc::internal::Input;
+use tfbc::internal::templates::catalog;
 use tfbc::qnx::RecordIds;
 use tfbc_vm::{Program, Space};
 

@@ -8,7 +8,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tfbc::System;
 use tfbc::aix::display_id;
-use tfbc::internal::{Catalog, HookEntry, KevRecord, RecordPrinter, catalog};
+use tfbc::internal::KevRecord;
+use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter, catalog};
 use tfbc::qnx::{self, RecordIds};
 use tfbc::terminal::visible;
 use tfbc_vm::{

@@ -7,7 +7,7 @@ use super::limits::LimitArgs;
 use clap::Args;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use tfbc::internal::{Catalog, RecordPrinter, catalog};
+use tfbc::internal::templates::{Catalog, RecordPrinter, catalog};
 use tfbc::qnx::RecordIds;
 use tfbc::{FieldFormat, Formats, System, TraceKind};
 use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};

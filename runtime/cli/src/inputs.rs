@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::aix::cpu_files;
+use tfbc::internal::cpu_files;
 use tfbc::{System, TraceKind};
 
 /// Maximum number of skipped files that are named.

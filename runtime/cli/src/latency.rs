@@ -13,8 +13,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tfbc::aix::TableLimits;
 use tfbc::internal::Output;
-use tfbc::internal::catalog;
 use tfbc::internal::expression::Expression;
+use tfbc::internal::templates::catalog;
 use tfbc::terminal::TerminalWriter;
 use tfbc::{Form, Formats};
 use tfbc_analysis::latency::{

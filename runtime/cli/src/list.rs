@@ -6,7 +6,8 @@ use clap::Args;
 use std::path::PathBuf;
 use tfbc::Formats;
 use tfbc::aix::display_id;
-use tfbc::internal::catalog;
+use tfbc::internal::EVENT_LISTING;
+use tfbc::internal::templates::catalog;
 use tfbc::qnx;
 use tfbc_vm::{Hook, Level, Space};
 
@@ -51,7 +52,7 @@ impl ListArgs {
             program.entries(Space::Record).for_each(|record| out.push_str(&record_line(&record)));
         }
         if self.formats.is_empty() {
-            out.push_str(qnx::LISTING);
+            out.push_str(EVENT_LISTING);
         }
         super::print(console, out, None)?;
         Ok(formats::loaded(&set))

@@ -279,5 +279,5 @@ fn event_ids(class: &str) -> Vec<Choice> {
         let number = id.strip_prefix(name)?.strip_prefix(':')?.split('-').next()?;
         Some(Choice::new(format!("{label} ({number})"), CompletionKind::EnumMember, id).writes(number))
     };
-    tfbc::qnx::LISTING.lines().filter_map(choice).collect()
+    tfbc::internal::EVENT_LISTING.lines().filter_map(choice).collect()
 }

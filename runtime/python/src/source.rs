@@ -9,7 +9,6 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::ReadOptions;
-use tfbc::internal::{AnyTrace, Input};
 use tfbc::{Trace, TraceError};
 
 /// Number of bytes to read from a file object at once.
@@ -85,18 +84,12 @@ impl Given {
 
     /// Opens the input. Exceptions of a file object are stored in `raised`.
     pub fn open(&self, options: &ReadOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
-        let of_input = |name: &str, input: Input| {
-            AnyTrace::from_input(name, input, options)
-                .map(OpenTrace::new)
-                .map_err(|error| OpenFailure::new(name, error))
+        let opened = |name: &str, trace: Result<Trace, TraceError>| {
+            trace.map(OpenTrace::new).map_err(|error| OpenFailure::new(name, error))
         };
         match self {
             Given::Files(paths) => {
-                let open = |path: &PathBuf| {
-                    AnyTrace::open(path, options)
-                        .map(OpenTrace::new)
-                        .map_err(|error| OpenFailure::new(&path.to_string_lossy(), error))
-                };
+                let open = |path: &PathBuf| opened(&path.to_string_lossy(), Trace::open_with(path, options));
                 let mut traces = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
                 match traces.len() {
                     1 => Ok(traces.swap_remove(0)),
@@ -105,12 +98,14 @@ impl Given {
                         .map_err(|error| OpenFailure::new(&self.name(), error.into())),
                 }
             }
-            Given::Bytes(bytes) => of_input(&self.name(), Input::from_bytes(SharedBytes(Arc::clone(bytes)))),
+            Given::Bytes(bytes) => {
+                let name = self.name();
+                opened(&name, Trace::from_bytes_with(&name, SharedBytes(Arc::clone(bytes)), options))
+            }
             Given::Object(object, name) => {
                 let reader =
                     ObjectReader { object: Arc::clone(object), piece: None, at: 0, raised: Arc::clone(raised) };
-                let input = Input::from_read(reader).map_err(|error| OpenFailure::new(name, error.into()))?;
-                of_input(name, input)
+                opened(name, Trace::from_reader_with(name, reader, options))
             }
         }
     }
@@ -124,12 +119,9 @@ pub struct OpenTrace {
 }
 
 impl OpenTrace {
-    fn new(trace: AnyTrace) -> Self {
-        let release = match &trace {
-            AnyTrace::Kev(log) => log.header().release,
-            AnyTrace::Aix(_) => None,
-        };
-        Self { trace: trace.into(), release }
+    fn new(trace: Trace) -> Self {
+        let release = trace.info().qnx_header.and_then(|header| header.release);
+        Self { trace, release }
     }
 }
 

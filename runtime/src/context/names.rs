@@ -44,6 +44,7 @@ impl AddressNames {
     }
 
     /// Name of exactly this address.
+    #[doc(hidden)]
     pub fn get(&self, address: u64) -> Option<&[u8]> {
         self.by_address.get(&address).map(Vec::as_slice)
     }

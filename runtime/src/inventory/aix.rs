@@ -154,6 +154,7 @@ impl AixInventory {
 
     /// Recorded hooks that the built-in format file formats with guessed layouts: the trace does not declare that it
     /// uses these layouts.
+    #[doc(hidden)]
     pub fn guessed_layouts(&self, formats: &Formats) -> IdSet {
         let mut hooks = IdSet::default();
         if !self.system().has_our_layouts() {

@@ -18,12 +18,12 @@ pub struct Notice {
 
 impl Notice {
     /// Creates a notice of damage.
-    pub fn damage(message: impl Into<String>) -> Self {
+    pub(crate) fn damage(message: impl Into<String>) -> Self {
         Self { damage: true, message: message.into(), skipped: None, n_before: 0 }
     }
 
     /// Creates a notice that is not about damage.
-    pub fn warning(message: impl Into<String>) -> Self {
+    pub(crate) fn warning(message: impl Into<String>) -> Self {
         Self { damage: false, ..Self::damage(message) }
     }
 
@@ -59,6 +59,7 @@ impl Tally {
     ///
     /// # Errors
     /// The counts do not add up, which is a bug of this library.
+    #[doc(hidden)]
     pub fn check(&self) -> Result<(), Imbalance> {
         let Self { read, header, events, skipped } = *self;
         Imbalance::check("bytes", read, &[("header", header), ("events", events), ("skipped", skipped)])

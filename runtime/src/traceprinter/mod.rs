@@ -14,6 +14,7 @@ mod line;
 mod syspage;
 
 pub use format::{LineFormat, LineFormatError};
+#[doc(hidden)]
 pub use header::write_refused;
 
 use crate::catalog::Catalog;

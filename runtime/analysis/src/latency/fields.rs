@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use tfbc::System;
 use tfbc::internal::analysis::{
-    ArgumentName, BuiltInEvents, EventPlace, KevRecord, ThreadContext, TimedEvent, Value as ArgumentValue, classes,
-    text_of_words,
+    ArgumentName, BuiltInEvents, EventPlace, ThreadContext, TimedEvent, Value as ArgumentValue, classes, text_of_words,
 };
 use tfbc::internal::expression::Operand;
-use tfbc::internal::hint;
+use tfbc::internal::{KevRecord, hint};
 use tfbc::{EventId, FieldValue, aix, qnx};
 
 /// Longest text of a key or group in bytes. An event with a longer one is treated as if it had none.

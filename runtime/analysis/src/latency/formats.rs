@@ -1,8 +1,8 @@
 //! Templates of events: their texts, fields and timers.
 
 use super::fields::Format;
-use tfbc::internal::analysis::KevRecord;
-use tfbc::internal::{Catalog, FieldReader, Meter, RecordPrinter};
+use tfbc::internal::templates::{Catalog, RecordPrinter};
+use tfbc::internal::{FieldReader, KevRecord, Meter};
 use tfbc::{FieldValue, MaxWork};
 use tfbc_vm::{Context, Event, EventInput, Layout, Limits, LineStart, Machine, TextBuf, TimerUse, Timers, Unobserved};
 

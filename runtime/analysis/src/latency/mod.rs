@@ -20,9 +20,9 @@ use crate::{AnalysisError, Options, aix, qnx};
 use fields::Field;
 use matcher::{GroupField, KeyField, Matcher, Plan};
 use numbers::Numbers;
-use tfbc::internal::analysis::AnyTrace;
 use tfbc::internal::expression::{Bound, Expression};
-use tfbc::internal::{Catalog, hint, source_mut};
+use tfbc::internal::templates::Catalog;
+use tfbc::internal::{AnyTrace, hint, source_mut};
 use tfbc::{Monitor, System, Trace};
 
 /// Pairs to look for.

@@ -9,12 +9,10 @@ use crate::{Observer, Options};
 use std::cell::RefCell;
 use std::sync::Arc;
 use tfbc::EventId;
-use tfbc::internal::analysis::{
-    BuiltInEvents, ContextRules, ContextState, Effect, KevHeader, KevRecord, LogInfo, Name, TimedEvent, TraceState,
-    hooks,
-};
+use tfbc::internal::analysis::{BuiltInEvents, ContextRules, Effect, KevHeader, LogInfo, Name, TimedEvent, hooks};
 use tfbc::internal::expression::Operand;
-use tfbc::internal::{Catalog, RecordPrinter};
+use tfbc::internal::templates::{Catalog, RecordPrinter};
+use tfbc::internal::{ContextState, KevRecord, TraceState};
 use tfbc_vm::{Event, Limits};
 
 /// Hook of a log that has wrapped.

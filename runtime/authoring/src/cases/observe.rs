@@ -8,9 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use tfbc::ReportError;
 use tfbc::aix::ReportOptions;
-use tfbc::internal::{
-    AnyTrace, Catalog, ContextState, KevItem, KevLog, LogItem, Logs, Meter, RecordPrinter, TraceState, admits,
-};
+use tfbc::internal::templates::{Catalog, RecordPrinter};
+use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, Meter, TraceState, admits};
 use tfbc::qnx::RecordOptions;
 use tfbc_vm::{Event, EventInput, LineStart, Machine, Space, TextBuf, Timers, Unobserved};
 

@@ -9,7 +9,8 @@ use std::io;
 use std::sync::Arc;
 use tfbc::Formats;
 use tfbc::aix::{ReportOptions, display_id};
-use tfbc::internal::{AnyTrace, Catalog, ContextState, KevItem, KevLog, LogItem, Logs, catalog};
+use tfbc::internal::templates::{Catalog, catalog};
+use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs};
 use tfbc::qnx::{RecordOptions, class_name, label};
 
 /// One event of a trace in the form that a case file uses.

@@ -14,7 +14,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tfbc::internal::{Catalog, Input, catalog};
+use tfbc::internal::Input;
+use tfbc::internal::templates::{Catalog, catalog};
 use tfbc::{Formats, LoadError, LoadOptions};
 
 /// Options of a test run.

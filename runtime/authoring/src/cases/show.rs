@@ -2,7 +2,8 @@
 
 use super::event::{HookContext, HookEvent, RecordEvent};
 use tfbc::aix::display_id;
-use tfbc::internal::{Catalog, KevRecord, RecordEntry, RecordPrinter};
+use tfbc::internal::KevRecord;
+use tfbc::internal::templates::{Catalog, RecordEntry, RecordPrinter};
 use tfbc::terminal::visible;
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
 

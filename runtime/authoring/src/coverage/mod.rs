@@ -21,7 +21,7 @@ use crate::cases::{ProgramObserver, RunOptions, Suite, watch_case};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc::Formats;
-use tfbc::internal::catalog;
+use tfbc::internal::templates::catalog;
 use tfbc_compiler::coverage::{CoveragePoint, PointKind, probe};
 use tfbc_grammar::Source;
 use tfbc_vm::{Observer, Program, Step};

@@ -44,6 +44,7 @@ impl AixKind {
     }
 
     /// Kernel of the traced system.
+    #[doc(hidden)]
     pub const fn kernel(self) -> Kernel {
         match self {
             AixKind::Stream32 | AixKind::Log32 => Kernel::Bits32,
@@ -57,6 +58,7 @@ impl AixKind {
     }
 
     /// First word of files of this kind.
+    #[doc(hidden)]
     pub const fn magic(self) -> Option<u32> {
         match self {
             AixKind::Stream32 => None,

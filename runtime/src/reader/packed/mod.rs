@@ -53,6 +53,7 @@ pub enum Compression {
 
 impl Compression {
     /// Detects the compression from a file's first bytes; `None` if it is not compressed.
+    #[doc(hidden)]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1F, 0x8B, ..] => Some(Compression::Gzip),
