@@ -1,6 +1,6 @@
 //! Levels of warnings: set by the caller, and by `allow=` comments in sources.
 
-use crate::codes::{BAD_ALLOW, UNUSED_ALLOW};
+use crate::codes::{self, BAD_ALLOW, UNUSED_ALLOW};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use tfbc_grammar::trcfmt::ast::Allow;
@@ -84,7 +84,7 @@ impl Levels {
 
 /// All codes about sources.
 fn known() -> impl Iterator<Item = &'static CodeInfo> {
-    tfbc_grammar::CODES.iter().chain(crate::CODES).copied()
+    tfbc_grammar::CODES.iter().chain(codes::ALL).copied()
 }
 
 fn find(code: &[u8]) -> Option<&'static CodeInfo> {

@@ -35,6 +35,7 @@ mod lower;
 mod names;
 mod number;
 mod predefined;
+mod probes;
 mod short_event;
 mod show;
 
@@ -46,9 +47,9 @@ pub use levels::{Levels, LintLevel};
 
 use build::{Built, CodeForm};
 use codes::{BAD_SETTING, NO_FUNCTION, NO_SUBROUTINE};
-use coverage::Probes;
 use datakey::XmlUnit;
 use names::{NameTable, Unit};
+use probes::Probes;
 use tfbc_grammar::codes::{LEFT_OUT, SOURCE_TOO_LARGE, TOO_MANY_TEMPLATES};
 use tfbc_grammar::datakey as datakey_tree;
 use tfbc_grammar::trcfmt;

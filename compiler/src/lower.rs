@@ -2,7 +2,6 @@
 //! trcfmt are found here.
 
 use crate::codes::*;
-use crate::coverage::{PointKind, Probes};
 use crate::fixes;
 use crate::ir::{
     self, Block, Flag, FlagText, Inst, LeadingPart, Node, ShowId, SwitchSelector, Value, ValueFormat, VarSlot,
@@ -10,6 +9,7 @@ use crate::ir::{
 use crate::names::{Meaning, NameTable, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
+use crate::probes::{PointKind, Probes};
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use tfbc_grammar::trcfmt::ast::{self, *};
 use tfbc_grammar::{CodeInfo, Diagnostic, Edit, Fix, SourceId, Span, Spanned};

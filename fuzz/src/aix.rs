@@ -1,7 +1,7 @@
 //! Fuzz target for AIX logs and streams.
 
 use crate::reports::{LIMITS, PATTERN, Ran, TEMPLATES, Way, catalog, is_part_of, is_well_formed};
-use crate::seed_of;
+use crate::seed::seed_of;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 use tfbc::aix::{

@@ -1,7 +1,7 @@
 //! Fuzz target for QNX logs.
 
 use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of, is_well_formed};
-use crate::seed_of;
+use crate::seed::seed_of;
 use tfbc::qnx::{RecordFilter, RecordOptions, RecordSummary};
 use tfbc::testing::formats::Catalog;
 use tfbc::testing::qnx;

@@ -14,6 +14,7 @@ mod packed;
 mod programs;
 mod reference;
 mod reports;
+mod seed;
 mod template;
 mod xml;
 
@@ -52,10 +53,4 @@ pub static TARGETS: [Target; 9] = [
 /// Target with a name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
-}
-
-/// Hash of the input, for choices that no byte makes.
-fn seed_of(data: &[u8]) -> u64 {
-    // FNV-1a.
-    data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,7 +1,7 @@
 //! Fuzz target for format files.
 
 use crate::oracle;
-use crate::seed_of;
+use crate::seed::seed_of;
 use tfbc_authoring::render;
 use tfbc_compiler::{ConvertOptions, Options, Stage, compile, convert, emit};
 use tfbc_grammar::{Diagnostic, Severity, Source, SourceId, SourceLimits, Sources, Span, format};

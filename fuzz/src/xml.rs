@@ -1,6 +1,6 @@
 //! Fuzz target for XML.
 
-use crate::seed_of;
+use crate::seed::seed_of;
 use crate::template::compiles_or_says_why;
 use tfbc_snapshots::datakey::Definitions;
 use tfbc_snapshots::differential_qnx::{RecordCase, compare_case};

@@ -1,5 +1,23 @@
-use crate::Severity;
 use crate::datakey::codes as datakey;
+use std::fmt;
+
+/// Severity of a diagnostic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// The file compiles but probably does something else than its author meant. `--strict` turns warnings into errors.
+    Warning,
+    /// The stanza or datakey cannot be compiled.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        })
+    }
+}
 
 /// Stable code of a diagnostic, with title and long text.
 ///
@@ -52,7 +70,8 @@ pub static CODES: &[&CodeInfo] = &{
     all
 };
 
-pub(crate) mod rows {
+/// Codes of trcfmt diagnostics, one constant each.
+pub mod rows {
     declare_codes! {
         /// The source file is larger than 64 MiB, or than the limit given by `--max-source`. It is not read at all.
         ///

@@ -1,24 +1,7 @@
-use crate::{CodeInfo, SourceId, Span};
+use crate::code::{CodeInfo, Severity};
+use crate::source::SourceId;
+use crate::span::Span;
 use smallvec::SmallVec;
-use std::fmt;
-
-/// Severity of a diagnostic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Severity {
-    /// The file compiles but probably does something else than its author meant. `--strict` turns warnings into errors.
-    Warning,
-    /// The stanza or datakey cannot be compiled.
-    Error,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        })
-    }
-}
 
 /// A position with a short text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod arena;
 mod code;
 pub mod datakey;
 mod diagnostic;
+mod excerpt;
 mod field_entries;
 mod format;
 mod limits;
@@ -20,15 +21,11 @@ mod suggest;
 pub mod trcfmt;
 
 pub use arena::Arena;
-pub use code::{CODES, CodeInfo};
-pub use diagnostic::{Diagnostic, Edit, Fix, Label, Severity};
+pub use code::rows as codes;
+pub use code::{CODES, CodeInfo, Severity};
+pub use diagnostic::{Diagnostic, Edit, Fix, Label};
 pub use format::{Formatted, Rewrite, format};
 pub use limits::SourceLimits;
 pub use source::{Source, SourceId, Sources};
 pub use span::{Span, Spanned};
 pub use suggest::nearest;
-
-/// Codes of trcfmt diagnostics, one constant each. [`datakey::codes`] has the codes of event definitions.
-pub mod codes {
-    pub use crate::code::rows::*;
-}

@@ -9,6 +9,7 @@
 
 use crate::columns::Columns;
 use crate::engine::StepResult;
+use crate::fields::Field;
 use crate::filter::Filter;
 use crate::formats::Formats;
 use crate::ids::EventId;
@@ -55,39 +56,11 @@ enum EventSource<'e> {
     Qnx(QnxEvent<'e>),
 }
 
-/// Named value of an event.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Field {
-    /// Unique name: a second field called `x` is `x_2`.
-    pub name: String,
-    /// Value as it was recorded.
-    pub value: FieldValue,
-    /// Value as text. For QNX, as in the event's text; for AIX, as in JSON lines, without quotation marks.
-    pub text: String,
-}
-
-/// Value of a [`Field`].
-#[derive(Debug, Clone, PartialEq)]
-pub enum FieldValue {
-    /// No value: the event is too short to contain the field, or the case that prints it did not run.
-    Missing,
-    /// A single bit.
-    Bool(bool),
-    /// Signed or unsigned number of up to 64 bits.
-    Integer(i128),
-    /// Float of 4 or 8 bytes.
-    Float(f64),
-    /// Text; bytes that are not UTF-8 are replaced.
-    Text(String),
-    /// Bytes, for example from `LOOP n { X0 }`.
-    Bytes(Vec<u8>),
-    /// Time in seconds since 1970, UTC.
-    Timestamp(u32),
-    /// Items of an AIX loop or of a QNX array, or words of `BITFLAGS` or of enums. An item without value is
-    /// [`FieldValue::Missing`].
-    List(Vec<FieldValue>),
-    /// Item of a loop with several fields.
-    Struct(Vec<Field>),
+impl Trace {
+    /// Iterates over the events, each with the text that `formats` gives it.
+    pub fn events<'a>(&'a mut self, formats: &'a Formats) -> Events<'a> {
+        Events::new(self, formats)
+    }
 }
 
 impl<'a> Events<'a> {

@@ -117,6 +117,7 @@ impl Numbers {
     }
 
     /// True if a number is in one of the ranges.
+    #[doc(hidden)]
     pub fn contains(&self, number: u64) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&number))
     }

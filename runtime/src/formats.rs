@@ -4,7 +4,7 @@
 use crate::catalog::Findings;
 use crate::catalog::{BUILT_IN, Catalog, FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB};
 use crate::events;
-use crate::fields::{describe, list_json, list_text, record_schemas};
+use crate::fields::{FieldFormat, describe, list_json, list_text, record_schemas};
 use crate::ids::{EventId, display_id};
 use self_cell::self_cell;
 use std::fmt;
@@ -46,38 +46,6 @@ pub struct EventFormat {
     pub label: String,
     /// Fields, in the order of [`Event::fields`](crate::Event::fields).
     pub fields: Vec<FieldFormat>,
-}
-
-/// Name and type of a field, as `tfbc fields` lists them.
-///
-/// ```
-/// use tfbc::Formats;
-///
-/// let formats = Formats::builtin();
-/// let dispatch = formats.events().find(|event| event.id == "106").unwrap();
-/// let timer = dispatch.fields.iter().find(|field| field.name == "timer").unwrap();
-/// assert_eq!((&*timer.kind, timer.hint), ("int64", "ns"));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldFormat {
-    /// Name, as in [`Field`](crate::Field).
-    pub name: String,
-    /// Type: `bool`, `int64`, `uint64`, `float32`, `float64`, `utf8`, `binary`, `fixed_size_binary`, `timestamp`,
-    /// `dictionary` for words, or `list of` such a type or of `struct`.
-    pub kind: String,
-    /// Hint for displaying a number, or the numbers of a list: `hex`, `oct`, `bin`, `errno`, `pid` or `ns`; empty if
-    /// there is none.
-    pub hint: &'static str,
-    /// Words of a dictionary that the template contains.
-    pub texts: Vec<String>,
-    /// Fields of the structs of a list.
-    pub members: Vec<FieldFormat>,
-    /// Format file that shows the value, as it was named; `None` for a built-in stanza.
-    pub file: Option<String>,
-    /// Line of the showing's first byte, from 1.
-    pub line: u32,
-    /// Column of the showing's first byte, from 1.
-    pub column: u32,
 }
 
 impl Formats {

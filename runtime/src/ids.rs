@@ -111,6 +111,7 @@ impl IdSet {
     }
 
     /// Inserts all ids of another set.
+    #[doc(hidden)]
     pub fn extend(&mut self, other: &Self) {
         self.bits.iter_mut().zip(other.bits.iter()).for_each(|(to, from)| *to |= from);
     }

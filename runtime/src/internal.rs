@@ -67,9 +67,9 @@ pub mod unix_compress {
 
 /// Rows of tables.
 pub mod rows {
+    pub use crate::row_run::{names, qnx_release, rows};
     pub use crate::rows::{
-        EventRow, Names, ProgramFields, RowFields, RowNote, RowOptions, RowSink, TraceFacts, names, qnx_release, rows,
-        split_cells,
+        EventRow, Names, ProgramFields, RowFields, RowNote, RowOptions, RowSink, TraceFacts, split_cells,
     };
 }
 

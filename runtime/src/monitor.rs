@@ -5,6 +5,9 @@ use crate::reader::{Notice, System};
 use std::fmt;
 use std::io;
 
+/// Number of events between two calls of [`Monitor::progress`].
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 14;
+
 /// Error that ends a report before the end of its trace.
 #[derive(Debug)]
 pub enum ReportError {

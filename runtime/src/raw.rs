@@ -7,8 +7,9 @@
 
 use crate::engine::WRITE_AT;
 use crate::ids::IdSet;
+use crate::monitor::{Monitor, PROGRESS_EVERY, ReportError};
 use crate::reader::aix::{AixKind, Kernel, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
-use crate::report::{Monitor, PROGRESS_EVERY, ReportError, ReportOptions, Summary};
+use crate::report::{ReportOptions, Summary};
 use crate::selection::Selection;
 use std::io::Write;
 

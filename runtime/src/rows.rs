@@ -11,11 +11,7 @@ use crate::catalog::Catalog;
 use crate::events::{BuiltInEvents, EventColumns};
 use crate::fields::{RecordSchema, record_schemas};
 use crate::ids::EventId;
-use crate::reader::AnyTrace;
 use crate::reader::kev::classes;
-use crate::report::{Monitor, ReportError};
-use crate::trace::{ReportOptions, ReportSummary, Trace};
-use crate::{Formats, records, report};
 use std::io::{self, Write};
 use tfbc_vm::{Outcome, Program, Schema, SchemaField, Space, TextBuf};
 
@@ -143,6 +139,10 @@ pub struct Names<'c> {
 }
 
 impl<'c> Names<'c> {
+    pub(crate) fn new(catalog: &'c Catalog<'c>, events: Option<BuiltInEvents>) -> Self {
+        Self { catalog, events }
+    }
+
     /// Label of an event, without `@`; empty if there is none.
     pub fn label(&self, id: EventId) -> String {
         match (id, &self.events) {
@@ -244,47 +244,6 @@ pub fn split_cells(cells: &[u8], n_programs: usize) -> impl Iterator<Item = &[u8
         let (own, others) = split.unwrap_or_default();
         rest = others;
         own
-    })
-}
-
-/// Release of QNX (major, minor) that a kernel log names; `None` for a trace of AIX.
-pub fn qnx_release(trace: &Trace) -> Option<Option<(u32, u32)>> {
-    match trace.source() {
-        AnyTrace::Aix(_) => None,
-        AnyTrace::Kev(log) => Some(log.header().release),
-    }
-}
-
-/// Labels and schemas of the events of AIX, or of a release of QNX.
-pub fn names(formats: &Formats, release: Option<Option<(u32, u32)>>) -> Names<'_> {
-    // Names do not depend on the byte order.
-    Names { catalog: formats.catalog(), events: release.map(|release| BuiltInEvents::of(release, false)) }
-}
-
-/// Passes a row for each event of a report to a sink. The options for columns, form, heading, pages, order and counts
-/// have no effect.
-///
-/// Rows are the same for any number of threads.
-///
-/// # Errors
-/// Reading the trace fails, or the sink fails, which gives [`ReportError::Write`].
-pub fn rows(
-    trace: &mut Trace,
-    formats: &Formats,
-    options: &ReportOptions,
-    wanted: RowOptions,
-    sink: &mut dyn RowSink,
-    monitor: &mut (dyn Monitor + Send),
-) -> Result<ReportSummary, ReportError> {
-    let catalog = formats.catalog();
-    let mut decoder = RowDecoder { sink, names: names(formats, qnx_release(trace)), has_begun: false };
-    Ok(match trace.source_mut() {
-        AnyTrace::Aix(logs) => {
-            ReportSummary::Aix(report::write_rows(logs, catalog, &options.aix, wanted, &mut decoder, monitor)?)
-        }
-        AnyTrace::Kev(log) => {
-            ReportSummary::Qnx(records::write_rows(log, catalog, &options.qnx, wanted, &mut decoder, monitor)?)
-        }
     })
 }
 
@@ -400,7 +359,11 @@ pub(crate) struct RowDecoder<'s> {
     has_begun: bool,
 }
 
-impl RowDecoder<'_> {
+impl<'s> RowDecoder<'s> {
+    pub fn new(sink: &'s mut dyn RowSink, names: Names<'s>) -> Self {
+        Self { sink, names, has_begun: false }
+    }
+
     /// Passes on the facts if there was no row.
     pub fn end(&mut self, facts: impl FnOnce() -> TraceFacts) -> io::Result<()> {
         if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { self.sink.begin(&facts()) }

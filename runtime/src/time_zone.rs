@@ -21,6 +21,16 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 /// Largest accepted zone file, in bytes. Real ones are below 4 KiB.
 const MAX_ZONE_FILE: u64 = 1 << 20;
 
+/// Seconds since 1970 as date and time in UTC, such as `1999-10-28T13:34:05`. A number beyond the calendar stays one.
+pub(crate) fn utc(seconds: i64, separator: char) -> String {
+    let Ok(moment) = Timestamp::from_second(seconds) else { return seconds.to_string() };
+    let moment = moment.to_datetime(Offset::UTC);
+    let (date, time) = (moment.date(), moment.time());
+    let (year, month, day) = (date.year(), date.month(), date.day());
+    let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+    format!("{year:04}-{month:02}-{day:02}{separator}{hour:02}:{minute:02}:{second:02}")
+}
+
 /// Time zone of the dates in a report's heading and in its flags.
 ///
 /// ```

@@ -1,6 +1,5 @@
 //! The library's trace type, and the two functions that write a report of it.
 
-use crate::event::Events;
 use crate::formats::Formats;
 use crate::inventory::{AixInventory, Inventory, QnxInventory};
 use crate::raw;
@@ -255,11 +254,6 @@ impl Trace {
             }
             AnyTrace::Kev(log) => QnxInventory::take(log, monitor).map(|inventory| Inventory::Qnx(Box::new(inventory))),
         }
-    }
-
-    /// Iterates over the events, each with the text that `formats` gives it.
-    pub fn events<'a>(&'a mut self, formats: &'a Formats) -> Events<'a> {
-        Events::new(self, formats)
     }
 
     /// The reader.

@@ -1,6 +1,6 @@
 //! Benchmarks of format files: 1000 templates as text, compiled, and loaded.
 
-use super::{BenchCase, Measure, Side};
+use super::case::{BenchCase, Measure, Side};
 use crate::{blob, scan, sum, templates, translate};
 use tfbc_compiler::Options;
 use tfbc_grammar::{Arena, Source, SourceId, Sources, trcfmt};

@@ -1,6 +1,6 @@
 //! Benchmarks of QNX logs: the layout of traceprinter 1.02, one line per slot, and tables of defined user events.
 
-use super::{BenchCase, Measure, Side, assert_same};
+use super::case::{BenchCase, Measure, Side, assert_same};
 use crate::report_run::catalog;
 use crate::{KevLoad, NativeKev, NativeText, definitions, simple_log, user_log};
 use std::io::{Cursor, Write};

@@ -3,8 +3,8 @@
 //! Each line consists of `a=`, the value, and a newline. The case `none` has no value; subtracting it gives the cost of
 //! the number alone.
 
+use super::case::{BenchCase, Measure, Side, assert_same};
 use super::run::formatted;
-use super::{BenchCase, Measure, Side, assert_same};
 use crate::native::Window;
 use crate::{FLAGS, NativeText, Rng};
 use std::fmt::Write;

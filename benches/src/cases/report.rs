@@ -1,6 +1,6 @@
 //! Benchmarks of whole lines, from the bytes of a stream to the text of a report.
 
-use super::{BenchCase, Measure, Side, assert_same};
+use super::case::{BenchCase, Measure, Side, assert_same};
 use crate::{
     Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLength, TraceLoad, blob,
     mix_buffers, templates,

@@ -1,6 +1,6 @@
 //! Benchmarks of the machine on events in memory: text without columns.
 
-use super::{BenchCase, Measure, Side};
+use super::case::{BenchCase, Measure, Side};
 use crate::{
     Engine, Load, NativeText, Pick, RecordLoad, Shape, UserEvent, assert_same_text, blob, definitions, program,
     run_native, templates,

@@ -3,9 +3,9 @@
 //! The case `none` has one fixed name; subtracting it gives the cost of the switch alone. By hand, a dense switch is a
 //! table, and a sparse one a hash table.
 
+use super::case::{BenchCase, Measure};
 use super::numbers::{events, stanza};
 use super::run::formatted;
-use super::{BenchCase, Measure};
 use crate::{NativeText, Rng};
 use tfbc_vm::Event;
 

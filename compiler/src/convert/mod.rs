@@ -3,33 +3,20 @@
 //! The payload of a record corresponds to the data of a hook, from data word 1. An event corresponds to hook `1000 +
 //! 400 * class + event` (hex), so that translating back restores the ids.
 
+mod ids;
+mod losses;
 mod to_trcfmt;
 mod to_xml;
 
-use crate::codes::{NOT_CARRIED, OTHERWISE_SHOWN};
-use crate::coverage::Probes;
+pub use to_xml::ConvertOptions;
+
 use crate::datakey::{self, XmlUnit};
 use crate::names::{NameTable, Unit};
+use crate::probes::Probes;
 use crate::{Language, Options, has_errors, settings};
+use losses::Losses;
 use tfbc_grammar::datakey as datakey_tree;
-use tfbc_grammar::{Arena, Diagnostic, Source, SourceId, Sources, Span, format, trcfmt};
-
-/// Choices that the target language needs but the source language does not contain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConvertOptions {
-    /// Word size of the hooks in bytes, 4 or 8.
-    pub word: u8,
-    /// Class of the events for hooks whose id corresponds to no event.
-    pub class: u8,
-    /// Number of the first such event; the others follow.
-    pub first_event: u16,
-}
-
-impl Default for ConvertOptions {
-    fn default() -> Self {
-        Self { word: 8, class: 6, first_event: 0 }
-    }
-}
+use tfbc_grammar::{Arena, Diagnostic, Source, SourceId, Sources, format, trcfmt};
 
 /// Result of a translation.
 #[derive(Debug, Clone)]
@@ -118,36 +105,4 @@ fn from_trcfmt(
     let text = to_xml::convert(&units, &names, convert, &mut losses);
     diagnostics.append(&mut losses.found);
     Some(text)
-}
-
-/// Problems of a translation.
-#[derive(Default)]
-struct Losses {
-    found: Vec<Diagnostic>,
-}
-
-impl Losses {
-    /// Reports a part that cannot be translated.
-    fn left_out(&mut self, source: SourceId, span: Span, text: impl Into<String>) {
-        self.found.push(Diagnostic::warning(&NOT_CARRIED, source, span, text));
-    }
-
-    /// Reports a part that is shown differently.
-    fn otherwise(&mut self, source: SourceId, span: Span, text: impl Into<String>) {
-        self.found.push(Diagnostic::warning(&OTHERWISE_SHOWN, source, span, text));
-    }
-}
-
-/// First hook that corresponds to an event.
-const FIRST_HOOK: u32 = 0x1000;
-
-/// Hook that corresponds to an event.
-fn hook_of(class: u8, event: u16) -> u32 {
-    FIRST_HOOK + (u32::from(class) << 10) + u32::from(event & 0x3ff)
-}
-
-/// Event that a hook corresponds to.
-fn event_of(hook: u16) -> Option<(u8, u16)> {
-    let n = u32::from(hook).checked_sub(FIRST_HOOK)?;
-    (n < 32 << 10).then_some(((n >> 10) as u8, (n & 0x3ff) as u16))
 }

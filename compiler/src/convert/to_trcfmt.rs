@@ -3,7 +3,8 @@
 //! A field becomes `"label:" CODE`. Values that are tested (masks, enums, conditions) are first read into a macro. Each
 //! text except the first begins with a blank, which replaces the soft blank before it.
 
-use super::{Losses, hook_of};
+use super::ids::hook_of;
+use super::losses::Losses;
 use crate::datakey::{
     AppliedDefinition, Definition, EnumLabel, EnumSearch, EventPlan, FormatField, Model, NumberStyle, PayloadType,
     ResolvedCondition, Test,

@@ -1,7 +1,8 @@
 //! Translates stanzas to event definitions. Each number or text at a known offset becomes a field, labelled by the text
 //! before it. A switch becomes enums, and fields inside of a case become a datakey with a condition.
 
-use super::{ConvertOptions, Losses, event_of};
+use super::ids::event_of;
+use super::losses::Losses;
 use crate::names::{Meaning, NameTable, Unit};
 use crate::number::{self, Base};
 use crate::predefined::Predefined;
@@ -9,6 +10,23 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use tfbc_grammar::trcfmt::ast::*;
 use tfbc_grammar::{SourceId, Span};
+
+/// Choices that the target language needs but the source language does not contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConvertOptions {
+    /// Word size of the hooks in bytes, 4 or 8.
+    pub word: u8,
+    /// Class of the events for hooks whose id corresponds to no event.
+    pub class: u8,
+    /// Number of the first such event; the others follow.
+    pub first_event: u16,
+}
+
+impl Default for ConvertOptions {
+    fn default() -> Self {
+        Self { word: 8, class: 6, first_event: 0 }
+    }
+}
 
 /// Limit on nested function calls.
 const MAX_CALLS: u32 = 10;

@@ -4,7 +4,6 @@ use super::enums::{LabelOutput, Labels, MAX_PAIRS};
 use super::fields::{self, EventCells, FieldCells};
 use super::model::*;
 use crate::codes::TOO_LARGE;
-use crate::coverage::{PointKind, Probes};
 use crate::fields::FieldRoutine;
 use crate::fields::form::Form;
 use crate::fields::store;
@@ -13,6 +12,7 @@ use crate::ir::{
     SwitchSelector, Value, ValueFormat, VarSlot,
 };
 use crate::number::Number;
+use crate::probes::{PointKind, Probes};
 use std::collections::{HashSet, VecDeque};
 use tfbc_grammar::trcfmt::ast::{BinaryOp, Move, Size};
 use tfbc_grammar::{Diagnostic, Source, Span};

@@ -2,7 +2,7 @@
 //!
 //! Records may be cut short, so each field checks for its bytes first. If they are missing, the line ends.
 
-use super::EventLayout;
+use super::layout::EventLayout;
 use super::table::{Arg, ArgType, Args, CallRow, EventRow, PROCESS, Release, THREAD, VTHREAD, call};
 use crate::ir::{
     Block, BlockByForm, BlockWithFallback, EventField, If, Inst, Node, Switch, SwitchSelector, Value, ValueFormat,

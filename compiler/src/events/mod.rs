@@ -11,6 +11,7 @@
 //! # Ok::<(), tfbc_vm::BlobError>(())
 //! ```
 
+mod layout;
 mod listing;
 mod lists;
 mod lower;
@@ -19,6 +20,7 @@ mod rows_from_toml;
 mod spelling;
 mod table;
 
+pub use layout::EventLayout;
 pub use listing::listing;
 pub use lists::lists;
 pub use spelling::{ClassPart, EventSpelling, canonical, class_spellings, event_spellings};
@@ -32,18 +34,6 @@ use crate::ir::{Block, IrEntry, IrProgram};
 use lower::EventRoutine;
 use tfbc_grammar::{Source, SourceId, Span};
 use tfbc_vm::{Level, Space};
-
-/// Part of an event's line that a blob prints. The label of the entry begins the line; the routine prints the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventLayout {
-    /// Output of traceprinter 1.02 after time and CPU, with one line per argument of a combine event. Events that it
-    /// does not print have no entry.
-    Compat,
-    /// Output of traceprinter 1.02 with `-n`: one line per event.
-    CompatOneLine,
-    /// Class and event only, as traceprinter 1.02 prints them.
-    CompatHeading,
-}
 
 /// Names of classes by their number in records, in ascending order.
 pub fn class_names() -> impl Iterator<Item = (u8, &'static str)> {

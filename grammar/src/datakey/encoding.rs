@@ -6,7 +6,7 @@ use std::ops::Range;
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use super::number::is_blank;
-use crate::reports::excerpt;
+use crate::excerpt::excerpt;
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF16LE_MARK: &[u8] = b"\xff\xfe";
@@ -198,6 +198,36 @@ fn bad_utf16(encoding: Encoding, bytes: &[u8], start: usize) -> EncodingError {
         }
     }
     EncodingError { place: at..bytes.len(), message: "UTF-16 file has an odd number of bytes".into() }
+}
+
+/// True if bytes look like XML: white space or a byte order mark, then `<`, in UTF-8 or UTF-16.
+///
+/// ```
+/// use tfbc_grammar::datakey::looks_like_xml;
+/// assert!(looks_like_xml(b"\xef\xbb\xbf \n<eventdefinitions/>"));
+/// assert!(!looks_like_xml(b"010 1.0 \"EVENT\" X4\n"));
+/// ```
+pub fn looks_like_xml(bytes: &[u8]) -> bool {
+    first_character(bytes) == Some(b'<')
+}
+
+/// First character that is not white space, after any byte order mark. Returns 0xff for a character beyond ASCII.
+pub(super) fn first_character(bytes: &[u8]) -> Option<u8> {
+    let is_dark = |byte: &&u8| !is_blank(char::from(**byte));
+    let units = |low: usize| {
+        let mut units = bytes.chunks(2).skip(1).map(move |unit| match unit {
+            [0, byte] if low == 1 => *byte,
+            [byte, 0] if low == 0 => *byte,
+            _ => 0xff,
+        });
+        units.find(|byte| is_dark(&byte))
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => units(0),
+        [0xfe, 0xff, ..] => units(1),
+        [0, b'<', ..] => Some(b'<'),
+        _ => bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes).iter().find(is_dark).copied(),
+    }
 }
 
 #[cfg(test)]

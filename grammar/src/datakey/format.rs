@@ -11,7 +11,8 @@ use super::codes;
 use super::grammar::FieldsParser;
 use super::number::is_blank;
 use super::xml::{Attribute, AttributeValue, Tag};
-use crate::reports::{Reports, excerpt};
+use crate::excerpt::excerpt;
+use crate::reports::Reports;
 use crate::{Arena, CodeInfo, Diagnostic, Span, Spanned};
 
 /// Tokens between specs.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::format::Lexer;
 use super::xml::{Attribute, Tag, XmlReader, XmlToken};
-use crate::reports::{Reports, excerpt};
+use crate::excerpt::excerpt;
+use crate::reports::Reports;
 use crate::{Source, SourceId, SourceLimits, Span};
 
 /// Lists the tokens of a file, one per line: line and column, name, text. Comments and white space are left out;

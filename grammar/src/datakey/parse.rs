@@ -11,10 +11,11 @@ use std::borrow::Cow;
 use super::ast::*;
 use super::codes;
 use super::format::{FormatParser, canonical};
-use super::number::{NumberError, number};
+use super::number::{NumberError, is_blank, number};
 use super::xml::{Attribute, FatalError, Tag, XmlReader, XmlToken};
 use crate::allow;
-use crate::reports::{Reports, excerpt};
+use crate::excerpt::excerpt;
+use crate::reports::Reports;
 use crate::{Arena, CodeInfo, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned};
 use fixes::{may_hold_array, near, write, zeros};
 
@@ -597,6 +598,29 @@ impl<'ast, 's> FileParser<'ast, 's> {
             return None;
         }
         Some(self.arena.slice(text.as_bytes()))
+    }
+
+    /// Renames an element, in both tags. Its end must have been read.
+    fn rename(&self, tag: &Tag, name: &str) -> Fix {
+        let start = Span::new(tag.span.start + 1, tag.span.end);
+        let end = self.xml.offset();
+        let text = self.reports.source.slice(Span::new(start.end, end));
+        let len = start.len();
+        let in_end_tag = text.iter().rposition(|byte| *byte == b'<').filter(|at| text[at + 1..].starts_with(b"/"));
+        let mut fix = write(start, name);
+        fix.edits.extend(in_end_tag.map(|at| {
+            let at = start.end + at as u32 + 2;
+            Edit::replace(Span::new(at, at + len), name)
+        }));
+        fix
+    }
+
+    /// Deletes an attribute and the blanks before it.
+    fn delete(&self, attribute: &Attribute) -> Fix {
+        let before = &self.reports.source.bytes()[..attribute.span.start as usize];
+        let n_blanks = before.iter().rev().take_while(|byte| is_blank(char::from(**byte))).count() as u32;
+        let place = Span::new(attribute.span.start - n_blanks, attribute.span.end);
+        Fix::safe(format!("delete `{}`", attribute.name), [Edit::delete(place)])
     }
 }
 

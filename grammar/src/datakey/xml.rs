@@ -15,10 +15,11 @@ use quick_xml::events::attributes::{AttrError, Attributes};
 use smallvec::SmallVec;
 
 use super::codes;
-use super::encoding::{Encoding, EncodingError, decode};
+use super::encoding::{Encoding, EncodingError, decode, first_character};
 use super::number::is_blank;
+use crate::excerpt::excerpt;
 use crate::limits;
-use crate::reports::{Reports, excerpt};
+use crate::reports::Reports;
 use crate::{CodeInfo, Diagnostic, Source, SourceLimits, Span};
 
 /// Limit on the attributes of an element.
@@ -599,17 +600,6 @@ fn unclosed(error: SyntaxError) -> &'static str {
     }
 }
 
-/// True if bytes look like XML: white space or a byte order mark, then `<`, in UTF-8 or UTF-16.
-///
-/// ```
-/// use tfbc_grammar::datakey::looks_like_xml;
-/// assert!(looks_like_xml(b"\xef\xbb\xbf \n<eventdefinitions/>"));
-/// assert!(!looks_like_xml(b"010 1.0 \"EVENT\" X4\n"));
-/// ```
-pub fn looks_like_xml(bytes: &[u8]) -> bool {
-    first_character(bytes) == Some(b'<')
-}
-
 /// True if a source is event definitions: it looks like XML, or it is blank and its name ends in `.xml`.
 ///
 /// ```
@@ -623,25 +613,6 @@ pub fn is_xml(source: &Source) -> bool {
     match first_character(source.bytes()) {
         Some(first) => first == b'<',
         None => has_name(),
-    }
-}
-
-/// First character that is not white space, after any byte order mark. Returns 0xff for a character beyond ASCII.
-fn first_character(bytes: &[u8]) -> Option<u8> {
-    let is_dark = |byte: &&u8| !is_blank(char::from(**byte));
-    let units = |low: usize| {
-        let mut units = bytes.chunks(2).skip(1).map(move |unit| match unit {
-            [0, byte] if low == 1 => *byte,
-            [byte, 0] if low == 0 => *byte,
-            _ => 0xff,
-        });
-        units.find(|byte| is_dark(&byte))
-    };
-    match bytes {
-        [0xff, 0xfe, ..] => units(0),
-        [0xfe, 0xff, ..] => units(1),
-        [0, b'<', ..] => Some(b'<'),
-        _ => bytes.strip_prefix(BOM).unwrap_or(bytes).iter().find(is_dark).copied(),
     }
 }
 

@@ -11,7 +11,8 @@ use super::ast::*;
 use super::lines::{PhysicalLine, join_len};
 use super::text::QuotedText;
 use super::word;
-use crate::reports::{Reports, excerpt};
+use crate::excerpt::excerpt;
+use crate::reports::Reports;
 use crate::{Arena, Edit, Fix, Span, Spanned, codes};
 
 /// State shared by the actions of one stanza.

@@ -8,7 +8,8 @@ use lalrpop_util::ParseError;
 use super::MAX_OPERATORS;
 use super::lexer::{IdError, Lexer, StanzaError, hook_id};
 use super::token::Token;
-use crate::reports::{Reports, excerpt};
+use crate::excerpt::excerpt;
+use crate::reports::Reports;
 use crate::{CodeInfo, Diagnostic, Edit, Fix, Span, codes};
 
 /// Turns the error that ended the parse of a stanza into a diagnostic.

@@ -5,7 +5,7 @@ use super::ast::{Cast, Code, Size};
 use super::lexemes::KEYWORDS;
 use super::lines::PhysicalLine;
 use super::word::{self, CodeWord};
-use crate::reports::excerpt;
+use crate::excerpt::excerpt;
 use crate::{Diagnostic, Edit, Fix, Span, codes};
 
 /// AIX's message about an undefined format code.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::lexer::Lexer;
 use super::lines::{LineKind, logical_lines};
-use crate::reports::excerpt;
+use crate::excerpt::excerpt;
 use crate::{Source, Span};
 
 /// Lists the tokens of a file, one per line: line and column, name, text. Comments and blanks are left out.

@@ -8,9 +8,10 @@ use super::lexer::Lexer;
 use super::lines::{self, BYTE_ORDER_MARK, LineKind, LogicalLine, is_blank, logical_lines};
 use super::token::Token;
 use crate::allow;
+use crate::excerpt::excerpt;
 use crate::field_entries;
 use crate::limits::bytes;
-use crate::reports::{Reports, excerpt};
+use crate::reports::Reports;
 use crate::{Arena, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned, codes};
 
 /// Parses a trcfmt file. The tree lives in `arena`; diagnostics refer to the source by `id`.

@@ -1,7 +1,6 @@
 //! Messages on standard error, and exit statuses.
 
-use super::CommonArgs;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -11,6 +10,21 @@ use std::time::{Duration, Instant};
 use tfbc::ReportColour;
 use tfbc::internal::Output;
 use tfbc::terminal::{TerminalWriter, visible};
+
+/// Flags of every command.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct CommonArgs {
+    /// When to use colour; `auto` means on a terminal unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
+    pub color: Colour,
+    /// Hide warnings, summaries and progress
+    #[arg(long, global = true, help_heading = "Messages")]
+    pub quiet: bool,
+    /// Send control characters from traces to a terminal unchanged instead of showing them as \x07 or \u{9b}. Files and
+    /// pipes always get them unchanged
+    #[arg(long = "raw", global = true, help_heading = "Messages")]
+    pub raw_text: bool,
+}
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

@@ -6,9 +6,8 @@ use super::trace::{self, Reporter, report_imbalance};
 use super::trace_args::TraceArgs;
 use super::{info_aix, info_kev, inputs};
 use clap::Args;
-use std::fmt::Write;
 use std::path::PathBuf;
-use tfbc::{Inventory, Monitor, Notice, System, Trace, TraceFile, TraceInfo};
+use tfbc::{Inventory, Monitor, Notice, System, Trace, TraceInfo};
 
 /// Flags of `tfbc info`.
 #[derive(Debug, Clone, Args)]
@@ -101,15 +100,4 @@ fn read(console: &Console, mut trace: Trace, info: &TraceInfo) -> Result<Invento
     };
     report_imbalance(console, &info.name, imbalance);
     Ok(inventory)
-}
-
-/// Prints the size of a file, and its compression if it is compressed.
-pub(super) fn write_size(file: &TraceFile, out: &mut String) {
-    if let Some(size) = file.size {
-        let _ = writeln!(out, "  size       {size} bytes");
-    }
-    if let Some(compression) = file.compression {
-        let size = file.compressed_size.map_or(String::new(), |size| format!(", {size} bytes"));
-        let _ = writeln!(out, "  packed     {compression}{size}");
-    }
 }

@@ -1,6 +1,6 @@
 //! `tfbc info` for AIX traces.
 
-use super::info::write_size;
+use super::info_file::write_size;
 use super::trace::guessed_layouts;
 use std::collections::BTreeMap;
 use std::fmt::Write;

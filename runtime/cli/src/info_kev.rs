@@ -1,6 +1,6 @@
 //! `tfbc info` for QNX logs.
 
-use super::info::write_size;
+use super::info_file::write_size;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tfbc::qnx::{QnxInventory, display_id};

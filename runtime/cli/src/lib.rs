@@ -16,6 +16,7 @@ mod formats;
 mod hexview;
 mod info;
 mod info_aix;
+mod info_file;
 mod info_kev;
 mod inputs;
 mod install;
@@ -46,27 +47,12 @@ mod zone;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use console::{Colour, CommandResult, Console, Failure, Message, Status};
+use console::{CommandResult, CommonArgs, Console, Failure, Message, Status};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use tfbc::internal::{Output, closest};
-
-/// Flags of every command.
-#[derive(Debug, Clone, Copy, Default, Args)]
-struct CommonArgs {
-    /// When to use colour; `auto` means on a terminal unless NO_COLOR is set
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, value_enum, help_heading = "Messages")]
-    color: Colour,
-    /// Hide warnings, summaries and progress
-    #[arg(long, global = true, help_heading = "Messages")]
-    quiet: bool,
-    /// Send control characters from traces to a terminal unchanged instead of showing them as \x07 or \u{9b}. Files and
-    /// pipes always get them unchanged
-    #[arg(long = "raw", global = true, help_heading = "Messages")]
-    raw_text: bool,
-}
 
 /// Format AIX traces and QNX kernel logs with the vendors' own templates, compiled to bytecode.
 #[derive(Debug, Parser)]

@@ -12,10 +12,12 @@
 mod choice;
 mod daemon;
 mod force;
+mod start;
 
 pub use crate::control::{FOLDER_VARIABLE, QNX};
 pub use daemon::run;
 pub use force::{Forced, force_stop};
+pub use start::{recover, start};
 
 use crate::buffer_pool::{BufferPool, PoolSize, flag};
 use crate::control::{self, ALL_CHANNELS, CHANNELS};
@@ -27,7 +29,7 @@ use crate::thread_writer;
 use crate::write;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -193,60 +195,6 @@ impl Command {
     }
 }
 
-/// Starts a session in a separate process. Returns its channel when hooks record (or, with `-d`, when they could be
-/// turned on).
-///
-/// # Errors
-/// The channel has a session, or the log or the shared memory cannot be created.
-pub fn start(task: &Task) -> Result<usize, Error> {
-    map()?;
-    let _only = lock()?;
-    let channel = free_channel(task)?;
-    let (mut answer, to_caller) = io::pipe().map_err(Error::Process)?;
-    match sys::fork().map_err(Error::Process)? {
-        sys::ForkSide::Child => {
-            // The session's process is detached, so that no program finds an unexpected child.
-            match sys::fork() {
-                Ok(sys::ForkSide::Child) => daemon::run_alone(task, channel, to_caller.as_fd()),
-                _ => sys::exit_now(0),
-            }
-        }
-        sys::ForkSide::Parent(child) => {
-            drop(to_caller);
-            sys::reap_child(child);
-            let mut text = String::new();
-            answer.read_to_string(&mut text).map_err(Error::Process)?;
-            answer_of(&text, channel)
-        }
-    }
-}
-
-/// Parses the start reply of the session's process: `ok`, or the failed file and the error number.
-fn answer_of(text: &str, channel: usize) -> Result<usize, Error> {
-    if text == "ok" {
-        return Ok(channel);
-    }
-    let mut parts = text.splitn(3, ' ');
-    let (kind, number, path) = (parts.next(), parts.next(), parts.next());
-    let source = io::Error::from_raw_os_error(number.and_then(|number| number.parse().ok()).unwrap_or(libc::EIO));
-    let path = path.unwrap_or_default().into();
-    Err(match kind {
-        Some("log") => Error::Log { path, source },
-        Some("memory") => Error::Memory { path, source },
-        _ => Error::Process(source),
-    })
-}
-
-/// Formats the reply that [`answer_of`] parses.
-fn answer_text(started: &Result<(), Error>) -> String {
-    match started {
-        Ok(()) => "ok".to_owned(),
-        Err(error @ Error::Log { path, .. }) => format!("log {} {}", error.errno(), path.display()),
-        Err(error @ Error::Memory { path, .. }) => format!("memory {} {}", error.errno(), path.display()),
-        Err(error) => format!("process {}", error.errno()),
-    }
-}
-
 /// Turns a channel's hooks on.
 ///
 /// # Errors
@@ -296,27 +244,6 @@ pub fn sessions() -> Result<Vec<Status>, Error> {
         Some(status)
     };
     Ok((0..ALL_CHANNELS).filter_map(status).collect())
-}
-
-/// Writes the events that a killed session left in shared memory to `path`: a sequential stream for AIX, a .kev log for
-/// QNX. Events that are already in the session's log are left out. The memory is freed unless `keep` is set.
-///
-/// # Errors
-/// The channel has no session, or a living one, or `path` cannot be written.
-pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::Summary, Error> {
-    map()?;
-    // Locked until the end, so that nobody starts a session on this channel meanwhile.
-    let _only = lock()?;
-    let found = find_any(channel).ok_or_else(|| absent(channel))?;
-    let pid = found.pool.header().owner.load(Ordering::Relaxed);
-    let recovered =
-        if found.is_alive { Err(Error::Active { channel, pid }) } else { daemon::recover(&found.pool, channel, path) };
-    release(found.pool);
-    if recovered.is_ok() && !keep {
-        control::set_on(channel, false);
-        let _ = fs::remove_file(&found.path);
-    }
-    recovered
 }
 
 fn path_of(bytes: Vec<u8>) -> PathBuf {

@@ -15,15 +15,17 @@
 //! `docs/context.md` is the manual of the text format.
 
 mod keys;
+mod load;
 mod names;
 mod parse;
 mod rules;
 mod state;
 mod table;
 
+pub use load::LoadError;
 pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
 pub use rules::{ContextRules, Effect, EventPlace, Name};
 pub(crate) use state::RequiredContext;
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
-pub use table::{ClassName, ContextTable, LoadError, PairRule};
+pub use table::{ClassName, ContextTable, PairRule};

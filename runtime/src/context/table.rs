@@ -1,17 +1,9 @@
 //! Context table: the meaning of hooks, in sections, and the lookup of the entries for one trace.
 
-use super::parse::{self, ContextError};
 use crate::expression::Expression;
+use crate::reader::System;
 use crate::reader::aix::RawEvent;
-use crate::reader::{Input, System};
-use std::fmt;
-use std::io;
-use std::path::Path;
 
-/// Text of the built-in table.
-const BUILT_IN: &str = include_str!("../../formats/default.context");
-/// Largest accepted file, in bytes.
-const MAX_TEXT: u64 = 1 << 20;
 /// Kind of hook 00A that contains the name of the recorder.
 pub(super) const DAEMON_IDENTITY: u64 = 0x1E;
 /// Position of the recorder's name in that hook.
@@ -215,50 +207,7 @@ pub(super) struct Offset {
     pub bytes: u16,
 }
 
-/// Reason why a context table cannot be loaded.
-#[derive(Debug)]
-pub enum LoadError {
-    /// The file cannot be read.
-    Io(io::Error),
-    /// The file is larger than 1 MiB.
-    TooLarge,
-    /// The text has mistakes.
-    Text(ContextError),
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LoadError::Io(error) => error.fmt(f),
-            LoadError::TooLarge => write!(f, "a context table has at most {MAX_TEXT} bytes"),
-            LoadError::Text(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LoadError {}
-
-impl Default for ContextTable {
-    /// The built-in table: documented hooks, and those whose layouts this project defines.
-    fn default() -> Self {
-        BUILT_IN.parse().unwrap_or(Self { sections: Vec::new() })
-    }
-}
-
 impl ContextTable {
-    /// Loads a table from a file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or has mistakes; the error contains all of them.
-    pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = Input::open(path).and_then(|mut input| input.read_whole(MAX_TEXT));
-        let text = text.map_err(|error| match error.kind() {
-            io::ErrorKind::FileTooLarge => LoadError::TooLarge,
-            _ => LoadError::Io(error),
-        })?;
-        parse::parse(&text).map_err(LoadError::Text)
-    }
-
     /// Adds a table whose entries override this one's, hook by hook.
     #[must_use]
     pub fn overlay(mut self, other: Self) -> Self {
@@ -304,14 +253,6 @@ impl ContextTable {
             section.entries.iter().filter_map(&wanted).for_each(|entry| lookup.list(entry.id).push(entry));
         }
         lookup
-    }
-}
-
-impl std::str::FromStr for ContextTable {
-    type Err = ContextError;
-
-    fn from_str(text: &str) -> Result<Self, ContextError> {
-        parse::parse(text.as_bytes())
     }
 }
 
@@ -453,7 +394,7 @@ mod tests {
 
     #[test]
     fn the_built_in_table_has_no_mistakes() {
-        let table: ContextTable = BUILT_IN.parse().unwrap();
+        let table = ContextTable::default();
         assert_eq!(table.sections.iter().map(|section| section.entries.len()).collect::<Vec<_>>(), [17, 15, 0]);
     }
 

@@ -1,6 +1,6 @@
 //! Arguments of a record: assigns its words to the event's argument list, and names the words that are left over.
 
-use super::table::{self, ArgLayout, ArgStyle, ArgType, Args, ListArg, Lists, Row};
+use super::table::{self, ArgLayout, ArgStyle, ArgType, Args, ListArg, Lists, Row, Table};
 use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::{TextBuf, num};
 
@@ -232,7 +232,8 @@ const NAME_END: usize = 26;
 /// Prints the arguments of records as traceprinter's default layout does.
 #[derive(Debug, Clone, Copy)]
 pub struct ArgumentPrinter {
-    pub(super) events: super::BuiltInEvents,
+    pub(super) table: &'static Table,
+    pub(super) big_endian: bool,
     pub(super) one_line: bool,
 }
 
@@ -240,9 +241,9 @@ impl ArgumentPrinter {
     /// Appends the arguments and a line end. Each argument follows a blank or starts a new line.
     #[inline]
     pub fn print(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let arguments = self.events.arguments(record);
+        let row = self.table.row(record.meant_class(), record.event);
+        let arguments = arguments(row, record, self.big_endian);
         let own_lines = arguments.own_lines && !self.one_line;
-        let big_endian = arguments.big_endian;
         for argument in arguments {
             match argument.show {
                 ArgStyle::Named if own_lines => {
@@ -253,7 +254,7 @@ impl ArgumentPrinter {
                     push_value(argument.value, out);
                 }
                 ArgStyle::Named => push_named(argument, out),
-                ArgStyle::Sigevent => sigevent(record.bytes, big_endian, out),
+                ArgStyle::Sigevent => sigevent(record.bytes, self.big_endian, out),
                 show => push_fixed(show, argument, out),
             }
         }
@@ -412,24 +413,16 @@ fn sigevent(bytes: &[u8], big_endian: bool, out: &mut TextBuf) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::thread_created;
     use super::*;
     use crate::events::BuiltInEvents;
 
     #[test]
     fn arguments_have_names_from_the_list_then_numbers() {
         let bytes = [1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
-        let record = KevRecord {
-            number: 1,
-            offset: 0,
-            class: 4,
-            event: 24,
-            cpu: 0,
-            wide: true,
-            stamp: 0,
-            msb: None,
-            bytes: &bytes,
-        };
-        let found = BuiltInEvents::of(Some((7, 1)), false).arguments(&record).map(|all| (all.name, all.value));
+        let found = BuiltInEvents::of(Some((7, 1)), false)
+            .arguments(&thread_created(&bytes, true))
+            .map(|all| (all.name, all.value));
         let expected = [
             (ArgumentName::Listed("pid"), Value::Decimal(1)),
             (ArgumentName::Listed("tid"), Value::Decimal(2)),

@@ -3,7 +3,7 @@
 //! Most records belong to few events, and most of those print only text and numbers at fixed indices. Such routines are
 //! flattened at the first record and run without the machine.
 
-use super::{BuiltInEntry, OpenedProgram};
+use super::programs::{BuiltInEntry, OpenedProgram};
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{Context, Env, Event, FlatRoutine, Job, Layout, Limits, Machine, RecordHeader, TextBuf, Timers};
 
@@ -133,8 +133,7 @@ mod tests {
                 let mut printer = events.printer(part, Limits::default());
                 let mut machine = events.printer(part, Limits::default());
                 machine.flat.indices.clear();
-                let is_known =
-                    |id: u32| BuiltInEvents::opened(part).entry((id >> 10) as u8, (id & 1023) as u16).is_some();
+                let is_known = |id: u32| part.opened().entry((id >> 10) as u8, (id & 1023) as u16).is_some();
                 for id in (0..32_768).filter(|id| id % 97 == 0 || id >> 10 != 6 && is_known(*id)) {
                     for (wide, n_words) in [(false, 2), (true, 2), (true, 4), (true, 6), (true, 18)] {
                         let bytes = payload(id + n_words as u32, n_words);

@@ -1,4 +1,6 @@
-//! Payloads of records for tests.
+//! Records for tests.
+
+use crate::reader::kev::KevRecord;
 
 /// Words with edge cases: printable and unprintable bytes, failed calls, signs, number lengths.
 const WORDS: [u32; 12] =
@@ -12,4 +14,9 @@ pub(crate) fn payload(seed: u32, n_words: usize) -> Vec<u8> {
         WORDS[(state >> 16) as usize % WORDS.len()]
     };
     (0..n_words).flat_map(|_| word().to_be_bytes()).collect()
+}
+
+/// A record of a process or thread event: `THCREATE`.
+pub(crate) fn thread_created(bytes: &[u8], wide: bool) -> KevRecord<'_> {
+    KevRecord { number: 1, offset: 0, class: 4, event: 24, cpu: 0, wide, stamp: 0, msb: None, bytes }
 }

@@ -1,7 +1,8 @@
 //! Names of classes and events in all spellings: as in QNX's header (with or without `_NTO_TRACE_`) and as in
 //! traceprinter.
 
-use super::{BuiltInEvents, CLASS_NAMES};
+use super::built_in::BuiltInEvents;
+use super::class::{CLASS_NAMES, class_name};
 use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::TextBuf;
 
@@ -124,7 +125,7 @@ pub(crate) fn event_list(of: BuiltInEvents, class: u8) -> String {
 
 /// Formats events for messages: `SYSTEM:8, SYSTEM:21`.
 pub(crate) fn row_list(rows: &[EventRange]) -> String {
-    let name = |class: u8| super::class_name(class).map_or_else(|| class.to_string(), str::to_owned);
+    let name = |class: u8| class_name(class).map_or_else(|| class.to_string(), str::to_owned);
     rows.iter().map(|(class, first, _)| format!("{}:{first}", name(*class))).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,8 +1,10 @@
 //! Tables of the default layout: a label per event, and the arguments of its records.
 
-use super::N_IDS;
 use std::sync::OnceLock;
 use tfbc_vm::Space;
+
+/// Number of event ids: 32 classes of 1024 events.
+pub(crate) const N_IDS: usize = 32 << 10;
 
 /// QNX releases that have their own table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

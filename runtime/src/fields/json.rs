@@ -1,10 +1,9 @@
 //! Rows and schemas as JSON.
 
-use crate::event::{Field, FieldValue};
+use super::field::{Field, FieldValue};
 use crate::json::{MAX_EXACT, TextWriter, push_unsigned, string};
 use crate::literal::{Literal, store};
-use jiff_core::Timestamp;
-use jiff_core::tz::Offset;
+use crate::time_zone::utc;
 use std::io::Write;
 use tfbc_vm::{
     CellValue, Cells, FieldKind, FlatFields, FlatNumber, FlatWord, Hint, Labels, Row, Schema, SchemaField, Shape,
@@ -357,11 +356,7 @@ fn hex(byte: u8) -> [u8; 2] {
 
 /// Appends seconds since 1970 as `1999-10-28T13:34:05Z`.
 fn write_time(seconds: u32, out: &mut TextBuf) {
-    let moment = Timestamp::constant(seconds.into(), 0).to_datetime(Offset::UTC);
-    let (date, time) = (moment.date(), moment.time());
-    let (year, month, day) = (date.year(), date.month(), date.day());
-    let (hour, minute, second) = (time.hour(), time.minute(), time.second());
-    let _ = write!(TextWriter(out), "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\"");
+    let _ = write!(TextWriter(out), "\"{}Z\"", utc(seconds.into(), 'T'));
 }
 
 /// Appends the fields of a schema as objects of an array. `is_first` is true if the array is still empty. `source`

@@ -3,11 +3,13 @@
 //! The compiler derives a schema from each stanza and from the definitions of a QNX event, and a routine that stores
 //! an event's values in a [`Row`]. A row and its schema give the `fields` of JSON lines.
 
+mod field;
 mod json;
 mod list;
 mod records;
 mod values;
 
+pub use field::{Field, FieldFormat, FieldValue};
 pub use json::write_row;
 use json::{FieldKeys, FlatRow, write_prepared};
 pub(crate) use json::{write_fields, write_members};

@@ -1,9 +1,8 @@
 //! Fields of single events, for the library.
 
+use super::field::{Field, FieldFormat, FieldValue};
 use super::json::{write_label, write_value};
 use crate::catalog::{Catalog, HookEntry};
-use crate::event::{Field, FieldValue};
-use crate::formats::FieldFormat;
 use crate::work::{MaxWork, Work};
 use std::collections::HashMap;
 use tfbc_vm::{

@@ -1,11 +1,10 @@
 //! Inventory of AIX traces.
 
-use super::PROGRESS_EVERY;
 use crate::formats::Formats;
 use crate::ids::IdSet;
+use crate::monitor::{Monitor, PROGRESS_EVERY};
 use crate::reader::aix::{LogItem, Logs, RawEvent, SystemInfo, TimedEvent, TraceState, hooks};
 use crate::reader::{Imbalance, Notice};
-use crate::report::Monitor;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
@@ -43,6 +42,7 @@ pub struct AixInventory {
     /// First gaps.
     pub gaps: Vec<Gap>,
     /// Mismatch between the counts of reader and inventory, which is a bug of this library.
+    #[doc(hidden)]
     pub imbalance: Option<Imbalance>,
 }
 

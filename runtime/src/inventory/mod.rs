@@ -16,6 +16,3 @@ pub enum Inventory {
     /// Inventory of a QNX log.
     Qnx(Box<QnxInventory>),
 }
-
-/// Number of events between two progress reports.
-const PROGRESS_EVERY: u64 = 1 << 14;

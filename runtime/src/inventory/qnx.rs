@@ -1,10 +1,9 @@
 //! Inventory of QNX kernel logs.
 
-use super::PROGRESS_EVERY;
 use crate::events::BuiltInEvents;
+use crate::monitor::{Monitor, PROGRESS_EVERY};
 use crate::reader::Imbalance;
 use crate::reader::kev::{KevCounts, KevItem, KevLog, KevRecord};
-use crate::report::Monitor;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
@@ -25,6 +24,7 @@ pub struct QnxInventory {
     /// Number of bytes skipped because of damage.
     pub n_skipped_bytes: u64,
     /// Mismatch between the reader's counts, which is a bug of this library.
+    #[doc(hidden)]
     pub imbalance: Option<Imbalance>,
     built_in: BuiltInEvents,
     /// Bit mask of CPUs with events.

@@ -1,7 +1,8 @@
 //! Detects the kind of a trace by its first bytes, and opens it.
 
-use super::aix::{AixKind, Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
+use super::aix::{Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
+use super::kind::TraceKind;
 use super::window::{Input, Window};
 use std::fmt;
 use std::io;
@@ -18,33 +19,6 @@ pub enum AnyTrace {
     Kev(Box<KevLog>),
 }
 
-/// System that a trace was recorded on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum System {
-    /// AIX: a log or stream of its trace.
-    Aix,
-    /// QNX: a kernel log.
-    Qnx,
-}
-
-/// Kind of a trace file.
-///
-/// ```
-/// use tfbc::{System, TraceKind};
-///
-/// let kind = TraceKind::of_file("samples/user.kev")?;
-/// assert_eq!(kind.map(TraceKind::system), Some(System::Qnx));
-/// assert_eq!(TraceKind::of_file("samples/user.xml")?, None);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TraceKind {
-    /// An AIX trace.
-    Aix(AixKind),
-    /// A QNX kernel log.
-    Kev,
-}
-
 impl TraceKind {
     /// Detects the kind of a file from its first bytes; `None` if it is not a trace.
     ///
@@ -56,31 +30,6 @@ impl TraceKind {
             return Ok(Some(TraceKind::Kev));
         }
         Ok(find_kind(&mut window).ok().map(TraceKind::Aix))
-    }
-
-    /// Name of the kind, as `--format` accepts it: `stream32`, `stream64`, `log32`, `log64` or `kev`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TraceKind::Aix(kind) => kind.name(),
-            TraceKind::Kev => "kev",
-        }
-    }
-
-    /// System that records such traces.
-    pub const fn system(self) -> System {
-        match self {
-            TraceKind::Aix(_) => System::Aix,
-            TraceKind::Kev => System::Qnx,
-        }
-    }
-}
-
-impl fmt::Display for TraceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TraceKind::Aix(kind) => kind.fmt(f),
-            TraceKind::Kev => f.write_str("QNX kernel log"),
-        }
     }
 }
 

@@ -4,11 +4,13 @@ pub mod aix;
 mod any;
 mod follow;
 pub mod kev;
+mod kind;
 mod notice;
 mod packed;
 mod window;
 
-pub use any::{AnyTrace, System, TraceError, TraceKind};
+pub use any::{AnyTrace, TraceError};
+pub use kind::{System, TraceKind};
 pub use notice::{Imbalance, Notice, Tally};
 pub use packed::{Compression, MaxRatio, Unpacker};
 pub(crate) use window::SharedBuf;

@@ -1,7 +1,7 @@
 //! A batch of records that are read but not formatted yet.
 
-use super::RecordWriter;
 use super::owners::{Owner, Owners};
+use super::writer::RecordWriter;
 use crate::reader::kev::{Clocks, CompleteCombine, KevRecord, KevRow, KevSlot, SLOT_BYTES};
 use tfbc_vm::TextBuf;
 

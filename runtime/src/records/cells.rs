@@ -441,7 +441,7 @@ impl Times {
             let text = date_and_time(ns);
             match text.as_bytes().split_first_chunk() {
                 Some((first, [b'.', ..])) => self.second = (second, *first),
-                // The year has more than four digits.
+                // Beyond the calendar.
                 _ => return out.push(text.as_bytes()),
             }
         }

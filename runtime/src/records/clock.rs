@@ -1,6 +1,7 @@
 //! The clock of a log.
 
 use crate::reader::kev::KevHeader;
+use crate::time_zone::utc;
 
 const NS: u64 = 1_000_000_000;
 
@@ -19,18 +20,7 @@ pub enum TimeForm {
 /// A time in ns since 1970 as `YYYY-MM-DD HH:MM:SS.nnnnnnnnn`, UTC.
 pub(super) fn date_and_time(ns: i128) -> String {
     let (seconds, ns) = (ns.div_euclid(i128::from(NS)), ns.rem_euclid(i128::from(NS)));
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years counted from March have their leap day at the end. An era is 400 such years, or 146,097 days.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i128::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ns:09}")
+    format!("{}.{ns:09}", utc(seconds as i64, ' '))
 }
 
 /// Converts cycles to times. Multiplying by the inverse of the clock's rate avoids a slow division.

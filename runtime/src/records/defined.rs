@@ -132,54 +132,57 @@ impl<'r> DefinedFields<'r> {
     }
 }
 
-fn push_objects(formats: &[JsonFormat], cells: Cells<'_>, is_first: &mut bool, out: &mut TextBuf) {
+/// Visits the fields that are shown, with their values. A field without value is left out; if the record ends too
+/// early, the first of them is shown without value, and no more of its format.
+#[inline(always)]
+fn each_field<'c>(
+    formats: &[JsonFormat],
+    cells: Cells<'c>,
+    mut visit: impl FnMut(&JsonFormat, &JsonField, Option<CellValue<'c>>),
+) {
     for format in formats {
         let is_cut = matches!(cells.get(format.cut), CellValue::Number(_));
         for field in &format.fields {
-            let value = cells.get(field.shown.cell);
-            let is_missing = matches!(value, CellValue::Null);
-            if is_missing && !is_cut {
-                continue;
-            }
-            if !std::mem::take(is_first) {
-                out.push(b",");
-            }
-            field.start.push(out);
-            match value {
-                CellValue::Number(number) => field.push_raw(number, out),
-                CellValue::Null => {
-                    out.push(b"null,\"text\":\"<truncated>\"}");
+            match cells.get(field.shown.cell) {
+                CellValue::Null if is_cut => {
+                    visit(format, field, None);
                     break;
                 }
-                value => field.push_value(value, out),
+                CellValue::Null => {}
+                value => visit(format, field, Some(value)),
             }
-            store(out.spare(), 0, *b",\"text\":\"      ");
-            out.advance(9);
-            field.push_text(value, cells, format.shows_value, out);
-            out.push(b"\"}");
         }
     }
 }
 
+fn push_objects(formats: &[JsonFormat], cells: Cells<'_>, is_first: &mut bool, out: &mut TextBuf) {
+    each_field(formats, cells, |format, field, value| {
+        if !std::mem::take(is_first) {
+            out.push(b",");
+        }
+        field.start.push(out);
+        match value {
+            Some(CellValue::Number(number)) => field.push_raw(number, out),
+            Some(value) => field.push_value(value, out),
+            None => return out.push(b"null,\"text\":\"<truncated>\"}"),
+        }
+        store(out.spare(), 0, *b",\"text\":\"      ");
+        out.advance(9);
+        field.push_text(value.unwrap_or(CellValue::Null), cells, format.shows_value, out);
+        out.push(b"\"}");
+    });
+}
+
 fn push_text(formats: &[JsonFormat], cells: Cells<'_>, out: &mut TextBuf) {
     let mut blank: &[u8] = b"";
-    for format in formats {
-        let is_cut = matches!(cells.get(format.cut), CellValue::Number(_));
-        for field in &format.fields {
-            let value = cells.get(field.shown.cell);
-            let is_missing = matches!(value, CellValue::Null);
-            if is_missing && !is_cut {
-                continue;
-            }
-            out.push(std::mem::replace(&mut blank, b" "));
-            field.label.push(out);
-            if is_missing {
-                out.push(b"<truncated>");
-                break;
-            }
-            field.push_text(value, cells, format.shows_value, out);
+    each_field(formats, cells, |format, field, value| {
+        out.push(std::mem::replace(&mut blank, b" "));
+        field.label.push(out);
+        match value {
+            Some(value) => field.push_text(value, cells, format.shows_value, out),
+            None => out.push(b"<truncated>"),
         }
-    }
+    });
 }
 
 /// Appends the fields of a row as objects of an array.

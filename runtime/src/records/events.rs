@@ -1,15 +1,15 @@
 //! Events of QNX logs, one at a time.
 
 use super::clock::Clock;
+use super::options::RecordOptions;
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::row::RowWriter;
-use super::rows::note;
 use super::run::{RecordFormat, RecordProducer};
-use super::{FormatCounts, RecordOptions, RecordWriter};
+use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
-use crate::event::Field;
+use crate::fields::Field;
 use crate::reader::kev::{KevLog, KevRecord, TraceStart};
 use crate::report::ReportError;
 use crate::rows::RowNote;
@@ -78,7 +78,7 @@ impl RecordWriter for Collector<'_> {
         let (start, before) = (out.len(), self.rows.tallied());
         self.rows.record(record, out);
         if out.len() > start {
-            let note = note(before, self.rows.tallied());
+            let note = self.rows.tallied().note_since(before);
             let payload = self.bytes.len()..self.bytes.len() + record.bytes.len();
             self.bytes.extend_from_slice(record.bytes);
             let record = KevRecord { bytes: &[], class: record.meant_class(), ..*record };

@@ -1,7 +1,7 @@
 //! Typed fields of kernel events: the arguments of a record by name.
 
-use crate::event::{Field, FieldValue};
 use crate::events::{Argument, ArgumentName, Arguments, EventColumns, Value, WORDS, text_of_words};
+use crate::fields::{Field, FieldValue};
 use crate::json;
 use tfbc_vm::{TextBuf, num};
 

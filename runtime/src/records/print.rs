@@ -1,11 +1,11 @@
 //! Text of one record, by the definitions that name its event or by the built-in tables.
 
-use super::FormatCounts;
 use super::defined::{DefinedEvents, DefinedFields};
 use super::fields::{Fields, named, push_members};
+use super::writer::FormatCounts;
 use crate::catalog::{Catalog, RecordEntry};
-use crate::event::Field;
 use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments};
+use crate::fields::Field;
 use crate::fields::{self, write_members};
 use crate::reader::kev::KevRecord;
 use crate::work::{MaxWork, Meter};

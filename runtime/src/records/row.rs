@@ -1,9 +1,10 @@
 //! Writer of a log's report: a line per record, or counts.
 
 use super::cells::{Cell, Cells, EventTexts, ShortText, Source, Times, append_argument, cpu_texts, put_number};
+use super::options::{FieldLayout, RecordOptions};
 use super::owners::Owner;
 use super::print::RecordPrinter;
-use super::{FieldLayout, FormatCounts, RecordOptions, RecordWriter};
+use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Column;
 use crate::literal::store;

@@ -1,11 +1,13 @@
 //! Rows of QNX logs, see [`crate::rows`].
 
-use super::clock::Clock;
+use super::clock::{Clock, TimeForm};
 use super::events::PrintFields;
+use super::options::{RecordOptions, RecordSummary};
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::row::RowWriter;
-use super::{FormatCounts, RecordOptions, RecordSummary, RecordWriter, TimeForm, run};
+use super::run::run;
+use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Columns;
 use crate::fields::write_fields;
@@ -13,7 +15,7 @@ use crate::ids::EventId;
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, TraceStart};
 use crate::report::{Monitor, ReportError};
-use crate::rows::{BOOT_TIME, EventRow, RowDecoder, RowFields, RowNote, RowOptions, SYSTEM, TraceFacts};
+use crate::rows::{BOOT_TIME, EventRow, RowDecoder, RowFields, RowOptions, SYSTEM, TraceFacts};
 use crate::terminal::ReportColour;
 use crate::work::Meter;
 use std::cell::RefCell;
@@ -97,19 +99,6 @@ impl Source<'_> {
     }
 }
 
-/// Note of a record, from the counts before and after its line.
-pub(super) fn note(before: FormatCounts, after: FormatCounts) -> RowNote {
-    if after.n_truncated > before.n_truncated {
-        RowNote::Truncated
-    } else if after.n_limited > before.n_limited || after.n_over_work > before.n_over_work {
-        RowNote::Limit
-    } else if after.n_refused > before.n_refused {
-        RowNote::Refused
-    } else {
-        RowNote::None
-    }
-}
-
 impl RecordWriter for TableWriter<'_> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let Line { text, fields } = &mut self.line;
@@ -147,7 +136,7 @@ impl RecordWriter for TableWriter<'_> {
             depth: None,
             text: if self.wanted.text { without_newline(text.as_bytes()) } else { b"" },
             fields: fields.as_bytes(),
-            note: note(before, after),
+            note: after.note_since(before),
             log: 0,
             offset: record.offset,
             n_bytes: record.bytes.len() as u32,

@@ -1,79 +1,19 @@
 //! Report of a log: records are formatted in parallel and written in order.
 
-use super::RecordSummary;
 use super::batch::{Batch, Place};
-use super::owners::{Owner, Owners};
+use super::options::RecordSummary;
+use super::owners::Owners;
+use super::writer::{FormatCounts, RecordWriter};
 use crate::engine::{self, Chunk, Format, Producer, RunResult, WRITE_AT, ends_chunk};
 use crate::events::class_name;
-use crate::reader::kev::{KevItem, KevLog, KevRecord, KevSlot};
+use crate::monitor::{Monitor, ReportError};
+use crate::reader::kev::{KevItem, KevLog};
 use crate::reader::{Imbalance, Notice};
-use crate::report::{Monitor, ReportError};
-use crate::work::{Meter, Work};
+use crate::work::Work;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::TextBuf;
-
-/// Writer of lines. Each thread has a clone.
-pub(crate) trait RecordWriter: Clone + Send {
-    /// Appends the line of a record, if it has one.
-    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf);
-
-    /// Appends a slot. There are slots only if the log was opened for them.
-    fn slot(&mut self, slot: KevSlot, out: &mut TextBuf) {
-        let _ = (slot, out);
-    }
-
-    /// True if [`RecordWriter::set_owner`] has to be called before each record.
-    fn wants_owners(&self) -> bool {
-        false
-    }
-
-    /// Sets the owner of the next record, and its index in the batch.
-    fn set_owner(&mut self, id: u32, owner: &Owner) {
-        let _ = (id, owner);
-    }
-
-    /// Begins a batch.
-    fn begin_batch(&mut self) {}
-
-    /// Begins a text.
-    fn begin_text(&mut self) {}
-
-    /// Counts so far.
-    fn tallied(&self) -> FormatCounts;
-
-    /// Resets the counts to earlier ones, because the records since then are written again.
-    fn take_back(&mut self, tallied: FormatCounts);
-
-    /// Meter of the steps that definitions take, if there are definitions.
-    fn meter(&mut self) -> Option<&mut Meter>;
-
-    /// Event whose definitions took most of the recent steps.
-    fn slow(&mut self) -> Option<&mut Option<(u8, u16)>>;
-}
-
-/// Counts of formatting.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct FormatCounts {
-    pub n_reported: u64,
-    pub n_truncated: u64,
-    pub n_limited: u64,
-    pub n_over_work: u64,
-    pub n_refused: u64,
-    pub n_left_out: u64,
-}
-
-impl RecordSummary {
-    fn add(&mut self, tallied: FormatCounts) {
-        self.n_reported += tallied.n_reported;
-        self.n_truncated += tallied.n_truncated;
-        self.n_limited += tallied.n_limited;
-        self.n_over_work += tallied.n_over_work;
-        self.n_refused += tallied.n_refused;
-        self.n_left_out += tallied.n_left_out;
-    }
-}
 
 /// Formats and writes all records of a log with `threads` threads.
 pub(crate) fn run(

@@ -5,7 +5,7 @@
 
 use super::clock::Clock;
 use super::owners::Owner;
-use super::run::{FormatCounts, RecordWriter};
+use super::writer::{FormatCounts, RecordWriter};
 use crate::reader::kev::{KevRecord, KevSlot};
 use crate::work::Meter;
 use std::cmp::Reverse;

@@ -1,6 +1,6 @@
 //! The end of a line, after its text is formatted: `--grep`, the values of tables, texts that are not shown.
 
-use super::ReportOptions;
+use super::options::ReportOptions;
 use crate::columns::Columns;
 use crate::output_format::Form;
 use memchr::memchr_iter;

@@ -4,8 +4,9 @@ use super::batch::{Batch, EventRef};
 use super::cells::{Cells, ContextTexts, EventValues, IdCells, Times};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
+use super::options::{ReportOptions, ShownFields, Summary};
 use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
-use super::{ReportOptions, Summary};
+
 use crate::catalog::Catalog;
 use crate::columns::{Columns, trim};
 use crate::demand::Readers;
@@ -101,30 +102,6 @@ struct LineWriter<'r> {
     fields_form: FieldsForm,
     /// Fields of all lines whose ends are collected.
     all_fields: TextBuf,
-}
-
-/// Fields in the lines of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShownFields {
-    No,
-    /// In a column, with the text.
-    Column,
-    /// Without the text, which is not run.
-    Only,
-    /// At the end of JSON lines.
-    Last,
-}
-
-impl ShownFields {
-    fn of(options: &ReportOptions, columns: &Columns) -> Self {
-        match columns.has_fields() && !options.stats {
-            false => ShownFields::No,
-            true if columns.has_fields_last() && options.form == Form::Ndjson => ShownFields::Last,
-            true if columns.has_fields_last() => ShownFields::No,
-            true if columns.has_text() || options.grep.is_some() => ShownFields::Column,
-            true => ShownFields::Only,
-        }
-    }
 }
 
 /// End of an event's line in a text.

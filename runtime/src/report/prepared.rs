@@ -2,7 +2,7 @@
 
 use super::batch::{EventRef, Position};
 use super::cells::{Cells, IdCells};
-use super::format::ShownFields;
+use super::options::ShownFields;
 use crate::catalog::Catalog;
 use crate::fields::PreparedFields;
 use std::cell::Cell;

@@ -3,13 +3,14 @@
 
 use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
 use super::finish::Grep;
-use super::{PROGRESS_EVERY, ReportError, ReportOptions};
+use super::options::ReportOptions;
 use crate::catalog::Catalog;
 use crate::context::{ContextState, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer, ends_chunk};
 use crate::fields::{FieldsForm, PreparedFields};
 use crate::filter::Filter;
+use crate::monitor::{PROGRESS_EVERY, ReportError};
 use crate::reader::Notice;
 use crate::reader::aix::{
     BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, TimedEvent, TraceState, VisitResult, hooks,

@@ -1,13 +1,15 @@
 //! Handlers of instructions that print texts of the event. Short, printable texts are copied directly into the room
 //! after the text.
 
-use super::fast::SHORT;
 use super::texts::*;
 use super::{Run, STEP, slow_ops};
 use crate::TextBuf;
 use crate::mem::{OutPtr, Pc, unchecked};
 use crate::op::Instr;
 use crate::table;
+
+/// Longest text that surely fits into the room of an instruction.
+pub(super) const SHORT: usize = 64;
 
 pub(super) fn text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     if instr.c <= 16 && instr.d == 0 {

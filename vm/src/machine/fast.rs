@@ -32,10 +32,7 @@ pub(super) static CHECKED: [&Handlers; 3] =
 pub(super) static OBSERVED: &Handlers = &handlers::<ANY, ALONE>();
 
 /// Handlers for an instruction whose window is cut by the end of the event.
-pub(super) static CUT: &Handlers = &handlers::<GIVEN, ALONE>();
-
-/// Longest text that surely fits into the room of an instruction.
-pub(super) const SHORT: usize = 64;
+static CUT: &Handlers = &handlers::<GIVEN, ALONE>();
 
 /// Builds the dispatch table from the instruction table. An opcode without a row never runs (rule V1).
 macro_rules! define_handlers {
@@ -355,6 +352,20 @@ fn switch_lit_hex<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut
 }
 
 impl<'r> Run<'r> {
+    /// Slow path for a window cut by the event's end: reads the missing bytes as zeros, or jumps to the field's
+    /// "missing" target. It is a tail call: a call in the middle of a handler would make it save registers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn apart(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, place: u32) -> (OutPtr, Pc) {
+        match self.cut_window(place as usize, instr.c) {
+            Some(given) => {
+                self.given = given;
+                CUT[usize::from(instr.op)](self, at, instr, out)
+            }
+            None => self.short(instr, at),
+        }
+    }
+
     #[inline(always)]
     fn put_case(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, table: u32, value: u64) -> (OutPtr, Pc) {
         let run = case_text(self.program, table, value);

@@ -213,9 +213,9 @@ impl<'r> Run<'r> {
             let mut is_missing =
                 effect.sources.iter().flatten().any(|slot| self.scratch.missing.has(instr.slot(*slot)));
             (at, pc) = if self.stage.has_room(at) {
-                self.step(super::fast::OBSERVED, at, instr, out)
+                self.step(super::observed(), at, instr, out)
             } else {
-                self.step_making_room(super::fast::OBSERVED, at, instr, out)
+                self.step_making_room(super::observed(), at, instr, out)
             };
             if effect.reads_event {
                 is_missing |= self.cursor.truncated || instr.op == Op::Word as u8 && self.lacks_word(instr);

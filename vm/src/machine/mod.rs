@@ -223,6 +223,12 @@ fn checked(orders: Endianness) -> &'static Handlers {
     fast::CHECKED[orders as usize]
 }
 
+/// Handlers that each run a single instruction.
+#[inline(always)]
+fn observed() -> &'static Handlers {
+    fast::OBSERVED
+}
+
 /// Prints an event without a routine: its hook is unknown, or its routine is refused.
 #[cold]
 fn without_routine(program: &Program<'_>, beginning: usize, layout: Layout, out: &mut TextBuf) -> Outcome {

@@ -1,8 +1,6 @@
 //! Numbers at fixed offsets: reading them from a window, also if the event ends inside it.
 
 use super::Run;
-use super::fast::CUT;
-use crate::TextBuf;
 use crate::mem::{OutPtr, Pc, unchecked, window};
 use crate::op::{Instr, form};
 
@@ -60,21 +58,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Slow path for a window cut by the event's end: reads the missing bytes as zeros, or jumps to the field's
-    /// "missing" target. It is a tail call: a call in the middle of a handler would make it save registers.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn apart(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, place: u32) -> (OutPtr, Pc) {
-        match self.cut_window(place as usize, instr.c) {
-            Some(given) => {
-                self.given = given;
-                CUT[usize::from(instr.op)](self, at, instr, out)
-            }
-            None => self.short(instr, at),
-        }
-    }
-
-    fn cut_window(&mut self, at: usize, how: u32) -> Option<[u8; 8]> {
+    pub(super) fn cut_window(&mut self, at: usize, how: u32) -> Option<[u8; 8]> {
         // At most seven bytes are left: with eight, the window would not be cut.
         let held = self.cursor.bytes.get(at..).unwrap_or(&[]);
         let mut bytes = [0; 8];
@@ -91,7 +75,7 @@ impl<'r> Run<'r> {
     }
 
     /// Jumps to the target for a missing field, and removes the field's text.
-    fn short(&mut self, instr: &Instr, at: OutPtr) -> (OutPtr, Pc) {
+    pub(super) fn short(&mut self, instr: &Instr, at: OutPtr) -> (OutPtr, Pc) {
         (at.back(form::back(instr.c) as usize), unchecked!(Targets: self.stage.place(instr.d.into())))
     }
 

@@ -1,5 +1,6 @@
 //! `tfbc completions` and `tfbc man`: completion scripts and manual pages, generated from the commands' flags.
 
+mod lines;
 mod sections;
 mod values;
 
@@ -7,6 +8,7 @@ use super::console::{CommandResult, Console, Failure, Message, Status};
 use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use lines::write_lines;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -121,23 +123,6 @@ fn page(command: clap::Command) -> ManualPage {
     write_lines("EXAMPLES", examples, &mut text);
     sections::write_see_also(&name, &mut text);
     ManualPage { name, text }
-}
-
-/// Writes a section with unfilled lines.
-fn write_lines(section: &str, lines: &str, page: &mut Vec<u8>) {
-    if lines.is_empty() {
-        return;
-    }
-    page.extend_from_slice(format!(".SH {section}\n.nf\n").as_bytes());
-    for line in lines.lines() {
-        let line = line.strip_prefix("  ").unwrap_or(line).replace('\\', "\\e").replace('-', "\\-");
-        if line.starts_with(['.', '\'']) {
-            page.extend_from_slice(b"\\&");
-        }
-        page.extend_from_slice(line.as_bytes());
-        page.push(b'\n');
-    }
-    page.extend_from_slice(b".fi\n");
 }
 
 fn unknown(name: &str, names: &[String]) -> Failure {

@@ -1,5 +1,6 @@
 //! Sections of a manual page that do not come from flags: exit status, environment, files, and related pages.
 
+use super::lines::write_lines;
 use crate::rptopts;
 
 /// Word and its meaning.
@@ -11,7 +12,7 @@ pub fn write(page: &str, out: &mut Vec<u8>) {
     if command == "trcrpt" {
         // Indents like an example in a help page, because `write_lines` removes that indentation.
         let options: String = rptopts::help().lines().map(|line| format!("  {line}\n")).collect();
-        super::write_lines("REPORT OPTIONS", &format!("Values of -O:\n\n{options}"), out);
+        write_lines("REPORT OPTIONS", &format!("Values of -O:\n\n{options}"), out);
     }
     write_rows("EXIT STATUS", &exit_status(command), out);
     write_rows("ENVIRONMENT", &environment(command), out);

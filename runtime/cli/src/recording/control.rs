@@ -1,7 +1,6 @@
 //! `trcon`, `trcoff` and `trcstop`: control a running session.
 
-use crate::CommonArgs;
-use crate::console::{CommandResult, Console, Failure, Message, Status};
+use crate::console::{CommandResult, CommonArgs, Console, Failure, Message, Status};
 use clap::Args;
 use tfbc_recorder::hooks::CHANNELS;
 use tfbc_recorder::session::{self, Error, Forced, QNX};
@@ -28,11 +27,6 @@ impl ChannelArg {
         number
             .ok_or_else(|| Failure::Error(Message::Usage, format!("`{text}` is not a channel: expected -0 to -{last}")))
     }
-}
-
-/// Command line for a channel, as a suggestion.
-pub fn spelt(command: &str, channel: usize) -> String {
-    if channel == 0 { command.to_owned() } else { format!("{command} -{channel}") }
 }
 
 /// Flags of `trcon`.
@@ -122,7 +116,7 @@ impl TrcstopArgs {
                     Ok(Status::Damaged)
                 }
                 Err(error @ Error::Log { .. }) => {
-                    let recover = spelt("trcdead", channel);
+                    let recover = super::spelt("trcdead", channel);
                     let text = format!("{error}: `{recover} -o FILE` recovers what is still in memory");
                     Err(Failure::Error(Message::Unwritable, text))
                 }

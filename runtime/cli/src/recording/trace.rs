@@ -1,8 +1,8 @@
 //! `trace`: AIX's flags for the recorder.
 
 use super::prompt;
-use crate::console::{CommandResult, Console, Failure, Message, Status};
-use crate::{CommonArgs, overwrite};
+use crate::console::{CommandResult, CommonArgs, Console, Failure, Message, Status};
+use crate::overwrite;
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -255,7 +255,7 @@ fn run_program(console: &Console, options: Options, program: &Program) -> Comman
     if !program.outlived || run.is_err() {
         session::stop(channel, false).map_err(super::failure)?;
     } else {
-        let stop = super::control::spelt("trcstop", channel);
+        let stop = super::spelt("trcstop", channel);
         console.note(format!("channel {channel} is still being recorded: `{stop}` ends the trace"));
     }
     match run {

@@ -1,7 +1,6 @@
 //! `tracelogger`: QNX's flags for the recorder.
 
-use crate::CommonArgs;
-use crate::console::{CommandResult, Console, Failure, Message, Status};
+use crate::console::{CommandResult, CommonArgs, Console, Failure, Message, Status};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! `trcdead`: recovers the events that a killed session left in memory.
 
 use super::control::ChannelArg;
-use crate::console::{CommandResult, Console, Failure, Message, Status};
-use crate::{CommonArgs, overwrite};
+use crate::console::{CommandResult, CommonArgs, Console, Failure, Message, Status};
+use crate::overwrite;
 use clap::Args;
 use std::ffi::OsString;
 use std::fs;

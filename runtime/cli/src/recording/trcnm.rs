@@ -1,7 +1,6 @@
 //! `trcnm`: lists names and addresses for `trcrpt -n`.
 
-use crate::CommonArgs;
-use crate::console::{CommandResult, Console, Failure, Message};
+use crate::console::{CommandResult, CommonArgs, Console, Failure, Message};
 use crate::context_args::MAX_NAMES;
 use clap::Args;
 use object::elf::ELFMAG;

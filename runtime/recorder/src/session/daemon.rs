@@ -1,7 +1,7 @@
 //! The daemon of a session: reads the buffers and writes the log.
 
 use super::choice::Choice;
-use super::{Command, Error, Task, answer_text, create, lock, map, target_of};
+use super::{Command, Error, Task, create, lock, map, target_of};
 use crate::buffer_pool::{BufferPool, flag};
 use crate::clock::{Clock, ClockSource};
 use crate::control;
@@ -472,4 +472,14 @@ pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<
     let mut sink = Sink::new(writer, *pool, false, None);
     merger.recover(|record, process| sink.record(record, process))?;
     Ok(sink.writer.finish()?)
+}
+
+/// Formats the reply that [`start`](super::start) parses.
+fn answer_text(started: &Result<(), Error>) -> String {
+    match started {
+        Ok(()) => "ok".to_owned(),
+        Err(error @ Error::Log { path, .. }) => format!("log {} {}", error.errno(), path.display()),
+        Err(error @ Error::Memory { path, .. }) => format!("memory {} {}", error.errno(), path.display()),
+        Err(error) => format!("process {}", error.errno()),
+    }
 }

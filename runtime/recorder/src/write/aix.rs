@@ -7,8 +7,8 @@
 //! ```
 
 use super::encode::{EncodedHook, Encoder, MAX_BYTES};
+use super::note::{Note, Summary};
 use super::setup::{LogLayout, Setup, Symbol, ThreadInfo};
-use super::{Note, Summary};
 use crate::options::{Hooks, Options};
 use crate::record::{Data, Record, Width};
 

@@ -1,8 +1,9 @@
 //! One log file per CPU, and a base file that names them (`trace -C`).
 
+use super::aix;
 use super::log_file::{AixLog, LogRole};
+use super::note::{Note, Summary};
 use super::setup::{self, Setup};
-use super::{Note, Summary, aix};
 use crate::options;
 use crate::record::Record;
 use std::collections::BTreeMap;

@@ -17,9 +17,9 @@
 
 use super::aix::{self, Mark, Scribe};
 use super::encode::MAX_EVENT;
+use super::note::{Note, Summary};
 use super::ring::Ring;
 use super::setup::Setup;
-use super::{Note, Summary};
 use crate::options::{Mode, Options};
 use crate::record::{Record, Width};
 use std::collections::HashSet;

@@ -1,9 +1,9 @@
 //! Sequential streams (`trace -o -`). A 64-bit stream begins with EFDF1114, a 32-bit one with its first event.
 
 use super::aix::{self, Scribe};
+use super::note::{Note, Summary};
 use super::pending::Pending;
 use super::setup::Setup;
-use super::{Note, Summary};
 use crate::record::{Record, Width};
 use std::io::{self, Write};
 

@@ -1,6 +1,5 @@
 //! The layer: each span and event becomes a generic hook.
 
-use crate::Recorder;
 use crate::callsites::Callsites;
 use crate::payload::Payload;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ pub(crate) enum SpanAction {
     Has,
 }
 
-/// Subscriber layer that records, made by [`Recorder::layer`] and [`Recorder::alone`].
+/// Subscriber layer that records, made by [`Recorder::layer`](crate::Recorder::layer) and [`Recorder::alone`](crate::Recorder::alone).
 #[derive(Debug)]
 pub struct RecorderLayer {
     /// Hook word without the subhook.
@@ -47,9 +46,8 @@ struct OpenSpan {
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 impl RecorderLayer {
-    pub(crate) fn new(recorder: &Recorder) -> Self {
-        let Recorder { id, channel, has_enters, callsites } = recorder;
-        Self { hook: u32::from(*id) << 16, channel: *channel, has_enters: *has_enters, callsites: callsites.clone() }
+    pub(crate) fn new(id: u16, channel: usize, has_enters: bool, callsites: Arc<Callsites>) -> Self {
+        Self { hook: u32::from(id) << 16, channel, has_enters, callsites }
     }
 
     fn put(&self, what: SpanAction, callsite: u64, payload: &Payload) {

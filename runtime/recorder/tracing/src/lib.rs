@@ -111,6 +111,6 @@ impl Recorder {
     /// Layer for a subscriber without other layers. Disabled events cost less, because they are off for the whole
     /// subscriber.
     pub fn alone(&self) -> RecorderLayer {
-        RecorderLayer::new(self)
+        RecorderLayer::new(self.id, self.channel, self.has_enters, self.callsites.clone())
     }
 }

@@ -4,7 +4,7 @@
 
 use super::clock::Factors;
 use super::hooks;
-use super::logs::LogInfo;
+use super::log_info::LogInfo;
 use crate::context::ThreadContext;
 use std::sync::Arc;
 use tfbc_vm::{Context, ProcessNames};

@@ -8,10 +8,11 @@ use super::cpu_files::{self, CpuFiles};
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::internal::EventProperty;
+use super::log_info::LogInfo;
 use super::merge::{Ahead, Merge, MergeInput, MergeKey, MergeStep, chunk};
 use super::raw_event::RawEvent;
 use super::sniff::AixKind;
-use super::step::{Kernel, StepRules};
+use super::step::Kernel;
 use super::trace::{NextItem, OpenError, ReadOptions, SkipAction, SkipPolicy, Trace, VisitResult};
 use crate::ids::IdSet;
 use crate::reader::window::SharedBuf;
@@ -19,21 +20,6 @@ use crate::reader::{Imbalance, Notice, Tally};
 use std::io;
 use std::path::Path;
 use tfbc_vm::Env;
-
-/// Properties of one log of a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogInfo {
-    /// Name as the user wrote it.
-    pub name: String,
-    /// Kind of the trace.
-    pub kind: AixKind,
-    /// Size of the file in bytes, if it is known.
-    pub size: Option<u64>,
-    /// CPU of the file, in a log with one file per CPU.
-    pub cpu: Option<u32>,
-    /// Layout of its events.
-    pub rules: StepRules,
-}
 
 /// An event with its time.
 #[derive(Debug, Clone, Copy)]

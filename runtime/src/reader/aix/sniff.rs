@@ -34,6 +34,7 @@ impl AixKind {
     pub const ALL: [AixKind; 4] = [AixKind::Stream32, AixKind::Stream64, AixKind::Log32, AixKind::Log64];
 
     /// Name of the kind, as `--format` accepts it.
+    #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             AixKind::Stream32 => "stream32",

@@ -1,5 +1,6 @@
 //! An open AIX trace: its events in reading order, and notices at damaged places.
 
+mod judged;
 mod ordinary;
 mod resync;
 mod salvage;
@@ -16,7 +17,7 @@ use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally, TraceKind};
-use resync::{CLEAN, JudgedPositions, SURE};
+use judged::{CLEAN, JudgedPositions, SURE};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;

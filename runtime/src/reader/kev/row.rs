@@ -1,7 +1,7 @@
 //! Runs of records.
 
 use super::combine::CompleteCombine;
-use super::log::KevRecord;
+use super::record::KevRecord;
 use super::slot::{N_CPUS, SLOT_BYTES, Slot, SlotKind};
 
 /// High halves of the clocks.

@@ -1,6 +1,6 @@
 //! gzip: a sequence of members, each with a header, deflated bytes and a checksum.
 
-use super::{PackedBytes, cut, damaged};
+use super::bytes::{PackedBytes, cut, damaged};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, Read};
 

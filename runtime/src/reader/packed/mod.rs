@@ -10,19 +10,19 @@
 //! the problem and its offset in the compressed file. Memory is bounded: 32 KiB of history for gzip, 65,536 codes for
 //! `.Z`, and at most 128 MiB for zstd, which is also the limit of zstd's own command.
 
+mod bytes;
 mod gzip;
 mod zstd;
 
 use crate::unix_compress;
+use bytes::{Meter, Packed, PackedBytes};
 use gzip::Gzip;
 use std::fmt;
-use std::io::{self, BufReader, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Read};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use zstd::Zstd;
 
-/// Size of one read of compressed bytes.
-const BUFFER: usize = 64 << 10;
 /// Number of first bytes that determine the compression.
 const MAGIC_BYTES: usize = 4;
 
@@ -200,64 +200,6 @@ impl Read for Unpacker {
             got => got,
         }
     }
-}
-
-/// Progress of reading a compressed file, shared with the codec that owns the file.
-#[derive(Debug, Default)]
-struct Meter {
-    n_read: AtomicU64,
-    /// I/O error of the file itself. Stored separately, because codecs would report it as damage.
-    failure: Mutex<Option<io::Error>>,
-}
-
-/// The compressed file, with its progress recorded.
-struct Packed {
-    inner: Box<dyn Read + Send>,
-    meter: Arc<Meter>,
-}
-
-impl Read for Packed {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let got = self.inner.read(out);
-        match got {
-            Ok(n) => {
-                self.meter.n_read.fetch_add(n as u64, Ordering::Relaxed);
-                Ok(n)
-            }
-            // The codec gets an error of the same kind; the original is returned to the caller later.
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
-                let again = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
-                *self.meter.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                Err(again)
-            }
-            got => got,
-        }
-    }
-}
-
-/// Buffered compressed bytes with their offset.
-struct PackedBytes(BufReader<Packed>);
-
-impl PackedBytes {
-    fn new(packed: Packed) -> Self {
-        Self(BufReader::with_capacity(BUFFER, packed))
-    }
-
-    /// Offset of the next byte in the compressed file.
-    fn offset(&self) -> u64 {
-        self.0.get_ref().meter.n_read.load(Ordering::Relaxed) - self.0.buffer().len() as u64
-    }
-}
-
-/// Error for bytes that are not valid.
-fn damaged(offset: u64, found: impl fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("damaged at offset {offset:#x} of the compressed file: {found}"))
-}
-
-/// Error for a compressed file that ends too early.
-fn cut(offset: u64, expected: impl fmt::Display) -> io::Error {
-    let text = format!("cut short at offset {offset:#x} of the compressed file: expected {expected}");
-    io::Error::new(io::ErrorKind::UnexpectedEof, text)
 }
 
 #[cfg(test)]

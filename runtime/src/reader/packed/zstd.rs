@@ -1,6 +1,6 @@
 //! zstd: a sequence of frames, with checksums verified.
 
-use super::{PackedBytes, cut, damaged};
+use super::bytes::{PackedBytes, cut, damaged};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, Read};

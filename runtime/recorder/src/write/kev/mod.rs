@@ -15,19 +15,17 @@ mod header;
 mod syspage;
 mod threads;
 
+use super::note::{Note, Summary};
 use super::pending::Pending;
 use super::setup::{LogLayout, Setup};
-use super::{Note, Summary};
 use crate::logger::{EventRange, Logger};
 use crate::record::{EventContent, Record};
 use buffer::{ByteOrder, MAX_PAYLOAD, SlotBuffer};
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use syspage::N_CPUS;
 pub use threads::ThreadFacts;
 use threads::{KnownThread, Threads};
-
-/// Number of CPUs that fit into a slot's header.
-const N_CPUS: usize = 64;
 
 /// Keys of the records that the writer adds.
 const CONTROL: u32 = 1 << 10;

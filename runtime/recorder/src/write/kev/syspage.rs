@@ -3,6 +3,9 @@
 use super::super::setup::Setup;
 use super::buffer::ByteOrder;
 
+/// Number of CPUs that fit into a slot's header.
+pub(super) const N_CPUS: usize = 64;
+
 const HEAD: usize = 64;
 const CPU: usize = 32;
 const QTIME: usize = 64;
@@ -10,7 +13,7 @@ const STRINGS: usize = 16;
 /// The clock does not stop, is the same on all CPUs (8), and its rate was checked to be stable (2).
 const QTIME_FLAGS: u32 = 8 | 2;
 /// Maximum number of processors with an entry.
-const MAX_CPUS: u32 = super::N_CPUS as u32;
+const MAX_CPUS: u32 = N_CPUS as u32;
 
 /// System page in the byte order of the target.
 ///

@@ -8,59 +8,15 @@
 //! Each position is judged only once, even if several searches reach it, so the work is at most eight steps per byte.
 
 use super::Trace;
+use super::judged::{CLEAN, CLEAN_EVENTS, Plausibility, SURE};
 use crate::reader::aix::hooks;
 use crate::reader::aix::step::{Kernel, Step, StepRules};
-use std::collections::VecDeque;
 use std::io;
 
-/// Number of valid events that make a position a candidate.
-const CLEAN_EVENTS: u8 = 8;
 /// Distance after the first candidate, in bytes, within which a better one is searched.
 const BETTER_WITHIN: usize = 1024;
 /// Number of bytes that are searched before they are consumed.
 const BLOCK: usize = 4096;
-
-/// Plausibility of the events from a position; 0 if they are not valid.
-pub(super) type Plausibility = u8;
-
-/// Plausibility of events that are valid but look like data.
-pub(super) const CLEAN: Plausibility = 1;
-/// Plausibility of perfect events, required inside bytes that may be one cut event.
-pub(super) const SURE: Plausibility = CLEAN + 2 * CLEAN_EVENTS;
-
-/// Judged positions at or after the current search position.
-#[derive(Debug, Default)]
-pub(super) struct JudgedPositions {
-    /// File offset of the first one.
-    from: u64,
-    credits: VecDeque<Plausibility>,
-}
-
-impl JudgedPositions {
-    /// Drops the positions before an offset.
-    fn forget(&mut self, before: u64) {
-        let n = before.saturating_sub(self.from).min(self.credits.len() as u64);
-        self.credits.drain(..n as usize);
-        self.from += n;
-    }
-
-    fn get(&self, offset: u64) -> Option<Plausibility> {
-        self.credits.get(usize::try_from(offset.checked_sub(self.from)?).ok()?).copied()
-    }
-
-    fn put(&mut self, offset: u64, credit: Plausibility) {
-        if offset != self.from + self.credits.len() as u64 {
-            self.credits.clear();
-            self.from = offset;
-        }
-        self.credits.push_back(credit);
-    }
-
-    /// Drops all positions, because the judgement depends on the end of the area.
-    pub fn clear(&mut self) {
-        self.credits.clear();
-    }
-}
 
 /// Judges the events at the start of some bytes; `None` if more bytes are needed.
 fn judge(rules: &StepRules, bytes: &[u8]) -> Option<Plausibility> {
@@ -200,25 +156,5 @@ mod tests {
                 assert_eq!(is_not_before(kernel, last, ticks), expected, "{kernel:?}: {ticks:#x} after {last:#x}");
             }
         }
-    }
-
-    #[test]
-    fn places_are_known_until_the_search_is_past_them() {
-        let mut judged = JudgedPositions::default();
-        for (offset, credit) in [(100, 1), (101, 2), (102, 3), (103, 4)] {
-            judged.put(offset, credit);
-        }
-        let known = |judged: &JudgedPositions| [99, 100, 101, 102, 103, 104].map(|offset| judged.get(offset));
-        assert_eq!(known(&judged), [None, Some(1), Some(2), Some(3), Some(4), None]);
-        judged.forget(100);
-        judged.forget(102);
-        assert_eq!(known(&judged), [None, None, None, Some(3), Some(4), None]);
-        judged.put(104, 5);
-        assert_eq!(known(&judged), [None, None, None, Some(3), Some(4), Some(5)]);
-        // A distant position starts a new list.
-        judged.put(99, 6);
-        assert_eq!(known(&judged), [Some(6), None, None, None, None, None]);
-        judged.clear();
-        assert_eq!(known(&judged), [None; 6]);
     }
 }

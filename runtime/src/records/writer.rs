@@ -1,0 +1,85 @@
+//! The interface between the run over a log and what writes its lines.
+
+use super::options::RecordSummary;
+use super::owners::Owner;
+use crate::reader::kev::{KevRecord, KevSlot};
+use crate::rows::RowNote;
+use crate::work::Meter;
+use tfbc_vm::TextBuf;
+
+/// Writer of lines. Each thread has a clone.
+pub(crate) trait RecordWriter: Clone + Send {
+    /// Appends the line of a record, if it has one.
+    fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf);
+
+    /// Appends a slot. There are slots only if the log was opened for them.
+    fn slot(&mut self, slot: KevSlot, out: &mut TextBuf) {
+        let _ = (slot, out);
+    }
+
+    /// True if [`RecordWriter::set_owner`] has to be called before each record.
+    fn wants_owners(&self) -> bool {
+        false
+    }
+
+    /// Sets the owner of the next record, and its index in the batch.
+    fn set_owner(&mut self, id: u32, owner: &Owner) {
+        let _ = (id, owner);
+    }
+
+    /// Begins a batch.
+    fn begin_batch(&mut self) {}
+
+    /// Begins a text.
+    fn begin_text(&mut self) {}
+
+    /// Counts so far.
+    fn tallied(&self) -> FormatCounts;
+
+    /// Resets the counts to earlier ones, because the records since then are written again.
+    fn take_back(&mut self, tallied: FormatCounts);
+
+    /// Meter of the steps that definitions take, if there are definitions.
+    fn meter(&mut self) -> Option<&mut Meter>;
+
+    /// Event whose definitions took most of the recent steps.
+    fn slow(&mut self) -> Option<&mut Option<(u8, u16)>>;
+}
+
+/// Counts of formatting.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FormatCounts {
+    pub n_reported: u64,
+    pub n_truncated: u64,
+    pub n_limited: u64,
+    pub n_over_work: u64,
+    pub n_refused: u64,
+    pub n_left_out: u64,
+}
+
+impl FormatCounts {
+    /// Note of a record, from the counts before and after its line.
+    pub(super) fn note_since(self, before: Self) -> RowNote {
+        if self.n_truncated > before.n_truncated {
+            RowNote::Truncated
+        } else if self.n_limited > before.n_limited || self.n_over_work > before.n_over_work {
+            RowNote::Limit
+        } else if self.n_refused > before.n_refused {
+            RowNote::Refused
+        } else {
+            RowNote::None
+        }
+    }
+}
+
+impl RecordSummary {
+    /// Adds the counts of one thread.
+    pub(super) fn add(&mut self, tallied: FormatCounts) {
+        self.n_reported += tallied.n_reported;
+        self.n_truncated += tallied.n_truncated;
+        self.n_limited += tallied.n_limited;
+        self.n_over_work += tallied.n_over_work;
+        self.n_refused += tallied.n_refused;
+        self.n_left_out += tallied.n_left_out;
+    }
+}

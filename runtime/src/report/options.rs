@@ -1,0 +1,155 @@
+//! Content and layout of a report, and its counts.
+
+use crate::catalog::Catalog;
+use crate::columns::Columns;
+use crate::context::{AddressNames, ContextTable, MAX_KNOWN};
+use crate::filter::Filter;
+use crate::output_format::Form;
+use crate::reader::{Imbalance, Tally};
+use crate::terminal::ReportColour;
+use crate::time_zone::TimeZone;
+use crate::work::MaxWork;
+use regex::bytes::Regex;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use tfbc_vm::{Limits, Timers};
+
+/// Maximum sizes of the tables kept during a report; their ids come from the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableLimits {
+    /// Running timers.
+    pub timers: u32,
+    /// Processes, and as many threads.
+    pub processes: u32,
+}
+
+impl Default for TableLimits {
+    /// 1,048,576 timers, 65,536 processes.
+    fn default() -> Self {
+        Self { timers: Timers::MAX as u32, processes: MAX_KNOWN as u32 }
+    }
+}
+
+/// Content and layout of a report.
+#[derive(Debug, Clone, Default)]
+pub struct ReportOptions {
+    /// The columns.
+    pub columns: Columns,
+    /// Lines between two heading lines; 0 for a single one.
+    pub page_size: u64,
+    /// True if the report has no heading.
+    pub no_heading: bool,
+    /// True if delta is measured from the previous event of the trace, otherwise from the previous reported one.
+    pub delta_of_all: bool,
+    /// Time zone of the heading's date.
+    pub time_zone: TimeZone,
+    /// Which events are reported.
+    pub filter: Filter,
+    /// True if only events with a stanza in the given files are reported.
+    pub defined: bool,
+    /// Pattern that an event's text, without columns and margins, must match.
+    pub grep: Option<Regex>,
+    /// The form: as lines, or as a table.
+    pub form: Form,
+    /// Colours of columns and heading.
+    pub colour: ReportColour,
+    /// True to track processes and threads even if no column, filter or template needs them.
+    pub follow_context: bool,
+    /// True if only the number of events per hook id is written.
+    pub stats: bool,
+    /// True if the number of events per hook id follows the report.
+    pub histogram: bool,
+    /// Rules that extract processes, threads, CPUs and system calls from events.
+    pub context: Arc<ContextTable>,
+    /// Names of system calls by address, for traces that contain only addresses.
+    pub names: Arc<AddressNames>,
+    /// Limits on the work for one event.
+    pub limits: Limits,
+    /// Limit on the work for all events together.
+    pub max_work: MaxWork,
+    /// Limits on the state kept between events.
+    pub tables: TableLimits,
+    /// Threads that format; `None` for as many as there are processors. The report is the same for any number.
+    pub threads: Option<NonZeroUsize>,
+    /// Events per batch; `None` for a number chosen for speed. The report is the same for any number.
+    pub batch: Option<NonZeroUsize>,
+}
+
+impl ReportOptions {
+    /// True if events with this canonical id may be shown.
+    #[doc(hidden)]
+    pub fn shows(&self, catalog: &Catalog<'_>, id: u16) -> bool {
+        self.filter.shows(id) && (!self.defined || catalog.defines(id))
+    }
+
+    /// True if events are written as text, not as a table or as counts.
+    pub(super) fn is_text(&self) -> bool {
+        self.form == Form::Text && !self.stats
+    }
+
+    /// True if the report is text, and its columns include the events' texts.
+    pub(super) fn has_lines(&self) -> bool {
+        self.is_text() && self.columns.has_text()
+    }
+}
+
+/// Counts of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Events of the trace that were read.
+    pub n_events: u64,
+    /// Events that were reported.
+    pub n_reported: u64,
+    /// Damaged places.
+    pub n_damaged: u64,
+    /// Events whose template read past their end.
+    pub n_truncated: u64,
+    /// Events that reached a limit of one event.
+    pub n_limited: u64,
+    /// Events cut short because earlier events used up the report's work limit.
+    pub n_over_work: u64,
+    /// Events whose template divided by zero.
+    pub n_divided: u64,
+    /// Events whose template the verifier refuses.
+    pub n_refused: u64,
+    /// 32-bit stamps that went back a little.
+    pub n_clamped: u64,
+    /// Timers dropped because the table was full.
+    pub n_timers_lost: u64,
+    /// Processes and threads dropped because a table was full.
+    pub n_processes_lost: u64,
+    /// Bytes read, and bytes reported as unreadable.
+    pub bytes: (u64, u64),
+    /// Use of the bytes that were read.
+    #[doc(hidden)]
+    pub tally: Tally,
+    /// `$STOP` ended the report.
+    pub stopped: bool,
+    /// Mismatch between the bytes read and the bytes accounted for: a bug in this program.
+    #[doc(hidden)]
+    pub imbalance: Option<Imbalance>,
+}
+
+/// Fields in the lines of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShownFields {
+    No,
+    /// In a column, with the text.
+    Column,
+    /// Without the text, which is not run.
+    Only,
+    /// At the end of JSON lines.
+    Last,
+}
+
+impl ShownFields {
+    pub(super) fn of(options: &ReportOptions, columns: &Columns) -> Self {
+        match columns.has_fields() && !options.stats {
+            false => ShownFields::No,
+            true if columns.has_fields_last() && options.form == Form::Ndjson => ShownFields::Last,
+            true if columns.has_fields_last() => ShownFields::No,
+            true if columns.has_text() || options.grep.is_some() => ShownFields::Column,
+            true => ShownFields::Only,
+        }
+    }
+}
