@@ -6,6 +6,7 @@ use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, ProcessNames, Program, TextBuf, Timers};
 
 const FORMAT_FILE: &str = include_str!("../../runtime/formats/default.trcfmt");
+const HOOKS: &str = include_str!("../../docs/hooks.md");
 
 fn blob() -> Vec<u8> {
     let mut sources = Sources::new();
@@ -45,12 +46,16 @@ fn check32(hooks: &[TraceHook], expected: &[&str]) {
 }
 
 #[test]
-fn every_stanza_has_a_hidden_label() {
+fn every_stanza_has_a_hidden_label_and_a_row_in_the_book() {
     let blob = blob();
     let program = Program::open(&blob).unwrap();
-    let labels: Vec<_> = program.hooks().filter(|hook| !hook.builtin).map(|hook| (hook.id >> 4, hook.hidden)).collect();
-    let ids = [0x100, 0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x10C, 0x134, 0x135, 0x139, 0x15B, 0x200, 0x465, 0x4B0];
-    assert_eq!(labels, ids.map(|id| (id, true)));
+    let stanzas: Vec<_> = program.hooks().filter(|hook| !hook.builtin).collect();
+    assert!(stanzas.iter().all(|hook| hook.hidden));
+    // The page has a row for each of them, in this order, and no other.
+    let table = HOOKS.lines().skip_while(|line| !line.starts_with("| hook | event"));
+    let rows = table.take_while(|line| line.starts_with('|')).filter_map(|line| line.split(' ').nth(1));
+    let ids = rows.filter_map(|id| u16::from_str_radix(id, 16).ok());
+    assert_eq!(stanzas.iter().map(|hook| hook.id >> 4).collect::<Vec<_>>(), ids.collect::<Vec<_>>());
 }
 
 #[test]

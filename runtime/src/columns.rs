@@ -758,6 +758,20 @@ mod tests {
     }
 
     #[test]
+    fn every_column_is_in_the_book() {
+        let book = include_str!("../../docs/report.md");
+        for (system, table) in [(System::Aix, "| AIX | contains |"), (System::Qnx, "| QNX | contains |")] {
+            let (_, rows) = book.split_once(table).unwrap();
+            let rows: Vec<_> = rows.trim_start().lines().take_while(|row| row.starts_with('|')).collect();
+            let is_listed = |name: &str| {
+                rows.iter().any(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&format!("`{name}`"))))
+            };
+            let missing: Vec<_> = Column::names(system).filter(|name| !is_listed(name)).collect();
+            assert!(missing.is_empty(), "docs/report.md has no row for {missing:?}");
+        }
+    }
+
+    #[test]
     fn margins_come_after_the_columns() {
         let columns = Columns::default();
         assert_eq!(columns.layout(Level::Kern), Layout { first: 19, further: 52 });

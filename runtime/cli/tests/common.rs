@@ -70,6 +70,16 @@ pub fn command(name: &str) -> Command {
     Command::new(program(name))
 }
 
+/// Subcommands in the help of `tfbc`.
+pub fn commands() -> Vec<String> {
+    let (help, error, status) = run(command("tfbc").arg("--help"));
+    assert_eq!(status, 0, "{error}");
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
+}
+
 /// Root directory of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -1,6 +1,6 @@
 //! Tests of help, manual pages and completions: they are complete and contain examples.
 
-use crate::common::{NAMES, command, programs};
+use crate::common::{NAMES, command, commands, programs};
 use std::fs;
 
 const USER_KEV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../samples/user.kev");
@@ -14,15 +14,6 @@ fn help(program: &str, command: Option<&str>) -> String {
     let (out, err, status) = run(program, &args);
     assert_eq!(status, 0, "{program} {args:?}: {err}");
     out
-}
-
-/// Subcommands in the help of `tfbc`.
-fn commands() -> Vec<String> {
-    let help = help("tfbc", None);
-    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
-    names.map(str::to_owned).collect()
 }
 
 /// Flags of a help page, such as `-t` and `--formats`.

@@ -53,21 +53,8 @@ fn the_documented_defaults_are_those_of_the_commands() {
     let documented = documented();
     assert_eq!(documented.len(), 15);
     let mut found = BTreeMap::new();
-    for command in [
-        "compile",
-        "check",
-        "report",
-        "event",
-        "list",
-        "info",
-        "disasm",
-        "summary",
-        "latency",
-        "trcrpt",
-        "traceprinter",
-        "trcupdate",
-    ] {
-        let (help, ..) = run(crate::common::command("tfbc").args([command, "--help"]));
+    for command in commands() {
+        let (help, ..) = run(crate::common::command("tfbc").args([&*command, "--help"]));
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in help.split(" --max-").skip(1) {
             let flag = format!("--max-{}", part.split(' ').next().unwrap());

@@ -583,10 +583,7 @@ fn user_stanzas_replace_built_in_ones() {
     let files = own_trace(&[plain64(0x4B00, 3, &[4522, 7], 7, 1_000), plain64(0x1060, 3, &[4522, 7, 60], 7, 2_000)]);
     let (out, _, status) = run("tfbc", &files, &["list"]);
     assert_eq!(status, 0);
-    for id in [
-        "001", "002", "004", "005", "006", "007", "008", "100", "101", "102", "103", "104", "105", "106", "10C", "134",
-        "135", "139", "200", "465", "4B0",
-    ] {
+    for id in ["001", "008", "106", "4B0"] {
         assert!(out.lines().any(|line| line.starts_with(&format!("{id} "))), "{id}");
     }
     let args = ["-h", "-O", "timestamp=3,ids=off", "-d", "4B0,106"];
