@@ -285,3 +285,23 @@ fn words_are_found_whole() {
         findings("x/src/a.rs", "/// What it is.\n/// What else.\nfn f() {}\n// What for\n/// True.\nfn g() {}\n");
     assert_eq!(found.iter().map(|found| found.line).collect::<Vec<_>>(), [1]);
 }
+
+#[test]
+fn lines_of_markdown_have_at_most_120_characters() {
+    let mut paths = Vec::new();
+    files(&root(), &mut paths);
+    let mut long = Vec::new();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        let text = fs::read_to_string(path).unwrap();
+        let mut is_fenced = false;
+        for (n, line) in text.lines().enumerate() {
+            is_fenced ^= line.trim_start().starts_with("```");
+            if !is_fenced && !line.trim_start().starts_with('|') && line.chars().count() > 120 {
+                long.push(format!("{}:{}", path.strip_prefix(root()).unwrap().display(), n + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "wrap these lines:\n{}", long.join("\n"));
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(architecture.lines().count() <= 150, "ARCHITECTURE.md has more than 150 lines");
+}
