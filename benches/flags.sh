@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# name | limit | command, load and flags; `realistic` and `kev` are the loads.
+# name | limit | command, load and flags; `realistic` and `kev` are the loads; `tfbc` is its report.
 rows() {
     cat <<'ROWS'
 default | 480 | tfbc realistic
@@ -80,8 +80,13 @@ count() {
     local trace=$1 command=$2 load=$3
     shift 3
     local flags=("$@")
-    [[ $load == realistic ]] && flags+=(-t "$scratch/realistic.trcfmt")
-    [[ $command == tfbc ]] && flags=(report --threads 1 "${flags[@]}")
+    case $command in
+    summary | latency) flags=("$command" "${flags[@]}") command=tfbc ;;
+    *)
+        [[ $load == realistic ]] && flags+=(-t "$scratch/realistic.trcfmt")
+        [[ $command == tfbc ]] && flags=(report --threads 1 "${flags[@]}")
+        ;;
+    esac
     # Output goes to a file, as to a pipe: what is written to /dev/null costs nothing either way.
     # Large tables come zeroed from the system, in short and in long runs, as in gate.sh.
     XDG_CACHE_HOME=$scratch/cache GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072 \

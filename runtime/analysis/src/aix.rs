@@ -183,7 +183,7 @@ impl Analyser<'_> {
         if self.machine.is_losing(log) {
             self.machine.end_loss(log, now, (None, None));
         }
-        if self.machine.is_off(log) && !HEADERS.contains(&id) {
+        if self.machine.is_off(log) && !is_header(id) {
             self.machine.switch_on(log, now);
         }
     }
@@ -227,12 +227,12 @@ impl Analyser<'_> {
             return traits.cpu.map(Some);
         }
         self.end_gap(log, event.id, now);
-        let is_header = HEADERS.contains(&event.id);
-        if is_header {
+        let of_header = is_header(event.id);
+        if of_header {
             self.note_system(timed);
         }
         let at = match traits.cpu {
-            _ if is_header => None,
+            _ if of_header => None,
             Some(cpu) => self.machine.cpu(cpu, now),
             None if traits.is_dispatch => self.machine.cpu_of_dispatch(),
             None => self.machine.cpu_without_id(event.tid),
@@ -266,6 +266,11 @@ impl Analyser<'_> {
             }
         }
     }
+}
+
+/// True for the hooks of [`HEADERS`].
+fn is_header(id: u16) -> bool {
+    matches!(id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP)
 }
 
 /// Last component of a path.

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod aix;
+mod curt;
 mod gaps;
 pub mod latency;
 mod machine;
@@ -28,6 +29,7 @@ mod qnx;
 mod tables;
 mod totals;
 
+pub use curt::{CurtOptions, write_curt};
 pub use print::{Layout, write};
 pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
 

@@ -90,28 +90,28 @@ pub fn table_row(form: Form, cells: impl Iterator<Item = String>, out: &mut Text
 
 /// Milliseconds with six decimals, which are exact.
 pub fn milliseconds(ns: i128) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     push_milliseconds(ns, &mut text);
-    text
+    String::from_utf8(text).unwrap_or_default()
 }
 
-fn push_milliseconds(ns: i128, out: &mut String) {
+fn push_milliseconds(ns: i128, out: &mut Vec<u8>) {
     if ns < 0 {
-        out.push('-');
+        out.push(b'-');
     }
     let ns = ns.unsigned_abs();
     match u64::try_from(ns) {
         Ok(ns) => {
             push_number(ns / 1_000_000, 1, out);
-            out.push('.');
+            out.push(b'.');
             push_number(ns % 1_000_000, 6, out);
         }
-        Err(_) => out.push_str(&format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)),
+        Err(_) => out.extend(format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000).bytes()),
     }
 }
 
 /// Appends a number with at least so many digits. Formatting macros take several times as long.
-fn push_number(mut number: u64, digits: usize, out: &mut String) {
+fn push_number(mut number: u64, digits: usize, out: &mut Vec<u8>) {
     let mut text = [b'0'; 20];
     let mut at = text.len();
     while number > 0 || text.len() - at < digits {
@@ -119,13 +119,13 @@ fn push_number(mut number: u64, digits: usize, out: &mut String) {
         text[at] = b'0' + (number % 10) as u8;
         number /= 10;
     }
-    out.push_str(std::str::from_utf8(&text[at..]).unwrap_or_default());
+    out.extend_from_slice(&text[at..]);
 }
 
 /// Appends a share in percent with two decimals, rounded half up.
-fn push_percent(part: u128, whole: u128, out: &mut String) {
+fn push_percent(part: u128, whole: u128, out: &mut Vec<u8>) {
     if whole == 0 {
-        return out.push('-');
+        return out.push(b'-');
     }
     // Both are below 2^75, so the products fit. Most fit 64 bits, which are divided faster.
     let hundredths = match (u64::try_from(part * 20_000 + whole), u64::try_from(2 * whole)) {
@@ -133,31 +133,31 @@ fn push_percent(part: u128, whole: u128, out: &mut String) {
         _ => ((part * 20_000 + whole) / (2 * whole)) as u64,
     };
     push_number(hundredths / 100, 1, out);
-    out.push('.');
+    out.push(b'.');
     push_number(hundredths % 100, 2, out);
 }
 
-/// Appends the text of a value in a column.
-fn push_cell(section: &Section, row: &[Value], at: usize, out: &mut String) {
+/// Appends the text of a value in a column. `names_time` is true in a row of a comparison whose numbers are times.
+fn push_cell(section: &Section, row: &[Value], at: usize, names_time: bool, out: &mut Vec<u8>) {
     let column = &section.columns()[at];
-    let is_time = column.kind.is_time()
-        || (column.kind == ColumnKind::Count
-            && matches!(section.get(row, "number"), Some(Value::Text(name)) if name.ends_with("_ns")));
+    let is_time = column.kind.is_time() || (column.kind == ColumnKind::Count && names_time);
     match &row[at] {
         Value::Number(ns) if is_time => push_milliseconds(*ns, out),
         Value::Number(number) => match u64::try_from(*number) {
             Ok(number) => push_number(number, 1, out),
-            Err(_) => out.push_str(&number.to_string()),
+            Err(_) => out.extend(number.to_string().bytes()),
         },
-        Value::Null => match (column.name.as_str(), section.get(row, "pid")) {
-            ("name", Some(pid)) if *pid != Value::Null => out.push_str(&format!("-{pid}-")),
-            _ => out.push('-'),
+        Value::Null if column.name == "name" => match section.get(row, "pid") {
+            Some(pid) if *pid != Value::Null => out.extend(format!("-{pid}-").bytes()),
+            _ => out.push(b'-'),
         },
-        // The errors of a call may be many.
+        Value::Null => out.push(b'-'),
+        // A call can fail with hundreds of different errors.
         Value::Counts(counts) if counts.len() > MAX_COUNTS => {
             let first = counts.iter().take(MAX_COUNTS).map(|(number, n)| (*number, *n)).collect();
-            out.push_str(&format!("{} …", Value::Counts(first)));
+            out.extend(format!("{} …", Value::Counts(first)).bytes());
         }
+        Value::Counts(counts) if counts.is_empty() => {}
         Value::Text(text) => push_visible(text, out),
         value => push_visible(&value.to_string(), out),
     }
@@ -165,16 +165,14 @@ fn push_cell(section: &Section, row: &[Value], at: usize, out: &mut String) {
 
 /// Text on one line.
 pub fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    push_visible(text, &mut shown);
-    shown
+    text.chars().map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter }).collect()
 }
 
-fn push_visible(text: &str, out: &mut String) {
+fn push_visible(text: &str, out: &mut Vec<u8>) {
     if text.bytes().all(|byte| (0x20..0x7F).contains(&byte)) {
-        return out.push_str(text);
+        return out.extend_from_slice(text.as_bytes());
     }
-    out.extend(text.chars().map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter }));
+    out.extend(visible(text).bytes());
 }
 
 /// True if a value says nothing.
@@ -211,18 +209,21 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
     };
     let total = section.total().filter(|_| section.name != "pending");
     let mut grid = Grid::new(shown.len() + usize::from(total.is_some()));
-    shown.iter().for_each(|at| grid.cell(|out| out.push_str(&name(*at))));
+    shown.iter().for_each(|at| grid.cell(|out| out.extend(name(*at).bytes())));
     if total.is_some() {
-        grid.cell(|out| out.push_str("share"));
+        grid.cell(|out| out.extend_from_slice(b"share"));
     }
     // The categories of a CPU also in percent of its span.
     let span = section.column("span_ns").filter(|_| section.name == "cpu");
+    let number = section.column("number");
     for row in section.rows() {
-        shown.iter().for_each(|at| grid.cell(|out| push_cell(section, row, *at, out)));
+        let named = number.map(|at| &row[at]);
+        let names_time = matches!(named, Some(Value::Text(name)) if name.ends_with("_ns"));
+        shown.iter().for_each(|at| grid.cell(|out| push_cell(section, row, *at, names_time, out)));
         if let Some(total) = total {
             grid.cell(|out| match row[total] {
                 Value::Number(ns) => push_percent(ns.unsigned_abs(), layout.whole_ns, out),
-                _ => out.push('-'),
+                _ => out.push(b'-'),
             });
         }
         if let Some(Value::Number(span)) = span.map(|span| &row[span]) {
@@ -230,7 +231,7 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
                 grid.cell(|out| {
                     if let (Value::Number(ns), ColumnKind::Ns) = (&row[*at], section.columns()[*at].kind) {
                         push_percent(ns.unsigned_abs(), span.unsigned_abs(), out);
-                        out.push('%');
+                        out.push(b'%');
                     }
                 });
             }
@@ -243,25 +244,26 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
 
 /// Cells of a table in text, row by row.
 pub struct Grid {
-    text: String,
-    /// End in `text` and width of each cell.
+    text: Vec<u8>,
+    /// End in `text` and width per cell.
     cells: Vec<(usize, usize)>,
-    /// Width of each column.
+    /// Width per column.
     widths: Vec<usize>,
 }
 
 impl Grid {
     /// Creates a table of so many columns.
     pub fn new(n_columns: usize) -> Self {
-        Self { text: String::new(), cells: Vec::new(), widths: vec![0; n_columns] }
+        Self { text: Vec::new(), cells: Vec::new(), widths: vec![0; n_columns] }
     }
 
     /// Adds a cell, whose text `write` appends.
-    pub fn cell(&mut self, write: impl FnOnce(&mut String)) {
+    pub fn cell(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.text.len();
         write(&mut self.text);
         let text = &self.text[start..];
-        let width = if text.is_ascii() { text.len() } else { text.chars().count() };
+        // Bytes that continue a character have no width.
+        let width = text.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
         let column = self.cells.len() % self.widths.len();
         self.widths[column] = self.widths[column].max(width);
         self.cells.push((self.text.len(), width));
@@ -281,7 +283,7 @@ impl Grid {
                 n_blanks += if is_left { 0 } else { gap };
                 if !text.is_empty() {
                     out.pad(n_blanks);
-                    out.push(text.as_bytes());
+                    out.push(text);
                     n_blanks = 0;
                 }
                 n_blanks += if is_left { gap } else { 0 };

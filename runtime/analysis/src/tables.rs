@@ -188,6 +188,16 @@ impl Section {
         }
     }
 
+    /// Names the rows of processes that have no name, by their ids.
+    pub fn name_rows(&mut self, name_of: impl Fn(&Value) -> Option<String>) {
+        let (Some(pid), Some(name)) = (self.column("pid"), self.column("name")) else { return };
+        for row in self.rows.iter_mut().filter(|row| row[name] == Value::Null) {
+            if let Some(found) = name_of(&row[pid]) {
+                row[name] = Value::Text(found);
+            }
+        }
+    }
+
     /// Sorts the rows. Rows with equal keys stay in the order of their totals and ids.
     pub fn sort(&mut self, key: SortKey) {
         let by = match key {

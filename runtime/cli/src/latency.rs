@@ -70,7 +70,7 @@ pub struct LatencyArgs {
     /// Percentiles, with at most three decimals
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "50,90,99,99.9", value_parser = percentile)]
     percentiles: Vec<Percentile>,
-    /// Show a histogram of each group
+    /// Show a histogram per group
     #[arg(long, alias = "plot")]
     hist: bool,
     /// List all pairs in the order of their ends, instead of groups

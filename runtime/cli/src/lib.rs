@@ -6,6 +6,7 @@ mod compile;
 mod console;
 mod context_args;
 mod convert;
+mod curt;
 mod event;
 mod explain;
 mod fields;
@@ -239,6 +240,8 @@ Examples:
     Trcupdate(trcupdate::TrcupdateArgs),
     /// List, add, change and remove event groups, as AIX's trcevgrp does
     Trcevgrp(trcevgrp::TrcevgrpArgs),
+    /// Report how an AIX trace used its CPUs, as AIX's curt does
+    Curt(Box<curt::CurtArgs>),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
     /// Record the trace hooks of programs, as AIX's trace does
@@ -293,6 +296,7 @@ impl Command {
             Command::Trcrpt(args) => return args.run(common),
             Command::Trcupdate(args) => return args.run(common),
             Command::Trcevgrp(args) => return args.run(common),
+            Command::Curt(args) => return args.run(common),
             Command::Traceprinter(args) => return args.run(common),
             #[cfg(target_os = "linux")]
             Command::Trace(args) => return args.run(common),
@@ -364,6 +368,7 @@ programs! {
     trcrpt(trcrpt::TrcrptArgs, compatible: true);
     trcupdate(trcupdate::TrcupdateArgs, compatible: true);
     trcevgrp(trcevgrp::TrcevgrpArgs, compatible: true);
+    curt(curt::CurtArgs, compatible: false);
     traceprinter(traceprinter::TraceprinterArgs, compatible: false);
     #[cfg(target_os = "linux")]
     trace(recording::TraceArgs, compatible: true);

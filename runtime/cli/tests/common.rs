@@ -18,6 +18,7 @@ pub const NAMES: &[&str] = &[
     "trcrpt",
     "trcupdate",
     "trcevgrp",
+    "curt",
     "traceprinter",
     #[cfg(target_os = "linux")]
     "trace",

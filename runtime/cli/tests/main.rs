@@ -10,6 +10,7 @@ mod commands;
 mod common;
 mod context;
 mod coverage;
+mod curt;
 mod damage_resync;
 mod dialect;
 mod editors;

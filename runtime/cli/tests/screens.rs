@@ -96,6 +96,7 @@ const LINES: &[(&str, Option<i32>)] = &[
     ("trcrpt shell.trc", Some(0)),
     ("trcrpt -O help", Some(0)),
     ("trcrpt -c -t bad.trcfmt", Some(1)),
+    ("curt -i shell.trc", Some(0)),
     ("trcupdate -t own.trcfmt -x 0A1", Some(0)),
     ("trcupdate -v -t own.trcfmt up", Some(0)),
     ("trcevgrp -l", Some(0)),

@@ -160,7 +160,7 @@ impl Numbers {
         }
     }
 
-    /// Histogram: start, end and number of values of each bucket, from the first to the last that is not empty.
+    /// Histogram: start, end and number of values per bucket, from the first to the last that is not empty.
     pub fn histogram(&self) -> impl Iterator<Item = (u128, u128, u64)> {
         let first = self.octaves.iter().position(|n| *n > 0).unwrap_or(0);
         let octaves = self.octaves.iter().enumerate().skip(first);

@@ -165,7 +165,7 @@ impl Latency {
         head.extend(percentiles.iter().map(|percentile| format!("p{percentile}")));
         head.push(String::from("max"));
         let mut grid = Grid::new(head.len());
-        head.iter().for_each(|name| grid.cell(|out| out.push_str(name)));
+        head.iter().for_each(|name| grid.cell(|out| out.extend(name.bytes())));
         for at in 0..self.groups.len() {
             let mut line: Vec<String> = self.fields_of(self.groups[at].0.as_deref()).iter().map(cell).collect();
             let numbers = &mut self.groups[at].1;
@@ -174,7 +174,7 @@ impl Latency {
             let mark = if numbers.is_exact() { "" } else { "~" };
             line.extend(numbers.percentiles(percentiles).into_iter().map(|ns| format!("{mark}{}", ms(ns.into()))));
             line.push(ms(numbers.max.into()));
-            line.iter().for_each(|text| grid.cell(|out| out.push_str(text)));
+            line.iter().for_each(|text| grid.cell(|out| out.extend(text.bytes())));
         }
         let is_text = |at: usize| {
             let texts = self.groups.iter().map(|(key, _)| self.fields_of(key.as_deref()));

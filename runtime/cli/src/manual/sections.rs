@@ -65,6 +65,7 @@ fn exit_status(command: &str) -> Vec<ListRow> {
         "hexview" => {
             vec![WELL, ("1", "No template formats the event; usage, unreadable input, errors in format files.")]
         }
+        "curt" => vec![WELL, ("1", "Usage, unreadable input, an output that cannot be written."), DAMAGED],
         "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is unchanged; usage.")],
         "install" => vec![WELL, ("1", "A file of another program is in the way; usage; a file cannot be written.")],
         "trace" => vec![WELL, ("1", "The trace cannot be recorded; the program of -x failed; usage.")],
@@ -192,6 +193,7 @@ fn see_also(command: &str) -> &'static [&'static str] {
         "trcrpt" => &["trace", "trcupdate", "trcevgrp", "trcnm", "tfbc-report"],
         "trcupdate" => &["trcrpt", "tfbc-check"],
         "trcevgrp" => &["trcrpt", "trace"],
+        "curt" => &["tfbc-summary", "trcrpt", "trace", "trcnm"],
         "traceprinter" => &["tracelogger", "tfbc-report"],
         "trace" => &["trcon", "trcoff", "trcstop", "trcdead", "trcrpt", "trcevgrp"],
         "trcon" => &["trcoff", "trcstop", "trace"],
