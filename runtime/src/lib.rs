@@ -44,6 +44,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! `examples/events.rs` is a whole program: events with fields, notices, diagnostics and a report.
+//!
 //! The feature `compile` (on by default) contains the compiler. Without it, only compiled blobs (`.tfbc`) can be loaded.
 #![forbid(unsafe_code)]
 

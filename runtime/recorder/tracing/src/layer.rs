@@ -23,7 +23,8 @@ pub(crate) enum SpanAction {
     Has,
 }
 
-/// Subscriber layer that records, made by [`Recorder::layer`](crate::Recorder::layer) and [`Recorder::alone`](crate::Recorder::alone).
+/// Subscriber layer that records, made by [`Recorder::layer`](crate::Recorder::layer) and
+/// [`Recorder::alone`](crate::Recorder::alone).
 #[derive(Debug)]
 pub struct RecorderLayer {
     /// Hook word without the subhook.
