@@ -418,6 +418,24 @@ mod merged {
     }
 
     #[test]
+    fn lists_are_one_field_if_their_types_are_equal() {
+        let check =
+            |cases: &str, expected: &str| assert_eq!(schema(&stanza(&format!("HB, {cases}"))), expected, "{cases}");
+        // A list of numbers does not contain the name of its only member.
+        check("1 { \"a=\" LOOP B1 { U4 } }, 2 { LOOP B1 { \"a=\" U4 } }", "f1:int64 a:list");
+        check("1 { \"a=\" LOOP B1 { U4 } }, 2 { LOOP B1 { \"a=\" X4 } }", "f1:int64 a:list a_2:list");
+        let n_lists = |one: &str, other: &str| {
+            let case = |body: &str| format!("{{ \"a=\" LOOP B1 {{ {body} }} }}");
+            let text = stanza(&format!("HB, 1 {}, 2 {}", case(one), case(other)));
+            schema(&text).split(' ').filter(|field| field.starts_with('a')).count()
+        };
+        // Items with several columns have their names.
+        assert_eq!(n_lists("\"x=\" U4 \"y=\" U4", "\"x=\" U4 \"y=\" U4"), 1);
+        assert_eq!(n_lists("\"x=\" U4 \"y=\" U4", "\"x=\" U4 \"z=\" U4"), 2);
+        assert_eq!(n_lists("\"x=\" E4", "\"y=\" E4"), 2);
+    }
+
+    #[test]
     fn rows_take_the_value_of_the_case_that_ran() {
         let text = stanza(
             "\"k=\" $D1%U4, 1 { \"a=\" $D2%U4 }, 2 { \"b=\" $D3%U4 \"a=\" $D3%U4 }, 3 { \"a=\" $D2%U4, 5 \"five\" }",

@@ -383,10 +383,12 @@ impl<'ast> Deriver<'ast> {
 
     fn have_one_type(&self, one: &Draft, other: &Draft) -> bool {
         let shape = |draft: &Draft| (draft.kind, draft.size, draft.hint, draft.members.len());
+        // The items of a list are a struct, unless they have one column.
+        let is_struct = one.members.len() > 1 || one.members.iter().any(|member| self.drafts[*member].has_labels());
         shape(one) == shape(other)
             && one.members.iter().zip(&other.members).all(|(one, other)| {
                 let (one, other) = (&self.drafts[*one], &self.drafts[*other]);
-                one.base_name() == other.base_name()
+                (!is_struct || one.base_name() == other.base_name())
                     && (one.has_labels(), one.has_text_list) == (other.has_labels(), other.has_text_list)
                     && self.have_one_type(one, other)
             })
