@@ -64,10 +64,11 @@ datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09
 kev: a slot of any kind, instructions | kev/all engine | | | | 382
 kev: a user event in a table, instructions | kev/defined engine | | | | 1379
-compile: a template, instructions | compile/templates engine | | | | 70200
+compile: a template, instructions | compile/templates engine | | | 110000 | 143400
 parse: a template, instructions | lex/parse engine | | | | 22950
-load: a template verified, instructions | load/verified engine | | | | 1883
-load: a template lazily, instructions | load/lazily engine | | | | 190
+load: a template whole, instructions | load/whole engine | | | | 18180
+load: a template verified, instructions | load/verified engine | | | 2500 | 2903
+load: a template lazily, instructions | load/lazily engine | | | 250 | 327
 ROWS
 }
 

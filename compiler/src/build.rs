@@ -2,7 +2,7 @@
 
 use crate::Dialect;
 use crate::codes::{TOO_LARGE, TOO_MANY_REGISTERS};
-use crate::emit::{self, Callee, Callees, CallingConvention, EmitContext, EnvDeps, ROW, UnlinkedRoutine};
+use crate::emit::{self, AsmLine, Callee, Callees, CallingConvention, EmitContext, EnvDeps, ROW, UnlinkedRoutine};
 use crate::fields::FieldRoutine;
 use crate::graph::Graph;
 use crate::ir::ShowId;
@@ -40,6 +40,7 @@ pub(crate) fn build<'p>(
         places: Vec::new(),
         n_lines: 0,
         buffers: LinkBuffers::default(),
+        lines: Vec::new(),
         preserves_pointer: functions.map(|node| !graph.facts[node].touches_pointer).collect(),
         functions: HashMap::new(),
         stanzas: HashMap::new(),
@@ -114,6 +115,8 @@ struct ProgramBuilder<'p> {
     places: Vec<Vec<(SourceId, Span)>>,
     n_lines: usize,
     buffers: LinkBuffers,
+    /// Buffer of the emitter, reused for all routines.
+    lines: Vec<AsmLine<'p>>,
     /// Per function: true if it and its callees do not use the data pointer.
     preserves_pointer: Vec<bool>,
     /// Routines of functions and called stanzas.
@@ -253,18 +256,20 @@ impl<'p> ProgramBuilder<'p> {
     /// Builds a routine for each environment. Environments that lead to the same code share one routine.
     fn environments(&mut self, plan: &RoutinePlan<'p>) -> Callees {
         let mut callees = Callees::default();
+        let name = plan.name.to_string();
         for (at, env) in plan.envs.iter().enumerate() {
             // Listings show every environment, even if several share their code.
             let same_code_for = |known: &usize| callees[*known].deps.same_code_for(plan.envs[*known], *env);
             callees[at] = match (0..at).find(same_code_for).filter(|_| self.form != CodeForm::Listed) {
                 Some(known) => callees[known],
-                None => self.routine(plan, *env),
+                None => self.routine(plan, &name, *env),
             };
         }
         callees
     }
 
-    fn routine(&mut self, plan: &RoutinePlan<'p>, env: Env) -> Callee {
+    /// Builds the routine of an entry or function with a name, in one environment.
+    fn routine(&mut self, plan: &RoutinePlan<'p>, name: &str, env: Env) -> Callee {
         let (mut below, mut deps) = (0, EnvDeps::default());
         let callees = self.graph.callees(plan.node).filter(|_| !plan.stores_fields);
         for callee in callees.filter_map(|node| self.callee(node, env)) {
@@ -292,12 +297,13 @@ impl<'p> ProgramBuilder<'p> {
             stanzas: &self.stanzas,
             preserves_pointer: &self.preserves_pointer,
         };
-        let draft = emit::emit(&context, shape, plan.heading, plan.body);
+        let lines = std::mem::take(&mut self.lines);
+        let mut draft = emit::emit(&context, shape, plan.heading, plan.body, lines);
         deps = deps.and(draft.deps);
         // Coverage probes write to the last register.
         let max = N_REGS - usize::from(self.program.probed);
         if draft.end > max {
-            let text = format!("{} and its callees need {} registers, at most {max}", plan.name, draft.end);
+            let text = format!("{name} and its callees need {} registers, at most {max}", draft.end);
             self.complain(&TOO_MANY_REGISTERS, plan, text);
         }
         if !self.fits(&draft, plan) {
@@ -307,7 +313,7 @@ impl<'p> ProgramBuilder<'p> {
         // single instruction.
         let is_plain = self.form == CodeForm::Plain || plan.stores_fields;
         let linked = link::link(&draft, &mut self.blob, &mut self.buffers, is_plain);
-        let places: Vec<_> = self.buffers.spans.iter().map(|span| self.place(plan.source, *span)).collect();
+        let places = self.places(plan.source);
         let row = RoutineRow {
             body: linked.body,
             need: linked.need,
@@ -315,8 +321,8 @@ impl<'p> ProgramBuilder<'p> {
             called: plan.called.into(),
             ..RoutineRow::default()
         };
-        let name = format_args!("{} {}", plan.name, env.name());
-        let routine = self.blob.named_routine(row, name, &self.buffers.code, &places);
+        let name = [name, " ", env.name()];
+        let routine = self.blob.named_routine(row, &name, &self.buffers.code, &places);
         if self.form == CodeForm::Plain && routine as usize == self.places.len() {
             self.places.push(self.buffers.spans.iter().map(|span| (plan.source, *span)).collect());
         }
@@ -326,7 +332,10 @@ impl<'p> ProgramBuilder<'p> {
             RoutineName::Called(_) | RoutineName::Function(_) | RoutineName::Entry(Space::Hook | Space::Record, _)
         );
         if self.form == CodeForm::Listed && !plan.builtin && is_text {
-            self.drafts.push((name.to_string(), draft));
+            self.drafts.push((name.concat(), draft));
+        } else {
+            draft.lines.clear();
+            self.lines = draft.lines;
         }
         callee
     }
@@ -364,6 +373,22 @@ impl<'p> ProgramBuilder<'p> {
             None => self.functions.get(&(node - n_stanzas)),
         };
         callees.map(|callees| callees[env.index()])
+    }
+
+    /// Source positions of the instructions of the last linked routine.
+    fn places(&self, source: SourceId) -> Vec<SourcePos> {
+        let spans = &self.buffers.spans;
+        let Some(text) = self.sources.get(source.0 as usize) else { return vec![SourcePos::default(); spans.len()] };
+        let (mut line, mut bytes) = (0, 0..0);
+        let place = |span: &Span| {
+            // Neighbours are mostly on one line, and looking up a line takes a binary search.
+            if !bytes.contains(&span.start) {
+                (line, bytes) = text.line_at(span.start);
+            }
+            let column = span.start.saturating_sub(bytes.start) + 1;
+            SourcePos { line, column: column.min(u16::MAX.into()) as u16, source: source.0 }
+        };
+        spans.iter().map(place).collect()
     }
 
     fn place(&self, source: SourceId, span: Span) -> SourcePos {

@@ -6,6 +6,7 @@
 //! again if needed.
 
 use crate::ir::*;
+use crate::number::Number;
 use foldhash::{HashMap, HashSet, HashSetExt};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -41,6 +42,8 @@ pub(crate) enum UnlinkedTable<'p> {
     Flags(Vec<(u64, u64, FlagEnd<'p>, FlagEnd<'p>)>),
     /// Texts by number, and the default.
     Texts(Vec<(u64, &'p [u8])>, &'p [u8]),
+    /// Labels plus 1 by number, and the default; 0 is none.
+    Labels(Vec<(u64, u64)>, u64),
     /// Texts by index; the default is last.
     Lits(Vec<&'p [u8]>),
     Nibbles(Nibbles),
@@ -240,19 +243,20 @@ const fn data_start(env: Env) -> u64 {
     }
 }
 
-/// Emits one routine: heading, then body.
+/// Emits one routine: heading, then body. `lines` is an empty buffer.
 pub(crate) fn emit<'p>(
     context: &EmitContext<'p, '_>,
     shape: CallingConvention,
     heading: &'p Block,
     body: &'p Block,
+    lines: Vec<AsmLine<'p>>,
 ) -> UnlinkedRoutine<'p> {
     let first_temp = usize::from(shape.first + shape.n_locals);
     let mut emitter = Emitter {
         context,
         shape,
         deps: Cell::default(),
-        lines: Vec::with_capacity(32),
+        lines,
         tails: Vec::new(),
         tables: Vec::new(),
         pointer: if shape.called { Pointer::Live } else { Pointer::Start(0) },
@@ -619,6 +623,7 @@ impl<'p> Emitter<'p, '_> {
             FieldInst::Label { cell, label, weak } => {
                 self.op(Op::FieldLabel, &[(*cell).into(), *label, (*weak).into()]);
             }
+            FieldInst::Cases(cases) => self.field_cases(cases),
             FieldInst::Errno { cell, value, size, weak } => {
                 let width = self.bytes(*size);
                 self.store(Op::FieldErrno, *cell, value, &[width, (*weak).into()]);
@@ -645,12 +650,30 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
+    fn field_cases(&mut self, cases: &'p LabelCases) {
+        let LabelCases { cell, weak, value, width, keys, labels, default } = cases;
+        let keys = self.case_keys(*width, keys);
+        let constant = self.fold(value);
+        if constant.is_some() || keys.is_empty() {
+            let found = keys.iter().find(|(key, _)| constant == Some(*key)).map(|(_, body)| *body);
+            self.eval(value);
+            if let Some(label) = found.or(*default).and_then(|body| labels[body]) {
+                self.op(Op::FieldLabel, &[(*cell).into(), label, (*weak).into()]);
+            }
+            return;
+        }
+        let target = |body: usize| labels[body].map_or(0, |label| u64::from(label) + 1);
+        let labels = keys.into_iter().map(|(key, body)| (key, target(body))).collect();
+        let table = self.table(UnlinkedTable::Labels(labels, default.map_or(0, target)));
+        self.store(Op::FieldCase, *cell, value, &[table, (*weak).into()]);
+    }
+
     /// Emits an instruction that stores a value in a cell.
     fn store(&mut self, op: Op, cell: u16, value: &'p Value, more: &[u32]) {
         let src = self.eval(value);
-        let mut operands = vec![cell.into(), src.into()];
-        operands.extend_from_slice(more);
-        self.op(op, &operands);
+        let mut operands = [cell.into(), src.into(), 0, 0];
+        operands[2..2 + more.len()].copy_from_slice(more);
+        self.op(op, &operands[..2 + more.len()]);
     }
 
     /// Emits a block that prints, after a mark. Returns the mark's register.
@@ -1163,12 +1186,8 @@ impl<'p> Emitter<'p, '_> {
 
     fn switch(&mut self, switch: &'p Switch) {
         match &switch.on {
-            // Keys are compared as bit patterns of the selector's width, so -1 matches `FFFF` (docs/readings.md).
             SwitchSelector::Number { value, width, keys } => {
-                let width = width.unwrap_or(u32::from(self.word()) * 8);
-                let mut cases = Vec::with_capacity(keys.len());
-                cases.extend(keys.iter().filter_map(|(number, body)| Some((number.pattern(width)?, *body))));
-                keep_first(&mut cases);
+                let cases = self.case_keys(*width, keys);
                 self.switch_number(value, &cases, switch);
             }
             SwitchSelector::Text(text, keys) => {
@@ -1185,6 +1204,16 @@ impl<'p> Emitter<'p, '_> {
                 });
             }
         }
+    }
+
+    /// Distinct keys of a switch as bit patterns, and their cases. Keys are compared as bit patterns of the selector's
+    /// width, so -1 matches `FFFF` (docs/readings.md).
+    fn case_keys(&self, width: Option<u32>, keys: &[(Number, usize)]) -> Vec<(u64, usize)> {
+        let width = width.unwrap_or_else(|| u32::from(self.word()) * 8);
+        let mut cases = Vec::with_capacity(keys.len());
+        cases.extend(keys.iter().filter_map(|(number, body)| Some((number.pattern(width)?, *body))));
+        keep_first(&mut cases);
+        cases
     }
 
     fn switch_number(&mut self, value: &'p Value, cases: &[(u64, usize)], switch: &'p Switch) {

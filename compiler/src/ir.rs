@@ -206,6 +206,7 @@ pub(crate) enum FieldInst {
         label: u32,
         weak: bool,
     },
+    Cases(LabelCases),
     Errno {
         cell: u16,
         value: Value,
@@ -241,6 +242,22 @@ pub(crate) enum FieldInst {
     Abort,
 }
 
+/// Labels of the cases of a switch.
+#[derive(Debug)]
+pub(crate) struct LabelCases {
+    pub cell: u16,
+    /// True if a label is only stored in a null cell.
+    pub weak: bool,
+    /// Selector of `width` bits (`None`: a word).
+    pub value: Value,
+    pub width: Option<u32>,
+    /// Pairs of a number and a case; the first match is used.
+    pub keys: Vec<(Number, usize)>,
+    /// Label per case, if it has one.
+    pub labels: Vec<Option<u32>>,
+    pub default: Option<usize>,
+}
+
 impl FieldInst {
     fn touches_pointer(&self) -> bool {
         match self {
@@ -256,6 +273,7 @@ impl FieldInst {
             | FieldInst::Path { value, .. }
             | FieldInst::List { count: value, .. } => value.touches_pointer(),
             FieldInst::Flags { flags, .. } => flags.value.touches_pointer(),
+            FieldInst::Cases(cases) => cases.value.touches_pointer(),
             FieldInst::Timer { pair, .. } => pair.iter().any(Value::touches_pointer),
             FieldInst::Label { .. } | FieldInst::Item | FieldInst::End | FieldInst::Call | FieldInst::Abort => false,
         }

@@ -43,7 +43,7 @@ pub(crate) fn link(
     buffers: &mut LinkBuffers,
     plain: bool,
 ) -> Linked {
-    buffers.begin(draft);
+    buffers.begin(draft, plain);
     // A fused read loads eight bytes at once, so a routine with any fixed read needs at least eight.
     let need = if draft.need > 0 { draft.need.max(8) } else { 0 };
     let (places, variables) = (std::mem::take(&mut buffers.places), std::mem::take(&mut buffers.variables));
@@ -69,7 +69,7 @@ pub(crate) fn link(
             }
             AsmItem::BodyEnd => linker.end_body(line.span, at + 1 < draft.lines.len()),
             AsmItem::Op(instr) => {
-                at += match fuser.fuse(at).filter(|_| !plain) {
+                at += match if plain { None } else { fuser.fuse(at) } {
                     Some(fused) => linker.fused(&fused, line.span),
                     None => {
                         linker.push(*instr, line.span);
@@ -91,12 +91,15 @@ pub(crate) fn link(
 }
 
 impl LinkBuffers {
-    fn begin(&mut self, draft: &UnlinkedRoutine<'_>) {
+    fn begin(&mut self, draft: &UnlinkedRoutine<'_>, plain: bool) {
         self.code.clear();
         self.spans.clear();
         self.text.clear();
         self.labels.clear();
         self.labels.resize(draft.n_labels as usize, UNKNOWN);
+        if plain {
+            return;
+        }
         self.places.clear();
         self.places.resize(draft.n_labels as usize, UNKNOWN);
         // The positions of labels are needed in advance, because two labels at one position allow a fused jump.
@@ -218,6 +221,7 @@ impl Linker<'_> {
                     OperandKind::Table
                     | OperandKind::TextTable
                     | OperandKind::CaseTexts
+                    | OperandKind::Labels
                     | OperandKind::Flags
                     | OperandKind::Lits
                     | OperandKind::Nibbles => self.table(&tables[value as usize]),
@@ -246,6 +250,10 @@ impl Linker<'_> {
                 let default = string(default);
                 let cases: Vec<_> = texts.iter().map(|(key, text)| (*key, string(text))).collect();
                 let (kind, words) = table::number_table(&cases, default);
+                blob.table(kind, &words)
+            }
+            UnlinkedTable::Labels(labels, default) => {
+                let (kind, words) = table::number_table(labels, *default);
                 blob.table(kind, &words)
             }
             UnlinkedTable::Text(cases, default) => {

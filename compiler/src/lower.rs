@@ -118,6 +118,8 @@ pub(crate) struct UnitLowerer<'s, 'ast> {
     /// Local for the tested value of BITFLAGS, if coverage probes test it too.
     tested: Option<u16>,
     n_locals: u16,
+    /// True if `$RELLINENO` is used.
+    pub uses_lines: bool,
 }
 
 struct Variable {
@@ -155,6 +157,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             error_flag: None,
             tested: None,
             n_locals: 0,
+            uses_lines: false,
         }
     }
 
@@ -563,7 +566,10 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             return ResolvedName::Variable(variable.slot);
         }
         match self.names.meaning(name) {
-            Meaning::Predefined(predefined) => ResolvedName::Predefined(predefined),
+            Meaning::Predefined(predefined) => {
+                self.uses_lines |= matches!(predefined, Predefined::Number(Value::Env(EnvValue::RelLine), _));
+                ResolvedName::Predefined(predefined)
+            }
             Meaning::Subroutine(id) => ResolvedName::Subroutine(id),
             Meaning::User => ResolvedName::Unassigned,
         }

@@ -207,6 +207,12 @@ fn routine(out: &mut String, draft: &UnlinkedRoutine<'_>) {
                     let _ = write!(out, " {mask:#x}/{field:#x}:{},{}", quoted(yes.0), quoted(no.0));
                 }
             }
+            UnlinkedTable::Labels(labels, default) => {
+                for (key, label) in labels {
+                    let _ = write!(out, " {key:#x}:{label}");
+                }
+                let _ = write!(out, " else {default}");
+            }
             UnlinkedTable::Lits(texts) => {
                 for text in texts {
                     let _ = write!(out, " {}", quoted(text));

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::Span;
 use crate::datakey::{self, Encoding};
@@ -89,8 +90,15 @@ impl Source {
 
     /// Line and column of a byte offset, both from 1, the column in bytes.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
+        let (line, bytes) = self.line_at(offset);
+        (line, offset.saturating_sub(bytes.start) + 1)
+    }
+
+    /// Line with a byte offset, from 1, and the offsets of its bytes.
+    pub fn line_at(&self, offset: u32) -> (u32, Range<u32>) {
         let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
-        (line as u32, offset.saturating_sub(self.line_starts[line - 1]) + 1)
+        let end = self.line_starts.get(line).copied().unwrap_or(u32::MAX);
+        (line as u32, self.line_starts[line - 1]..end)
     }
 
     /// Text of a line, counted from 1, without its line end. Empty after the last line.

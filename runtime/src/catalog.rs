@@ -26,8 +26,9 @@ const BUILT_IN_SOURCE: &[u8] = include_bytes!("../formats/default.trcfmt");
 /// The built-in format file compiled with default options, so that most runs need no compiler.
 static BUILT_IN_BLOB: &[u8] = include_bytes!("../built_in/default.tfbc");
 
-/// Size in bytes from which a blob is verified lazily, each routine before its first run.
-const LARGE_BLOB: usize = 64 << 10;
+/// Size in bytes from which a blob is verified lazily, each routine before its first run. About a third of a blob is code
+/// that stores fields, which is never verified when the blob is opened for a report.
+const LARGE_BLOB: usize = 96 << 10;
 
 /// Size of the largest blob that can be loaded, in bytes.
 pub(crate) const MAX_BLOB: u64 = 1 << 30;
@@ -407,13 +408,17 @@ impl FormatSet {
         self.catalog_by(Program::open)
     }
 
-    /// Like [`FormatSet::catalog`], but opens large blobs lazily ([`Program::open_lazily`]). Faster for commands that
-    /// run few of the programs.
+    /// Like [`FormatSet::catalog`], but verifies fields when they are asked for ([`Program::open_for_text`]), and opens
+    /// large blobs lazily ([`Program::open_lazily`]). Faster for commands that run few of the programs.
     ///
     /// # Errors
     /// The first blob that the verifier refuses.
     pub fn catalog_to_run(&self) -> Result<Catalog<'_>, LoadError> {
-        self.catalog_by(|blob| if blob.len() < LARGE_BLOB { Program::open(blob) } else { Program::open_lazily(blob) })
+        self.catalog_by(
+            |blob| {
+                if blob.len() < LARGE_BLOB { Program::open_for_text(blob) } else { Program::open_lazily(blob) }
+            },
+        )
     }
 
     fn catalog_by<'b>(

@@ -1,6 +1,6 @@
 //! Compares fields from the machine with fields from the reference, on random templates, comments and events.
 //!
-//! `TFBC_CASES=100000` runs that many templates, `TFBC_SEED=17` only that one.
+//! `TFBC_CASES=100000` runs that many templates, `TFBC_SEED=17` only that one, both together that many from 17 on.
 
 use std::path::Path;
 use tfbc::LoadOptions;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0  label      89 54 46 42 43 0D 0A 1A
-//!  8  u16        version, 7
+//!  8  u16        version, 8
 //! 10  u16        0x1234, as this file's byte order writes it
 //! 12  u32        number of sections
 //! 16  u64        length of the whole file
@@ -19,15 +19,14 @@ use crate::{Instr, Space};
 use bytemuck::{Pod, Zeroable, cast_slice};
 use hashbrown::{HashMap, HashTable};
 use std::borrow::Cow;
-use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::io::Write;
 
 /// First bytes of every blob.
 pub const LABEL: [u8; 8] = *b"\x89TFBC\r\n\x1a";
 /// Version that this package writes.
-pub const VERSION: u16 = 7;
-/// Oldest version that this package reads. Version 5 has no fields, version 6 none of QNX records.
+pub const VERSION: u16 = 8;
+/// Oldest version that this package reads. Version 5 has no fields, version 6 none of QNX records. Version 7 stores the
+/// words of a switch by a branch per case.
 pub const OLDEST_VERSION: u16 = 5;
 /// First version with fields of QNX records.
 const FIRST_WITH_RECORD_FIELDS: u16 = 7;
@@ -297,6 +296,15 @@ pub(crate) struct Sections<'b> {
 }
 
 impl Sections<'_> {
+    /// True if the row has a schema of fields in place of a label.
+    pub fn has_schema(&self, row: &HookRow) -> bool {
+        match row.space() {
+            Space::HookFields => true,
+            Space::RecordFields => self.has_record_fields(),
+            Space::Hook | Space::Record => false,
+        }
+    }
+
     /// True if the version has schemas of QNX records.
     pub fn has_record_fields(&self) -> bool {
         self.version >= FIRST_WITH_RECORD_FIELDS
@@ -496,18 +504,12 @@ impl BlobBuilder {
 
     /// Adds a routine without a name; see [`BlobBuilder::named_routine`].
     pub fn routine(&mut self, row: RoutineRow, code: &[Instr], places: &[SourcePos]) -> u32 {
-        self.named_routine(row, format_args!(""), code, places)
+        self.named_routine(row, &[], code, places)
     }
 
-    /// Adds a routine, or finds one with the same code and places under any name. Returns its index. Sets `start`,
-    /// `len` and `name` of the row; a `body` of 0 means all of the code. [`BlobBuilder::finish`] sets `shape`.
-    pub fn named_routine(
-        &mut self,
-        mut row: RoutineRow,
-        name: fmt::Arguments<'_>,
-        code: &[Instr],
-        places: &[SourcePos],
-    ) -> u32 {
+    /// Adds a routine, or finds one with the same code and places under any name, which is given in parts. Returns its
+    /// index. Sets `start`, `len` and `name` of the row; a `body` of 0 means all of the code. [`BlobBuilder::finish`] sets `shape`.
+    pub fn named_routine(&mut self, mut row: RoutineRow, name: &[&str], code: &[Instr], places: &[SourcePos]) -> u32 {
         row.body = if row.body == 0 { code.len() as u32 } else { row.body };
         row.len = code.len() as u32;
         let same = |known: &RoutineRow| {
@@ -531,10 +533,9 @@ impl BlobBuilder {
     }
 
     /// Adds a name to the strings. Names are unique, so there is no lookup.
-    fn name(&mut self, name: fmt::Arguments<'_>) -> [u32; 2] {
+    fn name(&mut self, name: &[&str]) -> [u32; 2] {
         let offset = self.strings.len();
-        // Writing to memory never fails.
-        let _ = self.strings.write_fmt(name);
+        name.iter().for_each(|part| self.strings.extend_from_slice(part.as_bytes()));
         [offset as u32, (self.strings.len() - offset) as u32]
     }
 

@@ -119,6 +119,7 @@ fn list_operand(
         OperandKind::Routine => write!(out, "routine {value}"),
         OperandKind::Table | OperandKind::TextTable => write!(out, "table {value}"),
         OperandKind::CaseTexts => write!(out, "texts of table {value}"),
+        OperandKind::Labels => write!(out, "labels of table {value}"),
         OperandKind::Flags => write!(out, "flags {value}"),
         OperandKind::Lits => write!(out, "texts {value}"),
         OperandKind::Nibbles => write!(out, "nibbles {value}"),

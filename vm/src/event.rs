@@ -43,6 +43,11 @@ impl Space {
     /// Every space, by number.
     pub const ALL: [Space; 4] = [Space::Hook, Space::Record, Space::RecordFields, Space::HookFields];
 
+    /// True if entries of this space print text, false if they store fields.
+    pub(crate) const fn prints(self) -> bool {
+        matches!(self, Space::Hook | Space::Record)
+    }
+
     /// Environments of this space, in the order in which an entry's routines are stored.
     pub const fn envs(self) -> [Env; 4] {
         match self {

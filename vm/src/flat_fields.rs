@@ -4,10 +4,10 @@
 //! are too short, and all other routines, run in the machine.
 //!
 //! ```text
-//! word r256 @8 8; field.put f0 r256; switch r256 …   ──>   f0: 64 bits at 8    f1: the label of its case
+//! word r256 @8 8; field.put f0 r256; field.case f1 r256   ──>   f0: 64 bits at 8    f1: the label of its case
 //! ```
 
-use crate::program::PreparedEntry;
+use crate::program::{PreparedEntry, Program};
 use crate::row::CellValue;
 use crate::table;
 use crate::verify::UNCOUNTED;
@@ -18,7 +18,7 @@ use crate::{Instr, Op, errno_name};
 /// Made by [`PreparedEntry::flat_fields`]. The values are those that [`Run::fields`](crate::Run::fields) stores.
 #[derive(Debug, Clone)]
 pub struct FlatFields<'r> {
-    entry: PreparedEntry<'r>,
+    program: &'r Program<'r>,
     /// Minimum size of the event in bytes.
     need: usize,
     numbers: Vec<FlatNumber>,
@@ -43,7 +43,7 @@ pub struct FlatWord {
 /// Source of the names of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// Table of a switch whose cases store labels.
+    /// Table of labels.
     Table(u32),
     Errno,
 }
@@ -113,12 +113,8 @@ impl FlatFields<'_> {
         match word.names {
             Names::Errno => errno_name(number).map_or(CellValue::Null, |name| CellValue::Bytes(name.as_bytes())),
             Names::Table(index) => {
-                let (kind, words) = self.entry.program.table(index);
-                let target = table::find_number(kind, words, number).and_then(|to| self.entry.code.get(to as usize));
-                match target {
-                    Some(instr) if instr.op == Op::FieldLabel as u8 => CellValue::Label(instr.b),
-                    _ => CellValue::Null,
-                }
+                let label = table::find_label(self.program.table(index), number);
+                label.map_or(CellValue::Null, CellValue::Label)
             }
         }
     }
@@ -136,29 +132,27 @@ impl<'r> PreparedEntry<'r> {
     /// Flattens a routine that stores fields; `None` if it does more than store numbers at fixed offsets and their
     /// names.
     pub fn flat_fields(&self) -> Option<FlatFields<'r>> {
-        let mut flat = FlatFields { entry: *self, need: self.need as usize, numbers: Vec::new(), words: Vec::new() };
+        let mut flat =
+            FlatFields { program: self.program, need: self.need as usize, numbers: Vec::new(), words: Vec::new() };
         if self.body > UNCOUNTED {
             return None;
         }
-        let (mut registers, mut n_cells, mut pc) = (Vec::new(), 0, 0);
-        while pc != self.body as usize {
-            let instr = self.code.get(pc)?;
-            // Jumps only go forward, so this ends.
-            let next = flat.add(instr, &mut registers, &mut n_cells)?;
-            pc = next.map_or(Some(pc + 1), |to| (to > pc).then_some(to))?;
+        let (mut registers, mut n_cells) = (Vec::new(), 0);
+        for instr in self.code.get(..self.body as usize)? {
+            flat.add(instr, &mut registers, &mut n_cells)?;
         }
         Some(flat)
     }
 }
 
 impl FlatFields<'_> {
-    /// Adds an instruction, and returns its jump target if it jumps; `None` if it cannot be flattened.
-    fn add(&mut self, instr: &Instr, registers: &mut Vec<(u32, Bits)>, n_cells: &mut u32) -> Option<Option<usize>> {
+    /// Adds an instruction; `None` if it cannot be flattened.
+    fn add(&mut self, instr: &Instr, registers: &mut Vec<(u32, Bits)>, n_cells: &mut u32) -> Option<()> {
         let get = |register: u32| registers.iter().rev().find(|(known, _)| *known == register).map(|(_, bits)| *bits);
         let result = match Op::from_u8(instr.op)? {
             Op::FieldRow if *n_cells == 0 => {
                 *n_cells = instr.b;
-                return Some(None);
+                return Some(());
             }
             Op::Word | Op::Load if matches!(instr.c, 4 | 8) => {
                 self.need = self.need.max(instr.b as usize + instr.c as usize);
@@ -170,53 +164,27 @@ impl FlatFields<'_> {
             Op::FieldPut => {
                 let bits = get(instr.b)?;
                 self.numbers.push(FlatNumber { cell: self.new_cell(instr.a, *n_cells)?, bits });
-                return Some(None);
+                return Some(());
             }
             Op::FieldErrno => {
                 let bits = get(instr.b)?.part(0, instr.c.min(8) * 8)?;
                 self.words.push(FlatWord { cell: self.new_cell(instr.a, *n_cells)?, bits, names: Names::Errno });
-                return Some(None);
+                return Some(());
             }
-            Op::Switch => {
-                let (cell, end) = self.labels(instr.c)?;
-                let (cell, bits) = (self.new_cell(cell, *n_cells)?, get(instr.b)?);
+            Op::FieldCase => {
+                let (cell, bits) = (self.new_cell(instr.a, *n_cells)?, get(instr.b)?);
                 self.words.push(FlatWord { cell, bits, names: Names::Table(instr.c) });
-                return Some(Some(end));
+                return Some(());
             }
-            Op::Jump => return Some(Some(instr.d as usize)),
-            // Prints the label instead of storing it.
-            Op::SwitchLit => return Some(None),
             _ => return None,
         };
         registers.push((instr.a.into(), result));
-        Some(None)
+        Some(())
     }
 
     /// Checks that a cell exists and has no value yet.
     fn new_cell(&self, cell: u16, n_cells: u32) -> Option<u16> {
         let is_new = self.number(cell).is_none() && self.word(cell).is_none();
         (is_new && u32::from(cell) < n_cells).then_some(cell)
-    }
-
-    /// Cell in which all cases of a switch store a label, and the instruction where all of them continue.
-    fn labels(&self, table: u32) -> Option<(u16, usize)> {
-        let (kind, words) = self.entry.program.table(table);
-        let (mut cell, mut end) = (None, None);
-        for target in table::targets(kind, words) {
-            let mut at = target as usize;
-            if let Some(label) = self.entry.code.get(at).filter(|instr| instr.op == Op::FieldLabel as u8) {
-                if *cell.get_or_insert(label.a) != label.a {
-                    return None;
-                }
-                at += 1;
-            }
-            if let Some(jump) = self.entry.code.get(at).filter(|instr| instr.op == Op::Jump as u8) {
-                at = jump.d as usize;
-            }
-            if *end.get_or_insert(at) != at {
-                return None;
-            }
-        }
-        cell.zip(end)
     }
 }

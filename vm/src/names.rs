@@ -55,14 +55,19 @@ pub fn shortened(name: &str) -> Option<String> {
     (!name.is_empty()).then(|| if digit { format!("n{name}") } else { name.into() })
 }
 
+/// End of the name of a column of words.
+const LABELS: &str = "_text";
+/// End of the name of a column of numbers.
+const RAW: &str = "_raw";
+
 /// Name of the column of words for a field.
 pub fn labels_of(name: &str) -> String {
-    format!("{name}_text")
+    [name, LABELS].concat()
 }
 
 /// Name of the column with the numbers of characters.
 pub fn raw_of(name: &str) -> String {
-    format!("{name}_raw")
+    [name, RAW].concat()
 }
 
 /// Columns of a field in addition to its own.
@@ -82,8 +87,31 @@ impl Besides {
     }
 }
 
+/// Limit on the fields that are compared with each other.
+const FEW: usize = 16;
+
+/// True if two columns of the fields have one name. Compares the names without building them.
+fn has_equal_columns(fields: &[(String, Besides)]) -> bool {
+    let columns = |field: &'_ (String, Besides)| {
+        let ends = [Some(""), field.1.labels.then_some(LABELS), field.1.raw.then_some(RAW)];
+        ends.into_iter().flatten()
+    };
+    let equal = |(one, end): (&str, &str), (other, other_end): (&str, &str)| {
+        one.len() + end.len() == other.len() + other_end.len()
+            && one.bytes().chain(end.bytes()).eq(other.bytes().chain(other_end.bytes()))
+    };
+    fields.iter().enumerate().any(|(at, one)| {
+        let later = || fields[at + 1..].iter().flat_map(|other| columns(other).map(|end| (&*other.0, end)));
+        columns(one).any(|end| later().any(|other| equal((&one.0, end), other)))
+    })
+}
+
 /// Makes names unique: the second field with a name gets `_2`.
 pub fn number(fields: &mut [(String, Besides)]) {
+    // Most stanzas have a few fields whose names differ.
+    if fields.len() <= FEW && !has_equal_columns(fields) {
+        return;
+    }
     let mut taken = HashSet::new();
     let mut n_wanting = HashMap::new();
     for (name, besides) in fields.iter() {

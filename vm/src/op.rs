@@ -104,6 +104,8 @@ pub enum OperandKind {
     TextTable,
     /// Table by number whose targets are texts.
     CaseTexts,
+    /// Table by number whose targets are labels: 0 for none, otherwise the label's number plus 1.
+    Labels,
     /// Short texts by index (word offset).
     Lits,
     /// BITFLAGS entries.
@@ -559,6 +561,8 @@ macro_rules! for_each_op {
             130 FieldTimer = "field.timer" plain { cell: A Cell, first: B Src, second: C Src } reads Nothing, uses Context, by fields::timer, effects;
             /// Counts a call of a routine whose code is in this one.
             131 FieldCall = "field.call" plain {} reads Nothing, uses Nothing, by fields::call;
+            /// Stores the label that a table has for `src`, or nothing if there is none; with `weak`, only in a null cell.
+            132 FieldCase = "field.case" plain { cell: A Cell, src: B Src, labels: C Labels, weak: D Flag } reads Nothing, uses Nothing, by fields::case;
         }
     };
 }

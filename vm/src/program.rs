@@ -6,14 +6,14 @@ use crate::verify::{self, Endianness, Proofs};
 use crate::{BlobError, Env, Instr, Schema, SourcePos, Space};
 use std::sync::Arc;
 
-/// Verified program. [`Program::open`] verifies all of it; [`Program::open_lazily`] verifies each routine before its
-/// first run. Immutable and shared between threads.
+/// Verified program. [`Program::open`] verifies all of it. [`Program::open_for_text`] and [`Program::open_lazily`] verify
+/// other routines before their first run. Immutable and shared between threads.
 #[derive(Debug, Clone)]
 pub struct Program<'b> {
     sections: Sections<'b>,
     /// Verification results so far; `None` if everything was verified.
     proofs: Option<Arc<Proofs>>,
-    /// Start data of routines, four per hook; empty for a lazily opened program.
+    /// Start data of the verified routines, four per hook: of all hooks, of those that print text, or of none.
     starts: Box<[Start]>,
     pub(crate) settings: RunSettings,
 }
@@ -140,6 +140,12 @@ impl Start {
         Start { start, body, need, zeroed, orders, uses_and_shape: uses as u8 | shape << 2 }
     }
 
+    /// Start data of the routines of the first `n` hooks, which are sound.
+    fn all(sections: &Sections<'_>, proofs: &Proofs, n: usize) -> Box<[Self]> {
+        let routines = sections.hooks[..n].iter().flat_map(|hook| hook.routines);
+        routines.map(|routine| Start::of(sections, proofs, routine)).collect()
+    }
+
     /// State used by the routine.
     #[inline(always)]
     pub fn uses(&self) -> StateUse {
@@ -238,14 +244,28 @@ impl<'b> Program<'b> {
     pub fn open(bytes: &'b [u8]) -> Result<Self, BlobError> {
         let sections = blob::open(bytes, true)?;
         let proofs = verify::verify(&sections)?;
-        let routines = sections.hooks.iter().flat_map(|hook| hook.routines);
-        let starts = routines.map(|routine| Start::of(&sections, &proofs, routine)).collect();
+        let starts = Start::all(&sections, &proofs, sections.hooks.len());
         Ok(Self::new(sections, None, starts))
+    }
+
+    /// Opens a blob and verifies all code that prints text. The fields of an entry are verified when they are first
+    /// asked for: storing them takes as much code as printing the text, and most commands ask for none. An entry has no
+    /// fields if the verifier refuses them.
+    ///
+    /// # Errors
+    /// The first problem found, with its offset or the broken rule.
+    pub fn open_for_text(bytes: &'b [u8]) -> Result<Self, BlobError> {
+        let sections = blob::open(bytes, true)?;
+        let proofs = verify::verify_text(&sections)?;
+        // Rows are sorted by space, and the spaces of fields are the last.
+        let n_hooks = sections.hooks.partition_point(|hook| hook.space().prints());
+        let starts = Start::all(&sections, &proofs, n_hooks);
+        Ok(Self::new(sections, Some(Arc::new(proofs)), starts))
     }
 
     /// Opens a blob without verifying its code: only header, section table and the rows of routines, hooks and sources
     /// are read, so the time does not grow with the code. Each routine is verified, with its callees, before its first
-    /// run. A refused routine never runs: its events print `[refused]` and count as
+    /// run, and schemas are read when they are asked for. A refused routine never runs: its events print `[refused]` and count as
     /// [`refused`](crate::Outcome::refused).
     ///
     /// The checksum is not verified: altered bytes that satisfy the rules print other text.
@@ -312,12 +332,12 @@ impl<'b> Program<'b> {
         }
     }
 
-    /// Schema of the fields of a hook; `None` if the blob has none for it.
+    /// Schema of the fields of a hook; `None` if the blob has none for it, or a malformed one.
     pub fn schema(&self, id: u16) -> Option<Schema> {
         Schema::decode(self.entry(Space::HookFields, id)?.label)
     }
 
-    /// Schema of the fields of a QNX event; `None` if the blob has none for it.
+    /// Schema of the fields of a QNX event; `None` if the blob has none for it, or a malformed one.
     pub fn record_schema(&self, class: u8, event: u16) -> Option<Schema> {
         let entry = self.entry(Space::RecordFields, Space::record_id(class, event))?;
         self.has_record_fields().then(|| Schema::decode(entry.label))?
@@ -374,8 +394,8 @@ impl<'b> Program<'b> {
         hook as usize * 4 + (env & 3)
     }
 
-    /// Start data by index ([`beginning`](Program::beginning)); `None` for an unknown hook, and for a lazily opened
-    /// program.
+    /// Start data by index ([`beginning`](Program::beginning)); `None` for an unknown hook, and for one that was not
+    /// verified when the program was opened.
     #[inline(always)]
     pub(crate) fn start(&self, beginning: usize) -> Option<&Start> {
         self.starts.get(beginning)

@@ -189,7 +189,7 @@ const MAX_NESTING: usize = 16;
 impl Schema {
     /// Encoded schema.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(256);
         put_fields(&mut out, &self.fields);
         if !self.formats.is_empty() {
             put_fields(&mut out, &self.omitted);

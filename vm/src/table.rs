@@ -77,7 +77,7 @@ pub const fn unpack_str(word: u64) -> (usize, usize) {
 }
 
 /// Words of a switch on numbers. Keys must be distinct; `default` is the target of all other values. Targets are
-/// instructions or packed strings.
+/// instructions, packed strings, or labels plus 1.
 pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>) {
     let base = cases.iter().map(|(key, _)| *key).min().unwrap_or(0);
     let last = cases.iter().map(|(key, _)| *key).max().unwrap_or(0);
@@ -205,6 +205,12 @@ pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<
     let slot = hash_slot(words, value, 2)?;
     let [key, target] = *words.get(slot..)?.first_chunk::<2>()?;
     Some(if key == value { target } else { words[3] })
+}
+
+/// Label of a value in a table of labels.
+#[inline]
+pub(crate) fn find_label((kind, words): (TableKind, &[u64]), value: u64) -> Option<u32> {
+    find_number(kind, words, value).and_then(|target| target.checked_sub(1)).map(|label| label as u32)
 }
 
 /// Target of a text in a text table.

@@ -34,9 +34,8 @@ fn equal_strings_words_and_tables_are_stored_once() {
 #[test]
 fn equal_routines_are_stored_once_whatever_their_names() {
     let mut blob = BlobBuilder::new();
-    let mut add = |name: &str, row, code: &[Instr], places: &[SourcePos]| {
-        blob.named_routine(row, format_args!("{name}"), code, places)
-    };
+    let mut add =
+        |name: &str, row, code: &[Instr], places: &[SourcePos]| blob.named_routine(row, &[name], code, places);
     assert_eq!(add("first", CALLED, &[RET], &lines([1])), 0);
     assert_eq!(add("second", CALLED, &[RET, RET], &lines([1, 2])), 1);
     assert_eq!(add("third", CALLED, &[RET, RET], &lines([1, 2])), 1);
@@ -56,7 +55,7 @@ fn what_went_in_comes_out() {
     let label = blob.string(b"LABEL");
     let row = RoutineRow { need: 12, ..RoutineRow::default() };
     let code = [Instr::new(Op::Soft), Instr::new(Op::End)];
-    let routine = blob.named_routine(row, format_args!("010 {}", "hook32"), &code, &lines([7, 8]));
+    let routine = blob.named_routine(row, &["010 ", "hook32"], &code, &lines([7, 8]));
     let hook = HookRow { id: 0x0100, flags: 5, version: 3, release: 4, label, line: 7, ..HookRow::default() };
     blob.hook(HookRow { routines: [routine; 4], ..hook });
     let bytes = blob.finish();

@@ -5,7 +5,7 @@ mod common;
 use common::printed;
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Program, RoutineRow, Slot,
-    SourcePos, TextBuf, Timers,
+    SourcePos, Space, TextBuf, Timers,
 };
 
 /// Blob with a hook per code, from id 010 on, and a called routine 0.
@@ -118,4 +118,34 @@ fn altered_code_is_refused_or_runs_as_if_verified() {
         }
     }
     assert!(n_refused > 100 && n_run > 100, "{n_refused} refused, {n_run} run");
+}
+
+#[test]
+fn fields_of_a_program_opened_for_text_are_verified_when_asked_for() {
+    let bad = [Instr::of(Op::Lit, &[1]).with(Slot::C, 800)];
+    let good = [Instr::of(Op::FieldRow, &[1])];
+    let blob = |text: &[Instr], fields: &[Instr]| {
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        for (space, code) in [(Space::Hook, text), (Space::HookFields, fields)] {
+            let place = SourcePos { line: 1 + space as u32, ..SourcePos::default() };
+            let routine = blob.routine(RoutineRow::default(), code, &vec![place; code.len()]);
+            blob.hook(HookRow { id: 0x10, flags: (space as u8) << 3, routines: [routine; 4], ..HookRow::default() });
+        }
+        blob.finish()
+    };
+    let bytes = blob(&[printed(b"text")], &bad);
+    assert!(Program::open(&bytes).is_err());
+    let program = Program::open_for_text(&bytes).expect("its text is sound");
+    assert_eq!(run(&program, 0), ("  text\n".to_owned(), Outcome::default()));
+    let fields = |program: &Program<'_>| {
+        let hook = program.entry(Space::HookFields, 0x10).expect("an entry").index;
+        program.prepare(hook, 0).is_some()
+    };
+    assert!(!fields(&program));
+    let bytes = blob(&[printed(b"text")], &good);
+    assert!(fields(&Program::open_for_text(&bytes).expect("it is sound")));
+    let bytes = blob(&bad, &good);
+    let [whole, text] = [Program::open(&bytes), Program::open_for_text(&bytes)].map(Result::err);
+    assert!(whole.is_some() && whole == text, "{text:?}");
 }

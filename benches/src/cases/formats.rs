@@ -43,7 +43,7 @@ pub(super) fn compile() -> Vec<Measure> {
     vec![Measure::new("templates", case)]
 }
 
-/// Opening a blob, fully or lazily verified, compared with reading its bytes once.
+/// Opening a blob, fully, partly or lazily verified, compared with reading its bytes once.
 pub(super) fn load() -> Vec<Measure> {
     let measure = |name, open: fn(&'static [u8]) -> Result<Program<'static>, BlobError>| {
         Measure::new(name, move |_| {
@@ -52,5 +52,9 @@ pub(super) fn load() -> Vec<Measure> {
             BenchCase::new(N_TEMPLATES).side(Side::Engine, open).side(Side::Native, move || sum(blob) as usize)
         })
     };
-    vec![measure("verified", Program::open), measure("lazily", Program::open_lazily)]
+    vec![
+        measure("whole", Program::open),
+        measure("verified", Program::open_for_text),
+        measure("lazily", Program::open_lazily),
+    ]
 }

@@ -3,7 +3,9 @@
 
 use super::fields::Texts;
 use super::model::{EnumSearch, FormatField, PayloadType, Test};
-use crate::ir::{Block, FieldInst, Flag, FlagText, Flags, If, Inst, Node, Switch, SwitchSelector, Value, VarSlot};
+use crate::ir::{
+    Block, FieldInst, Flag, FlagText, Flags, If, Inst, LabelCases, Node, Switch, SwitchSelector, Value, VarSlot,
+};
 use crate::number::Number;
 use std::collections::HashMap;
 use tfbc_grammar::Span;
@@ -117,7 +119,10 @@ impl<'f> Labels<'f> {
 
     /// Code that stores the words of a field.
     pub fn stored(&self, value: VarSlot, cell: u16, texts: &Texts, span: Span) -> Block {
-        let words = |words: &[&[u8]]| stored_words(words, value, cell, texts, span);
+        if !texts.is_list {
+            return self.stored_label(value, cell, texts, span);
+        }
+        let words = |words: &[&[u8]]| stored_words(words, value, cell, span);
         let or_default = |met: &[&[u8]]| words(if met.is_empty() { self.default.as_slice() } else { met });
         let loose: Vec<&[u8]> = self.others.iter().map(|other| other.text).collect();
         let others = if self.others.iter().all(|other| other.mask == 0) {
@@ -140,14 +145,29 @@ impl<'f> Labels<'f> {
         vec![Node { inst: Inst::Switch(self.switch(value, bodies).into()), span }]
     }
 
+    /// Code that stores the word of a field that has at most one. No enum of it is a mask.
+    fn stored_label(&self, value: VarSlot, cell: u16, texts: &Texts, span: Span) -> Block {
+        let label = |first: Option<&[u8]>| first.or(self.default).map(|word| texts.number(word));
+        let of_case = |met: &[usize]| label(met.first().map(|at| &self.field.enums[*at].text[..]));
+        let mut labels: Vec<_> = self.cases.iter().map(|(_, met)| of_case(met)).collect();
+        labels.push(label(self.others.first().map(|other| other.text)));
+        let (value, default) = (Value::Slot(value), Some(labels.len() - 1));
+        let cases = LabelCases { cell, weak: false, value, width: Some(64), keys: self.keys(), labels, default };
+        vec![Node { inst: Inst::Field(Box::new(FieldInst::Cases(cases))), span }]
+    }
+
     /// Switch on the values that enums name; the last body is for all others.
     fn switch(&self, value: VarSlot, bodies: Vec<Block>) -> Switch {
-        let number = |value: &u64| Number { negative: false, magnitude: *value };
-        let keys = self.cases.iter().enumerate().map(|(body, (value, _))| (number(value), body)).collect();
-        let on = SwitchSelector::Number { value: Value::Slot(value), width: Some(64), keys };
+        let on = SwitchSelector::Number { value: Value::Slot(value), width: Some(64), keys: self.keys() };
         // Values that no enum names are the default of the switch; only there masks are tested at run time.
         let default = Some(bodies.len() - 1);
         Switch { on, bodies, default }
+    }
+
+    /// Values that enums name, with their cases.
+    fn keys(&self) -> Vec<(Number, usize)> {
+        let number = |value: &u64| Number { negative: false, magnitude: *value };
+        self.cases.iter().enumerate().map(|(body, (value, _))| (number(value), body)).collect()
     }
 
     /// Code for a value that matches these enums.
@@ -189,24 +209,17 @@ impl<'f> Labels<'f> {
     }
 }
 
-/// Code that stores words: a list, or at most one.
-fn stored_words(words: &[&[u8]], value: VarSlot, cell: u16, texts: &Texts, span: Span) -> Block {
-    let inst = match words {
-        words if texts.is_list => {
-            // A mask of 0 always matches.
-            let always = |text: &&[u8]| Flag {
-                mask: 0,
-                field: 0,
-                yes: FlagText { text: text.to_vec(), soft: false },
-                no: FlagText::default(),
-            };
-            let entries = words.iter().map(always).collect();
-            FieldInst::Flags { cell, flags: Flags { value: Value::Slot(value), entries } }
-        }
-        [] => return Block::new(),
-        [word, ..] => FieldInst::Label { cell, label: texts.number(word), weak: false },
+/// Code that stores a list of words.
+fn stored_words(words: &[&[u8]], value: VarSlot, cell: u16, span: Span) -> Block {
+    // A mask of 0 always matches.
+    let always = |text: &&[u8]| Flag {
+        mask: 0,
+        field: 0,
+        yes: FlagText { text: text.to_vec(), soft: false },
+        no: FlagText::default(),
     };
-    vec![Node { inst: Inst::Field(Box::new(inst)), span }]
+    let flags = Flags { value: Value::Slot(value), entries: words.iter().map(always).collect() };
+    vec![Node { inst: Inst::Field(Box::new(FieldInst::Flags { cell, flags })), span }]
 }
 
 impl LabelOutput<'_> {

@@ -6,7 +6,6 @@ use super::form::{Form, Width};
 use super::names;
 use crate::ir::Value;
 use foldhash::HashMap;
-use std::collections::hash_map::Entry;
 use tfbc_grammar::trcfmt::ast::Code;
 use tfbc_vm::{FieldKind, Hint, NameRule};
 
@@ -80,29 +79,41 @@ impl Draft {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Texts {
     texts: Vec<String>,
+    /// Index by text, if there are more than [`FEW_TEXTS`].
     numbers: HashMap<String, u32>,
 }
+
+/// Number of texts that are compared one by one: a map of them takes longer to build.
+const FEW_TEXTS: usize = 24;
 
 impl Texts {
     /// Adds a text if it is not there yet.
     pub fn add(&mut self, text: String) {
-        if let Entry::Vacant(vacant) = self.numbers.entry(text) {
-            self.texts.push(vacant.key().clone());
-            vacant.insert(self.texts.len() as u32 - 1);
+        if self.number(&text).is_some() {
+            return;
+        }
+        self.texts.push(text);
+        if self.texts.len() > FEW_TEXTS {
+            let first = if self.numbers.is_empty() { 0 } else { self.texts.len() - 1 };
+            let new = (first..).zip(&self.texts[first..]);
+            self.numbers.extend(new.map(|(at, text)| (text.clone(), at as u32)));
         }
     }
 
     /// Index of a text.
     pub fn number(&self, text: &str) -> Option<u32> {
-        self.numbers.get(text).copied()
+        if self.texts.len() > FEW_TEXTS {
+            return self.numbers.get(text).copied();
+        }
+        self.texts.iter().position(|known| known == text).map(|at| at as u32)
     }
 
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    pub fn all(&self) -> &[String] {
-        &self.texts
+    pub fn into_all(self) -> Vec<String> {
+        self.texts
     }
 }
 
@@ -539,6 +550,10 @@ pub(super) fn first_text(steps: &[Step<'_>]) -> Option<String> {
 
 /// Text before the first value, trimmed, or `None` if it is empty; and true if there is a value.
 fn printed(steps: &[Step<'_>]) -> (Option<String>, bool) {
+    // Most cases are one text.
+    if let [Step::Text(text)] | [Step::Text(text), Step::Soft] = steps {
+        return (shown(text), false);
+    }
     let (mut text, mut is_soft, mut has_value) = (Vec::new(), false, false);
     for step in steps {
         match step {
@@ -561,6 +576,11 @@ fn printed(steps: &[Step<'_>]) -> (Option<String>, bool) {
             }
         }
     }
-    let text = String::from_utf8_lossy(trimmed(&text)).into_owned();
-    (Some(text).filter(|text| !text.is_empty()), has_value)
+    (shown(&text), has_value)
+}
+
+/// Trimmed text; `None` if it is empty.
+fn shown(text: &[u8]) -> Option<String> {
+    let text = trimmed(text);
+    (!text.is_empty()).then(|| String::from_utf8_lossy(text).into_owned())
 }

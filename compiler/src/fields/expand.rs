@@ -154,6 +154,8 @@ pub(super) struct Expander<'s, 'ast> {
     error: bool,
     /// Local that a conditional `$ERROR` sets, if there is one.
     error_flag: Option<u16>,
+    /// True if `$RELLINENO` is used.
+    pub uses_lines: bool,
 }
 
 /// Error: the stanza expands to too many steps.
@@ -173,6 +175,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             depth: 0,
             error: false,
             error_flag: None,
+            uses_lines: false,
         }
     }
 
@@ -193,7 +196,9 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         self.n_instances += 1;
         scope.instance = self.n_instances;
         scope.begin_stanza(stanza);
-        then(self, &mut scope)
+        let result = then(self, &mut scope);
+        self.uses_lines |= scope.uses_lines;
+        result
     }
 
     /// Expands a brace group, function body or stanza.
@@ -412,6 +417,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             out.extend((first_macro..end).map(|slot| set(slot, Value::Const(0))));
             out.push(inst(call.span, Inst::Field(Box::new(FieldInst::Call))));
             out.extend(expander.group(&mut scope, function.body)?);
+            expander.uses_lines |= scope.uses_lines;
             Ok(())
         })
     }

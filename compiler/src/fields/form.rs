@@ -173,6 +173,12 @@ impl Form {
 
 /// Code in the normal form of listings, without leading zeros and `.0`.
 pub(super) fn code_shown(word: &[u8]) -> String {
+    // Most codes are in it already.
+    if let [b'A'..=b'Z', b'1'..=b'9', digits @ ..] = word
+        && digits.iter().all(u8::is_ascii_digit)
+    {
+        return String::from_utf8_lossy(word).into_owned();
+    }
     let word = String::from_utf8_lossy(word);
     let letter = word.find(|c: char| c.is_ascii_digit() || c == 'w').unwrap_or(word.len());
     let (letter, size) = word.split_at(letter);
@@ -198,11 +204,12 @@ pub(super) fn code_shown(word: &[u8]) -> String {
 /// Macro in the normal form of listings. `text` is its source.
 pub(super) fn macro_shown(node: &MacroRef<'_>, text: &[u8]) -> String {
     let name = String::from_utf8_lossy(node.name);
+    let name = name.as_ref();
     match (node.cast.map(|cast| cast.node), text.iter().position(|byte| *byte == b'%')) {
         (Some(Cast::Unknown(_)), _) => format!("${name}%X2"),
         (Some(Cast::Bits { low, high }), _) => format!("${name}%W{low}.{high}"),
-        (Some(Cast::Code(_)), Some(percent)) => format!("${name}%{}", code_shown(&text[percent + 1..])),
-        _ => format!("${name}"),
+        (Some(Cast::Code(_)), Some(percent)) => ["$", name, "%", &code_shown(&text[percent + 1..])].concat(),
+        _ => ["$", name].concat(),
     }
 }
 
@@ -216,6 +223,8 @@ mod tests {
             ("U4", "U4"),
             ("X0", "X0"),
             ("X04", "X4"),
+            ("o4", "o4"),
+            ("A19", "A19"),
             ("ow", "oW"),
             ("B1.0", "B1"),
             ("B0.01", "B0.1"),

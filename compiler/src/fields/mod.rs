@@ -21,8 +21,8 @@ pub(crate) mod store;
 use crate::codes::TOO_MANY_FIELDS;
 use crate::ir::{self, Block, FieldInst, Inst, Node, ShowId};
 use crate::names::{NameTable, Unit};
+use derive::Deriver;
 pub(crate) use derive::MAX_FIELDS;
-use derive::{Deriver, Draft};
 use expand::{Expander, FieldId};
 use store::Storer;
 use tfbc_grammar::{Diagnostic, Source, SourceId};
@@ -50,7 +50,6 @@ pub(crate) fn derive(
     let mut routines = Vec::new();
     let mut found = Vec::new();
     let mut n_steps = 0;
-    let keeps_lines = units.iter().any(|unit| contains(unit.text, b"RELLINENO"));
     for (at, lowered) in program.stanzas.iter().enumerate().filter(|(_, stanza)| stanza.space == Space::Hook) {
         let Some((unit, index)) = names.stanzas.get(&lowered.id).copied() else { continue };
         let unit = &units[unit];
@@ -78,12 +77,12 @@ pub(crate) fn derive(
             break;
         }
         let n_cells = place_cells(&mut deriver, &fields);
-        let storer = Storer { deriver: &deriver, scratch: expander.n_locals, keeps_lines };
+        let storer = Storer { deriver: &deriver, scratch: expander.n_locals, keeps_lines: expander.uses_lines };
         let body = storer.block(steps);
         let last = storer.extras(extras);
         let whole = Inst::Field(Box::new(FieldInst::Whole { n_cells, body, last }));
         let builtin = |id: SourceId| units.iter().any(|unit| unit.id == id && unit.builtin);
-        let schema = Schema { fields: schema_fields(&deriver, &fields, sources, &builtin), ..Schema::default() };
+        let schema = Schema { fields: schema_fields(&mut deriver, &fields, sources, &builtin), ..Schema::default() };
         routines.push(FieldRoutine {
             stanza: at,
             schema,
@@ -97,10 +96,6 @@ pub(crate) fn derive(
 fn too_large(source: SourceId, stanza: &ir::IrEntry) -> Diagnostic {
     let text = format!("stanza {} has no fields: with its callees it is too large", ShowId(stanza.id));
     Diagnostic::warning(&TOO_MANY_FIELDS, source, stanza.span, text)
-}
-
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|found| found == word)
 }
 
 /// Assigns cells to fields and members. Returns the number of cells.
@@ -120,40 +115,45 @@ fn place_cells(deriver: &mut Deriver<'_>, fields: &[FieldId]) -> u16 {
     next
 }
 
+/// Schema of fields. Takes their names and texts, which nothing else needs after it.
 fn schema_fields(
-    deriver: &Deriver<'_>,
+    deriver: &mut Deriver<'_>,
     fields: &[FieldId],
     sources: &[&Source],
     builtin: &dyn Fn(SourceId) -> bool,
 ) -> Vec<SchemaField> {
-    fields.iter().map(|id| schema_field(deriver, &deriver.drafts[*id], sources, builtin)).collect()
+    fields.iter().map(|id| schema_field(deriver, *id, sources, builtin)).collect()
 }
 
 fn schema_field(
-    deriver: &Deriver<'_>,
-    draft: &Draft,
+    deriver: &mut Deriver<'_>,
+    id: FieldId,
     sources: &[&Source],
     builtin: &dyn Fn(SourceId) -> bool,
 ) -> SchemaField {
-    let (name, rule) = draft.name.clone().unwrap_or((String::new(), NameRule::Position));
-    let labels = draft.has_labels().then(|| Labels {
+    let draft = &mut deriver.drafts[id];
+    let has_labels = draft.has_labels();
+    let (name, rule) = draft.name.take().unwrap_or((String::new(), NameRule::Position));
+    let labels = has_labels.then(|| Labels {
         name: names::labels_of(&name),
         cell: draft.label_cell,
         is_list: draft.has_text_list,
-        texts: draft.texts.all().to_vec(),
+        texts: std::mem::take(&mut draft.texts).into_all(),
     });
+    let (cell, shown) = (draft.cell, std::mem::take(&mut draft.shown));
     let source = draft.place.source;
     let place = sources.get(usize::from(source.0)).map(|text| text.line_column(draft.place.span.start));
     let (line, column) = place.unwrap_or((1, 1));
     let source = (!builtin(source)).then_some(source.0);
     let mut shape = Shape { size: draft.size, ..Shape::new(draft.kind, draft.hint) };
     if draft.kind == FieldKind::List {
-        let members = schema_fields(deriver, &draft.members, sources, builtin);
+        let members = std::mem::take(&mut draft.members);
+        let members = schema_fields(deriver, &members, sources, builtin);
         shape.items = Some(Box::new(match <[SchemaField; 1]>::try_from(members) {
             Ok([only]) if only.labels.is_none() => only.shape,
             Ok(only) => Shape { members: only.into(), ..Shape::new(FieldKind::Struct, Hint::None) },
             Err(members) => Shape { members, ..Shape::new(FieldKind::Struct, Hint::None) },
         }));
     }
-    SchemaField { name, shape, labels, shown: draft.shown.clone(), source, line, column, rule, cell: draft.cell }
+    SchemaField { name, shape, labels, shown, source, line, column, rule, cell }
 }

@@ -39,7 +39,11 @@ pub(super) fn from_text(text: &[u8]) -> Option<String> {
         // The text ends in a blank: the whole phrase is the name. Otherwise only its last word is.
         text = if last_word == before.len() { before } else { &before[last_word..] };
     }
-    let starts = text.iter().rposition(|byte| b",;.()[]{}|=:\"'<>/".contains(byte)).map_or(0, |last| last + 1);
+    let is_end = |byte: &u8| {
+        matches!(byte, b',' | b';' | b'.' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'|')
+            || matches!(byte, b'=' | b':' | b'"' | b'\'' | b'<' | b'>' | b'/')
+    };
+    let starts = text.iter().rposition(is_end).map_or(0, |last| last + 1);
     shortened(&without_fillers(&plain(&text[starts..])))
 }
 
@@ -54,8 +58,14 @@ pub(super) fn from_macro(name: &[u8]) -> Option<String> {
 }
 
 fn without_fillers(name: &str) -> String {
-    let kept: Vec<&str> = name.split('_').filter(|word| !FILLERS.contains(word)).collect();
-    if kept.is_empty() { name.into() } else { kept.join("_") }
+    let mut kept = String::with_capacity(name.len());
+    for word in name.split('_').filter(|word| !FILLERS.contains(word)) {
+        if !kept.is_empty() {
+            kept.push('_');
+        }
+        kept.push_str(word);
+    }
+    if kept.is_empty() { name.into() } else { kept }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) struct Storer<'d, 'ast> {
 
 impl<'ast> Storer<'_, 'ast> {
     pub fn block(&self, steps: Vec<Step<'ast>>) -> Block {
-        let mut out = Vec::with_capacity(steps.len());
+        let mut out = Vec::new();
         for step in steps {
             match step {
                 Step::Text(_) | Step::Soft | Step::Tab | Step::Message => {}
@@ -148,25 +148,46 @@ impl<'ast> Storer<'_, 'ast> {
                 self.code_text(*cell, value.clone(), form, true, span, out);
             }
         };
-        let mut bodies = Vec::with_capacity(switch.cases.len());
+        let (mut bodies, mut case_labels) = (Vec::new(), Vec::with_capacity(switch.cases.len()));
+        let (mut cell, mut weak) = (NO_CELL, false);
         for case in switch.cases {
-            let mut body = Vec::new();
-            if let Some((id, weak)) = labels {
+            let mut label = None;
+            if let Some((id, is_own)) = labels {
                 let draft = &self.deriver.drafts[self.deriver.root(id)];
-                let text = if draft.is_enum && !weak { first_text(&case) } else { case_text(&case) };
-                let label = text.and_then(|text| draft.texts.number(&text));
-                if let Some(label) = label.filter(|_| !switch.is_flag || draft.is_enum)
-                    && draft.label_cell != NO_CELL
-                {
-                    field(&mut body, span, FieldInst::Label { cell: draft.label_cell, label, weak });
+                (cell, weak) = (draft.label_cell, is_own);
+                if cell != NO_CELL && (!switch.is_flag || draft.is_enum) {
+                    let text = if draft.is_enum && !weak { first_text(&case) } else { case_text(&case) };
+                    label = text.and_then(|text| draft.texts.number(&text));
                 }
             }
-            add_own_text(&mut body);
-            body.append(&mut self.block(case));
-            bodies.push(body);
+            case_labels.push(label);
+            bodies.push(self.block(case));
         }
-        push(out, span, Inst::Switch(ir::Switch { on, bodies, default: switch.default }.into()));
-        add_own_text(out);
+        let default = switch.default;
+        match on {
+            // Cases that do nothing but give the field its text need no code of their own.
+            SwitchSelector::Number { value, width, keys } if own_text.is_none() && bodies.iter().all(Vec::is_empty) => {
+                if case_labels.iter().any(Option::is_some) {
+                    let cases = ir::LabelCases { cell, weak, value, width, keys, labels: case_labels, default };
+                    field(out, span, FieldInst::Cases(cases));
+                } else if !matches!(value, Value::Slot(_)) {
+                    // Reads move the data pointer in any case.
+                    push(out, span, Inst::Assign(self.scratch(), value));
+                }
+            }
+            on => {
+                for (body, label) in bodies.iter_mut().zip(case_labels) {
+                    let mut start = Vec::new();
+                    if let Some(label) = label {
+                        field(&mut start, span, FieldInst::Label { cell, label, weak });
+                    }
+                    add_own_text(&mut start);
+                    body.splice(0..0, start);
+                }
+                push(out, span, Inst::Switch(ir::Switch { on, bodies, default }.into()));
+                add_own_text(out);
+            }
+        }
     }
 
     /// Stores a selector's value. Returns a selector that reuses the stored value.

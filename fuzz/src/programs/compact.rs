@@ -46,7 +46,11 @@ impl Draft {
             let old = instr.slot(*slot);
             let new = match kind {
                 OperandKind::Str => self.add_string(other, [old, instr.c]),
-                OperandKind::Table | OperandKind::TextTable | OperandKind::CaseTexts | OperandKind::Flags => {
+                OperandKind::Table
+                | OperandKind::TextTable
+                | OperandKind::CaseTexts
+                | OperandKind::Labels
+                | OperandKind::Flags => {
                     let of_texts = *kind == OperandKind::CaseTexts;
                     *copied.tables.entry((old, of_texts)).or_insert_with(|| self.add_table(other, old, of_texts))
                 }

@@ -329,6 +329,7 @@ impl Maker<'_> {
             OperandKind::Table => self.switch(plan, pc),
             OperandKind::TextTable => self.text_switch(plan, pc),
             OperandKind::CaseTexts => self.case_texts(),
+            OperandKind::Labels => self.labels(),
             OperandKind::Lits => self.lits(),
             OperandKind::Flags => self.flags(),
             OperandKind::Nibbles => self.nibbles(),
@@ -486,6 +487,13 @@ impl Maker<'_> {
         let stride = *self.rng.pick(&[1, 1, 0x1_0000_0001]);
         let cases: Vec<_> = (0..self.rng.below(4)).map(|at| (at as u64 * stride, self.string())).collect();
         let (kind, words) = number_table(&cases, default);
+        self.add(kind, words)
+    }
+
+    fn labels(&mut self) -> u32 {
+        let stride = *self.rng.pick(&[1, 1, 0x1_0000_0001]);
+        let cases: Vec<_> = (0..4).map(|at| (at * stride, self.rng.below(4) as u64)).collect();
+        let (kind, words) = number_table(&cases, self.rng.below(2) as u64);
         self.add(kind, words)
     }
 

@@ -17,7 +17,7 @@ use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, StateUse, for_each_
 use crate::program::PreparedEntry;
 use crate::row::RowFull;
 use crate::verify::UNCOUNTED;
-use crate::{Context, Event, EventContext, EventInput, Outcome, Row, TextBuf, Unobserved};
+use crate::{Context, Event, EventContext, EventInput, Outcome, Row, TextBuf, Unobserved, table};
 
 /// Limit on the text that is not stored yet, and on the line ends that templates with `$RELLINENO` count.
 const MAX_TEXT: usize = 1 << 24;
@@ -321,6 +321,13 @@ storing! {
         }
         Ok(())
     };
+    case |run, instr| {
+        let label = table::find_label(run.program.table(instr.c), run.reg(instr.b));
+        if let Some(label) = label.filter(|_| instr.d == 0 || run.scratch.row.is_null(instr.a)) {
+            run.scratch.row.put_label(instr.a, label);
+        }
+        Ok(())
+    };
     errno |run, instr| {
         let name = crate::errno_name(low_bits(run.reg(instr.b), instr.c.min(8) * 8));
         match name.filter(|_| run.is_known(instr.b) && (instr.d == 0 || run.scratch.row.is_null(instr.a))) {
@@ -336,7 +343,7 @@ storing! {
         }
     };
     flags |run, instr| {
-        run.charge(run.program.table(instr.c).1.len() / crate::table::FLAG_WORDS);
+        run.charge(run.program.table(instr.c).1.len() / table::FLAG_WORDS);
         let is_null = !run.is_known(instr.b);
         let value = run.reg(instr.b);
         let texts = met_texts(run.program, instr.c, value).filter(|text| !text.is_empty() && !is_null);

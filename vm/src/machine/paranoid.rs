@@ -147,6 +147,7 @@ impl<'r> Run<'r> {
                 };
                 matches!(of, TableKind::Dense | TableKind::Hash) && table::targets(of, words).all(is_inside)
             }
+            OperandKind::Labels => matches!(self.program.table(value).0, TableKind::Dense | TableKind::Hash),
             OperandKind::Flags => self.program.table(value).0 == TableKind::Flags,
             OperandKind::Lits => {
                 let width = if head() & table::LONG_TEXTS != 0 { 4 } else { 2 };

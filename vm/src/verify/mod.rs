@@ -15,7 +15,7 @@
 
 mod registers;
 
-use crate::blob::{BlobError, RoutineRow, Sections};
+use crate::blob::{BlobError, HookRow, RoutineRow, Sections};
 use crate::op::{EnvText, EnvValue, Instr, N_REGS, Op, OperandKind, Slot, StateUse, for_each_op, form};
 use crate::rule::Rule;
 use crate::table::{self, TableFacts, TableKind};
@@ -215,17 +215,30 @@ struct Verifier<'s> {
     uses: StateUse,
 }
 
-/// Check of rule V14 for routines without control flow, done along with the other rules.
+/// Check of rules V14 and V15 for routines without control flow, done along with the other rules.
 #[derive(Default)]
 struct FlatRoutine {
     /// Registers written so far.
     written: Registers,
-    /// True if registers other than the zeroed ones are read.
+    /// Registers that hold a mark, once one was written.
+    marks: Option<Registers>,
+    /// True if marks are written, or registers other than the zeroed ones are read.
     reads: bool,
-    /// True if one of these was not written before.
+    /// True if a register is read as a number that was not written before.
     unwritten: bool,
+    /// True if a register is read as a mark that was not written before.
+    unwritten_mark: bool,
+    /// True if a mark is read as a number, or a number as a mark.
+    confused: bool,
     /// True if the routine jumps, calls, or ends before its last instruction.
     branches: bool,
+}
+
+impl FlatRoutine {
+    #[inline(always)]
+    fn is_mark(&self, register: u32) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.contains(register))
+    }
 }
 
 /// Instruction with its routine.
@@ -239,8 +252,22 @@ struct Site<'s> {
 /// Checks all rules for a whole program.
 pub(crate) fn verify(sections: &Sections<'_>) -> Result<Proofs, BlobError> {
     check_rows(sections)?;
+    check_schemas(sections)?;
+    verify_routines(sections, |_| true)
+}
+
+/// Checks the rows of a program, and all rules for the routines that print text.
+pub(crate) fn verify_text(sections: &Sections<'_>) -> Result<Proofs, BlobError> {
+    check_rows(sections)?;
+    let mut prints: Vec<bool> = sections.routines.iter().map(|row| row.called == 1).collect();
+    let hooks = sections.hooks.iter().filter(|row| row.space().prints());
+    hooks.flat_map(|row| row.routines).for_each(|routine| prints[routine as usize] = true);
+    verify_routines(sections, |routine| prints[routine as usize])
+}
+
+fn verify_routines(sections: &Sections<'_>, is_asked_for: impl Fn(u32) -> bool) -> Result<Proofs, BlobError> {
     let proofs = Proofs::new(sections);
-    for (routine, row) in (0..).zip(sections.routines.iter()) {
+    for (routine, row) in (0..).zip(sections.routines.iter()).filter(|(routine, _)| is_asked_for(*routine)) {
         proofs.check(sections, routine).map_err(|(rule, pc)| BlobError::Instr {
             rule,
             routine,
@@ -252,19 +279,21 @@ pub(crate) fn verify(sections: &Sections<'_>) -> Result<Proofs, BlobError> {
 
 /// Checks rule V12.
 pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
+    let (routines, n_strings, n_sources) = (&*sections.routines, sections.strings.len() as u64, sections.sources.len());
+    let (n_instrs, n_words) = (sections.code.len() as u64, sections.words.len() as u64);
     let end = |start: u32, len: u32| u64::from(start) + u64::from(len);
-    let string = |[offset, len]: [u32; 2]| end(offset, len) <= sections.strings.len() as u64;
+    let string = |[offset, len]: [u32; 2]| end(offset, len) <= n_strings;
     let outside = |section: u32, row: usize| BlobError::Row { section, row: row as u32 };
     // Diagnostics look up a position by the index of its instruction.
     if sections.places.len() != sections.code.len() {
         return Err(outside(2, sections.places.len()));
     }
     let mut last_end = 0;
-    for (at, row) in sections.routines.iter().enumerate() {
+    for (at, row) in routines.iter().enumerate() {
         // Routines may not overlap. Otherwise a small blob could list the same code many times, and each time it would
         // be verified again.
         let (start, end) = (u64::from(row.start), end(row.start, row.len));
-        let placed = start >= last_end && end <= sections.code.len() as u64;
+        let placed = start >= last_end && end <= n_instrs;
         let sizes = placed && row.len > 0 && row.need <= MAX_NEED && (1..=row.len).contains(&row.body);
         last_end = end;
         if !sizes || row.zeroed as usize > N_REGS || row.called > 1 || !string(row.name) {
@@ -275,36 +304,39 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     for (at, row) in sections.tables.iter().enumerate() {
         let (start, end) = (u64::from(row.start), end(row.start, row.len));
         // Tables may not overlap either, for the same reason.
-        if start < last_end || end > sections.words.len() as u64 {
+        if start < last_end || end > n_words {
             return Err(outside(5, at));
         }
         last_end = end;
     }
-    let mut last = None;
+    let mut least = 0;
     for (at, row) in sections.hooks.iter().enumerate() {
         // A called routine ends with `ret`, which has no return address in an event's own run.
-        let own = |index: &u32| sections.routines.get(*index as usize).is_some_and(|row| row.called == 0);
+        let own = |index: &u32| routines.get(*index as usize).is_some_and(|row| row.called == 0);
         // Entries are found by binary search. Equal ids are refused too: only one of them would be found.
-        let sorted = last < Some((row.space(), row.id));
-        let source = (row.source as usize) < sections.sources.len();
+        let key = (row.space() as u32) << 16 | u32::from(row.id);
+        let sorted = key >= least;
+        let source = usize::from(row.source) < n_sources;
         let effects = !row.has_effects() || matches!(row.space(), Space::Hook | Space::HookFields);
         if !sorted || !source || !effects || row.level > 4 || !string(row.label) || !row.routines.iter().all(own) {
             return Err(outside(4, at));
         }
-        // The label of such a row is the encoded schema. A malformed one refuses the blob here, not a report later.
-        let [offset, len] = row.label.map(|part| part as usize);
-        let has_schema = match row.space() {
-            Space::HookFields => true,
-            Space::RecordFields => sections.has_record_fields(),
-            Space::Hook | Space::Record => false,
-        };
-        if has_schema && Schema::decode(&sections.strings[offset..offset + len]).is_none() {
-            return Err(outside(4, at));
-        }
-        last = Some((row.space(), row.id));
+        least = key + 1;
     }
     match sections.sources.iter().position(|row| !string(row.name)) {
         Some(at) => Err(outside(8, at)),
+        None => Ok(()),
+    }
+}
+
+/// Checks the schemas of fields, which rows have in place of a label.
+fn check_schemas(sections: &Sections<'_>) -> Result<(), BlobError> {
+    let is_valid = |row: &HookRow| {
+        let [offset, len] = row.label.map(|part| part as usize);
+        !sections.has_schema(row) || Schema::decode(&sections.strings[offset..offset + len]).is_some()
+    };
+    match sections.hooks.iter().position(|row| !is_valid(row)) {
+        Some(at) => Err(BlobError::Row { section: 4, row: at as u32 }),
         None => Ok(()),
     }
 }
@@ -376,18 +408,32 @@ impl Verifier<'_> {
     /// Notes the register that an instruction writes.
     #[inline(always)]
     fn written(&mut self, instr: &Instr, slot: Slot, kind: OperandKind) {
-        if kind == OperandKind::Dst {
-            self.flat.written.insert(instr.slot(slot));
+        match kind {
+            OperandKind::Dst => {
+                self.flat.written.insert(instr.slot(slot));
+                if let Some(marks) = &mut self.flat.marks {
+                    marks.remove(instr.slot(slot));
+                }
+            }
+            OperandKind::NewMark => {
+                self.flat.written.insert(instr.slot(slot));
+                self.flat.marks.get_or_insert_default().insert(instr.slot(slot));
+            }
+            _ => {}
         }
     }
 
     /// Checks V14 and V15. The routine must satisfy the other rules.
     fn registers(&self, index: u32, row: &RoutineRow, code: &[Instr]) -> Result<(), Rule> {
-        let FlatRoutine { reads, unwritten, branches, .. } = self.flat;
+        let FlatRoutine { reads, unwritten, unwritten_mark, confused, branches, .. } = self.flat;
         // Most routines are decided here: without branches, one pass over the operands has seen reads and writes in
         // order.
         if row.called == 0 && !branches {
-            return if unwritten { Err(Rule::Initialized) } else { Ok(()) };
+            return match (confused || unwritten_mark && !unwritten, unwritten) {
+                (true, _) => Err(Rule::Marks),
+                (false, true) => Err(Rule::Initialized),
+                (false, false) => Ok(()),
+            };
         }
         if row.called == 0 && !reads {
             return Ok(());
@@ -425,16 +471,22 @@ impl Verifier<'_> {
         match kind {
             OperandKind::Dst | OperandKind::Src => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
-                if (kind == OperandKind::Src || op == Op::LoopNext) && value >= site.row.zeroed.into() {
-                    self.flat.reads = true;
-                    self.flat.unwritten |= !self.flat.written.contains(value);
+                if kind == OperandKind::Src || op == Op::LoopNext {
+                    let is_zeroed = value < site.row.zeroed.into();
+                    self.flat.reads |= !is_zeroed;
+                    self.flat.unwritten |= !is_zeroed && !self.flat.written.contains(value);
+                    self.flat.confused |= self.flat.is_mark(value);
                 }
                 Ok(())
             }
             OperandKind::NewMark | OperandKind::Mark => {
                 rule((value as usize) < N_REGS, Rule::Registers)?;
-                // Marks need the analysis of all paths.
-                (self.flat.reads, self.flat.branches) = (true, true);
+                self.flat.reads = true;
+                if kind == OperandKind::Mark && !self.flat.is_mark(value) {
+                    let is_number = value < site.row.zeroed.into() || self.flat.written.contains(value);
+                    self.flat.confused |= is_number;
+                    self.flat.unwritten_mark |= !is_number;
+                }
                 Ok(())
             }
             // Any value is safe: a number of the template, or an operand that its handler checks.
@@ -484,7 +536,8 @@ impl Verifier<'_> {
             OperandKind::Target => self.target(site, value.into(), op),
             OperandKind::Table => self.switch(site, value, &[TableKind::Dense, TableKind::Hash]),
             OperandKind::TextTable => self.switch(site, value, &[TableKind::Text]),
-            OperandKind::CaseTexts => rule(self.texts(value), Rule::Tables),
+            OperandKind::CaseTexts => rule(self.has_numbers(value, |facts| facts.texts), Rule::Tables),
+            OperandKind::Labels => rule(self.has_numbers(value, |_| true), Rule::Tables),
             OperandKind::Flags => self.switch(site, value, &[TableKind::Flags]),
             // A count, then texts of 16 or 32 bytes, with the default after the last.
             OperandKind::Lits => {
@@ -529,10 +582,10 @@ impl Verifier<'_> {
         if is_allowed { Ok(()) } else { Err(Rule::Loops) }
     }
 
-    /// Checks V8 for a table whose targets are texts.
-    fn texts(&self, index: u32) -> bool {
+    /// Checks V8 for a table by number whose targets are no instructions.
+    fn has_numbers(&self, index: u32, are_targets: fn(TableFacts) -> bool) -> bool {
         let facts = self.proofs.table(self.sections, index);
-        facts.is_some_and(|facts| facts.texts && matches!(facts.kind, TableKind::Dense | TableKind::Hash))
+        facts.is_some_and(|facts| matches!(facts.kind, TableKind::Dense | TableKind::Hash) && are_targets(facts))
     }
 
     /// Checks V8 and V9. It is enough to test the lowest and the highest target.

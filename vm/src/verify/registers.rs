@@ -34,7 +34,7 @@ impl Registers {
         self.0[register as usize / 64 % (N_REGS / 64)] |= 1 << (register % 64);
     }
 
-    fn remove(&mut self, register: u32) {
+    pub fn remove(&mut self, register: u32) {
         self.0[register as usize / 64 % (N_REGS / 64)] &= !(1 << (register % 64));
     }
 

@@ -34,8 +34,8 @@ fn section(blob: &[u8], section: usize) -> (usize, usize) {
     (field(at + 4), field(at + 8))
 }
 
-/// Opens the blob after overwriting some bytes of a section.
-fn with(in_section: usize, sets: &[(usize, &[u8])]) -> Option<BlobError> {
+/// The blob after overwriting some bytes of a section.
+fn overwritten(in_section: usize, sets: &[(usize, &[u8])]) -> Vec<u8> {
     let mut blob = blob();
     let (start, len) = section(&blob, in_section);
     for (at, bytes) in sets {
@@ -43,8 +43,15 @@ fn with(in_section: usize, sets: &[(usize, &[u8])]) -> Option<BlobError> {
         blob[start + at..][..bytes.len()].copy_from_slice(bytes);
     }
     tfbc_vm::write_checksum(&mut blob);
-    let (whole, lazy) = (Program::open(&blob).err(), Program::open_lazily(&blob).err());
-    assert_eq!(whole, lazy, "rows are checked when a blob is opened");
+    blob
+}
+
+/// Opens the blob after overwriting some bytes of a section.
+fn with(in_section: usize, sets: &[(usize, &[u8])]) -> Option<BlobError> {
+    let blob = overwritten(in_section, sets);
+    let whole = Program::open(&blob).err();
+    let others = [Program::open_for_text(&blob), Program::open_lazily(&blob)].map(Result::err);
+    assert_eq!(others, [whole, whole], "rows are checked when a blob is opened");
     whole
 }
 
@@ -132,9 +139,15 @@ fn hooks_are_sorted_by_space_and_id() {
 #[test]
 fn rows_of_fields_have_a_schema() {
     // The label of the second hook: offset and length in the strings.
-    let labelled = |len: u32| with(4, &[(HOOK, &[0, 2]), (HOOK + 3, &[3 << 3]), (HOOK + 16, &len.to_le_bytes())]);
-    assert_eq!(labelled(0), None, "no fields");
-    assert_eq!(labelled(1), outside(4, 1));
+    let labelled =
+        |len: u32| overwritten(4, &[(HOOK, &[0, 2]), (HOOK + 3, &[3 << 3]), (HOOK + 16, &len.to_le_bytes())]);
+    assert_eq!(Program::open(&labelled(0)).err(), None, "no fields");
+    let malformed = labelled(1);
+    assert_eq!(Program::open(&malformed).err(), outside(4, 1));
+    // Where fields are verified when they are asked for, such an entry has none.
+    for opened in [Program::open_for_text(&malformed), Program::open_lazily(&malformed)] {
+        assert_eq!(opened.expect("rows inside the sections").schema(0x0200), None);
+    }
 }
 
 #[test]

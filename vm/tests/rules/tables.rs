@@ -98,6 +98,7 @@ fn v8_each_instruction_has_its_kind_of_table() {
         (Op::Flags, &[&flags]),
         (Op::FlagsAny, &[&flags]),
         (Op::FlagsList, &[&flags]),
+        (Op::FieldCase, &[&dense, &hash]),
     ] {
         for table in [&dense, &hash, &text, &flags] {
             let expected = match (own.contains(&table), op) {
