@@ -113,7 +113,7 @@ pub(super) struct Run<'r, 'ast> {
     pub(super) null: bool,
     /// Offsets of the calls that are active.
     pub(super) calls: Vec<u32>,
-    /// Printed values of the event, then of the current iteration of each active loop. `None` if no row is needed.
+    /// Printed values of the event, then of the current iteration, per active loop. `None` if no row is needed.
     pub(super) frames: Option<Vec<Frame>>,
 }
 

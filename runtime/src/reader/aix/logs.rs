@@ -391,7 +391,7 @@ impl Logs {
         Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
     }
 
-    /// Finds the next item of one log, ahead of the order of the merge. [`Logs::next`] is not affected.
+    /// Finds the next item of one log, before its turn in the merge. [`Logs::next`] is not affected.
     ///
     /// # Errors
     /// Reading an input failed.
