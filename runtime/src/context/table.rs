@@ -227,11 +227,13 @@ impl ContextTable {
     }
 
     /// Pair of a name, for traces of any recorder of a system. Later pairs override earlier ones.
+    #[doc(hidden)]
     pub fn pair(&self, name: &str, system: System) -> Option<&PairRule> {
         self.pairs(system).rfind(|pair| pair.name == name)
     }
 
     /// Names of the pairs of a system.
+    #[doc(hidden)]
     pub fn pair_names(&self, system: System) -> impl Iterator<Item = &str> {
         self.pairs(system).map(|pair| pair.name.as_str())
     }

@@ -55,7 +55,7 @@ pub enum Value<'r> {
     Hex64(u64),
     /// Text of whole words in memory order (letters `Ss`). [`text_of_words`] extracts the text.
     Text(&'r [[u8; 4]]),
-    /// Bytes before the NUL (letter `N`). traceprinter prints them if [`is_text`] is true.
+    /// Bytes before the NUL (letter `N`). traceprinter prints them if `is_text` is true.
     Name(&'r [u8]),
 }
 
