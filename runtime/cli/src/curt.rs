@@ -8,20 +8,17 @@ use super::overwrite;
 use super::summary::summarise;
 use super::trace_args::TraceArgs;
 use clap::Args;
-use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tfbc::System;
 use tfbc::aix::{AddressNames, ContextTable};
-use tfbc_analysis::{CurtOptions, Options, Section, Summary, Value, write_curt};
+use tfbc_analysis::{CurtOptions, Options, Summary, Value, write_curt};
 use tfbc_authoring::times::{check_times, seconds};
 use tfbc_vm::TextBuf;
 
 /// Sections that the report needs.
 const SECTIONS: [&str; 7] = ["head", "cpu", "process", "thread", "call", "pending", "interrupt"];
-/// Largest number of names of processes from a file.
-const MAX_PIDS: usize = 1 << 16;
 
 /// Flags of `curt`.
 #[derive(Debug, Clone, Args)]
@@ -116,7 +113,7 @@ impl CurtArgs {
             return Err(usage("curt reads AIX traces; `tfbc summary` reads QNX logs"));
         }
         if let Some(pids) = &self.pids {
-            self.name_processes(console, pids, &mut summary)?;
+            context_args::pids(console, pids)?.apply(&mut summary);
         }
         let mut out = TextBuf::new();
         self.heading(&summary, &mut out);
@@ -135,7 +132,7 @@ impl CurtArgs {
         let mut list = Vec::new();
         for path in [&self.gensyms, &self.trcnm].into_iter().flatten() {
             let mut n_skipped = 0;
-            for line in read(path)?.lines() {
+            for line in context_args::read(path)?.lines() {
                 let mut words = line.split_whitespace();
                 let is_hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).is_ok();
                 match (words.next(), words.next()) {
@@ -154,27 +151,6 @@ impl CurtArgs {
         }
         let unreadable = |error: tfbc::aix::NamesError| Failure::Error(Message::Unreadable, error.to_string());
         AddressNames::parse(&list).map(Arc::new).map_err(unreadable)
-    }
-
-    /// Names the processes that the trace does not name.
-    fn name_processes(&self, console: &Console, path: &Path, summary: &mut Summary) -> Result<(), Failure> {
-        let mut names: HashMap<i128, String> = HashMap::new();
-        let mut n_skipped = 0u64;
-        for line in read(path)?.lines().filter(|line| !line.trim().is_empty()) {
-            match line.trim().split_once(char::is_whitespace).and_then(|(pid, name)| Some((pid.parse().ok()?, name))) {
-                Some((pid, name)) if names.len() < MAX_PIDS => {
-                    names.insert(pid, name.trim().to_owned());
-                }
-                _ => n_skipped += 1,
-            }
-        }
-        if n_skipped > 0 {
-            console.note(format_args!("{}: {n_skipped} lines are not `PID name`", path.display()));
-        }
-        summary.sections_mut().for_each(|section: &mut Section| {
-            section.name_rows(|pid| if let Value::Number(pid) = pid { names.get(pid).cloned() } else { None });
-        });
-        Ok(())
     }
 
     fn heading(&self, summary: &Summary, out: &mut TextBuf) {
@@ -197,12 +173,4 @@ impl CurtArgs {
             notes.iter().for_each(|note| line(format!("Note: {note}")));
         }
     }
-}
-
-/// Text of a file with names.
-fn read(path: &Path) -> Result<String, Failure> {
-    let unreadable = |error| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
-    let mut input = tfbc::internal::Input::open(path).map_err(unreadable)?;
-    let bytes = input.read_whole(context_args::MAX_NAMES).map_err(unreadable)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

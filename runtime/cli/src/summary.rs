@@ -79,6 +79,9 @@ pub struct SummaryArgs {
     /// List of names by address, from trcnm (AIX)
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
+    /// List of processes whose names the trace does not tell: lines of a pid and a name
+    #[arg(long, value_name = "FILE")]
+    pids: Option<PathBuf>,
     /// File for the summary
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -209,7 +212,7 @@ impl SummaryArgs {
         check_times("--from", self.from, "--until", self.until).map_err(usage)?;
         let args = TraceArgs { max_ratio: self.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
-        let told = [&self.names, &self.context, &self.against].into_iter().flatten();
+        let told = [&self.names, &self.context, &self.pids, &self.against].into_iter().flatten();
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
         inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
         if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
@@ -294,6 +297,9 @@ impl SummaryArgs {
         if summary.n_damaged > 0 {
             *status = (*status).max(Status::Damaged);
         }
+        if let Some(names) = &self.process_names(console)? {
+            names.apply(&mut summary);
+        }
         for section in summary.sections_mut() {
             filter.apply(section);
             section.sort(self.sort.key());
@@ -302,6 +308,10 @@ impl SummaryArgs {
             }
         }
         Ok(summary)
+    }
+
+    fn process_names(&self, console: &Console) -> Result<Option<context_args::ProcessNames>, Failure> {
+        self.pids.as_deref().map(|path| context_args::pids(console, path)).transpose()
     }
 
     fn print(

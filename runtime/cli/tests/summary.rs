@@ -42,6 +42,17 @@ fn rows_are_sorted_and_compared() {
 }
 
 #[test]
+fn processes_without_a_name_are_named_by_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pids");
+    // The name of process 516 comes from the trace.
+    std::fs::write(&path, "516 other\n9999 x y\nz\n").unwrap();
+    let (out, err, status) =
+        summary(&["--to", "csv", "--sections", "process", "--pids", path.to_str().unwrap(), "shell.trc"]);
+    assert!(status == 0 && err.contains("1 lines are not `PID name`") && out.contains("\n516,1,wait,1,"), "{err}{out}");
+}
+
+#[test]
 fn mistakes_get_an_example() {
     for (args, expected) in [
         (&["--sections", "calls", "shell.trc"][..], "did you mean `call`?"),
