@@ -109,7 +109,7 @@ fn in_threads(n: u64, event: &(dyn Fn(u64) + Sync)) -> Duration {
 }
 
 /// Runs this program with shared memory of its own.
-fn apart() -> ExitCode {
+fn in_own_process() -> ExitCode {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(std::env::args_os().skip(1)).env(FOLDER, folder.path());
@@ -118,7 +118,7 @@ fn apart() -> ExitCode {
 }
 
 fn main() -> ExitCode {
-    let Some(folder) = std::env::var_os(FOLDER) else { return apart() };
+    let Some(folder) = std::env::var_os(FOLDER) else { return in_own_process() };
     let folder = Path::new(&folder);
     let mut criterion = Criterion::default().configure_from_args();
     off(&mut criterion);

@@ -24,7 +24,7 @@ pub(crate) fn check(units: &[Unit<'_>], names: &NameTable<'_>) -> Vec<Diagnostic
     for unit in units.iter().filter(|unit| !unit.builtin) {
         for stanza in unit.file.stanzas {
             let id = stanza.id.node.0;
-            if !names.inserted.contains(&id) || careful.contains(&id) || asks_size(stanza.body) {
+            if !names.inserted.contains(&id) || careful.contains(&id) || checks_size(stanza.body) {
                 continue;
             }
             if let Some((span, end)) = PointerPosition::default().past(stanza.body) {
@@ -44,21 +44,21 @@ pub(crate) fn check(units: &[Unit<'_>], names: &NameTable<'_>) -> Vec<Diagnostic
 fn careful(units: &[Unit<'_>], names: &NameTable<'_>) -> HashSet<u16> {
     let mut ids = HashSet::new();
     for stanza in units.iter().flat_map(|unit| unit.file.stanzas) {
-        if asks_size(stanza.body) {
+        if checks_size(stanza.body) {
             for_each_item(stanza.body, &mut |item| names.insertions(item, &mut ids));
         }
     }
     ids
 }
 
-fn asks_size(items: Descriptor<'_>) -> bool {
+fn checks_size(items: Descriptor<'_>) -> bool {
     let mut found = false;
     let is_size = |name: &[u8]| SIZES.contains(&name);
     for_each_item(items, &mut |item| {
         found |= match item {
             DescriptorItem::Macro(node) => is_size(node.name),
             DescriptorItem::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
-            DescriptorItem::Assign(assign) => asks(assign.value, &is_size),
+            DescriptorItem::Assign(assign) => reads_size(assign.value, &is_size),
             DescriptorItem::Switch(Switch { selector, .. }) | DescriptorItem::Loop(Loop { count: selector, .. }) => {
                 match selector {
                     Selector::Macro(node) => is_size(node.name),
@@ -71,12 +71,12 @@ fn asks_size(items: Descriptor<'_>) -> bool {
     found
 }
 
-fn asks(expr: &Expr<'_>, is_size: &impl Fn(&[u8]) -> bool) -> bool {
+fn reads_size(expr: &Expr<'_>, is_size: &impl Fn(&[u8]) -> bool) -> bool {
     match expr {
         Expr::Const(_) => false,
         Expr::Code(code) => matches!(code.node, Code::HookBytes | Code::HookType),
         Expr::Macro(node) => is_size(node.name),
-        Expr::Binary { left, right, .. } => asks(left, is_size) || asks(right, is_size),
+        Expr::Binary { left, right, .. } => reads_size(left, is_size) || reads_size(right, is_size),
     }
 }
 

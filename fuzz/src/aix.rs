@@ -1,6 +1,6 @@
 //! Fuzz target for AIX logs and streams.
 
-use crate::reports::{LIMITS, PATTERN, Ran, TEMPLATES, Way, catalog, is_part_of, is_well_formed};
+use crate::reports::{LIMITS, PATTERN, ReportMode, ReportResult, TEMPLATES, catalog, is_part_of, is_well_formed};
 use crate::seed::seed_of;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
@@ -34,22 +34,22 @@ pub fn aix(data: &[u8]) {
     let options = options(form, filter);
     let seed = seed_of(bytes);
     let catalog = catalog(&TEMPLATES, seed);
-    let report = |way: Way, options: &ReportOptions| {
+    let report = |way: ReportMode, options: &ReportOptions| {
         let mut logs = open(&traces, way, &read_options)?;
         let (mut text, mut notices) = (Vec::new(), Vec::new());
-        let batch = NonZeroUsize::new((seed >> 32 & 7) as usize).filter(|_| way != Way::File);
+        let batch = NonZeroUsize::new((seed >> 32 & 7) as usize).filter(|_| way != ReportMode::File);
         let options = ReportOptions { threads: way.threads(), batch, ..options.clone() };
         let mut monitor = |notice: &Notice| notices.push(notice.clone());
         let summary = report(&mut logs, catalog, &options, &mut text, &mut monitor);
-        let ran = Ran::new(text, notices, summary, |summary| summary.imbalance);
+        let ran = ReportResult::new(text, notices, summary, |summary| summary.imbalance);
         if !options.histogram {
             is_well_formed(options.form, &ran.text);
         }
         Some(ran)
     };
-    let run = |way: Way| report(way, &options);
-    let from_file = run(Way::File);
-    if let Some(Ran { summary: Ok(summary), notices, .. }) = &from_file {
+    let run = |way: ReportMode| report(way, &options);
+    let from_file = run(ReportMode::File);
+    if let Some(ReportResult { summary: Ok(summary), notices, .. }) = &from_file {
         let Summary { n_events, n_reported, n_damaged, bytes: (read, skipped), .. } = *summary;
         assert!(n_reported <= n_events && skipped <= read, "{summary:?}");
         assert_eq!(notices.iter().filter(|notice| notice.damage).count() as u64, n_damaged, "{notices:?}");
@@ -58,17 +58,18 @@ pub fn aix(data: &[u8]) {
     if let Some(whole) = from_file.as_ref().filter(|_| seed >> 44 & 7 == 0 && has_lines_alone(&options)) {
         let except = IdSet::parse("010,012,014,020,100,234").expect("a list of ids");
         let filter = Filter { except, ..options.filter.clone() };
-        let part = report(Way::File, &ReportOptions { filter, ..options.clone() }).expect("a trace that opened");
+        let part = report(ReportMode::File, &ReportOptions { filter, ..options.clone() }).expect("a trace that opened");
         is_part_of(&whole.text, &part.text);
     }
-    let Some(way) = Way::other(seed) else { return };
+    let Some(way) = ReportMode::other(seed) else { return };
     let other = run(way);
     match (from_file, other) {
-        (Some(expected), Some(found)) if way == Way::Threads => assert_eq!(found, expected, "two threads"),
+        (Some(expected), Some(found)) if way == ReportMode::Threads => assert_eq!(found, expected, "two threads"),
         (Some(expected), Some(found)) => {
             assert_eq!(found.text, expected.text, "from a pipe");
             // A pipe does not count the bytes after a damaged place before it has read them.
-            let counts = |ran: &Ran<Summary>| (ran.notices.len(), ran.summary.as_ref().map(|it| it.n_events).ok());
+            let counts =
+                |ran: &ReportResult<Summary>| (ran.notices.len(), ran.summary.as_ref().map(|it| it.n_events).ok());
             assert_eq!(counts(&found), counts(&expected), "{:?} {:?}", found.notices, expected.notices);
         }
         (expected, found) => assert!(expected.is_none() && found.is_none(), "one way reads it, {way:?} or a file"),
@@ -84,7 +85,7 @@ fn has_lines_alone(options: &ReportOptions) -> bool {
 }
 
 /// Opens the logs; `None` if one of them is not a trace.
-fn open(traces: &[&[u8]], way: Way, options: &ReadOptions) -> Option<Logs> {
+fn open(traces: &[&[u8]], way: ReportMode, options: &ReadOptions) -> Option<Logs> {
     let log = |(at, bytes): (usize, &&[u8])| {
         Trace::from_input(format!("log{at}"), way.input(bytes), options).ok().map(Logs::from)
     };

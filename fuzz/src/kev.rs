@@ -1,6 +1,6 @@
 //! Fuzz target for QNX logs.
 
-use crate::reports::{DEFINITIONS, LIMITS, PATTERN, Ran, Way, catalog, is_part_of, is_well_formed};
+use crate::reports::{DEFINITIONS, LIMITS, PATTERN, ReportMode, ReportResult, catalog, is_part_of, is_well_formed};
 use crate::seed::seed_of;
 use tfbc::qnx::{RecordFilter, RecordOptions, RecordSummary};
 use tfbc::testing::formats::Catalog;
@@ -17,14 +17,14 @@ use tfbc::{Columns, Form, MaxWork, Notice};
 pub fn kev(data: &[u8]) {
     let Some((choice, bytes)) = data.split_first() else { return };
     let seed = seed_of(bytes);
-    let (other, catalog) = (Way::other(seed), catalog(&DEFINITIONS, seed));
+    let (other, catalog) = (ReportMode::other(seed), catalog(&DEFINITIONS, seed));
     if choice & 1 == 0 {
         let all = RecordFilter::default();
         let whole = compare(|way| reported(*choice, bytes, catalog, &all, way), other);
         let is_text = choice >> 3 & 3 == 0 && choice >> 5 != 4;
         if let Some(whole) = whole.filter(|_| is_text && seed >> 44 & 7 == 0) {
             let some = RecordFilter { cpus: Some(seed), ..RecordFilter::default() };
-            let part = reported(*choice, bytes, catalog, &some, Way::File).expect("a log that opened");
+            let part = reported(*choice, bytes, catalog, &some, ReportMode::File).expect("a log that opened");
             is_part_of(&whole.text, &part.text);
         }
     } else {
@@ -33,23 +33,27 @@ pub fn kev(data: &[u8]) {
 }
 
 /// Runs a report from a file and in another way, and returns the first result.
-fn compare(run: impl Fn(Way) -> Option<Ran<RecordSummary>>, other: Option<Way>) -> Option<Ran<RecordSummary>> {
-    let from_file = run(Way::File);
-    if let Some(Ran { summary: Ok(summary), notices, .. }) = &from_file {
+fn compare(
+    run: impl Fn(ReportMode) -> Option<ReportResult<RecordSummary>>,
+    other: Option<ReportMode>,
+) -> Option<ReportResult<RecordSummary>> {
+    let from_file = run(ReportMode::File);
+    if let Some(ReportResult { summary: Ok(summary), notices, .. }) = &from_file {
         assert_eq!(notices.iter().filter(|notice| notice.damage).count() as u64, summary.n_damaged, "{notices:?}");
     }
     let Some(way) = other else { return from_file };
     let found = run(way);
-    if way == Way::Threads {
+    if way == ReportMode::Threads {
         assert_eq!(found, from_file, "two threads");
     } else {
-        let text = |ran: &Option<Ran<RecordSummary>>| ran.as_ref().map(|ran| (ran.text.clone(), ran.notices.len()));
+        let text =
+            |ran: &Option<ReportResult<RecordSummary>>| ran.as_ref().map(|ran| (ran.text.clone(), ran.notices.len()));
         assert_eq!(text(&found), text(&from_file), "from a pipe");
     }
     from_file
 }
 
-fn open(bytes: &[u8], way: Way, slots: bool) -> Option<KevLog> {
+fn open(bytes: &[u8], way: ReportMode, slots: bool) -> Option<KevLog> {
     KevLog::from_input("fuzzed.kev", way.input(bytes), &KevOptions { slots, ..KevOptions::default() }).ok()
 }
 
@@ -58,8 +62,8 @@ fn reported(
     bytes: &[u8],
     catalog: &Catalog<'_>,
     filter: &RecordFilter,
-    way: Way,
-) -> Option<Ran<RecordSummary>> {
+    way: ReportMode,
+) -> Option<ReportResult<RecordSummary>> {
     let mut log = open(bytes, way, false)?;
     let options = RecordOptions {
         columns: match choice >> 1 & 3 {
@@ -79,12 +83,12 @@ fn reported(
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
     let summary = qnx::report(&mut log, catalog, &options, &mut text, &mut monitor);
-    let ran = Ran::new(text, notices, summary, |summary| summary.imbalance);
+    let ran = ReportResult::new(text, notices, summary, |summary| summary.imbalance);
     is_well_formed(options.form, &ran.text);
     Some(ran)
 }
 
-fn printed(choice: u8, bytes: &[u8], catalog: &Catalog<'_>, way: Way) -> Option<Ran<RecordSummary>> {
+fn printed(choice: u8, bytes: &[u8], catalog: &Catalog<'_>, way: ReportMode) -> Option<ReportResult<RecordSummary>> {
     let verbose = choice & 16 != 0;
     let mut log = open(bytes, way, verbose)?;
     let format = match choice & 8 {
@@ -107,5 +111,5 @@ fn printed(choice: u8, bytes: &[u8], catalog: &Catalog<'_>, way: Way) -> Option<
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
     let summary = print(&mut log, catalog, &options, &mut text, &mut monitor);
-    Some(Ran::new(text, notices, summary, |summary| summary.imbalance))
+    Some(ReportResult::new(text, notices, summary, |summary| summary.imbalance))
 }

@@ -20,18 +20,18 @@ pub const LIMITS: Limits = Limits { turns: 500, steps: 1 << 20, text: 2000 };
 
 /// Source of a report's bytes, and number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum ReportMode {
     File,
     Pipe,
     Threads,
 }
 
-impl Way {
+impl ReportMode {
     /// A second way to read an input; threads are rare because they cost the most.
     pub fn other(seed: u64) -> Option<Self> {
         match seed >> 40 & 15 {
-            0 => Some(Way::Threads),
-            1..=4 => Some(Way::Pipe),
+            0 => Some(ReportMode::Threads),
+            1..=4 => Some(ReportMode::Pipe),
             _ => None,
         }
     }
@@ -40,7 +40,9 @@ impl Way {
     pub fn input(self, bytes: &[u8]) -> Input {
         match self {
             // Bytes in memory are used in place; the kind of a file or pipe is detected while it is read.
-            Way::File | Way::Threads if Compression::of(bytes).is_none() => Input::from_bytes(bytes.to_vec()),
+            ReportMode::File | ReportMode::Threads if Compression::of(bytes).is_none() => {
+                Input::from_bytes(bytes.to_vec())
+            }
             _ => Input::from_read(Trickle { bytes: Cursor::new(bytes.to_vec()), n_reads: 0 })
                 .expect("bytes in memory can be read"),
         }
@@ -48,7 +50,7 @@ impl Way {
 
     /// Number of threads.
     pub fn threads(self) -> Option<NonZeroUsize> {
-        NonZeroUsize::new(if self == Way::Threads { 2 } else { 1 })
+        NonZeroUsize::new(if self == ReportMode::Threads { 2 } else { 1 })
     }
 }
 
@@ -72,14 +74,14 @@ impl Read for Trickle {
 
 /// Result of a report.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ran<S> {
+pub struct ReportResult<S> {
     pub text: String,
     pub notices: Vec<Notice>,
     /// Summary, or the reason why the report ended early.
     pub summary: Result<S, String>,
 }
 
-impl<S> Ran<S> {
+impl<S> ReportResult<S> {
     /// Runs a report in memory, where only the trace can end it. Every byte and event must be accounted for.
     pub fn new(
         text: Vec<u8>,
@@ -93,7 +95,7 @@ impl<S> Ran<S> {
             panic!("{error}");
         }
         let text = String::from_utf8_lossy(&text).into_owned();
-        Ran { text, notices, summary: summary.map_err(|error| error.to_string()) }
+        ReportResult { text, notices, summary: summary.map_err(|error| error.to_string()) }
     }
 }
 

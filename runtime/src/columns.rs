@@ -203,7 +203,7 @@ columns! {
     /// Number of CPU logs that continue: `$REPORTEDCPUS`.
     ReportedCpus: Aix "reportedcpus", "RCPUS" 6 Left, "reportedcpus" Number, Log
         by AixWriter::Context(|row| ContextValue::Number(Some(row.reported_cpus.into()))),
-        -O "reportedcpus" "the column of how many CPU logs still have events; also reportedprocessors";
+        -O "reportedcpus" "the number of CPU logs that still have events; also reportedprocessors";
     /// Process id, blank if it is unknown.
     Pid: Aix "pid", "PID" 9 Left, "pid" Number, Context by AixWriter::Context(|row| ContextValue::Number(row.facts.pid)),
         -O "pid" "the PID column";

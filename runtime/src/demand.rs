@@ -32,12 +32,12 @@ impl Demand {
         let shown = |id| options.shows(catalog, id);
         for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
             ids.insert(id);
-            asked = asked.or(readers.asked(entry));
+            asked = asked.or(readers.state_of(entry));
         }
         if asked.timers {
             for (id, entry) in entries().filter(|(id, entry)| entry.has_effects && !shown(*id)) {
                 ids.insert(id);
-                asked = asked.or(readers.asked(entry));
+                asked = asked.or(readers.state_of(entry));
             }
         }
         for id in [hooks::TRACE_ON, hooks::TRACE_OFF, hooks::HEADER, hooks::UTILITY] {
@@ -54,10 +54,10 @@ impl Demand {
         let catalog = readers.catalog;
         let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);
         let shown = |entry: &&HookEntry| options.filter.shows(entry.id()) || serves_others(entry.id());
-        let of_shown = catalog.entries().filter(shown).map(|entry| readers.asked(entry));
+        let of_shown = catalog.entries().filter(shown).map(|entry| readers.state_of(entry));
         let mut asked = of_shown.fold(RequiredState::of(options), RequiredState::or);
         if asked.timers {
-            let setting = catalog.entries().filter(|entry| entry.has_effects).map(|entry| readers.asked(entry));
+            let setting = catalog.entries().filter(|entry| entry.has_effects).map(|entry| readers.state_of(entry));
             asked = setting.fold(asked, RequiredState::or);
         }
         Self { ids: None, context: asked.context, wanted: asked.wanted, timers: asked.timers }
@@ -126,7 +126,7 @@ impl<'p> EventPolicy<'p> {
         let catalog = self.readers.catalog;
         let disposition = match catalog.lookup(id) {
             Some(entry) if self.options.shows(catalog, id) => {
-                let asked = self.readers.asked(entry);
+                let asked = self.readers.state_of(entry);
                 let in_order = asked.order || asked.timers || (self.needs.timers && entry.has_effects);
                 if in_order { Disposition::ShowInOrder } else { Disposition::Show }
             }
@@ -164,7 +164,7 @@ impl RequiredState {
     /// State that columns and filter read.
     fn of(options: &ReportOptions) -> Self {
         Self {
-            context: options.follow_context || options.columns.need_context() || options.filter.asks_for_context(),
+            context: options.follow_context || options.columns.need_context() || options.filter.needs_earlier_events(),
             wanted: options.columns.wanted().or(options.filter.wanted()),
             ..Self::default()
         }
@@ -199,10 +199,10 @@ impl<'c> Readers<'c> {
 
     /// True if an entry may skip its event.
     pub fn may_skip(&mut self, entry: &'c HookEntry) -> bool {
-        self.asked(entry).skips
+        self.state_of(entry).skips
     }
 
-    fn asked(&mut self, entry: &'c HookEntry) -> RequiredState {
+    fn state_of(&mut self, entry: &'c HookEntry) -> RequiredState {
         match self.last {
             Some((last, asked)) if std::ptr::eq(last, entry) => asked,
             _ => {
@@ -227,12 +227,12 @@ impl<'c> Readers<'c> {
 
 /// Computes the state that each routine reads. One pass is enough, since callees have lower numbers (rule V11).
 fn routines(program: &Program<'_>) -> Vec<RequiredState> {
-    let stateful_ids: Vec<bool> = (0..=u8::MAX).map(|op| Op::from_u8(op).is_some_and(tells)).collect();
+    let stateful_ids: Vec<bool> = (0..=u8::MAX).map(|op| Op::from_u8(op).is_some_and(may_read_state)).collect();
     let mut known: Vec<RequiredState> = Vec::new();
     for routine in program.routines() {
         let mut asked = RequiredState::default();
         for instr in routine.code.iter().filter(|instr| stateful_ids[usize::from(instr.op)]) {
-            asked.context |= asks(instr);
+            asked.context |= reads_context(instr);
             asked.wanted.priority |=
                 operands(instr, OperandKind::Value).any(|value| value == EnvValue::Priority as u32);
             asked.wanted.svc |= operands(instr, OperandKind::Name).any(|name| name == EnvText::Svc as u32);
@@ -249,7 +249,7 @@ fn routines(program: &Program<'_>) -> Vec<RequiredState> {
 }
 
 /// True if instructions with this opcode may read state beyond the event.
-fn tells(op: Op) -> bool {
+fn may_read_state(op: Op) -> bool {
     matches!(op, Op::PutPath | Op::FieldPath | Op::TimerEnd | Op::FieldTimer | Op::Stop | Op::Skip)
         || op
             .info()
@@ -259,7 +259,7 @@ fn tells(op: Op) -> bool {
 }
 
 /// True if an instruction reads more than the event and the system's properties.
-fn asks(instr: &Instr) -> bool {
+fn reads_context(instr: &Instr) -> bool {
     const VALUES: [EnvValue; 3] = [EnvValue::Pid, EnvValue::Cpu, EnvValue::Priority];
     const TEXTS: [EnvText; 2] = [EnvText::Svc, EnvText::ExecPath];
     matches!(Op::from_u8(instr.op), Some(Op::PutPath | Op::FieldPath))

@@ -155,7 +155,7 @@ impl Filter {
 
     /// True if the filter depends on more than the hook id.
     pub(crate) fn needs_context(&self) -> bool {
-        self.processes.is_some() || self.threads.is_some() || self.cpus.is_some() || self.asks_for_times()
+        self.processes.is_some() || self.threads.is_some() || self.cpus.is_some() || self.has_times()
     }
 
     /// The context that the filter depends on.
@@ -164,7 +164,7 @@ impl Filter {
         RequiredContext { depth: interrupts, ..RequiredContext::default() }
     }
 
-    fn asks_for_times(&self) -> bool {
+    fn has_times(&self) -> bool {
         self.from_ns.is_some() || self.to_ns.is_some() || self.has_dates()
     }
 
@@ -190,7 +190,7 @@ impl Filter {
     }
 
     /// True if the filter selects processes or CPUs, which depend on earlier events.
-    pub(crate) fn asks_for_context(&self) -> bool {
+    pub(crate) fn needs_earlier_events(&self) -> bool {
         self.processes.is_some() || self.cpus.is_some()
     }
 

@@ -72,5 +72,5 @@ pub(crate) fn admits_facts(
     elapsed_ns: u64,
 ) -> bool {
     filter.admits_event(tid, elapsed_ns)
-        && (!filter.asks_for_context() || filter.admits_facts(&context.facts_of(tid, cpu)))
+        && (!filter.needs_earlier_events() || filter.admits_facts(&context.facts_of(tid, cpu)))
 }

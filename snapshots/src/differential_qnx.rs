@@ -9,7 +9,7 @@ use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Limits, Machine};
 
 use crate::datakey::xml::LineColumn;
-use crate::datakey::{Definitions, Finding, Record, Severity, ShownField, ShownValue, told};
+use crate::datakey::{Definitions, Finding, Record, Severity, ShownField, ShownValue, diagnostics_of};
 use crate::generate::Rng;
 use crate::generate::datakey::{GeneratedRecord, definitions, record};
 use crate::kev::{self, Log, LogRecord};
@@ -168,7 +168,7 @@ pub fn compare_findings(
     compiled: &Compiled,
 ) -> Result<(), String> {
     let lines = || compiled.diagnostics.iter().map(|found| render::short(sources, found)).collect::<String>();
-    let product = told(reference, sources, &compiled.diagnostics);
+    let product = diagnostics_of(reference, sources, &compiled.diagnostics);
     let is = |severity, place: &LineColumn, found: &(Severity, Vec<LineColumn>)| {
         found.0 == severity && found.1.contains(place)
     };

@@ -6,7 +6,7 @@ use tfbc_authoring::render;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::datakey::case::DatakeyCase;
-use tfbc_snapshots::datakey::{Definitions, Record, told};
+use tfbc_snapshots::datakey::{Definitions, Record, diagnostics_of};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Limits, Machine};
 
@@ -20,7 +20,7 @@ fn with_reference(case: &DatakeyCase) -> Result<(), String> {
 fn with_machine(case: &DatakeyCase) -> Result<(), String> {
     let sources = case.sources();
     let compiled = compile(&sources, &Options::default());
-    let found = told(&Definitions::read(&case.files), &sources, &compiled.diagnostics);
+    let found = diagnostics_of(&Definitions::read(&case.files), &sources, &compiled.diagnostics);
     let lines: String = compiled.diagnostics.iter().map(|found| render::short(&sources, found)).collect();
     let Some(blob) = &compiled.blob else {
         case.check(|_| None)?;

@@ -171,12 +171,12 @@ fn bad_entries_keep_the_field() {
     };
     let unchanged = "other int64, a int64, b utf8";
     for (entries, message) in [
-        ("9", "error C20: `9` is no name: expected `a` to `z`, digits and `_`, not beginning with a digit"),
+        ("9", "error C20: `9` is not a name: expected `a` to `z`, digits and `_`, not beginning with a digit"),
         ("pid", "error C20: `pid` is the name of a column of every table"),
         ("other", "error C20: another field has the name `other`"),
         ("x:enum", "error C20: `a` has no enums"),
         ("*, y:U4", "error C20: `b` is a text and has no other code"),
-        ("x:HB", "error C20: `HB` is no code for a value: expected one such as `U4`, `X8`, `T4` or `E4`"),
+        ("x:HB", "error C20: `HB` is not a code for a value: expected one such as `U4`, `X8`, `T4` or `E4`"),
         ("n=$D1", "error C20: event definitions have no macros: expected a name, `-` or `*`"),
         ("*, *, c", "warning C55: entry for field 3, but the datakey has 2 fields"),
     ] {

@@ -111,9 +111,9 @@ fn list_operand(
         OperandKind::BitOff => write!(out, "@{}.{}", value / 8, value % 8),
         OperandKind::Window => write!(out, "@{value}"),
         OperandKind::Form => list_form(out, value),
-        OperandKind::Short if form::mode(instr.c) != form::FIELD => unsaid(out),
+        OperandKind::Short if form::mode(instr.c) != form::FIELD => drop_blank(out),
         OperandKind::Short => write!(out, "->{value}"),
-        OperandKind::Back if value == 0 => unsaid(out),
+        OperandKind::Back if value == 0 => drop_blank(out),
         OperandKind::Back => write!(out, "back {value}"),
         OperandKind::Target => write!(out, "->{value}"),
         OperandKind::Routine => write!(out, "routine {value}"),
@@ -146,7 +146,7 @@ fn list_operand(
 }
 
 /// Removes the blank before an operand that is not listed.
-fn unsaid(out: &mut String) -> fmt::Result {
+fn drop_blank(out: &mut String) -> fmt::Result {
     out.truncate(out.trim_end().len());
     Ok(())
 }

@@ -128,11 +128,11 @@ pub(crate) const LONG: u64 = 100_000_000;
 /// ```
 #[inline(always)]
 pub fn dec(buf: &mut [u8], at: usize, n: u64) -> usize {
-    if n < LONG { put_short(buf, at, n as u32) } else { dec_apart(buf, at, n) }
+    if n < LONG { put_short(buf, at, n as u32) } else { dec_slow(buf, at, n) }
 }
 
 #[inline(never)]
-fn dec_apart(buf: &mut [u8], at: usize, n: u64) -> usize {
+fn dec_slow(buf: &mut [u8], at: usize, n: u64) -> usize {
     dec_long(buf, at, n)
 }
 

@@ -8,7 +8,7 @@ fn hook(bytes: &[u8], wide: bool) -> Event<'_> {
 }
 
 /// (id, type, data, announced length, environment).
-fn told(bytes: &[u8], wide: bool) -> (u16, u16, u16, u32, Env) {
+fn header(bytes: &[u8], wide: bool) -> (u16, u16, u16, u32, Env) {
     let event = hook(bytes, wide);
     (event.hook_id(), event.hook_type(), event.hook_data(), event.hook_len(), event.env())
 }
@@ -16,20 +16,20 @@ fn told(bytes: &[u8], wide: bool) -> (u16, u16, u16, u32, Env) {
 #[test]
 fn narrow_hook_word_is_id_type_and_data() {
     // The low three bits of the type count words, including the hook word.
-    assert_eq!(told(&[0x12, 0x3a, 0x45, 0x67], false), (0x1230, 10, 0x4567, 4, Env::Hook32));
-    assert_eq!(told(&[0x12, 0x3f, 0x45, 0x67], false), (0x1230, 15, 0x4567, 24, Env::Hook32));
-    assert_eq!(told(&[0x12, 0x39, 0x45, 0x67, 9], false), (0x1230, 9, 0x4567, 0, Env::Hook32));
+    assert_eq!(header(&[0x12, 0x3a, 0x45, 0x67], false), (0x1230, 10, 0x4567, 4, Env::Hook32));
+    assert_eq!(header(&[0x12, 0x3f, 0x45, 0x67], false), (0x1230, 15, 0x4567, 24, Env::Hook32));
+    assert_eq!(header(&[0x12, 0x39, 0x45, 0x67, 9], false), (0x1230, 9, 0x4567, 0, Env::Hook32));
     // No words means a generic hook, whose data is the length.
-    assert_eq!(told(&[0x12, 0x38, 0x01, 0x02], false), (0x1230, 8, 0x0102, 0x0102, Env::Generic32));
-    assert_eq!(told(&[0x12, 0x30, 0x01, 0x02], false), (0x1230, 0, 0x0102, 0x0102, Env::Generic32));
+    assert_eq!(header(&[0x12, 0x38, 0x01, 0x02], false), (0x1230, 8, 0x0102, 0x0102, Env::Generic32));
+    assert_eq!(header(&[0x12, 0x30, 0x01, 0x02], false), (0x1230, 0, 0x0102, 0x0102, Env::Generic32));
 }
 
 #[test]
 fn wide_hook_word_is_flags_length_id_and_data() {
     let word = [0x80, 0x21, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab];
-    assert_eq!(told(&word, true), (0x4567, 0x8021, 0x89ab, 0x0123, Env::Hook64));
+    assert_eq!(header(&word, true), (0x4567, 0x8021, 0x89ab, 0x0123, Env::Hook64));
     let word = [0x40, 0x21, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xff];
-    assert_eq!(told(&word, true), (0x4567, 0x4021, 0x89ab, 0x0123, Env::Generic64));
+    assert_eq!(header(&word, true), (0x4567, 0x4021, 0x89ab, 0x0123, Env::Generic64));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn missing_bytes_are_zeros() {
         for len in 0..word.len() {
             let mut zeroed = word.to_vec();
             zeroed[len..].fill(0);
-            assert_eq!(told(&word[..len], wide), told(&zeroed, wide), "{len} bytes");
+            assert_eq!(header(&word[..len], wide), header(&zeroed, wide), "{len} bytes");
         }
     }
 }

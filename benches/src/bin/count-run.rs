@@ -13,7 +13,7 @@ struct CountRunArgs {
     case: Option<String>,
     /// Implementation.
     #[arg(value_enum, default_value = "engine")]
-    who: Who,
+    who: Implementation,
     /// Number of passes; 0 only prepares.
     #[arg(default_value_t = 1)]
     passes: usize,
@@ -23,7 +23,7 @@ struct CountRunArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Who {
+enum Implementation {
     /// The project.
     Engine,
     /// The project, with lookahead.
@@ -47,11 +47,11 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let side = match cli.who {
-        Who::Engine => Side::Engine,
-        Who::Ahead => Side::Ahead,
-        Who::Checked => Side::Checked,
-        Who::Native => Side::Native,
-        Who::Plain => Side::Plain,
+        Implementation::Engine => Side::Engine,
+        Implementation::Ahead => Side::Ahead,
+        Implementation::Checked => Side::Checked,
+        Implementation::Native => Side::Native,
+        Implementation::Plain => Side::Plain,
     };
     let mut case = measure.case(cli.events);
     // This uncounted pass allocates the text buffers.

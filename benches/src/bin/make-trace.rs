@@ -17,11 +17,11 @@ use tfbc_benches::{
 #[derive(Debug, Parser)]
 struct MakeTraceArgs {
     #[command(subcommand)]
-    what: What,
+    what: TraceArg,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum TraceArg {
     /// `shell.trc`: a shell runs three commands, with some hundred events of well-known hooks.
     Shell {
         /// Width of the kernel.
@@ -47,11 +47,11 @@ enum What {
         output: OutputArgs,
     },
     /// Realistic 64-bit kernel: forty hooks with Zipf's weights, mostly 3 to 5 data words, 48 bytes on average.
-    Realistic(Made),
+    Realistic(LoadArgs),
     /// 32-bit hooks with one word, 16 bytes each.
-    Small32(Made),
+    Small32(LoadArgs),
     /// Generic hooks of 4096 bytes, printed by loops over X0 and X1.
-    Dumps(Made),
+    Dumps(LoadArgs),
     /// Format file of a load.
     Templates {
         /// `realistic`, `small32`, `dumps`, or the number of templates of a mix.
@@ -80,7 +80,7 @@ struct OutputArgs {
 }
 
 #[derive(Debug, Args)]
-struct Made {
+struct LoadArgs {
     /// Number of events of all CPUs.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     events: u64,
@@ -173,23 +173,23 @@ fn template_count(text: &str) -> Result<usize, String> {
 
 fn main() -> io::Result<()> {
     match MakeTraceArgs::parse().what {
-        What::Shell { trace: TraceWidth::W32, output } => {
+        TraceArg::Shell { trace: TraceWidth::W32, output } => {
             output.write(Width::W32, shell_buffers(Width::W32, output.seed))
         }
-        What::Shell { trace: TraceWidth::W64, output } => {
+        TraceArg::Shell { trace: TraceWidth::W64, output } => {
             output.write(Width::W64, shell_buffers(Width::W64, output.seed))
         }
-        What::Copy { mut output } => {
+        TraceArg::Copy { mut output } => {
             output.slots.get_or_insert(COPY_SLOTS);
             output.write(Width::W64, copy_buffers().into_iter())
         }
-        What::Mix { events, templates, output } => {
+        TraceArg::Mix { events, templates, output } => {
             output.write(Width::W64, mix_buffers(Pick::Mix(templates), events, output.seed))
         }
-        What::Realistic(made) => made.write(TraceKind::Realistic),
-        What::Small32(made) => made.write(TraceKind::Small32),
-        What::Dumps(made) => made.write(TraceKind::Dumps),
-        What::Templates { of, out } => sink(&out)?.write_all(of.to_string().as_bytes()),
+        TraceArg::Realistic(made) => made.write(TraceKind::Realistic),
+        TraceArg::Small32(made) => made.write(TraceKind::Small32),
+        TraceArg::Dumps(made) => made.write(TraceKind::Dumps),
+        TraceArg::Templates { of, out } => sink(&out)?.write_all(of.to_string().as_bytes()),
     }
 }
 
@@ -228,7 +228,7 @@ impl OutputArgs {
     }
 }
 
-impl Made {
+impl LoadArgs {
     fn write(&self, kind: TraceKind) -> io::Result<()> {
         let extent = self.size.map_or(TraceLength::Events(self.events), |Size(bytes)| TraceLength::Bytes(bytes));
         let load = TraceLoad { kind, extent, seed: self.seed, cpu: 0, cpus: self.cpus.unwrap_or(1) };

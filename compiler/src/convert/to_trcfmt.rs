@@ -21,7 +21,7 @@ const MAX_UNROLLED: u64 = 8;
 
 /// Stanzas of a model.
 pub(super) fn convert(model: &Model, losses: &mut Losses) -> Vec<u8> {
-    let mut out = b"# Made of event definitions of QNX. The hook's data contains the payload from word 1 on.\n\
+    let mut out = b"# Made from QNX event definitions. The hook's data contains the payload from word 1 on.\n\
         # tfbc: hex=lower\n"
         .to_vec();
     for plan in &model.events {

@@ -113,7 +113,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
         match kind {
             Some(kind) if kind.node == b"enum" => {
                 if !draft.is_switch {
-                    return Err((kind.span, format!("`{}` is no switch, so it has no cases", self.name(field))));
+                    return Err((kind.span, format!("`{}` is not a switch, so it has no cases", self.name(field))));
                 }
                 let mut all = Vec::new();
                 self.deriver.enum_texts(self.steps, field, &mut all);
@@ -246,7 +246,8 @@ pub(crate) fn chosen_name(name: &Spanned<&[u8]>) -> Result<String, Refused> {
     let is_name = matches!(name.node, [b'a'..=b'z' | b'_', rest @ ..]
         if rest.iter().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')));
     if !is_name {
-        let message = format!("`{text}` is no name: expected `a` to `z`, digits and `_`, not beginning with a digit");
+        let message =
+            format!("`{text}` is not a name: expected `a` to `z`, digits and `_`, not beginning with a digit");
         return Err((name.span, message));
     }
     if text.len() > MAX_NAME {
@@ -271,7 +272,10 @@ pub(crate) fn code(word: &Spanned<&[u8]>) -> Result<Code, Refused> {
     match code_word(word.node) {
         Some(CodeWord::Prints(Code::Counted(_) | Code::HookBytes | Code::HookType)) | None => {
             let text = String::from_utf8_lossy(word.node);
-            Err((word.span, format!("`{text}` is no code for a value: expected one such as `U4`, `X8`, `T4` or `E4`")))
+            Err((
+                word.span,
+                format!("`{text}` is not a code for a value: expected one such as `U4`, `X8`, `T4` or `E4`"),
+            ))
         }
         Some(CodeWord::Prints(code)) => Ok(code),
         Some(CodeWord::Moves(_)) => {
@@ -280,7 +284,7 @@ pub(crate) fn code(word: &Spanned<&[u8]>) -> Result<Code, Refused> {
         }
         Some(CodeWord::IllegalSize) => {
             let text = String::from_utf8_lossy(word.node);
-            Err((word.span, format!("`{text}` has a size that its code does not have")))
+            Err((word.span, format!("`{text}` has a size that is invalid for its code")))
         }
     }
 }

@@ -299,7 +299,7 @@ impl Context<'_> {
         }
         if word == "%" {
             let error = self.error(&codes::FORMAT, "`%` without spec".into(), whole, "nothing after it");
-            return error.with_help("write for example `%4u1x label`; a label cannot hold `%`");
+            return error.with_help("write for example `%4u1x label`; a label cannot contain `%`");
         }
         let message = format!("field `{}` has no label", excerpt(word.as_bytes()));
         let error = self.error(&codes::LABEL, message, whole, "no label");

@@ -544,6 +544,6 @@ pub struct Timer<'ast> {
 pub enum TimerAction {
     /// Stores the time of the event under the key.
     Start,
-    /// Prints the time since the start, in brackets, and forgets it.
+    /// Prints the time since the start, in brackets, and removes the pair.
     End,
 }

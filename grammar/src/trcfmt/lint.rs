@@ -27,7 +27,7 @@ impl<'ast> Actions<'ast, '_> {
             self.reports.add(warning.with_help(format!("write `{level}` directly after the version")));
         } else if is_remark(bytes) && self.is_last_text(span) {
             let message =
-                format!("`{}` begins no comment after an item: the rest of the line is printed", excerpt(bytes));
+                format!("`{}` does not begin a comment after an item: the rest of the line is printed", excerpt(bytes));
             let warning = self.reports.warning(&codes::REMARK, span, message);
             self.reports.add(warning.with_help("put a comment on a line of its own, after `#`; put text in quotes"));
         } else if let Some(keyword) = KEYWORDS.iter().find(|keyword| bytes.eq_ignore_ascii_case(keyword.as_bytes())) {
@@ -200,7 +200,11 @@ impl IntendedWord {
         match self {
             IntendedWord::OtherCase(code) => format!("write `{}` for the code", excerpt(code)),
             IntendedWord::Prefix(len) => {
-                format!("write `{} {}`: a code ends at a blank or mark", excerpt(&word[..*len]), excerpt(&word[*len..]))
+                format!(
+                    "write `{} {}`: a code ends at a blank or punctuation mark",
+                    excerpt(&word[..*len]),
+                    excerpt(&word[*len..])
+                )
             }
             IntendedWord::NoWord => format!("give `{}` a number", char::from(word[0])),
         }

@@ -54,7 +54,7 @@ impl DisasmArgs {
         if out.is_empty() {
             let ids = self.ids.as_deref().unwrap_or_default();
             let format = self.format.display();
-            let text = format!("{format} formats nothing of {ids}: `tfbc list -t {format}` lists what it formats");
+            let text = format!("{format} has no template for {ids}: `tfbc list -t {format}` lists its templates");
             return Err(Failure::Error(Message::Formats, text));
         }
         super::print(console, out, None)
@@ -82,7 +82,7 @@ impl VerifyArgs {
                 Ok(Ok(text)) => out.push_str(&format!("{name}: verified, {text}\n")),
                 Ok(Err(error)) => {
                     let is_source = error.code() == "B01";
-                    let hint = if is_source { "; `tfbc check` checks format files that are no blobs" } else { "" };
+                    let hint = if is_source { "; `tfbc check` checks format files that are not blobs" } else { "" };
                     console.error(Message::Formats, format_args!("{name}: {error} [{}]{hint}", error.code()));
                     status = Status::Failed;
                 }

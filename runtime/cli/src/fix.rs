@@ -23,14 +23,14 @@ pub struct FixArgs {
     /// Repair the problems found and show the rest: `safe` keeps the meaning of the files; `all` also guesses, such as
     /// the nearest name
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
-    fix: Option<Which>,
+    fix: Option<FixArg>,
     /// Short for --fix=all
     #[arg(long, conflicts_with = "fix")]
     unsafe_fixes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Which {
+enum FixArg {
     /// Repairs that keep the meaning, or are surely intended
     Safe,
     /// Guesses as well
@@ -41,8 +41,8 @@ impl FixArgs {
     /// Level of fixes that the flags ask for.
     pub fn wanted(&self) -> Option<FixLevel> {
         match (self.fix, self.unsafe_fixes) {
-            (Some(Which::All), _) | (_, true) => Some(FixLevel::All),
-            (Some(Which::Safe), _) => Some(FixLevel::Safe),
+            (Some(FixArg::All), _) | (_, true) => Some(FixLevel::All),
+            (Some(FixArg::Safe), _) => Some(FixLevel::Safe),
             (None, false) => None,
         }
     }

@@ -94,7 +94,7 @@ impl InstallArgs {
         if foreign.is_empty() {
             return Ok(());
         }
-        let text = format!("not installed by tfbc: {}; `--force` replaces what has these names", foreign.join(", "));
+        let text = format!("not installed by tfbc: {}; `--force` replaces them", foreign.join(", "));
         Err(Failure::Error(Message::Unwritable, text))
     }
 

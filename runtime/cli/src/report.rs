@@ -212,7 +212,7 @@ impl ReportArgs {
         }
         if self.stats || self.sort == SortArg::Time {
             let flag = if self.stats { "--stats" } else { "--sort time" };
-            return Err(format!("--to {name} has no effect on {flag}: leave one of them out"));
+            return Err(format!("{flag} has no effect with --to {name}: leave one of them out"));
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl ReportArgs {
         // Older scripts still work, with a warning that names the new spelling.
         let Some((text, ns)) = self.to.iter().rev().find_map(To::time) else { return Ok(self.until) };
         if self.until.is_some() {
-            let text = format!("--to {text} is a second end of the time range: give --until alone");
+            let text = format!("--to {text} and --until both set the end of the time range: give only --until");
             return Err(Failure::Error(Message::Usage, text));
         }
         let forms = FORM_NAMES.join(", ");
@@ -260,7 +260,7 @@ impl ReportArgs {
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         if self.sort != SortArg::File {
-            let text = "--sort is for QNX logs; the events of an AIX trace are in the order of time already";
+            let text = "--sort is for QNX logs; the events of an AIX trace are already in the order of time";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         Ok(ReportOptions {
@@ -344,10 +344,10 @@ impl ReportArgs {
                 refused("--from and --until take seconds: use `--time absolute` or `--time relative`")
             }
             TimeArg::Clock if !header.has_system_page => {
-                refused("the log has no system page, which tells when the system was booted")
+                refused("the log has no system page, which would contain the boot time")
             }
             TimeArg::Clock if header.boot_ns.is_none() => {
-                refused("the log's system page does not tell when the system was booted: its boot_time is 0 or missing")
+                refused("the log's system page has no boot time: its boot_time is 0 or missing")
             }
             TimeArg::Clock => Ok(TimeForm::Clock),
             TimeArg::Relative => Ok(TimeForm::Relative),

@@ -22,8 +22,7 @@ const MAX_SHOWN: u64 = 100;
 /// Opens one trace.
 pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
     Trace::open_with(path, &args.options()).map_err(|error| {
-        let forced =
-            if args.format.is_some() { "; --format overrides what its first bytes say: leave it out" } else { "" };
+        let forced = if args.format.is_some() { "; --format overrides the detected kind: leave it out" } else { "" };
         Failure::Error(Message::Unreadable, format!("cannot read {}: {error}{forced}", path.display()))
     })
 }

@@ -142,9 +142,9 @@ impl RefusedArgs {
     /// First such flag on the command line.
     fn first(&self) -> Option<(char, &'static str)> {
         const COMPONENTS: &str =
-            "component traces exist in AIX's kernel alone, and the layout of their directories is not public";
-        const MEMORY: &str = "memory traces exist in AIX's kernel alone, and the layout of their files is not public";
-        const WPARS: &str = "workload partitions exist on AIX alone, and where an event names its own is not public";
+            "component traces exist only in AIX's kernel, and the layout of their directories is not public";
+        const MEMORY: &str = "memory traces exist only in AIX's kernel, and the layout of their files is not public";
+        const WPARS: &str = "workload partitions exist only on AIX, and their place in an event is not public";
         [
             (self.components.is_some(), 'l', COMPONENTS),
             (self.memory.is_some(), 'M', MEMORY),
@@ -303,10 +303,10 @@ impl TrcrptArgs {
             console.warning(Message::NoPurr, text);
         }
         if self.ignores_dates() && (self.start.is_some() || self.end.is_some()) {
-            console.warning(Message::DatesIgnored, "-s and -e do not go with -C, and are ignored");
+            console.warning(Message::DatesIgnored, "-s and -e cannot be combined with -C, and are ignored");
         }
         if settings.component {
-            console.note("-O component=on: events name their components in component traces alone: no column");
+            console.note("-O component=on: only component traces contain the components of events: no column");
         }
         Ok(settings)
     }

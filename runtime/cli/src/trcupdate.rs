@@ -120,7 +120,7 @@ impl TrcupdateArgs {
             }
             Some(change) => self.write(console, &format, &undo, &change),
             None => {
-                let text = format!("{} is left as it was", format.path().display());
+                let text = format!("{} is unchanged", format.path().display());
                 Err(Failure::Error(Message::NotUpdated, text))
             }
         }
@@ -142,7 +142,7 @@ impl TrcupdateArgs {
         let Change { n_added, n_replaced, n_deleted, .. } = change;
         let done = [(n_added, "added"), (n_replaced, "replaced"), (n_deleted, "deleted")];
         let done: Vec<_> = done.iter().filter(|(n, _)| **n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-        console.note(format_args!("{}: {}; {} takes it back", path.display(), done.join(", "), undo.display()));
+        console.note(format_args!("{}: {}; {} undoes this", path.display(), done.join(", "), undo.display()));
         Ok(Status::Well)
     }
 

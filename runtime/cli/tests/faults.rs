@@ -88,12 +88,12 @@ impl Write for Faulty<Vec<u8>> {
 type FaultySource = Faulty<Cursor<Vec<u8>>>;
 
 /// Items from a reader, and how reading ended.
-type Given = (Vec<String>, io::Result<()>);
+type ReadResult = (Vec<String>, io::Result<()>);
 
 /// Function that reads an input.
-type Reads = fn(Input) -> Given;
+type Reads = fn(Input) -> ReadResult;
 
-fn aix(input: Input) -> Given {
+fn aix(input: Input) -> ReadResult {
     let mut items = Vec::new();
     let read = || {
         let mut trace = Trace::from_input("test", input, &ReadOptions::default()).map_err(|error| match error {
@@ -114,7 +114,7 @@ fn aix(input: Input) -> Given {
     (items, end)
 }
 
-fn kev(input: Input) -> Given {
+fn kev(input: Input) -> ReadResult {
     let mut items = Vec::new();
     let read = || {
         let mut log = KevLog::from_input("test", input, &KevOptions::default()).map_err(|error| match error.kind {
@@ -178,10 +178,10 @@ fn packed(compression: Compression) -> impl Fn(FaultySource) -> Input {
 }
 
 /// Name of a log kind, its bytes, its input, and its reader.
-type Way = (&'static str, Vec<u8>, Box<dyn Fn(FaultySource) -> Input>, Reads);
+type ReaderCase = (&'static str, Vec<u8>, Box<dyn Fn(FaultySource) -> Input>, Reads);
 
-fn ways() -> Vec<Way> {
-    let mut ways: Vec<Way> = Vec::new();
+fn ways() -> Vec<ReaderCase> {
+    let mut ways: Vec<ReaderCase> = Vec::new();
     let kinds: [(&str, Vec<u8>, Reads); 3] = [("stream", stream(), aix), ("log", log32(), aix), ("kev", qnx(), kev)];
     for (name, bytes, read) in kinds {
         ways.push((name, bytes.clone(), Box::new(seekable), read));
@@ -209,7 +209,7 @@ fn short_reads_change_nothing() {
 
 /// Makes each call fail in turn, and passes the readers' results to `check`, together with the results of a run without
 /// failures.
-fn fail_each_call(errno: Option<i32>, check: impl Fn(&str, Given, &[String])) {
+fn fail_each_call(errno: Option<i32>, check: impl Fn(&str, ReadResult, &[String])) {
     for (name, bytes, input, read) in ways() {
         let source = |at| Faulty::new(Cursor::new(bytes.clone()), 29, at, errno);
         let (expected, _) = read(input(source(usize::MAX)));

@@ -27,9 +27,9 @@ fn trace() -> Vec<u8> {
     [words32(&[0xEFDF_1114]), factors64(1, 1, 1), events.concat()].concat()
 }
 
-struct Desk(TempDir);
+struct Fixture(TempDir);
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("f"), FORMATS).unwrap();
@@ -53,7 +53,7 @@ impl Desk {
 
 #[test]
 fn tsv_has_a_line_of_names_and_no_margins() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let out = desk.report(&[
         "-t",
         "f",
@@ -79,14 +79,14 @@ fn tsv_has_a_line_of_names_and_no_margins() {
 
 #[test]
 fn csv_quotes_where_it_must() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let out = desk.report(&["-t", "f", "--to", "csv", "--columns", "id,text", "--only", "010,011", "t"]);
     assert!(out.starts_with("id,text\n010,\"hook = 1\nmore\\of it\"\n011,\"quiet, "), "{out}");
 }
 
 #[test]
 fn ndjson_has_numbers_labels_and_nulls() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let columns = "id,exec,cpu,pid,tid,int,svc,elapsed,delta,text";
     let out = desk.report(&["-t", "f", "--to", "ndjson", "--columns", columns, "--timestamp", "2", "t"]);
     let rows: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -102,7 +102,7 @@ fn ndjson_has_numbers_labels_and_nulls() {
 
 #[test]
 fn only_texts_that_match_are_reported() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let all = desk.report(&["-t", "f", "t"]);
     assert_eq!(desk.report(&["-t", "f", "--grep", "", "t"]), all, "every text has an empty match");
     // Columns and margins are not part of the text; further lines are.
@@ -127,7 +127,7 @@ fn only_texts_that_match_are_reported() {
 
 #[test]
 fn headings_of_pages_are_the_same_with_grep() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     for args in [&["--pagesize", "2"][..], &["--columns", "id"], &["--columns", "text"], &["--timestamp", "3"]] {
         let args = [&["-t", "f"], args, &["t"]].concat();
         assert_eq!(desk.report(&[&args[..], &["--grep", ""]].concat()), desk.report(&args), "{args:?}");
@@ -136,7 +136,7 @@ fn headings_of_pages_are_the_same_with_grep() {
 
 #[test]
 fn filtered_events_still_change_what_others_show() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let formats = "010 1.0 L=APPL \"A\" starttimer(1,1) \"begin\"\n012 1.0 L=APPL \"B\" \"took \" endtimer(1,1)\n";
     fs::write(desk.0.path().join("timers"), formats).unwrap();
     let args = ["-t", "timers", "--no-heading", "--columns", "text", "--only", "012"];
@@ -147,7 +147,7 @@ fn filtered_events_still_change_what_others_show() {
 
 #[test]
 fn qnx_data_are_searched_and_counted_too() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let all = desk.report(&["--no-heading", "--columns", "class,id,data", "t.kev"]);
     let wanted = all.lines().next_back().unwrap().split_whitespace().next_back().unwrap();
     let some = desk.report(&[
@@ -173,7 +173,7 @@ fn qnx_data_are_searched_and_counted_too() {
 
 #[test]
 fn events_are_counted_by_id() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let stats = desk.report(&["-t", "f", "--stats", "t"]);
     let rows: Vec<Vec<&str>> = stats.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["count", "id", "label"]);
@@ -201,7 +201,7 @@ fn events_are_counted_by_id() {
 
 #[test]
 fn tables_of_several_traces_have_one_line_of_names() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     let one = desk.report(&["-t", "f", "--to", "tsv", "t"]);
     let (names, rows) = one.split_once('\n').unwrap();
     let rows: String = rows.lines().map(|row| format!("t\t{row}\n")).collect();
@@ -210,7 +210,7 @@ fn tables_of_several_traces_have_one_line_of_names() {
 
 #[test]
 fn colour_is_for_those_who_ask() {
-    let desk = Desk::new();
+    let desk = Fixture::new();
     for trace in ["t", "t.kev"] {
         let plain = desk.report(&["-t", "f", trace]);
         assert!(!plain.contains('\x1b'));

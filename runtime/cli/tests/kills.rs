@@ -37,13 +37,13 @@ struct Seen {
 }
 
 /// Directory with inputs, and a command to run in it.
-struct World {
+struct Fixture {
     directory: TempDir,
     name: &'static str,
     args: Vec<String>,
 }
 
-impl World {
+impl Fixture {
     fn new(name: &'static str, args: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         // The cache requires a directory that no other user can write to.
@@ -149,7 +149,7 @@ fn is_new(path: &Path, old: Option<&[u8]>, new: &[u8]) -> bool {
 }
 
 /// Tests one product at `out/product`; `new` is its expected content.
-fn one_product(world: &World) -> Seen {
+fn one_product(world: &Fixture) -> Seen {
     world.run();
     let path = world.at("out/product");
     let new = fs::read(&path).unwrap();
@@ -168,14 +168,14 @@ fn log(n_events: u64) -> Vec<u8> {
 
 #[test]
 fn killed_compilation_leaves_a_whole_blob() {
-    let world = World::new("tfbc", &["compile", "formats.trcfmt", "-o", "out/product"]);
+    let world = Fixture::new("tfbc", &["compile", "formats.trcfmt", "-o", "out/product"]);
     fs::write(world.at("formats.trcfmt"), stanzas(300)).unwrap();
     one_product(&world);
 }
 
 #[test]
 fn a_killed_report_is_whole_or_absent() {
-    let world = World::new("tfbc", &["report", "log", "-o", "out/product"]);
+    let world = Fixture::new("tfbc", &["report", "log", "-o", "out/product"]);
     fs::write(world.at("log"), log(20_000)).unwrap();
     let seen = one_product(&world);
     assert!(seen.n_stale > 0 && seen.n_old > 0, "{seen:?}");
@@ -183,7 +183,7 @@ fn a_killed_report_is_whole_or_absent() {
 
 #[test]
 fn so_is_the_one_of_trcrpt() {
-    let world = World::new("trcrpt", &["-o", "out/product", "log"]);
+    let world = Fixture::new("trcrpt", &["-o", "out/product", "log"]);
     fs::write(world.at("log"), log(20_000)).unwrap();
     let seen = one_product(&world);
     assert!(seen.n_stale > 0 && seen.n_old > 0, "{seen:?}");
@@ -191,7 +191,7 @@ fn so_is_the_one_of_trcrpt() {
 
 #[test]
 fn killed_update_leaves_whole_format_and_undo_files() {
-    let world = World::new("trcupdate", &["-t", "out/formats", "out/driver"]);
+    let world = Fixture::new("trcupdate", &["-t", "out/formats", "out/driver"]);
     let formats = stanzas(200);
     let update = "* /etc/trcfmt\n+ 010 1.1 L=APPL \"OTHER\" X8\n- 020\n+ FF0 1.0 \"MORE\" X4\n";
     let (file, undo) = (world.at("out/formats"), world.at("out/driver.undo.trc"));
@@ -214,7 +214,7 @@ fn killed_update_leaves_whole_format_and_undo_files() {
 
 #[test]
 fn killed_run_leaves_no_partial_blob_in_cache() {
-    let world = World::new("tfbc", &["list", "-t", "formats.trcfmt"]);
+    let world = Fixture::new("tfbc", &["list", "-t", "formats.trcfmt"]);
     fs::write(world.at("formats.trcfmt"), stanzas(1500)).unwrap();
     world.run();
     let kept = names(&world.out());

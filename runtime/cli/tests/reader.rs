@@ -420,7 +420,10 @@ fn overlapping_and_outside_entries_are_left_out() {
             set_row(&mut bytes, &whole, 1, offset, 64);
             let read = read(&bytes);
             assert_eq!(read.marks()[1..], [1, 2, 6, 7], "{offset}");
-            assert!(matches!(&read.damage[..], [_, said] if said.starts_with("the header does not reach")), "{read:?}");
+            assert!(
+                matches!(&read.damage[..], [_, said] if said.starts_with("the header does not refer to")),
+                "{read:?}"
+            );
             assert!(read.damage[0].contains(part), "{}", read.damage[0]);
         }
     }
@@ -432,7 +435,7 @@ fn a_table_that_does_not_fit_is_refused() {
         let mut bytes = log(false, 3, 0, &[1..3, 3..4]).bytes();
         bytes[4..8].copy_from_slice(&n.to_be_bytes());
         let read = read(&bytes);
-        assert_eq!(read.events.len(), 1, "the ic area is read all the same");
+        assert_eq!(read.events.len(), 1, "the ic area is read anyway");
         assert_eq!((read.damage.len(), read.warnings.len()), (2, 0));
         assert!(read.damage[1].contains("skipped ("), "what no entry reaches is named: {}", read.damage[1]);
     }
@@ -652,7 +655,7 @@ fn up_to_eight_unreached_ranges_are_named() {
         let more = if n > 8 { format!(" and {} more places", n - 8) } else { String::new() };
         let named = places[..places.len().min(8)].join(", ");
         let message = format!(
-            "the header does not reach offset {named}{more}: skipped ({} bytes); `tfbc report --salvage` reads the events that step \
+            "the header does not refer to offset {named}{more}: skipped ({} bytes); `tfbc report --salvage` reads the events that step \
              cleanly there",
             32 * n
         );

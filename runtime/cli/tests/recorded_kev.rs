@@ -90,7 +90,7 @@ fn write(setup: &Setup, puts: &[OwnedRecord]) -> (Vec<u8>, Summary) {
 
 /// One record as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Got {
+struct LoggedRecord {
     cpu: u8,
     cycles: u64,
     class: u8,
@@ -100,7 +100,7 @@ struct Got {
 }
 
 /// All records; the log must cause no notices.
-fn read(bytes: &[u8]) -> Vec<Got> {
+fn read(bytes: &[u8]) -> Vec<LoggedRecord> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.kev");
     fs::write(&path, bytes).unwrap();
@@ -108,7 +108,7 @@ fn read(bytes: &[u8]) -> Vec<Got> {
     let mut records = Vec::new();
     while let Some(item) = log.next().unwrap() {
         match item {
-            KevItem::Record(record) => records.push(Got {
+            KevItem::Record(record) => records.push(LoggedRecord {
                 cpu: record.cpu,
                 cycles: record.cycles().unwrap_or_else(|| {
                     assert_eq!((record.class, record.event), (1, 2), "a TIME record stands ahead of every event");
@@ -126,7 +126,7 @@ fn read(bytes: &[u8]) -> Vec<Got> {
     records
 }
 
-fn users(records: &[Got]) -> Vec<Got> {
+fn users(records: &[LoggedRecord]) -> Vec<LoggedRecord> {
     records.iter().filter(|record| record.class != 1).cloned().collect()
 }
 

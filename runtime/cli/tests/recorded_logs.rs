@@ -516,7 +516,7 @@ fn session(log: &mut AixLog<Disk>) -> io::Result<()> {
 fn check_whole(bytes: &[u8], what: &str) -> Option<u64> {
     let read = read_with(bytes, &ReadOptions::default());
     // Notices about a buffer that was being written are allowed.
-    assert!(read.damage.iter().all(|said| said.starts_with("the header does not reach")), "{what}: {read:?}");
+    assert!(read.damage.iter().all(|said| said.starts_with("the header does not refer to")), "{what}: {read:?}");
     assert_eq!(read.warnings, [""; 0], "{what}");
     let numbers = numbers(&read);
     let first = numbers.first().copied().unwrap_or(0);

@@ -19,7 +19,7 @@ use tfbc_recorder::record::Width;
 use tfbc_recorder::session::{self, Error, Task};
 
 /// Directory of the test in its child process; `None` in the parent, after the child has finished.
-fn apart(test: &str) -> Option<PathBuf> {
+fn in_own_process(test: &str) -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("TFBC_TEST_APART") {
         hooks::prepare();
         return Some(folder.into());
@@ -91,7 +91,7 @@ fn read(log: &Path) -> LogCounts {
             AixItem::Event(event) => event,
             AixItem::Notice(notice) if !notice.damage => continue,
             // A session was killed before it entered its buffer into the table.
-            AixItem::Notice(notice) if notice.message.starts_with("the header does not reach") => continue,
+            AixItem::Notice(notice) if notice.message.starts_with("the header does not refer to") => continue,
             AixItem::Notice(notice) => {
                 counts.damaged.push(format!("{notice:?}"));
                 continue;
@@ -144,7 +144,7 @@ fn is_ascending_by_one(counts: &[u64]) -> bool {
 #[test]
 fn threads_and_processes_record_into_one_channel() {
     const NAME: &str = "threads_and_processes_record_into_one_channel";
-    let Some(folder) = apart(NAME) else { return };
+    let Some(folder) = in_own_process(NAME) else { return };
     let numbers = |from: u64| {
         std::thread::scope(|scope| {
             (from..from + 4).for_each(|who| drop(scope.spawn(move || (0..5000).for_each(|n| count(who, n)))));
@@ -171,7 +171,7 @@ fn threads_and_processes_record_into_one_channel() {
 
 #[test]
 fn collection_is_turned_off_and_on() {
-    let Some(folder) = apart("collection_is_turned_off_and_on") else { return };
+    let Some(folder) = in_own_process("collection_is_turned_off_and_on") else { return };
     let log = folder.join("log");
     start(Options { off: true, ..task(&log) });
     count(1, 100);
@@ -189,7 +189,7 @@ fn collection_is_turned_off_and_on() {
 
 #[test]
 fn ids_are_chosen() {
-    let Some(folder) = apart("ids_are_chosen") else { return };
+    let Some(folder) = in_own_process("ids_are_chosen") else { return };
     let log = folder.join("log");
     for (hooks, expected) in
         [(Hooks::Only(vec![0x0100]), [true, false, false]), (Hooks::Except(vec![0x0100, 0x0300]), [false, true, false])]
@@ -208,7 +208,7 @@ fn ids_are_chosen() {
 
 #[test]
 fn circular_keeps_newest_and_single_keeps_first_events() {
-    let Some(folder) = apart("circular_keeps_newest_and_single_keeps_first_events") else { return };
+    let Some(folder) = in_own_process("circular_keeps_newest_and_single_keeps_first_events") else { return };
     let log = folder.join("log");
     const ALL: u64 = 200_000;
     for (mode, buffer_size) in [(Mode::Circular, 64 << 10), (Mode::Single, 64 << 10), (Mode::Circular, 8192)] {
@@ -235,7 +235,7 @@ fn circular_keeps_newest_and_single_keeps_first_events() {
 
 #[test]
 fn a_log_that_wraps_keeps_the_newest() {
-    let Some(folder) = apart("a_log_that_wraps_keeps_the_newest") else { return };
+    let Some(folder) = in_own_process("a_log_that_wraps_keeps_the_newest") else { return };
     let log = folder.join("log");
     start(Options { buffer_size: 64 << 10, log_size: 256 << 10, ..task(&log) });
     // Slow enough for a log that is written at the same time.
@@ -256,7 +256,7 @@ fn a_log_that_wraps_keeps_the_newest() {
 
 #[test]
 fn existing_and_missing_sessions_are_reported() {
-    let Some(folder) = apart("existing_and_missing_sessions_are_reported") else { return };
+    let Some(folder) = in_own_process("existing_and_missing_sessions_are_reported") else { return };
     let log = folder.join("log");
     assert!(matches!(session::stop(0, false), Err(Error::NotActive { channel: 0 })));
     assert!(matches!(session::on(77), Err(Error::NoChannel { channel: 77 })));
@@ -292,7 +292,7 @@ fn existing_and_missing_sessions_are_reported() {
 fn killed_programs_lose_their_unfinished_event_only() {
     const NAME: &str = "killed_programs_lose_their_unfinished_event_only";
     const READY: &str = "the first event is recorded";
-    let Some(folder) = apart(NAME) else { return };
+    let Some(folder) = in_own_process(NAME) else { return };
     if is_part("endless") {
         let who = u64::from(std::process::id());
         count(who, 0);
@@ -331,7 +331,7 @@ fn killed_programs_lose_their_unfinished_event_only() {
 #[test]
 fn killed_sessions_leave_a_log_and_recoverable_events() {
     const NAME: &str = "killed_sessions_leave_a_log_and_recoverable_events";
-    let Some(folder) = apart(NAME) else { return };
+    let Some(folder) = in_own_process(NAME) else { return };
     let log = folder.join("log");
     let rest = folder.join("rest");
     for round in 0..20u64 {
@@ -364,7 +364,7 @@ fn killed_sessions_leave_a_log_and_recoverable_events() {
 
 #[test]
 fn hooks_of_a_killed_session_turn_off() {
-    let Some(folder) = apart("hooks_of_a_killed_session_turn_off") else { return };
+    let Some(folder) = in_own_process("hooks_of_a_killed_session_turn_off") else { return };
     let log = folder.join("log");
     start(Options { buffer_size: 8192, log_size: 64 << 10, ..task(&log) });
     let pid = session::sessions().unwrap()[0].pid;
@@ -392,7 +392,7 @@ fn hooks_of_a_killed_session_turn_off() {
 #[test]
 fn children_record_for_themselves() {
     const NAME: &str = "children_record_for_themselves";
-    let Some(folder) = apart(NAME) else { return };
+    let Some(folder) = in_own_process(NAME) else { return };
     if is_part("after exec") {
         return (0..100).for_each(|n| count(3, n));
     }
@@ -436,7 +436,7 @@ extern "C" fn on_alarm(_: libc::c_int) {
 
 #[test]
 fn signal_handlers_record_within_hooks() {
-    let Some(folder) = apart("signal_handlers_record_within_hooks") else { return };
+    let Some(folder) = in_own_process("signal_handlers_record_within_hooks") else { return };
     let log = folder.join("log");
     start(Options { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
     let is_over = std::sync::atomic::AtomicBool::new(false);
@@ -464,7 +464,7 @@ fn signal_handlers_record_within_hooks() {
 
 #[test]
 fn signal_handlers_record_within_a_threads_first_hook() {
-    let Some(folder) = apart("signal_handlers_record_within_a_threads_first_hook") else { return };
+    let Some(folder) = in_own_process("signal_handlers_record_within_a_threads_first_hook") else { return };
     let log = folder.join("log");
     start(Options { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
     const N_THREADS: u64 = 300;
@@ -515,7 +515,7 @@ impl Alarms {
 
 #[test]
 fn ended_threads_return_their_memory() {
-    let Some(folder) = apart("ended_threads_return_their_memory") else { return };
+    let Some(folder) = in_own_process("ended_threads_return_their_memory") else { return };
     let log = folder.join("log");
     let maps = || std::fs::read_to_string("/proc/self/maps").unwrap().matches("/memory/").count();
     for round in 0..40 {
@@ -532,7 +532,7 @@ fn ended_threads_return_their_memory() {
 
 #[test]
 fn full_device_ends_the_recording_only() {
-    let Some(folder) = apart("full_device_ends_the_recording_only") else { return };
+    let Some(folder) = in_own_process("full_device_ends_the_recording_only") else { return };
     let full = Path::new("/dev/full");
     let started = session::start(&Task::Aix(task(full)));
     // The header is written first.
@@ -547,7 +547,7 @@ fn full_device_ends_the_recording_only() {
 
 #[test]
 fn events_lost_to_a_full_disk_are_reported() {
-    let Some(folder) = apart("events_lost_to_a_full_disk_are_reported") else { return };
+    let Some(folder) = in_own_process("events_lost_to_a_full_disk_are_reported") else { return };
     let log = folder.join("log");
     // Smaller than the session's memory.
     const DISK: u64 = (8 << 20) + 1234;
@@ -592,7 +592,7 @@ fn limit_files(bytes: u64) {
 
 #[test]
 fn long_data_is_cut() {
-    let Some(folder) = apart("long_data_is_cut") else { return };
+    let Some(folder) = in_own_process("long_data_is_cut") else { return };
     let log = folder.join("log");
     start(task(&log));
     hooks::generic(0, Width::W64, true, 0x0300_0000, 5, &vec![0; 10_000]);
@@ -616,7 +616,7 @@ fn long_data_is_cut() {
 fn qnx_events_are_printed_as_they_were_logged() {
     use tfbc_recorder::logger::Logger;
     use tfbc_recorder::qnx;
-    let Some(folder) = apart("qnx_events_are_printed_as_they_were_logged") else { return };
+    let Some(folder) = in_own_process("qnx_events_are_printed_as_they_were_logged") else { return };
     for big_endian in [false, true] {
         let log = folder.join("log.kev");
         // Without a trace nothing is recorded and no error occurs, but invalid arguments are still reported.
@@ -675,7 +675,7 @@ fn traced_function() {
 
 #[test]
 fn functions_are_named_where_the_log_knows_them() {
-    let Some(folder) = apart("functions_are_named_where_the_log_knows_them") else { return };
+    let Some(folder) = in_own_process("functions_are_named_where_the_log_knows_them") else { return };
     let log = folder.join("log");
     for symbols in [true, false] {
         start(Options { symbols, log_size: 16 << 20, buffer_size: 4 << 20, ..task(&log) });
@@ -690,7 +690,7 @@ fn functions_are_named_where_the_log_knows_them() {
 #[test]
 fn memory_is_in_a_folder_of_the_users_own() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let Some(folder) = apart("memory_is_in_a_folder_of_the_users_own") else { return };
+    let Some(folder) = in_own_process("memory_is_in_a_folder_of_the_users_own") else { return };
     let trace = |name: &str| {
         let mut command = command("trace");
         command.args(["-a", "-o"]).arg(folder.join("log")).env("TFBC_TRACE_DIR", folder.join(name));

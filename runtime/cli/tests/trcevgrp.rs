@@ -7,7 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tfbc_recorder::groups::Groups;
 
-const TIDHK: &str = "tidhk - hooks that tell which process a thread belongs to (reserved) \"106,10C,134,139,465\"\n";
+const TIDHK: &str = "tidhk - hooks that show which process a thread belongs to (reserved) \"106,10C,134,139,465\"\n";
 const GKA: &str = "gka - general kernel activity: files, programs, dispatches (reserved) \
                    \"106,10C,134,139,465,107,135,15b,12e,116,117,200,20E,20F\"\n";
 
@@ -154,7 +154,7 @@ fn files_may_redefine_built_in_groups() {
     let directory = directory("SWservAt:\n attribute = \"tidhk_trcgrp\"\n value = \"106\"\n");
     assert_eq!(
         trcevgrp(&directory, &["-l", "tidhk"]).0,
-        "tidhk - hooks that tell which process a thread belongs to (reserved) \"106\"\n"
+        "tidhk - hooks that show which process a thread belongs to (reserved) \"106\"\n"
     );
     let (_, error, _) = trcevgrp(&directory, &["-r", "tidhk"]);
     assert!(error.contains("0454-113"), "{error}");
@@ -171,7 +171,7 @@ fn wrong_calls_have_their_numbers() {
         (&["-a", "-d", "x", "-h", "010"], "0454-105 expected one event group, found 0"),
         (&["-a", "-d", "x", "-h", "010", "a", "b"], "0454-105 expected one event group, found 2"),
         (&["-u", "-h", "010", "v6", "v5"], "0454-105"),
-        (&["-a", "-d", "x", "-h", "010", "v6"], "0454-110 event group `v6` exists already"),
+        (&["-a", "-d", "x", "-h", "010", "v6"], "0454-110 event group `v6` already exists"),
         (&["-a", "-d", "x", "-h", "010", "tidhk"], "0454-110"),
         (&["-u", "-h", "010", "v7"], "0454-111 event group `v7` does not exist; did you mean `v5`?"),
         (&["-r", "tidkh"], "0454-111 event group `tidkh` does not exist; did you mean `tidhk`?"),

@@ -503,7 +503,7 @@ fn meaningless_flags_are_refused_with_a_reason() {
     for (args, part) in [
         (["-l", "all"], "component traces exist in AIX's kernel alone"),
         (["-M", "all"], "memory traces exist in AIX's kernel alone"),
-        (["-@", "wpar1"], "workload partitions exist on AIX alone"),
+        (["-@", "wpar1"], "workload partitions exist only on AIX"),
     ] {
         let message = refusal(&files, &[args[0], args[1], "trace"]);
         assert!(message.starts_with("0454-901 ") && message.contains(args[0]) && message.contains(part), "{message}");

@@ -90,7 +90,7 @@ fn production_forms_are_read() {
     let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);
     assert_eq!(status, 0, "{error}");
     assert!(error.contains("0454-905 up.trc:5: `* /etc/trcfmt` is repeated here"), "{error}");
-    assert!(error.contains("fmt: 2 added, 1 replaced, 1 deleted; up.undo.trc takes it back"), "{error}");
+    assert!(error.contains("fmt: 2 added, 1 replaced, 1 deleted; up.undo.trc undoes this"), "{error}");
     let format = read(&directory, "fmt");
     assert!(
         format

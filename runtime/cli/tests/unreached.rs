@@ -60,7 +60,7 @@ fn sweep(bytes: &[u8], head_len: usize, check: impl Fn(usize, &[u8], Outcome, Ou
 
 /// True if an event or a damaged place overlaps these bytes.
 fn touches(outcome: &Outcome, from: u64, to: u64) -> bool {
-    let skipped = outcome.notices.iter().filter(|notice| !notice.message.starts_with("the header does not reach"));
+    let skipped = outcome.notices.iter().filter(|notice| !notice.message.starts_with("the header does not refer to"));
     let skipped = skipped.filter_map(|notice| notice.skipped);
     let mut places = outcome.events.iter().map(|event| (event.from, event.to)).chain(skipped);
     places.any(|(start, end)| start < to && from < end)
@@ -213,8 +213,8 @@ fn trace_commands_report_skipped_data_with_status_2() {
     fs::write(directory.path().join("f"), TEMPLATE).unwrap();
     let from = 48;
     let message = format!(
-        "a.log: the header does not reach offset {from:#x} to 0x70, 0xa8 to {size:#x}: skipped ({} bytes); `tfbc report \
-         --salvage` reads the events that step cleanly there",
+        "a.log: the header does not refer to offset {from:#x} to 0x70, 0xa8 to {size:#x}: skipped ({} bytes); `tfbc report \
+         --salvage` reads the well-formed events there",
         size - 48 - 56
     );
     for line in ["tfbc report -t f a.log", "trcrpt -t f a.log", "tfbc report --stats a.log", "trcrpt -r -o raw a.log"] {
@@ -224,12 +224,12 @@ fn trace_commands_report_skipped_data_with_status_2() {
         assert!(!out.contains("N 7"), "{line}: {out}");
     }
     let (out, _, status) = tfbc(directory.path(), &["tfbc", "info", "a.log"]);
-    assert!(status == 2 && out.contains("the header does not reach offset"), "{out}");
+    assert!(status == 2 && out.contains("the header does not refer to offset"), "{out}");
     for line in ["tfbc report --salvage -t f a.log", "trcrpt --salvage -t f a.log"] {
         let (out, err, status) = tfbc(directory.path(), &line.split(' ').collect::<Vec<_>>());
         assert_eq!(status, 2, "the header is damaged all the same: {line}: {err}");
         assert!((1..20).all(|n| out.contains(&format!("N {n}\n"))), "{line}: {out}");
-        assert!(err.contains("read all the same (608 bytes of events)"), "{line}: {err}");
+        assert!(err.contains("read anyway (608 bytes of events)"), "{line}: {err}");
     }
     let (out, _, status) = tfbc(directory.path(), &["tfbc", "info", "--salvage", "a.log"]);
     assert!(status == 2 && out.contains("events     20,"), "{out}");
@@ -371,7 +371,7 @@ fn slots_counted_to_the_system_page_are_salvaged() {
         for (line, advice) in [
             ("tfbc report a.kev", "skipped (400 bytes); `tfbc report --salvage` reads them"),
             ("traceprinter -f a.kev", "skipped (400 bytes); `tfbc report --salvage` reads them"),
-            ("tfbc report --salvage a.kev", "read all the same (400 bytes)"),
+            ("tfbc report --salvage a.kev", "read anyway (400 bytes)"),
         ] {
             let (out, err, status) = tfbc(directory.path(), &line.split(' ').collect::<Vec<_>>());
             assert_eq!(status, 2, "{line}: {err}");

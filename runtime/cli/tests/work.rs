@@ -38,9 +38,9 @@ fn stream(n: u64, turns: u64, ids: &[u16]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Heard(Vec<String>);
+struct Messages(Vec<String>);
 
-impl Monitor for Heard {
+impl Monitor for Messages {
     fn notice(&mut self, _: &Notice) {}
 
     fn slow(&mut self, template: &str) {
@@ -48,10 +48,10 @@ impl Monitor for Heard {
     }
 }
 
-fn reported(set: &FormatSet, input: Input, options: &ReportOptions) -> (String, Summary, Heard) {
+fn reported(set: &FormatSet, input: Input, options: &ReportOptions) -> (String, Summary, Messages) {
     let catalog = set.catalog().unwrap();
     let mut logs = Logs::from(Trace::from_input("x", input, &ReadOptions::default()).unwrap());
-    let (mut out, mut heard) = (Vec::new(), Heard::default());
+    let (mut out, mut heard) = (Vec::new(), Messages::default());
     let summary = report(&mut logs, &catalog, options, &mut out, &mut heard).unwrap();
     (String::from_utf8(out).unwrap(), summary, heard)
 }
@@ -174,7 +174,7 @@ fn qnx_records_share_the_budget_on_any_threads() {
             };
             let mut log = KevLog::from_input("x", input, &KevOptions::default()).unwrap();
             let mut out = Vec::new();
-            let summary = qnx::report(&mut log, &catalog, &options, &mut out, &mut Heard::default()).unwrap();
+            let summary = qnx::report(&mut log, &catalog, &options, &mut out, &mut Messages::default()).unwrap();
             (String::from_utf8(out).unwrap(), summary)
         };
         // A limit of 0 runs nothing; the default limit runs everything. Counts need no text.

@@ -9,41 +9,41 @@ pub const MACROS: &[(&str, &str, &str)] = &[
     ("TRACEENV", "number", "32 or 64: the environment of the trace"),
     ("WORDSIZE", "number", "bytes of the hook's word: 4 or 8"),
     ("GENERIC", "number", "1 for an event of a generic hook, else 0"),
-    ("D1", "number, hexadecimal", "the first data word, of the hook's word size; 0 where the event has none"),
+    ("D1", "number, hexadecimal", "the first data word, with the hook's word size; 0 if the event has none"),
     ("D2", "number, hexadecimal", "the second data word"),
     ("D3", "number, hexadecimal", "the third data word"),
     ("D4", "number, hexadecimal", "the fourth data word"),
     ("D5", "number, hexadecimal", "the fifth data word"),
-    ("L1", "number, hexadecimal", "the first data word, extended by zeros to 64 bits"),
-    ("L2", "number, hexadecimal", "the second data word, extended by zeros to 64 bits"),
-    ("L3", "number, hexadecimal", "the third data word, extended by zeros to 64 bits"),
-    ("L4", "number, hexadecimal", "the fourth data word, extended by zeros to 64 bits"),
-    ("L5", "number, hexadecimal", "the fifth data word, extended by zeros to 64 bits"),
-    ("HD", "number, hexadecimal", "the low 16 bits of the hook word: the subhook, or what the hook's author put there"),
-    ("HL", "number", "bytes of hook data; of a generic hook, of the variable buffer without the data word"),
+    ("L1", "number, hexadecimal", "the first data word, zero-extended to 64 bits"),
+    ("L2", "number, hexadecimal", "the second data word, zero-extended to 64 bits"),
+    ("L3", "number, hexadecimal", "the third data word, zero-extended to 64 bits"),
+    ("L4", "number, hexadecimal", "the fourth data word, zero-extended to 64 bits"),
+    ("L5", "number, hexadecimal", "the fifth data word, zero-extended to 64 bits"),
+    ("HD", "number, hexadecimal", "the low 16 bits of the hook word: the subhook, or data of the program"),
+    ("HL", "number", "number of bytes of hook data; for a generic hook, without the data word"),
     ("DATAPOINTER", "number, assignable", "the byte at which the next code reads; assigning 5 is the same as `G5`"),
-    ("BASEPOINTER", "number, assignable", "what is added to the data pointer at every read"),
+    ("BASEPOINTER", "number, assignable", "an offset that every read adds to the data pointer"),
     ("RELLINENO", "number", "the line within the event's output, from 1"),
-    ("TOTALCPUS", "number", "processors of the machine"),
-    ("TRACEDCPUS", "number", "processors that were traced"),
-    ("REPORTEDCPUS", "number", "processors that the report shows"),
-    ("LARGEDATATYPES", "number", "1 where the trace has large data types, else 0"),
-    ("BUFF", "number", "how the trace was buffered: 1 kernel heap, 2 separate segment"),
-    ("IPADDR", "number, hexadecimal", "the IP address of the machine that traced, 4 bytes"),
-    ("PID", "number", "the current process; 0 when unknown"),
-    ("TID", "number", "the current thread; 0 when unknown"),
-    ("CPUID", "number", "the processor of the event; 0 when unknown"),
-    ("PRI", "number", "the priority of the current thread; 0 when unknown"),
-    ("SVC", "text", "the system call that the current thread is in; empty when unknown"),
-    ("EXECPATH", "text", "the path of the current process' executable; empty when unknown"),
+    ("TOTALCPUS", "number", "number of processors of the machine"),
+    ("TRACEDCPUS", "number", "number of processors that were traced"),
+    ("REPORTEDCPUS", "number", "number of processors in the report"),
+    ("LARGEDATATYPES", "number", "1 if the trace has large data types, else 0"),
+    ("BUFF", "number", "location of the trace buffers: 1 kernel heap, 2 separate segment"),
+    ("IPADDR", "number, hexadecimal", "the IP address of the traced machine, 4 bytes"),
+    ("PID", "number", "id of the current process; 0 if unknown"),
+    ("TID", "number", "id of the current thread; 0 if unknown"),
+    ("CPUID", "number", "number of the event's processor; 0 if unknown"),
+    ("PRI", "number", "priority of the current thread; 0 if unknown"),
+    ("SVC", "text", "the system call that the current thread is in; empty if unknown"),
+    ("EXECPATH", "text", "path of the current process's executable; empty if unknown"),
     ("LOGFILE", "text", "the name of the trace file"),
     ("LOGIDX", "number", "the data pointer's offset in the trace file"),
     ("LOGIDX0", "number", "the event's offset in the trace file"),
-    ("TRACEID", "text", "the hook id as the report prints it"),
-    ("DEFAULT", "stanza", "inserts stanza 008, which shows an event's words in hexadecimal"),
-    ("STOP", "action", "prints the rest of the event; no later event is read"),
-    ("BREAK", "action", "ends the event, keeping what it has printed"),
-    ("SKIP", "action", "ends the event and drops it: no line at all"),
+    ("TRACEID", "text", "the hook id, as the report prints it"),
+    ("DEFAULT", "stanza", "inserts stanza 008, which prints the event's words in hexadecimal"),
+    ("STOP", "action", "ends the report after this event"),
+    ("BREAK", "action", "ends the event and keeps the text printed so far"),
+    ("SKIP", "action", "drops the event, so that it has no line"),
     (
         "ERROR",
         "action",
@@ -96,16 +96,18 @@ pub const CODES: &[(&str, &str)] = &[
 /// Description of a keyword or escape.
 pub fn keyword(word: &str) -> Option<&'static str> {
     Some(match word {
-        "LOOP" => "`LOOP count { … }`: the items between the braces, `count` times. The count is a code or a macro.",
+        "LOOP" => {
+            "`LOOP count { … }`: repeats the items between the braces `count` times. The count is a code or a macro."
+        }
         "BITFLAGS" => {
-            "`BITFLAGS selector, flag \"true\" \"false\", & mask field \"text\", …`: every entry is tested. A flag's text \
-             prints when all its bits are set, a field's when the bits of the mask are the field's."
+            "`BITFLAGS selector, flag \"true\" \"false\", & mask field \"text\", …`: tests every entry. A flag prints its first \
+             text if all its bits are set, else the second. A field prints its text if the masked bits equal the field."
         }
         "starttimer" => "`starttimer(a,b)`: stores the event's time under the pair `a`, `b`.",
-        "endtimer" => "`endtimer(a,b)`: prints the time since `starttimer(a,b)` in brackets, and forgets it.",
-        "\\n" => "Ends the line; the next begins at the level's margin.",
+        "endtimer" => "`endtimer(a,b)`: prints the time since `starttimer(a,b)` in brackets, and removes the pair.",
+        "\\n" => "Ends the line. The next line begins at the margin of the level.",
         "\\t" => "Blanks up to the next multiple of 8 columns.",
-        "\\*" => "Matches any value that no case before it has matched.",
+        "\\*" => "Matches any value that no earlier case matches.",
         _ => return None,
     })
 }
@@ -127,7 +129,7 @@ pub fn code(word: &str) -> Option<String> {
     Some(match code_word(word.as_bytes())? {
         CodeWord::Prints(code) => prints(code),
         CodeWord::Moves(code) => moves(code),
-        CodeWord::IllegalSize => String::from("No format code: its size is illegal."),
+        CodeWord::IllegalSize => String::from("Not a format code: the size is invalid."),
     })
 }
 
@@ -140,7 +142,7 @@ fn size(size: Size) -> String {
 }
 
 fn prints(code: Code) -> String {
-    const BLANK: &str = "A blank follows where something else does.";
+    const BLANK: &str = "A blank follows if more text comes after it.";
     let (what, example, blank) = match code {
         Code::Ascii { len, width } => {
             let padded = if width > 0 { format!(", padded with blanks to {width} columns") } else { String::new() };
@@ -171,7 +173,7 @@ fn prints(code: Code) -> String {
         Code::HookBytes => return format!("The number of bytes of hook data, in decimal. Does not move. {BLANK}"),
         Code::HookType => return format!("The hook's type in hexadecimal. Does not move. {BLANK}"),
         Code::Time(n) => (format!("{} of seconds as GMT time", size(n)), "0 prints `Thu Jan  1 00:00:00 1970`", false),
-        Code::Errno(n) => (format!("{} as the name of an errno of AIX", size(n)), "2 prints `ENOENT`", false),
+        Code::Errno(n) => (format!("{}: an AIX error number, as its name", size(n)), "2 prints `ENOENT`", false),
         Code::Path(n) => (
             format!("{}: a process, as the path of its executable", size(n)),
             "4711, if unknown, prints `-4711-`",
@@ -229,27 +231,27 @@ pub const ELEMENTS: &[(&str, &[&str], &str, &[&str])] = &[
     (
         "datakey",
         &["eventdefinitions", "eventdefinition", "eventformatting"],
-        "Says how the payload of events is shown: a format, the events, and what their values mean.",
+        "Describes how to print the payload of events: a format, the events, and the meaning of values.",
         &["format", "offset", "wide_offset", "show_masked_value"],
     ),
     (
         "eventclass",
         &["eventdefinitions", "eventdefinition", "eventformatting"],
-        "Formats of the events of one class, an `event` each. A datakey says more.",
+        "Formats for the events of one class, one `event` each. A datakey can do more.",
         &["id", "name"],
     ),
-    ("event", &["datakey"], "An event that the datakey is for.", &["class", "id"]),
+    ("event", &["datakey"], "An event that the datakey applies to.", &["class", "id"]),
     (
         "bitmask",
         &["datakey"],
-        "Bits of a field: the value is ANDed with the mask and moved to the right.",
+        "Bits of a field: the value is ANDed with the mask and shifted right.",
         &["name", "value"],
     ),
     ("enum", &["datakey"], "A text for a value of a field.", &["name", "value", "mask", "string", "default"]),
     (
         "condition",
         &["datakey"],
-        "The datakey applies only where a field of another datakey of the event is so.",
+        "The datakey applies only if a field of another datakey of the event has this value.",
         &["name", "value", "mask"],
     ),
 ];
@@ -267,24 +269,26 @@ pub fn attribute(element: &str, name: &str) -> Option<&'static str> {
     Some(match (element, name) {
         (_, "format" | "sformat") => {
             "The fields in their order, each `%spec label`. A spec is a size in bytes (1, 2, 4, 8), a sign (s, u), a count, and \
-             how it is shown (d, x, o, c); parts may be left out. `%1s0` is text up to its NUL."
+             a notation (d, x, o, c). Each part is optional. `%1s0` is a text up to its NUL."
         }
-        ("datakey", "offset") => "Bytes from the payload's start to the first field; 0 where it is not given.",
+        ("datakey", "offset") => "Bytes from the start of the payload to the first field; 0 by default.",
         ("datakey", "wide_offset") => "The offset in combine records.",
-        ("datakey", "show_masked_value") => "`false` shows a field that an enum matches as the enum's text alone.",
+        ("datakey", "show_masked_value") => {
+            "With `false`, a field that an enum matches prints only the text of the enum."
+        }
         ("eventclass", "id") | (_, "class") => "The class: a number from 0 to 31, or a name such as `USER`.",
-        ("eventclass", "name") => "What the class is called; nothing depends on it.",
-        ("event", "id") => "The event in its class: a number from 0 to 1023, or a name of the class' table.",
+        ("eventclass", "name") => "A name for the class, without effect.",
+        ("event", "id") => "The event in its class: a number from 0 to 1023, or a name of an event of the class.",
         ("bitmask", "value") => "The mask.",
         ("enum", "value") => {
-            "Matches a field that is equal; `!` before it turns that round. The first match ends the search."
+            "Matches a field with this value; `!` before it negates that. The first match ends the search."
         }
-        ("enum", "mask") => "Matches a field that has all these bits; `!` before it turns that round.",
-        ("enum", "string") => "The text to show.",
-        ("enum", "default") => "The text where no other enum of the field matches.",
-        ("condition", "value") => "What the field, or its bits in `mask`, must be; `!` before it turns that round.",
-        ("condition", "mask") => "The bits that the field must have, or that are compared with `value`.",
-        (_, "name" | "key") => "The label of the field; not needed where the format has one field alone.",
+        ("enum", "mask") => "Matches a field with all of these bits; `!` before it negates that.",
+        ("enum", "string") => "The text to print.",
+        ("enum", "default") => "The text if no other enum of the field matches.",
+        ("condition", "value") => "Required value of the field, or of its bits in `mask`; `!` before it negates that.",
+        ("condition", "mask") => "Bits that must be set, or that are compared with `value`.",
+        (_, "name" | "key") => "The label of the field; optional if the format has only one field.",
         _ => return None,
     })
 }

@@ -19,7 +19,7 @@ pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// Argument of `tfbc.open`.
 #[derive(Clone)]
-pub enum Given {
+pub enum InputArg {
     /// Files; several are merged.
     Files(Vec<PathBuf>),
     /// Bytes in memory.
@@ -28,24 +28,24 @@ pub enum Given {
     Object(Arc<Py<PyAny>>, String),
 }
 
-impl Given {
+impl InputArg {
     /// Accepts a path, a glob, a list of paths, bytes, or a binary file object.
     pub fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let is_path =
             |it: &Bound<'_, PyAny>| it.is_instance_of::<PyString>() || it.hasattr("__fspath__").unwrap_or(false);
         if is_path(source) {
-            return expand(source).map(Given::Files);
+            return expand(source).map(InputArg::Files);
         }
         if source.is_instance_of::<PyBytes>() || source.is_instance_of::<PyByteArray>() {
-            return Ok(Given::Bytes(Arc::new(source.extract()?)));
+            return Ok(InputArg::Bytes(Arc::new(source.extract()?)));
         }
         if !source.is_instance_of::<PyMemoryView>() && source.hasattr("read")? {
             let name = source.getattr("name").and_then(|name| name.extract::<String>());
             let name = name.unwrap_or_else(|_| String::from("<file>"));
-            return Ok(Given::Object(Arc::new(source.clone().unbind()), name));
+            return Ok(InputArg::Object(Arc::new(source.clone().unbind()), name));
         }
         if let Ok(view) = PyMemoryView::from(source) {
-            return Ok(Given::Bytes(Arc::new(view.call_method0("tobytes")?.extract()?)));
+            return Ok(InputArg::Bytes(Arc::new(view.call_method0("tobytes")?.extract()?)));
         }
         let mut paths = Vec::new();
         for item in source.try_iter().map_err(|_| refused(source))? {
@@ -58,27 +58,27 @@ impl Given {
         if paths.is_empty() {
             return Err(pyo3::exceptions::PyValueError::new_err("the list of traces is empty: expected paths"));
         }
-        Ok(Given::Files(paths))
+        Ok(InputArg::Files(paths))
     }
 
     /// Name used in messages.
     pub fn name(&self) -> String {
         match self {
-            Given::Files(paths) => {
+            InputArg::Files(paths) => {
                 let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
                 names.join(", ")
             }
-            Given::Bytes(_) => String::from("<bytes>"),
-            Given::Object(_, name) => name.clone(),
+            InputArg::Bytes(_) => String::from("<bytes>"),
+            InputArg::Object(_, name) => name.clone(),
         }
     }
 
     /// True if the input can be read more than once.
     pub fn is_lasting(&self) -> bool {
         match self {
-            Given::Files(paths) => paths.iter().all(|path| path.is_file()),
-            Given::Bytes(_) => true,
-            Given::Object(..) => false,
+            InputArg::Files(paths) => paths.iter().all(|path| path.is_file()),
+            InputArg::Bytes(_) => true,
+            InputArg::Object(..) => false,
         }
     }
 
@@ -88,7 +88,7 @@ impl Given {
             trace.map(OpenTrace::new).map_err(|error| OpenFailure::new(name, error))
         };
         match self {
-            Given::Files(paths) => {
+            InputArg::Files(paths) => {
                 let open = |path: &PathBuf| opened(&path.to_string_lossy(), Trace::open_with(path, options));
                 let mut traces = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
                 match traces.len() {
@@ -98,11 +98,11 @@ impl Given {
                         .map_err(|error| OpenFailure::new(&self.name(), error.into())),
                 }
             }
-            Given::Bytes(bytes) => {
+            InputArg::Bytes(bytes) => {
                 let name = self.name();
                 opened(&name, Trace::from_bytes_with(&name, SharedBytes(Arc::clone(bytes)), options))
             }
-            Given::Object(object, name) => {
+            InputArg::Object(object, name) => {
                 let reader =
                     ObjectReader { object: Arc::clone(object), piece: None, at: 0, raised: Arc::clone(raised) };
                 opened(name, Trace::from_reader_with(name, reader, options))

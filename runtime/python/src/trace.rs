@@ -5,7 +5,7 @@ use crate::events::EventIterator;
 use crate::formats::{self, Formats};
 use crate::html;
 use crate::selection::{Seconds, Selection, Words};
-use crate::source::{Given, OpenTrace, Raised};
+use crate::source::{InputArg, OpenTrace, Raised};
 use crate::table::{self, Contents, Table};
 use crate::values;
 use crate::worker::Worker;
@@ -32,7 +32,7 @@ pub struct Trace {
 
 /// Input, format files and options that all passes over a trace share.
 pub struct TraceInput {
-    given: Given,
+    given: InputArg,
     options: ReadOptions,
     context: Option<Arc<ContextTable>>,
     pub formats: tfbc::Formats,
@@ -87,7 +87,7 @@ pub fn open(
 ) -> PyResult<Trace> {
     let worker = Worker::start()?;
     let time_zero = time_zero.map(utc_ns).transpose()?;
-    let given = Given::new(source)?;
+    let given = InputArg::new(source)?;
     let (mut load_options, short_generic_word) = formats::options(dialect, (&[], &[]))?;
     let mut options = ReadOptions { format: kind.map(trace_kind).transpose()?, ..ReadOptions::default() };
     (options.follow, options.short_generic_word) = (follow, short_generic_word);

@@ -125,17 +125,13 @@ pub struct Flags {
 
 /// Flags that AIX has and this command does not: flag, true if it takes a value, and reason.
 pub const REFUSED: [(&str, bool, &str); 5] = [
-    (
-        "M",
-        false,
-        "the address maps of all processes are known to AIX's kernel alone: -n records the traced programs' symbols",
-    ),
+    ("M", false, "only AIX's kernel knows the address maps of all processes: -n records the traced programs' symbols"),
     ("N", false, "what it does on AIX is not public"),
     ("W", false, WPARS),
     ("@", true, WPARS),
     ("e", true, "it controls the component traces of AIX's kernel"),
 ];
-const WPARS: &str = "workload partitions exist on AIX alone";
+const WPARS: &str = "workload partitions exist only on AIX";
 
 impl Flags {
     /// Parses a command line without the command name, like `getopt`: flags can share a word (`-ad`), and a value can
@@ -541,7 +537,7 @@ impl Options {
         let mut flags = Flags::parse(words(text)?)?;
         flags.background = true;
         if flags.shows_sizes || flags.program.is_some() {
-            return Err(Notice::usage("-S, -x and -X are for the command `trace` alone"));
+            return Err(Notice::usage("-S, -x and -X are only for the command `trace`"));
         }
         let (options, warnings) = flags.options()?;
         warnings.iter().for_each(warn);

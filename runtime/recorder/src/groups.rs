@@ -32,7 +32,7 @@ pub const USER: &str = "user";
 
 /// Predefined groups: name, description, hooks.
 const BUILT_IN: [(&str, &str, &str); 2] = [
-    ("tidhk", "hooks that tell which process a thread belongs to", "106,10C,134,139,465"),
+    ("tidhk", "hooks that show which process a thread belongs to", "106,10C,134,139,465"),
     (
         "gka",
         "general kernel activity: files, programs, dispatches",
@@ -98,7 +98,7 @@ pub enum GroupError {
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GroupError::Exists(name) => write!(f, "event group `{name}` exists already"),
+            GroupError::Exists(name) => write!(f, "event group `{name}` already exists"),
             GroupError::Unknown(name) => write!(f, "event group `{name}` does not exist"),
             GroupError::Reserved(name) => {
                 write!(f, "event group `{name}` is reserved and cannot be changed or removed")

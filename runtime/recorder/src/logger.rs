@@ -23,7 +23,7 @@ pub struct Logger {
     /// `-A`: additional attributes for the header.
     pub attributes: Vec<(String, String)>,
     /// `-vv`: print a line on standard error for every buffer.
-    pub tell_buffers: bool,
+    pub print_buffers: bool,
     /// True if the log imitates a big-endian target.
     pub big_endian: bool,
     /// Command-line arguments, for the header.
@@ -65,7 +65,7 @@ impl Default for Logger {
             except: Vec::new(),
             wide: false,
             attributes: Vec::new(),
-            tell_buffers: false,
+            print_buffers: false,
             big_endian: false,
             arguments: String::new(),
         }

@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 /// Maximum number of nested events of one thread: signal handlers within hooks within signal handlers.
 const DEPTH: usize = 3;
 /// Maximum number of sessions mapped by a process: one per channel, and older ones that some thread still uses.
-const MAX_HELD: usize = 64;
+const MAX_MAPPED: usize = 64;
 
 struct ThreadWriter {
     /// Number of the writer's session, 0 for none.
     session: Cell<u64>,
     /// Index of the session's memory in [`TABLE`].
-    held: Cell<usize>,
+    mapped: Cell<usize>,
     /// Header of the thread's own buffer, or null; then `room` is 0.
     head: Cell<*const BufferHeader>,
     data: Cell<*mut u8>,
@@ -47,7 +47,7 @@ impl ThreadWriter {
     const fn new() -> Self {
         ThreadWriter {
             session: Cell::new(0),
-            held: Cell::new(0),
+            mapped: Cell::new(0),
             head: Cell::new(std::ptr::null()),
             data: Cell::new(std::ptr::null_mut()),
             used: Cell::new(0),
@@ -77,15 +77,15 @@ struct MappedSession {
 /// Memory of all sessions in this process, modified by one thread at a time.
 struct SessionTable {
     busy: AtomicBool,
-    held: UnsafeCell<[MappedSession; MAX_HELD]>,
+    sessions: UnsafeCell<[MappedSession; MAX_MAPPED]>,
 }
 
-// SAFETY: `held` is only accessed in `Table::with`, by one thread at a time.
+// SAFETY: `sessions` is only accessed in `Table::with`, by one thread at a time.
 unsafe impl Sync for SessionTable {}
 
 static TABLE: SessionTable = SessionTable {
     busy: AtomicBool::new(false),
-    held: UnsafeCell::new(
+    sessions: UnsafeCell::new(
         [const {
             MappedSession {
                 channel: Cell::new(0),
@@ -94,14 +94,14 @@ static TABLE: SessionTable = SessionTable {
                 process: Cell::new(0),
                 writers: Cell::new(0),
             }
-        }; MAX_HELD],
+        }; MAX_MAPPED],
     ),
 };
 
 impl SessionTable {
     /// Runs `work` with exclusive access to the table. Signals are blocked: a handler could record an event and wait
     /// for the thread that it interrupted. Other threads finish within microseconds.
-    fn with<T>(&self, work: impl FnOnce(&[MappedSession; MAX_HELD]) -> Option<T>) -> Option<T> {
+    fn with<T>(&self, work: impl FnOnce(&[MappedSession; MAX_MAPPED]) -> Option<T>) -> Option<T> {
         const TRIES: usize = 100_000;
         let _blocked = sys::BlockedSignals::new();
         let mut tries = TRIES;
@@ -113,7 +113,7 @@ impl SessionTable {
             if tries > TRIES - 100 { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
         // SAFETY: `busy` was false, and every other thread waits until it is false again.
-        let result = work(unsafe { &*self.held.get() });
+        let result = work(unsafe { &*self.sessions.get() });
         self.busy.store(false, Ordering::Release);
         result
     }
@@ -159,10 +159,10 @@ fn count_missed(channel: usize, id: u16) {
     // Keeps `errno`, because a hook may run between a system call and the program's check of `errno`.
     let kept = sys::errno();
     TABLE.with(|table| {
-        let held = &table[hold(table, channel, control::session_of(channel))?];
-        let pool = held.pool.get().filter(|pool| pool.records(id));
+        let mapped = &table[use_session(table, channel, control::session_of(channel))?];
+        let pool = mapped.pool.get().filter(|pool| pool.records(id));
         pool.map(|pool| pool.header().missed.fetch_add(1, Ordering::Relaxed));
-        release(held);
+        release(mapped);
         Some(())
     });
     sys::set_errno(kept);
@@ -274,10 +274,10 @@ impl ThreadWriter {
         let entered = session != 0
             && TABLE
                 .with(|table| {
-                    let held = hold(table, channel, session)?;
-                    self.held.set(held);
-                    self.pool.set(table[held].pool.get());
-                    self.process.set(table[held].process.get());
+                    let mapped = use_session(table, channel, session)?;
+                    self.mapped.set(mapped);
+                    self.pool.set(table[mapped].pool.get());
+                    self.process.set(table[mapped].process.get());
                     self.flags.set(self.pool.get()?.header().flags.load(Ordering::Relaxed));
                     self.session.set(session);
                     Some(())
@@ -351,7 +351,7 @@ impl ThreadWriter {
         self.pool.set(None);
         // If the table cannot be locked, the memory stays mapped for good.
         TABLE.with(|table| {
-            release(&table[self.held.get()]);
+            release(&table[self.mapped.get()]);
             Some(())
         });
     }
@@ -364,35 +364,35 @@ pub(crate) fn wake_session(wake_up: &AtomicU32) {
 }
 
 /// Finds or maps a session's memory for one more writer.
-fn hold(table: &[MappedSession; MAX_HELD], channel: usize, session: u64) -> Option<usize> {
-    let is_it = |held: &MappedSession| {
-        held.pool.get().is_some() && held.channel.get() == channel && held.session.get() == session
+fn use_session(table: &[MappedSession; MAX_MAPPED], channel: usize, session: u64) -> Option<usize> {
+    let is_it = |mapped: &MappedSession| {
+        mapped.pool.get().is_some() && mapped.channel.get() == channel && mapped.session.get() == session
     };
     if let Some(i) = table.iter().position(is_it) {
         table[i].writers.set(table[i].writers.get() + 1);
         return Some(i);
     }
-    let i = table.iter().position(|held| held.pool.get().is_none())?;
+    let i = table.iter().position(|mapped| mapped.pool.get().is_none())?;
     // The path is built on the stack, because a hook may run inside of the allocator.
     let mut path = [0; 512];
     let (file, len) = sys::Opened::own(control::session_path(channel, session, &mut path)?)?;
     let pool = BufferPool::open(file.fd(), len)?;
     let mut path = [0; 240];
     let len = sys::read_link(c"/proc/self/exe", &mut path);
-    let held = &table[i];
-    held.process.set(pool.enter_process(sys::pid(), sys::parent(), &path[..len]));
-    held.channel.set(channel);
-    held.session.set(session);
-    held.writers.set(1);
-    held.pool.set(Some(pool));
+    let mapped = &table[i];
+    mapped.process.set(pool.enter_process(sys::pid(), sys::parent(), &path[..len]));
+    mapped.channel.set(channel);
+    mapped.session.set(session);
+    mapped.writers.set(1);
+    mapped.pool.set(Some(pool));
     Some(i)
 }
 
-fn release(held: &MappedSession) {
-    let writers = held.writers.get().saturating_sub(1);
-    held.writers.set(writers);
+fn release(mapped: &MappedSession) {
+    let writers = mapped.writers.get().saturating_sub(1);
+    mapped.writers.set(writers);
     if writers == 0
-        && let Some(pool) = held.pool.take()
+        && let Some(pool) = mapped.pool.take()
     {
         // SAFETY: no writer uses this mapping any more, and only writers keep copies of it.
         unsafe { pool.unmap() };
@@ -512,10 +512,10 @@ extern "C" fn in_child() {
         .unwrap_or(true);
     TABLE.busy.store(false, Ordering::Release);
     TABLE.with(|table| {
-        for held in table {
-            held.writers.set(0);
+        for mapped in table {
+            mapped.writers.set(0);
             // A signal handler that interrupted a hook and forked returns to that hook, which still needs its memory.
-            if let Some(pool) = held.pool.take()
+            if let Some(pool) = mapped.pool.take()
                 && !was_recording
             {
                 // SAFETY: the writers that used it were just cleared, or belong to threads that do not exist in this
@@ -558,7 +558,7 @@ mod tests {
     }
 
     /// Runs a test in a separate process with its own shared memory; `None` in the process that started it.
-    fn apart(test: &str) -> Option<std::ffi::OsString> {
+    fn in_own_process(test: &str) -> Option<std::ffi::OsString> {
         if let Some(folder) = std::env::var_os("TFBC_TEST_APART") {
             crate::hooks::prepare();
             return Some(folder);
@@ -575,7 +575,7 @@ mod tests {
 
     #[test]
     fn too_deeply_nested_hooks_are_counted_as_missed() {
-        let Some(folder) = apart("too_deeply_nested_hooks_are_counted_as_missed") else { return };
+        let Some(folder) = in_own_process("too_deeply_nested_hooks_are_counted_as_missed") else { return };
         fn nested(levels: usize, last_id: u16) {
             // Simulates a signal handler that interrupts the hook while it writes its event.
             let id = if levels == 1 { last_id } else { 0x0100 };

@@ -187,7 +187,7 @@ fn pair(column: u32, mut words: Vec<(u32, &str)>) -> Result<PairRule, LineError>
 }
 
 fn no_class(text: &str) -> String {
-    format!("`{text}` is no class: expected up to 15 capitals, such as `FLIH`")
+    format!("`{text}` is not a class: expected up to 15 capitals, such as `FLIH`")
 }
 
 /// Decimal number, or hexadecimal with `0x`.
@@ -238,7 +238,7 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
     let subhook = match subhook.map(|text| (text, hex(text))) {
         None => None,
         Some((_, Some(number @ 0..=0xFFFF))) => Some(number as u16),
-        Some((text, _)) => return Err((column, format!("`{text}` is no subhook: expected 1 to 4 hex digits"))),
+        Some((text, _)) => return Err((column, format!("`{text}` is not a subhook: expected 1 to 4 hex digits"))),
     };
     let mut generic = None;
     let mut kind = None;
@@ -251,13 +251,13 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
             ("generic", _) => generic = Some(true),
             ("plain", _) => generic = Some(false),
             (_, Some(text)) => {
-                let missing = || (column, format!("`{text}` is no kind: expected a hex number"));
+                let missing = || (column, format!("`{text}` is not a kind: expected a hex number"));
                 kind = Some(hex(text).ok_or_else(missing)?);
             }
             ("if", _) => {
                 let (column, text) = words.pop().unwrap_or((column, ""));
                 let parsed = text.split_once('=').and_then(|(place, value)| number(place).zip(number_value(value)));
-                let missing = || (column, format!("`{text}` is no condition: expected one such as `if D1=1`"));
+                let missing = || (column, format!("`{text}` is not a condition: expected one such as `if D1=1`"));
                 condition = Some(parsed.ok_or_else(missing)?);
             }
             _ => break (column, word),
@@ -324,13 +324,15 @@ impl Places {
             self.class = Some(ClassName::parse(place).ok_or_else(|| no_class(place))?);
         } else if matches!(key, "path" | "name") {
             let text = text(place).ok_or_else(|| {
-                format!("`{place}` is no place of a text: expected S@OFFSET, or P@OFFSET for one that begins with `/`")
+                format!(
+                    "`{place}` is not a place of a text: expected S@OFFSET, or P@OFFSET for one that begins with `/`"
+                )
             });
             self.texts.push((key, text?));
         } else {
             let number = number(place).ok_or_else(|| {
                 format!(
-                    "`{place}` is no place of a number: expected D1 to D5, HD, TID, or U1@, U2@, U4@, U8@ and an offset"
+                    "`{place}` is not a place of a number: expected D1 to D5, HD, TID, or U1@, U2@, U4@, U8@ and an offset"
                 )
             });
             self.numbers.push((key, number?));

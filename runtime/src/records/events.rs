@@ -91,8 +91,8 @@ impl RecordWriter for Collector<'_> {
         self.bytes.clear();
     }
 
-    fn wants_owners(&self) -> bool {
-        self.rows.wants_owners()
+    fn needs_owners(&self) -> bool {
+        self.rows.needs_owners()
     }
 
     fn set_owner(&mut self, id: u32, owner: &Owner) {
@@ -133,7 +133,7 @@ impl<'a> QnxEvents<'a> {
             RefCell::new(RecordPrinter::new(catalog, log.header().big_endian, log.header().release, options.limits));
         let (clock, start, boot_ns) = (Clock::new(log.header()), log.start(), log.header().boot_ns());
         let writer = Collector { rows, written: Vec::new(), bytes: Vec::new(), owner: Owner::default() };
-        let producer = RecordProducer::new(log, writer.wants_owners());
+        let producer = RecordProducer::new(log, writer.needs_owners());
         let steps = Stepper::new(producer, RecordFormat::new(writer, known_steps));
         Self { steps, clock, start, boot_ns, printer, next: 0 }
     }

@@ -38,7 +38,7 @@ impl RecordFilter {
             let number = |text: &str| text.parse::<u32>().ok().filter(|cpu| *cpu < 64);
             match (number(first), number(last)) {
                 (Some(first), Some(last)) if first <= last => (first..=last).for_each(|cpu| *bits |= 1u64 << cpu),
-                _ => return Err(format!("`{item}` is no CPU: expected 0 to 63, or two numbers with - between")),
+                _ => return Err(format!("`{item}` is not a CPU: expected 0 to 63, or two numbers with - between")),
             }
         }
         Ok(())
@@ -72,14 +72,14 @@ impl RecordFilter {
     }
 
     /// True if the filter depends on the owners of records.
-    pub(crate) fn asks_for_owners(&self) -> bool {
+    pub(crate) fn depends_on_owners(&self) -> bool {
         self.pids.is_some() || self.threads.is_some() || self.names.is_some()
     }
 
     /// True if records of an owner are reported.
     #[inline]
     pub(crate) fn admits(&self, owner: &Owner) -> bool {
-        !self.asks_for_owners() || self.admits_known(owner)
+        !self.depends_on_owners() || self.admits_known(owner)
     }
 
     fn admits_known(&self, owner: &Owner) -> bool {

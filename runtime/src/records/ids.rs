@@ -84,7 +84,7 @@ impl RecordIds {
         let Some((class, ..)) = rows.first() else {
             let names: Vec<_> = (0..N_CLASSES as u8).filter_map(class_name).collect();
             let (list, hint) = (spelling::class_list(), hint(class_text, &names));
-            return Err(format!("`{item}`: `{class_text}` is no class: expected 0 to 31, or one of {list}{hint}"));
+            return Err(format!("`{item}`: `{class_text}` is not a class: expected 0 to 31, or one of {list}{hint}"));
         };
         let found = named(release, *class, item).map_err(|why| format!("`{item}`: {why}"))?;
         found.into_iter().for_each(|event| self.insert(*class, event));
@@ -136,7 +136,7 @@ fn named(release: Option<(u32, u32)>, class: u8, text: &str) -> Result<Vec<u16>,
     let Some((_, first, last)) = rows.first().copied().filter(|_| is_known_kind) else {
         let (list, hint) = (spelling::event_list(events, class), hint(name, &events.labels(class)));
         let names = if list.is_empty() { list } else { format!(", or one of {list}") };
-        return Err(format!("`{text}` is no event: expected 0 to 1023, two numbers with - between{names}{hint}"));
+        return Err(format!("`{text}` is not an event: expected 0 to 1023, two numbers with - between{names}{hint}"));
     };
     if class != classes::KER_CALL {
         return Ok((first..=last).collect());

@@ -423,9 +423,9 @@ impl RecordWriter for RowWriter<'_> {
         }
     }
 
-    fn wants_owners(&self) -> bool {
+    fn needs_owners(&self) -> bool {
         let RecordOptions { columns, filter, follow_owners, .. } = self.options;
-        *follow_owners || columns.need_context() || filter.asks_for_owners()
+        *follow_owners || columns.need_context() || filter.depends_on_owners()
     }
 
     fn set_owner(&mut self, id: u32, owner: &Owner) {

@@ -152,8 +152,8 @@ impl RecordWriter for TableWriter<'_> {
         self.lines.begin_text();
     }
 
-    fn wants_owners(&self) -> bool {
-        self.wanted.context || self.lines.wants_owners()
+    fn needs_owners(&self) -> bool {
+        self.wanted.context || self.lines.needs_owners()
     }
 
     fn set_owner(&mut self, id: u32, owner: &Owner) {

@@ -23,7 +23,7 @@ pub(crate) fn run(
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<RecordSummary, ReportError> {
-    let producer = RecordProducer::new(log, writer.wants_owners());
+    let producer = RecordProducer::new(log, writer.needs_owners());
     let known_steps = AtomicU64::new(0);
     let make = || RecordFormat::new(writer.clone(), &known_steps);
     let RunResult { producer, formats, .. } = engine::run(producer, make, threads, out, monitor)?;
@@ -51,8 +51,8 @@ pub(super) struct RecordProducer<'w> {
 }
 
 impl<'w> RecordProducer<'w> {
-    pub fn new(log: &'w mut KevLog, wants_owners: bool) -> Self {
-        let owners = wants_owners.then(|| Owners::new(log.header().big_endian));
+    pub fn new(log: &'w mut KevLog, needs_owners: bool) -> Self {
+        let owners = needs_owners.then(|| Owners::new(log.header().big_endian));
         Self { live: log.is_live(), log, owners, n_damaged: 0 }
     }
 

@@ -69,8 +69,8 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
         self.push(AHEAD, 0, out);
     }
 
-    fn wants_owners(&self) -> bool {
-        self.writer.wants_owners()
+    fn needs_owners(&self) -> bool {
+        self.writer.needs_owners()
     }
 
     fn set_owner(&mut self, id: u32, owner: &Owner) {

@@ -18,7 +18,7 @@ pub(crate) trait RecordWriter: Clone + Send {
     }
 
     /// True if [`RecordWriter::set_owner`] has to be called before each record.
-    fn wants_owners(&self) -> bool {
+    fn needs_owners(&self) -> bool {
         false
     }
 

@@ -28,7 +28,7 @@ pub(super) struct LogProducer<'w> {
     live: bool,
     /// True if batches keep the [`Origin`](super::batch::Origin) per event.
     keeps_origins: bool,
-    taker: Collector<'w>,
+    collector: Collector<'w>,
 }
 
 /// Counts of the events read.
@@ -64,47 +64,47 @@ impl<'w> LogProducer<'w> {
         {
             logs.need(ids);
         }
-        let mut taker = Collector::new(plan, infos, catalog, options, layouts);
+        let mut collector = Collector::new(plan, infos, catalog, options, layouts);
         if keeps_trails {
-            taker.timers.keep_trail();
+            collector.timers.keep_trail();
         }
-        Self { logs, live, taker, keeps_origins: false }
+        Self { logs, live, collector, keeps_origins: false }
     }
 
     /// Keeps the origins of events, and stores their fields in the given form.
     pub fn for_rows(mut self, fields: FieldsForm) -> Self {
-        (self.keeps_origins, self.taker.fields_form) = (true, fields);
+        (self.keeps_origins, self.collector.fields_form) = (true, fields);
         self
     }
 
     /// Counts so far.
     pub fn counts(&self) -> ProducerCounts {
-        let Collector { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.taker;
+        let Collector { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.collector;
         ProducerCounts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
     }
 
     /// Number of timers, and of processes and threads, dropped because their tables were full.
     pub fn lost(&self) -> (u64, u64) {
-        (self.taker.timers.n_lost(), self.taker.context.n_lost())
+        (self.collector.timers.n_lost(), self.collector.context.n_lost())
     }
 
     /// Start of the trace, if it is known.
     pub fn start(&self) -> Option<StartTime> {
-        self.taker.start
+        self.collector.start
     }
 
     /// Facts about the system that the trace has contained so far.
     pub fn state(&self) -> &TraceState {
-        &self.taker.state
+        &self.collector.state
     }
 
     fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
-        let Self { logs, live, taker, .. } = self;
+        let Self { logs, live, collector, .. } = self;
         let Chunk { events: batch, notices, waits, .. } = chunk;
-        let until = taker.n_events + PROGRESS_EVERY;
-        while !batch.is_full(taker.max_events) && taker.n_events < until {
-            taker.ordinary(logs, batch);
-            if batch.is_full(taker.max_events) || logs.should_detach() {
+        let until = collector.n_events + PROGRESS_EVERY;
+        while !batch.is_full(collector.max_events) && collector.n_events < until {
+            collector.push_common(logs, batch);
+            if batch.is_full(collector.max_events) || logs.should_detach() {
                 break;
             }
             if *live && !waited && logs.waits().map_err(ReportError::Read)? {
@@ -113,22 +113,22 @@ impl<'w> LogProducer<'w> {
             }
             waited = false;
             match logs.next().map_err(ReportError::Read)? {
-                Some(LogItem::Event(timed)) => taker.take(&timed, batch)?,
-                Some(LogItem::Passed) => taker.n_events += PASSED,
+                Some(LogItem::Event(timed)) => collector.process_event(&timed, batch)?,
+                Some(LogItem::Passed) => collector.n_events += PASSED,
                 Some(LogItem::Notice { notice, .. }) => {
-                    taker.n_damaged += u64::from(notice.damage);
-                    let n_before = taker.n_events + logs.n_passed() % PASSED;
+                    collector.n_damaged += u64::from(notice.damage);
+                    let n_before = collector.n_events + logs.n_passed() % PASSED;
                     notices.push(Notice { n_before, ..notice });
-                    if ends_chunk(taker.n_damaged, notices.len()) {
+                    if ends_chunk(collector.n_damaged, notices.len()) {
                         break;
                     }
                 }
                 None => return Ok(false),
             }
-            if taker.stopped {
+            if collector.stopped {
                 return Ok(false);
             }
-            chunk.slow = taker.slow.take();
+            chunk.slow = collector.slow.take();
             if chunk.slow.is_some() {
                 break;
             }
@@ -142,16 +142,16 @@ impl Producer for LogProducer<'_> {
 
     fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
         chunk.events.clear();
-        chunk.events.bytes_before = self.taker.n_bytes_shown;
+        chunk.events.bytes_before = self.collector.n_bytes_shown;
         chunk.events.keeps_origins = self.keeps_origins;
-        chunk.events.start = self.taker.start.map(|start| (start, 0));
-        self.taker.settings.forget();
+        chunk.events.start = self.collector.start.map(|start| (start, 0));
+        self.collector.settings.forget();
         self.logs.recycle(&mut chunk.events.taken);
         let filled = self.fill_batch(chunk, waited);
         self.logs.detach(&mut chunk.events.taken);
-        self.taker.n_shown += chunk.events.events.len() as u64;
-        self.taker.n_bytes_shown += chunk.events.n_bytes;
-        chunk.progress = (self.logs.progress(), self.taker.n_events);
+        self.collector.n_shown += chunk.events.events.len() as u64;
+        self.collector.n_bytes_shown += chunk.events.n_bytes;
+        chunk.progress = (self.logs.progress(), self.collector.n_events);
         filled
     }
 }
@@ -247,35 +247,35 @@ impl<'w> Collector<'w> {
     }
 
     /// Fast path: adds a run of events in the common encodings, as long as they are in the buffer.
-    fn ordinary(&mut self, logs: &mut Logs, batch: &mut Batch) {
+    fn push_common(&mut self, logs: &mut Logs, batch: &mut Batch) {
         // The delta of an event needs the time of every event before it, shown or not.
         if self.options.delta_of_all {
             return;
         }
         let before = batch.events.len();
-        let passage = if self.by_context || self.by_facts {
-            self.row::<true>(logs, batch)
+        let span = if self.by_context || self.by_facts {
+            self.push_run::<true>(logs, batch)
         } else {
-            self.row::<false>(logs, batch)
+            self.push_run::<false>(logs, batch)
         };
-        self.n_events += passage.n_events;
+        self.n_events += span.n_events;
         if batch.events.len() > before && !logs.is_merged() {
-            logs.retain(&passage);
-            batch.n_held += passage.n_bytes;
+            logs.retain(&span);
+            batch.n_held += span.n_bytes;
         }
     }
 
     /// Adds the events of a run. `CHOOSES` is true if every event must pass the filter or has a context of its own.
     /// Otherwise all events of a log share one context.
     #[inline(never)]
-    fn row<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
+    fn push_run<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
         let Self { infos, plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
         let (room, max_events, by_context) = (batch.room(), *max_events, CHOOSES && *by_context);
         let alone = (!by_context && !logs.is_merged()).then(|| {
             let reported_cpus = infos[0].cpu.map(|_| 1);
             settings.without_context(0, reported_cpus, state, batch)
         });
-        logs.ordinary(
+        logs.visit_common(
             room,
             plan.policy(),
             #[inline(always)]
@@ -314,7 +314,7 @@ impl<'w> Collector<'w> {
     }
 
     /// Processes one event of any encoding.
-    fn take(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) -> Result<(), ReportError> {
+    fn process_event(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) -> Result<(), ReportError> {
         self.n_events += 1;
         batch.previous_ns = self.options.delta_of_all.then_some(self.last_elapsed_ns);
         if !matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) {

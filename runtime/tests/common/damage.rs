@@ -220,7 +220,7 @@ pub fn check_bytes(outcome: &Outcome, n_bytes: usize) {
     assert!(ranges.is_sorted_by(|one, next| one.1 <= next.0), "no byte is read twice: {ranges:?}");
     assert!(ranges.iter().all(|(from, to)| from < to && *to <= tally.read));
     let n_named: u64 = ranges.iter().map(|(from, to)| to - from).sum();
-    let n_places = notices.iter().filter(|notice| notice.message.starts_with("the header does not reach")).count();
+    let n_places = notices.iter().filter(|notice| notice.message.starts_with("the header does not refer to")).count();
     if n_places == 0 || notices.iter().all(|notice| notice.skipped.is_some()) {
         assert_eq!(n_named, tally.events + tally.skipped, "what is skipped is named: {notices:?}");
     }

@@ -3,7 +3,7 @@
 use super::document::Key;
 use super::format::{FieldKind, Show};
 use super::number::mask;
-use super::show::{ShownField, ShownValue, Sight};
+use super::show::{RecordView, ShownField, ShownValue};
 use super::{Definitions, Record};
 use crate::reference::fields::json_text;
 use crate::reference::fields::name::{COLUMNS, from_phrase};
@@ -232,7 +232,7 @@ impl Definitions {
     /// JSON object of a record's fields; `None` if no datakey applies.
     pub fn row(&self, record: &Record) -> Option<String> {
         let class = if record.class == 13 { 5 } else { record.class };
-        let shown = Sight::new(&self.keys, &self.links, record).show_by_key()?;
+        let shown = RecordView::new(&self.keys, &self.links, record).show_by_key()?;
         let mut members = Vec::new();
         for field in self.fields((class, record.id)) {
             let (key, at) = field.place;

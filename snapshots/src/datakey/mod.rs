@@ -19,7 +19,7 @@ use tfbc_grammar::{Diagnostic, Sources};
 
 use document::{Contents, DocumentReader};
 use resolve::Links;
-use show::Sight;
+use show::RecordView;
 use xml::{Element, Malformed};
 
 /// One record of a log.
@@ -101,7 +101,7 @@ impl Definitions {
 
     /// Formats a record; `None` if no datakey names it, or all conditions fail.
     pub fn show(&self, record: &Record) -> Option<FormattedRecord> {
-        Sight::new(&self.keys, &self.links, record).show()
+        RecordView::new(&self.keys, &self.links, record).show()
     }
 
     /// Start tag that contains a byte of a file.
@@ -112,7 +112,7 @@ impl Definitions {
 
 /// Compiler diagnostics in the form of [`case::DatakeyCase::check_diagnostics`]: severity, and the positions of the
 /// problem and of the start tag around it.
-pub fn told(
+pub fn diagnostics_of(
     definitions: &Definitions,
     sources: &Sources,
     diagnostics: &[Diagnostic],

@@ -47,7 +47,7 @@ pub enum ShownValue {
 }
 
 /// A record with the keys that may format it.
-pub struct Sight<'s> {
+pub struct RecordView<'s> {
     keys: &'s [Key],
     links: &'s Links,
     record: &'s Record<'s>,
@@ -62,11 +62,11 @@ enum RawFieldValue {
     Cut,
 }
 
-impl<'s> Sight<'s> {
+impl<'s> RecordView<'s> {
     /// Pairs a record with the keys.
     pub fn new(keys: &'s [Key], links: &'s Links, record: &'s Record<'s>) -> Self {
         let class = if record.class == 13 { 5 } else { record.class };
-        Sight { keys, links, record, event: (class, record.id) }
+        RecordView { keys, links, record, event: (class, record.id) }
     }
 
     /// Formats the record.

@@ -728,7 +728,7 @@ impl<'ast> Run<'_, 'ast> {
     // Loops, flags, calls, timers
 
     /// Counts a loop iteration or call; false if the limit was exceeded.
-    fn count_turn(&mut self) -> bool {
+    fn count_iteration(&mut self) -> bool {
         if self.turns == self.limits.turns {
             self.limited = true;
             return false;
@@ -747,7 +747,7 @@ impl<'ast> Run<'_, 'ast> {
             if self.truncated {
                 break;
             }
-            if !self.count_turn() {
+            if !self.count_iteration() {
                 flow = Flow::End;
                 break;
             }
@@ -814,7 +814,7 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     fn subroutine(&mut self, id: u16, call: Span) -> Flow {
-        if !self.count_turn() {
+        if !self.count_iteration() {
             return Flow::End;
         }
         let Some(stanza) = self.reference.stanzas.get(&id) else { return Flow::Next };
@@ -829,7 +829,7 @@ impl<'ast> Run<'_, 'ast> {
         let values: Vec<MacroNumber> = node.arguments.iter().map(|argument| self.number(argument, scope)).collect();
         let names = function.params.iter().map(|name| name.node);
         let mut locals = Scope::Call(names.zip(values).collect());
-        if !self.count_turn() {
+        if !self.count_iteration() {
             return Flow::End;
         }
         self.reached.push(function.span);

@@ -101,8 +101,8 @@ doing! {
     // Charged in advance for the whole table, because the search may read all of it.
     flags_any |run, instr| {
         run.charge(run.program.table(instr.c).1.len() / FLAG_WORDS);
-        let met = met_texts(run.program, instr.c, run.reg(instr.b)).next().is_some();
-        run.set(instr.a, met.into());
+        let matches = matching_texts(run.program, instr.c, run.reg(instr.b)).next().is_some();
+        run.set(instr.a, matches.into());
     };
 }
 
@@ -148,7 +148,7 @@ macro_rules! printing {
             out: &mut TextBuf,
         ) -> (OutPtr, Pc) {
             let Some($value) = $run.$read::<MODE, ORDER>($instr.$slot.into(), $instr.c) else {
-                return $run.apart(at, $instr, out, $instr.$slot.into());
+                return $run.read_cut_window(at, $instr, out, $instr.$slot.into());
             };
             let $room = unchecked!(room: $run.stage.room(out, at));
             (at.add($prints), $run.stage.after($instr))
@@ -173,7 +173,7 @@ fn hexc_lit_at<'r, const MODE: u8, const ORDER: u8>(
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
-        return run.apart(at, instr, out, instr.a.into());
+        return run.read_cut_window(at, instr, out, instr.a.into());
     };
     let at = at.add(put_hex_c(unchecked!(room: run.stage.room(out, at)), value));
     let room = unchecked!(room: run.stage.room(out, at));
@@ -186,7 +186,9 @@ fn get<'r, const MODE: u8, const ORDER: u8>(
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
-    let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else {
+        return run.read_cut_window(at, instr, out, instr.b);
+    };
     run.set(instr.a, value);
     (at, run.stage.after(instr))
 }
@@ -226,7 +228,7 @@ macro_rules! digits_at {
             // alone.
             let mut more = if ORDER == ALONE { 0 } else { form::more(instr.c) };
             loop {
-                let Some(digits) = run.high_first::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
+                let Some(digits) = run.high_first::<MODE, ORDER>(instr.b, instr.c) else { return run.read_cut_window(at, instr, out, instr.b) };
                 let room = unchecked!(room: run.stage.room(out, at));
                 at = at.add($prints(room, 0, digits, instr.a.into()));
                 if more == 0 {
@@ -252,7 +254,9 @@ fn dec_at<'r, const MODE: u8, const ORDER: u8>(
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
-    let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
+    let Some(value) = run.field::<MODE, ORDER>(instr.b, instr.c) else {
+        return run.read_cut_window(at, instr, out, instr.b);
+    };
     run.put_dec(at, instr, out, value)
 }
 
@@ -262,7 +266,9 @@ fn int_at<'r, const MODE: u8, const ORDER: u8>(
     instr: &'r Instr,
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
-    let Some(value) = run.signed::<MODE, ORDER>(instr.b, instr.c) else { return run.apart(at, instr, out, instr.b) };
+    let Some(value) = run.signed::<MODE, ORDER>(instr.b, instr.c) else {
+        return run.read_cut_window(at, instr, out, instr.b);
+    };
     if (value as i64) < 0 {
         // `unsigned_abs`, because the lowest number has no positive counterpart.
         unchecked!(room: run.stage.room(out, at))[0] = b'-';
@@ -285,7 +291,7 @@ fn case_at<'r, const MODE: u8, const ORDER: u8>(
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
-        return run.apart(at, instr, out, instr.a.into());
+        return run.read_cut_window(at, instr, out, instr.a.into());
     };
     run.put_case(at, instr, out, instr.b, value)
 }
@@ -297,7 +303,7 @@ fn hexc_case_at<'r, const MODE: u8, const ORDER: u8>(
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
-        return run.apart(at, instr, out, instr.a.into());
+        return run.read_cut_window(at, instr, out, instr.a.into());
     };
     let n = put_hex_c(unchecked!(room: run.stage.room(out, at)), value);
     run.put_case(at.add(n), instr, out, instr.b, value)
@@ -315,7 +321,7 @@ fn nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
-        return run.apart(at, instr, out, instr.a.into());
+        return run.read_cut_window(at, instr, out, instr.a.into());
     };
     run.put_nibbles(at, instr, out, instr.b, value)
 }
@@ -327,7 +333,7 @@ fn hexc_nibbles_at<'r, const MODE: u8, const ORDER: u8>(
     out: &mut TextBuf,
 ) -> (OutPtr, Pc) {
     let Some(value) = run.field::<MODE, ORDER>(instr.a.into(), instr.c) else {
-        return run.apart(at, instr, out, instr.a.into());
+        return run.read_cut_window(at, instr, out, instr.a.into());
     };
     let n = put_hex_c(unchecked!(room: run.stage.room(out, at)), value);
     run.put_nibbles(at.add(n), instr, out, instr.b, value)
@@ -356,10 +362,16 @@ impl<'r> Run<'r> {
     /// "missing" target. It is a tail call: a call in the middle of a handler would make it save registers.
     #[cold]
     #[inline(never)]
-    pub(super) fn apart(&mut self, at: OutPtr, instr: &'r Instr, out: &mut TextBuf, place: u32) -> (OutPtr, Pc) {
+    pub(super) fn read_cut_window(
+        &mut self,
+        at: OutPtr,
+        instr: &'r Instr,
+        out: &mut TextBuf,
+        place: u32,
+    ) -> (OutPtr, Pc) {
         match self.cut_window(place as usize, instr.c) {
-            Some(given) => {
-                self.given = given;
+            Some(window) => {
+                self.cut_window = window;
                 CUT[usize::from(instr.op)](self, at, instr, out)
             }
             None => self.short(instr, at),

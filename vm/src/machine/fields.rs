@@ -10,7 +10,7 @@
 //! change, run in this loop alone. Routines of QNX records never need it, because they check the record's length before
 //! each read.
 
-use super::texts::{low_bits, met_texts};
+use super::texts::{low_bits, matching_texts};
 use super::{End, Run, STEP};
 use crate::mem::{OutPtr, Pc};
 use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, StateUse, for_each_op};
@@ -155,8 +155,8 @@ impl<'r> Run<'r> {
         input: &impl EventContext<'r>,
         out: &mut TextBuf,
     ) -> Option<Outcome> {
-        if TRACKS || self.touched {
-            self.renew();
+        if TRACKS || self.dirty {
+            self.reset();
         }
         self.scratch.row.begin(0);
         self.scratch.missing.begin();
@@ -191,16 +191,17 @@ impl<'r> Run<'r> {
         self.scratch.missing.is_active = false;
         self.stage.close(out, at);
         out.truncate(before);
-        if !TRACKS && !(self.touched | self.cursor.truncated | self.scratch.missing.gap) {
+        if !TRACKS && !(self.dirty | self.cursor.truncated | self.scratch.missing.gap) {
             return Some(Outcome::default());
         }
         let state = *self.state();
-        let outcome = Outcome { skipped: state.end == End::Skip, limited: state.end == End::Limit, ..self.met() };
+        let outcome =
+            Outcome { skipped: state.end == End::Skip, limited: state.end == End::Limit, ..self.outcome_so_far() };
         let is_complete = TRACKS || RECORD || !(outcome.truncated | self.scratch.missing.gap);
         if is_complete {
-            self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
+            self.n_steps += u64::from(self.initial.steps.saturating_sub(state.steps));
         }
-        self.renew();
+        self.reset();
         is_complete.then_some(outcome)
     }
 
@@ -346,7 +347,7 @@ storing! {
         run.charge(run.program.table(instr.c).1.len() / table::FLAG_WORDS);
         let is_null = !run.is_known(instr.b);
         let value = run.reg(instr.b);
-        let texts = met_texts(run.program, instr.c, value).filter(|text| !text.is_empty() && !is_null);
+        let texts = matching_texts(run.program, instr.c, value).filter(|text| !text.is_empty() && !is_null);
         let row = &mut run.scratch.row;
         row.begin_list(instr.a, is_null, 1);
         let mut stored = Ok(());
@@ -373,7 +374,7 @@ storing! {
         }
         Ok(())
     };
-    call |run, instr| if run.turn() { Ok(()) } else { Err(RowFull) };
+    call |run, instr| if run.count_iteration() { Ok(()) } else { Err(RowFull) };
 }
 
 pub(super) fn missing<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {

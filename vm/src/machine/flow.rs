@@ -35,7 +35,7 @@ macro_rules! jumping_at {
             $instr: &'r Instr,
             out: &mut TextBuf,
         ) -> (OutPtr, Pc) {
-            let Some($value) = run.field::<MODE, ORDER>($instr.a.into(), $instr.c) else { return run.apart(at, $instr, out, $instr.a.into()) };
+            let Some($value) = run.field::<MODE, ORDER>($instr.a.into(), $instr.c) else { return run.read_cut_window(at, $instr, out, $instr.a.into()) };
             (at, if $jumps { unchecked!(Targets: run.stage.place($instr.d.into())) } else { run.stage.after($instr) })
         }
     )*};
@@ -48,7 +48,7 @@ jumping_at! {
 
 pub(super) fn back<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     run.count(instr, instr.d.into());
-    if !run.turn() {
+    if !run.count_iteration() {
         return run.stop(End::Limit, at);
     }
     (at, unchecked!(Targets: run.stage.place(instr.d.into())))
@@ -81,7 +81,7 @@ pub(super) fn loop_<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut
     }
     // The counter counts down, so the end needs no second register.
     run.set(instr.a, count as u64);
-    if !run.turn() {
+    if !run.count_iteration() {
         return run.stop(End::Limit, at);
     }
     (at, run.stage.after(instr))
@@ -96,7 +96,7 @@ pub(super) fn loop_next<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: 
     // Charged when it jumps back: until then the run is shorter than the routine (docs/limits.md, "Steps of one
     // event").
     run.count(instr, instr.d.into());
-    if !run.turn() {
+    if !run.count_iteration() {
         return run.stop(End::Limit, at);
     }
     (at, unchecked!(Targets: run.stage.place(instr.d.into())))
@@ -119,7 +119,7 @@ fn long_dump<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut Text
 }
 
 pub(super) fn call<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
-    if run.scratch.calls.len() >= MAX_DEPTH || !run.turn() {
+    if run.scratch.calls.len() >= MAX_DEPTH || !run.count_iteration() {
         return run.stop(End::Limit, at);
     }
     let back = run.stage.index(run.stage.after(instr));

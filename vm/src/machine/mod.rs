@@ -85,7 +85,7 @@ pub struct Machine {
     /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
     /// State every event starts from.
-    fresh: EventState,
+    initial: EventState,
     scratch: Box<Scratch>,
 }
 
@@ -129,7 +129,7 @@ pub struct Job<'j> {
 impl Machine {
     /// Machine with the given limits.
     pub fn new(limits: Limits) -> Self {
-        let fresh = EventState {
+        let initial = EventState {
             line: 1,
             soft_end: usize::MAX,
             turns: limits.turns,
@@ -142,13 +142,13 @@ impl Machine {
         let scratch = Box::new(Scratch {
             regs: [0; N_REGS],
             calls: Vec::with_capacity(MAX_DEPTH),
-            state: fresh,
+            state: initial,
             row: Row::default(),
             missing: fields::Missing::default(),
             #[cfg(feature = "paranoid")]
             watch: paranoid::EventHistory::default(),
         });
-        Machine { limits, long: fast::FAST, fresh, scratch }
+        Machine { limits, long: fast::FAST, initial, scratch }
     }
 
     /// Machine that runs every event in the checked loop: the oracle for the fast one.
@@ -159,10 +159,10 @@ impl Machine {
     /// Starts printing events of a program.
     pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
         // Only references and small fields are set here: a caller may start a run for every event.
-        let Machine { limits, long, fresh, scratch } = self;
+        let Machine { limits, long, initial, scratch } = self;
         // The previous run may have lowered the steps, and an observer may have unwound it.
-        fresh.steps = limits.steps;
-        scratch.state = *fresh;
+        initial.steps = limits.steps;
+        scratch.state = *initial;
         Run {
             stage: ExecState::new(),
             cursor: Cursor::new(&[]),
@@ -174,11 +174,11 @@ impl Machine {
             timers,
             shape: 0,
             beginning: 0,
-            touched: false,
+            dirty: false,
             outcome: Outcome::default(),
-            given: [0; 8],
+            cut_window: [0; 8],
             long: *long,
-            fresh,
+            initial,
             max_steps: limits.steps,
             n_steps: 0,
             max_text: limits.text as usize,
@@ -304,15 +304,15 @@ pub struct Run<'r> {
     /// Index of the start data, see [`Program::beginning`].
     beginning: usize,
     /// Dirty flag: true if the event has changed the state; few do.
-    touched: bool,
+    dirty: bool,
     /// Outcome of the last event that did not end normally.
     outcome: Outcome,
     /// Window that is cut by the end of the event, padded with zeros.
-    given: [u8; 8],
+    cut_window: [u8; 8],
     /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
     /// State that every event starts from.
-    fresh: &'r mut EventState,
+    initial: &'r mut EventState,
     /// Limit of the machine on the steps of an event.
     max_steps: u32,
     /// Steps of all events so far.
@@ -455,7 +455,7 @@ impl<'r> Run<'r> {
     /// all.
     pub fn limit_steps(&mut self, steps: u64) {
         let steps = steps.min(self.max_steps.into()) as u32;
-        self.fresh.steps = steps;
+        self.initial.steps = steps;
         self.scratch.state.steps = steps;
     }
 
@@ -490,7 +490,7 @@ impl<'r> Run<'r> {
     ) -> bool {
         if O::ACTIVE {
             // The observer may have unwound the event before.
-            self.renew();
+            self.reset();
         }
         // An observer may look at any state.
         let uses = if O::ACTIVE { StateUse::Context } else { prepared.uses };
@@ -542,7 +542,7 @@ impl<'r> Run<'r> {
         if prepared.body > UNCOUNTED {
             self.n_steps += u64::from(prepared.body);
             // Makes the caller check the number of steps.
-            self.touched = true;
+            self.dirty = true;
         }
         // Macros are 0 until they are assigned. The compiler says how many registers that takes; most routines need
         // none.
@@ -670,7 +670,7 @@ impl<'r> Run<'r> {
 
     /// State for changes; sets the dirty flag.
     fn change(&mut self) -> &mut EventState {
-        self.touched = true;
+        self.dirty = true;
         &mut self.scratch.state
     }
 
@@ -690,7 +690,7 @@ impl<'r> Run<'r> {
 
     /// Counts a loop iteration or call. Returns false if none, or no steps, are left.
     #[inline]
-    fn turn(&mut self) -> bool {
+    fn count_iteration(&mut self) -> bool {
         let state = self.change();
         let paid = state.turns > 0 && state.steps > 0;
         // Both limits are tested here and nowhere else, because every loop and call passes here.
@@ -763,31 +763,31 @@ impl<'r> Run<'r> {
     fn finish(&mut self, out: &mut TextBuf, at: OutPtr, line: usize) -> bool {
         // A further line has set the dirty flag.
         let some = self.stage.offset(at) > self.first.text;
-        if some && self.stage.has_room(at) && !(self.touched | self.cursor.truncated) {
+        if some && self.stage.has_room(at) && !(self.dirty | self.cursor.truncated) {
             // Nearly all events end here: one test and one store.
             unchecked!(room: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
             return true;
         }
         self.first.start = line;
-        self.finish_touched(out, at)
+        self.finish_dirty(out, at)
     }
 
     /// Ends an event that changed the state, or was cut.
     #[inline(never)]
-    fn finish_touched(&mut self, out: &mut TextBuf, at: OutPtr) -> bool {
+    fn finish_dirty(&mut self, out: &mut TextBuf, at: OutPtr) -> bool {
         let some = self.stage.offset(at) > self.line().text;
         let state = *self.state();
-        self.n_steps += u64::from(self.fresh.steps.saturating_sub(state.steps));
+        self.n_steps += u64::from(self.initial.steps.saturating_sub(state.steps));
         let outcome = if some && self.stage.has_room(at) && state.end == End::Done && !state.selecting {
             unchecked!(room: self.stage.room(out, at))[0] = b'\n';
             self.stage.close(out, at.add(1));
-            self.met()
+            self.outcome_so_far()
         } else {
             self.stage.close(out, at);
             self.finish_slow(out)
         };
-        self.renew();
+        self.reset();
         self.outcome = outcome;
         let Outcome { skipped, stop, truncated, limited, divided_by_zero, refused } = outcome;
         // Steps were counted, so the report must compare them with its budget (docs/limits.md, "Budget of a report").
@@ -795,9 +795,9 @@ impl<'r> Run<'r> {
     }
 
     /// Resets the state for the next event.
-    fn renew(&mut self) {
-        self.scratch.state = *self.fresh;
-        (self.touched, self.cursor.truncated, self.cursor.base) = (false, false, 0);
+    fn reset(&mut self) {
+        self.scratch.state = *self.initial;
+        (self.dirty, self.cursor.truncated, self.cursor.base) = (false, false, 0);
     }
 
     /// Slow path: an empty line, a full buffer, a limit or a skipped event.
@@ -807,7 +807,7 @@ impl<'r> Run<'r> {
         let EventState { end, soft_end, .. } = *self.state();
         if end == End::Skip {
             out.truncate(self.first.start);
-            return Outcome { skipped: true, ..self.met() };
+            return Outcome { skipped: true, ..self.outcome_so_far() };
         }
         // The event was stopped before the instruction that removes a soft blank at the end of the line.
         if end == End::Limit && soft_end == out.len {
@@ -822,14 +822,14 @@ impl<'r> Run<'r> {
         }
         self.close_line(out);
         out.push(b"\n");
-        let Outcome { truncated, divided_by_zero, .. } = self.met();
+        let Outcome { truncated, divided_by_zero, .. } = self.outcome_so_far();
         // After a limit, instructions may have run in part, so these flags mean nothing.
         let (truncated, divided_by_zero) = (truncated && !limited, divided_by_zero && !limited);
-        Outcome { limited, truncated, divided_by_zero, ..self.met() }
+        Outcome { limited, truncated, divided_by_zero, ..self.outcome_so_far() }
     }
 
     /// Outcome so far.
-    fn met(&self) -> Outcome {
+    fn outcome_so_far(&self) -> Outcome {
         let outcome = self.state().outcome;
         Outcome { truncated: outcome.truncated | self.cursor.truncated, ..outcome }
     }

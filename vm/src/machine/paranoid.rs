@@ -63,10 +63,10 @@ impl<'r> Run<'r> {
         // A jump back, a call or a return must have counted all instructions since the last count (docs/limits.md,
         // "Steps of one event"). The call counts its return.
         if called || at <= from {
-            assert!(turns < watch.turns || op == Op::Ret || at == body as u64, "{op:?} is not paid for");
+            assert!(turns < watch.turns || op == Op::Ret || at == body as u64, "the steps of {op:?} are not counted");
             (watch.unpaid, watch.turns) = (0, turns);
         }
-        assert!(watch.unpaid <= code.len() as u64, "{} instructions are not paid for", watch.unpaid);
+        assert!(watch.unpaid <= code.len() as u64, "the steps of {} instructions are not counted", watch.unpaid);
     }
 
     /// Checks an instruction before it runs.

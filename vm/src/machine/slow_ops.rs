@@ -1,7 +1,7 @@
 //! Handlers of rare instructions, and slow paths of frequent ones: they append to the text buffer as a whole.
 
 use super::texts::{
-    copy_printable, low_bits, met_texts, prints, put_elapsed, put_escaped, put_hex_bytes, put_many_nibbles, sext,
+    copy_printable, low_bits, matching_texts, prints, put_elapsed, put_escaped, put_hex_bytes, put_many_nibbles, sext,
 };
 use super::{OutputLine, Run, SELECTOR_STEP, STEP, texts};
 use crate::TextBuf;
@@ -134,7 +134,7 @@ slow! {
     flags |run, instr, out| run.put_flags(out, run.program.table(instr.c).1, run.reg(instr.b));
     flags_list |run, instr, out| {
         run.charge(run.program.table(instr.c).1.len() / FLAG_WORDS);
-        for (at, text) in met_texts(run.program, instr.c, run.reg(instr.b)).enumerate() {
+        for (at, text) in matching_texts(run.program, instr.c, run.reg(instr.b)).enumerate() {
             if run.is_over(out.len) {
                 break;
             }
@@ -416,7 +416,7 @@ impl Run<'_> {
         self.change().turns -= whole.len() as u32;
         // Only the byte after the end of the event, or a limit, is left.
         while left > 0 && !self.cursor.truncated {
-            if out.len > self.text_limit() || !self.turn() {
+            if out.len > self.text_limit() || !self.count_iteration() {
                 return false;
             }
             let byte = [self.cursor.take(1) as u8];

@@ -79,7 +79,7 @@ pub(super) fn case_text(program: &Program<'_>, table: u32, value: u64) -> (usize
 }
 
 /// Texts of the BITFLAGS entries that match a value, without empty ones.
-pub(super) fn met_texts<'p>(program: &'p Program<'_>, table: u32, value: u64) -> impl Iterator<Item = &'p [u8]> {
+pub(super) fn matching_texts<'p>(program: &'p Program<'_>, table: u32, value: u64) -> impl Iterator<Item = &'p [u8]> {
     let (entries, _) = program.table(table).1.as_chunks::<FLAG_WORDS>();
     entries.iter().filter_map(move |&[mask, field, yes, no, _]| {
         let (offset, len) = table::unpack_str(if value & mask == field { yes } else { no });

@@ -12,14 +12,14 @@ pub(super) const EITHER: u8 = 2;
 pub(super) const ALONE: u8 = 3;
 
 /// Events that a handler is compiled for: those long enough for the routine, any event, or one whose window was already
-/// loaded ([`Run::given`]).
+/// loaded ([`Run::cut_window`]).
 pub(super) const WHOLE: u8 = 0;
 pub(super) const ANY: u8 = 1;
 pub(super) const GIVEN: u8 = 2;
 
 impl<'r> Run<'r> {
     /// Takes the bits of a form from a window. Returns `None` if the event does not contain the whole window, which
-    /// only happens in the checked loop; [`Run::apart`] continues then.
+    /// only happens in the checked loop; [`Run::read_cut_window`] continues then.
     #[inline(always)]
     pub(super) fn field<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<u64> {
         Some(self.left_aligned::<MODE, ORDER>(at, how)? >> (how >> form::RIGHT & 63))
@@ -54,7 +54,7 @@ impl<'r> Run<'r> {
         match MODE {
             WHOLE => Some(unchecked!(FixedReads: window(self.cursor.bytes, at))),
             ANY => self.cursor.bytes.get(at as usize..at as usize + 8).and_then(|whole| whole.first_chunk()).copied(),
-            _ => Some(self.given),
+            _ => Some(self.cut_window),
         }
     }
 

@@ -104,7 +104,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         // Each condition is resolved per event, and one datakey can name all 32,768 of them.
         self.n_conditions += entry.conditions.len().saturating_mul(entry.events.len());
         if self.n_conditions > MAX_CONDITIONS {
-            let message = format!("conditions of all events are more than {MAX_CONDITIONS}");
+            let message = format!("the events have more than {MAX_CONDITIONS} conditions in all");
             let error = Diagnostic::error(&TOO_MANY_CONDITIONS, entry.source, entry.tag, message);
             self.findings.add(error.with_help("split the files, or name fewer events"));
             return false;

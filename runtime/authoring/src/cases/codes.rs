@@ -6,7 +6,7 @@ tfbc_grammar::declare_codes! {
     /// ```text
     /// formats = ["my.trcfmt"
     /// ```
-    NO_TOML = "K01", error, "case file is no TOML";
+    NO_TOML = "K01", error, "case file is not TOML";
     /// The key does not exist. A case file has the keys `formats`, `dialect` and `event`. The keys of an event are
     /// listed in `docs/test.md`; at the top of the file they apply to every event.
     ///
@@ -39,7 +39,7 @@ tfbc_grammar::declare_codes! {
     /// hex = "010a0000 0000002a"
     /// first = 20
     /// ```
-    KEY_OF_OTHERS = "K05", error, "key that means nothing for this event";
+    KEY_OF_OTHERS = "K05", error, "key without meaning for this event";
     /// The dialect setting does not exist, or does not have this value. `tfbc check --dialect help` lists all settings.
     ///
     /// ```text

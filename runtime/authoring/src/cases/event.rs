@@ -135,12 +135,12 @@ pub fn keys() -> Vec<&'static str> {
 }
 
 /// Keys of one event, and defaults from the top of the file.
-struct Given<'f, 't> {
+struct EventKeys<'f, 't> {
     own: &'f Fields<'t>,
     top: &'f Fields<'t>,
 }
 
-impl<'t> Given<'_, 't> {
+impl<'t> EventKeys<'_, 't> {
     /// Table that contains the key. The event's own table takes precedence.
     fn table(&self, name: &str) -> &Fields<'t> {
         if self.own.key(name).is_some() { self.own } else { self.top }
@@ -189,7 +189,7 @@ impl CaseEvent {
         number: usize,
         found: &mut Diagnostics,
     ) -> Option<Self> {
-        let given = Given { own, top };
+        let given = EventKeys { own, top };
         let name = own.text("name", found).map(|name| title(name.value));
         let source = match (own.key("hex"), own.key("trace")) {
             (Some(_), Some(trace)) => {
@@ -214,7 +214,7 @@ impl CaseEvent {
     }
 }
 
-impl Given<'_, '_> {
+impl EventKeys<'_, '_> {
     fn of_hex(&self, found: &mut Diagnostics) -> Option<EventSource> {
         let hex = self.own.text("hex", found)?;
         let bytes = match parse_hex(hex.value) {

@@ -45,7 +45,8 @@ impl FirstCase {
         if picked.is_empty() {
             return Ok(None);
         }
-        let mut text = String::from("# Run by `tfbc test`; what the events print is kept beside this file.\n");
+        let mut text =
+            String::from("# Run by `tfbc test`; the accepted text of the events is in a file next to this one.\n");
         if !self.formats.is_empty() {
             let formats: Vec<_> = self.formats.iter().map(|path| quoted(&relative(path, directory))).collect();
             let _ = writeln!(text, "formats = [{}]", formats.join(", "));

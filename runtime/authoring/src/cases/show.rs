@@ -132,7 +132,8 @@ impl<'c> EventPrinter<'c> {
         out.push(b"\n");
         let mut shown = EventText::of(&out, outcome);
         if !defined {
-            let why = if any { "no definition applies: no condition holds" } else { "no definition names this event" };
+            let why =
+                if any { "no definition applies: no condition is true" } else { "no definition names this event" };
             shown.notes.push(why.to_owned());
         }
         shown

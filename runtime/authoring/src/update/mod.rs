@@ -3,7 +3,7 @@
 //! ```text
 //! update file ─script─> entries ┐
 //! format file ─document─> slots ┴─> edits ─┬─splice─> new format file ─compile─> accepted or refused
-//!                                          └─undo──> update file that takes it back
+//!                                          └─undo──> update file that undoes this
 //! ```
 //!
 //! An edit replaces a range of bytes; all other bytes stay the same. An undo file is an AIX update file with comments

@@ -16,7 +16,7 @@ use tfbc::aix::display_id;
 
 /// Writes the undo file of the edits that turned `old` into `new`.
 pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
-    let mut out = b"* /etc/trcfmt\n# Takes an update back: give it to trcupdate with -o.\n".to_vec();
+    let mut out = b"* /etc/trcfmt\n# Undoes an update: apply it with `trcupdate -o`.\n".to_vec();
     out.extend_from_slice(format!("# undo: {} -> {}\n", Stamp::of(new), Stamp::of(old)).as_bytes());
     let mut shift = 0_i64;
     let mut entries = Vec::new();

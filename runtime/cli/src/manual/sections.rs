@@ -100,20 +100,20 @@ fn environment(command: &str) -> Vec<ListRow> {
             "TFBC_CACHE",
             "Directory in which compiled format files are kept, or off; without it tfbc in XDG_CACHE_HOME or ~/.cache.",
         ));
-        rows.push(("XDG_CACHE_HOME", "Directory of the user's caches, in place of ~/.cache."));
+        rows.push(("XDG_CACHE_HOME", "Directory of the user's caches, instead of ~/.cache."));
     }
     if ["trcrpt", "trcevgrp", "trace"].contains(&command) {
         rows.push(("TRCEVGRP_FILE", "File of the event groups."));
-        rows.push(("XDG_CONFIG_HOME", "Directory of the user's settings, in place of ~/.config."));
+        rows.push(("XDG_CONFIG_HOME", "Directory of the user's settings, instead of ~/.config."));
     }
     if meets_sessions(command) {
         rows.push(("TFBC_TRACE_DIR", "Directory of the sessions' shared memory: traced programs need the same."));
     }
     if has_default_log(command) {
-        rows.push(("XDG_STATE_HOME", "Directory of the user's logs, in place of ~/.local/state."));
+        rows.push(("XDG_STATE_HOME", "Directory of the user's logs, instead of ~/.local/state."));
     }
     if command == "test" {
-        rows.push(("CI", "Where it is set, changed texts are not kept in .snap.new files, unless --pending is given."));
+        rows.push(("CI", "If set, changed texts are not kept in .snap.new files, unless --pending is given."));
     }
     rows
 }
@@ -134,13 +134,13 @@ fn files(command: &str) -> Vec<ListRow> {
         "trcupdate" => vec![
             SYSTEM_FORMATS,
             ("FILE.trc", "The update."),
-            ("FILE.undo.trc", "What takes the update back, written before the format file."),
+            ("FILE.undo.trc", "Undo file of the update, written before the format file changes."),
         ],
         "trcevgrp" => vec![GROUPS],
         "traceprinter" => vec![QNX_LOG, OWN_QNX_LOG, CACHE],
         "tracelogger" => vec![QNX_LOG, OWN_QNX_LOG, MEMORY],
         "trace" => vec![AIX_LOG, OWN_AIX_LOG, GROUPS, MEMORY],
-        "trcdead" => vec![("LOG.dead", "The recovered events, beside the trace's log."), MEMORY],
+        "trcdead" => vec![("LOG.dead", "The recovered events, in the directory of the trace's log."), MEMORY],
         "trcon" | "trcoff" | "trcstop" => vec![MEMORY],
         "trcnm" => vec![("/proc/kallsyms", "The names of the running kernel.")],
         "test" => vec![
@@ -151,7 +151,7 @@ fn files(command: &str) -> Vec<ListRow> {
         ],
         "completions" => vec![
             ("/etc/bash_completion.d/tfbc", "Where bash looks for the script."),
-            ("~/.zfunc/_tfbc", "Where zsh does, if ~/.zfunc is in its fpath."),
+            ("~/.zfunc/_tfbc", "Where zsh looks for it, if ~/.zfunc is in its fpath."),
             ("~/.config/fish/completions/tfbc.fish", "Where fish does."),
         ],
         "install" => vec![

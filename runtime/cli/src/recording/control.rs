@@ -139,11 +139,9 @@ fn lost(channel: usize, forced: &Forced) -> String {
         Some(pid) => format!("process {pid} did not complete its log and was killed"),
     };
     let what = if forced.is_complete {
-        format!("{log} is complete but for the threads that began to record afterwards")
+        format!("{log} is complete, except for threads that began to record afterwards")
     } else {
-        format!(
-            "what {log} did not contain yet is lost, with all events of the threads that began to record afterwards"
-        )
+        format!("events that were not in {log} yet are lost, and all events of threads that began to record afterwards")
     };
     format!(
         "the header of the shared memory of channel {channel}'s trace was overwritten: {ended}; {what}; how many events were missed is \

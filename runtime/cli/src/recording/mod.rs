@@ -63,7 +63,7 @@ fn failure(error: Error) -> Failure {
             let text = "each of the channels 1 to 7 is being recorded: `trcstop -1` ends the trace of channel 1";
             (Message::Active, text.to_owned())
         }
-        Error::Memory { .. } => (Message::Unwritable, format!("{error}: name another folder in {FOLDER_VARIABLE}")),
+        Error::Memory { .. } => (Message::Unwritable, format!("{error}: name another directory in {FOLDER_VARIABLE}")),
         error => (Message::Unwritable, error.to_string()),
     };
     Failure::Error(message, text)

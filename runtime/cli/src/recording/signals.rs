@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Ignores signals until it is dropped. A program started meanwhile receives them as usual.
-pub struct Unheard(Vec<signal_hook::SigId>);
+pub struct IgnoredSignals(Vec<signal_hook::SigId>);
 
-impl Unheard {
+impl IgnoredSignals {
     pub fn new() -> Self {
         Self(
             [SIGHUP, SIGINT, SIGTERM]
@@ -20,7 +20,7 @@ impl Unheard {
     }
 }
 
-impl Drop for Unheard {
+impl Drop for IgnoredSignals {
     fn drop(&mut self) {
         for id in self.0.drain(..) {
             unregister(id);

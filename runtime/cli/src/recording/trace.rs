@@ -249,7 +249,7 @@ fn run_program(console: &Console, options: Options, program: &Program) -> Comman
         return Err(Failure::Error(Message::Usage, text.to_owned()));
     }
     // A signal that interrupts the program must not end its trace.
-    let _signals = super::signals::Unheard::new();
+    let _signals = super::signals::IgnoredSignals::new();
     let channel = start(Options { background: true, ..options })?;
     let run = std::process::Command::new("sh").arg("-c").arg(&program.command).status();
     if !program.outlived || run.is_err() {

@@ -274,7 +274,7 @@ impl TraceloggerArgs {
             wide: self.wide,
             except: self.except.iter().flat_map(|class| class.0.iter().copied()).collect(),
             attributes: attributes.into_iter().flatten().collect(),
-            tell_buffers: self.verbose > 1,
+            print_buffers: self.verbose > 1,
             big_endian: self.big_endian,
             arguments: arguments.collect::<Vec<_>>().join(" "),
         })

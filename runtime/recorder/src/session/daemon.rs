@@ -66,7 +66,7 @@ struct Sink {
     /// Processes that had ended before the last pass.
     gone: Vec<u32>,
     /// Times at which the channel was turned on or off and that are not in the log yet.
-    turns: VecDeque<(u64, bool)>,
+    switches: VecDeque<(u64, bool)>,
     /// Number of lost events already reported in the log.
     missed_reported: u64,
     slots: u64,
@@ -74,7 +74,7 @@ struct Sink {
 
 impl Sink {
     fn new(writer: Writer, pool: BufferPool, names_functions: bool, chosen: Option<&Chosen>) -> Self {
-        let (known, turns) = (HashSet::new(), VecDeque::new());
+        let (known, switches) = (HashSet::new(), VecDeque::new());
         let choice = chosen.map(Choice::new);
         let (last, is_chosen) = ((0, 0), choice.is_none());
         let (parents, gone) = (HashMap::new(), Vec::new());
@@ -88,7 +88,7 @@ impl Sink {
             is_chosen,
             parents,
             gone,
-            turns,
+            switches,
             missed_reported: 0,
             slots: 0,
         }
@@ -108,8 +108,8 @@ impl Sink {
         if !self.is_chosen {
             return Ok(());
         }
-        if self.turns.front().is_some_and(|(ticks, _)| *ticks <= record.ticks) {
-            self.turn(record.ticks)?;
+        if self.switches.front().is_some_and(|(ticks, _)| *ticks <= record.ticks) {
+            self.report_switches(record.ticks)?;
         }
         // Counted as slots, because tracelogger's `-n` counts buffers of slots.
         if let EventContent::Kernel { data, .. } = record.event {
@@ -169,9 +169,9 @@ impl Sink {
     }
 
     /// Records that the channel was turned on or off, up to a time.
-    fn turn(&mut self, until: u64) -> Result<(), write::Error> {
-        while let Some(&(ticks, on)) = self.turns.front().filter(|(ticks, _)| *ticks <= until) {
-            self.turns.pop_front();
+    fn report_switches(&mut self, until: u64) -> Result<(), write::Error> {
+        while let Some(&(ticks, on)) = self.switches.front().filter(|(ticks, _)| *ticks <= until) {
+            self.switches.pop_front();
             if on { self.writer.on(ticks) } else { self.writer.off(ticks) }?;
         }
         Ok(())
@@ -262,8 +262,8 @@ impl Daemon {
                 return finished;
             }
             match command {
-                Some(Command::On) if failed.is_none() => self.turn(true),
-                Some(Command::Off) if failed.is_none() => self.turn(false),
+                Some(Command::On) if failed.is_none() => self.switch(true),
+                Some(Command::Off) if failed.is_none() => self.switch(false),
                 _ => {}
             }
             if was_asked {
@@ -298,7 +298,7 @@ impl Daemon {
         // Events after `until` belong to the next pass.
         let before = std::mem::replace(&mut sink.gone, gone);
         sink.report_ended(&before, until)?;
-        sink.turn(until)?;
+        sink.report_switches(until)?;
         sink.report_missed(until)?;
         sink.writer.flush()?;
         // Stored after the flush, so that recovery neither repeats nor loses events.
@@ -310,10 +310,10 @@ impl Daemon {
         Ok(())
     }
 
-    fn turn(&mut self, on: bool) {
+    fn switch(&mut self, on: bool) {
         if control::is_on(self.channel) != on {
             let ticks = self.merger.clock().source.now();
-            self.sink.turns.push_back((ticks, on));
+            self.sink.switches.push_back((ticks, on));
             control::set_on(self.channel, on);
         }
     }
@@ -337,9 +337,9 @@ impl Daemon {
             }
             sink.report_ended(&gone, end)?;
             if was_on {
-                sink.turns.push_back((end, false));
+                sink.switches.push_back((end, false));
             }
-            sink.turn(u64::MAX)?;
+            sink.report_switches(u64::MAX)?;
             sink.report_missed(end)?;
             sink.writer.finish()
         };

@@ -55,7 +55,7 @@ fn holder_of(file: &Metadata) -> Result<u32, Error> {
     let processes = fs::read_dir("/proc").map_err(Error::Process)?;
     let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let has_it_open = |pid: &u32| open_files(*pid).any(|path| fs::metadata(path).is_ok_and(is_it));
-    let missing = || Error::Process(std::io::Error::other("no process is found that holds the session's memory"));
+    let missing = || Error::Process(std::io::Error::other("found no process that has the session's memory open"));
     pids.filter(|pid| *pid != sys::pid()).find(has_it_open).ok_or_else(missing)
 }
 

@@ -35,7 +35,7 @@ const SEPARATE_SEGMENT: u32 = 2;
 
 /// Appends events in sequence.
 #[derive(Debug, Clone)]
-pub(super) struct Scribe {
+pub(super) struct AixEventWriter {
     encoder: Encoder,
     /// Last time stamp, or the start of the session before the first one.
     last: u64,
@@ -51,7 +51,7 @@ pub(super) struct Scribe {
     pub summary: Summary,
 }
 
-/// State that a [`Scribe`] can return to.
+/// State that a [`AixEventWriter`] can return to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     last: u64,
@@ -59,10 +59,10 @@ pub(super) struct Mark {
     events: u64,
 }
 
-impl Scribe {
-    /// Creates a scribe at the start of a session. `is_stamped` is true if the header contains time stamps.
+impl AixEventWriter {
+    /// Creates the writer at the start of a session. `is_stamped` is true if the header contains time stamps.
     pub fn new(setup: &Setup, options: &Options, channel: usize) -> Self {
-        Scribe {
+        AixEventWriter {
             encoder: Encoder { trace: options.trace, cpu_ids: options.cpu_ids && options.trace == Width::W64 },
             last: setup.start_ticks,
             is_stamped: false,
@@ -135,7 +135,7 @@ impl Scribe {
         match note {
             Note::Missed(n, ticks) => {
                 self.summary.lost += n;
-                self.tell_missed(n, Some(ticks), out);
+                self.push_missed(n, Some(ticks), out);
             }
             Note::Process(pid, tid, path) => self.process(pid, tid, path, out),
             Note::Symbol(pid, address, name) => self.symbol(pid, address, name, out),
@@ -151,7 +151,7 @@ impl Scribe {
 
     /// 006: total number of losses, and number of events lost this time. Without `ticks`, it has the time of the last
     /// event.
-    pub fn tell_missed(&mut self, n: u64, ticks: Option<u64>, out: &mut Vec<u8>) {
+    pub fn push_missed(&mut self, n: u64, ticks: Option<u64>, out: &mut Vec<u8>) {
         let n = n + std::mem::take(&mut self.untold);
         if n == 0 {
             return;
@@ -162,13 +162,13 @@ impl Scribe {
     }
 
     /// 006 before events that are older than the last one, with the time of the first of them.
-    pub fn tell_overwritten(&mut self, n: u64, ticks: Option<u64>, out: &mut Vec<u8>) {
+    pub fn push_overwritten(&mut self, n: u64, ticks: Option<u64>, out: &mut Vec<u8>) {
         self.n_misses += 1;
         self.own(BUFFER_WRAP, 0, Data::Words(&[self.n_misses, n]), ticks, out);
     }
 
     /// 005, before the events appended since `mark`.
-    pub fn tell_wrap(&mut self, wraps: u32, mark: Mark, out: &mut Vec<u8>) {
+    pub fn push_wrap(&mut self, wraps: u32, mark: Mark, out: &mut Vec<u8>) {
         self.own(LOG_WRAP, 0, Data::Words(&[wraps.into()]), mark.is_stamped.then_some(mark.last), out);
     }
 

@@ -15,7 +15,7 @@
 //! written again when the events are in the file. `currentry` moves in between, while the row is empty. Bytes of a
 //! region that no row covers are 0, except between those writes.
 
-use super::aix::{self, Mark, Scribe};
+use super::aix::{self, AixEventWriter, Mark};
 use super::encode::MAX_EVENT;
 use super::note::{Note, Summary};
 use super::ring::Ring;
@@ -48,7 +48,7 @@ pub struct AixLog<F> {
     table: BufferTable,
     mode: Mode,
     stops_when_full: bool,
-    scribe: Scribe,
+    events: AixEventWriter,
     /// Current buffer; in circular mode, one event.
     buffer: Vec<u8>,
     ring: Option<Ring>,
@@ -189,16 +189,16 @@ impl<F: Write + Seek> AixLog<F> {
     /// Writes header, table and initial conditions of a log, or of one of the files of `trace -C`.
     pub(super) fn create_as(role: &LogRole, file: F, setup: &Setup) -> io::Result<Self> {
         let (options, channel) = aix::options(setup)?;
-        let mut scribe = Scribe::new(setup, options, channel);
-        let mut ic = scribe.header(setup, options);
+        let mut events = AixEventWriter::new(setup, options, channel);
+        let mut ic = events.header(setup, options);
         if let LogRole::Base(files) = role {
-            files.iter().for_each(|(cpu, name)| scribe.cpu_file(*cpu, name, &mut ic));
+            files.iter().for_each(|(cpu, name)| events.cpu_file(*cpu, name, &mut ic));
         }
         let is_wide = options.trace == Width::W64;
         let tells_start = !options.off && !matches!(role, LogRole::Cpu);
         // In a 64-bit log, the trace-on event is among the initial conditions, which survive a wrap.
         if is_wide && tells_start {
-            scribe.note(Note::On(setup.start_ticks), &mut ic);
+            events.note(Note::On(setup.start_ticks), &mut ic);
         }
         let table = BufferTable::new(options, role, ic.len())?;
         let capacity = usize::try_from(options.buffer_size).unwrap_or(usize::MAX).max(1);
@@ -208,7 +208,7 @@ impl<F: Write + Seek> AixLog<F> {
             table,
             mode: options.mode,
             stops_when_full: options.stops_when_full,
-            scribe,
+            events,
             buffer: Vec::new(),
             ring,
             capacity,
@@ -234,12 +234,12 @@ impl<F: Write + Seek> AixLog<F> {
     #[inline]
     pub fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
         if self.is_full {
-            self.scribe.summary.over += 1;
+            self.events.summary.over += 1;
             return Ok(());
         }
         // The mark can be undone: an event that does not fit must not have changed the clock.
-        let (start, mark) = (self.buffer.len(), self.scribe.mark());
-        self.scribe.record(record, &mut self.buffer);
+        let (start, mark) = (self.buffer.len(), self.events.mark());
+        self.events.record(record, &mut self.buffer);
         self.settle(start, mark)
     }
 
@@ -251,18 +251,18 @@ impl<F: Write + Seek> AixLog<F> {
         if let Note::Process(pid, tid, path) = note {
             self.note_initially(pid, tid, path)?;
         }
-        let (start, mark) = (self.buffer.len(), self.scribe.mark());
+        let (start, mark) = (self.buffer.len(), self.events.mark());
         if self.is_full {
             // The reserved space is for the end of the trace, when names are no longer needed.
             if matches!(note, Note::Process(..) | Note::Symbol(..)) {
                 return Ok(());
             }
             // The reserved space has room for the notes at the end.
-            self.scribe.note(note, &mut self.buffer);
+            self.events.note(note, &mut self.buffer);
             self.buffer.truncate(if self.buffer.len() > self.capacity { start } else { usize::MAX });
             return Ok(());
         }
-        self.scribe.note(note, &mut self.buffer);
+        self.events.note(note, &mut self.buffer);
         self.settle(start, mark)
     }
 
@@ -294,13 +294,13 @@ impl<F: Write + Seek> AixLog<F> {
         let tail = self.buffer.split_off(start);
         if !self.may_go_on() {
             self.is_full = true;
-            self.scribe.pass_over(mark);
+            self.events.pass_over(mark);
             return if self.mode == Mode::Alternate { self.publish() } else { Ok(()) };
         }
         // Otherwise the event alone exceeds the buffer, and no other one has more room.
         if start > 0 {
             if let Err(error) = self.publish() {
-                self.scribe.lose(mark);
+                self.events.lose(mark);
                 return Err(error);
             }
             self.next_buffer(mark);
@@ -308,7 +308,7 @@ impl<F: Write + Seek> AixLog<F> {
         if self.buffer.len() + tail.len() <= self.limit() {
             self.buffer.extend(tail);
         } else {
-            self.scribe.refuse(mark);
+            self.events.refuse(mark);
         }
         Ok(())
     }
@@ -319,8 +319,8 @@ impl<F: Write + Seek> AixLog<F> {
         if self.slot == self.table.extents.len() {
             self.slot = 0;
             self.table.wraps += 1;
-            self.scribe.summary.wraps = self.table.wraps;
-            self.scribe.tell_wrap(self.table.wraps, mark, &mut self.buffer);
+            self.events.summary.wraps = self.table.wraps;
+            self.events.push_wrap(self.table.wraps, mark, &mut self.buffer);
         }
     }
 
@@ -374,7 +374,7 @@ impl<F: Write + Seek> AixLog<F> {
             return Ok(());
         }
         let mut event = Vec::new();
-        self.scribe.process(pid, tid, path, &mut event);
+        self.events.process(pid, tid, path, &mut event);
         let (end, len) = (self.table.ic_offset + self.table.ic_len, event.len() as u64);
         if end + len > self.table.base {
             return Ok(());
@@ -396,8 +396,8 @@ impl<F: Write + Seek> AixLog<F> {
             return Ok(());
         }
         if !self.is_full {
-            let (start, mark) = (self.buffer.len(), self.scribe.mark());
-            self.scribe.tell_missed(0, None, &mut self.buffer);
+            let (start, mark) = (self.buffer.len(), self.events.mark());
+            self.events.push_missed(0, None, &mut self.buffer);
             self.settle(start, mark)?;
         }
         self.publish()?;
@@ -411,18 +411,18 @@ impl<F: Write + Seek> AixLog<F> {
     pub fn finish(&mut self) -> io::Result<()> {
         match self.mode {
             Mode::Alternate => return self.flush(),
-            Mode::Single => self.tell_over(),
+            Mode::Single => self.report_over(),
             Mode::Circular => return self.finish_ring(),
         }
         self.publish()?;
         self.file.flush()
     }
 
-    fn tell_over(&mut self) {
+    fn report_over(&mut self) {
         if !self.is_over_reported {
             self.is_over_reported = true;
             let start = self.buffer.len();
-            self.scribe.tell_missed(self.scribe.summary.over, None, &mut self.buffer);
+            self.events.push_missed(self.events.summary.over, None, &mut self.buffer);
             self.buffer.truncate(if self.buffer.len() > self.capacity { start } else { usize::MAX });
         }
     }
@@ -430,17 +430,17 @@ impl<F: Write + Seek> AixLog<F> {
     fn finish_ring(&mut self) -> io::Result<()> {
         let Some(ring) = &mut self.ring else { return Ok(()) };
         let mut first = Vec::new();
-        self.scribe.tell_missed(0, None, &mut first);
+        self.events.push_missed(0, None, &mut first);
         ring.push(&first);
         first.clear();
         if ring.overwritten > 0 {
             ring.make_room(MAX_EVENT.min(RESERVE));
-            self.scribe.tell_overwritten(ring.overwritten, ring.first_stamp(), &mut first);
+            self.events.push_overwritten(ring.overwritten, ring.first_stamp(), &mut first);
         }
         // The ring is written unrolled, so the log is like one that never wrapped.
         let [older, newer] = ring.parts();
         let len = first.len() + older.len() + newer.len();
-        self.scribe.summary.overwritten = ring.overwritten;
+        self.events.summary.overwritten = ring.overwritten;
         let place = self.table.place(0);
         let mut at = place;
         for part in [&first, older, newer] {
@@ -456,7 +456,7 @@ impl<F: Write + Seek> AixLog<F> {
     /// Counts of the events so far.
     pub fn summary(&self) -> Summary {
         let overwritten = self.ring.as_ref().map_or(0, |ring| ring.overwritten);
-        Summary { overwritten, ..self.scribe.summary }
+        Summary { overwritten, ..self.events.summary }
     }
 
     /// True if there is no room for more events.

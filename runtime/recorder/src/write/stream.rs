@@ -1,6 +1,6 @@
 //! Sequential streams (`trace -o -`). A 64-bit stream begins with EFDF1114, a 32-bit one with its first event.
 
-use super::aix::{self, Scribe};
+use super::aix::{self, AixEventWriter};
 use super::note::{Note, Summary};
 use super::pending::Pending;
 use super::setup::Setup;
@@ -16,7 +16,7 @@ const CHUNK: usize = 64 << 10;
 #[derive(Debug)]
 pub struct AixStream<W> {
     out: W,
-    scribe: Scribe,
+    events: AixEventWriter,
     pending: Pending,
 }
 
@@ -27,13 +27,13 @@ impl<W: Write> AixStream<W> {
     /// The output cannot be written, or the setup has another layout.
     pub fn create(out: W, setup: &Setup) -> io::Result<Self> {
         let (options, channel) = aix::options(setup)?;
-        let mut scribe = Scribe::new(setup, options, channel);
-        let mut held = if options.trace == Width::W64 { MAGIC.to_vec() } else { Vec::new() };
-        held.extend(scribe.header(setup, options));
+        let mut events = AixEventWriter::new(setup, options, channel);
+        let mut start = if options.trace == Width::W64 { MAGIC.to_vec() } else { Vec::new() };
+        start.extend(events.header(setup, options));
         if !options.off {
-            scribe.note(Note::On(setup.start_ticks), &mut held);
+            events.note(Note::On(setup.start_ticks), &mut start);
         }
-        let mut stream = AixStream { out, scribe, pending: Pending::new(held) };
+        let mut stream = AixStream { out, events, pending: Pending::new(start) };
         stream.flush()?;
         Ok(stream)
     }
@@ -47,7 +47,7 @@ impl<W: Write> AixStream<W> {
         if self.pending.bytes.len() >= CHUNK {
             self.pending.write_to(&mut self.out)?;
         }
-        self.scribe.record(record, &mut self.pending.bytes);
+        self.events.record(record, &mut self.pending.bytes);
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl<W: Write> AixStream<W> {
         if self.pending.bytes.len() >= CHUNK {
             self.pending.write_to(&mut self.out)?;
         }
-        self.scribe.note(note, &mut self.pending.bytes);
+        self.events.note(note, &mut self.pending.bytes);
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl<W: Write> AixStream<W> {
     /// # Errors
     /// The output cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.scribe.tell_missed(0, None, &mut self.pending.bytes);
+        self.events.push_missed(0, None, &mut self.pending.bytes);
         self.pending.write_to(&mut self.out)?;
         self.out.flush()
     }
@@ -83,6 +83,6 @@ impl<W: Write> AixStream<W> {
 
     /// Counts of the events so far.
     pub fn summary(&self) -> Summary {
-        self.scribe.summary
+        self.events.summary
     }
 }

@@ -92,7 +92,10 @@ impl CpuFiles {
                 self.damage(format!("a base file without the files of its CPUs: {} does not exist", first.display()));
             }
             Some(traced) if traced as usize > n => {
-                self.damage(format!("{traced} CPUs were traced, and the files of {n} are beside it: {}", self.known()));
+                self.damage(format!(
+                    "{traced} CPUs were traced, but only the files of {n} are in its directory: {}",
+                    self.known()
+                ));
             }
             _ => {}
         }

@@ -111,7 +111,7 @@ pub struct Logs {
     n_passed: u64,
 }
 
-const NO_FACTORS: &str = "no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond";
+const NO_FACTORS: &str = "no time factors (hook 00A, kind 25C): one tick counts as one nanosecond";
 
 impl From<Trace> for Logs {
     fn from(trace: Trace) -> Self {
@@ -407,7 +407,7 @@ impl Logs {
     /// The events of a single trace are in the next `room` bytes of its buffer; to refer to them there, call
     /// [`Logs::retain`] next. [`Logs::next`] continues after the run.
     #[inline(always)]
-    pub(crate) fn ordinary(
+    pub(crate) fn visit_common(
         &mut self,
         room: usize,
         policy: &SkipPolicy,
@@ -447,7 +447,7 @@ impl Logs {
         let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[0];
         let (input_cpu, elapsed) = (cpu.map(u64::from), &mut self.elapsed);
         let before = trace.n_events();
-        let n_bytes = trace.ordinary::<WIDE>(
+        let n_bytes = trace.visit_common::<WIDE>(
             room,
             #[inline(always)]
             |event, position| match policy.of(event.id) {
@@ -482,7 +482,7 @@ impl Logs {
         EventSpan { n_events: trace.n_events() - before, n_bytes }
     }
 
-    /// Like [`Logs::ordinary`], for several traces. Their events cannot be retained.
+    /// Like [`Logs::visit_common`], for several traces. Their events cannot be retained.
     #[inline(always)]
     fn ordinary_merged(
         &mut self,
@@ -492,7 +492,7 @@ impl Logs {
         let mut span = EventSpan::default();
         // Borrowed field by field, because the visitor runs while the merge is borrowed.
         let Self { merge: Some(merge), inputs, infos, elapsed, needed, has_cpus, .. } = self else { return span };
-        while let Some((MergeKey { input: log, time_ns, .. }, found)) = merge.next_ordinary(inputs) {
+        while let Some((MergeKey { input: log, time_ns, .. }, found)) = merge.next_common(inputs) {
             let input = &mut inputs[log];
             // Events whose id nobody needs only advance the clock.
             let action = if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) {
@@ -756,7 +756,7 @@ mod tests {
             let mut places = Vec::new();
             logs.recycle(taken);
             let ended = loop {
-                let span = logs.ordinary(1 << 20, policy, |timed, place| {
+                let span = logs.visit_common(1 << 20, policy, |timed, place| {
                     let place = place.unwrap();
                     places.push((all.len(), place, timed.event.bytes.len()));
                     let (number, offset, id, time, ..) = facts(timed);
@@ -900,7 +900,7 @@ mod tests {
                 let (mut all, mut notices, mut n_in_rows) = (Vec::<Merged>::new(), Vec::new(), 0);
                 loop {
                     if let Some(policy) = policy {
-                        let span = logs.ordinary(1 << 20, policy, |timed, _| {
+                        let span = logs.visit_common(1 << 20, policy, |timed, _| {
                             if noise.below(20) == 0 {
                                 return VisitResult::Leave;
                             }
@@ -948,7 +948,7 @@ mod tests {
             let (mut n, mut ended) = (0, false);
             logs.recycle(&mut taken);
             while !ended {
-                let span = logs.ordinary(1 << 20, &policy, |_, _| VisitResult::Next);
+                let span = logs.visit_common(1 << 20, &policy, |_, _| VisitResult::Next);
                 if span.n_events > 0 {
                     logs.retain(&span);
                 }

@@ -169,7 +169,7 @@ impl Merge {
     /// Fast path: returns the next event if it has a common encoding and is buffered, and duplicates are not removed.
     /// The caller then calls [`Merge::mark_used`] if it uses the event.
     #[inline(always)]
-    pub fn next_ordinary(&mut self, inputs: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
+    pub fn next_common(&mut self, inputs: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
         if self.duplicates.is_some() {
             return None;
         }
@@ -180,7 +180,7 @@ impl Merge {
             if input.last_id == hooks::TRACE_OFF {
                 return None;
             }
-            let found = input.trace.find_ordinary()?;
+            let found = input.trace.find_common()?;
             input.position = NextPosition::AtCommon(found);
             // Replaced in place: the heap sifts one element instead of removing and adding it.
             *top = Reverse(input.head(top.0.input, found.ticks, found.cpu));
@@ -192,7 +192,7 @@ impl Merge {
         if let NextPosition::AtCommon(found) = inputs[head.input].position { Some((*head, found)) } else { None }
     }
 
-    /// Marks the event of [`Merge::next_ordinary`] as used.
+    /// Marks the event of [`Merge::next_common`] as used.
     #[inline(always)]
     pub fn mark_used(&mut self, input: &mut MergeInput, id: u16) {
         self.taken = true;
@@ -258,7 +258,7 @@ impl Merge {
         let duplicate = duplicates.is_duplicate(input.log, head.time_ns, head.cpu.checked_sub(1), recorded);
         if duplicates.take_overflow() && !self.overflow_reported {
             self.overflow_reported = true;
-            let message = "too many events of one time: some that two logs retain may be reported twice";
+            let message = "too many events with one time stamp: events that two logs contain may be reported twice";
             self.notices.push_back((head.input, Notice::warning(message)));
         }
         duplicate

@@ -1,12 +1,12 @@
 //! An open AIX trace: its events in reading order, and notices at damaged places.
 
+mod common;
 mod judged;
-mod ordinary;
 mod resync;
 mod salvage;
 
-pub(super) use ordinary::FoundCommon;
-pub(crate) use ordinary::{SkipAction, SkipPolicy, VisitResult};
+pub(super) use common::FoundCommon;
+pub(crate) use common::{SkipAction, SkipPolicy, VisitResult};
 
 use super::clock::Factors;
 use super::hooks;
@@ -188,7 +188,7 @@ impl fmt::Display for RangeKind {
             RangeKind::Stream => f.write_str("the stream"),
             RangeKind::InitialConditions => f.write_str("the ic area"),
             RangeKind::Entry(at) => write!(f, "entry {at}"),
-            RangeKind::Salvaged => f.write_str("a run of events that no entry reaches"),
+            RangeKind::Salvaged => f.write_str("a run of events that no entry refers to"),
         }
     }
 }
@@ -639,7 +639,7 @@ impl Trace {
         let n = self.tally.skipped - skipped_before;
         let to = offset + n;
         let skipped = match size {
-            Some(_) => format!("it is stepped over, to offset {to:#x} ({n} bytes)"),
+            Some(_) => format!("it is skipped, to offset {to:#x} ({n} bytes)"),
             None if self.in_area => format!("skipped to offset {to:#x} ({n} bytes)"),
             None => format!("the rest of {what} is skipped ({n} bytes), to offset {to:#x}"),
         };
@@ -697,11 +697,11 @@ impl Trace {
         }
         let n: u64 = used.iter().map(|(from, to)| to - from).sum();
         let advice = if self.salvage {
-            "no events step cleanly there"
+            "there are no well-formed events"
         } else {
-            "`tfbc report --salvage` reads the events that step cleanly there"
+            "`tfbc report --salvage` reads the well-formed events there"
         };
-        let message = format!("the header does not reach {}: skipped ({n} bytes); {advice}", named(&used));
+        let message = format!("the header does not refer to {}: skipped ({n} bytes); {advice}", named(&used));
         let notice = Notice::damage(message);
         self.notices.push_back(match used[..] {
             [(from, to)] => notice.skipping(from, to),
@@ -938,7 +938,7 @@ impl Trace {
     /// Warns that a trace has time stamps but no time factors.
     fn warn_of_missing_factors(&mut self) {
         if self.survey.first_stamp.is_some() && self.survey.factors.is_none() {
-            let message = "no time factors (hook 00A, kind 25C): one tick is taken for one nanosecond";
+            let message = "no time factors (hook 00A, kind 25C): one tick counts as one nanosecond";
             self.notices.push_front(Notice::warning(message));
         }
     }

@@ -211,7 +211,7 @@ impl KevLog {
         );
         if self.options.salvage {
             self.window.consume(from);
-            self.damage(Notice::damage(format!("{text}, read all the same ({n} bytes)")));
+            self.damage(Notice::damage(format!("{text}, read anyway ({n} bytes)")));
         } else {
             self.window.consume(to);
             self.joiner.counts.skipped_bytes += n as u64;

@@ -82,7 +82,7 @@ fn added(key: &str, value: &str) -> io::Result<HeaderAttribute> {
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_key || key.starts_with("HEADER_") {
         return refuse(format!(
-            "attribute `{key}`: a key is made of letters, digits and _, and is none of the log's own"
+            "attribute `{key}`: a key consists of letters, digits and _, and cannot be one of the log's own"
         ));
     }
     if value.contains("TRACE_") || value.contains('\0') {

@@ -60,7 +60,7 @@ pub(super) struct KevLog<W> {
     /// True after a buffer did not fit into the remaining bytes.
     is_full: bool,
     /// True if a line is printed for every buffer (`-vv`).
-    tells_buffers: bool,
+    prints_buffers: bool,
     /// Events to leave out (`-F`).
     except: Vec<EventRange>,
     /// True if thread states contain priority and policy (`-w`).
@@ -99,7 +99,7 @@ impl<W: Write> KevLog<W> {
         let LogLayout::Kev(logger) = &setup.layout else {
             return Err(io::Error::other("the setup is that of an AIX trace"));
         };
-        let Logger { ring, buffers, big_endian, except, wide, max_bytes, tell_buffers, .. } = logger;
+        let Logger { ring, buffers, big_endian, except, wide, max_bytes, print_buffers, .. } = logger;
         let target = ByteOrder { big_endian: *big_endian };
         let page = syspage::image(setup, target);
         let head = [header::text(setup, logger, name, page.len())?, page].concat();
@@ -114,7 +114,7 @@ impl<W: Write> KevLog<W> {
             ring: ring.then(|| Ring { buffers: VecDeque::new(), bytes: 0, max_buffers }),
             room: max_bytes.map(|max| max.saturating_sub(head.len() as u64)),
             is_full: false,
-            tells_buffers: *tell_buffers,
+            prints_buffers: *print_buffers,
             except: except.clone(),
             wide: *wide,
             threads: Threads::default(),
@@ -266,11 +266,11 @@ impl<W: Write> KevLog<W> {
         if !self.buffer.is_empty() && self.cpus[cpu].last_time == (self.sequence, high) && self.msb == high {
             return stamp;
         }
-        self.tell_time(cpu, ticks, stamp)
+        self.push_time(cpu, ticks, stamp)
     }
 
     #[cold]
-    fn tell_time(&mut self, cpu: usize, ticks: u64, mut stamp: u64) -> u64 {
+    fn push_time(&mut self, cpu: usize, ticks: u64, mut stamp: u64) -> u64 {
         let header = (cpu as u32) << 24;
         loop {
             let (high, low) = ((stamp >> 32) as u32, stamp as u32);
@@ -305,7 +305,7 @@ impl<W: Write> KevLog<W> {
         let mut full = std::mem::take(&mut self.buffer);
         full.end(self.target);
         let n_bytes = full.bytes().len() as u64;
-        if self.tells_buffers {
+        if self.prints_buffers {
             let (sequence, slots) = (self.sequence, n_bytes / 16);
             let _ = writeln!(io::stderr(), "tracelogger: buffer {sequence}: {slots} slots");
         }

@@ -92,7 +92,7 @@ impl Trace {
         let n: u64 = places.iter().map(|(from, to)| to - from).sum();
         let capped = if runs.len() == MAX_RUNS { "; no more runs of events are looked for" } else { "" };
         self.notices.push_back(Notice::damage(format!(
-            "the header does not reach {}: read all the same ({n} bytes of events){capped}",
+            "the header does not refer to {}: read anyway ({n} bytes of events){capped}",
             named(&places)
         )));
         for (from, to) in places {

@@ -67,7 +67,7 @@ pub(in crate::reader::aix) struct CommonEvent<'t> {
     pub cpu: Option<u64>,
 }
 
-/// Size of the largest event that [`Ordinary::fast64`] decodes, in bytes.
+/// Size of the largest event that [`CommonEvent::fast64`] decodes, in bytes.
 const MAX_FAST: usize = 64;
 
 const STAMPED: u64 = 0x8000;
@@ -215,7 +215,7 @@ impl Trace {
     /// size of the run in bytes. To refer to the events in the buffer, call [`Trace::retain`] next; [`Trace::next`]
     /// continues with the event after the run.
     #[inline(always)]
-    pub(in crate::reader::aix) fn ordinary<const WIDE: bool>(
+    pub(in crate::reader::aix) fn visit_common<const WIDE: bool>(
         &mut self,
         room: usize,
         mut visit: impl FnMut(&CommonEvent<'_>, Position) -> VisitResult,
@@ -256,7 +256,7 @@ impl Trace {
 
     /// Like [`Trace::find`], but only for a buffered event in a common encoding: the first of a run.
     #[inline(always)]
-    pub(in crate::reader::aix) fn find_ordinary(&mut self) -> Option<FoundCommon> {
+    pub(in crate::reader::aix) fn find_common(&mut self) -> Option<FoundCommon> {
         let wide = self.rules.kernel == Kernel::Bits64;
         let mut found = None;
         // Uses the decoder of runs and consumes nothing, so that both agree on what is common.
@@ -266,9 +266,9 @@ impl Trace {
             VisitResult::Leave
         };
         if wide {
-            self.ordinary::<true>(usize::MAX, visit)
+            self.visit_common::<true>(usize::MAX, visit)
         } else {
-            self.ordinary::<false>(usize::MAX, visit)
+            self.visit_common::<false>(usize::MAX, visit)
         };
         let (found, size) = found?;
         self.pending = size;
@@ -425,14 +425,14 @@ mod tests {
         let bytes = [&[0xEF, 0xDF, 0x11, 0x14], &events.concat()[..]].concat();
         let mut trace = Trace::from_input("x", Input::from_bytes(bytes), &ReadOptions::default()).unwrap();
         // Notices about the trace come before its events.
-        trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
+        trace.visit_common::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
         assert!(matches!(trace.next().unwrap(), Some(AixItem::Notice(_))));
-        trace.ordinary::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
+        trace.visit_common::<true>(usize::MAX, |_, _| panic!("the events have not begun"));
         assert!(matches!(trace.next().unwrap(), Some(AixItem::Event(first)) if first.number == 1));
 
         let visits = [VisitResult::Next; 7];
         let mut seen = Vec::new();
-        let n_bytes = trace.ordinary::<true>(usize::MAX, |event, position| {
+        let n_bytes = trace.visit_common::<true>(usize::MAX, |event, position| {
             seen.push((event.recorded.to_vec(), position));
             visits.get(seen.len() - 1).copied().unwrap_or(VisitResult::Leave)
         });
@@ -453,16 +453,16 @@ mod tests {
         );
 
         let mut visited = 0;
-        trace.ordinary::<true>(usize::MAX, |_, _| {
+        trace.visit_common::<true>(usize::MAX, |_, _| {
             visited += 1;
             VisitResult::Last
         });
-        trace.ordinary::<true>(events[10].len(), |_, _| {
+        trace.visit_common::<true>(events[10].len(), |_, _| {
             visited += 1;
             VisitResult::Next
         });
         assert_eq!((visited, trace.n_events()), (2, 11));
-        trace.ordinary::<true>(usize::MAX, |_, _| VisitResult::Next);
+        trace.visit_common::<true>(usize::MAX, |_, _| VisitResult::Next);
         assert_eq!(trace.n_events(), 12);
         assert!(trace.next().unwrap().is_none());
         let n: u64 = events.iter().map(|event| event.len() as u64).sum();
@@ -482,13 +482,13 @@ mod tests {
                 trace
             };
             let (mut trace, mut cpus) = (begun(), Vec::new());
-            trace.ordinary::<true>(usize::MAX, |event, _| {
+            trace.visit_common::<true>(usize::MAX, |event, _| {
                 cpus.push(event.cpu);
                 VisitResult::Next
             });
             let expected: &[_] = if cpuid_word == CpuidWord::Last { &[Some(3)] } else { &[] };
             assert_eq!(cpus, expected, "{cpuid_word:?}");
-            let found = begun().find_ordinary().map(|found| found.cpu);
+            let found = begun().find_common().map(|found| found.cpu);
             assert_eq!(found.as_slice(), expected, "{cpuid_word:?}");
         }
     }
