@@ -74,7 +74,7 @@ impl<'ast> Actions<'ast, '_> {
     /// Reports a `%` after a macro that begins no valid cast: it is never text there.
     fn require_cast(&self, text: &QuotedText, at: usize) {
         if text.bytes().get(at) == Some(&b'%') {
-            let error = self.reports.error(&codes::CAST, text.span(at..at + 1), "`%` after a macro begins no cast");
+            let error = self.reports.error(&codes::CAST, text.span(at..at + 1), "`%` does not begin a cast here");
             self.reports.add(error.with_help("put the `%` in a string of its own to print it"));
         }
     }

@@ -173,7 +173,7 @@ impl Explainer<'_, '_> {
         let bytes = self.reports.source.slice(Span::new(self.found.span.start, self.lexer.end()));
         match bytes.first() {
             Some(b'%') if matches!(before, Token::Macro) && place.end == self.found.span.start => {
-                let error = self.error(&codes::CAST, "`%` after a macro begins no cast");
+                let error = self.error(&codes::CAST, "`%` does not begin a cast here");
                 error.with_help("write a cast such as `%U4`, or put the `%` in quotes to print it")
             }
             Some(b'$') => self.error(&codes::STRAY_BYTE, "`$` is not followed by a name").with_help(QUOTE_HELP),

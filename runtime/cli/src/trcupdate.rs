@@ -52,12 +52,12 @@ The update is read from FILE.trc:
   # text                     comment; * works like #
 
 A stanza replaces one of the same or an older version. The whole resulting format file is compiled
-before anything is written; if anything is wrong, it is left as it was. FILE.undo.trc takes the
-update back: given to trcupdate with -o, it restores the format file byte for byte.
+before anything is written; if anything is wrong, the file stays unchanged. FILE.undo.trc undoes the
+update: given to trcupdate with -o, it restores the format file byte for byte.
 
 Examples:
   trcupdate -t my.trcfmt driver          apply driver.trc to a format file of your own
-  trcupdate -o -t my.trcfmt driver.undo  take that back
+  trcupdate -o -t my.trcfmt driver.undo  undo that
   trcupdate -t my.trcfmt -x 010,15b      write two stanzas to standard output
   trcupdate driver                       apply driver.trc to /etc/trcfmt";
 

@@ -197,7 +197,7 @@ fn all_mistakes_of_a_table_are_reported_at_once() {
         assert_eq!((out.as_str(), status), ("", 1));
         let lines: Vec<_> = err.lines().collect();
         assert!(lines[0].contains("bad.context:1:5: unknown action `dispach`; did you mean `dispatch`?"), "{err}");
-        assert!(lines[1].starts_with("bad.context:3:11: `D9` is no place of a number"), "{err}");
+        assert!(lines[1].starts_with("bad.context:3:11: `D9` is not a place of a number"), "{err}");
         assert!(lines[2].starts_with("bad.context:4:1: expected a section such as `[daemon tfbc]`"), "{err}");
         assert!(lines[3].starts_with("bad.context:6:1: `10` is not a hook id"), "{err}");
         assert_eq!(lines.len(), 4, "{err}");

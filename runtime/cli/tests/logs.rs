@@ -573,7 +573,7 @@ fn too_many_events_of_one_time_are_reported_once() {
             told.push(notice.message);
         }
     }
-    assert!(matches!(&told[..], [message] if message.contains("too many events of one time")), "{told:?}");
+    assert!(matches!(&told[..], [message] if message.contains("too many events with one time stamp")), "{told:?}");
 }
 
 #[test]

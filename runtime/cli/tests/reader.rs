@@ -655,8 +655,8 @@ fn up_to_eight_unreached_ranges_are_named() {
         let more = if n > 8 { format!(" and {} more places", n - 8) } else { String::new() };
         let named = places[..places.len().min(8)].join(", ");
         let message = format!(
-            "the header does not refer to offset {named}{more}: skipped ({} bytes); `tfbc report --salvage` reads the events that step \
-             cleanly there",
+            "the header does not refer to offset {named}{more}: skipped ({} bytes); `tfbc report --salvage` reads the well-formed events \
+             there",
             32 * n
         );
         let [Notice { damage: true, message: said, skipped, .. }] = &told[..] else { panic!("{told:?}") };

@@ -333,7 +333,7 @@ fn session_with_overwritten_header_ends_by_force() {
         let log = fs::canonicalize(bench.path("my.trc")).unwrap();
         let said = format!(
             "0454-905 the header of the shared memory of channel 0's trace was overwritten: process {keeper} has ended; {} is \
-             complete but for the threads that began to record afterwards; how many events were missed is not known\n",
+             complete, except for threads that began to record afterwards; how many events were missed is not known\n",
             log.display()
         );
         assert_eq!((out.as_str(), err.as_str(), status), ("", said.as_str(), 2));
@@ -368,7 +368,7 @@ fn killed_session_with_overwritten_header_ends_by_force() {
     assert!(bench.fails("trcdead", &[]).contains("was overwritten"));
     let (_, err, status) = bench.run("trcstop", &["--force"]);
     assert_eq!(status, 2);
-    assert!(err.contains("its process was killed before; what its log did not contain yet is lost"), "{err}");
+    assert!(err.contains("its process was killed before; events that were not in its log yet are lost"), "{err}");
     assert!(!bench.path("memory/0.1").exists());
     // A new trace can be started.
     bench.quiet("trace", &["-a", "-o", "next.trc"]);
@@ -403,7 +403,7 @@ fn names_and_addresses() {
     assert_eq!(bench.run("trcnm", &[&own, "-K", "main"]).0, format!("{main}\n"));
     // A program has no loader symbols, a library has.
     let message = bench.fails("trcnm", &["-a", &own]);
-    assert!(message.ends_with("the loader knows no symbols of it"), "{message}");
+    assert!(message.ends_with("the loader has no symbols for it"), "{message}");
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let libc = maps.lines().find_map(|line| line.contains("/libc.so").then(|| line.split_whitespace().last().unwrap()));
     let (loader, _, _) = bench.run("trcnm", &["-a", libc.unwrap()]);

@@ -501,8 +501,8 @@ fn options_are_listed_and_misspelt_ones_refused() {
 fn meaningless_flags_are_refused_with_a_reason() {
     let files = two_processes();
     for (args, part) in [
-        (["-l", "all"], "component traces exist in AIX's kernel alone"),
-        (["-M", "all"], "memory traces exist in AIX's kernel alone"),
+        (["-l", "all"], "component traces exist only in AIX's kernel"),
+        (["-M", "all"], "memory traces exist only in AIX's kernel"),
         (["-@", "wpar1"], "workload partitions exist only on AIX"),
     ] {
         let message = refusal(&files, &[args[0], args[1], "trace"]);

@@ -116,7 +116,7 @@ fn a_file_without_the_first_line_is_refused() {
         let (_, error, status) = run(directory.path(), &["-t", "fmt", "a"]);
         assert_eq!(status, 1);
         assert!(error.contains("0454-027 a.trc:1: expected `* /etc/trcfmt` in the first line"), "{error}");
-        assert!(error.contains("0454-065 fmt is left as it was"), "{error}");
+        assert!(error.contains("0454-065 fmt is unchanged"), "{error}");
         assert_eq!(read(&directory, "fmt"), FORMAT);
     }
 }

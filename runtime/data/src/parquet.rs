@@ -110,7 +110,7 @@ impl<W: Write + Send> BatchSink for ParquetFile<W> {
     fn batch(&mut self, batch: RecordBatch) -> io::Result<()> {
         match &mut self.state {
             State::Open(writer) => writer.write(&batch).map_err(to_io),
-            _ => Err(io::Error::other("the file was not begun")),
+            _ => Err(io::Error::other("the file was not started")),
         }
     }
 }

@@ -86,7 +86,7 @@ fn of_file(path: &Path, of_loader: bool) -> Result<Symbols, Failure> {
     }
     if symbols.is_empty() {
         let why = if of_loader {
-            "the loader knows no symbols of it"
+            "the loader has no symbols for it"
         } else {
             "it has no symbols: it was linked with -s, or stripped"
         };

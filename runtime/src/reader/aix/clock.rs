@@ -188,8 +188,7 @@ struct TimeZero {
 
 impl Elapsed {
     /// Creates the state before the first event. `from_trace_on` is true if only 003 and 00A events come before the
-    /// first
-    /// 001.
+    /// first 001.
     pub fn new(from_trace_on: bool) -> Self {
         Self { from_trace_on, zero: None }
     }
