@@ -198,7 +198,7 @@ enum Pointer {
     Live,
 }
 
-/// State of the soft blank, as far as it is known at compile time.
+/// State of the soft blank, if known at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SoftBlank {
     /// Not due.

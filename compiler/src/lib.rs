@@ -147,7 +147,7 @@ pub enum Stage {
     Bytecode,
 }
 
-/// Lists the output of one stage, as far as errors permit. Built-in stanzas are left out.
+/// Lists the output of one stage; what has errors is left out. Built-in stanzas are left out.
 pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<Diagnostic>) {
     match stage {
         Stage::Tokens => {
@@ -339,7 +339,7 @@ fn run<T>(
     (taken, diagnostics, left_out)
 }
 
-/// True if an error concerns a whole file, so that none of its stanzas can be used.
+/// True if an error concerns a whole file, so that no stanza of it can be used.
 fn refuses_file(found: &Diagnostic) -> bool {
     let of_file = [&SOURCE_TOO_LARGE, &TOO_MANY_TEMPLATES, &LEFT_OUT];
     let is_xml = found.code.code.starts_with('X');

@@ -214,7 +214,7 @@ fn hooks(id: &str) -> Result<Ids, String> {
     let Some(text) = subhook else { return Ok(Ids::Hooks(ids, None)) };
     let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = u16::from_str_radix(text, 16).ok().filter(|_| is_hex);
-    let number = number.ok_or_else(|| format!("`{text}` is no subhook: expected 1 to 4 hex digits"))?;
+    let number = number.ok_or_else(|| format!("`{text}` is not a subhook: expected 1 to 4 hex digits"))?;
     Ok(Ids::Hooks(ids, Some(number)))
 }
 
@@ -241,7 +241,7 @@ impl<F> Bound<F> {
         })
     }
 
-    /// Tests an event. `subhook` and `value` tell the event's subhook and fields; they are called if they are needed.
+    /// Tests an event. `subhook` and `value` return the event's subhook and fields; they are called only if needed.
     pub fn test<'e>(
         &self,
         id: EventId,
@@ -387,10 +387,10 @@ impl<'t> Parser<'t> {
         let (text, is_quoted) = self.value()?;
         let regex = match operator {
             Operator::Matches => Some(Regex::new(&text).map_err(|error| {
-                // The engine's message has several lines; the last one tells the reason.
+                // The engine's message has several lines; the last one is the reason.
                 let reason = error.to_string().lines().last().unwrap_or_default().trim_start().to_owned();
                 self.at = start;
-                self.error(format!("`{text}` is no regular expression: {reason}"))
+                self.error(format!("`{text}` is not a regular expression: {reason}"))
             })?),
             _ => None,
         };
@@ -502,7 +502,7 @@ mod tests {
             ("101{a=1}x", "position 9: expected `|`"),
             ("101,102", "position 4: expected `|`"),
             ("101{a=\"1}", "position 7: the value has no closing quote"),
-            ("101{a~(}", "position 7: `(` is no regular expression: error: unclosed group"),
+            ("101{a~(}", "position 7: `(` is not a regular expression: error: unclosed group"),
         ] {
             let error = Expression::parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
@@ -510,7 +510,7 @@ mod tests {
         let bind =
             |text: &str, system| Expression::parse(text).unwrap().bind(system, None, |_| Ok(())).map(drop).unwrap_err();
         assert!(bind("xyz", System::Aix).contains("`xyz` is not a hook id"));
-        assert!(bind("101.x", System::Aix).contains("`x` is no subhook"));
+        assert!(bind("101.x", System::Aix).contains("`x` is not a subhook"));
         assert!(bind("THRUNING", System::Qnx).contains("THRUNING"));
         let unknown = Expression::parse("101{a=1}").unwrap();
         assert_eq!(unknown.bind::<()>(System::Aix, None, |name| Err(format!("no {name}"))).unwrap_err(), "no a");

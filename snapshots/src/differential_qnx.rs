@@ -175,7 +175,7 @@ pub fn compare_findings(
     let refuses = reference.findings.iter().any(|found| found.severity == Severity::Error);
     for found in reference.findings.iter().filter(|found| !refuses || found.severity == Severity::Error) {
         if !product.iter().any(|other| is(found.severity, &found.place, other)) {
-            return Err(format!("only the reference tells {found:?}\n{}{}", lines(), case.describe()));
+            return Err(format!("only the reference reports {found:?}\n{}{}", lines(), case.describe()));
         }
     }
     for found in product.iter().filter(|found| found.0 == Severity::Error) {

@@ -31,10 +31,10 @@ pub enum Space {
     Hook,
     /// QNX records by class and event: `class << 10 | event`.
     Record,
-    /// QNX records as rows of fields, by class and event. In place of a label, the entry has its encoded
+    /// QNX records as rows of fields, by class and event. Instead of a label, the entry has its encoded
     /// [`Schema`](crate::Schema). Blobs before version 7 have other entries here, which are not used.
     RecordFields,
-    /// AIX hooks as rows of fields, by canonical id. In place of a label, the entry has its encoded
+    /// AIX hooks as rows of fields, by canonical id. Instead of a label, the entry has its encoded
     /// [`Schema`](crate::Schema).
     HookFields,
 }

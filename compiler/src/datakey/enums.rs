@@ -1,4 +1,4 @@
-//! Enum texts of a field, resolved at compile time as far as possible. Each value named by an enum becomes a case of a
+//! Enum texts of a field, resolved at compile time where possible. Each value named by an enum becomes a case of a
 //! switch; only masks are left to test on other values.
 
 use super::fields::Texts;

@@ -419,7 +419,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         // `default` replaces the test, so there is nothing for `value` or `mask` to mean.
         if let Some(other) = default.and(value.or(mask).or(text)) {
             let message = format!("`enum` has both `default` and `{}`", other.name);
-            let error = self.error_at(&codes::ENUM, tag, other.span, message, "beside `default`");
+            let error = self.error_at(&codes::ENUM, tag, other.span, message, "the same enum has `default`");
             self.reports.add(error.with_help("give the default an `enum` of its own"));
             return None;
         }
@@ -431,7 +431,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             (None, Some(_)) => self.number(tag, "mask", true).map(EnumTest::Mask),
             (Some(_), Some(mask)) => {
                 let message = "`enum` has both `value` and `mask`";
-                let error = self.error_at(&codes::ENUM, tag, mask.span, message, "beside `value`");
+                let error = self.error_at(&codes::ENUM, tag, mask.span, message, "the same enum has `value`");
                 self.reports.add(error.with_help("use a `bitmask` for the mask, or delete one of them"));
                 None
             }

@@ -19,7 +19,7 @@ pub struct File<'ast> {
     pub stanzas: &'ast [Stanza<'ast>],
     /// Stanzas with errors. References to them are not reported again.
     pub broken: &'ast [BrokenStanza],
-    /// Names of functions defined in broken stanzas, as far as they are readable.
+    /// Readable names of functions defined in broken stanzas.
     pub broken_functions: &'ast [&'ast [u8]],
 }
 

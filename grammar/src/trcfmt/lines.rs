@@ -41,7 +41,7 @@ pub struct LogicalLine {
     pub dangling: Option<Span>,
 }
 
-/// Head of a stanza, as far as it is readable.
+/// Readable part of a stanza's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The event id.

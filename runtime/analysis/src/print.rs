@@ -175,7 +175,7 @@ fn push_visible(text: &str, out: &mut Vec<u8>) {
     out.extend(visible(text).bytes());
 }
 
-/// True if a value says nothing.
+/// True if a value is empty or 0.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Number(0) => true,
@@ -194,7 +194,7 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
     if layout.is_titled {
         out.push(format!("\n{}\n", title(section.name)).as_bytes());
     }
-    // A column that says nothing is left out. The CPU's number may be 0.
+    // A column of such values is left out. The CPU's number may be 0.
     let shown: Vec<usize> = (0..section.columns().len())
         .filter(|at| *at == 0 || section.rows().any(|row| !is_empty(&row[*at])))
         .filter(|at| section.columns()[*at].name != "generation" || section.rows().any(|row| has_generation(&row[*at])))

@@ -1,4 +1,4 @@
-//! Worked examples of the specification, and traces made by strangers.
+//! Worked examples of the specification, and traces written by people who did not know the code.
 
 mod traces;
 

@@ -1,4 +1,4 @@
-//! Times between two events: worked examples, random traces beside a second implementation, hostile input.
+//! Times between two events: worked examples, random traces compared with a second implementation, hostile input.
 
 mod traces;
 

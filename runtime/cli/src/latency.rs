@@ -55,7 +55,7 @@ pub struct LatencyArgs {
     /// Fields of the start (`end.x`: of the end) by which pairs are grouped
     #[arg(long, value_name = "FIELDS")]
     by: Option<String>,
-    /// Start that an end takes if several are open
+    /// Which start an end belongs to if several are open
     #[arg(long = "match", value_name = "WHICH", default_value = "newest", value_enum)]
     matching: MatchArg,
     /// Count pairs even if events were lost or tracing was off between their events
@@ -98,7 +98,7 @@ pub struct LatencyArgs {
     /// built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
-    /// Number of CPUs of the machine, if the trace does not tell it
+    /// Number of CPUs of the machine, if the trace does not contain it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
     cpus: Option<u64>,
     /// Table of what hooks mean and of pairs, added to the built-in one (docs/context.md)

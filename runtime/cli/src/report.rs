@@ -474,7 +474,7 @@ pub enum SortArg {
 
 /// Time in an AIX trace, which cannot be negative.
 fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
-    // The flags take signed times for QNX logs, whose stamps can lie before the start of the trace.
+    // The flags take signed times for QNX logs, whose stamps can be before the start of the trace.
     let refused = |ns: i128| {
         let text = format!("{flag}: expected seconds such as 12.5, found '{}': AIX times are not negative", shown(ns));
         Failure::Error(Message::Usage, text)

@@ -1,4 +1,4 @@
-//! Messages of JSON-RPC and of the Language Server Protocol, as far as this server uses them.
+//! Messages of JSON-RPC and of the Language Server Protocol that this server uses.
 
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;

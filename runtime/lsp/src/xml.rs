@@ -11,7 +11,7 @@ pub struct Element {
     pub name_span: Span,
     /// Span from `<` to `>`.
     pub tag: Span,
-    /// Span up to the end of the end tag, or as far as it is known.
+    /// Span up to the end of the end tag, or to its last known byte.
     pub whole: Span,
     pub parent: Option<usize>,
     pub attributes: Vec<XmlAttribute>,

@@ -57,7 +57,7 @@ pub struct TraceInput {
 /// time. ``formats`` has paths of format files, :class:`Source` or :class:`Formats`; later ones override earlier ones
 /// and the built-in file, which ``builtin=False`` leaves out.
 ///
-/// ``time_zero`` is the time at which the trace began, as a ``datetime`` with a time zone, if the trace does not tell it.
+/// ``time_zero`` is the time at which the trace began, as a ``datetime`` with a time zone, if the trace does not contain it.
 /// With ``strict=True``, errors in format files and damage of the trace raise exceptions; otherwise they are warnings.
 ///
 /// >>> import tfbc
@@ -272,8 +272,8 @@ impl Trace {
     ///
     /// ``columns`` selects and orders its columns. ``only``, ``excluding``, ``pid``, ``tid``, ``cpu`` and ``exec`` are
     /// texts, numbers or lists of them, ``start`` and ``end`` seconds, and ``grep`` a regular expression for the text.
-    /// ``portable=True`` has texts in place of dictionaries and decimals in place of ``uint64``, for engines that know no
-    /// others.
+    /// ``portable=True`` has texts instead of dictionaries and decimals instead of ``uint64``, for engines that support
+    /// only those.
     ///
     /// >>> import tfbc
     /// >>> events = tfbc.open(sample).events(only="134", columns=["id", "process"])

@@ -349,7 +349,7 @@ impl ThreadWriter {
         self.give_buffer();
         self.session.set(0);
         self.pool.set(None);
-        // If the table cannot be locked, the memory stays mapped for good.
+        // If the table cannot be locked, the memory stays mapped until the process ends.
         TABLE.with(|table| {
             release(&table[self.mapped.get()]);
             Some(())

@@ -145,7 +145,7 @@ fn label(column: u32, mut words: Vec<(u32, &str)>) -> Result<(ClassName, u64, St
     let (at, class) = next("a class")?;
     let class = ClassName::parse(class).ok_or_else(|| (at, no_class(class)))?;
     let (at, kind) = next("a type")?;
-    let kind = number_value(kind).ok_or_else(|| (at, format!("`{kind}` is no type: expected a number")))?;
+    let kind = number_value(kind).ok_or_else(|| (at, format!("`{kind}` is not a type: expected a number")))?;
     let mut name = String::from(next("a name")?.1);
     while let Some((_, word)) = words.pop() {
         name.push(' ');
@@ -486,19 +486,19 @@ mod tests {
         let expected = [
             "1:5: unknown action `dispach`; did you mean `dispatch`?",
             "2:3: `15` is not a hook id",
-            "3:1: `12345` is no subhook",
+            "3:1: `12345` is not a subhook",
             "4:14: `dispatch` has no `pidd`, but pid, tid, priority, cpu; did you mean `pid`?",
-            "5:14: `D6` is no place of a number",
+            "5:14: `D6` is not a place of a number",
             "6:1: hook `106` has no action",
             "7:5: `exec` needs `path=`",
             "8:14: expected KEY=PLACE",
             "9:21: `pid` is given twice",
             "10:1: expected a section",
-            "11:5: `x` is no kind",
+            "11:5: `x` is not a kind",
             "12:5: `enter` needs either",
-            "13:11: `D1` is no place of a text",
-            "14:11: `U3@4` is no place of a number",
-            "15:11: `S@W2+` is no place of a text",
+            "13:11: `D1` is not a place of a text",
+            "14:11: `U3@4` is not a place of a number",
+            "15:11: `S@W2+` is not a place of a text",
         ];
         assert_eq!(found.len(), expected.len(), "{found:#?}");
         for (found, expected) in found.iter().zip(expected) {
@@ -524,12 +524,12 @@ mod tests {
              106 idle\n100 raise class=A class=B\n200 resume class=A",
         );
         let expected = [
-            "1:11: `flih` is no class",
-            "2:8: `D1` is no condition",
-            "3:5: `` is no condition",
-            "4:12: `x` is no type",
+            "1:11: `flih` is not a class",
+            "2:8: `D1` is not a condition",
+            "3:5: `` is not a condition",
+            "4:12: `x` is not a type",
             "5:1: `label` needs a name",
-            "6:7: `f` is no class",
+            "6:7: `f` is not a class",
             "7:5: unknown action `idle`",
             "8:19: `class` is given twice",
             "9:12: `resume` has no `class`",

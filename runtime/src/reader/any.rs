@@ -126,8 +126,8 @@ fn begins_kev(window: &mut Window) -> io::Result<bool> {
     loop {
         let head = window.bytes();
         let is_aix = head.len() >= 4 && (is_trace(head) || may_be_stream32(head));
-        // An event of an AIX trace may contain the marker as text, hence the shorter search. The marker may also be
-        // split by two reads, hence the overlap.
+        // An event of an AIX trace may contain the marker as text, so only the start is searched. The marker may also
+        // be split by two reads, so the searched parts overlap.
         let fresh = n_looked_at.saturating_sub(32);
         let end = if is_aix { head.len().min(MAX_AIX_HEAD) } else { head.len() };
         if head.get(fresh..end).is_some_and(is_kev) {

@@ -98,8 +98,8 @@ impl RecordFilter {
             && self.names.as_ref().is_none_or(has_name)
     }
 
-    /// True if the filter admits a record, apart from its owner; class 13 is class 5 here. `time_ns` is the displayed
-    /// time, which only a time range uses.
+    /// True if the filter admits a record, without a test of its owner; class 13 is class 5 here. `time_ns` is the
+    /// displayed time, which only a time range uses.
     #[inline]
     #[doc(hidden)]
     pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<i128>) -> bool {

@@ -137,12 +137,12 @@ impl DatakeyCase {
             *severity == found.0 && place.is_none_or(|place| found.1.contains(&place))
         };
         if let Some(missing) = self.diagnostics.iter().find(|wanted| !found.iter().any(|found| is(wanted, found))) {
-            return Err(format!("{}: not told: {missing:?}; told: {found:?}", self.name));
+            return Err(format!("{}: not reported: {missing:?}; reported: {found:?}", self.name));
         }
         let matters = |found: &&(Severity, Vec<LineColumn>)| self.quiet || found.0 == Severity::Error;
         let unknown = |found: &&(Severity, Vec<LineColumn>)| !self.diagnostics.iter().any(|wanted| is(wanted, found));
         match found.iter().filter(matters).find(unknown) {
-            Some(surplus) => Err(format!("{}: told, but the case does not know of it: {surplus:?}", self.name)),
+            Some(surplus) => Err(format!("{}: reported, but not expected by the case: {surplus:?}", self.name)),
             None => Ok(()),
         }
     }

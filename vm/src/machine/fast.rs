@@ -419,7 +419,8 @@ fn long_case<'r>(
     offset: usize,
     len: usize,
 ) -> (OutPtr, Pc) {
-    // The range was checked by rule V8. The cost of `get` is negligible beside the copy, and it needs no `unsafe`.
+    // The range was checked by rule V8. The cost of `get` is negligible compared with the copy, and it needs no
+    // `unsafe`.
     let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
     // A text that fits into the room of an instruction costs no steps.
     run.charge(if len <= SHORT { 0 } else { len / STEP });

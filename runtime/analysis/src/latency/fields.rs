@@ -200,7 +200,7 @@ pub struct RecordFields<'e, 'f> {
     pub format: RefCell<&'f mut dyn Format>,
 }
 
-/// Process and thread that a record belongs to, as far as they are known.
+/// Process and thread that a record belongs to, if known.
 #[derive(Default)]
 struct Owner {
     pid: Option<u32>,

@@ -14,7 +14,7 @@ pub struct HookTemplates<'c> {
     timers: Timers,
     text: TextBuf,
     fields: FieldReader,
-    /// True if `text` is that of the current event.
+    /// True if `text` belongs to the current event.
     is_ready: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'c> HookTemplates<'c> {
         self.catalog.lookup(id).is_some_and(|entry| entry.has_effects)
     }
 
-    /// Forgets the text of the event before.
+    /// Clears the text of the previous event.
     pub fn next(&mut self) {
         self.is_ready = false;
     }

@@ -1,4 +1,4 @@
-//! Pairs the events of a trace: tests each event, and hands the finished pairs on.
+//! Pairs the events of a trace: tests each event, and passes on the finished pairs.
 
 use super::fields::{Field, Fields, encode, split_first};
 use super::numbers::{Groups, Numbers};
@@ -45,7 +45,7 @@ impl Plan {
     }
 }
 
-/// Finished pair among the longest: its length, the order of its end, and the pair.
+/// One of the longest finished pairs: its length, the order of its end, and the pair.
 type Outlier = Reverse<(u64, Reverse<u64>, StoredPair)>;
 
 /// Pair in memory.
@@ -136,7 +136,7 @@ impl<'o> Matcher<'o> {
         self.open.counts.n_unused += u64::from(!is_used && now >= self.from);
     }
 
-    /// Forgets what was counted before the span.
+    /// Resets what was counted before the span.
     fn begin_span(&mut self, now: u64, gaps: &GapStarts) {
         if !self.has_begun && now >= self.from {
             self.has_begun = true;

@@ -41,7 +41,7 @@ pub enum PairSource {
     Timers,
 }
 
-/// Choices of a measurement.
+/// Options of a measurement.
 #[derive(Debug, Clone)]
 pub struct PairOptions {
     /// Pairs to look for.
@@ -50,7 +50,7 @@ pub struct PairOptions {
     pub key: Option<String>,
     /// Fields of the groups; `None` for the usual ones.
     pub by: Option<String>,
-    /// Start that an end takes if several are open.
+    /// Which start an end belongs to if several are open.
     pub matching: Matching,
     /// True if untraced time does not cut pairs.
     pub across_gaps: bool,

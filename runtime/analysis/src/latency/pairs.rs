@@ -3,7 +3,7 @@
 use crate::gaps::GapStarts;
 use std::collections::{HashMap, VecDeque};
 
-/// Start that an end takes if several are open.
+/// Which start an end belongs to if several are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Matching {
     /// The latest; earlier ones are dropped.
@@ -22,7 +22,7 @@ pub struct Start {
     pub ns: u64,
     /// CPU of the event.
     pub cpu: Option<u64>,
-    /// Number of begins of untraced time before it.
+    /// Number of gaps that began before it.
     pub n_gaps: u64,
     /// Encoded fields for the group.
     pub by: Box<[u8]>,
@@ -57,7 +57,7 @@ pub struct OpenStarts {
     max: usize,
     matching: Matching,
     across_gaps: bool,
-    /// Number of begins of untraced time at the last removal of cut starts.
+    /// Number of gaps that had begun at the last removal of cut starts.
     n_gaps_removed: u64,
     pub counts: PairCounts,
 }
@@ -112,7 +112,8 @@ impl OpenStarts {
         }
     }
 
-    /// Takes the start of an end on a CPU. `None` if there is none, or if untraced time has cut the pair.
+    /// Removes and returns the start that belongs to an end on a CPU. `None` if there is none, or if untraced time has
+    /// cut the pair.
     pub fn end(&mut self, key: &[u8], cpu: Option<u64>, gaps: &GapStarts) -> Option<Start> {
         loop {
             let open = self.by_key.get_mut(key);

@@ -39,7 +39,7 @@ fn fields(names: &[String], values: &[Value]) -> Value {
     Value::Fields(names.iter().cloned().zip(values.iter().cloned()).collect())
 }
 
-/// Value in text: `-` if there is none.
+/// Value as text; `-` if there is none.
 fn cell(value: &Value) -> String {
     if *value == Value::Null { String::from("-") } else { visible(&value.to_string()) }
 }
@@ -86,8 +86,7 @@ impl Latency {
         }
     }
 
-    /// Groups as a section: fields, counts, nanoseconds. In JSON lines the fields are one object, and there are
-    /// histograms.
+    /// Groups as a section: fields, counts, nanoseconds. JSON lines have the fields as one object, and histograms.
     pub fn groups(&mut self, percentiles: &[Percentile], form: Form) -> Section {
         let is_json = form == Form::Ndjson;
         let column = |name: String, kind| Column { name, kind };

@@ -1,7 +1,7 @@
 //! Case files: the events of a test, and the format files that print them.
 //!
 //! ```text
-//! formats = ["sensor.trcfmt"]        # beside this file
+//! formats = ["sensor.trcfmt"]        # next to this file
 //! env = 32                           # for every event
 //!
 //! [[event]]

@@ -17,7 +17,7 @@ pub(super) fn reads(step: &Step<'_>) -> Vec<Range<u64>> {
         Reads::Nothing => Vec::new(),
         Reads::Bytes => one(bytes(at(), width())),
         Reads::Bits => one(at()..at() + u64::from(operand(&[OperandKind::Bits]))),
-        // A data word that is cut by the end of the event is 0, so none of its bytes are read.
+        // A data word that is cut by the end of the event is 0, so no byte of it is read.
         Reads::Word if at() + width() > step.event.bytes.len() as u64 => Vec::new(),
         Reads::Word => one(bytes(at(), width())),
         Reads::Window => {

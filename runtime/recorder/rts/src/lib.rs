@@ -20,7 +20,7 @@ fn guarded<T>(failed: T, run: impl FnOnce() -> T) -> T {
 ///
 /// # Safety
 /// `at` is null, or `length` bytes there are readable and not written while the result is in use.
-#[expect(unsafe_code, reason = "the caller tells address and length")]
+#[expect(unsafe_code, reason = "the caller passes address and length")]
 unsafe fn bytes<'b>(at: *const u8, length: usize) -> &'b [u8] {
     if at.is_null() || length > isize::MAX as usize {
         return &[];

@@ -49,7 +49,7 @@ impl MergeInput {
     }
 }
 
-/// Next event of a trace, as far as it is parsed.
+/// Next event of a trace, with the parts that are parsed.
 #[derive(Debug, Clone, Copy)]
 enum NextPosition {
     /// No next event.

@@ -339,7 +339,7 @@ impl<W: Write> KevLog<W> {
         self.is_full
     }
 
-    /// Writes pending bytes and the current buffer as far as it is filled. Buffers of a ring stay in memory.
+    /// Writes pending bytes and the filled part of the current buffer. Buffers of a ring stay in memory.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.ring.is_none() && !self.buffer.is_empty() {
             self.end_buffer()?;

@@ -211,7 +211,7 @@ impl Stepping<'_> {
 }
 
 impl Trace {
-    /// Passes a run of common events to `visit`, as far as they are buffered and in the next `room` bytes. Returns the
+    /// Passes a run of common events to `visit`: those that are buffered and in the next `room` bytes. Returns the
     /// size of the run in bytes. To refer to the events in the buffer, call [`Trace::retain`] next; [`Trace::next`]
     /// continues with the event after the run.
     #[inline(always)]

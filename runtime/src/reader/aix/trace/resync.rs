@@ -129,7 +129,7 @@ mod tests {
             changed[at] = event;
             judge(&rules, &events(&changed))
         };
-        // An event without a stamp, or of hook 000, earns none of its two points.
+        // An event without a stamp, or of hook 000, earns neither of its two points.
         assert_eq!(changed(3, (0x0100, None)), Some(SURE - 2));
         assert_eq!(changed(3, (hooks::ZERO, Some(101))), Some(SURE - 2));
         // An event with an old stamp earns one point.
