@@ -1,5 +1,5 @@
 /*
- * Threads that take work from a queue: hook 020 tells which thread begins and ends which piece, hook 030 says its name on a
+ * Threads that take work from a queue: hook 020 records which thread begins and ends which piece, hook 030 the thread's name on a
  * generic channel.
  *
  *   cc -o threads threads.c -l rts -pthread
