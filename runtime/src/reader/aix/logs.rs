@@ -414,13 +414,13 @@ impl Logs {
         visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
         match self.inputs[0].trace.rules().kernel {
-            _ if self.merge.is_some() => self.ordinary_merged(policy, visit),
-            Kernel::Bits32 => self.ordinary_of::<false>(room, policy, visit),
-            Kernel::Bits64 => self.ordinary_of::<true>(room, policy, visit),
+            _ if self.merge.is_some() => self.visit_common_merged(policy, visit),
+            Kernel::Bits32 => self.visit_common_of::<false>(room, policy, visit),
+            Kernel::Bits64 => self.visit_common_of::<true>(room, policy, visit),
         }
     }
 
-    /// Fast path for a single log: passes its next events to `visit`, as far as they are buffered and in common
+    /// Fast path for a single log: passes its next events to `visit`, those that are buffered and in common
     /// encodings, until one has another id or `visit` returns false, which leaves the event to [`Logs::next`]. Returns
     /// the number of events passed on.
     #[inline(always)]
@@ -428,7 +428,7 @@ impl Logs {
         if self.merge.is_some() || self.needed.is_some() {
             return 0;
         }
-        let span = self.ordinary(
+        let span = self.visit_common(
             usize::MAX,
             &ids.0,
             #[inline(always)]
@@ -438,7 +438,7 @@ impl Logs {
     }
 
     #[inline(always)]
-    fn ordinary_of<const WIDE: bool>(
+    fn visit_common_of<const WIDE: bool>(
         &mut self,
         room: usize,
         policy: &SkipPolicy,
@@ -484,7 +484,7 @@ impl Logs {
 
     /// Like [`Logs::visit_common`], for several traces. Their events cannot be retained.
     #[inline(always)]
-    fn ordinary_merged(
+    fn visit_common_merged(
         &mut self,
         policy: &SkipPolicy,
         mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
@@ -507,7 +507,7 @@ impl Logs {
                     VisitResult::Next
                 }
                 SkipAction::Take => {
-                    let mut event = input.trace.ordinary_event(&found);
+                    let mut event = input.trace.common_event(&found);
                     event.cpu = event.cpu.or(input.cpu.map(u64::from));
                     if infos.len() > 1 {
                         event.number = merge.n_returned + 1;

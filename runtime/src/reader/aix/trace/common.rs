@@ -278,7 +278,7 @@ impl Trace {
 
     /// The event that was found.
     #[inline(always)]
-    pub(in crate::reader::aix) fn ordinary_event(&self, found: &FoundCommon) -> RawEvent<'_> {
+    pub(in crate::reader::aix) fn common_event(&self, found: &FoundCommon) -> RawEvent<'_> {
         let FoundCommon { n_presented, id, wide, tid, ticks, cpu } = *found;
         let recorded = &self.window.bytes()[..self.pending];
         let bytes = &recorded[..n_presented as usize];
@@ -331,7 +331,7 @@ mod tests {
     }
 
     /// Checks that fast and slow path agree on the event at the start of some bytes, whole or truncated near its end.
-    fn check(rules: &StepRules, bytes: &[u8], is_ordinary: impl Fn(BufferConversion) -> bool) {
+    fn check(rules: &StepRules, bytes: &[u8], is_common: impl Fn(BufferConversion) -> bool) {
         let size = match rules.step(bytes) {
             Step::Whole(parts) => parts.size,
             _ => bytes.len(),
@@ -354,7 +354,7 @@ mod tests {
             }
             let mut scratch = Vec::new();
             let expected = match rules.step(bytes) {
-                Step::Whole(parts) if is_ordinary(parts.form) => {
+                Step::Whole(parts) if is_common(parts.form) => {
                     let number = |at| rules.number(bytes, at);
                     let cpu = parts.cpu.map(|at| number(at) & 0xFFFF_FFFF);
                     let presented = present(bytes, &parts, &mut scratch);
