@@ -183,7 +183,7 @@ pub fn compare_findings(
         // A second error in a refused entry is optional.
         let further = found.1.iter().any(|place| refused_around(reference, *place));
         if !same && !further {
-            return Err(format!("only the product tells {found:?}\n{}{}", lines(), case.describe()));
+            return Err(format!("only the product reports {found:?}\n{}{}", lines(), case.describe()));
         }
     }
     Ok(())

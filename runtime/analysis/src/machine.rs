@@ -969,7 +969,7 @@ impl Machine {
         self.enter_row(at, slot, class, (row, name.is_some()), now);
     }
 
-    /// Begins the call at an address, whose name `name_of` tells.
+    /// Begins the call at an address, whose name `name_of` returns.
     pub fn enter_address(
         &mut self,
         at: Option<usize>,
@@ -1390,7 +1390,7 @@ impl Machine {
         known.unwrap_or_else(|| self.new_call(class, name, None))
     }
 
-    /// Row of a call at an address, whose name `name_of` tells.
+    /// Row of a call at an address, whose name `name_of` returns.
     fn call_at(&mut self, class: usize, address: u64, name_of: impl FnOnce(u64) -> Option<Vec<u8>>) -> usize {
         if !self.keeps_calls {
             return self.call(class, None);

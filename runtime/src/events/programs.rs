@@ -81,7 +81,7 @@ impl OpenedProgram {
 }
 
 impl Blob {
-    #[expect(clippy::expect_used, reason = "the package's own blobs were written beside this code")]
+    #[expect(clippy::expect_used, reason = "the package's own blobs were written with this code")]
     fn open(&'static self) -> &'static OpenedProgram {
         self.opened.get_or_init(|| {
             let program = Program::open(&self.bytes.0).expect("built-in blobs are sound");
