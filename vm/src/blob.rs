@@ -296,7 +296,7 @@ pub(crate) struct Sections<'b> {
 }
 
 impl Sections<'_> {
-    /// True if the row has a schema of fields in place of a label.
+    /// True if the row has a schema of fields instead of a label.
     pub fn has_schema(&self, row: &HookRow) -> bool {
         match row.space() {
             Space::HookFields => true,

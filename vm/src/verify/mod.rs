@@ -329,7 +329,7 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     }
 }
 
-/// Checks the schemas of fields, which rows have in place of a label.
+/// Checks the schemas of fields, which rows have instead of a label.
 fn check_schemas(sections: &Sections<'_>) -> Result<(), BlobError> {
     let is_valid = |row: &HookRow| {
         let [offset, len] = row.label.map(|part| part as usize);
