@@ -2,7 +2,6 @@
 //! format.
 
 use crate::programs::{Draft, generate};
-use regex::bytes::Regex;
 use serde::de::IgnoredAny;
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -11,7 +10,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::Input;
-use tfbc::{Compression, Form, Imbalance, LoadOptions, Notice, ReportError};
+use tfbc::{Compression, Form, Imbalance, LoadOptions, Notice, Pattern, ReportError};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::{HookRow, Limits, Program, Space};
 
@@ -55,7 +54,7 @@ impl ReportMode {
 }
 
 /// Pattern that matches the text of some events.
-pub static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?m)[13]|[a-c]|^more").expect("a pattern"));
+pub static PATTERN: LazyLock<Pattern> = LazyLock::new(|| Pattern::new("[13]|[a-c]|^more").expect("a pattern"));
 
 /// Pipe that returns few bytes at a time.
 struct Trickle {

@@ -80,6 +80,7 @@ mod literal;
 mod monitor;
 mod output;
 mod output_format;
+mod pattern;
 mod raw;
 mod reader;
 mod records;
@@ -107,6 +108,7 @@ pub use formats::{EventFormat, Formats};
 pub use ids::EventId;
 pub use inventory::Inventory;
 pub use output_format::Form;
+pub use pattern::Pattern;
 pub use reader::{Compression, MaxRatio, Notice, System, TraceError, TraceKind};
 #[doc(hidden)]
 pub use reader::{Imbalance, Tally};

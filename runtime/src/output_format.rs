@@ -1,6 +1,7 @@
 //! Output formats of a report: aligned text for people, tables for programs.
 
 use crate::json;
+use crate::literal::store;
 use std::cmp::Reverse;
 use tfbc_vm::{TextBuf, contains_any};
 
@@ -87,7 +88,10 @@ impl Form {
         }
         if self == Form::Ndjson {
             out.truncate(out.len() - 1);
-            out.push(b"\"}\n");
+            out.put_columns(|room| {
+                store(room, 0, *b"\"}\n ");
+                3
+            });
         }
     }
 

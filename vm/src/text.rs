@@ -125,6 +125,14 @@ impl TextBuf {
         self.len = (self.len + n.min(Self::SPARE)).min(self.buf.len());
     }
 
+    /// Appends the columns of a line: `write` puts them into the given buffer and returns their length.
+    #[inline(always)]
+    pub fn put_columns(&mut self, write: impl FnOnce(&mut [u8; COLUMNS]) -> usize) {
+        self.room(0);
+        let n = self.buf[self.len..].first_chunk_mut().map_or(0, write);
+        self.len += n.min(COLUMNS);
+    }
+
     /// Appends an unsigned decimal.
     #[inline]
     pub fn dec(&mut self, n: u64) {

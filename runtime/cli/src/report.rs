@@ -10,7 +10,6 @@ use super::trace_args::TraceArgs;
 use super::trcrpt;
 use super::zone::ZoneArgs;
 use clap::{Args, ValueEnum};
-use regex::bytes::{Regex, RegexBuilder};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -18,7 +17,7 @@ use std::path::PathBuf;
 use tfbc::aix::{Filter, Numbers, Processes, ReportOptions, TimeZone, Timestamp};
 use tfbc::internal::hint;
 use tfbc::qnx::{FieldLayout, RecordFilter, RecordIds, RecordOptions, TimeForm};
-use tfbc::{Column, Columns, Form, QnxHeader, ReportColour, System};
+use tfbc::{Column, Columns, Form, Pattern, QnxHeader, ReportColour, System};
 use tfbc_authoring::times::{check_times, seconds, shown, signed_seconds};
 
 /// Flags of `tfbc report`.
@@ -85,8 +84,8 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FORM", default_value = "array")]
     fields: FieldsArg,
     /// Only events whose text or data matches; `^` and `$` match at line ends
-    #[arg(long, value_name = "REGEX", value_parser = regex)]
-    grep: Option<Regex>,
+    #[arg(long, value_name = "REGEX", value_parser = Pattern::new)]
+    grep: Option<Pattern>,
     /// Count events by id, most frequent first, instead of printing them
     #[arg(long, conflicts_with = "follow")]
     stats: bool,
@@ -536,11 +535,6 @@ impl To {
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Compiles a regular expression over bytes; `^` and `$` match at line ends.
-fn regex(text: &str) -> Result<Regex, String> {
-    RegexBuilder::new(text).multi_line(true).build().map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

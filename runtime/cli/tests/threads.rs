@@ -9,7 +9,7 @@ use tfbc::aix::{Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, S
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::Input;
-use tfbc::{Column, Columns, Form, LoadOptions, Notice, ReportColour, ReportError};
+use tfbc::{Column, Columns, Form, LoadOptions, Notice, Pattern, ReportColour, ReportError};
 
 const FORMATS: &str = r#"
 010 1.0 L=APPL "@USER HOOK" "hook = " $D1%U4
@@ -149,7 +149,7 @@ fn options(noise: &mut Noise) -> ReportOptions {
         page_size: if with(6, noise) { 10 } else { 0 },
         no_heading: with(3, noise),
         defined: with(5, noise),
-        grep: with(5, noise).then(|| regex::bytes::Regex::new("(?m)[13]|^more").unwrap()),
+        grep: with(5, noise).then(|| Pattern::new("[13]|^more").unwrap()),
         form: if with(3, noise) { noise.pick(&[Form::Tsv, Form::Csv, Form::Ndjson]) } else { Form::Text },
         colour: if with(8, noise) { ReportColour::Marked } else { ReportColour::Ansi },
         stats: with(10, noise),

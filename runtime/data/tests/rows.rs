@@ -23,7 +23,7 @@ fn filters() -> Vec<ReportOptions> {
     all.push(with(Filter { only: Some(only), ..Filter::default() }));
     all.push(with(Filter { from_ns: Some(1_000_000), to_ns: Some(20_000_000), ..Filter::default() }));
     let mut grep = ReportOptions::default();
-    let pattern = || Some(regex::bytes::Regex::new("cmd|name|e").unwrap());
+    let pattern = || Some(tfbc::Pattern::new("cmd|name|e").unwrap());
     (grep.aix.grep, grep.qnx.grep) = (pattern(), pattern());
     all.push(grep);
     let mut defined = ReportOptions::default();

@@ -3,11 +3,10 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
-use regex::bytes::{Regex, RegexBuilder};
 use std::num::NonZeroUsize;
 use tfbc::aix::{Filter, IdSet, Numbers, Processes, Threads};
 use tfbc::qnx::{RecordFilter, RecordIds};
-use tfbc::{EventId, ReportOptions};
+use tfbc::{EventId, Pattern, ReportOptions};
 use tfbc_authoring::times::signed_seconds;
 
 /// Filters from keyword arguments, not checked yet.
@@ -190,6 +189,6 @@ impl Selection {
 }
 
 /// Regular expression over bytes; `^` and `$` match at line ends.
-fn regex(text: &str) -> PyResult<Regex> {
-    RegexBuilder::new(text).multi_line(true).build().map_err(|error| PyValueError::new_err(error.to_string()))
+fn regex(text: &str) -> PyResult<Pattern> {
+    Pattern::new(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -6,8 +6,8 @@ use crate::literal::{Literal, store};
 use crate::time_zone::utc;
 use std::io::Write;
 use tfbc_vm::{
-    CellValue, Cells, FieldKind, FlatFields, FlatNumber, FlatWord, Hint, Labels, Row, Schema, SchemaField, Shape,
-    TextBuf, num,
+    COLUMNS, CellValue, Cells, FieldKind, FlatFields, FlatNumber, FlatWord, Hint, Labels, Row, Schema, SchemaField,
+    Shape, TextBuf, num,
 };
 
 /// Appends the non-null fields of a row as an object.
@@ -180,7 +180,7 @@ fn write_items<T>(items: &[T], write: impl Fn(&T, &mut TextBuf), out: &mut TextB
 
 /// Writes an integer at a place and returns its end. Values of other kinds write nothing.
 #[inline(always)]
-fn write_integer(kind: FieldKind, number: u64, room: &mut [u8; TextBuf::SPARE], at: usize) -> usize {
+fn write_integer(kind: FieldKind, number: u64, room: &mut [u8], at: usize) -> usize {
     match kind {
         FieldKind::Int64 => num::int(room, at, number),
         FieldKind::UInt64 if number <= MAX_EXACT => num::dec(room, at, number),
@@ -198,16 +198,26 @@ fn write_integer(kind: FieldKind, number: u64, room: &mut [u8; TextBuf::SPARE], 
 #[derive(Debug)]
 pub(super) struct FlatRow<'r> {
     source: FlatFields<'r>,
+    parts: Vec<FlatPart>,
+}
+
+/// Integers that are written at once, and the label of the last one.
+#[derive(Debug, Default)]
+struct FlatPart {
     fields: Vec<FlatField>,
+    label: Option<FlatLabel>,
 }
 
 #[derive(Debug)]
 struct FlatField {
     number: FlatNumber,
     kind: FieldKind,
+    /// Key with the brace or comma before it.
     key: Literal,
-    label: Option<FlatLabel>,
 }
+
+/// Maximum number of integers that are written at once: each has a key and up to 22 bytes.
+const AT_ONCE: usize = COLUMNS / (Literal::MAX + 22) - 1;
 
 /// Label of a field: its key, and its words as JSON.
 #[derive(Debug)]
@@ -220,7 +230,7 @@ struct FlatLabel {
 impl<'r> FlatRow<'r> {
     /// `None` if there are other values than integers, or long keys.
     pub fn new(source: FlatFields<'r>, schema: &Schema) -> Option<Self> {
-        let mut fields = Vec::new();
+        let mut parts = vec![FlatPart::default()];
         for field in &schema.fields {
             // A field that no instruction stores is null.
             let label_cell = field.labels.as_ref().map(|labels| labels.cell);
@@ -229,17 +239,23 @@ impl<'r> FlatRow<'r> {
             }
             let Some(number) = source.number(field.cell) else { continue };
             let kind = field.shape.kind;
-            let FieldKeys { key: JsonKey { literal: Some(key), .. }, label } = FieldKeys::new(field) else {
-                return None;
-            };
-            if !matches!(kind, FieldKind::Int64 | FieldKind::UInt64) {
+            let FieldKeys { key: JsonKey { text, .. }, label } = FieldKeys::new(field);
+            if text.len() > Literal::MAX || !matches!(kind, FieldKind::Int64 | FieldKind::UInt64) {
                 return None;
             }
             let word = label_cell.and_then(|cell| source.word(cell));
             let label = word.zip(label).map(|(word, (key, words))| FlatLabel { word, key, words });
-            fields.push(FlatField { number, kind, key, label });
+            if parts.last().is_none_or(|part| part.label.is_some() || part.fields.len() == AT_ONCE) {
+                parts.push(FlatPart::default());
+            }
+            let is_first = parts.len() == 1 && parts[0].fields.is_empty();
+            let key = if is_first { [b"{", &text[1..]].concat() } else { text.into() };
+            if let Some(part) = parts.last_mut() {
+                part.fields.push(FlatField { number, kind, key: Literal::of(&key) });
+                part.label = label;
+            }
         }
-        Some(Self { source, fields })
+        Some(Self { source, parts })
     }
 
     /// Appends the fields of an event as an object. Returns false if the event may not contain all of them.
@@ -248,18 +264,19 @@ impl<'r> FlatRow<'r> {
         if !self.source.fit(bytes) {
             return false;
         }
-        let mut before = b'{';
-        for FlatField { number, kind, key, label } in &self.fields {
-            let room = out.spare();
-            let at = key.put(room, 0);
-            room[0] = std::mem::replace(&mut before, b',');
-            let end = write_integer(*kind, number.read(bytes), room, at);
-            out.advance(end);
+        let start = out.len();
+        for FlatPart { fields, label } in &self.parts {
+            out.put_columns(|room| {
+                fields.iter().fold(0, |at, FlatField { number, kind, key }| {
+                    let at = key.put(room, at);
+                    write_integer(*kind, number.read(bytes), room, at)
+                })
+            });
             if let Some(label) = label {
                 label.write(&self.source, bytes, out);
             }
         }
-        out.push(if before == b'{' { b"{}" } else { b"}" });
+        out.push(if out.len() == start { b"{}" } else { b"}" });
         true
     }
 }

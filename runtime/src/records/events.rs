@@ -23,26 +23,28 @@ use tfbc_vm::TextBuf;
 /// Events of a log with their texts.
 pub(crate) struct QnxEvents<'a> {
     steps: Stepper<RecordProducer<'a>, RecordFormat<'a, Collector<'a>>>,
+    /// Index of the next line of the text.
+    next: usize,
+    shared: Shared<RefCell<RecordPrinter<'a>>>,
+}
+
+/// Data that all events use.
+struct Shared<P: ?Sized> {
     clock: Option<Clock>,
     start: TraceStart,
     /// Nanoseconds from 1970 to the boot.
     boot_ns: Option<i128>,
     /// Printer of fields; texts do not use it.
-    printer: RefCell<RecordPrinter<'a>>,
-    /// Index of the next line of the text.
-    next: usize,
+    printer: P,
 }
 
-/// One event.
+/// One event. It has references only: the iterator moves it several times.
 #[derive(Clone, Copy)]
 pub(crate) struct QnxEvent<'e> {
-    record: KevRecord<'e>,
-    owner: &'e Owner,
-    note: RowNote,
-    clock: Option<Clock>,
-    start: &'e TraceStart,
-    boot_ns: Option<i128>,
-    printer: &'e dyn PrintFields,
+    written: &'e WrittenRecord,
+    /// Payload.
+    bytes: &'e [u8],
+    shared: &'e Shared<dyn PrintFields + 'e>,
 }
 
 /// Printer of an event's label and fields.
@@ -135,7 +137,7 @@ impl<'a> QnxEvents<'a> {
         let writer = Collector { rows, written: Vec::new(), bytes: Vec::new(), owner: Owner::default() };
         let producer = RecordProducer::new(log, writer.needs_owners());
         let steps = Stepper::new(producer, RecordFormat::new(writer, known_steps));
-        Self { steps, clock, start, boot_ns, printer, next: 0 }
+        Self { steps, next: 0, shared: Shared { clock, start, boot_ns, printer } }
     }
 
     fn written(&self) -> &[WrittenRecord] {
@@ -173,78 +175,75 @@ impl<'a> QnxEvents<'a> {
     #[inline]
     fn at(&self, index: usize) -> Option<(&[u8], QnxEvent<'_>)> {
         let written = self.written();
-        let WrittenRecord { record, payload, owner, note, end } = written.get(index)?;
+        let record = written.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| written[before].end);
-        let line = self.steps.text().get(start..*end)?;
-        let bytes = self.steps.format.writer().bytes.get(payload.clone())?;
-        let record = KevRecord { bytes, ..*record };
-        let (note, boot_ns) = (*note, self.boot_ns);
-        let printer = &self.printer;
-        let event = QnxEvent { record, owner, note, clock: self.clock, start: &self.start, boot_ns, printer };
+        let line = self.steps.text().get(start..record.end)?;
+        let bytes = self.steps.format.writer().bytes.get(record.payload.clone())?;
+        let event = QnxEvent { written: record, bytes, shared: &self.shared };
         Some((line.strip_suffix(b"\n").unwrap_or(line), event))
     }
 }
 
 impl<'e> QnxEvent<'e> {
     pub fn class(&self) -> u8 {
-        self.record.class
+        self.written.record.class
     }
 
     pub fn event(&self) -> u16 {
-        self.record.event
+        self.written.record.event
     }
 
     pub fn label(&self) -> Cow<'static, str> {
-        self.printer.label(self.record.class, self.record.event).unwrap_or_default()
+        self.shared.printer.label(self.written.record.class, self.written.record.event).unwrap_or_default()
     }
 
     /// Position in the input, from 0.
     pub fn seq(&self) -> u64 {
-        self.record.number.saturating_sub(1)
+        self.written.record.number.saturating_sub(1)
     }
 
     /// Microseconds since 1970.
     pub fn unix_us(&self) -> Option<i64> {
         let time_ns = i128::from(self.time_ns()?);
-        i64::try_from((self.boot_ns? + time_ns).div_euclid(1000)).ok()
+        i64::try_from((self.shared.boot_ns? + time_ns).div_euclid(1000)).ok()
     }
 
     pub fn note(&self) -> RowNote {
-        self.note
+        self.written.note
     }
 
     pub fn time_ns(&self) -> Option<u64> {
-        self.clock.zip(self.record.cycles()).map(|(clock, cycles)| clock.ns(cycles))
+        self.shared.clock.zip(self.written.record.cycles()).map(|(clock, cycles)| clock.ns(cycles))
     }
 
     pub fn elapsed_ns(&self) -> Option<u64> {
-        let start = self.clock?.ns(self.start.cycles()?);
+        let start = self.shared.clock?.ns(self.shared.start.cycles()?);
         self.time_ns().map(|ns| ns.saturating_sub(start))
     }
 
     pub fn cpu(&self) -> u64 {
-        self.record.cpu.into()
+        self.written.record.cpu.into()
     }
 
     pub fn pid(&self) -> Option<u64> {
-        self.owner.pid.and_then(|pid| u64::try_from(pid).ok())
+        self.written.owner.pid.and_then(|pid| u64::try_from(pid).ok())
     }
 
     pub fn tid(&self) -> Option<u64> {
-        self.owner.tid.and_then(|tid| u64::try_from(tid).ok())
+        self.written.owner.tid.and_then(|tid| u64::try_from(tid).ok())
     }
 
     pub fn process(&self) -> Option<&'e [u8]> {
-        self.owner.process.as_deref()
+        self.written.owner.process.as_deref()
     }
 
     pub fn bytes(&self) -> &'e [u8] {
-        self.record.bytes
+        self.bytes
     }
 
     /// The fields of the definitions that apply, or the arguments.
     pub fn fields(&self) -> Vec<Field> {
-        self.printer.fields(&self.record)
+        self.shared.printer.fields(&KevRecord { bytes: self.bytes, ..self.written.record })
     }
 }
 

@@ -4,11 +4,11 @@ use super::clock::TimeForm;
 use super::filter::RecordFilter;
 use crate::columns::Columns;
 use crate::output_format::Form;
+use crate::pattern::Pattern;
 use crate::reader::kev::KevCounts;
 use crate::reader::{Imbalance, Tally};
 use crate::terminal::ReportColour;
 use crate::work::MaxWork;
-use regex::bytes::Regex;
 use std::num::NonZeroUsize;
 use tfbc_vm::Limits;
 
@@ -42,7 +42,7 @@ pub struct RecordOptions {
     /// Filter of records.
     pub filter: RecordFilter,
     /// Pattern that a record's data must match.
-    pub grep: Option<Regex>,
+    pub grep: Option<Pattern>,
     /// True to track processes and threads even if no column or filter needs them.
     pub follow_owners: bool,
     /// True if records are counted by class and event, and nothing else is written.

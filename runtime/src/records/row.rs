@@ -466,9 +466,9 @@ mod tests {
     use crate::columns::{Columns, Side};
     use crate::events::{BuiltInEvents, class_name};
     use crate::json;
+    use crate::pattern::Pattern;
     use crate::records::fields::{Fields, RecordField, push_escaped};
     use crate::terminal::ReportColour;
-    use regex::bytes::Regex;
 
     #[test]
     fn classes_and_labels_are_the_same_in_every_form() {
@@ -636,7 +636,7 @@ mod tests {
             Owner { pid: Some(-1), tid: Some(123_456), process: name("proc/a\tb"), thread: None },
             Owner { pid: Some(7), tid: Some(1), process: name(&"long".repeat(40)), thread: name("a,\"b\"") },
         ];
-        let odd = Regex::new("[13579]$").unwrap();
+        let odd = Pattern::new("[13579]$").unwrap();
         let mut n_lines = 0;
         for (n, list) in (0..4 * 3 * 11 * 4).map(|n| (n, lists[n / 12 % lists.len()])) {
             let release = [None, Some((7, 1)), Some((8, 0))][n % 3];
@@ -696,7 +696,7 @@ mod tests {
         let catalog = formats.catalog().unwrap();
         let options = RecordOptions { stats: true, ..RecordOptions::default() };
         assert_eq!(DataUse::of(&options, &catalog), DataUse::Never);
-        let pattern = RecordOptions { grep: Regex::new("x").ok(), ..options };
+        let pattern = RecordOptions { grep: Pattern::new("x").ok(), ..options };
         assert_eq!(DataUse::of(&pattern, &catalog), DataUse::First);
     }
 }

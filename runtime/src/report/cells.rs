@@ -45,10 +45,22 @@ enum FastLayout {
     /// Id and times with columns of the context: all offsets are equal for a thread's events, see [`Head`]. The number
     /// is the width of the id's column, 0 without one.
     Headed(u8),
+    /// Id, columns of the context if there are any, elapsed time and delta of a table, see [`is_table_row`].
+    TableRow,
     /// Cells one after the other.
     InOrder,
     /// No fast path: the cells may need a larger buffer.
     Never,
+}
+
+/// Path of [`Cells::put_on`] that a caller knows in advance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CellsPath {
+    /// Id and times at fixed offsets, or nothing.
+    Plain,
+    /// Row of a table, see [`is_table_row`].
+    TableRow,
+    Any,
 }
 
 /// Fixed offsets of cells. A missing cell gets the offset after the last one, so the text overwrites it: no branch
@@ -133,8 +145,17 @@ struct Segment(Vec<(Vec<u8>, Column, usize)>);
 impl Cells {
     /// Cells for a report's columns. No cells if nothing of an event is written.
     pub fn new(columns: &Columns, form: Form, colour: ReportColour) -> Self {
-        let mut cells =
-            Builder { columns, form, list: Vec::new(), segments: Vec::new(), around_id: Default::default() };
+        Self::build(columns, form, colour, false)
+    }
+
+    /// Cells of JSON lines up to the value of the last column, which is that of the fields.
+    pub fn before_fields(columns: &Columns) -> Self {
+        Self::build(columns, Form::Ndjson, ReportColour::Off, true)
+    }
+
+    fn build(columns: &Columns, form: Form, colour: ReportColour, before_fields: bool) -> Self {
+        let (list, segments, around_id) = (Vec::new(), Vec::new(), Default::default());
+        let mut cells = Builder { columns, form, before_fields, list, segments, around_id };
         match form {
             Form::Text => cells.text(colour),
             Form::Tsv | Form::Csv => cells.table(),
@@ -152,6 +173,7 @@ impl Cells {
         let quick = match Plain::of(&list) {
             Some(plain) if form == Form::Text => FastLayout::Plain(plain),
             _ if !fits => FastLayout::Never,
+            _ if is_table_row(&list) => FastLayout::TableRow,
             _ if form != Form::Text => FastLayout::InOrder,
             _ => Head::id_width(&list).map_or(FastLayout::InOrder, FastLayout::Headed),
         };
@@ -241,7 +263,7 @@ impl Cells {
             FastLayout::Plain(Plain { id_width, .. }) | FastLayout::Headed(id_width) => {
                 id_width == 0 || id.text.len() < id_width.into()
             }
-            FastLayout::InOrder => id.text_of_hook.len() <= IdCells::MAX_LEN,
+            FastLayout::TableRow | FastLayout::InOrder => id.text_of_hook.len() <= IdCells::MAX_LEN,
             FastLayout::Never => false,
         }
     }
@@ -272,7 +294,53 @@ impl Cells {
                 }
                 _ => self.put_in_order(&values(), room),
             },
-            FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
+            FastLayout::TableRow | FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
+        }
+    }
+
+    /// Writes the cells of [`FastLayout::TableRow`] without a call for each.
+    #[inline(always)]
+    fn put_table_row(&self, values: &EventValues<'_>, room: &mut Room) -> usize {
+        let (context, elapsed, delta) = match &*self.list {
+            [_, elapsed, delta] => (None, elapsed, delta),
+            [_, context, elapsed, delta] => (Some(context), elapsed, delta),
+            _ => return 0,
+        };
+        let mut at = values.put_hook(room, 0);
+        if let Some(context) = context {
+            at = values.put_context(context, room, at);
+        }
+        at = values.bare_elapsed(room, at);
+        at = elapsed.end(room, at);
+        at = values.bare_delta(room, at);
+        delta.end(room, at)
+    }
+
+    /// The path on which [`Cells::put_on`] writes the cells.
+    pub fn path(&self) -> CellsPath {
+        match self.quick {
+            FastLayout::Plain(_) => CellsPath::Plain,
+            FastLayout::TableRow => CellsPath::TableRow,
+            FastLayout::Headed(_) | FastLayout::InOrder | FastLayout::Never => CellsPath::Any,
+        }
+    }
+
+    /// [`Cells::put`] on a known path, which is that of [`Cells::path`] or any.
+    #[inline(always)]
+    pub fn put_on<'v>(
+        &self,
+        path: CellsPath,
+        id: &IdCells,
+        values: impl Fn() -> EventValues<'v>,
+        between_ns: (u64, u64),
+        times: &Times,
+        room: &mut Room,
+    ) -> usize {
+        match (path, &self.quick) {
+            (CellsPath::Plain, FastLayout::Plain(plain)) => plain.put(id, between_ns, times, room),
+            (CellsPath::TableRow, _) => self.put_table_row(&values(), room),
+            (CellsPath::Plain, _) => 0,
+            (CellsPath::Any, _) => self.put(id, values, between_ns, times, room),
         }
     }
 
@@ -552,22 +620,8 @@ impl CellContent {
                 cell.end(room, at + usize::from(cell.number))
             },
             // The bytes after the id are part of the text.
-            CellContent::Hook => |_, values, room, at| {
-                let text = &values.id.text_of_hook;
-                let [first, more] = &*values.id.blocks;
-                store_blocks(room, at, text.len(), first, more);
-                at + text.len()
-            },
-            CellContent::Context(_) => |cell, values, room, at| {
-                let at = cell.begin(values, room, at);
-                let text = values.context(cell.number);
-                if let Some((first, more)) = text.text.split_first_chunk()
-                    && let Some(more) = more.first_chunk::<{ 2 * BLOCKS }>()
-                {
-                    store_blocks(room, at, text.len.into(), first, more);
-                }
-                cell.end(room, at + usize::from(text.len))
-            },
+            CellContent::Hook => |_, values, room, at| values.put_hook(room, at),
+            CellContent::Context(_) => |cell, values, room, at| values.put_context(cell, room, at),
             CellContent::Depth(_) => |cell, values, room, at| {
                 let at = cell.begin(values, room, at);
                 let len = values.depth(room, at);
@@ -678,6 +732,15 @@ impl CellContent {
     }
 }
 
+/// True if cells are those of [`FastLayout::TableRow`].
+fn is_table_row(list: &[Cell]) -> bool {
+    use CellContent::{BareDelta, BareElapsed, Context, Hook};
+    let is_row = |cells: &[CellContent]| {
+        matches!(cells, [Hook, BareElapsed, BareDelta] | [Hook, Context(_), BareElapsed, BareDelta])
+    };
+    is_row(&list.iter().map(|cell| cell.put).collect::<Vec<_>>())
+}
+
 /// Values of one event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventValues<'e> {
@@ -704,6 +767,28 @@ impl<'e> EventValues<'e> {
     #[inline(always)]
     fn context(&self, n: u8) -> &'e ContextText {
         self.texts.of(self.shared(), n)
+    }
+
+    /// Writes the text of the hook, which contains the bytes after the id, and returns its end.
+    #[inline(always)]
+    fn put_hook(&self, room: &mut Room, at: usize) -> usize {
+        let text = &self.id.text_of_hook;
+        let [first, more] = &*self.id.blocks;
+        store_blocks(room, at, text.len(), first, more);
+        at + text.len()
+    }
+
+    /// Writes a cell of columns of the context, and returns its end.
+    #[inline(always)]
+    fn put_context(&self, cell: &Cell, room: &mut Room, at: usize) -> usize {
+        let at = cell.begin(self, room, at);
+        let text = self.context(cell.number);
+        if let Some((first, more)) = text.text.split_first_chunk()
+            && let Some(more) = more.first_chunk::<{ 2 * BLOCKS }>()
+        {
+            store_blocks(room, at, text.len.into(), first, more);
+        }
+        cell.end(room, at + usize::from(text.len))
     }
 
     /// System call, and its first bytes in a block with blanks after them.
@@ -781,6 +866,8 @@ impl<'e> EventValues<'e> {
 struct Builder<'c> {
     columns: &'c Columns,
     form: Form,
+    /// True if the value of the last column is left out.
+    before_fields: bool,
     list: Vec<Cell>,
     segments: Vec<Segment>,
     around_id: [Vec<u8>; 2],
@@ -846,9 +933,12 @@ impl Builder<'_> {
                 self.literal(b",");
             }
             self.literal(column.info().key.as_bytes());
-            self.value(*column);
+            if !self.before_fields || at + 1 < list.len() {
+                self.value(*column);
+            }
         }
         match (self.columns.has_text(), list) {
+            (false, _) if self.before_fields => {}
             (false, _) => self.literal(b"}\n"),
             (true, []) => self.literal(b"\"text\":\""),
             (true, _) => self.literal(b",\"text\":\""),

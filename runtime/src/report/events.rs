@@ -1,10 +1,11 @@
 //! Events of AIX traces, one at a time.
 
-use super::batch::{Batch, EventRef, SharedContext};
+use super::batch::{Batch, EventRef};
 use super::format::{LineEnd, LineFormat, context_of};
 use super::producer::LogProducer;
 use super::{ReportError, ReportOptions, layouts};
 use crate::catalog::Catalog;
+use crate::context::ThreadContext;
 use crate::engine::{StepResult, Stepper};
 use crate::fields::{Field, FieldReader, FieldsForm};
 use crate::reader::aix::{LogInfo, Logs};
@@ -33,9 +34,7 @@ struct Shared<'a> {
 pub(crate) struct AixEvent<'e> {
     batch: &'e Batch,
     shown: &'e EventRef,
-    /// Index in the batch.
-    index: usize,
-    note: RowNote,
+    line: &'e LineEnd,
     shared: &'e Shared<'e>,
 }
 
@@ -94,13 +93,14 @@ impl<'a> AixEvents<'a> {
     #[inline]
     fn at(&self, index: usize) -> Option<(&[u8], AixEvent<'_>)> {
         let ends = self.steps.format.ends();
-        let LineEnd { event, end, note, .. } = *ends.get(index)?;
+        let line = ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| ends[before].end);
-        let line = self.steps.text().get(start as usize..end as usize)?;
+        // Each line ends in a newline.
+        let text = self.steps.text().get(start as usize..line.end.wrapping_sub(1) as usize)?;
         let batch = self.steps.events();
-        let shown = batch.events.get(event as usize)?;
-        let event = AixEvent { batch, shown, index: event as usize, note, shared: &self.shared };
-        Some((line.strip_suffix(b"\n").unwrap_or(line), event))
+        let shown = batch.events.get(line.event as usize)?;
+        let event = AixEvent { batch, shown, line, shared: &self.shared };
+        Some((text, event))
     }
 }
 
@@ -129,21 +129,21 @@ impl<'e> AixEvent<'e> {
 
     /// Position in the input, from 0.
     pub fn seq(&self) -> u64 {
-        self.batch.origins.get(self.index).map_or(0, |origin| origin.number.saturating_sub(1))
+        self.batch.origins.get(self.line.event as usize).map_or(0, |origin| origin.number.saturating_sub(1))
     }
 
     /// Microseconds since 1970.
     pub fn unix_us(&self) -> Option<i64> {
-        self.batch.unix_us(self.index)
+        self.batch.unix_us(self.line.event as usize)
     }
 
     pub fn note(&self) -> RowNote {
-        self.note
+        self.line.note
     }
 
     /// Path of the executable.
     pub fn path(&self) -> Option<&'e [u8]> {
-        Some(self.batch.facts(self.shared_context(), self.shown.tid).path).filter(|path| !path.is_empty())
+        Some(self.facts().path).filter(|path| !path.is_empty())
     }
 
     #[inline]
@@ -151,20 +151,20 @@ impl<'e> AixEvent<'e> {
         self.shown.tid
     }
 
-    fn shared_context(&self) -> &'e SharedContext {
-        self.batch.shared_context(self.shown.setting)
+    fn facts(&self) -> ThreadContext<'e> {
+        self.batch.facts(self.batch.shared_context(self.shown.setting), self.shown.tid)
     }
 
     pub fn cpu(&self) -> Option<u64> {
-        self.batch.facts(self.shared_context(), self.shown.tid).cpu
+        self.facts().cpu
     }
 
     pub fn pid(&self) -> Option<u64> {
-        self.batch.facts(self.shared_context(), self.shown.tid).pid
+        self.facts().pid
     }
 
     pub fn process(&self) -> Option<&'e [u8]> {
-        Some(self.batch.facts(self.shared_context(), self.shown.tid).name).filter(|name| !name.is_empty())
+        Some(self.facts().name).filter(|name| !name.is_empty())
     }
 
     #[inline]

@@ -3,9 +3,8 @@
 use super::options::ReportOptions;
 use crate::columns::Columns;
 use crate::output_format::Form;
+use crate::pattern::Pattern;
 use memchr::memchr_iter;
-use memchr::memmem::Finder;
-use regex::bytes::Regex;
 use tfbc_vm::{Layout, TextBuf, contains_any};
 
 /// Last step of a line, after its text is formatted.
@@ -45,30 +44,20 @@ impl Finish {
         self.grep.is_none() && self.ending == LineEnding::Text && !self.counts_lines
     }
 
-    /// Form of the table whose rows are the lines; `None` for text, or if lines are filtered.
-    pub fn table(&self) -> Option<Form> {
-        match self.ending {
-            LineEnding::Value(form) if self.grep.is_none() => Some(form),
-            _ => None,
-        }
-    }
-
     /// True if the report has pages.
     pub fn counts_lines(&self) -> bool {
         self.counts_lines
     }
 
-    /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included. Returns
-    /// false and removes the line if the text has no match.
+    /// True if the text of an event, which begins at `start`, margins included, has a match.
     #[inline(always)]
-    pub fn line(&self, layout: Layout, line: usize, start: usize, out: &mut TextBuf) -> bool {
-        if let Some(wanted) = &self.grep {
-            let text = out.as_bytes().get(start..).unwrap_or_default();
-            if !wanted.is_match(text, layout) {
-                out.truncate(line);
-                return false;
-            }
-        }
+    pub fn admits(&self, layout: Layout, start: usize, out: &TextBuf) -> bool {
+        self.grep.as_ref().is_none_or(|wanted| wanted.is_match(out.as_bytes().get(start..).unwrap_or_default(), layout))
+    }
+
+    /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included.
+    #[inline(always)]
+    pub fn line(&self, line: usize, start: usize, out: &mut TextBuf) {
         match self.ending {
             LineEnding::Text => {}
             LineEnding::SecondLine if out.len() == start + 1 && start > line => out.truncate(start),
@@ -76,64 +65,54 @@ impl Finish {
             LineEnding::Dropped => out.truncate(start),
             LineEnding::Value(form) => form.end_row(start, out),
         }
-        true
     }
 
-    /// Number of lines in a text.
-    #[inline]
+    /// Number of lines in a text, which ends in a newline; 0 if the report has no pages.
+    #[inline(always)]
     pub fn count_lines(&self, text: &[u8]) -> u64 {
-        // Most texts have one newline, at their end.
+        if !self.counts_lines {
+            return 0;
+        }
         match text.split_last() {
-            Some((_, text)) if self.counts_lines => 1 + memchr_iter(b'\n', text).fold(0, |n, _| n + 1),
-            _ => 0,
+            Some((_, text)) if contains_any::<NEWLINES, { i8::MIN }>(text) => {
+                1 + memchr_iter(b'\n', text).count() as u64
+            }
+            Some(_) => 1,
+            None => 0,
         }
     }
 }
+
+const NEWLINES: u32 = u32::from_be_bytes(*b"\n\n\n\n");
 
 /// Search in the texts of events, ignoring the blanks of their margins and the newline at their end.
 pub(super) struct Grep {
     /// Clone of the pattern in the options, with its own scratch memory.
-    wanted: Regex,
-    /// The pattern if it is a literal without blanks, which cannot match part of a margin.
-    literal: Option<Finder<'static>>,
+    wanted: Pattern,
 }
 
 impl Grep {
-    pub fn new(wanted: &Regex) -> Self {
-        let pattern = wanted.as_str();
-        let is_literal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=' | b':' | b',' | b'/');
-        // A `Regex` does not reveal its flags, so a match in the other letter case detects "ignore case".
-        let other_case: String = pattern.chars().map(other_case).collect();
-        let is_exact = other_case == pattern || !wanted.is_match(other_case.as_bytes());
-        let literal = (!pattern.is_empty() && pattern.bytes().all(is_literal) && is_exact)
-            .then(|| Finder::new(pattern).into_owned());
-        Self { wanted: wanted.clone(), literal }
+    pub fn new(wanted: &Pattern) -> Self {
+        Self { wanted: wanted.clone() }
     }
 
     /// True if the text of an event has a match.
-    #[inline]
+    #[inline(never)]
     pub fn is_match(&self, text: &[u8], layout: Layout) -> bool {
-        match &self.literal {
-            Some(literal) => literal.find(text).is_some(),
-            None => self.is_match_within_margins(text, layout),
-        }
-    }
-
-    fn is_match_within_margins(&self, text: &[u8], layout: Layout) -> bool {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         // An empty line has no margin.
         let first = if text.starts_with(b" ") { usize::from(layout.first) } else { 0 };
         let text = text.get(first..).unwrap_or(text);
-        const NEWLINES: u32 = u32::from_be_bytes(*b"\n\n\n\n");
-        if layout.further == 0 || !contains_any::<NEWLINES, { i8::MIN }>(text) {
-            return self.wanted.is_match(text);
-        }
-        self.wanted.is_match(&without_margins(text, layout.further.into()))
+        self.wanted.is_match_in_line(text).unwrap_or_else(|| self.is_match_in_lines(text, layout.further.into()))
     }
-}
 
-fn other_case(char: char) -> char {
-    if char.is_ascii_lowercase() { char.to_ascii_uppercase() } else { char.to_ascii_lowercase() }
+    #[inline(never)]
+    fn is_match_in_lines(&self, text: &[u8], margin: usize) -> bool {
+        match margin {
+            0 => self.wanted.is_match_by_regex(text),
+            _ => self.wanted.is_match_by_regex(&without_margins(text, margin)),
+        }
+    }
 }
 
 /// Lines without the margin of all but the first.
@@ -164,24 +143,30 @@ mod tests {
             ("  one\n two\n", Layout::default(), r"\A  one\n two\z"),
             ("\n", layout, r"\A\z"),
         ] {
-            assert!(Grep::new(&Regex::new(wanted).unwrap()).is_match(text.as_bytes(), layout), "{text:?}");
+            assert!(Grep::new(&Pattern::new(wanted).unwrap()).is_match(text.as_bytes(), layout), "{text:?}");
         }
     }
 
     #[test]
-    fn plain_texts_match_like_regular_expressions() {
-        let pattern = |text: &str, ignores_case| {
-            regex::bytes::RegexBuilder::new(text).multi_line(true).case_insensitive(ignores_case).build().unwrap()
-        };
+    fn texts_match_as_without_their_margins() {
         let layout = Layout { first: 3, further: 5 };
-        for wanted in ["a", "7f3", "ab/c", "x=1,y:2", "a.c", "0", "é", "ab c"] {
-            for ignores_case in [false, true] {
-                let grep = Grep::new(&pattern(wanted, ignores_case));
-                for text in ["   a\n", "   7F3\n", "   x AB/C\n     7f3\n", "   x=1,y:2\n", "\n", "   ab c\n", "   é\n"]
-                {
-                    let found = grep.is_match_within_margins(text.as_bytes(), layout);
-                    assert_eq!(grep.is_match(text.as_bytes(), layout), found, "{wanted} in {text:?}");
-                }
+        let texts = [
+            "   a\n",
+            "   7F3\n",
+            "   x AB/C\n     7f3\n",
+            "   ab\n     c  ab 7f3\n     \n",
+            "\n",
+            "   ab c\n",
+            "   é\n",
+        ];
+        for wanted in
+            ["a", "7f3", "ab/c", "a.c", "^ab", "c$", "b\nc", r"\s", "(?i)AB", "[^a]b", "é", " c", "^$", r"\b7", ""]
+        {
+            let pattern = Pattern::new(wanted).unwrap();
+            for text in texts {
+                let lines = without_margins(text.trim_end_matches('\n').as_bytes(), 5);
+                let expected = pattern.is_match_by_regex(lines.strip_prefix(b"   ").unwrap_or(&lines));
+                assert_eq!(Grep::new(&pattern).is_match(text.as_bytes(), layout), expected, "{wanted} in {text:?}");
             }
         }
     }

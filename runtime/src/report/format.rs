@@ -1,7 +1,7 @@
 //! Lines of a report: columns, then the text that the event's template prints.
 
 use super::batch::{Batch, EventRef};
-use super::cells::{Cells, ContextTexts, EventValues, IdCells, Times};
+use super::cells::{Cells, CellsPath, ContextTexts, EventValues, IdCells, Times};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
 use super::options::{ReportOptions, ShownFields, Summary};
@@ -81,9 +81,7 @@ struct LineWriter<'r> {
     bounds: RunLimits,
     /// True if [`LineWriter::note`] must be called after a line.
     has_notes: bool,
-    /// Form of the table whose row ends after each text; `None` if a line needs more work.
-    table: Option<Form>,
-    /// True if a line needs no more after its text than [`Finish::line`].
+    /// True if a line needs no more after its text than [`Finish::line`], its fields and to be counted on its page.
     ends_simply: bool,
     /// True if [`Cells::put`] needs further checks, besides that times and context texts fit.
     has_more_conditions: bool,
@@ -94,8 +92,9 @@ struct LineWriter<'r> {
     unresolved: Option<Vec<u16>>,
     /// Hooks whose events a stanza of the built-in format file printed.
     guessed: IdSet,
-    /// Ends of the lines in the text, if they are collected.
-    ends: Option<Vec<LineEnd>>,
+    /// Ends of the lines in the text; empty unless `collects_ends`.
+    ends: Vec<LineEnd>,
+    collects_ends: bool,
     fields: ShownFields,
     /// Fields of the current event.
     fields_json: TextBuf,
@@ -133,6 +132,43 @@ enum RunLength {
     /// Up to the first one that is reported.
     First,
     Many,
+}
+
+/// Path of [`LineFormat::format_on`], which is compiled once for each: the lines of a report need only a few of the
+/// checks, and all events are formatted there.
+trait Path {
+    const CELLS: CellsPath;
+    const END: EndPath;
+}
+
+/// Work after the text of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EndPath {
+    /// None.
+    Text,
+    /// The end of the line is collected.
+    CollectedText,
+    Any,
+}
+
+macro_rules! paths {
+    ($($name:ident: $cells:ident $end:ident;)*) => {$(
+        enum $name {}
+
+        impl Path for $name {
+            const CELLS: CellsPath = CellsPath::$cells;
+            const END: EndPath = EndPath::$end;
+        }
+    )*};
+}
+
+paths! {
+    PlainToText: Plain Text;
+    PlainToEnds: Plain CollectedText;
+    PlainToAny: Plain Any;
+    TableRow: TableRow Any;
+    AnyToText: Any Text;
+    AnyToAny: Any Any;
 }
 
 /// Limits of a run of lines.
@@ -240,7 +276,7 @@ impl<'r> LineFormat<'r> {
 
     /// Collects the ends of lines from now on.
     pub fn collect_ends(&mut self) {
-        self.line.ends = Some(Vec::new());
+        self.line.collects_ends = true;
     }
 
     /// Prepares for lines that become rows of a table: they do not depend on each other, and have no heading. Fields
@@ -269,7 +305,7 @@ impl<'r> LineFormat<'r> {
     /// Ends of the lines in the text that was formatted last, in order.
     #[inline]
     pub fn ends(&self) -> &[LineEnd] {
-        self.line.ends.as_deref().unwrap_or_default()
+        &self.line.ends
     }
 
     /// Hooks whose events a stanza of the built-in format file printed.
@@ -333,11 +369,7 @@ impl<'r> LineFormat<'r> {
                 if self.readers.is_some() && !self.is_independent {
                     self.count_events(batch, state);
                 }
-                if self.line.ends.is_some() {
-                    self.format_lines::<true>(batch, RunLength::Many, state, text);
-                } else {
-                    self.format_lines::<false>(batch, RunLength::Many, state, text);
-                }
+                self.format_lines(batch, RunLength::Many, state, text);
             }
             if text.len() >= WRITE_AT {
                 return true;
@@ -424,7 +456,7 @@ impl<'r> LineFormat<'r> {
             self.page_break(batch, self.at, state, text);
         }
         let lines_before = state.lines_on_page;
-        self.format_lines::<true>(batch, RunLength::First, state, text);
+        self.format_lines(batch, RunLength::First, state, text);
         if is_due && !comes_first && self.line.counted.n_reported > n_reported && text.len() > line {
             let own = text.as_bytes()[line..].to_vec();
             text.truncate(line);
@@ -462,15 +494,33 @@ impl<'r> LineFormat<'r> {
     }
 
     /// Appends lines up to `extent`; stops early if the text is long enough, the page is full, or many steps were used.
-    /// `ENDS` is true if the ends of lines may be collected.
     #[inline(never)]
-    fn format_lines<'b, const ENDS: bool>(
-        &mut self,
-        batch: &'b Batch,
-        extent: RunLength,
-        state: &mut LineState,
-        text: &mut TextBuf,
-    ) where
+    fn format_lines<'b>(&mut self, batch: &'b Batch, extent: RunLength, state: &mut LineState, text: &mut TextBuf)
+    where
+        'r: 'b,
+    {
+        let LineWriter { cells, ends_with_text, collects_ends, delta_of_all, .. } = &self.line;
+        let has_limit = self.meter.limit().is_some();
+        let cells = if has_limit || *delta_of_all { CellsPath::Any } else { cells.path() };
+        let end = match *ends_with_text && extent == RunLength::Many && !has_limit {
+            true if *collects_ends => EndPath::CollectedText,
+            true => EndPath::Text,
+            false => EndPath::Any,
+        };
+        match (cells, end) {
+            (CellsPath::Plain, EndPath::Text) => self.format_on::<PlainToText>(batch, extent, state, text),
+            (CellsPath::Plain, EndPath::CollectedText) => self.format_on::<PlainToEnds>(batch, extent, state, text),
+            (CellsPath::Plain, EndPath::Any) => self.format_on::<PlainToAny>(batch, extent, state, text),
+            (CellsPath::TableRow, _) => self.format_on::<TableRow>(batch, extent, state, text),
+            (CellsPath::Any, EndPath::Text) => self.format_on::<AnyToText>(batch, extent, state, text),
+            (CellsPath::Any, _) => self.format_on::<AnyToAny>(batch, extent, state, text),
+        }
+    }
+
+    /// [`LineFormat::format_lines`] on one of its paths.
+    #[inline(never)]
+    fn format_on<'b, P: Path>(&mut self, batch: &'b Batch, extent: RunLength, state: &mut LineState, text: &mut TextBuf)
+    where
         'r: 'b,
     {
         let events = batch.events.get(self.at..).unwrap_or_default();
@@ -488,7 +538,6 @@ impl<'r> LineFormat<'r> {
         let mut run = machine.start(program, timers);
         limit.into_iter().for_each(|limit| run.limit_steps(limit));
         let (taken, logs) = (&batch.taken.bytes[..], line.logs);
-        let ends_with_text = line.ends_with_text && extent == RunLength::Many;
 
         let mut ahead = [first; AHEAD];
         let (mut n_done, mut n_counted) = (0, 0);
@@ -504,47 +553,53 @@ impl<'r> LineFormat<'r> {
                 let goes_on = match &prepared.text {
                     // The common case: the template ends normally, and the cells fit. One call runs the template and
                     // writes the columns.
-                    Text::Run(entry) if prepared.is_quick.get() && line.is_fast(batch, event, last_ns) => {
+                    Text::Run(_)
+                        if matches!(P::END, EndPath::Any)
+                            && line.fields == ShownFields::Alone
+                            && prepared.is_quick.get()
+                            && line.is_fast::<P>(batch, event, last_ns) =>
+                    {
+                        n_counted += 1;
+                        line.write_fields((batch, event, prepared), index, &mut run, state, text)
+                    }
+                    Text::Run(entry) if prepared.is_quick.get() && line.is_fast::<P>(batch, event, last_ns) => {
                         let start = text.len();
                         let mut n_columns = 0;
                         let put = |room: &mut _| {
+                            let (times, between) = (&line.times, (elapsed_ns, last_ns));
                             let values = || line.values(batch, event, &prepared.id, last_ns);
-                            n_columns = line.cells.put(&prepared.id, values, (elapsed_ns, last_ns), &line.times, room);
+                            n_columns = line.cells.put_on(P::CELLS, &prepared.id, values, between, times, room);
                             n_columns
                         };
                         let shown = BatchedEvent { batch, taken, event, logs };
-                        let is_normal = run.run_prepared(
-                            entry,
-                            &shown,
-                            LineStart { layout: prepared.layout, line: start },
-                            put,
-                            text,
-                        );
-                        if is_normal && ends_with_text {
+                        let line_start = LineStart { layout: prepared.layout, line: start };
+                        // Most events take no steps.
+                        let is_normal = run.run_prepared(entry, &shown, line_start, put, text)
+                            || run.outcome() == Outcome::default() && run.n_steps() < line.bounds.steps;
+                        let place = Place { index, start, text: start + n_columns };
+                        if is_normal && !matches!(P::END, EndPath::Any) {
                             state.last_elapsed_ns = elapsed_ns;
-                            if ENDS && let Some(ends) = &mut line.ends {
+                            if matches!(P::END, EndPath::CollectedText) {
                                 let (event, end) = (index as u32, text.len() as u32);
-                                ends.push(LineEnd { event, end, fields: 0, note: RowNote::None });
+                                line.ends.push(LineEnd { event, end, fields: 0, note: RowNote::None });
                             }
                             true
+                        } else if is_normal && !line.keeps(prepared.layout, place, text) {
+                            n_counted += 1;
+                            true
                         } else if is_normal && line.ends_simply {
-                            if line.end_simply(prepared.layout, (start, start + n_columns), text) {
-                                state.last_elapsed_ns = elapsed_ns;
-                                line.fields != ShownFields::Last
-                                    || line.append_fields((batch, event, prepared), &mut run, text)
+                            line.finish.line(place.start, place.text, text);
+                            state.last_elapsed_ns = elapsed_ns;
+                            if line.fields == ShownFields::Last {
+                                line.append_fields((batch, event, prepared), &mut run, text)
                             } else {
-                                n_counted += 1;
-                                true
+                                state.lines_on_page += line.finish.count_lines(&text.as_bytes()[start..]);
+                                state.lines_on_page < line.page_size
                             }
                         } else {
                             n_counted += 1;
-                            let place = Place { index, start, text: start + n_columns };
                             let outcome = if is_normal { None } else { Some(run.outcome()) };
-                            if line.fields == ShownFields::Last {
-                                line.run_fields((batch, event, prepared), &mut run);
-                            }
-                            let ended = outcome.map(|outcome| (outcome, run.n_steps()));
-                            line.end((event, prepared), place, ended, state, text)
+                            line.end_slowly((batch, event, prepared), (place, outcome), &mut run, state, text)
                         }
                     }
                     _ => {
@@ -628,14 +683,20 @@ struct Place {
 impl<'r> LineWriter<'r> {
     fn new(options: &ReportOptions, columns: &Columns, logs: &'r [LogInfo]) -> Self {
         let finish = Finish::new(options, columns);
+        let fields = ShownFields::of(options, columns);
+        let cells = match fields {
+            _ if options.stats => Cells::none(),
+            ShownFields::Alone => Cells::before_fields(columns),
+            _ => Cells::new(columns, options.form, options.colour),
+        };
+        let ends_with_text = finish.is_nothing() && !options.histogram && !options.stats;
         Self {
             logs,
-            cells: if options.stats { Cells::none() } else { Cells::new(columns, options.form, options.colour) },
+            cells,
             times: Times::new(columns),
             context_texts: ContextTexts::default(),
             page_size: if finish.counts_lines() { options.page_size } else { u64::MAX },
-            ends_with_text: finish.is_nothing() && !options.histogram && !options.stats,
-            table: finish.table(),
+            ends_with_text,
             finish,
             delta_of_all: options.delta_of_all,
             bounds: RunLimits { extent: RunLength::Many, limit: None, steps: 0 },
@@ -646,17 +707,21 @@ impl<'r> LineWriter<'r> {
             counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
             unresolved: None,
             guessed: IdSet::default(),
-            ends: None,
-            fields: ShownFields::of(options, columns),
+            ends: Vec::new(),
+            collects_ends: false,
+            fields,
             fields_json: TextBuf::new(),
             fields_form: FieldsForm::Json,
             all_fields: TextBuf::new(),
         }
     }
 
-    /// True if [`Cells::put`] writes the cells of an event.
+    /// True if [`Cells::put_on`] writes the cells of an event.
     #[inline(always)]
-    fn is_fast(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
+    fn is_fast<P: Path>(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
+        if P::CELLS == CellsPath::Plain {
+            return self.times.advance(event.elapsed_ns, last_ns);
+        }
         self.cells.times_fit(&mut self.times, event.elapsed_ns, last_ns)
             && (!self.has_more_conditions || self.meets_conditions(batch, event))
     }
@@ -679,25 +744,42 @@ impl<'r> LineWriter<'r> {
     fn begin(&mut self, bounds: RunLimits) {
         self.bounds = bounds;
         self.has_more_conditions = bounds.limit.is_some() || self.delta_of_all || self.cells.has_context();
-        self.has_notes = self.ends.is_some() || !self.counts.is_empty() || self.finish.counts_lines();
-        self.ends_simply = !self.has_notes && bounds.extent == RunLength::Many;
+        self.has_notes = self.collects_ends || !self.counts.is_empty() || self.finish.counts_lines();
+        self.ends_simply = !self.collects_ends && self.counts.is_empty() && bounds.extent == RunLength::Many;
     }
 
-    /// Ends a line that needs no more after its text than [`Finish::line`].
+    /// True if the text of a line has a match; if not, the line is removed.
     #[inline(always)]
-    fn end_simply(&self, layout: Layout, (line, start): (usize, usize), text: &mut TextBuf) -> bool {
-        match self.table {
-            Some(form) => {
-                form.end_row(start, text);
-                true
-            }
-            None => self.finish_line(layout, (line, start), text),
+    fn keeps(&self, layout: Layout, place: Place, text: &mut TextBuf) -> bool {
+        let keeps = self.finish.admits(layout, place.text, text);
+        if !keeps {
+            text.truncate(place.start);
         }
+        keeps
     }
 
+    /// Slow path: ends a line whose text was printed, and which is kept if it ended normally. Returns false if the run of
+    /// lines ends after it.
     #[inline(never)]
-    fn finish_line(&self, layout: Layout, (line, start): (usize, usize), text: &mut TextBuf) -> bool {
-        self.finish.line(layout, line, start, text)
+    fn end_slowly<'b>(
+        &mut self,
+        shown: (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        (place, outcome): (Place, Option<Outcome>),
+        run: &mut Run<'b>,
+        state: &mut LineState,
+        text: &mut TextBuf,
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let (_, event, prepared) = shown;
+        if outcome.is_some_and(|outcome| !outcome.skipped) && !self.keeps(prepared.layout, place, text) {
+            return run.n_steps() < self.bounds.steps;
+        }
+        if self.fields == ShownFields::Last {
+            self.run_fields(shown, run);
+        }
+        self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
     }
 
     /// Slow path: appends the line of any event. Returns false if the run of lines ends after it.
@@ -727,11 +809,17 @@ impl<'r> LineWriter<'r> {
             let values = self.values(batch, event, &prepared.id, last_ns);
             self.cells.append(&values, is_narrow, text);
         }
+        if self.fields == ShownFields::Alone {
+            text.push(self.fields_json.as_bytes());
+            text.push(b"}\n");
+        }
         let place = Place { index, start, text: text.len() };
         let outcome = match &prepared.text {
             // The report's steps are used up.
             Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
-            Text::Run(_) if self.fields == ShownFields::Only && of_fields.is_some() => of_fields,
+            Text::Run(_) if matches!(self.fields, ShownFields::Only | ShownFields::Alone) && of_fields.is_some() => {
+                of_fields
+            }
             Text::Run(entry) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
                 let is_normal =
@@ -749,7 +837,39 @@ impl<'r> LineWriter<'r> {
                 outcome
             }),
         };
-        self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
+        let ended = outcome.map(|outcome| (outcome, run.n_steps()));
+        let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
+        if !is_skipped && !self.keeps(prepared.layout, place, text) {
+            return ended.is_none_or(|(_, n_steps)| n_steps < self.bounds.steps);
+        }
+        self.end((event, prepared), place, ended, state, text)
+    }
+
+    /// Appends the JSON line of an event whose fields come last and whose text is not shown. Returns false if the run of
+    /// lines ends after it.
+    #[inline(never)]
+    fn write_fields<'b>(
+        &mut self,
+        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        index: usize,
+        run: &mut Run<'b>,
+        state: &mut LineState,
+        text: &mut TextBuf,
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let (start, last_ns) = (text.len(), state.last_elapsed_ns);
+        text.put_columns(|room| {
+            let values = || self.values(batch, event, &prepared.id, last_ns);
+            self.cells.put(&prepared.id, values, (event.elapsed_ns, last_ns), &self.times, room)
+        });
+        let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
+        let fields = prepared.fields.as_ref();
+        let outcome = fields.map_or(Outcome::default(), |fields| fields.write(run, &shown, true, text));
+        text.push(b"}\n");
+        let place = Place { index, start, text: text.len() };
+        self.end((event, prepared), place, Some((outcome, run.n_steps())), state, text)
     }
 
     /// Adds the fields of an event to the end of its JSON line. Returns false if the run of lines ends after it.
@@ -796,7 +916,7 @@ impl<'r> LineWriter<'r> {
         None
     }
 
-    /// Ends a line after its text. Returns false if the run of lines ends after it. `ended` is `None` if the event
+    /// Ends a line whose text is kept. Returns false if the run of lines ends after it. `ended` is `None` if the event
     /// ended normally; otherwise it has the run's steps, too.
     #[inline(never)]
     fn end(
@@ -811,13 +931,14 @@ impl<'r> LineWriter<'r> {
         let is_skipped = ended.is_some_and(|(outcome, _)| outcome.skipped);
         if is_skipped {
             text.truncate(place.start);
-        } else if !self.finish.line(prepared.layout, place.start, place.text, text) {
-            return has_steps;
-        } else if self.fields == ShownFields::Last && text.as_bytes().ends_with(b"}\n") {
-            text.truncate(text.len() - 2);
-            text.push(b",\"fields\":");
-            text.push(self.fields_json.as_bytes());
-            text.push(b"}\n");
+        } else {
+            self.finish.line(place.start, place.text, text);
+            if self.fields == ShownFields::Last && text.as_bytes().ends_with(b"}\n") {
+                text.truncate(text.len() - 2);
+                text.push(b",\"fields\":");
+                text.push(self.fields_json.as_bytes());
+                text.push(b"}\n");
+            }
         }
         match ended {
             None => self.counted.n_reported += 1,
@@ -848,12 +969,12 @@ impl<'r> LineWriter<'r> {
             self.guessed.insert(event.id);
             prepared.is_quick.set(prepared.fits);
         }
-        if let Some(ends) = &mut self.ends {
+        if self.collects_ends {
             if self.fields != ShownFields::No {
                 self.all_fields.push(self.fields_json.as_bytes());
             }
             let (event, end, fields) = (place.index as u32, text.len() as u32, self.all_fields.len() as u32);
-            ends.push(LineEnd { event, end, fields, note: outcome.map_or(RowNote::None, RowNote::of) });
+            self.ends.push(LineEnd { event, end, fields, note: outcome.map_or(RowNote::None, RowNote::of) });
         }
         self.count(event.id);
         state.lines_on_page += self.finish.count_lines(&text.as_bytes()[place.start..]);
@@ -875,10 +996,8 @@ impl Format<Batch> for LineFormat<'_> {
     type State = LineState;
 
     fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, text: &mut TextBuf) -> bool {
-        if let Some(ends) = &mut self.line.ends {
-            ends.clear();
-            self.line.all_fields.clear();
-        }
+        self.line.ends.clear();
+        self.line.all_fields.clear();
         if self.at >= batch.events.len() {
             self.end_batch();
             return false;
@@ -915,7 +1034,7 @@ impl Format<Batch> for LineFormat<'_> {
         if let Some(at) = deferred.reported {
             // The line was counted when its batch was formatted.
             let (counted, meter, next) = (self.line.counted, self.meter, std::mem::replace(&mut self.at, at));
-            self.format_lines::<true>(batch, RunLength::One, state, head);
+            self.format_lines(batch, RunLength::One, state, head);
             (self.line.counted, self.meter, self.at) = (counted, meter, next);
             // The next batch has other contexts.
             self.line.context_texts.forget();

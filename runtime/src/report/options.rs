@@ -1,15 +1,15 @@
 //! Content and layout of a report, and its counts.
 
 use crate::catalog::Catalog;
-use crate::columns::Columns;
+use crate::columns::{Column, Columns};
 use crate::context::{AddressNames, ContextTable, MAX_KNOWN};
 use crate::filter::Filter;
 use crate::output_format::Form;
+use crate::pattern::Pattern;
 use crate::reader::{Imbalance, Tally};
 use crate::terminal::ReportColour;
 use crate::time_zone::TimeZone;
 use crate::work::MaxWork;
-use regex::bytes::Regex;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tfbc_vm::{Limits, Timers};
@@ -48,7 +48,7 @@ pub struct ReportOptions {
     /// True if only events with a stanza in the given files are reported.
     pub defined: bool,
     /// Pattern that an event's text, without columns and margins, must match.
-    pub grep: Option<Regex>,
+    pub grep: Option<Pattern>,
     /// The form: as lines, or as a table.
     pub form: Form,
     /// Colours of columns and heading.
@@ -138,6 +138,8 @@ pub(super) enum ShownFields {
     Column,
     /// Without the text, which is not run.
     Only,
+    /// In the last column of JSON lines, without the text, which is not run.
+    Alone,
     /// At the end of JSON lines.
     Last,
 }
@@ -149,6 +151,9 @@ impl ShownFields {
             true if columns.has_fields_last() && options.form == Form::Ndjson => ShownFields::Last,
             true if columns.has_fields_last() => ShownFields::No,
             true if columns.has_text() || options.grep.is_some() => ShownFields::Column,
+            true if options.form == Form::Ndjson && columns.list().last() == Some(&Column::Fields) => {
+                ShownFields::Alone
+            }
             true => ShownFields::Only,
         }
     }

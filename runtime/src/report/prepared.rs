@@ -134,10 +134,15 @@ impl<'r> PreparedLines<'r> {
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
         let has_cells = cells.precede(level);
         let id = cells.id(event.id, catalog);
-        let has_simple_cells = matches!(fields, ShownFields::No | ShownFields::Last);
+        let shown = fields;
         let fields = entry
-            .filter(|_| fields != ShownFields::No)
+            .filter(|_| shown != ShownFields::No)
             .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
+        let has_simple_cells = match shown {
+            ShownFields::No | ShownFields::Last => true,
+            ShownFields::Alone => fields.is_some(),
+            ShownFields::Column | ShownFields::Only => false,
+        };
         let fits = has_simple_cells && has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
         self.lines.push(PreparedLine {
             fits,
