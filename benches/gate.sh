@@ -30,17 +30,17 @@ line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.20
 line: dump | line/dump engine | line/dump native | | 1.20 | 1.59
 step | step/events engine | step/events native | | | 7.48
 step with times | step/timed engine | step/timed native | | | 9.16
-report: realistic, instructions | report/default engine | | | 480 | 498
+report: realistic, instructions | report/default engine | | | 480 | 480
 report: id, elapsed time, text, instructions | report/short engine | | | 720 | 720
 report: elapsed time first, instructions | report/turned engine | | | 720 | 720
 report: text alone, instructions | report/bare engine | | | 720 | 720
-report: realistic with processes, instructions | report/processes engine | | | 720 | 787
+report: realistic with processes, instructions | report/processes engine | | | 720 | 778
 report: colour, instructions | report/colour engine | | | 720 | 720
 report: realistic as a table, instructions | report/table engine | | | 720 | 720
 report: CSV, instructions | report/csv engine | | | 720 | 720
-report: NDJSON, instructions | report/ndjson engine | | | 720 | 764
+report: NDJSON, instructions | report/ndjson engine | | | 720 | 761
 report: counts, instructions | report/stats engine | | | 150 | 150
-report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.37
+report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 2.66
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.05
