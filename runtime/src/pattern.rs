@@ -55,7 +55,7 @@ impl fmt::Debug for Pattern {
     }
 }
 
-/// Deterministic automaton that tells whether a text has a match.
+/// Deterministic automaton that decides if a text has a match.
 struct Automaton {
     /// Next state by state and byte. A state is the index of its row.
     table: Box<[u16; 1 << 16]>,
@@ -72,7 +72,7 @@ const ROW: u16 = 256;
 const MATCHED: u16 = 0;
 /// State in which no match is possible.
 const FAILED: u16 = ROW;
-/// State after a byte that the table does not know: a newline, or one from 128 on beside `\b`.
+/// State after a byte that the table does not know: a newline, or one from 128 on next to `\b`.
 const UNKNOWN: u16 = 2 * ROW;
 /// First of the other states. No byte leaves the states before it.
 const FIRST: u16 = 3 * ROW;

@@ -34,7 +34,7 @@ fn hover_describes_the_word_at_the_cursor() {
         ("st|ate(X4", "{{ state(value) $value"),
         ("$v|alue, 0", "parameter of `state(value)`"),
         ("LO|OP", "`LOOP count { … }`"),
-        ("BIT|FLAGS", "every entry is tested"),
+        ("BIT|FLAGS", "tests every entry"),
         ("0x|1 \"busy", "1 = `0x1`"),
         ("L=|KERN", "Kernel level"),
     ] {

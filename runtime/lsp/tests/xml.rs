@@ -27,7 +27,7 @@ fn hover_describes_the_word_at_the_cursor() {
         ("condition name=\"st|ate", "bytes 4 to 5"),
         ("0x|10", "16 = `0x10`"),
         ("<bit|mask", "Bits of a field"),
-        ("off|set", "Bytes from the payload's start"),
+        ("off|set", "Bytes from the start of the payload"),
         ("class=\"US|ER", "The class"),
     ] {
         let answer = client.ask("textDocument/hover", URI, TEXT, marker, json!({})).unwrap();
