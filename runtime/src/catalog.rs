@@ -400,6 +400,23 @@ impl FormatSet {
         files
     }
 
+    /// Names and contents of the files, the built-in one included, in the order in which they were given.
+    pub fn contents(&self) -> Vec<(String, &[u8])> {
+        let mut files: Vec<(usize, String, &[u8])> = Vec::new();
+        for part in &self.blobs {
+            match &part.rank {
+                Rank::File(at) => files.push((*at, part.path.to_string_lossy().into_owned(), &part.blob)),
+                #[cfg(feature = "compile")]
+                Rank::Sources(names) => files.extend(self.findings.sources.iter().map(|(_, source)| {
+                    let at = names.iter().find(|(name, _)| name == source.name()).map_or(usize::MAX, |(_, at)| *at);
+                    (at, source.name().to_owned(), source.bytes())
+                })),
+            }
+        }
+        files.sort_by_key(|(at, ..)| *at);
+        files.into_iter().map(|(_, name, bytes)| (name, bytes)).collect()
+    }
+
     /// Verifies the blobs and builds the lookup table.
     ///
     /// # Errors

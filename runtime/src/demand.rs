@@ -89,6 +89,8 @@ pub(crate) struct EventPolicy<'p> {
     policy: Box<SkipPolicy>,
     /// Ids of events that change the context, shown or hidden.
     stateful_ids: IdSet,
+    /// True if events that show gaps are visited, shown or hidden.
+    visits_gaps: bool,
 }
 
 impl<'p> EventPolicy<'p> {
@@ -104,7 +106,15 @@ impl<'p> EventPolicy<'p> {
             options.context.ids().for_each(|id| stateful_ids.insert(id));
         }
         let dispositions = vec![Disposition::Unknown; 1 << 16].into_boxed_slice();
-        Self { readers, options, needs, dispositions, policy: Box::default(), stateful_ids }
+        Self { readers, options, needs, dispositions, policy: Box::default(), stateful_ids, visits_gaps: false }
+    }
+
+    /// Visits events that show gaps, shown or hidden.
+    #[must_use]
+    pub fn visiting_gaps(mut self) -> Self {
+        self.visits_gaps = true;
+        self.needs.ids.iter_mut().for_each(|ids| hooks::GAPS.into_iter().for_each(|id| ids.insert(id)));
+        self
     }
 
     /// Policy by which the reader skips runs of events.
@@ -138,6 +148,7 @@ impl<'p> EventPolicy<'p> {
         self.dispositions[usize::from(id)] = disposition;
         let action = match disposition {
             _ if matches!(id, hooks::HEADER | hooks::UTILITY) => SkipAction::Leave,
+            _ if self.visits_gaps && hooks::GAPS.contains(&id) => SkipAction::Leave,
             Disposition::Show => SkipAction::Take,
             Disposition::Nothing if !self.stateful_ids.contains(id) => SkipAction::Pass,
             Disposition::Nothing => SkipAction::Leave,

@@ -285,11 +285,11 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Time in nanoseconds since the trace began.
+    /// Time in nanoseconds since the trace began; negative for a QNX record from before its start.
     #[inline]
-    pub fn elapsed_ns(&self) -> Option<u64> {
+    pub fn elapsed_ns(&self) -> Option<i64> {
         match &self.source {
-            EventSource::Aix(event) => Some(event.elapsed_ns()),
+            EventSource::Aix(event) => Some(i64::try_from(event.elapsed_ns()).unwrap_or(i64::MAX)),
             EventSource::Qnx(event) => event.elapsed_ns(),
         }
     }

@@ -65,6 +65,16 @@ pub mod unix_compress {
     pub use crate::unix_compress::{Reader, compress_to, max_width};
 }
 
+/// Names and contents of format files, in their order, for the metadata of tables.
+pub fn format_contents(formats: &crate::Formats) -> Vec<(String, &[u8])> {
+    formats.set().contents()
+}
+
+/// Times of tables as text, and dates in flags.
+pub mod iso_time {
+    pub use crate::iso_time::{format_us, parse_ns};
+}
+
 /// Rows of tables.
 pub mod rows {
     pub use crate::row_run::{names, qnx_release, rows};

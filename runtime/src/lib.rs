@@ -75,6 +75,7 @@ mod filter;
 mod formats;
 mod ids;
 mod inventory;
+mod iso_time;
 mod json;
 mod literal;
 mod monitor;
@@ -111,7 +112,7 @@ pub use output_format::Form;
 pub use pattern::Pattern;
 pub use reader::{Compression, MaxRatio, Notice, System, TraceError, TraceKind};
 #[doc(hidden)]
-pub use reader::{Imbalance, Tally};
+pub use reader::{Imbalance, RecordingGap, Tally};
 pub use report::{MaxWork, Monitor, ReportError};
 pub use terminal::ReportColour;
 pub use trace::{QnxHeader, ReportOptions, ReportSummary, Trace, TraceFile, TraceInfo, report, report_with, write_raw};

@@ -52,7 +52,7 @@ pub fn report(
     // The end of a page depends on all lines before it, so pages are printed by one thread.
     let threads = if options.page_size > 0 { Some(NonZeroUsize::MIN) } else { options.threads };
     let layouts = if options.has_lines() { layouts(&columns) } else { Default::default() };
-    let producer = LogProducer::new(logs, &infos, catalog, options, layouts, false);
+    let producer = LogProducer::new(logs, &infos, catalog, options, layouts, false, false);
     let known_steps = AtomicU64::new(0);
     let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
     let RunResult { producer, mut formats, mut state } = engine::run(producer, make, threads, out, monitor)?;

@@ -30,6 +30,8 @@ pub struct RowOptions {
     pub depth: bool,
     /// True to track system calls (AIX).
     pub svc: bool,
+    /// True if events that show gaps in the recording give notices too.
+    pub gaps: bool,
 }
 
 /// Form of the fields in rows.

@@ -12,13 +12,13 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use tfbc::internal::Output;
-use tfbc::internal::rows::{RowSink, rows};
+use tfbc::internal::rows::{RowOptions, RowSink, rows};
 use tfbc::{Formats, Monitor, Notice, ReportError, TraceInfo};
 #[cfg(feature = "parquet")]
 use tfbc_data::ParquetFile;
 use tfbc_data::{
-    BatchSink, EventColumn, EventTable, EventTables, IpcStream, MAX_BATCH_ROWS, NoticeTable, OpenTables, Summary,
-    TableMetadata, TableOptions, kind_name,
+    BatchSink, EventColumn, EventTable, EventTables, IpcStream, MAX_BATCH_ROWS, NoticeLog, NoticeTable, OpenTables,
+    Summary, TableMetadata, TableOptions, TextForm, TextTable, kind_name,
 };
 
 /// Form of the output.
@@ -35,15 +35,26 @@ pub struct TableFlags {
     /// directory (arrow, parquet)
     #[arg(long)]
     pub by_event: bool,
-    /// File for the table of damaged places and warnings: .arrows or .parquet (arrow, parquet)
+    /// File for the table of damaged places and warnings: .arrows, .parquet, .ndjson or .tsv (arrow, parquet)
     #[arg(long, value_name = "FILE")]
     pub notices: Option<PathBuf>,
     /// Rows of a batch, at most 1048576 (arrow)
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..=MAX_BATCH_ROWS as u64))]
     pub batch_rows: u64,
-    /// Start of the trace in nanoseconds since 1970, UTC, instead of the trace's own (arrow, parquet)
-    #[arg(long, value_name = "NS", allow_negative_numbers = true)]
-    pub time_zero: Option<i64>,
+    /// Start of the trace instead of the trace's own: a date such as 2026-01-31T12:00:00Z, or nanoseconds since 1970, UTC
+    /// (arrow, parquet)
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = time_zero)]
+    pub time_zero: Option<i128>,
+    /// Compression of the file: snappy, the default, or none (parquet)
+    #[arg(long, value_name = "NAME", value_parser = ["none", "snappy"])]
+    pub compress: Option<String>,
+}
+
+/// Parses the start of a trace: a date of ISO 8601, or nanoseconds since 1970.
+fn time_zero(text: &str) -> Result<i128, String> {
+    let number = text.parse::<i64>().ok().map(i128::from);
+    let known = number.or_else(|| tfbc::internal::iso_time::parse_ns(text));
+    known.ok_or_else(|| String::from("expected a date such as 2026-01-31T12:00:00Z, or nanoseconds since 1970"))
 }
 
 /// A run that writes tables.
@@ -64,14 +75,32 @@ enum TableFile {
     Arrow(Box<IpcStream<Output>>),
     #[cfg(feature = "parquet")]
     Parquet(Box<ParquetFile<Output>>),
+    Text(TextTable<Output>),
 }
 
 impl TableFile {
-    fn create(form: TableForm, path: Option<&Path>) -> io::Result<Self> {
+    /// Creates the table of notices. The end of the file's name tells its form; `None` if it is unknown.
+    fn of_notices(path: &Path) -> Option<io::Result<Self>> {
+        let form = match path.extension().and_then(|end| end.to_str())? {
+            "arrows" => return Some(Self::create(TableForm::Arrow, false, Some(path))),
+            #[cfg(feature = "parquet")]
+            "parquet" => return Some(Self::create(TableForm::Parquet, true, Some(path))),
+            "ndjson" => TextForm::Ndjson,
+            "tsv" => TextForm::Tsv,
+            _ => return None,
+        };
+        Some(Output::open(Some(path)).map(|out| TableFile::Text(TextTable::new(out, form))))
+    }
+
+    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "Arrow streams are not compressed"))]
+    fn create(form: TableForm, is_compressed: bool, path: Option<&Path>) -> io::Result<Self> {
         let out = Output::open(path)?;
         Ok(match form {
             #[cfg(feature = "parquet")]
-            TableForm::Parquet => TableFile::Parquet(Box::new(ParquetFile::new(out))),
+            TableForm::Parquet => {
+                let file = ParquetFile::new(out);
+                TableFile::Parquet(Box::new(if is_compressed { file } else { file.uncompressed() }))
+            }
             _ => TableFile::Arrow(Box::new(IpcStream::new(out))),
         })
     }
@@ -82,6 +111,7 @@ impl TableFile {
             TableFile::Arrow(stream) => stream.finish(&summary.to_json())?.commit(),
             #[cfg(feature = "parquet")]
             TableFile::Parquet(file) => file.finish()?.commit(),
+            TableFile::Text(table) => table.finish()?.commit(),
         }
     }
 
@@ -90,6 +120,7 @@ impl TableFile {
             TableFile::Arrow(stream) => &mut **stream,
             #[cfg(feature = "parquet")]
             TableFile::Parquet(file) => &mut **file,
+            TableFile::Text(table) => table,
         }
     }
 }
@@ -121,17 +152,19 @@ impl TableForm {
 /// Passes messages to standard error and to the table of notices.
 struct Messages<'m, 'c, 's> {
     reporter: Reporter<'c>,
-    notices: Option<&'m mut NoticeTable<'s>>,
+    notices: Option<&'m NoticeLog<'s>>,
     written: io::Result<()>,
 }
 
 impl Monitor for Messages<'_, '_, '_> {
     fn notice(&mut self, notice: &Notice) {
-        self.reporter.notice(notice);
-        if let Some(table) = &mut self.notices
+        if !notice.is_quiet() {
+            self.reporter.notice(notice);
+        }
+        if let Some(log) = self.notices
             && self.written.is_ok()
         {
-            self.written = table.notice(notice);
+            self.written = log.with(|table| table.notice(notice));
         }
     }
 
@@ -214,6 +247,7 @@ impl Drop for NewDirectory {
 /// Opens a file for each event, or standard output for a single one.
 struct EventFiles<'d> {
     form: TableForm,
+    is_compressed: bool,
     directory: Option<PathBuf>,
     output: Option<&'d Path>,
     /// Files and their rows.
@@ -248,7 +282,7 @@ impl OpenTables for EventFiles<'_> {
             }
             None => self.output.map(Path::to_owned),
         };
-        Ok(Box::new(OwnTable(TableFile::create(self.form, path.as_deref())?)))
+        Ok(Box::new(OwnTable(TableFile::create(self.form, self.is_compressed, path.as_deref())?)))
     }
 
     fn close(&mut self, id: &str, table: Box<dyn BatchSink>, n_rows: u64) -> io::Result<()> {
@@ -283,6 +317,9 @@ impl TableRun<'_> {
         if is_stdout && self.form == TableForm::Parquet {
             return Err(usage(String::from("--to parquet needs a file: give -o FILE")));
         }
+        if self.flags.compress.is_some() && self.form == TableForm::Arrow {
+            return Err(usage(String::from("--compress: an Arrow stream is not compressed; use it with --to parquet")));
+        }
         if is_stdout && io::stdout().is_terminal() {
             let text = format!(
                 "--to {}: a table is not for a terminal: write it to a file with -o, or into a pipe",
@@ -308,13 +345,12 @@ impl TableRun<'_> {
         }
         let kind = plans.first().map_or("", |(_, plan)| kind_name(plan.info.kind.name()));
         let filter = self.wanted.filters.iter().map(|flag| ((*flag).to_owned(), String::new())).collect();
-        let formats = self.wanted.formats.iter().map(|file| (base_name(&file.name), String::new())).collect();
-        let metadata = TableMetadata { kind, filter, formats, ..TableMetadata::default() };
+        let metadata = TableMetadata { kind, filter, ..TableMetadata::default() }.with_formats(self.formats);
         let options = TableOptions {
             columns,
             batch_rows: self.flags.batch_rows as usize,
             has_file: traces.len() > 1,
-            time_zero: self.flags.time_zero.map(i128::from),
+            time_zero: self.flags.time_zero,
             follow: self.args.follow,
             metadata: metadata.clone(),
             ..TableOptions::default()
@@ -324,21 +360,28 @@ impl TableRun<'_> {
             _ => None,
         };
         let in_directory = |name: String| directory.as_ref().map(|directory| directory.unfinished.join(name));
-        let notices = self.flags.notices.clone().or_else(|| in_directory(format!("notices.{to}")));
-        let notice_form = |path: &Path| match path.extension().and_then(|end| end.to_str()) {
-            Some("arrows") => Ok(TableForm::Arrow),
-            #[cfg(feature = "parquet")]
-            Some("parquet") => Ok(TableForm::Parquet),
-            _ => Err(usage(format!("--notices {}: expected a name that ends in .arrows or .parquet", path.display()))),
-        };
-        let mut notice_file = match &notices {
-            Some(path) => Some(TableFile::create(notice_form(path)?, Some(path)).map_err(failed)?),
+        let path_of_notices = self.flags.notices.clone().or_else(|| in_directory(format!("notices.{to}")));
+        let mut notice_file = match &path_of_notices {
+            Some(path) => {
+                let expected = || {
+                    let forms =
+                        if cfg!(feature = "parquet") { ".arrows, .parquet, .ndjson" } else { ".arrows, .ndjson" };
+                    usage(format!("--notices {}: expected a name that ends in {forms} or .tsv", path.display()))
+                };
+                Some(TableFile::of_notices(path).ok_or_else(expected)?.map_err(failed)?)
+            }
             None => None,
         };
-        let mut notice_table = notice_file.as_mut().map(|file| NoticeTable::new(&metadata, file));
+        let notices = notice_file.as_mut().map(|file| {
+            let mut table = NoticeTable::new(&metadata, file);
+            table.set_time_zero(options.time_zero);
+            NoticeLog::new(table)
+        });
 
+        let is_compressed = self.flags.compress.as_deref() != Some("none");
         let mut files = EventFiles {
             form: self.form,
+            is_compressed,
             directory: directory.as_ref().map(|directory| directory.unfinished.clone()),
             output: self.output,
             n_rows: BTreeMap::new(),
@@ -346,7 +389,7 @@ impl TableRun<'_> {
         };
         let mut file = match self.flags.by_event {
             true => None,
-            false => Some(TableFile::create(self.form, self.output).map_err(failed)?),
+            false => Some(TableFile::create(self.form, is_compressed, self.output).map_err(failed)?),
         };
         let mut tables = match &mut file {
             Some(file) => Tables::Events(EventTable::new(options.clone(), file)),
@@ -355,22 +398,29 @@ impl TableRun<'_> {
         let mut all = Summary::default();
         for (at, (path, plan)) in plans.iter_mut().enumerate() {
             let name = path.display().to_string();
-            if let Some(table) = &mut notice_table {
-                table.set_file(&name);
+            if let Some(log) = &notices {
+                log.set_file(&name);
             }
             tables.set_files(vec![name.clone()], has_offsets(&plan.info));
             let before = tables.n_rows();
             let place = InputIndex { at: at + 1, n: traces.len(), grows: self.args.follow };
             let mut messages = Messages {
                 reporter: Reporter::new(self.console, &plan.info).place(place),
-                notices: notice_table.as_mut(),
+                notices: notices.as_ref(),
                 written: Ok(()),
             };
             let wanted = match self.flags.by_event {
                 true => EventTables::wanted(&options),
                 false => options.wanted(),
             };
-            let ran = rows(&mut plan.trace, self.formats, &plan.options, wanted, tables.sink(), &mut messages);
+            let wanted = RowOptions { gaps: notices.is_some(), ..wanted };
+            let ran = match &notices {
+                Some(log) => {
+                    let mut sink = log.rows(tables.sink());
+                    rows(&mut plan.trace, self.formats, &plan.options, wanted, &mut sink, &mut messages)
+                }
+                None => rows(&mut plan.trace, self.formats, &plan.options, wanted, tables.sink(), &mut messages),
+            };
             messages.reporter.end();
             messages.written.map_err(failed)?;
             let summary = ran.map_err(|error| match error {
@@ -380,26 +430,28 @@ impl TableRun<'_> {
             let n_faults = plan.report_counts(self.console, &summary);
             status = status.max(if n_faults > 0 { Status::Damaged } else { Status::Well });
             let counts = Summary::of(&summary, tables.n_rows() - before);
-            if let Some(table) = &mut notice_table
-                && !self.wanted.filters.is_empty()
-            {
-                table.filtered(&self.wanted.filters.join(", "), counts.filtered).map_err(failed)?;
+            if let Some(log) = &notices {
+                // With several flags, it is not known which one removed an event.
+                let count = (self.wanted.filters.len() == 1).then_some(counts.filtered);
+                let mut flags = self.wanted.filters.iter();
+                log.with(|table| flags.try_for_each(|flag| table.filtered(flag, count))).map_err(failed)?;
             }
             all.add(&counts);
         }
         match tables {
             Tables::Events(mut table) => {
                 table.finish().map_err(failed)?;
-                if let (Some(seq), Some(notices)) = (table.first_replaced(), &mut notice_table) {
+                if let (Some(seq), Some(log)) = (table.first_replaced(), &notices) {
                     let text = "the text is not UTF-8: other bytes became U+FFFD";
-                    notices.warning(Some(seq), None, text).map_err(failed)?;
+                    log.with(|notices| notices.warning(Some(seq), None, text)).map_err(failed)?;
                 }
             }
             Tables::ByEvent(tables) => tables.finish().map_err(failed)?,
         }
-        if let Some(table) = &mut notice_table {
-            table.finish(&all).map_err(failed)?;
+        if let Some(log) = &notices {
+            log.with(|table| table.finish(&all)).map_err(failed)?;
         }
+        drop(notices);
         if let Some(file) = file {
             file.finish(&all).map_err(failed)?;
         }
@@ -414,11 +466,6 @@ impl TableRun<'_> {
         trace::report_no_match(self.console, &self.wanted.filters, all.rows + all.filtered, all.rows);
         Ok(status)
     }
-}
-
-/// Name of a file without its directory, so that a table does not reveal where it was made.
-fn base_name(path: &str) -> String {
-    path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
 }
 
 /// True if offsets count bytes of the files: none is compressed or a pipe.

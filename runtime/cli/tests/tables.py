@@ -109,3 +109,32 @@ with tempfile.TemporaryDirectory() as folder:
     typed = pyarrow.parquet.read_table(tables / "106.parquet")
     assert str(typed.schema.field("unsigned").type) == "uint64", typed.schema
 print("the tables were read by", ", ".join(m.__name__ for m in [pyarrow, polars, duckdb, pandas] if m))
+
+# Notices as text, and the flags of files.
+with tempfile.TemporaryDirectory() as folder:
+    folder = Path(folder)
+    damaged = folder / "damaged.trc"
+    bytes_ = bytearray((samples / "shell.trc").read_bytes())
+    bytes_[0x340:0x350] = b"\xff" * 16
+    damaged.write_bytes(bytes_)
+    for name in ["n.ndjson", "n.tsv"]:
+        done = subprocess.run(
+            [tfbc, "report", "--to", "arrow", "--columns", "seq", "--only", "101", "--notices", folder / name, damaged],
+            capture_output=True,
+        )
+        assert done.returncode == 2, done
+    objects = [json.loads(line) for line in (folder / "n.ndjson").read_text().splitlines()]
+    assert [row["kind"] for row in objects] == ["damage", "filtered", "summary"]
+    assert objects[0]["offset"] == 0x340 and objects[0]["time"].startswith("1999-10-28T") and objects[0]["cpu"] is not None
+    assert (objects[1]["message"], objects[1]["count"]) == ("--only", json.loads(objects[2]["message"])["filtered"])
+    heading, *lines = [line.split("\t") for line in (folder / "n.tsv").read_text().splitlines()]
+    assert heading == list(objects[0])
+    assert [dict(zip(heading, line))["kind"] for line in lines] == ["damage", "filtered", "summary"]
+
+    plain, packed = folder / "plain.parquet", folder / "packed.parquet"
+    run("--to", "parquet", "--compress", "none", "-o", plain, samples / "shell.trc")
+    run("--to", "parquet", "--time-zero", "2026-01-31T12:00:00Z", "-o", packed, samples / "shell.trc")
+    assert pyarrow.parquet.ParquetFile(plain).metadata.row_group(0).column(0).compression == "UNCOMPRESSED"
+    table = pyarrow.parquet.read_table(packed)
+    assert table["time"][0].as_py().isoformat().startswith("2026-01-31T12:00:00")
+    assert table.schema.metadata[b"tfbc:time_basis"] == b"given"

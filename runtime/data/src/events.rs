@@ -114,6 +114,7 @@ pub(crate) fn wanted(columns: &[EventColumn]) -> RowOptions {
             || has(EventColumn::Tid),
         depth: has(EventColumn::Depth),
         svc: has(EventColumn::Svc),
+        gaps: false,
     }
 }
 
@@ -291,7 +292,7 @@ impl Columns {
                     EventColumn::Depth => row.depth.map(|depth| depth as i32),
                     _ => Some(row.n_bytes as i32),
                 }),
-                Column::Time(builder) => builder.append_option(source.time_us(row)),
+                Column::Time(builder) => builder.append_option(time_us(source.time_zero, row)),
                 Column::Named(column, words, ids) => {
                     let key = ids.key(row.id, |id| match column {
                         EventColumn::Id => words.key(id.name().as_bytes()),
@@ -343,15 +344,15 @@ impl Columns {
     }
 }
 
-impl Source {
-    /// Time in microseconds since 1970.
-    fn time_us(&self, row: &EventRow<'_>) -> Option<i64> {
-        match self.time_zero {
-            Some(zero_ns) => Some((zero_ns + i128::from(row.elapsed_ns?)).div_euclid(1000) as i64),
-            None => row.time_us,
-        }
+/// Time of a row in microseconds since 1970. `time_zero` is the UTC time of elapsed time 0, if it was given.
+pub(crate) fn time_us(time_zero: Option<i128>, row: &EventRow<'_>) -> Option<i64> {
+    match time_zero {
+        Some(zero_ns) => Some((zero_ns + i128::from(row.elapsed_ns?)).div_euclid(1000) as i64),
+        None => row.time_us,
     }
+}
 
+impl Source {
     fn file(&self, log: u32) -> &str {
         self.files.get(log as usize).or(self.files.first()).map_or("", String::as_str)
     }

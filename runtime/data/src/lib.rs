@@ -30,14 +30,18 @@ mod metadata;
 mod notices;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod selection;
 mod stream;
+mod text;
 
 pub use by_event::{BY_EVENT, EventTables, OpenTables};
 pub use columns::{ColumnError, EventColumn};
 pub use events::{BatchSink, EventTable, MAX_BATCH_ROWS, TableOptions};
 pub use ipc::{END_KEY, IpcStream};
 pub use metadata::{Summary, TableMetadata, kind_name};
-pub use notices::{NoticeKind, NoticeTable};
+pub use notices::{NoticeKind, NoticeLog, NoticeTable};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetFile;
+pub use selection::Selection;
 pub use stream::{EventReader, NoticeReader, Outcome, event, events, notices};
+pub use text::{TextForm, TextTable};

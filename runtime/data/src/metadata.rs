@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 use tfbc::internal::rows::TraceFacts;
-use tfbc::{ReportSummary, Tally};
+use tfbc::{Formats, ReportSummary, Tally};
 
 /// Metadata about how a table was made. Metadata about the trace comes from [`TraceFacts`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,6 +45,15 @@ pub fn kind_name(kind: &str) -> &'static str {
 }
 
 impl TableMetadata {
+    /// Adds the names and hashes of format files. Names have no folders, so that a table does not tell where it was made.
+    #[must_use]
+    pub fn with_formats(mut self, formats: &Formats) -> Self {
+        let base = |name: &str| name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        let files = tfbc::internal::format_contents(formats).into_iter();
+        self.formats = files.map(|(name, bytes)| (base(&name), blake3::hash(bytes).to_hex().to_string())).collect();
+        self
+    }
+
     /// Keys and values, without those of the trace, ordered by key.
     pub fn pairs(&self) -> Vec<(String, String)> {
         let mut pairs: Vec<_> = self.entries(&TraceFacts::default(), None).into_iter().collect();
@@ -119,7 +128,7 @@ fn object<'p>(pairs: impl Iterator<Item = (&'p str, &'p str)>) -> String {
 }
 
 /// JSON string.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {

@@ -2,15 +2,16 @@
 
 use crate::columns::{field, words};
 use crate::dictionary::Words;
-use crate::events::{BATCH_ROWS, BatchSink};
+use crate::events::{BATCH_ROWS, BatchSink, time_us};
 use crate::metadata::{Summary, TableMetadata};
 use arrow_array::builder::{Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
 use std::io;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::Notice;
-use tfbc::internal::rows::TraceFacts;
+use tfbc::internal::rows::{EventRow, Names, RowSink, TraceFacts};
 
 /// Kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,15 +41,24 @@ impl NoticeKind {
     }
 }
 
-/// One row. `None` is null.
+/// One row. A `None` is null.
 #[derive(Debug, Clone)]
-struct Row<'r> {
+struct Row {
     kind: NoticeKind,
     offset: Option<u64>,
     bytes: Option<u64>,
     seq: Option<u64>,
+    cpu: Option<u32>,
     count: Option<u64>,
-    message: &'r str,
+    message: String,
+}
+
+/// Time and CPU of an event.
+#[derive(Debug, Clone, Copy, Default)]
+struct EventTime {
+    time_us: Option<i64>,
+    elapsed_ns: Option<i64>,
+    cpu: Option<u32>,
 }
 
 /// Builder of the table.
@@ -65,6 +75,9 @@ pub struct NoticeTable<'s> {
     times: TimestampMicrosecondBuilder,
     cpus: Int32Builder,
     messages: StringBuilder,
+    /// Rows that wait for the time of the next event.
+    waiting: Vec<Row>,
+    time_zero: Option<i128>,
 }
 
 /// Schema of the table.
@@ -99,6 +112,8 @@ impl<'s> NoticeTable<'s> {
             times: TimestampMicrosecondBuilder::new().with_timezone("UTC"),
             cpus: Int32Builder::new(),
             messages: StringBuilder::new(),
+            waiting: Vec::new(),
+            time_zero: None,
         }
     }
 
@@ -107,20 +122,50 @@ impl<'s> NoticeTable<'s> {
         file.clone_into(&mut self.file);
     }
 
-    /// Adds a notice.
+    /// Sets the UTC nanoseconds of elapsed time 0, in place of what the trace tells.
+    pub fn set_time_zero(&mut self, time_zero: Option<i128>) {
+        self.time_zero = time_zero;
+    }
+
+    /// Adds a notice. Its time is that of the next row of the table of events.
     ///
     /// # Errors
     /// A batch cannot be written.
     pub fn notice(&mut self, notice: &Notice) -> io::Result<()> {
         let (from, to) = notice.skipped.unzip();
-        self.push(&Row {
-            kind: if notice.damage { NoticeKind::Damage } else { NoticeKind::Warning },
-            offset: from,
-            bytes: from.zip(to).map(|(from, to)| to - from),
+        let gap = notice.gap;
+        self.waiting.push(Row {
+            kind: match gap {
+                Some(_) => NoticeKind::Gap,
+                None if notice.damage => NoticeKind::Damage,
+                None => NoticeKind::Warning,
+            },
+            offset: from.or(gap.map(|gap| gap.offset)),
+            bytes: from.zip(to).map(|(from, to)| to - from).or(gap.map(|gap| gap.n_bytes)),
             seq: Some(notice.n_before),
-            count: None,
-            message: &notice.message,
-        })
+            cpu: gap.and_then(|gap| gap.cpu),
+            count: gap.and_then(|gap| gap.n_missing),
+            message: notice.message.clone(),
+        });
+        // If no event comes for long, the notices have no time.
+        if self.waiting.len() >= BATCH_ROWS { self.settle(EventTime::default()) } else { Ok(()) }
+    }
+
+    /// Takes a row of the table of events, whose time the notices before it get.
+    ///
+    /// # Errors
+    /// A batch cannot be written.
+    fn event(&mut self, row: &EventRow<'_>) -> io::Result<()> {
+        if self.waiting.iter().all(|notice| notice.seq.is_none_or(|seq| seq > row.seq)) {
+            return Ok(());
+        }
+        let time_us = time_us(self.time_zero, row);
+        self.settle(EventTime { time_us, elapsed_ns: row.elapsed_ns, cpu: row.cpu })
+    }
+
+    /// Adds the waiting rows.
+    fn settle(&mut self, next: EventTime) -> io::Result<()> {
+        std::mem::take(&mut self.waiting).into_iter().try_for_each(|row| self.push(&row, next))
     }
 
     /// Adds a warning about the whole input.
@@ -128,52 +173,52 @@ impl<'s> NoticeTable<'s> {
     /// # Errors
     /// A batch cannot be written.
     pub fn warning(&mut self, seq: Option<u64>, count: Option<u64>, message: &str) -> io::Result<()> {
-        self.push(&Row { kind: NoticeKind::Warning, offset: None, bytes: None, seq, count, message })
+        self.of_input(NoticeKind::Warning, (None, seq), count, message)
     }
 
-    /// Adds the flags that removed events, and the number of events that all of them removed.
+    /// Adds a flag that removed events, and how many it removed if that is known.
     ///
     /// # Errors
     /// A batch cannot be written.
-    pub fn filtered(&mut self, flags: &str, n_events: u64) -> io::Result<()> {
-        let row = Row {
-            kind: NoticeKind::Filtered,
-            offset: None,
-            bytes: None,
-            seq: None,
-            count: Some(n_events),
-            message: flags,
-        };
-        self.push(&row)
+    pub fn filtered(&mut self, flag: &str, n_events: Option<u64>) -> io::Result<()> {
+        self.of_input(NoticeKind::Filtered, (None, None), n_events, flag)
     }
 
-    /// Adds the summary and sends the last batch.
+    /// Adds the summary and passes on the last rows.
     ///
     /// # Errors
     /// A batch cannot be written.
     pub fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        self.push(&Row {
-            kind: NoticeKind::Summary,
-            offset: None,
-            bytes: Some(summary.tally.read),
-            seq: None,
-            count: Some(summary.rows),
-            message: &summary.to_json(),
-        })?;
+        let bytes = Some(summary.tally.read);
+        self.of_input(NoticeKind::Summary, (bytes, None), Some(summary.rows), &summary.to_json())?;
         self.finish_batch()?;
         self.out.flush()
     }
 
-    fn push(&mut self, row: &Row<'_>) -> io::Result<()> {
+    /// Adds a row about the whole input. No event comes after it.
+    fn of_input(
+        &mut self,
+        kind: NoticeKind,
+        (bytes, seq): (Option<u64>, Option<u64>),
+        count: Option<u64>,
+        message: &str,
+    ) -> io::Result<()> {
+        self.settle(EventTime::default())?;
+        let row = Row { kind, offset: None, bytes, seq, cpu: None, count, message: message.to_owned() };
+        self.push(&row, EventTime::default())
+    }
+
+    fn push(&mut self, row: &Row, next: EventTime) -> io::Result<()> {
         self.kinds.push(row.kind.name().as_bytes());
         self.files.push(self.file.as_bytes());
-        let numbers = [row.offset, row.bytes, row.seq, None, row.count];
+        let signed = |number: Option<u64>| number.map(|number| number as i64);
+        let numbers = [signed(row.offset), signed(row.bytes), signed(row.seq), next.elapsed_ns, signed(row.count)];
         for (builder, number) in self.numbers.iter_mut().zip(numbers) {
-            builder.append_option(number.map(|number| number as i64));
+            builder.append_option(number);
         }
-        self.times.append_null();
-        self.cpus.append_null();
-        self.messages.append_value(row.message);
+        self.times.append_option(next.time_us);
+        self.cpus.append_option(row.cpu.or(next.cpu).and_then(|cpu| i32::try_from(cpu).ok()));
+        self.messages.append_value(&row.message);
         self.n_rows += 1;
         if self.n_rows >= BATCH_ROWS { self.finish_batch() } else { Ok(()) }
     }
@@ -198,5 +243,63 @@ impl<'s> NoticeTable<'s> {
             Arc::new(self.messages.finish()),
         ];
         self.out.batch(RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(io::Error::other)?)
+    }
+}
+
+/// Table of notices that a run fills from its monitor, while its rows pass.
+pub struct NoticeLog<'s> {
+    table: Mutex<NoticeTable<'s>>,
+    /// True if a notice waits for the time of the next row.
+    waits: AtomicBool,
+}
+
+impl<'s> NoticeLog<'s> {
+    /// Creates a log of a table.
+    pub fn new(table: NoticeTable<'s>) -> Self {
+        Self { table: Mutex::new(table), waits: AtomicBool::new(false) }
+    }
+
+    /// Sets the input of the next notices.
+    pub fn set_file(&self, file: &str) {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner).set_file(file);
+    }
+
+    /// Calls a function with the table.
+    ///
+    /// # Errors
+    /// The function fails.
+    pub fn with<T>(&self, change: impl FnOnce(&mut NoticeTable<'s>) -> io::Result<T>) -> io::Result<T> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut table);
+        self.waits.store(!table.waiting.is_empty(), Ordering::Relaxed);
+        changed
+    }
+
+    /// Creates a sink that passes rows on, and gives the notices their times.
+    pub fn rows<'r>(&'r self, sink: &'r mut dyn RowSink) -> impl RowSink + use<'r, 's> {
+        TimedRows { log: self, sink }
+    }
+}
+
+/// Sink of [`NoticeLog::rows`].
+struct TimedRows<'r, 's> {
+    log: &'r NoticeLog<'s>,
+    sink: &'r mut dyn RowSink,
+}
+
+impl RowSink for TimedRows<'_, '_> {
+    fn begin(&mut self, facts: &TraceFacts) -> io::Result<()> {
+        self.sink.begin(facts)
+    }
+
+    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()> {
+        if self.log.waits.load(Ordering::Relaxed) {
+            self.log.with(|table| table.event(row))?;
+        }
+        self.sink.row(row, names)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
     }
 }

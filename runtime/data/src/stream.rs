@@ -6,7 +6,7 @@
 use crate::by_event::{EventTables, OpenTables};
 use crate::events::{BatchSink, EventTable, TableOptions};
 use crate::metadata::{Summary, TableMetadata, kind_name};
-use crate::notices::NoticeTable;
+use crate::notices::{NoticeLog, NoticeTable};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use std::io;
@@ -92,7 +92,7 @@ pub fn events(
     report: ReportOptions,
     mut options: TableOptions,
 ) -> Result<EventReader, ArrowError> {
-    describe(&trace, &mut options);
+    describe(&trace, &formats, &mut options);
     EventReader::run(move |sender, outcome| {
         let mut table = EventTable::new(options.clone(), sender);
         let mut damage = Damage::default();
@@ -114,20 +114,22 @@ pub fn notices(
     report: ReportOptions,
     mut options: TableOptions,
 ) -> Result<NoticeReader, ArrowError> {
-    describe(&trace, &mut options);
+    describe(&trace, &formats, &mut options);
     EventReader::run(move |sender, outcome| {
         let mut table = NoticeTable::new(&options.metadata, sender);
         table.set_file(options.files.first().map_or("", String::as_str));
+        table.set_time_zero(options.time_zero);
+        let log = NoticeLog::new(table);
         let mut count = Count(0);
         let mut damage = Damage::default();
-        // Nobody reads the texts, but formatting them is how events that end too early are found and counted.
-        let wanted = RowOptions { note: true, ..RowOptions::default() };
-        let mut monitor = damage.monitor(Some(&mut table));
-        let ran = rows(&mut trace, &formats, &report, wanted, &mut count, &mut monitor);
+        // Text is formatted so that truncated events are counted.
+        let wanted = RowOptions { note: true, gaps: true, context: true, ..RowOptions::default() };
+        let mut monitor = damage.monitor(Some(&log));
+        let ran = rows(&mut trace, &formats, &report, wanted, &mut log.rows(&mut count), &mut monitor);
         let written = monitor.written;
         written.map_err(ReportError::Write)?;
         let summary = Summary::of(&ran?, count.0);
-        table.finish(&summary).map_err(ReportError::Write)?;
+        log.with(|table| table.finish(&summary)).map_err(ReportError::Write)?;
         damage.end(summary, outcome);
         Ok(())
     })
@@ -144,7 +146,7 @@ pub fn event(
     mut options: TableOptions,
     id: EventId,
 ) -> Result<EventReader, ArrowError> {
-    describe(&trace, &mut options);
+    describe(&trace, &formats, &mut options);
     EventReader::run(move |sender, outcome| {
         let mut open = OneTable(sender.0.clone());
         let wanted = EventTables::wanted(&options);
@@ -192,13 +194,14 @@ impl RowSink for OneEvent<'_> {
 }
 
 /// Completes table options with facts about the trace.
-fn describe(trace: &Trace, options: &mut TableOptions) {
+fn describe(trace: &Trace, formats: &Formats, options: &mut TableOptions) {
     let info = trace.info();
     if options.files.is_empty() {
         options.files = vec![info.name];
     }
     options.has_offsets = info.files.iter().all(|file| file.size.is_some());
-    options.metadata = TableMetadata { kind: kind_name(info.kind.name()), ..std::mem::take(&mut options.metadata) };
+    let metadata = TableMetadata { kind: kind_name(info.kind.name()), ..std::mem::take(&mut options.metadata) };
+    options.metadata = metadata.with_formats(formats);
 }
 
 /// Number of damaged places, and the first message.
@@ -211,12 +214,12 @@ struct Damage {
 /// Monitor of a run that fills a table.
 struct TableMonitor<'d, 't, 's> {
     damage: &'d mut Damage,
-    table: Option<&'t mut NoticeTable<'s>>,
+    table: Option<&'t NoticeLog<'s>>,
     written: io::Result<()>,
 }
 
 impl Damage {
-    fn monitor<'d, 't, 's>(&'d mut self, table: Option<&'t mut NoticeTable<'s>>) -> TableMonitor<'d, 't, 's> {
+    fn monitor<'d, 't, 's>(&'d mut self, table: Option<&'t NoticeLog<'s>>) -> TableMonitor<'d, 't, 's> {
         TableMonitor { damage: self, table, written: Ok(()) }
     }
 
@@ -232,10 +235,10 @@ impl tfbc::Monitor for TableMonitor<'_, '_, '_> {
             self.damage.n_damaged += 1;
             self.damage.first.get_or_insert_with(|| notice.message.clone());
         }
-        if let Some(table) = &mut self.table
+        if let Some(log) = self.table
             && self.written.is_ok()
         {
-            self.written = table.notice(notice);
+            self.written = log.with(|table| table.notice(notice));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The table of events has the rows, texts and fields of the report.
 
-use crate::tools::{SAMPLES, batches, formats, objects, sample, stream, with_threads};
+use crate::tools::{SAMPLES, batches, formats, kev, objects, sample, stream, with_threads};
 use serde_json::{Map, Value, json};
 use tfbc::aix::Filter;
 use tfbc::{Column, Columns, Form, Item, ReportOptions, Trace, report};
@@ -127,6 +127,40 @@ fn every_choice_of_columns_has_the_same_rows() {
             }
         }
     }
+}
+
+#[test]
+fn metadata_has_the_hashes_of_format_files() {
+    let trace = Trace::open(sample("user.kev")).unwrap();
+    let (report, options) = (ReportOptions::default(), TableOptions::default());
+    let reader = tfbc_data::events(trace, formats(&["user.xml"]), report, options).unwrap();
+    let schema = arrow_array::RecordBatchReader::schema(&reader);
+    let listed: Value = serde_json::from_str(&schema.metadata()["tfbc:formats"]).unwrap();
+    let hash = blake3::hash(&std::fs::read(sample("user.xml")).unwrap()).to_hex().to_string();
+    let known = listed.as_array().unwrap();
+    assert!(known.contains(&json!({"name": "user.xml", "blake3": hash})), "{listed}");
+}
+
+#[test]
+fn records_before_the_start_have_negative_times() {
+    let mut log = kev("7.1.0", &[]);
+    // The second record was stored later than the first, but is older.
+    for slot in [[1 << 10 | 1, 100, 0, 100], [6 << 10 | 65, 50, 1, 2]] {
+        slot.iter().for_each(|word: &u32| log.extend_from_slice(&word.to_le_bytes()));
+    }
+    let mut trace = Trace::from_bytes("t.kev", log.clone()).unwrap();
+    let rows = objects(&stream(&mut trace, &formats(&[]), &ReportOptions::default(), &TableOptions::default()).0);
+    assert_eq!([&rows[0]["elapsed_ns"], &rows[1]["elapsed_ns"]], [&json!(0), &json!(-50)]);
+    let mut trace = Trace::from_bytes("t.kev", log).unwrap();
+    let formats = formats(&[]);
+    let mut events = trace.events(&formats);
+    let mut times = Vec::new();
+    while let Some(item) = events.next().unwrap() {
+        if let Item::Event(event) = item {
+            times.push(event.elapsed_ns());
+        }
+    }
+    assert_eq!(times, [Some(0), Some(-50)]);
 }
 
 #[test]

@@ -99,3 +99,29 @@ pub fn with_threads(n: usize) -> ReportOptions {
     options.qnx.threads = NonZeroUsize::new(n);
     options
 }
+
+/// A log of QNX with records of a class, number and words. Two words are a simple record, more a combine.
+pub fn kev(release: &str, records: &[(u32, &[u32])]) -> Vec<u8> {
+    let mut log = format!(
+        "TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUETRACE_ENCODING::16 byte \
+         eventsTRACE_CYCLES_PER_SEC::1000000000TRACE_CPU_NUM::1TRACE_SYS_RELEASE::{release}TRACE_SYSPAGE_LEN::0\
+         TRACE_HEADER_END::"
+    )
+    .into_bytes();
+    let mut stamp = 0;
+    for (header, words) in records {
+        stamp += 1;
+        let n_slots = words.len().div_ceil(2);
+        for (at, pair) in words.chunks(2).enumerate() {
+            let part = match at {
+                _ if n_slots == 1 => 0,
+                0 => 1,
+                at if at + 1 == n_slots => 3,
+                _ => 2,
+            };
+            let slot = [header | part << 30, stamp, pair[0], pair.get(1).copied().unwrap_or_default()];
+            slot.iter().for_each(|word| log.extend_from_slice(&word.to_le_bytes()));
+        }
+    }
+    log
+}

@@ -77,7 +77,7 @@ struct CopiedEvent {
     seq: u64,
     unix_us: Option<i64>,
     note: Option<&'static str>,
-    elapsed_ns: Option<u64>,
+    elapsed_ns: Option<i64>,
     cpu: Option<u64>,
     pid: Option<u64>,
     tid: Option<u64>,
@@ -366,7 +366,7 @@ impl Event {
 
     /// Nanoseconds since the trace began.
     #[getter]
-    fn elapsed_ns(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+    fn elapsed_ns(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         self.slot.read(py, |event| match event {
             View::InChunk(event) => event.elapsed_ns(),
             View::Copied(copy) => copy.elapsed_ns,

@@ -110,16 +110,6 @@ pub fn inputs(formats: &Bound<'_, PyAny>) -> PyResult<Vec<FormatInput>> {
     Ok(inputs)
 }
 
-/// File name of a format file, without its directory.
-pub fn name_of(input: &FormatInput) -> String {
-    match input {
-        FormatInput::Path(path) => {
-            path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-        }
-        FormatInput::Memory { name, .. } => name.clone(),
-    }
-}
-
 /// Loads format files on a worker thread, without Python's lock.
 pub fn load(
     py: Python<'_>,

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use tfbc::EventId;
 use tfbc::internal::Output;
-use tfbc_data::{BY_EVENT, EventColumn, EventReader, IpcStream, MAX_BATCH_ROWS, Outcome, TableMetadata, TableOptions};
+use tfbc_data::{BY_EVENT, EventColumn, EventReader, IpcStream, MAX_BATCH_ROWS, Outcome, ParquetFile, TableOptions};
 
 /// Contents of a table.
 #[derive(Clone)]
@@ -155,13 +155,11 @@ impl Table {
     }
 
     fn options(&self) -> TableOptions {
-        let formats = self.input.format_names.iter().map(|name| (name.clone(), String::new())).collect();
         TableOptions {
             batch_rows: self.batch_rows,
             has_file: self.input.info.files.len() > 1,
             follow: self.input.follow,
             time_zero: self.input.time_zero,
-            metadata: TableMetadata { formats, ..TableMetadata::default() },
             ..TableOptions::default()
         }
     }
@@ -456,6 +454,19 @@ impl Table {
         }
         let summary = summary(py, &self.input)?;
         stream.finish(&summary)?.flush()?;
+        Ok(output.commit()?)
+    }
+
+    /// Writes the table as a Parquet file, compressed by Snappy. If writing fails, there is no file.
+    fn to_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut output = Output::open(Some(&path))?;
+        let mut pass = self.begin(py, None)?;
+        let mut file = ParquetFile::new(io::BufWriter::new(&mut output));
+        tfbc_data::BatchSink::begin(&mut file, &pass.schema)?;
+        while let Some(batch) = pass.next_batch(py)? {
+            tfbc_data::BatchSink::batch(&mut file, batch)?;
+        }
+        file.finish()?.flush()?;
         Ok(output.commit()?)
     }
 

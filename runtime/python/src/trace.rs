@@ -36,7 +36,6 @@ pub struct TraceInput {
     options: ReadOptions,
     context: Option<Arc<ContextTable>>,
     pub formats: tfbc::Formats,
-    pub format_names: Vec<String>,
     pub info: TraceInfo,
     /// QNX release in the header of a log.
     release: Option<(u32, u32)>,
@@ -100,7 +99,6 @@ pub fn open(
     };
     let built_in = FormatInput::Path(PathBuf::from("default"));
     let inputs: Vec<FormatInput> = builtin.then_some(built_in).into_iter().chain(own).collect();
-    let format_names = inputs.iter().map(formats::name_of).collect();
     let loaded = formats::load(py, &worker, inputs, load_options)?;
     let formats = Formats { formats: loaded.map_err(|error| formats::refusal(py, error))? };
     warn_of_left_out(py, &formats)?;
@@ -121,7 +119,6 @@ pub fn open(
         options,
         context,
         formats,
-        format_names,
         info,
         release,
         strict,
@@ -204,13 +201,8 @@ impl TraceInput {
 
     /// An event of the table with an id or name, and the selection of all events in the table.
     fn table(&self, id: &str) -> PyResult<(EventId, Words)> {
-        let names = names(&self.formats, self.qnx_release());
-        let event = match names.kernel_call(id) {
-            Some(event) => event,
-            None => Selection::event(id, self.qnx_release())?,
-        };
-        let only = names.same_table(event).into_iter().map(EventId::name);
-        Ok((event, Words(only.collect())))
+        let found = tfbc_data::Selection::table(id, &self.formats, self.qnx_release());
+        found.map(|(event, only)| (event, Words(only))).map_err(PyValueError::new_err)
     }
 
     /// Report options for a selection of events.

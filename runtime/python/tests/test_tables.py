@@ -266,6 +266,8 @@ def test_damage_ends_a_strict_table(sample: Path) -> None:
 def test_an_arrow_stream_is_written(sample: Path, tmp_path: Path) -> None:
     events = tfbc.open(sample).events()
     events.to_arrow_ipc(tmp_path / "events.arrows")
+    events.to_parquet(tmp_path / "events.parquet")
+    assert pl.read_parquet(tmp_path / "events.parquet").to_dicts() == rows(pa.table(events))
     with pyarrow.ipc.open_stream(tmp_path / "events.arrows") as stream:
         assert rows(stream.read_all()) == rows(pa.table(events))
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -238,3 +239,12 @@ def test_ctrl_c_ends_a_waiting_pass(name: str, kind: str) -> None:
     assert float(seconds) < 0.1
     # A log of AIX from a pipe is read as a whole when it is opened, because its parts may be in any order.
     assert is_open == str(name == "user.kev")
+
+
+def test_records_before_the_start_have_negative_times() -> None:
+    keys = {"VER_MAJOR": "1", "VER_MINOR": "01", "LITTLE_ENDIAN": "TRUE", "CYCLES_PER_SEC": "1000000000",
+            "CPU_NUM": "1", "SYS_RELEASE": "7.1.0", "SYSPAGE_LEN": "0"}  # fmt: skip
+    header = "TRACE_HEADER_BEGIN::" + "".join(f"TRACE_{key}::{value}" for key, value in keys.items())
+    slots = struct.pack("<8I", 1 << 10 | 1, 100, 0, 100, 6 << 10 | 65, 50, 1, 2)
+    trace = tfbc.open((header + "TRACE_HEADER_END::").encode() + slots)
+    assert [event.elapsed_ns for event in trace] == [0, -50]

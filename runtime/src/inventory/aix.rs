@@ -3,7 +3,7 @@
 use crate::formats::Formats;
 use crate::ids::IdSet;
 use crate::monitor::{Monitor, PROGRESS_EVERY};
-use crate::reader::aix::{LogItem, Logs, RawEvent, SystemInfo, TimedEvent, TraceState, hooks};
+use crate::reader::aix::{LogItem, Logs, SystemInfo, TimedEvent, TraceState, hooks};
 use crate::reader::{Imbalance, Notice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -203,7 +203,7 @@ impl AixInventory {
         let of_all = self.files.len() == 1 || event.cpu.is_none();
         match event.id {
             hooks::BUFFER_WRAP => {
-                let n_entries = data_word(event, 2);
+                let n_entries = event.data_word(2);
                 self.gap(Gap::Lost { at_ns: now, offset: event.offset, file: timed.log, n_entries });
             }
             hooks::TRACE_OFF if of_all => self.off_since_ns = Some(now),
@@ -222,11 +222,4 @@ impl AixInventory {
             self.gaps.push(gap);
         }
     }
-}
-
-/// Data word of an event that is not generic; word 1 is the first.
-fn data_word(event: &RawEvent<'_>, at: usize) -> u64 {
-    let width_bytes = if event.wide { 8 } else { 4 };
-    let bytes = event.bytes.get(at * width_bytes..(at + 1) * width_bytes).unwrap_or_default();
-    bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

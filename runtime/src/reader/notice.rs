@@ -14,17 +14,46 @@ pub struct Notice {
     pub skipped: Option<(u64, u64)>,
     /// Number of the input's events before it.
     pub n_before: u64,
+    /// Gap in the recording, if the notice is about one.
+    #[doc(hidden)]
+    pub gap: Option<RecordingGap>,
+}
+
+/// Events that were not recorded, or that the recorder lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RecordingGap {
+    /// Number of events, buffers or combines that are missing, if it is known.
+    pub n_missing: Option<u64>,
+    /// Offset in the file of the event that shows the gap, or of the first dropped slot.
+    pub offset: u64,
+    /// Bytes of dropped slots.
+    pub n_bytes: u64,
+    /// CPU of the event that shows the gap.
+    pub cpu: Option<u32>,
+    /// True if an event of the trace says the same, which a report prints. Only tables of notices ask for such notices.
+    pub is_event: bool,
 }
 
 impl Notice {
     /// Creates a notice of damage.
     pub(crate) fn damage(message: impl Into<String>) -> Self {
-        Self { damage: true, message: message.into(), skipped: None, n_before: 0 }
+        Self { damage: true, message: message.into(), skipped: None, n_before: 0, gap: None }
     }
 
     /// Creates a notice that is not about damage.
     pub(crate) fn warning(message: impl Into<String>) -> Self {
         Self { damage: false, ..Self::damage(message) }
+    }
+
+    /// Adds the gap that the notice is about.
+    pub(crate) fn about(self, gap: RecordingGap) -> Self {
+        Self { gap: Some(gap), ..self }
+    }
+
+    /// True if an event of the trace says the same, so that a report does not.
+    #[doc(hidden)]
+    pub fn is_quiet(&self) -> bool {
+        self.gap.is_some_and(|gap| gap.is_event)
     }
 
     /// Adds the range of bytes that were skipped.

@@ -216,9 +216,9 @@ impl<'e> QnxEvent<'e> {
         self.shared.clock.zip(self.written.record.cycles()).map(|(clock, cycles)| clock.ns(cycles))
     }
 
-    pub fn elapsed_ns(&self) -> Option<u64> {
-        let start = self.shared.clock?.ns(self.shared.start.cycles()?);
-        self.time_ns().map(|ns| ns.saturating_sub(start))
+    pub fn elapsed_ns(&self) -> Option<i64> {
+        let start = i128::from(self.shared.clock?.ns(self.shared.start.cycles()?));
+        i64::try_from(i128::from(self.time_ns()?) - start).ok()
     }
 
     pub fn cpu(&self) -> u64 {

@@ -29,9 +29,6 @@ mod events {
     pub const THREAD_NAME: u16 = 320;
 }
 
-/// Event of the class [`classes::CONTROL`] that reports dropped buffers, since 8.0.
-const DROPPED: u16 = 8;
-
 /// Process and thread of a record; `None` for what is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owner {
@@ -149,7 +146,7 @@ impl Owners {
                 let last = self.last_buffer.replace(number);
                 last.is_some_and(|last| (last + 1) % BUFFER_NUMBERS != number)
             }
-            (DROPPED, _) => true,
+            (control::DROPPED, _) => true,
             _ => false,
         };
         if is_loss {

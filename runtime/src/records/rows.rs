@@ -206,6 +206,9 @@ pub(crate) fn write_rows(
         colour: ReportColour::Off,
         ..options.clone()
     };
+    if wanted.gaps {
+        log.list_gaps();
+    }
     let header = log.header().clone();
     let source = Arc::new(Source {
         catalog,

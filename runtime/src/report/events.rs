@@ -47,7 +47,7 @@ impl<'a> AixEvents<'a> {
         known_steps: &'a AtomicU64,
     ) -> Self {
         let layouts = layouts(&options.columns);
-        let producer = LogProducer::new(logs, infos, catalog, options, layouts, true).for_rows(FieldsForm::Json);
+        let producer = LogProducer::new(logs, infos, catalog, options, layouts, true, false).for_rows(FieldsForm::Json);
         let mut format = LineFormat::new(catalog, options, (&options.columns, layouts), infos, known_steps);
         format.collect_ends();
         let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));

@@ -11,10 +11,10 @@ use crate::engine::{Chunk, Producer, ends_chunk};
 use crate::fields::{FieldsForm, PreparedFields};
 use crate::filter::Filter;
 use crate::monitor::{PROGRESS_EVERY, ReportError};
-use crate::reader::Notice;
 use crate::reader::aix::{
     BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, TimedEvent, TraceState, VisitResult, hooks,
 };
+use crate::reader::{Notice, RecordingGap};
 use crate::selection;
 use crate::work::Meter;
 use std::collections::HashMap;
@@ -54,8 +54,12 @@ impl<'w> LogProducer<'w> {
         options: &'w ReportOptions,
         layouts: [Layout; 5],
         keeps_trails: bool,
+        lists_gaps: bool,
     ) -> Self {
         let mut plan = EventPolicy::new(catalog, options, options.columns.has_fields() || keeps_trails);
+        if lists_gaps {
+            plan = plan.visiting_gaps();
+        }
         let live = logs.is_live();
         if !live
             && !options.delta_of_all
@@ -65,6 +69,7 @@ impl<'w> LogProducer<'w> {
             logs.need(ids);
         }
         let mut collector = Collector::new(plan, infos, catalog, options, layouts);
+        collector.gaps = lists_gaps.then(Gaps::default);
         if keeps_trails {
             collector.timers.keep_trail();
         }
@@ -113,7 +118,18 @@ impl<'w> LogProducer<'w> {
             }
             waited = false;
             match logs.next().map_err(ReportError::Read)? {
-                Some(LogItem::Event(timed)) => collector.process_event(&timed, batch)?,
+                Some(LogItem::Event(timed)) => {
+                    collector.process_event(&timed, batch)?;
+                    if let Some(gaps) = &mut collector.gaps
+                        && let Some(notice) = gaps.advance(&timed, collector.infos.len() == 1)
+                    {
+                        notices.push(Notice { n_before: collector.n_events + logs.n_passed() % PASSED, ..notice });
+                        // The notice comes before the next event, whose time it gets.
+                        if ends_chunk(collector.n_damaged, notices.len()) {
+                            break;
+                        }
+                    }
+                }
                 Some(LogItem::Passed) => collector.n_events += PASSED,
                 Some(LogItem::Notice { notice, .. }) => {
                     collector.n_damaged += u64::from(notice.damage);
@@ -156,6 +172,42 @@ impl Producer for LogProducer<'_> {
     }
 }
 
+/// Finder of the gaps that events show.
+#[derive(Debug, Default)]
+struct Gaps {
+    /// Time at which the trace was switched off, in nanoseconds.
+    off_since_ns: Option<u64>,
+}
+
+impl Gaps {
+    /// Takes the next event that may show a gap. With one file per CPU, each file is switched off and on separately, so
+    /// only events of no CPU count unless the log `is_alone`.
+    fn advance(&mut self, timed: &TimedEvent<'_>, is_alone: bool) -> Option<Notice> {
+        let TimedEvent { event, time, .. } = timed;
+        let (offset, of_all) = (event.offset, is_alone || event.cpu.is_none());
+        let (n_missing, text) = match event.id {
+            hooks::BUFFER_WRAP => {
+                let n_missing = event.data_word(2);
+                (
+                    Some(n_missing),
+                    format!("at offset {offset:#x}: events missing because the buffers were full: {n_missing}"),
+                )
+            }
+            hooks::TRACE_OFF if of_all => {
+                self.off_since_ns = Some(time.elapsed_ns);
+                return None;
+            }
+            hooks::TRACE_ON if of_all => {
+                let off_ns = time.elapsed_ns.saturating_sub(self.off_since_ns.take()?);
+                (None, format!("at offset {offset:#x}: the trace was switched off for {off_ns} ns"))
+            }
+            _ => return None,
+        };
+        let cpu = event.cpu.and_then(|cpu| u32::try_from(cpu).ok());
+        Some(Notice::warning(text).about(RecordingGap { n_missing, offset, n_bytes: 0, cpu, is_event: true }))
+    }
+}
+
 /// Filter and collector: selects events and adds them to a batch.
 struct Collector<'w> {
     catalog: &'w Catalog<'w>,
@@ -189,6 +241,8 @@ struct Collector<'w> {
     fields: Option<HashMap<(u16, usize), Option<PreparedFields<'w>>>>,
     /// True if the report shows fields and no text.
     has_only_fields: bool,
+    /// Gaps that events show, if they are listed.
+    gaps: Option<Gaps>,
     /// Elapsed time of the last event other than header and utility events.
     last_elapsed_ns: u64,
     n_events: u64,
@@ -232,6 +286,7 @@ impl<'w> Collector<'w> {
             fields_form: FieldsForm::Json,
             fields: options.columns.has_fields().then(HashMap::default),
             has_only_fields: !options.columns.has_text() && options.grep.is_none(),
+            gaps: None,
             last_elapsed_ns: 0,
             n_events: 0,
             n_shown: 0,

@@ -162,7 +162,7 @@ pub(crate) fn write_rows(
     let columns = if has_text(wanted) { Columns::text_only() } else { Columns::text_only().without_text() };
     let layouts = layouts(&columns);
     let fields = if wanted.fields == RowFields::Cells { FieldsForm::Cells } else { FieldsForm::Json };
-    let producer = LogProducer::new(logs, &infos, catalog, &options, layouts, false).for_rows(fields);
+    let producer = LogProducer::new(logs, &infos, catalog, &options, layouts, false, wanted.gaps).for_rows(fields);
     let known_steps = AtomicU64::new(0);
     let make = || {
         let mut lines = LineFormat::new(catalog, &options, (&columns, layouts), &infos, &known_steps);

@@ -56,6 +56,8 @@ pub mod hooks {
     pub const ID_IS_ZERO: u16 = 0x0040;
     /// Events are missing, because the buffers were full.
     pub const BUFFER_WRAP: u16 = 0x0060;
+    /// Events that show gaps in the recording.
+    pub const GAPS: [u16; 3] = [TRACE_ON, TRACE_OFF, BUFFER_WRAP];
     /// Id of the template for ids without a stanza.
     pub const UNDEFINED: u16 = 0x0070;
     /// Utility events: time factors, processes, processors.

@@ -22,3 +22,12 @@ pub struct RawEvent<'t> {
     /// The whole event, as recorded.
     pub recorded: &'t [u8],
 }
+
+impl RawEvent<'_> {
+    /// Data word of an event that is not generic, from 1.
+    pub fn data_word(&self, at: usize) -> u64 {
+        let width_bytes = if self.wide { 8 } else { 4 };
+        let bytes = self.bytes.get(at * width_bytes..(at + 1) * width_bytes).unwrap_or_default();
+        bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
+    }
+}

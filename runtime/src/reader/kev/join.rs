@@ -2,6 +2,7 @@
 
 use super::combine::{Combine, CompleteCombine, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, StrayReason};
 use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
+use crate::reader::RecordingGap;
 
 /// Counts of a log's records, slots and losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -139,8 +140,8 @@ impl Joiner {
             + self.open.slot_bytes()
     }
 
-    /// Message about all dropped slots; `None` if there are none.
-    pub fn dropped_message(&self) -> Option<String> {
+    /// Message about all dropped slots, and the gap that they leave; `None` if there are none.
+    pub fn dropped(&self) -> Option<(String, RecordingGap)> {
         if self.counts.dropped_slots == 0 {
             return None;
         }
@@ -157,6 +158,11 @@ impl Joiner {
         let (slots, (first, last)) = (counts.dropped_slots, self.dropped.unwrap_or_default());
         let parts = parts.join(", ");
         let last = if first < last { format!(" and the last at {last:#x}") } else { String::new() };
-        Some(format!("incomplete combines dropped, the first at offset {first:#x}{last}: {parts}; slots: {slots}"))
+        let text =
+            format!("incomplete combines dropped, the first at offset {first:#x}{last}: {parts}; slots: {slots}");
+        let n_combines = counts.dropped_begins + counts.ends_without_begin + counts.open_at_end + counts.over_limits;
+        let n_bytes = slots * SLOT_BYTES as u64;
+        let gap = RecordingGap { n_missing: Some(n_combines), offset: first, n_bytes, ..RecordingGap::default() };
+        Some((text, gap))
     }
 }

@@ -9,7 +9,7 @@ use super::slot::{SLOT_BYTES, Slot, SlotKind, SlotMasks, word};
 use super::syspage::Syspage;
 use super::{classes, control};
 use crate::reader::window::{Input, Packing, Window};
-use crate::reader::{MaxRatio, Notice, Tally};
+use crate::reader::{MaxRatio, Notice, RecordingGap, Tally};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::Path;
@@ -125,6 +125,8 @@ pub struct KevLog {
     payloads: Vec<u8>,
     last_buffer: Option<u32>,
     notices: VecDeque<Notice>,
+    /// True if events that show gaps give notices too.
+    lists_gaps: bool,
 }
 
 impl KevLog {
@@ -191,6 +193,7 @@ impl KevLog {
             payloads: Vec::new(),
             last_buffer: None,
             notices: VecDeque::new(),
+            lists_gaps: false,
             header,
         };
         match hidden {
@@ -276,6 +279,11 @@ impl KevLog {
     /// File offset of the last returned slot.
     pub fn offset(&self) -> u64 {
         self.window.offset()
+    }
+
+    /// Gives a notice for each event that shows a gap too.
+    pub fn list_gaps(&mut self) {
+        self.lists_gaps = true;
     }
 
     /// Counts so far.
@@ -492,12 +500,18 @@ impl KevLog {
                 self.clocks.set(slot.cpu(), word);
                 self.start.0.get_or_init(|| u64::from(word) << 32 | u64::from(slot.stamp));
             }
-            control::BUFFER => self.take_buffer(word % BUFFER_NUMBERS),
+            control::BUFFER => self.take_buffer(word % BUFFER_NUMBERS, slot.cpu()),
+            control::DROPPED if self.lists_gaps => {
+                let offset = self.window.offset();
+                let gap =
+                    RecordingGap { offset, cpu: Some(slot.cpu().into()), is_event: true, ..RecordingGap::default() };
+                self.damage(Notice::warning(format!("at offset {offset:#x}: buffers dropped")).about(gap));
+            }
             _ => {}
         }
     }
 
-    fn take_buffer(&mut self, number: u32) {
+    fn take_buffer(&mut self, number: u32, cpu: u8) {
         let Some(last) = self.last_buffer.replace(number) else { return };
         // The numbers wrap, so this is a lower bound.
         let lost = number.wrapping_sub(last).wrapping_sub(1) % BUFFER_NUMBERS;
@@ -509,7 +523,9 @@ impl KevLog {
         if self.joiner.counts.gaps <= MAX_GAP_NOTICES {
             let offset = self.window.offset();
             let text = format!("at offset {offset:#x}: buffers lost between sequence {last} and {number}: {lost}");
-            self.damage(Notice::damage(text));
+            let gap =
+                RecordingGap { n_missing: Some(lost.into()), offset, cpu: Some(cpu.into()), ..RecordingGap::default() };
+            self.damage(Notice::damage(text).about(gap));
         }
     }
 
@@ -567,8 +583,8 @@ impl KevLog {
             let text = format!("gaps in the sequence of buffers: {gaps}, buffers lost: {lost_buffers}");
             self.damage(Notice::damage(text));
         }
-        if let Some(message) = self.joiner.dropped_message() {
-            self.damage(Notice::damage(message));
+        if let Some((message, gap)) = self.joiner.dropped() {
+            self.damage(Notice::damage(message).about(gap));
         }
     }
 }

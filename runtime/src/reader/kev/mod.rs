@@ -66,4 +66,6 @@ pub mod control {
     pub const TIME: u16 = 1;
     /// First slot of a buffer: its number and its number of slots.
     pub const BUFFER: u16 = 2;
+    /// Buffers were dropped, since 8.0.
+    pub const DROPPED: u16 = 8;
 }

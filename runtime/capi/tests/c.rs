@@ -1,0 +1,39 @@
+//! The library used by a program in C.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name)
+}
+
+/// Builds the static library: cargo builds it for no test by itself.
+fn archive() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    let built = cargo.args(["build", "--quiet", "--locked", "--package", "libtfbc"]).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    // The test is in `deps`, the library in the folder above.
+    let test = std::env::current_exe().unwrap();
+    let archive = test.ancestors().nth(2).unwrap().join("libtfbc.a");
+    assert!(archive.is_file(), "{}", archive.display());
+    archive
+}
+
+#[test]
+fn a_program_in_c_reads_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let (source, program) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rows.c"), directory.path().join("rows"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c99", "-Wall", "-Werror", "-o"]).arg(&program).arg(&source).arg(archive());
+    let compiled = compiler.args(["-lpthread", "-ldl", "-lm"]).output().expect("a C compiler");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let run = |args: &[&str]| {
+        let ran = Command::new(&program).arg(sample("shell.trc")).args(args).output().unwrap();
+        (ran.status.code(), String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned())
+    };
+    assert_eq!(run(&["events", r#"{"batch_rows":100}"#]), (Some(0), "288 rows in 3 batches\n".into()));
+    assert_eq!(run(&["134"]), (Some(0), "3 rows in 1 batches\n".into()));
+    assert_eq!(run(&["events", r#"{"pid":"x y"}"#]).0, Some(0));
+    assert_eq!(run(&["events", "{"]).0, Some(1));
+}
