@@ -1,22 +1,29 @@
 //! Checks files in the background: the newest state of all files is compiled as one set.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use tfbc::TraceKind;
+use tfbc::{FieldFormat, Formats, TraceKind};
 use tfbc_compiler::{DEFINES_NOTHING, Options, compile};
 use tfbc_grammar::{Diagnostic, Source, Sources};
 
 /// Key, version and source of a file.
 pub type CheckedFile = (String, Option<i32>, Arc<Source>);
 
-/// Diagnostics of a set of files.
-#[derive(Debug)]
+/// Diagnostics of a set of files, and the fields that they show.
+#[derive(Debug, Default)]
 pub struct Checked {
     /// Checked files, indexed by the source ids in diagnostics.
     pub files: Vec<CheckedFile>,
     pub diagnostics: Vec<Diagnostic>,
+    /// Descriptions of fields, by file name, line and column of the item that shows them. An item of a subroutine shows
+    /// a field of each stanza that calls it.
+    pub fields: HashMap<(String, u32, u32), Vec<String>>,
 }
+
+/// Maximum descriptions of one item.
+const MAX_DESCRIPTIONS: usize = 4;
 
 /// Thread that checks files. It ends when this value is dropped.
 #[derive(Debug)]
@@ -56,14 +63,36 @@ fn check(files: Vec<CheckedFile>) -> Checked {
         sources.add(if is_trace { Source::new(source.name(), "") } else { Source::clone(source) });
     }
     let options = Options { updates_call_out: true, ..Options::default() };
-    let mut diagnostics = compile(&sources, &options).diagnostics;
+    let compiled = compile(&sources, &options);
+    let mut diagnostics = compiled.diagnostics;
+    // If a stanza has an error, the others still have fields. The first result has the diagnostics of `tfbc check`.
+    let rest = || compile(&sources, &Options { keep_going: true, ..options }).blob;
+    let blob = compiled.blob.or_else(rest);
     for found in diagnostics.iter_mut().filter(|found| found.code == &DEFINES_NOTHING) {
         let file = files.get(usize::from(found.primary.source.0));
         if file.is_some_and(|(path, _, source)| is_trace(Path::new(path), source)) {
             found.message = String::from("this is a trace, not a format file: `tfbc report` formats it");
         }
     }
-    Checked { files, diagnostics }
+    let mut fields = HashMap::new();
+    if let Some(Ok(formats)) = blob.map(Formats::from_blob) {
+        formats.events().for_each(|event| describe(&event.fields, &mut fields));
+    }
+    Checked { files, diagnostics, fields }
+}
+
+/// Adds descriptions of fields and of their members.
+fn describe(formats: &[FieldFormat], fields: &mut HashMap<(String, u32, u32), Vec<String>>) {
+    for FieldFormat { name, kind, hint, members, file, line, column, .. } in formats {
+        describe(members, fields);
+        let Some(file) = file else { continue };
+        let known = fields.entry((file.clone(), *line, *column)).or_default();
+        let hint = if hint.is_empty() { String::new() } else { format!(" ({hint})") };
+        let text = format!("Field `{name}` of tables: {kind}{hint}.");
+        if known.len() < MAX_DESCRIPTIONS && !known.contains(&text) {
+            known.push(text);
+        }
+    }
 }
 
 /// True if the file is a trace. The editor cannot show its bytes, so it is not checked.

@@ -3,6 +3,7 @@
 use super::check::Checked;
 use super::complete::complete;
 use super::diagnostics::{self, FileDiagnostics};
+use super::document::Document;
 use super::hover::hover;
 use super::json::{self, Json};
 use super::navigate;
@@ -30,6 +31,8 @@ pub struct Session {
     has_snippets: bool,
     /// Latest diagnostics, by file.
     found: BTreeMap<String, FileDiagnostics>,
+    /// Latest check, without its diagnostics.
+    checked: Checked,
     /// Keys of the checked files, indexed by the source ids in diagnostics.
     keys: Vec<String>,
     /// Files whose diagnostics the client displays.
@@ -45,6 +48,7 @@ impl Default for Session {
             encoding: Encoding::Utf16,
             has_snippets: false,
             found: BTreeMap::new(),
+            checked: Checked::default(),
             keys: Vec::new(),
             published: BTreeMap::new(),
             sent: Sent::default(),
@@ -157,6 +161,7 @@ impl Session {
     pub fn findings(&mut self, mut checked: Checked) -> Vec<Value> {
         self.keys = checked.files.iter().map(|(key, ..)| key.clone()).collect();
         self.found = diagnostics::by_file(&mut checked);
+        self.checked = checked;
         let mut notes = Vec::new();
         // The client displays diagnostics until it gets others, so a file without findings needs an empty list once.
         let gone: Vec<String> = self.published.keys().filter(|key| !self.found.contains_key(*key)).cloned().collect();
@@ -227,6 +232,8 @@ impl Session {
         let here = found.iter().filter(|found| contains(found.primary.span));
         let explained: BTreeMap<_, _> = here.map(|found| (found.code.code, diagnostics::explained(found))).collect();
         let (text, span) = hover(&self.project, &key, offset).unzip();
+        let fields = span.map_or(&[][..], |span| self.fields(&key, span.start));
+        let text = text.map(|text| fields.iter().fold(text, |text, field| format!("{text}\n\n{field}")));
         let parts: Vec<String> = text.into_iter().chain(explained.into_values()).collect();
         if parts.is_empty() {
             return reply(&Value::Null);
@@ -236,6 +243,20 @@ impl Session {
             answer["range"] = json!(self.range(&key, span));
         }
         reply(&answer)
+    }
+
+    /// Descriptions of the fields that the item at an offset shows.
+    fn fields(&self, key: &str, offset: u32) -> &[String] {
+        let version = self.project.get(key).map(|document| document.version);
+        let file = self.checked.files.iter().find(|(checked, of, _)| checked == key && Some(*of) == version);
+        let Some((.., source)) = file else { return &[] };
+        // An item of a datakey begins at its `%`, before the label.
+        let xml = self.project.get(key).and_then(Document::xml);
+        let item = xml.and_then(|facts| {
+            facts.fields.iter().find(|field| field.whole.start <= offset && offset < field.whole.end)
+        });
+        let (line, column) = source.line_column(item.map_or(offset, |item| item.whole.start));
+        self.checked.fields.get(&(source.name().to_owned(), line, column)).map_or(&[], Vec::as_slice)
     }
 
     fn definition(&self, params: &Params) -> Answer {

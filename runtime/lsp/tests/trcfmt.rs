@@ -45,6 +45,25 @@ fn hover_describes_the_word_at_the_cursor() {
 }
 
 #[test]
+fn hover_names_the_field_of_a_table() {
+    let mut client = Client::with(URI, TEXT);
+    client.diagnostics(URI, 1);
+    let mut hover = |marker: &str| {
+        let answer = client.ask("textDocument/hover", URI, TEXT, marker, json!({})).unwrap();
+        answer["contents"]["value"].as_str().unwrap_or_default().to_owned()
+    };
+    for (marker, expected) in [
+        ("\"stat=\" $st|at%W0.3", "Field `stat` of tables: uint64 (hex)."),
+        ("$v|alue, 0", "Field `value` of tables: int64.\n\nField `value_text` of tables: dictionary."),
+        ("LO|OP", "Field `f5` of tables: binary (hex)."),
+    ] {
+        let found = hover(marker);
+        assert!(found.contains(expected), "{marker}: {found}");
+    }
+    assert!(!hover("{{ $stat = X|2 + 0x10").contains("Field"), "assignments are no fields");
+}
+
+#[test]
 fn definitions_and_references_are_found() {
     let mut client = Client::with(URI, TEXT);
     client.open("file:///work/b.trcfmt", "100 1.0 state(X2) $90F\n");

@@ -20,7 +20,9 @@ const TEXT: &str = r#"<eventdefinitions>
 #[test]
 fn hover_describes_the_word_at_the_cursor() {
     let mut client = Client::with(URI, TEXT);
+    client.diagnostics(URI, 1);
     for (marker, expected) in [
+        ("%2u1x sta|te", "Field `state` of tables: int64 (hex)."),
         ("%2u1x sta|te", "unsigned number of 2 bytes, shown in hexadecimal; bytes 4 to 5 of the payload"),
         ("%1s0 na|me", "text up to its NUL; from byte 6"),
         ("enum name=\"st|ate", "bytes 4 to 5"),
