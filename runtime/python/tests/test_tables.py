@@ -77,7 +77,8 @@ def test_events_of_qnx_have_typed_tables(log: Path) -> None:
     trace = tfbc.open(calls)
     assert list(trace.tables()) == ["CONTROL:1", "KER_CALL.MSG_SENDV", "KER_EXIT.MSG_SENDV", "PR_TH:24"]
     assert [row["id"] for row in rows(pa.table(trace.table("KER_CALL.MSG_SENDV")))] == ["KER_CALL:11", "KER_CALL:523"]
-    for source in [log, calls]:
+    sources: list[Path | bytes] = [log, calls]
+    for source in sources:
         compare_with_events(tfbc.open(source))
 
 
