@@ -79,7 +79,7 @@ enum TableFile {
 }
 
 impl TableFile {
-    /// Creates the table of notices. The end of the file's name tells its form; `None` if it is unknown.
+    /// Creates the table of notices. The suffix of the file decides its form; `None` if it is unknown.
     fn of_notices(path: &Path) -> Option<io::Result<Self>> {
         let form = match path.extension().and_then(|end| end.to_str())? {
             "arrows" => return Some(Self::create(TableForm::Arrow, false, Some(path))),

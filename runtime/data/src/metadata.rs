@@ -45,7 +45,7 @@ pub fn kind_name(kind: &str) -> &'static str {
 }
 
 impl TableMetadata {
-    /// Adds the names and hashes of format files. Names have no folders, so that a table does not tell where it was made.
+    /// Adds the names and hashes of format files. Names have no folders, so that a table does not show where it was made.
     #[must_use]
     pub fn with_formats(mut self, formats: &Formats) -> Self {
         let base = |name: &str| name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();

@@ -122,7 +122,7 @@ impl<'s> NoticeTable<'s> {
         file.clone_into(&mut self.file);
     }
 
-    /// Sets the UTC nanoseconds of elapsed time 0, in place of what the trace tells.
+    /// Sets the UTC nanoseconds of elapsed time 0, which replace those of the trace.
     pub fn set_time_zero(&mut self, time_zero: Option<i128>) {
         self.time_zero = time_zero;
     }

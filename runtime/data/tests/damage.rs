@@ -89,7 +89,7 @@ fn lost_buffers_and_combines_are_gaps() {
         (6 << 10, &[1, 2]),
     ];
     let mut log = kev("8.0.0", &records);
-    // The begin of a combine that never ends.
+    // The start of a combine that never ends.
     [6 << 10 | 1 << 30, 9, 0, 0].iter().for_each(|word: &u32| log.extend_from_slice(&word.to_le_bytes()));
     let found = notices_of("t.kev", log, &formats(&[]));
     let gaps: Vec<_> = found.iter().filter(|row| row["kind"] == "gap").collect();

@@ -18,7 +18,7 @@ pub struct Checked {
     pub files: Vec<CheckedFile>,
     pub diagnostics: Vec<Diagnostic>,
     /// Descriptions of fields, by file name, line and column of the item that shows them. An item of a subroutine shows
-    /// a field of each stanza that calls it.
+    /// one field per stanza that calls it.
     pub fields: HashMap<(String, u32, u32), Vec<String>>,
 }
 
