@@ -281,7 +281,7 @@ impl<'p> FuzzCase<'p> {
         }
     }
 
-    /// Prints all events in one run of the program, of which only the text, or nothing, was verified when it was opened.
+    /// Prints all events in one run of a program. Opening it verified only the code that prints text, or no code.
     fn lazily(&self, blob: &[u8], expected: &[Printed], looked_up: bool) {
         let open = if self.jobs.len().is_multiple_of(2) { Program::open_for_text } else { Program::open_lazily };
         let lazy = open(blob).expect("what is verified as a whole is opened lazily");

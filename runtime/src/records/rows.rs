@@ -46,7 +46,7 @@ struct Source<'r> {
     boot_ns: Option<i128>,
 }
 
-/// Printer of which every thread creates its own.
+/// Printer of one thread.
 struct FieldPrinter<'r>(RefCell<RecordPrinter<'r>>, Arc<Source<'r>>);
 
 impl<'r> FieldPrinter<'r> {

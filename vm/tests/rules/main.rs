@@ -48,7 +48,7 @@ const CALLED: RoutineRow =
 
 const EVENT: RoutineRow = RoutineRow { called: 0, ..CALLED };
 
-/// Opens a program of routines, of which the last one formats an event. Returns the error if the program is refused.
+/// Opens a program of routines; the last one formats an event. Returns the error if the program is refused.
 fn routines(rows: &[(RoutineRow, &[Instr])]) -> Option<BlobError> {
     let mut blob = BlobBuilder::new();
     blob.source("test", b"");
