@@ -724,18 +724,20 @@ impl<'b> Catalog<'b> {
     }
 
     /// Properties of all hooks with a stanza, ordered by id.
-    pub fn hooks(&self) -> impl Iterator<Item = Hook<'_>> {
+    // A list, because an iterator would be compiled in the package that uses it, and commands are not optimised.
+    pub fn hooks(&self) -> Vec<Hook<'_>> {
         let found = self.by_id.iter().filter_map(|at| at.checked_sub(1));
-        found.filter_map(|at| {
+        let hooks = found.filter_map(|at| {
             let entry = &self.entries[at as usize];
             self.program(entry).hook(entry.id)
-        })
+        });
+        hooks.collect()
     }
 
     /// Class and number per QNX event with a definition, in ascending order.
-    pub(crate) fn defined_records(&self) -> impl Iterator<Item = (u8, u16)> {
+    pub(crate) fn defined_records(&self) -> Vec<(u8, u16)> {
         let known = self.by_record.iter().take(1 << 15).enumerate().filter(|(_, at)| **at != 0);
-        known.map(|(id, _)| ((id >> 10) as u8, (id & 1023) as u16))
+        known.map(|(id, _)| ((id >> 10) as u8, (id & 1023) as u16)).collect()
     }
 
     /// True if a stanza has a four-digit id.

@@ -170,12 +170,12 @@ impl Formats {
             let schema = program.and_then(|program| Some((program, program.schema(id)?)));
             schema.map_or_else(Vec::new, |(program, schema)| describe(&schema.fields, program))
         };
-        let hooks = catalog.hooks().map(move |hook| EventFormat {
+        let hooks = catalog.hooks().into_iter().map(move |hook| EventFormat {
             id: display_id(hook.id),
             label: String::from_utf8_lossy(hook.label).into_owned(),
             fields: fields(hook.id),
         });
-        hooks.chain(catalog.defined_records().map(|(class, event)| {
+        hooks.chain(catalog.defined_records().into_iter().map(|(class, event)| {
             EventFormat {
                 id: events::display_id(class, event),
                 label: catalog.names_of_record(class, event),

@@ -228,7 +228,7 @@ pub(super) fn entry_of<'c>(
         } else if formats.is_empty() {
             String::from(" in the built-in format file: give yours with -t")
         } else {
-            let own = catalog.hooks().filter(|hook| !hook.builtin).map(|hook| display_id(hook.id));
+            let own = catalog.hooks().into_iter().filter(|hook| !hook.builtin).map(|hook| display_id(hook.id));
             listed(own.collect())
         };
         console.warning(Message::Notable, format!("no stanza formats hook {}{known}", display_id(id)));

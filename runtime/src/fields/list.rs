@@ -19,7 +19,7 @@ struct ListedEvent<'c> {
 
 /// Events to list: one, or all but the built-in stanzas of reserved hooks.
 fn listed<'c>(catalog: &'c Catalog<'_>, id: Option<EventId>) -> impl Iterator<Item = ListedEvent<'c>> {
-    let hooks = catalog.hooks().filter(move |hook| match id {
+    let hooks = catalog.hooks().into_iter().filter(move |hook| match id {
         Some(id) => id == EventId::Hook(hook.id),
         None => !hook.builtin,
     });
@@ -28,7 +28,7 @@ fn listed<'c>(catalog: &'c Catalog<'_>, id: Option<EventId>) -> impl Iterator<It
         let fields = program.schema(hook.id).unwrap_or_default().fields;
         Some(ListedEvent { id: display_id(hook.id), label: hook.label, fields: vec![(program, fields)] })
     });
-    let records = catalog.defined_records().filter(move |(class, event)| match id {
+    let records = catalog.defined_records().into_iter().filter(move |(class, event)| match id {
         Some(id) => id == EventId::Record(*class, *event),
         None => true,
     });

@@ -143,7 +143,10 @@ impl AixInventory {
 
     /// Ids with their number of events, in ascending order.
     pub fn by_id(&self) -> impl Iterator<Item = (u16, u64)> {
-        (0..=u16::MAX).zip(self.by_id.iter().copied()).filter(|(_, n)| *n > 0)
+        // Collected here, because an iterator over all ids would be compiled in the package that uses it, and commands
+        // are not optimised.
+        let found: Vec<_> = (0..=u16::MAX).zip(self.by_id.iter().copied()).filter(|(_, n)| *n > 0).collect();
+        found.into_iter()
     }
 
     /// Earliest and latest event of all files, in nanoseconds since the start of the trace.
