@@ -18,6 +18,11 @@ impl Literal {
         literal
     }
 
+    /// A literal of a text; `None` if that is too long.
+    pub fn fitting(text: &[u8]) -> Option<Self> {
+        (text.len() <= Self::MAX).then(|| Self::of(text))
+    }
+
     /// Literals for a text of any length; none for an empty one.
     pub fn all(text: &[u8]) -> impl Iterator<Item = Self> {
         text.chunks(Self::MAX).map(Self::of)

@@ -86,6 +86,13 @@ impl Form {
         if !value.is_some_and(|value| self.is_plain(value)) {
             return self.end_any_row(start, out);
         }
+        self.end_plain_row(start, out);
+    }
+
+    /// [`Form::end_row`] for a value that needs no escapes.
+    #[inline(always)]
+    pub(crate) fn end_plain_row(self, start: usize, out: &mut TextBuf) {
+        debug_assert!(out.as_bytes()[start..].strip_suffix(b"\n").is_some_and(|value| self.is_plain(value)));
         if self == Form::Ndjson {
             out.truncate(out.len() - 1);
             out.put_columns(|room| {

@@ -13,6 +13,7 @@ use regex_automata::util::syntax;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use tfbc_vm::any_equal;
 
 /// Regular expression over bytes; `^` and `$` match at line ends.
 #[derive(Clone)]
@@ -62,8 +63,8 @@ struct Automaton {
     /// True for the rows of states in which the end of the text completes a match.
     ends: [bool; 256],
     start: u16,
-    /// The only byte that leads from `start` to another state.
-    leaving: Option<u8>,
+    /// Block of copies of the only byte that leads from `start` to another state.
+    leaving: Option<[u8; BLOCK]>,
 }
 
 /// Bytes in a row.
@@ -111,22 +112,21 @@ impl Automaton {
             table[after(state, b'\n')] = UNKNOWN;
         }
         let mut bytes = (0..=u8::MAX).zip(&table[start.into()..]).filter(|(_, to)| **to != start);
-        let leaving = bytes.next().map(|(byte, _)| byte).filter(|_| bytes.next().is_none());
+        let leaving = bytes.next().map(|(byte, _)| [byte; BLOCK]).filter(|_| bytes.next().is_none());
         Some(Self { table, ends, start, leaving })
     }
 
     /// True if a text has a match; `None` if the table does not tell.
     #[inline(always)]
     fn search(&self, text: &[u8]) -> Option<bool> {
-        let next = |state: u16, byte: &u8| self.table[usize::from(state | u16::from(*byte))];
         let stays = |state: u16, block: &[u8; BLOCK]| {
-            state == self.start && self.leaving.is_some_and(|byte| !contains(block, byte))
+            state == self.start && self.leaving.is_some_and(|copies| !any_equal(block, &copies))
         };
         let mut state = self.start;
         let (blocks, rest) = text.as_chunks();
         for block in blocks {
             if !stays(state, block) {
-                state = block.iter().fold(state, next);
+                state = self.after_block(state, block);
                 if state < FIRST {
                     return Self::found(state);
                 }
@@ -134,9 +134,20 @@ impl Automaton {
         }
         // The last bytes again, because a block is tested at once.
         if !text.last_chunk().is_some_and(|block| stays(state, block)) {
-            state = rest.iter().fold(state, next);
+            state = rest.iter().fold(state, |state, byte| self.after(state, *byte));
         }
         if state < FIRST { Self::found(state) } else { Some(self.ends[usize::from(state / ROW)]) }
+    }
+
+    #[inline(always)]
+    fn after(&self, state: u16, byte: u8) -> u16 {
+        self.table[usize::from(state | u16::from(byte))]
+    }
+
+    // A call, because the compiler would take the bytes from the words of `any_equal`.
+    #[inline(never)]
+    fn after_block(&self, state: u16, block: &[u8; BLOCK]) -> u16 {
+        block.iter().fold(state, |state, byte| self.after(state, *byte))
     }
 
     fn found(state: u16) -> Option<bool> {
@@ -146,13 +157,6 @@ impl Automaton {
 
 /// Bytes that are tested at once.
 const BLOCK: usize = 16;
-
-/// True if a block contains a byte.
-#[inline(always)]
-fn contains(block: &[u8; BLOCK], byte: u8) -> bool {
-    // Without a branch, so that the compiler compares all bytes at once.
-    block.iter().fold(false, |found, other| found | (*other == byte))
-}
 
 /// States that were found, from [`FIRST`] on.
 #[derive(Default)]

@@ -35,9 +35,13 @@ fn fields_of(set: &FormatSet, wide: bool, events: &[EventRow<'_>], processes: &P
         let fields = PreparedFields::new(&catalog, entry, event.env_index()).unwrap();
         let context = Context { processes, ..Context::EMPTY };
         let mut run = machine.start(catalog.program(entry), &mut timers);
-        let (_, row) = fields.row(&mut run, EventInput { event: &event, context: &context }, &mut scratch);
-        let mut json = TextBuf::new();
+        let input = EventInput { event: &event, context: &context };
+        let (mut json, mut written) = (TextBuf::new(), TextBuf::new());
+        // Lines of reports read most fields without the machine.
+        fields.write(&mut run, &input, true, &mut written);
+        let (_, row) = fields.row(&mut run, input, &mut scratch);
         write_row(fields.schema(), row, &mut json);
+        assert_eq!(String::from_utf8_lossy(written.as_bytes()), String::from_utf8_lossy(json.as_bytes()));
         found.push(String::from_utf8(json.as_bytes().to_vec()).unwrap());
     }
     found

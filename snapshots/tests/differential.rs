@@ -8,7 +8,7 @@ use tfbc_snapshots::differential::{Reach, TemplateCase, as_event, messages};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Reference, Timers};
 use tfbc_snapshots::runner::Runner;
-use tfbc_vm::Machine;
+use tfbc_vm::{Machine, Program};
 
 /// Default number of templates.
 const CASES: u64 = 2000;
@@ -68,6 +68,37 @@ fn generated_templates_parse_and_the_reference_formats_them() {
             assert!(printed.skipped || printed.text.ends_with(b"\n"), "seed {seed}");
         }
     }
+}
+
+#[test]
+fn texts_have_only_the_bytes_that_their_routines_print() {
+    let is_plain = |text: &[u8]| text.iter().all(|byte| (b' '..0x7F).contains(byte) && !b"\"\\".contains(byte));
+    let (mut n_plain, mut n_other) = (0, 0);
+    for seed in seeds(CASES).take(500) {
+        let case = case(seed, Reach::Turns);
+        let sources = case.sources();
+        let blob = compile(&sources, &Options::default()).blob.expect("generated templates compile");
+        let arena = Arena::new();
+        let reference = Reference::parse(&arena, &sources).expect("generated templates parse");
+        let program = Program::open(&blob).expect("a blob of the compiler's opens");
+        let mut runner = Runner::new(&blob, Machine::new(case.limits)).expect("a blob of the compiler's opens");
+        for (hook, event) in &case.events {
+            let (stanza, line) = case.place(&reference, *hook);
+            let (id, event) = (stanza.id.node.0, as_event(event));
+            let entry = program.hook(id).expect("the stanza's entry");
+            let routine = program.prepare(entry.index, event.env_index()).expect("a verified routine");
+            if !routine.prints_only(is_plain) {
+                n_other += 1;
+                continue;
+            }
+            n_plain += 1;
+            let printed = runner.print(id, &event, &case.facts.context(), line);
+            let text = printed.text.get(line.columns.len()..).unwrap_or_default();
+            let text = text.strip_suffix(b"\n").unwrap_or(text);
+            assert!(is_plain(text), "seed {seed}: {}\n{}", text.escape_ascii(), case.template.source);
+        }
+    }
+    assert!(n_plain > 100 && n_other > 100, "{n_plain} and {n_other}");
 }
 
 #[test]

@@ -1,19 +1,20 @@
 //! Fast path for fields at fixed places: they are read without running the machine.
 //!
-//! Most stanzas print only data words and names of their values. Such fields are numbers at fixed offsets. Events that
-//! are too short, and all other routines, run in the machine.
+//! Most stanzas print only data words, names of their values and names of their bits. Such fields are numbers at fixed
+//! offsets. Events that are too short, and all other routines, run in the machine.
 //!
 //! ```text
 //! word r256 @8 8; field.put f0 r256; field.case f1 r256   ──>   f0: 64 bits at 8    f1: the label of its case
+//!                                    field.flags f2 r256  ──>                       f2: the names of its bits
 //! ```
 
 use crate::program::{PreparedEntry, Program};
 use crate::row::CellValue;
-use crate::table;
+use crate::table::{self, FLAG_WORDS};
 use crate::verify::UNCOUNTED;
 use crate::{Instr, Op, errno_name};
 
-/// Fields of a routine that only stores numbers at fixed offsets, and names of these numbers.
+/// Fields of a routine that only stores numbers at fixed offsets, and names of these numbers and of their bits.
 ///
 /// Made by [`PreparedEntry::flat_fields`]. The values are those that [`Run::fields`](crate::Run::fields) stores.
 #[derive(Debug, Clone)]
@@ -23,22 +24,47 @@ pub struct FlatFields<'r> {
     need: usize,
     numbers: Vec<FlatNumber>,
     words: Vec<FlatWord>,
+    flags: Vec<FlatFlags>,
 }
 
 /// Number that is stored in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatNumber {
     cell: u16,
-    bits: Bits,
+    window: Window,
 }
 
 /// Name of a number that is stored in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatWord {
     cell: u16,
-    bits: Bits,
+    window: Window,
     names: Names,
 }
+
+/// Names of a number's bits that are stored in a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlatFlags {
+    cell: u16,
+    window: Window,
+    table: u32,
+}
+
+/// Name of bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlagName<'r> {
+    /// Bits that are tested.
+    pub mask: u64,
+    /// Their value if they have the name.
+    pub value: u64,
+    /// Name of the bits; empty for none.
+    pub name: &'r [u8],
+    /// Name of the bits with any other value; empty for none.
+    pub other: &'r [u8],
+}
+
+/// Maximum number of names of bits in a routine, because they are not counted as work.
+const MAX_FLAGS: usize = 256;
 
 /// Source of the names of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +83,26 @@ struct Bits {
     is_signed: bool,
 }
 
+/// Number in the event: eight bytes at an offset, shifted left and then right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Window {
+    at: u32,
+    left: u8,
+    right: u8,
+    is_signed: bool,
+}
+
+impl Window {
+    /// Reads the number. The event must be long enough.
+    #[inline(always)]
+    fn read(self, bytes: &[u8]) -> u64 {
+        let rest = bytes.get(self.at as usize..).and_then(|rest| rest.first_chunk());
+        let number = rest.map_or(0, |bytes| u64::from_be_bytes(*bytes)) << (self.left & 63);
+        let right = self.right & 63;
+        if self.is_signed { (number as i64 >> right) as u64 } else { number >> right }
+    }
+}
+
 impl Bits {
     /// Number of 4 or 8 bytes at `at`; `None` if fewer than eight bytes precede its end.
     fn word(at: u32, width: u32) -> Option<Self> {
@@ -64,13 +110,10 @@ impl Bits {
         Some(Self { at, low: 0, count: width as u8 * 8, is_signed: false })
     }
 
-    /// Reads the number. The event must be long enough.
-    #[inline(always)]
-    fn read(self, bytes: &[u8]) -> u64 {
-        let rest = bytes.get(self.at as usize..).and_then(|rest| rest.first_chunk());
-        let number = rest.map_or(0, |bytes| u64::from_be_bytes(*bytes)) << ((64 - self.low - self.count) & 63);
-        let right = (64 - self.count) & 63;
-        if self.is_signed { (number as i64 >> right) as u64 } else { number >> right }
+    /// The shifts that leave the bits.
+    fn window(self) -> Window {
+        let Self { at, low, count, is_signed } = self;
+        Window { at, left: (64 - low - count) & 63, right: (64 - count) & 63, is_signed }
     }
 
     /// Range of these bits as an unsigned number. Bits above the top of an unsigned number are zeros.
@@ -106,10 +149,25 @@ impl FlatFields<'_> {
         self.words.iter().find(|word| word.cell == cell).copied()
     }
 
+    /// Names of bits in a cell; `None` if the cell has none.
+    pub fn flags(&self, cell: u16) -> Option<FlatFlags> {
+        self.flags.iter().find(|flags| flags.cell == cell).copied()
+    }
+
+    /// Names that bits can have, in order.
+    pub fn flag_names(&self, flags: FlatFlags) -> impl Iterator<Item = FlagName<'_>> {
+        let (entries, _) = self.program.table(flags.table).1.as_chunks::<FLAG_WORDS>();
+        let text = |word| {
+            let (offset, len) = table::unpack_str(word);
+            self.program.strings().get(offset..offset + len).unwrap_or_default()
+        };
+        entries.iter().map(move |&[mask, value, yes, no, _]| FlagName { mask, value, name: text(yes), other: text(no) })
+    }
+
     /// Reads the number and looks up its name; null if it has none.
     #[inline]
     pub fn read_word(&self, word: FlatWord, bytes: &[u8]) -> CellValue<'static> {
-        let number = word.bits.read(bytes);
+        let number = word.window.read(bytes);
         match word.names {
             Names::Errno => errno_name(number).map_or(CellValue::Null, |name| CellValue::Bytes(name.as_bytes())),
             Names::Table(index) => {
@@ -124,7 +182,15 @@ impl FlatNumber {
     /// Reads the number from an event that [fits](FlatFields::fit).
     #[inline(always)]
     pub fn read(&self, bytes: &[u8]) -> u64 {
-        self.bits.read(bytes)
+        self.window.read(bytes)
+    }
+}
+
+impl FlatFlags {
+    /// Reads the number whose bits have names from an event that [fits](FlatFields::fit).
+    #[inline(always)]
+    pub fn read(&self, bytes: &[u8]) -> u64 {
+        self.window.read(bytes)
     }
 }
 
@@ -132,8 +198,8 @@ impl<'r> PreparedEntry<'r> {
     /// Flattens a routine that stores fields; `None` if it does more than store numbers at fixed offsets and their
     /// names.
     pub fn flat_fields(&self) -> Option<FlatFields<'r>> {
-        let mut flat =
-            FlatFields { program: self.program, need: self.need as usize, numbers: Vec::new(), words: Vec::new() };
+        let (numbers, words, flags) = (Vec::new(), Vec::new(), Vec::new());
+        let mut flat = FlatFields { program: self.program, need: self.need as usize, numbers, words, flags };
         if self.body > UNCOUNTED {
             return None;
         }
@@ -163,18 +229,25 @@ impl FlatFields<'_> {
             Op::Sext => get(instr.b)?.signed(instr.c.clamp(1, 64))?,
             Op::FieldPut => {
                 let bits = get(instr.b)?;
-                self.numbers.push(FlatNumber { cell: self.new_cell(instr.a, *n_cells)?, bits });
+                self.numbers.push(FlatNumber { cell: self.new_cell(instr.a, *n_cells)?, window: bits.window() });
                 return Some(());
             }
             Op::FieldErrno => {
                 let bits = get(instr.b)?.part(0, instr.c.min(8) * 8)?;
-                self.words.push(FlatWord { cell: self.new_cell(instr.a, *n_cells)?, bits, names: Names::Errno });
+                let cell = self.new_cell(instr.a, *n_cells)?;
+                self.words.push(FlatWord { cell, window: bits.window(), names: Names::Errno });
                 return Some(());
             }
             Op::FieldCase => {
                 let (cell, bits) = (self.new_cell(instr.a, *n_cells)?, get(instr.b)?);
-                self.words.push(FlatWord { cell, bits, names: Names::Table(instr.c) });
+                self.words.push(FlatWord { cell, window: bits.window(), names: Names::Table(instr.c) });
                 return Some(());
+            }
+            Op::FieldFlags => {
+                let (cell, bits) = (self.new_cell(instr.a, *n_cells)?, get(instr.b)?);
+                self.flags.push(FlatFlags { cell, window: bits.window(), table: instr.c });
+                let n_words: usize = self.flags.iter().map(|flags| self.program.table(flags.table).1.len()).sum();
+                return (n_words <= MAX_FLAGS * FLAG_WORDS).then_some(());
             }
             _ => return None,
         };
@@ -184,7 +257,7 @@ impl FlatFields<'_> {
 
     /// Checks that a cell exists and has no value yet.
     fn new_cell(&self, cell: u16, n_cells: u32) -> Option<u16> {
-        let is_new = self.number(cell).is_none() && self.word(cell).is_none();
+        let is_new = self.number(cell).is_none() && self.word(cell).is_none() && self.flags(cell).is_none();
         (is_new && u32::from(cell) < n_cells).then_some(cell)
     }
 }

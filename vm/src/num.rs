@@ -4,19 +4,19 @@
 //! Every function takes the buffer and an offset, and returns the offset after its output. If the buffer is too short,
 //! the output is lost; functions never panic. `TextBuf::SLACK` is enough for every function here.
 
-/// Decimal digits of 0 to 999, left-aligned; the last byte is their number.
-static SMALL: [[u8; 4]; 1000] = small();
+/// Decimal digits of 0 to 999, left-aligned; the last byte is their number. Words, so that an entry is loaded at once.
+static SMALL: [u32; 1000] = small();
 
-const fn small() -> [[u8; 4]; 1000] {
-    let mut table = [[0; 4]; 1000];
+const fn small() -> [u32; 1000] {
+    let mut table = [0; 1000];
     let mut n = 0;
     while n < 1000 {
         let (a, b, c) = ((n / 100) as u8 + b'0', (n / 10 % 10) as u8 + b'0', (n % 10) as u8 + b'0');
-        table[n] = match n {
+        table[n] = u32::from_le_bytes(match n {
             0..10 => [c, 0, 0, 1],
             10..100 => [b, c, 0, 2],
             _ => [a, b, c, 3],
-        };
+        });
         n += 1;
     }
     table
@@ -77,6 +77,18 @@ fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
     at + 8
 }
 
+/// Prints exactly sixteen digits: eight of each number.
+#[inline(always)]
+fn put16(buf: &mut [u8], at: usize, high: u32, low: u32) -> usize {
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    store(buf, at, crate::sse::digits16(high, low));
+    #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
+    for (n, eight) in [high, low].into_iter().enumerate() {
+        put8(buf, at + 8 * n, eight);
+    }
+    at + 16
+}
+
 /// Prints a number below 10^8 without leading zeros.
 #[inline(always)]
 fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
@@ -99,8 +111,8 @@ fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
 #[inline(always)]
 fn put_first(buf: &mut [u8], at: usize, n: u32) -> usize {
     let digits = SMALL.get(n as usize).copied().unwrap_or_default();
-    store(buf, at, digits);
-    at + usize::from(digits[3])
+    store(buf, at, digits.to_le_bytes());
+    at + (digits >> 24 & 3) as usize
 }
 
 /// Prints exactly three digits.
@@ -133,7 +145,11 @@ pub fn dec(buf: &mut [u8], at: usize, n: u64) -> usize {
 
 #[inline(never)]
 fn dec_slow(buf: &mut [u8], at: usize, n: u64) -> usize {
-    dec_long(buf, at, n)
+    // In a room of fixed size, the compiler proves that all digits fit.
+    match buf.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<24>()) {
+        Some(room) => at + dec_long(room, 0, n),
+        None => dec_long(buf, at, n),
+    }
 }
 
 /// Prints a number from [`LONG`] on as unsigned decimal.
@@ -142,18 +158,16 @@ pub(crate) fn dec_long(buf: &mut [u8], at: usize, n: u64) -> usize {
     const E8: u64 = LONG;
     // A number of 32 bits has at most two digits before the last eight.
     if let Ok(n) = u32::try_from(n) {
-        let high = SMALL[(n / E8 as u32) as usize % SMALL.len()];
-        store(buf, at, high);
-        return put8(buf, at + usize::from(high[3] & 3), n % E8 as u32);
+        let at = put_first(buf, at, n / E8 as u32);
+        return put8(buf, at, n % E8 as u32);
     }
-    let (high, low) = (n / E8, (n % E8) as u32);
-    let at = if high < E8 {
-        put_short(buf, at, high as u32)
-    } else {
-        let at = put_short(buf, at, (high / E8) as u32);
-        put8(buf, at, (high % E8) as u32)
-    };
-    put8(buf, at, low)
+    if n < E8 * E8 {
+        let at = put_short(buf, at, (n / E8) as u32);
+        return put8(buf, at, (n % E8) as u32);
+    }
+    let (first, rest) = (n / (E8 * E8), n % (E8 * E8));
+    let at = put_short(buf, at, first as u32);
+    put16(buf, at, (rest / E8) as u32, (rest % E8) as u32)
 }
 
 /// Prints a 64-bit two's complement number as signed decimal.
@@ -395,15 +409,15 @@ pub fn hex_low(buf: &mut [u8], at: usize, n: u64, digits: usize) -> usize {
 }
 
 /// Lower-case hex digits of 0 to 255, left-aligned; the last byte is their number.
-static SMALL_HEX: [[u8; 4]; 256] = small_hex();
+static SMALL_HEX: [u32; 256] = small_hex();
 
-const fn small_hex() -> [[u8; 4]; 256] {
+const fn small_hex() -> [u32; 256] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut table = [[0; 4]; 256];
+    let mut table = [0; 256];
     let mut n = 0;
     while n < 256 {
         let (high, low) = (DIGITS[n >> 4], DIGITS[n & 15]);
-        table[n] = if n < 16 { [low, 0, 0, 1] } else { [high, low, 0, 2] };
+        table[n] = u32::from_le_bytes(if n < 16 { [low, 0, 0, 1] } else { [high, low, 0, 2] });
         n += 1;
     }
     table
@@ -419,8 +433,8 @@ const fn small_hex() -> [[u8; 4]; 256] {
 #[inline(always)]
 pub fn hex_min(buf: &mut [u8], at: usize, n: u64) -> usize {
     if let Some(entry) = SMALL_HEX.get(n as usize) {
-        store(buf, at, *entry);
-        return at + entry[3] as usize;
+        store(buf, at, entry.to_le_bytes());
+        return at + (entry >> 24) as usize;
     }
     // `| 1` gives 0 one digit without a branch.
     let digits = (64 - (n | 1).leading_zeros()).div_ceil(4) as usize;

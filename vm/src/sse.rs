@@ -25,6 +25,33 @@ fn digits<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
     digits
 }
 
+/// Eight decimal digits of each of two numbers below 10^8.
+#[inline(always)]
+pub(crate) fn digits16(high: u32, low: u32) -> [u8; 16] {
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { decimals(high, low) }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn decimals(high: u32, low: u32) -> [u8; 16] {
+    let n = _mm_unpacklo_epi64(_mm_cvtsi32_si128(high as i32), _mm_cvtsi32_si128(low as i32));
+    // Splits all numbers by 10^4, by 100 and by 10. Multiplications instead of divisions are exact up to these sizes.
+    let quads = _mm_srli_epi64(_mm_mul_epu32(n, _mm_set1_epi64x(0xD1B7_1759)), 45);
+    let rest = _mm_sub_epi32(n, _mm_mul_epu32(quads, _mm_set1_epi64x(10_000)));
+    let n = _mm_or_si128(quads, _mm_slli_epi64(rest, 32));
+    let pairs = _mm_srli_epi16(_mm_mulhi_epu16(n, _mm_set1_epi16(5243)), 3);
+    let rest = _mm_sub_epi16(n, _mm_mullo_epi16(pairs, _mm_set1_epi16(100)));
+    let n = _mm_or_si128(pairs, _mm_slli_epi32(rest, 16));
+    let tens = _mm_mulhi_epu16(n, _mm_set1_epi16(6554));
+    let rest = _mm_sub_epi16(n, _mm_mullo_epi16(tens, _mm_set1_epi16(10)));
+    let text = _mm_or_si128(_mm_or_si128(tens, _mm_slli_epi16(rest, 8)), _mm_set1_epi8(0x30));
+    let mut digits = [0; 16];
+    // SAFETY: sixteen bytes are written.
+    unsafe { _mm_storeu_si128(digits.as_mut_ptr().cast(), text) };
+    digits
+}
+
 /// Bit mask of the bytes below 0x20 or above 0x7e; bit 0 is the first byte.
 #[inline(always)]
 pub(crate) fn unprintable(bytes: &[u8; 16]) -> u32 {
@@ -119,6 +146,23 @@ const BLANKS: [[u8; 16]; 3] = {
     }
     blanks
 };
+
+/// True if two blocks have an equal byte at the same place.
+#[inline(always)]
+pub(crate) fn any_equal(block: &[u8; 16], other: &[u8; 16]) -> bool {
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { any_equal_in(block, other) }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn any_equal_in(block: &[u8; 16], other: &[u8; 16]) -> bool {
+    let load = |bytes: &[u8; 16]| {
+        // SAFETY: sixteen bytes are read.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    };
+    _mm_movemask_epi8(_mm_cmpeq_epi8(load(block), load(other))) != 0
+}
 
 /// True if a text contains one of four bytes, or a byte that is less than `LIMIT` as a signed number.
 #[inline(always)]

@@ -36,6 +36,20 @@ pub fn contains_any<const BYTES: u32, const LIMIT: i8>(text: &[u8]) -> bool {
     text.iter().any(|byte| BYTES.to_be_bytes().contains(byte) || (*byte as i8) < LIMIT)
 }
 
+/// True if two blocks have an equal byte at the same place.
+///
+/// ```
+/// assert!(tfbc_vm::any_equal(b"0123456789abcdef", &[b'9'; 16]));
+/// assert!(!tfbc_vm::any_equal(b"0123456789abcdef", b"123456789abcdef0"));
+/// ```
+#[inline(always)]
+pub fn any_equal(block: &[u8; 16], other: &[u8; 16]) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    return crate::sse::any_equal(block, other);
+    #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
+    block.iter().zip(other).any(|(byte, other)| byte == other)
+}
+
 impl Default for TextBuf {
     fn default() -> Self {
         Self::new()
@@ -129,7 +143,11 @@ impl TextBuf {
     #[inline(always)]
     pub fn put_columns(&mut self, write: impl FnOnce(&mut [u8; COLUMNS]) -> usize) {
         self.room(0);
-        let n = self.buf[self.len..].first_chunk_mut().map_or(0, write);
+        // Not `map_or`, which would become a call.
+        let n = match self.buf[self.len..].first_chunk_mut() {
+            Some(room) => write(room),
+            None => 0,
+        };
         self.len += n.min(COLUMNS);
     }
 

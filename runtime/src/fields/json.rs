@@ -6,8 +6,8 @@ use crate::literal::{Literal, store};
 use crate::time_zone::utc;
 use std::io::Write;
 use tfbc_vm::{
-    COLUMNS, CellValue, Cells, FieldKind, FlatFields, FlatNumber, FlatWord, Hint, Labels, Row, Schema, SchemaField,
-    Shape, TextBuf, num,
+    COLUMNS, CellValue, Cells, FieldKind, FlagName, FlatFields, FlatFlags, FlatNumber, FlatWord, Hint, Labels, Row,
+    Schema, SchemaField, Shape, TextBuf, num,
 };
 
 /// Appends the non-null fields of a row as an object.
@@ -65,7 +65,7 @@ struct JsonKey {
 impl JsonKey {
     fn new(name: &str) -> Self {
         let text: Box<[u8]> = format!(",\"{name}\":").into_bytes().into();
-        let literal = (text.len() <= Literal::MAX).then(|| Literal::of(&text));
+        let literal = Literal::fitting(&text);
         Self { text, literal }
     }
 
@@ -86,11 +86,7 @@ impl JsonKey {
 
 impl FieldKeys {
     pub fn new(field: &SchemaField) -> Self {
-        let word = |text: &String| {
-            let mut out = TextBuf::new();
-            string(text.as_bytes(), &mut out);
-            out.as_bytes().into()
-        };
+        let word = |text: &String| json_text(text.as_bytes()).into();
         let label = field.labels.as_ref();
         Self {
             key: JsonKey::new(&field.name),
@@ -183,119 +179,213 @@ fn write_items<T>(items: &[T], write: impl Fn(&T, &mut TextBuf), out: &mut TextB
 fn write_integer(kind: FieldKind, number: u64, room: &mut [u8], at: usize) -> usize {
     match kind {
         FieldKind::Int64 => num::int(room, at, number),
-        FieldKind::UInt64 if number <= MAX_EXACT => num::dec(room, at, number),
-        FieldKind::UInt64 => {
-            store(room, at, [b'"']);
-            let end = num::dec(room, at + 1, number);
-            store(room, end, [b'"']);
-            end + 1
-        }
+        FieldKind::UInt64 => write_unsigned(number, room, at),
         _ => at,
     }
+}
+
+/// Writes an unsigned number at a place and returns its end. Readers would round a large one, so it is a string.
+#[inline(always)]
+fn write_unsigned(number: u64, room: &mut [u8], at: usize) -> usize {
+    if number <= MAX_EXACT {
+        return num::dec(room, at, number);
+    }
+    store(room, at, [b'"']);
+    let end = num::dec(room, at + 1, number);
+    store(room, end, [b'"']);
+    end + 1
 }
 
 /// Integers and their labels, which are read without the machine.
 #[derive(Debug)]
 pub(super) struct FlatRow<'r> {
     source: FlatFields<'r>,
-    parts: Vec<FlatPart>,
+    parts: Vec<Vec<FlatItem>>,
+    /// End of the object.
+    end: Literal,
 }
 
-/// Integers that are written at once, and the label of the last one.
-#[derive(Debug, Default)]
-struct FlatPart {
-    fields: Vec<FlatField>,
-    label: Option<FlatLabel>,
-}
-
+/// Member of an object.
 #[derive(Debug)]
-struct FlatField {
-    number: FlatNumber,
-    kind: FieldKind,
+struct FlatItem {
     /// Key with the brace or comma before it.
     key: Literal,
+    value: FlatValue,
 }
 
-/// Maximum number of integers that are written at once: each has a key and up to 22 bytes.
-const AT_ONCE: usize = COLUMNS / (Literal::MAX + 22) - 1;
-
-/// Label of a field: its key, and its words as JSON.
 #[derive(Debug)]
-struct FlatLabel {
-    word: FlatWord,
-    key: JsonKey,
-    words: Vec<Box<[u8]>>,
+enum FlatValue {
+    Int(FlatNumber),
+    UInt(FlatNumber),
+    /// Name of a number, and the names as JSON. There is no member if the number has no name.
+    Word(Box<(FlatWord, Vec<Vec<Literal>>)>),
+    /// Names of the bits of a number.
+    Flags(Box<(FlatFlags, Vec<FlagTexts>)>),
 }
+
+/// Names of bits as JSON with a comma after each, or nothing.
+#[derive(Debug)]
+struct FlagTexts {
+    mask: u64,
+    value: u64,
+    name: Literal,
+    other: Literal,
+}
+
+/// Maximum size of an integer, or the name of an error, in quotes.
+const MAX_VALUE: usize = 22;
 
 impl<'r> FlatRow<'r> {
-    /// `None` if there are other values than integers, or long keys.
+    /// `None` if there are other values than integers and their labels, or if one of them is long.
     pub fn new(source: FlatFields<'r>, schema: &Schema) -> Option<Self> {
-        let mut parts = vec![FlatPart::default()];
+        let mut items = Vec::new();
+        let mut add = |name: &str, value: FlatValue| {
+            let before: &[u8] = if items.is_empty() { b"{" } else { b"," };
+            let key = Literal::fitting(&[before, &JsonKey::new(name).text[1..]].concat())?;
+            items.push(FlatItem { key, value });
+            Some(())
+        };
         for field in &schema.fields {
-            // A field that no instruction stores is null.
-            let label_cell = field.labels.as_ref().map(|labels| labels.cell);
-            if source.word(field.cell).is_some() || label_cell.is_some_and(|cell| source.number(cell).is_some()) {
+            let is_label = |cell| source.word(cell).is_some() || source.flags(cell).is_some();
+            if is_label(field.cell) || field.labels.as_ref().is_some_and(|labels| source.number(labels.cell).is_some())
+            {
                 return None;
             }
+            // A field that no instruction stores is null, and so is its label.
             let Some(number) = source.number(field.cell) else { continue };
-            let kind = field.shape.kind;
-            let FieldKeys { key: JsonKey { text, .. }, label } = FieldKeys::new(field);
-            if text.len() > Literal::MAX || !matches!(kind, FieldKind::Int64 | FieldKind::UInt64) {
-                return None;
-            }
-            let word = label_cell.and_then(|cell| source.word(cell));
-            let label = word.zip(label).map(|(word, (key, words))| FlatLabel { word, key, words });
-            if parts.last().is_none_or(|part| part.label.is_some() || part.fields.len() == AT_ONCE) {
-                parts.push(FlatPart::default());
-            }
-            let is_first = parts.len() == 1 && parts[0].fields.is_empty();
-            let key = if is_first { [b"{", &text[1..]].concat() } else { text.into() };
-            if let Some(part) = parts.last_mut() {
-                part.fields.push(FlatField { number, kind, key: Literal::of(&key) });
-                part.label = label;
+            let value = match field.shape.kind {
+                FieldKind::Int64 => FlatValue::Int(number),
+                FieldKind::UInt64 => FlatValue::UInt(number),
+                _ => return None,
+            };
+            add(&field.name, value)?;
+            let Some(labels) = &field.labels else { continue };
+            if let Some(word) = source.word(labels.cell) {
+                let texts = labels.texts.iter().map(|text| Literal::all(&json_text(text.as_bytes())).collect());
+                add(&labels.name, FlatValue::Word(Box::new((word, texts.collect()))))?;
+            } else if let Some(flags) = source.flags(labels.cell) {
+                let texts: Option<_> = source.flag_names(flags).map(FlagTexts::new).collect();
+                add(&labels.name, FlatValue::Flags(Box::new((flags, texts?))))?;
             }
         }
-        Some(Self { source, parts })
+        let end = Literal::of(if items.is_empty() { b"{}" } else { b"}" });
+        // Every part has room for the texts around the object, too. A literal stores more than its text.
+        let room_of_part = COLUMNS - 4 * Literal::MAX;
+        let (mut parts, mut room) = (vec![Vec::new()], room_of_part);
+        for item in items {
+            let len = item.max_len();
+            if len > room {
+                parts.push(Vec::new());
+                room = room_of_part;
+            }
+            room = room.checked_sub(len)?;
+            parts.last_mut()?.push(item);
+        }
+        Some(Self { source, parts, end })
     }
 
-    /// Appends the fields of an event as an object. Returns false if the event may not contain all of them.
+    /// Appends the fields of an event as an object between two texts. Returns false if the event may not contain all
+    /// of them.
     #[inline(always)]
-    pub fn write(&self, bytes: &[u8], out: &mut TextBuf) -> bool {
+    pub fn write(&self, bytes: &[u8], (before, after): (&Literal, &Literal), out: &mut TextBuf) -> bool {
         if !self.source.fit(bytes) {
             return false;
         }
-        let start = out.len();
-        for FlatPart { fields, label } in &self.parts {
-            out.put_columns(|room| {
-                fields.iter().fold(0, |at, FlatField { number, kind, key }| {
-                    let at = key.put(room, at);
-                    write_integer(*kind, number.read(bytes), room, at)
-                })
-            });
-            if let Some(label) = label {
-                label.write(&self.source, bytes, out);
-            }
+        for (n, items) in self.parts.iter().enumerate() {
+            out.put_columns(
+                #[inline(always)]
+                |room| {
+                    let mut end = if n == 0 { before.put(room, 0) } else { 0 };
+                    // Not `fold`, which would become a call.
+                    for item in items {
+                        end = item.put(&self.source, bytes, room, end);
+                    }
+                    if n + 1 < self.parts.len() {
+                        return end;
+                    }
+                    let end = self.end.put(room, end);
+                    after.put(room, end)
+                },
+            );
         }
-        out.push(if out.len() == start { b"{}" } else { b"}" });
         true
     }
 }
 
-impl FlatLabel {
-    #[inline(never)]
-    fn write(&self, source: &FlatFields<'_>, bytes: &[u8], out: &mut TextBuf) {
-        let value = source.read_word(self.word, bytes);
-        if matches!(value, CellValue::Null) {
-            return;
-        }
-        let (_, at) = self.key.push(b',', out);
-        out.advance(at);
-        match value {
-            CellValue::Bytes(word) => string(word, out),
-            CellValue::Label(word) => out.push(self.words.get(word as usize).map_or(b"\"\"", |word| word)),
-            _ => {}
+impl FlatItem {
+    /// Maximum length of the key and the value.
+    fn max_len(&self) -> usize {
+        let value = match &self.value {
+            FlatValue::Int(_) | FlatValue::UInt(_) => MAX_VALUE,
+            FlatValue::Word(word) => {
+                let len = |word: &Vec<Literal>| word.iter().map(Literal::len).sum();
+                word.1.iter().map(len).max().unwrap_or(0).max(MAX_VALUE)
+            }
+            FlatValue::Flags(flags) => {
+                2 + flags.1.iter().map(|text| text.name.len().max(text.other.len())).sum::<usize>()
+            }
+        };
+        self.key.len() + value
+    }
+
+    /// Writes the member at a place and returns its end.
+    #[inline(always)]
+    fn put(&self, source: &FlatFields<'_>, bytes: &[u8], room: &mut [u8; COLUMNS], at: usize) -> usize {
+        let start = self.key.put(room, at);
+        match &self.value {
+            FlatValue::Int(number) => num::int(room, start, number.read(bytes)),
+            FlatValue::UInt(number) => write_unsigned(number.read(bytes), room, start),
+            FlatValue::Word(word) => match source.read_word(word.0, bytes) {
+                CellValue::Label(label) => {
+                    let word = word.1.get(label as usize).map_or(&[][..], Vec::as_slice);
+                    word.iter().fold(start, |at, part| part.put(room, at))
+                }
+                CellValue::Bytes(name) => put_name(name, room, start),
+                _ => at,
+            },
+            FlatValue::Flags(flags) => put_flags(flags.0.read(bytes), &flags.1, room, start),
         }
     }
+}
+
+/// Writes the name of an error and returns its end.
+fn put_name(name: &[u8], room: &mut [u8; COLUMNS], at: usize) -> usize {
+    store(room, at, [b'"']);
+    if let Some(room) = room.get_mut(at + 1..at + 1 + name.len()) {
+        room.copy_from_slice(name);
+    }
+    store(room, at + 1 + name.len(), [b'"']);
+    at + name.len() + 2
+}
+
+/// Writes the list of the names of bits and returns its end.
+fn put_flags(number: u64, texts: &[FlagTexts], room: &mut [u8; COLUMNS], at: usize) -> usize {
+    store(room, at, [b'[']);
+    let end = texts.iter().fold(at + 1, |at, FlagTexts { mask, value, name, other }| {
+        let text = if number & mask == *value { name } else { other };
+        text.put(room, at)
+    });
+    // Instead of the last comma.
+    let end = end.max(at + 2);
+    store(room, end - 1, [b']']);
+    end
+}
+
+impl FlagTexts {
+    fn new(FlagName { mask, value, name, other }: FlagName<'_>) -> Option<Self> {
+        let item = |name: &[u8]| match name {
+            b"" => Some(Literal::default()),
+            _ => Literal::fitting(&[&json_text(name)[..], b","].concat()),
+        };
+        Some(Self { mask, value, name: item(name)?, other: item(other)? })
+    }
+}
+
+/// A text as JSON.
+fn json_text(text: &[u8]) -> Vec<u8> {
+    let mut out = TextBuf::new();
+    string(text, &mut out);
+    out.as_bytes().to_vec()
 }
 
 /// Appends a word, or a list of words.

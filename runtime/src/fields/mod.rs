@@ -19,6 +19,7 @@ pub use values::FieldReader;
 pub(crate) use values::{describe, fields};
 
 use crate::catalog::{Catalog, HookEntry};
+use crate::literal::Literal;
 use tfbc_vm::{EventContext, EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
 
 /// Form of an event's fields in a batch.
@@ -70,7 +71,6 @@ impl<'r> PreparedFields<'r> {
 
     /// Runs the routine of an event and appends its fields as a JSON object. With `is_trial`, restores the timers
     /// afterwards.
-    #[inline]
     pub fn write(
         &self,
         run: &mut Run<'r>,
@@ -78,9 +78,23 @@ impl<'r> PreparedFields<'r> {
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
+        let nothing = Literal::default();
+        self.write_between(run, input, is_trial, (&nothing, &nothing), out)
+    }
+
+    /// [`PreparedFields::write`] between two texts.
+    #[inline]
+    pub(crate) fn write_between(
+        &self,
+        run: &mut Run<'r>,
+        input: &impl EventContext<'r>,
+        is_trial: bool,
+        around: (&Literal, &Literal),
+        out: &mut TextBuf,
+    ) -> Outcome {
         match &self.flat {
-            Some(flat) if flat.write(input.bytes(), out) => Outcome::default(),
-            _ => self.write_by_machine(run, input, is_trial, out),
+            Some(flat) if flat.write(input.bytes(), around, out) => Outcome::default(),
+            _ => self.write_by_machine(run, input, is_trial, around, out),
         }
     }
 
@@ -90,10 +104,13 @@ impl<'r> PreparedFields<'r> {
         run: &mut Run<'r>,
         input: &impl EventContext<'r>,
         is_trial: bool,
+        (before, after): (&Literal, &Literal),
         out: &mut TextBuf,
     ) -> Outcome {
         let outcome = run.fields(&self.entry, input, is_trial, out);
+        out.push(before.as_bytes());
         write_prepared(&self.schema, &self.keys, run.row(), out);
+        out.push(after.as_bytes());
         outcome
     }
 

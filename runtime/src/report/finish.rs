@@ -55,14 +55,16 @@ impl Finish {
         self.grep.as_ref().is_none_or(|wanted| wanted.is_match(out.as_bytes().get(start..).unwrap_or_default(), layout))
     }
 
-    /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included.
+    /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included. `is_plain`
+    /// is true if the text is one line that needs no escapes.
     #[inline(always)]
-    pub fn line(&self, line: usize, start: usize, out: &mut TextBuf) {
+    pub fn line(&self, line: usize, start: usize, is_plain: bool, out: &mut TextBuf) {
         match self.ending {
             LineEnding::Text => {}
             LineEnding::SecondLine if out.len() == start + 1 && start > line => out.truncate(start),
             LineEnding::SecondLine => {}
             LineEnding::Dropped => out.truncate(start),
+            LineEnding::Value(form) if is_plain => form.end_plain_row(start, out),
             LineEnding::Value(form) => form.end_row(start, out),
         }
     }

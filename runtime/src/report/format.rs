@@ -13,6 +13,7 @@ use crate::demand::Readers;
 use crate::engine::{Format, WRITE_AT};
 use crate::fields::FieldsForm;
 use crate::ids::IdSet;
+use crate::literal::Literal;
 use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::rows::RowNote;
@@ -81,7 +82,7 @@ struct LineWriter<'r> {
     bounds: RunLimits,
     /// True if [`LineWriter::note`] must be called after a line.
     has_notes: bool,
-    /// True if a line needs no more after its text than [`Finish::line`], its fields and to be counted on its page.
+    /// True if a line needs no more after its text than [`Finish::line`], its fields and to be counted.
     ends_simply: bool,
     /// True if [`Cells::put`] needs further checks, besides that times and context texts fit.
     has_more_conditions: bool,
@@ -99,6 +100,9 @@ struct LineWriter<'r> {
     /// Fields of the current event.
     fields_json: TextBuf,
     fields_form: FieldsForm,
+    /// Bytes before the fields at the end of a JSON line, without and with the quote that ends the text.
+    before_fields: [Literal; 2],
+    after_fields: Literal,
     /// Fields of all lines whose ends are collected.
     all_fields: TextBuf,
 }
@@ -475,7 +479,13 @@ impl<'r> LineFormat<'r> {
         // skipped event is not counted.
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
-        self.lines.add(event, self.catalog, (&self.layouts, &self.line.cells), is_counted, self.line.fields);
+        self.lines.add(
+            event,
+            self.catalog,
+            (&self.layouts, &self.line.cells),
+            is_counted,
+            (self.options.form, self.line.fields),
+        );
     }
 
     /// Counts events whose text is not needed, up to one that is formatted.
@@ -588,11 +598,12 @@ impl<'r> LineFormat<'r> {
                             n_counted += 1;
                             true
                         } else if is_normal && line.ends_simply {
-                            line.finish.line(place.start, place.text, text);
                             state.last_elapsed_ns = elapsed_ns;
                             if line.fields == ShownFields::Last {
-                                line.append_fields((batch, event, prepared), &mut run, text)
+                                line.end_with_fields((batch, event, prepared), place, &mut run, text)
                             } else {
+                                line.finish.line(place.start, place.text, prepared.is_plain, text);
+                                line.count(event.id);
                                 state.lines_on_page += line.finish.count_lines(&text.as_bytes()[start..]);
                                 state.lines_on_page < line.page_size
                             }
@@ -712,6 +723,11 @@ impl<'r> LineWriter<'r> {
             fields,
             fields_json: TextBuf::new(),
             fields_form: FieldsForm::Json,
+            before_fields: match fields {
+                ShownFields::Last => [Literal::of(b",\"fields\":"), Literal::of(b"\",\"fields\":")],
+                _ => [Literal::default(); 2],
+            },
+            after_fields: Literal::of(b"}\n"),
             all_fields: TextBuf::new(),
         }
     }
@@ -745,7 +761,7 @@ impl<'r> LineWriter<'r> {
         self.bounds = bounds;
         self.has_more_conditions = bounds.limit.is_some() || self.delta_of_all || self.cells.has_context();
         self.has_notes = self.collects_ends || !self.counts.is_empty() || self.finish.counts_lines();
-        self.ends_simply = !self.collects_ends && self.counts.is_empty() && bounds.extent == RunLength::Many;
+        self.ends_simply = !self.collects_ends && bounds.extent == RunLength::Many;
     }
 
     /// True if the text of a line has a match; if not, the line is removed.
@@ -866,31 +882,45 @@ impl<'r> LineWriter<'r> {
         });
         let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
         let fields = prepared.fields.as_ref();
-        let outcome = fields.map_or(Outcome::default(), |fields| fields.write(run, &shown, true, text));
-        text.push(b"}\n");
+        let around = (&self.before_fields[0], &self.after_fields);
+        let outcome = fields.map_or(Outcome::default(), |fields| fields.write_between(run, &shown, true, around, text));
         let place = Place { index, start, text: text.len() };
         self.end((event, prepared), place, Some((outcome, run.n_steps())), state, text)
     }
 
-    /// Adds the fields of an event to the end of its JSON line. Returns false if the run of lines ends after it.
+    /// Ends a JSON line with the fields of its event. Returns false if the run of lines ends after it.
     #[inline(never)]
-    fn append_fields<'b>(
-        &self,
+    fn end_with_fields<'b>(
+        &mut self,
         (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        place: Place,
         run: &mut Run<'b>,
         text: &mut TextBuf,
     ) -> bool
     where
         'r: 'b,
     {
-        let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
-        text.truncate(text.len() - b"}\n".len());
-        text.push(b",\"fields\":");
+        self.count(event.id);
+        debug_assert!(!prepared.is_plain || Form::Ndjson.is_plain(&text.as_bytes()[place.text..text.len() - 1]));
+        // Without the newline, or the brace and the newline.
+        let n_bytes = if prepared.is_plain {
+            1
+        } else {
+            self.finish.line(place.start, place.text, false, text);
+            2
+        };
+        text.truncate(text.len() - n_bytes);
+        let before = &self.before_fields[usize::from(prepared.is_plain)];
         match &prepared.fields {
-            Some(fields) => drop(fields.write(run, &shown, true, text)),
-            None => text.push(b"{}"),
+            Some(fields) => {
+                let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
+                fields.write_between(run, &shown, true, (before, &self.after_fields), text);
+            }
+            None => {
+                text.push(before.as_bytes());
+                text.push(b"{}}\n");
+            }
         }
-        text.push(b"}\n");
         run.n_steps() < self.bounds.steps
     }
 
@@ -932,7 +962,7 @@ impl<'r> LineWriter<'r> {
         if is_skipped {
             text.truncate(place.start);
         } else {
-            self.finish.line(place.start, place.text, text);
+            self.finish.line(place.start, place.text, false, text);
             if self.fields == ShownFields::Last && text.as_bytes().ends_with(b"}\n") {
                 text.truncate(text.len() - 2);
                 text.push(b",\"fields\":");

@@ -5,6 +5,7 @@ use super::cells::{Cells, IdCells};
 use super::options::ShownFields;
 use crate::catalog::Catalog;
 use crate::fields::PreparedFields;
+use crate::output_format::Form;
 use std::cell::Cell;
 use tfbc_vm::{Layout, Level, PreparedEntry};
 
@@ -30,6 +31,8 @@ pub(super) struct PreparedLine<'r> {
     pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
+    /// True if the text is one line that needs no escapes in the report's form.
+    pub is_plain: bool,
     /// Fields, if the report shows them.
     pub fields: Option<Box<PreparedFields<'r>>>,
     key: u32,
@@ -119,7 +122,7 @@ impl<'r> PreparedLines<'r> {
         catalog: &'r Catalog<'r>,
         (layouts, cells): (&[Layout; 5], &Cells),
         is_counted: bool,
-        fields: ShownFields,
+        (form, shown): (Form, ShownFields),
     ) {
         let entry = catalog.lookup(event.id);
         let text = match entry {
@@ -134,7 +137,6 @@ impl<'r> PreparedLines<'r> {
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
         let has_cells = cells.precede(level);
         let id = cells.id(event.id, catalog);
-        let shown = fields;
         let fields = entry
             .filter(|_| shown != ShownFields::No)
             .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
@@ -144,6 +146,8 @@ impl<'r> PreparedLines<'r> {
             ShownFields::Column | ShownFields::Only => false,
         };
         let fits = has_simple_cells && has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
+        let is_plain =
+            form != Form::Text && matches!(&text, Text::Run(entry) if entry.prints_only(|text| form.is_plain(text)));
         self.lines.push(PreparedLine {
             fits,
             is_quick: Cell::new(fits && !is_guess),
@@ -152,6 +156,7 @@ impl<'r> PreparedLines<'r> {
             layout: layouts[level as usize],
             has_cells,
             is_guess,
+            is_plain,
             fields,
             key: key(event),
         });
@@ -195,7 +200,13 @@ mod tests {
         // Hooks without a stanza are printed by the stanza of hook 007.
         for event in all() {
             assert!(lines.get(&event).is_none(), "{:04X} in {} is not known yet", event.id, event.env);
-            lines.add(&event, &catalog, (&[Layout::default(); 5], &Cells::none()), false, ShownFields::No);
+            lines.add(
+                &event,
+                &catalog,
+                (&[Layout::default(); 5], &Cells::none()),
+                false,
+                (Form::Text, ShownFields::No),
+            );
             assert!(lines.slots.len() >= 2 * lines.lines.len());
         }
         for event in all() {
