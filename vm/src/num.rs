@@ -77,7 +77,7 @@ fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
     at + 8
 }
 
-/// Prints exactly sixteen digits: eight of each number.
+/// Prints exactly sixteen digits: eight per number.
 #[inline(always)]
 fn put16(buf: &mut [u8], at: usize, high: u32, low: u32) -> usize {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]

@@ -25,7 +25,7 @@ fn digits<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
     digits
 }
 
-/// Eight decimal digits of each of two numbers below 10^8.
+/// Eight decimal digits per number, for two numbers below 10^8.
 #[inline(always)]
 pub(crate) fn digits16(high: u32, low: u32) -> [u8; 16] {
     // SAFETY: SSE2 is part of x86-64.
