@@ -202,13 +202,27 @@ impl Language {
 }
 
 /// Runs all passes in order. `take` gets the IR and the built code, `None` if the files have errors.
-fn run<T>(
+fn run<T: Default>(
     sources: &Sources,
     options: &Options,
     form: CodeForm,
     probes: &mut Probes,
-    take: impl FnOnce(&ir::IrProgram, Option<Built<'_>>) -> T,
+    mut take: impl FnMut(&ir::IrProgram, Option<Built<'_>>) -> T,
 ) -> (T, Vec<Diagnostic>, Vec<LeftOut>) {
+    let mut taken = T::default();
+    let (diagnostics, left_out) =
+        run_passes(sources, options, form, probes, &mut |program, built| taken = take(program, built));
+    (taken, diagnostics, left_out)
+}
+
+/// [`run`] without its type parameter: the passes would be compiled once per caller.
+fn run_passes(
+    sources: &Sources,
+    options: &Options,
+    form: CodeForm,
+    probes: &mut Probes,
+    take: &mut dyn FnMut(&ir::IrProgram, Option<Built<'_>>),
+) -> (Vec<Diagnostic>, Vec<LeftOut>) {
     // Last in the list, so that the caller's source ids stay valid.
     let core = Source::new("built-in", BUILT_IN_STANZAS);
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
@@ -268,7 +282,7 @@ fn run<T>(
     let mut round = 0;
     // Leaving out a stanza can break the stanzas that call it, so the passes run again until nothing breaks. The number
     // of rounds is limited, because a chain of calls would take one for each link.
-    let taken = loop {
+    loop {
         round += 1;
         // Collects all names of all files before any body, because a function may be defined in a later file.
         let names = NameTable::collect(&units);
@@ -309,8 +323,9 @@ fn run<T>(
         alone.extend(of_records);
         // Bad entries of comments refuse no stanza. Without a blob there are no fields.
         alone.extend(of_fields.into_iter().filter(|_| built.is_some()));
-        break take(&program, built);
-    };
+        take(&program, built);
+        break;
+    }
     // Rounds find stanzas in the order of calls; people read files from the top.
     left_out.sort_by_key(|left_out| (left_out.source, left_out.span));
     diagnostics.append(&mut alone);
@@ -336,7 +351,7 @@ fn run<T>(
     diagnostics.sort_by_key(|found| (found.primary.source, found.primary.span));
     // Dropped last, when all are sorted, so that the dropped ones do not depend on the order of the passes.
     drop_surplus(&mut diagnostics);
-    (taken, diagnostics, left_out)
+    (diagnostics, left_out)
 }
 
 /// True if an error concerns a whole file, so that no stanza of it can be used.

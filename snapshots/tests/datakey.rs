@@ -1,6 +1,6 @@
 //! Checks every case of the event definition corpus.
 //!
-//! `INSTA_GLOB_FILTER='*enum*' cargo test -p tfbc-snapshots --test datakey` runs some of the cases.
+//! `INSTA_GLOB_FILTER='*enum*' cargo test -p tfbc-snapshots --test kept datakey` runs some of the cases.
 
 use tfbc_authoring::render;
 use tfbc_compiler::{Options, compile};

@@ -1,6 +1,6 @@
 //! Checks every corpus case, and compares the output of every stage with its golden file.
 //!
-//! `INSTA_GLOB_FILTER='*tab*' cargo test -p tfbc-snapshots --test golden` runs some of the cases, and
+//! `INSTA_GLOB_FILTER='*tab*' cargo test -p tfbc-snapshots --test kept golden` runs some of the cases, and
 //! `INSTA_UPDATE=always` accepts their output.
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Blobs of every released format version, in `blobs/v*/`. Those of the versions that are read load and contain the same
 //! instructions; all others are refused.
 //!
-//! `TFBC_BLOBS=update cargo test -p tfbc-snapshots --test kept_blobs` rewrites the current version. After a release
+//! `TFBC_BLOBS=update cargo test -p tfbc-snapshots --test kept kept_blobs` rewrites the current version. After a release
 //! they must not change: raise `tfbc_vm::VERSION` instead.
 
 use std::fs;

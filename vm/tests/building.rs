@@ -1,8 +1,6 @@
 //! The builder merges only equal content, and programs contain everything that was added.
 
-mod common;
-
-use common::printed;
+use crate::common::printed;
 use tfbc_vm::table::TableKind;
 use tfbc_vm::{
     BlobBuilder, Context, Event, EventInput, HookRow, Instr, Layout, LineStart, Machine, Op, Program, RoutineRow,

@@ -1,8 +1,6 @@
 //! Programs that try to reach beyond their event: into the text of others, into memory, or past the limits.
 
-mod common;
-
-use common::printed;
+use crate::common::printed;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{
     BlobBuilder, BlobError, Context, Event, EventInput, HookRow, Instr, Job, Layout, Limits, LineStart, Machine, Op,

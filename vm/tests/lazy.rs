@@ -1,8 +1,6 @@
 //! Lazily opened programs: refused routines never run, and all others run as if the whole program was verified.
 
-mod common;
-
-use common::printed;
+use crate::common::printed;
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Machine, Op, Outcome, Program, RoutineRow, Slot,
     SourcePos, Space, TextBuf, Timers,

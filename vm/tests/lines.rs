@@ -1,8 +1,6 @@
 //! Lines, limits and dumps of an event: columns, margins, and truncation.
 
-mod common;
-
-use common::printed;
+use crate::common::printed;
 use std::cell::RefCell;
 use tfbc_vm::table::{TableKind, pack_str, text_table};
 use tfbc_vm::{

@@ -1,7 +1,5 @@
 //! Runs over several events: no state passes from one event to the next.
 
-mod common;
-
 use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
     BlobBuilder, Context, Env, EnvValue, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine,
@@ -241,8 +239,8 @@ fn who_watches_may_unwind_an_event() {
 fn prepared_entries_belong_to_their_own_programs() {
     let blobs = ["one", "two"].map(|text| {
         blob(
-            &[common::printed(text)],
-            &[Instr::of(Op::Take, &[0, 2]), Instr::of(Op::PutDec, &[0]), common::printed(text)],
+            &[crate::common::printed(text)],
+            &[Instr::of(Op::Take, &[0, 2]), Instr::of(Op::PutDec, &[0]), crate::common::printed(text)],
             0,
         )
     });
@@ -274,7 +272,7 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
     for space in [Space::Hook, Space::Record] {
         for id in [FIRST, SECOND] {
             let routines = space.envs().map(|env| {
-                let code = [common::printed(format!("{:x} {}", id >> 4, env.name()))];
+                let code = [crate::common::printed(format!("{:x} {}", id >> 4, env.name()))];
                 blob.routine(RoutineRow::default(), &code, &[SourcePos::default()])
             });
             blob.hook(HookRow { id, flags: (space as u8) << 3, routines, ..HookRow::default() });

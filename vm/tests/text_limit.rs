@@ -1,8 +1,6 @@
 //! End of a text that reaches its limit.
 
-mod common;
-
-use common::printed;
+use crate::common::printed;
 use tfbc_vm::{
     BlobBuilder, Context, Event, HookRow, Instr, Job, Layout, Limits, Machine, Op, Outcome, Program, RoutineRow,
     SourcePos, TextBuf, Timers,

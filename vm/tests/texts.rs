@@ -1,8 +1,6 @@
 //! Instructions that print text from tables, the event or its context, each in all loops.
 
-mod common;
-
-use common::{after_text, printed};
+use crate::common::{after_text, printed};
 use std::collections::BTreeSet;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{

@@ -1,8 +1,6 @@
 //! Numbers at fixed offsets in both byte orders, also if the event ends before them.
 
-mod common;
-
-use common::{after_text, printed};
+use crate::common::{after_text, printed};
 use tfbc_vm::{
     BlobBuilder, Context, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine, Op, Outcome, Program,
     RoutineRow, SourcePos, Step, TextBuf, Timers, Unobserved, form,

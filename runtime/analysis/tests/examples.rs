@@ -1,13 +1,11 @@
 //! Worked examples of the specification, and traces written by people who did not know the code.
 
-mod traces;
-
+use crate::traces::{
+    Hook, PseudoRandom, Record, call, check, check_conservation, dispatch, hook, log, numbers, record, stream, summary,
+};
 use tfbc::{Notice, Trace};
 use tfbc_analysis::{CurtOptions, Options, summarise, write_curt};
 use tfbc_vm::TextBuf;
-use traces::{
-    Hook, PseudoRandom, Record, call, check, check_conservation, dispatch, hook, log, numbers, record, stream, summary,
-};
 
 fn one_cpu() -> Vec<Hook> {
     vec![

@@ -1,7 +1,6 @@
 //! Times between two events: worked examples, random traces compared with a second implementation, hostile input.
 
-mod traces;
-
+use crate::traces::{Hook, PseudoRandom, Record, call, generic, hook, log, record, stream};
 use std::collections::BTreeMap;
 use tfbc::internal::expression::Expression;
 use tfbc::internal::templates::catalog;
@@ -11,7 +10,6 @@ use tfbc_analysis::latency::{
 };
 use tfbc_analysis::{Options, Value};
 use tfbc_vm::TextBuf;
-use traces::{Hook, PseudoRandom, Record, call, generic, hook, log, record, stream};
 
 fn events(start: &str, end: &str) -> PairSource {
     PairSource::Events { start: Expression::parse(start).unwrap(), end: Expression::parse(end).unwrap() }

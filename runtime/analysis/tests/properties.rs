@@ -1,10 +1,8 @@
 //! Properties on random traces of AIX, against a second implementation of the rules that keeps every interval.
 
-mod traces;
-
+use crate::traces::{Hook, PseudoRandom, call, check_conservation, dispatch, hook, numbers, stream, summary};
 use std::collections::BTreeMap;
 use tfbc_analysis::Options;
-use traces::{Hook, PseudoRandom, call, check_conservation, dispatch, hook, numbers, stream, summary};
 
 /// Category of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,0 +1,4 @@
+//! Tests of diagnostics and limits of the compiler.
+
+mod examples;
+mod limits;

@@ -1,0 +1,51 @@
+//! Turns the grammars of `tfbc-grammar` into their parsers.
+//!
+//! `cargo run -p tfbc-parsers` after a change of a `.lalrpop` file. The parsers are committed: whoever builds tfbc does not
+//! wait for the parser generator and its dependencies, a tenth of a first build. This package does not use `tfbc-grammar`,
+//! so that it runs while that one does not compile. Its test compares.
+#![forbid(unsafe_code)]
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Grammars below `grammar/src` and the parsers below `grammar/src/generated`.
+const PARSERS: [(&str, &str); 2] = [("trcfmt/grammar.lalrpop", "trcfmt.rs"), ("datakey/format.lalrpop", "datakey.rs")];
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../src")
+}
+
+/// Runs the generator. Returns the text of each parser in the order of [`PARSERS`].
+fn generate() -> Result<Vec<String>, Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    // Indentation and comments are half of the text.
+    lalrpop::Configuration::new().emit_whitespace(false).set_in_dir(sources()).set_out_dir(folder.path()).process()?;
+    let mut texts = Vec::new();
+    for (grammar, _) in PARSERS {
+        let parser = folder.path().join(grammar).with_extension("rs");
+        texts.push(fs::read_to_string(&parser).map_err(|error| format!("{}: {error}", parser.display()))?);
+    }
+    Ok(texts)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for ((grammar, parser), text) in PARSERS.iter().zip(generate()?) {
+        fs::write(sources().join("generated").join(parser), text)?;
+        println!("grammar/src/generated/{parser} from {grammar}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn committed_parsers_are_those_of_the_grammars() {
+        for ((grammar, parser), text) in PARSERS.iter().zip(generate().unwrap()) {
+            let committed = fs::read_to_string(sources().join("generated").join(parser)).unwrap_or_default();
+            assert!(committed == text, "{grammar} has changed: run `cargo run -p tfbc-parsers`");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of summaries and latencies.
+
+mod examples;
+mod latency;
+mod properties;
+mod traces;
