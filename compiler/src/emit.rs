@@ -377,7 +377,7 @@ impl<'p> Emitter<'p, '_> {
         if self.shape.called {
             // A caller knows nothing of its callee, so both agree on one state: a valid pointer, a blank that is
             // printed.
-            self.settle();
+            self.reset_line_state();
             self.op(Op::Ret, &[]);
         } else {
             self.end_line();
@@ -387,7 +387,7 @@ impl<'p> Emitter<'p, '_> {
     }
 
     /// Brings the machine's pointer and blank into the state that callers and callees expect.
-    fn settle(&mut self) {
+    fn reset_line_state(&mut self) {
         self.go_live();
         self.print_soft();
     }
@@ -540,7 +540,7 @@ impl<'p> Emitter<'p, '_> {
             // The graph has no cycles (C04), and callees are built first, so the entry exists.
             Inst::CallStanza(id) => {
                 let callee = self.context.stanzas[id][self.context.env.index()];
-                self.settle();
+                self.reset_line_state();
                 self.call(callee);
                 // The callee may have moved the pointer: subroutines continue where their caller is, and the reverse.
                 self.pointer = Pointer::Live;

@@ -1,6 +1,6 @@
 //! Fuzz target that compares machine and readers with the reference.
 
-use tfbc_snapshots::differential::{self, Reach};
+use tfbc_snapshots::differential::{self, LimitKind};
 use tfbc_snapshots::differential_qnx::{self, compare_case, compare_findings, compare_log};
 use tfbc_snapshots::generate::Rng;
 use tfbc_snapshots::generate::datakey::{definitions, record};
@@ -15,11 +15,11 @@ pub fn reference(data: &[u8]) {
         1 => compare_logs(&mut rng),
         2 => {
             let size = rng.below(24);
-            differential::TemplateCase::new(&mut rng, size, Reach::Text).compare()
+            differential::TemplateCase::new(&mut rng, size, LimitKind::Text).compare()
         }
         _ => {
             let size = rng.below(40);
-            differential::TemplateCase::new(&mut rng, size, Reach::Turns).compare()
+            differential::TemplateCase::new(&mut rng, size, LimitKind::Turns).compare()
         }
     };
     if let Err(difference) = difference {

@@ -371,7 +371,7 @@ fn counts() {
     format("sformat='%2u4x a %99999999999999999999 b'", &["X45?"]);
     items("<eventclass id='6'><event id='1' sformat='%2u4x a'/></eventclass>", &[]);
     items("<eventclass id='6'>\n<event id='1' format='%2u4x a'/></eventclass>", &["3:1 X45?", "3:1 X14"]);
-    // If both are given, the attribute spelt `format` is used.
+    // If both are given, the attribute called `format` is used.
     format("sformat='%2u4x a' format='%2u4x a'", &["X45?", "X14"]);
 }
 

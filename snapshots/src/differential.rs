@@ -17,7 +17,7 @@ const EVENTS: usize = 8;
 
 /// Limits that an event may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum LimitKind {
     /// Iterations, and sometimes text.
     Turns,
     /// Text only.
@@ -25,11 +25,11 @@ pub enum Reach {
 }
 
 /// Small limits in some cases, so that reaching them is compared too.
-fn limits(rng: &mut Rng, reach: Reach) -> Limits {
+fn limits(rng: &mut Rng, reach: LimitKind) -> Limits {
     match (reach, rng.below(4)) {
-        (Reach::Text, _) => Limits { turns: 1000, text: rng.below(200) as u32, ..Limits::default() },
-        (Reach::Turns, 0) => Limits { turns: rng.below(20) as u32, ..Limits::default() },
-        (Reach::Turns, _) => Limits { turns: 1000, ..Limits::default() },
+        (LimitKind::Text, _) => Limits { turns: 1000, text: rng.below(200) as u32, ..Limits::default() },
+        (LimitKind::Turns, 0) => Limits { turns: rng.below(20) as u32, ..Limits::default() },
+        (LimitKind::Turns, _) => Limits { turns: 1000, ..Limits::default() },
     }
 }
 
@@ -45,20 +45,20 @@ pub struct TemplateCase {
     /// Limits per event.
     pub limits: Limits,
     columns: &'static [u8],
-    reach: Reach,
+    reach: LimitKind,
 }
 
 impl TemplateCase {
     /// Creates a random template of about `size` items, and events for it.
-    pub fn new(rng: &mut Rng, size: usize, reach: Reach) -> TemplateCase {
+    pub fn new(rng: &mut Rng, size: usize, reach: LimitKind) -> TemplateCase {
         let template = template(rng, size);
         let hooks: Vec<u16> = (0..EVENTS)
             .map(|_| if rng.chance(90) { *rng.pick(&template.hooks) } else { *rng.pick(&[0x5550, 0x0010, 0, 0xE5E5]) })
             .collect();
         let events = hooks.iter().map(|hook| (*hook, event(rng, *hook))).collect();
         let columns = match reach {
-            Reach::Turns => *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]),
-            Reach::Text => b"",
+            LimitKind::Turns => *rng.pick::<&[u8]>(&[b"", b"010 ", b"ID  col "]),
+            LimitKind::Text => b"",
         };
         TemplateCase { template, events, facts: facts(rng), limits: limits(rng, reach), columns, reach }
     }
@@ -81,7 +81,7 @@ impl TemplateCase {
         let stanza = reference.stanza(hook).expect("there is always 007");
         let mut layout = layout_without_columns(stanza.level.map(|level| level.node));
         layout.further += self.columns.len() as u16;
-        if self.reach == Reach::Text {
+        if self.reach == LimitKind::Text {
             // This test does not compare how margins count towards the limit.
             layout = Layout::default();
         }

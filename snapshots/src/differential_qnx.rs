@@ -9,7 +9,7 @@ use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Limits, Machine};
 
 use crate::datakey::xml::LineColumn;
-use crate::datakey::{Definitions, Finding, Record, Severity, ShownField, ShownValue, diagnostics_of};
+use crate::datakey::{Definitions, Finding, Record, ReferenceField, ReferenceValue, Severity, diagnostics_of};
 use crate::generate::Rng;
 use crate::generate::datakey::{GeneratedRecord, definitions, record};
 use crate::kev::{self, Log, LogRecord};
@@ -75,13 +75,13 @@ fn show(shown: Option<&(Vec<u8>, bool)>) -> String {
 }
 
 /// Fields as an array of JSON objects.
-pub fn objects(fields: &[ShownField]) -> String {
-    let object = |field: &ShownField| {
+pub fn objects(fields: &[ReferenceField]) -> String {
+    let object = |field: &ReferenceField| {
         let raw = match &field.value {
-            ShownValue::Number(value) => value.to_string(),
-            ShownValue::Numbers(values) => format!("{values:?}"),
-            ShownValue::Text(_) => json_text(&field.text),
-            ShownValue::Cut => "null".into(),
+            ReferenceValue::Number(value) => value.to_string(),
+            ReferenceValue::Numbers(values) => format!("{values:?}"),
+            ReferenceValue::Text(_) => json_text(&field.text),
+            ReferenceValue::Cut => "null".into(),
         };
         let (name, text) = (json_text(field.label.as_bytes()), json_text(&field.text));
         format!("{{\"name\":{name},\"raw\":{raw},\"text\":{text}}}")

@@ -7,7 +7,7 @@ use tfbc_compiler::coverage::{Instrumented, PointKind, instrument, probe};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Arena, Source, Sources, Span};
 use tfbc_snapshots::datakey::Definitions;
-use tfbc_snapshots::differential::{Reach, TemplateCase, as_event};
+use tfbc_snapshots::differential::{LimitKind, TemplateCase, as_event};
 use tfbc_snapshots::differential_qnx::{self, as_record};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Reference, Timers};
@@ -25,7 +25,7 @@ fn sorted(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 fn check_template(seed: u64) {
-    let case = TemplateCase::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, Reach::Turns);
+    let case = TemplateCase::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, LimitKind::Turns);
     let sources = case.sources();
     let plain = compile(&sources, &Options::default()).blob.expect("generated templates compile");
     let Instrumented { compiled, points } = instrument(&sources, &Options::default());

@@ -4,7 +4,7 @@
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::Arena;
-use tfbc_snapshots::differential::{Reach, TemplateCase, as_event, messages};
+use tfbc_snapshots::differential::{LimitKind, TemplateCase, as_event, messages};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Reference, Timers};
 use tfbc_snapshots::runner::Runner;
@@ -14,12 +14,12 @@ use tfbc_vm::{Machine, Program};
 const CASES: u64 = 2000;
 
 /// Template and events of a seed.
-fn case(seed: u64, reach: Reach) -> TemplateCase {
+fn case(seed: u64, reach: LimitKind) -> TemplateCase {
     TemplateCase::new(&mut Rng::new(seed), 1 + (seed % 40) as usize, reach)
 }
 
 /// Compares several seeds, and shows the shortest difference.
-fn compare_all(seeds: std::ops::Range<u64>, reach: Reach) {
+fn compare_all(seeds: std::ops::Range<u64>, reach: LimitKind) {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
     let worker = |from: usize| {
         let own = seeds.clone().skip(from).step_by(workers);
@@ -44,19 +44,19 @@ fn compare_all(seeds: std::ops::Range<u64>, reach: Reach) {
 
 #[test]
 fn the_machine_prints_what_the_reference_prints() {
-    compare_all(seeds(CASES), Reach::Turns);
+    compare_all(seeds(CASES), LimitKind::Turns);
 }
 
 #[test]
 fn the_text_limit_cuts_at_the_same_byte() {
     let seeds = seeds(CASES);
-    compare_all(seeds.start..seeds.end.min(seeds.start + 500), Reach::Text);
+    compare_all(seeds.start..seeds.end.min(seeds.start + 500), LimitKind::Text);
 }
 
 #[test]
 fn generated_templates_parse_and_the_reference_formats_them() {
     for seed in seeds(CASES).take(300) {
-        let case = case(seed, Reach::Turns);
+        let case = case(seed, LimitKind::Turns);
         let arena = Arena::new();
         let sources = case.sources();
         let reference = Reference::parse(&arena, &sources)
@@ -105,7 +105,7 @@ fn texts_have_only_the_bytes_that_their_routines_print() {
 fn blob_read_from_a_file_prints_the_same() {
     let path = std::env::temp_dir().join(format!("tfbc-differential-{}.tfbc", std::process::id()));
     for seed in seeds(CASES).take(50) {
-        let case = case(seed, Reach::Turns);
+        let case = case(seed, LimitKind::Turns);
         let sources = case.sources();
         let blob = compile(&sources, &Options::default()).blob.expect("generated templates compile");
         std::fs::write(&path, &blob).expect("a temporary file");

@@ -8,7 +8,7 @@ use tfbc::testing::fields::{PreparedFields, list_json, write_row};
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::Arena;
-use tfbc_snapshots::differential::{Reach, TemplateCase, as_event, messages};
+use tfbc_snapshots::differential::{LimitKind, TemplateCase, as_event, messages};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::Reference;
 use tfbc_vm::{EventInput, Machine, TextBuf, Timers};
@@ -19,7 +19,7 @@ const CASES: u64 = 300;
 /// Template and events of a seed. Three in four templates have comments.
 fn case(seed: u64) -> TemplateCase {
     let mut rng = Rng::new(seed);
-    let case = TemplateCase::new(&mut rng, 1 + (seed % 40) as usize, Reach::Turns);
+    let case = TemplateCase::new(&mut rng, 1 + (seed % 40) as usize, LimitKind::Turns);
     if seed.is_multiple_of(4) { case } else { case.commented(&mut rng) }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tfbc_grammar::{Arena, Source, Sources};
-use tfbc_snapshots::differential::{Reach, TemplateCase, messages};
+use tfbc_snapshots::differential::{LimitKind, TemplateCase, messages};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_snapshots::reference::{Line, Reference, Timers};
 use tfbc_snapshots::report::rows;
@@ -191,7 +191,7 @@ fn generated_templates_reach_every_rule() {
     let seeds = seeds(200);
     for seed in seeds.clone() {
         let mut rng = Rng::new(seed);
-        let case = TemplateCase::new(&mut rng, 1 + (seed % 40) as usize, Reach::Turns).commented(&mut rng);
+        let case = TemplateCase::new(&mut rng, 1 + (seed % 40) as usize, LimitKind::Turns).commented(&mut rng);
         let (arena, sources) = (Arena::new(), case.sources());
         let reference = Reference::parse(&arena, &sources).unwrap_or_else(|found| panic!("{}", messages(&found)));
         let mut found = Vec::new();

@@ -4,7 +4,7 @@
 use tfbc_authoring::fix::{FixLevel, fix};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Diagnostic, Source, SourceId, Sources};
-use tfbc_snapshots::differential::{Reach, TemplateCase, as_event};
+use tfbc_snapshots::differential::{LimitKind, TemplateCase, as_event};
 use tfbc_snapshots::generate::{Rng, datakey, seeds};
 use tfbc_snapshots::reference::Line;
 use tfbc_snapshots::runner::Runner;
@@ -122,7 +122,7 @@ fn safe_fixes_of_templates_keep_what_events_print() {
     let (mut n_fixes, mut n_compared) = (0, 0);
     for seed in seeds(CASES) {
         let mut rng = Rng::new(seed);
-        let case = TemplateCase::new(&mut rng, 1 + (seed % 30) as usize, Reach::Turns);
+        let case = TemplateCase::new(&mut rng, 1 + (seed % 30) as usize, LimitKind::Turns);
         let text = case.template.source.as_bytes();
         for text in [text.to_vec(), damaged(&mut rng, text)] {
             n_fixes += check_each(&text, seed);
@@ -157,7 +157,7 @@ fn text_after_a_deleted_case_stays_separate() {
 fn guessed_fixes_end_and_add_no_errors() {
     for seed in seeds(CASES / 2) {
         let mut rng = Rng::new(seed);
-        let case = TemplateCase::new(&mut rng, 1 + (seed % 20) as usize, Reach::Turns);
+        let case = TemplateCase::new(&mut rng, 1 + (seed % 20) as usize, LimitKind::Turns);
         let text = damaged(&mut rng, case.template.source.as_bytes());
         let n_errors = |text: &[u8]| {
             let found = compile(&sources(text), &Options::default()).diagnostics;

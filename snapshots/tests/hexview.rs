@@ -4,7 +4,7 @@
 use tfbc_authoring::hexview::{Recorder, View};
 use tfbc_compiler::{Options, compile, compile_plainly};
 use tfbc_grammar::Sources;
-use tfbc_snapshots::differential::{Reach, TemplateCase, as_event};
+use tfbc_snapshots::differential::{LimitKind, TemplateCase, as_event};
 use tfbc_snapshots::generate::{Rng, seeds};
 use tfbc_vm::{Context, Event, Job, Layout, Machine, Observer, Program, Space, TextBuf, Timers, Unobserved};
 
@@ -44,7 +44,7 @@ fn parts_print_the_text_and_read_nothing_else() {
     let (mut n_unread, mut n_views) = (0, 0);
     for seed in seeds(CASES) {
         let mut rng = Rng::new(seed);
-        let case = TemplateCase::new(&mut rng, 1 + (seed % 30) as usize, Reach::Turns);
+        let case = TemplateCase::new(&mut rng, 1 + (seed % 30) as usize, LimitKind::Turns);
         let sources = case.sources();
         for at in 0..case.events.len().min(3) {
             let Some((view, text)) = view(&sources, &case, at) else { continue };

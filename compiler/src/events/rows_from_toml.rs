@@ -110,8 +110,8 @@ fn side(row: &Table, same: Option<&Table>, side: &str) -> String {
 fn arguments(list: Option<&Value>) -> String {
     let Some(list) = list else { return "None".into() };
     let one = |argument: &Value| {
-        let spelt = argument.as_str().expect("arguments are texts");
-        let (letter, name) = spelt.split_once(':').expect("an argument is letter and name");
+        let text = argument.as_str().expect("arguments are texts");
+        let (letter, name) = text.split_once(':').expect("an argument is letter and name");
         format!("Arg {{ letter: {}, name: {name:?} }}", kind(letter))
     };
     let list: Vec<_> = list.as_array().expect("arguments are a list").iter().map(one).collect();

@@ -1,7 +1,7 @@
 //! `fields` comments, with which the author of a stanza chooses names and types.
 
 use super::derive::{Deriver, Draft, Texts};
-use super::expand::{FieldId, Place, Step, is_data_macro};
+use super::expand::{FieldId, Step, StepSpan, is_data_macro};
 use super::form::{Form, code_shown};
 use super::names;
 use crate::codes::{FIELD_ENTRY, SURPLUS_FIELDS};
@@ -227,7 +227,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
             }
             None => format!("${written}"),
         };
-        let place = Place { source: self.scope.unit.id, span: entry.span };
+        let place = StepSpan { source: self.scope.unit.id, span: entry.span };
         let mut draft = Draft::new(form, shown, place);
         if let Some(hint) = hint {
             (draft.kind, draft.hint) = (FieldKind::Int64, hint);

@@ -1,7 +1,7 @@
 //! Derives fields from the steps of an expanded stanza: decides which values are fields, merges those that are the same
 //! field, and gives them names and types.
 
-use super::expand::{FieldId, FlagsStep, LoopStep, Place, Printed, PrintedSource, Role, Step, Subject, SwitchStep};
+use super::expand::{FieldId, FlagsStep, LoopStep, Printed, PrintedSource, Role, Step, StepSpan, Subject, SwitchStep};
 use super::form::{Form, Width};
 use super::names;
 use crate::ir::Value;
@@ -29,7 +29,7 @@ pub(super) struct Draft {
     pub has_other_texts: bool,
     pub is_switch: bool,
     pub shown: String,
-    pub place: Place,
+    pub place: StepSpan,
     /// Code that a `fields` comment applies to the value.
     pub recode: Option<Code>,
     /// True if a `fields` comment removes the field.
@@ -42,7 +42,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub fn new(form: Form, shown: String, place: Place) -> Draft {
+    pub fn new(form: Form, shown: String, place: StepSpan) -> Draft {
         let (kind, size, hint) = form.shape();
         Draft {
             name: None,

@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 12;
 
 /// Source position.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct StepSpan {
     pub source: SourceId,
     pub span: Span,
 }
@@ -70,7 +70,7 @@ pub(super) enum Role {
 
 /// Printed value.
 pub(super) struct Printed<'ast> {
-    pub place: Place,
+    pub place: StepSpan,
     pub shown: String,
     pub subject: Option<Subject<'ast>>,
     /// Name of the macro, if it can name the field.
@@ -97,7 +97,7 @@ pub(super) enum PrintedSource {
 
 /// `SWITCH`, or a printed value with cases.
 pub(super) struct SwitchStep<'ast> {
-    pub place: Place,
+    pub place: StepSpan,
     pub shown: String,
     pub subject: Option<Subject<'ast>>,
     pub own_name: Option<&'ast [u8]>,
@@ -120,7 +120,7 @@ pub(super) struct SwitchStep<'ast> {
 
 /// `LOOP`.
 pub(super) struct LoopStep<'ast> {
-    pub place: Place,
+    pub place: StepSpan,
     pub count: Value,
     pub all: bool,
     /// Code of a body that is exactly `X0`, `X1` or `A1`.
@@ -131,7 +131,7 @@ pub(super) struct LoopStep<'ast> {
 
 /// `BITFLAGS`.
 pub(super) struct FlagsStep<'ast> {
-    pub place: Place,
+    pub place: StepSpan,
     pub own_name: Option<&'ast [u8]>,
     pub form: Form,
     pub is_field: bool,
@@ -277,7 +277,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                     },
                     _ => None,
                 };
-                let place = Place { source: scope.unit.id, span: node.span };
+                let place = StepSpan { source: scope.unit.id, span: node.span };
                 let (count, all) = (scope.number_of(&node.count), scope.unit.dialect.loop_counts);
                 let body = self.group(scope, node.body.items)?;
                 out.push(Step::Loop(Box::new(LoopStep { place, count, all, single, body, role: Role::None })));
@@ -288,7 +288,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                 let Some(Node { inst: Inst::Flags(flags), .. }) = block.pop() else { return Ok(()) };
                 let selector = selector(scope, &node.selector);
                 out.push(Step::Flags(Box::new(FlagsStep {
-                    place: Place { source: scope.unit.id, span: node.span },
+                    place: StepSpan { source: scope.unit.id, span: node.span },
                     own_name: selector.own_name,
                     form: selector.form,
                     is_field: selector.is_field,
@@ -302,7 +302,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                 out.push(match timer.action {
                     TimerAction::Start => inst(timer.span, Inst::TimerStart(Box::new(pair))),
                     TimerAction::End => Step::Printed(Printed {
-                        place: Place { source: scope.unit.id, span: timer.span },
+                        place: StepSpan { source: scope.unit.id, span: timer.span },
                         shown: "endtimer".into(),
                         subject: None,
                         own_name: None,
@@ -452,7 +452,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         };
         let width = if is_number { shown_width().or_else(|| form.width()) } else { None };
         Ok(SwitchStep {
-            place: Place { source: scope.unit.id, span: switch.span },
+            place: StepSpan { source: scope.unit.id, span: switch.span },
             shown,
             subject,
             own_name,
@@ -539,7 +539,7 @@ fn push_text<'ast>(text: &Text<'ast>, out: &mut Vec<Step<'ast>>) {
 }
 
 fn show_code<'ast>(scope: &mut UnitLowerer<'_, 'ast>, code: Code, span: Span) -> Step<'ast> {
-    let place = Place { source: scope.unit.id, span };
+    let place = StepSpan { source: scope.unit.id, span };
     let shown = code_shown(&scope.unit.text[span.start as usize..span.end as usize]);
     let what = match code {
         Code::Ascii { len, .. } => PrintedSource::Text(vec![Node { inst: Inst::Ascii { len, width: 0 }, span }]),
@@ -586,7 +586,7 @@ fn show_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>) ->
         }
         _ => PrintedSource::Number(number(scope, node)),
     };
-    let place = Place { source: scope.unit.id, span: node.span };
+    let place = StepSpan { source: scope.unit.id, span: node.span };
     Step::Printed(Printed { place, shown, subject, own_name, form, what, role: Role::None })
 }
 

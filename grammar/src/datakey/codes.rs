@@ -111,7 +111,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     LABEL = "X13", error, "empty or repeated label";
-    /// Arrays, that is counts above 1, are only allowed in an attribute spelt `sformat`.
+    /// Arrays, that is counts above 1, are only allowed in an attribute called `sformat`.
     ///
     /// ```text
     /// <eventdefinitions>
@@ -210,7 +210,7 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     NAME_AND_KEY = "X44", warning, "name and key";
-    /// The format of a datakey is spelt `format`, the format of an event in an eventclass `sformat`. The other spelling
+    /// A datakey has its format in `format`, an event of an eventclass in `sformat`. The other spelling
     /// is accepted; if both are given, the right one is used. Arrays are only allowed in an `sformat`.
     ///
     /// ```text

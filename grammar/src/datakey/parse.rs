@@ -467,7 +467,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             (Some(used), Some(_)) => {
                 (used, format!("`{}` has both `{right}` and `{other}`: `{right}` is used", tag.name))
             }
-            (None, Some(used)) => (used, format!("the format of `{}` is spelt `{right}`, found `{other}`", tag.name)),
+            (None, Some(used)) => (used, format!("expected attribute `{right}` in `{}`, found `{other}`", tag.name)),
         };
         let place = tag.get(other).map_or(used.span, |other| other.span);
         let fix = match (tag.get(right), tag.get(other)) {

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 /// Poll interval.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Editors write a file in several steps. A save is complete after this long without changes.
-const SETTLED: Duration = Duration::from_millis(50);
+const QUIET_TIME: Duration = Duration::from_millis(50);
 /// Number of such waits after which a file that keeps changing is read anyway.
 const MAX_WAITS: u32 = 40;
 
@@ -65,7 +65,7 @@ impl Saves {
                 return false;
             }
             if self.has_changed() {
-                self.settle();
+                self.wait_until_quiet();
                 return true;
             }
             sleep(INTERVAL);
@@ -84,13 +84,13 @@ impl Saves {
     }
 
     /// Waits until nothing changes for a while.
-    fn settle(&mut self) {
+    fn wait_until_quiet(&mut self) {
         let looks = |files: &[(PathBuf, Option<FileState>)]| {
             files.iter().map(|(path, _)| FileState::at(path)).collect::<Vec<_>>()
         };
         let mut before = looks(&self.files);
         for _ in 0..MAX_WAITS {
-            sleep(SETTLED);
+            sleep(QUIET_TIME);
             let now = looks(&self.files);
             // A missing file is probably being replaced, so waits for it.
             if now == before && now.iter().zip(&self.files).all(|(now, (_, known))| now.is_some() || known.is_none()) {

@@ -320,7 +320,7 @@ impl Command {
 // Parser for a command under its own name, without `tfbc`. Its description comes from its flags.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
-struct Alone<A: Args> {
+struct Standalone<A: Args> {
     #[command(flatten)]
     common: CommonArgs,
     #[command(flatten)]
@@ -344,7 +344,7 @@ macro_rules! programs {
             $(#[$system])?
             ProgramName {
                 name: stringify!($name),
-                command: || Alone::<$args>::command().name(stringify!($name)),
+                command: || Standalone::<$args>::command().name(stringify!($name)),
                 run: |args| $name(args),
             },
         )*];
@@ -352,8 +352,8 @@ macro_rules! programs {
             #[doc = concat!("Runs `", stringify!($name), "` with a command line and returns its exit status.")]
             $(#[$system])?
             pub fn $name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-                match parse::<Alone<$args>>(stringify!($name), args) {
-                    Ok(Alone { common, args }) => {
+                match parse::<Standalone<$args>>(stringify!($name), args) {
+                    Ok(Standalone { common, args }) => {
                         let (console, result) = args.run(common);
                         console.end(result).into()
                     },
@@ -395,7 +395,7 @@ fn programs() -> Vec<clap::Command> {
 /// Returns `None` for other commands, and for errors, whose messages need all flags.
 fn often_called(args: &[OsString]) -> Option<Tfbc> {
     fn of<A: Args>(args: &[OsString], command: impl FnOnce(A) -> Command) -> Option<Tfbc> {
-        let Alone { common, args } = Alone::<A>::try_parse_from(args).ok()?;
+        let Standalone { common, args } = Standalone::<A>::try_parse_from(args).ok()?;
         Output::mind_signals();
         Some(Tfbc { common, command: command(args) })
     }

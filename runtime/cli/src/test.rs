@@ -202,7 +202,7 @@ impl TestArgs {
         let lcov = self.coverage == Some(CoverageForm::Lcov) && self.output.is_none();
         let shown = ResultPrinter { console, to_stderr: report || lcov };
         let mut failed = shown.findings(&results, self.language.strict);
-        self.settle(console, &shown, &mut results)?;
+        self.accept_or_print(console, &shown, &mut results)?;
         shown.orphans(&found.orphans);
         failed |= self.language.strict && !found.orphans.is_empty();
         self.write_report(&results)?;
@@ -223,7 +223,12 @@ impl TestArgs {
     }
 
     /// Accepts or stores texts, depending on the flags, and prints the remaining ones.
-    fn settle(&self, console: &Console, shown: &ResultPrinter<'_>, results: &mut Results) -> Result<(), Failure> {
+    fn accept_or_print(
+        &self,
+        console: &Console,
+        shown: &ResultPrinter<'_>,
+        results: &mut Results,
+    ) -> Result<(), Failure> {
         let failed = |error: io::Error| Failure::write(&error, "a snapshot");
         let mut n_accepted = 0;
         let open = |case: &&mut CaseResult| matches!(case.verdict, Verdict::Changed | Verdict::New);

@@ -178,8 +178,8 @@ fn completions_hold_every_flag() {
                 // Fish uses `-l` and `-s` for flags.
                 let name = flag.trim_start_matches('-');
                 let fish = if flag.starts_with("--") { format!("-l {name}") } else { format!("-s {name}") };
-                let spelt = if shell == "fish" { &fish } else { &flag };
-                assert!(script.contains(spelt), "{shell}: {program} {command:?} {flag}");
+                let option = if shell == "fish" { &fish } else { &flag };
+                assert!(script.contains(option), "{shell}: {program} {command:?} {flag}");
             }
         }
         let (script, ..) = &scripts[0];

@@ -217,11 +217,11 @@ impl Reading {
     }
 
     /// Arguments on the event's line, or each on its own line if the record has more than two words.
-    fn spelt(&self, arguments: &[(String, String)], own_lines: bool) -> String {
-        let spelt = |(name, value): &(String, String)| {
+    fn arguments_text(&self, arguments: &[(String, String)], own_lines: bool) -> String {
+        let arguments_text = |(name, value): &(String, String)| {
             if own_lines { format!("\n{name:>26}:{value}") } else { format!(" {name}:{value}") }
         };
-        arguments.iter().map(spelt).collect()
+        arguments.iter().map(arguments_text).collect()
     }
 }
 
@@ -558,7 +558,7 @@ fn every_event_in_the_default_layout() {
                         let arguments = if is_state(row) {
                             state_in_default(&reading, &payload, number(row, "number") < 24)
                         } else {
-                            reading.spelt(&reading.explained(list.as_deref(), open, &payload), own_lines)
+                            reading.arguments_text(&reading.explained(list.as_deref(), open, &payload), own_lines)
                         };
                         let found =
                             printed(&default(one_line), name, big_endian, class, number(row, "number"), &payload);
@@ -574,11 +574,11 @@ fn every_event_in_the_default_layout() {
 fn state_in_default(reading: &Reading, payload: &[u8], old: bool) -> String {
     let list = ["D:pid", "D:tid", "D:priority", "D:policy", "D:partition", "H:sched_flags"];
     let all = reading.explained(Some(&list), false, payload);
-    let spelt = reading.spelt(&all, false);
-    match spelt.split_once(" priority:") {
+    let arguments_text = reading.arguments_text(&all, false);
+    match arguments_text.split_once(" priority:") {
         Some((before, after)) if old => format!("{before} priority:{after}"),
-        None if old => spelt + " ",
-        _ => spelt,
+        None if old => arguments_text + " ",
+        _ => arguments_text,
     }
 }
 
@@ -595,8 +595,9 @@ fn every_kernel_call_in_the_default_layout() {
                 for one_line in [true, false] {
                     let found = |event| printed(&default(one_line), name, big_endian, 2, event, &payload);
                     let own_lines = !one_line && payload.len() > 8;
-                    let shown =
-                        |list: Option<&[&str]>| reading.spelt(&reading.explained(list, false, &payload), own_lines);
+                    let shown = |list: Option<&[&str]>| {
+                        reading.arguments_text(&reading.explained(list, false, &payload), own_lines)
+                    };
                     if all.is_empty() {
                         assert_eq!(found(n), line("KER_CALL", &format!("EVENT {n}"), &shown(None)));
                         continue;

@@ -148,7 +148,7 @@ impl<'s> NoticeTable<'s> {
             message: notice.message.clone(),
         });
         // If no event comes for long, the notices have no time.
-        if self.waiting.len() >= BATCH_ROWS { self.settle(EventTime::default()) } else { Ok(()) }
+        if self.waiting.len() >= BATCH_ROWS { self.push_waiting(EventTime::default()) } else { Ok(()) }
     }
 
     /// Takes a row of the table of events, whose time the notices before it get.
@@ -160,11 +160,11 @@ impl<'s> NoticeTable<'s> {
             return Ok(());
         }
         let time_us = time_us(self.time_zero, row);
-        self.settle(EventTime { time_us, elapsed_ns: row.elapsed_ns, cpu: row.cpu })
+        self.push_waiting(EventTime { time_us, elapsed_ns: row.elapsed_ns, cpu: row.cpu })
     }
 
     /// Adds the waiting rows.
-    fn settle(&mut self, next: EventTime) -> io::Result<()> {
+    fn push_waiting(&mut self, next: EventTime) -> io::Result<()> {
         std::mem::take(&mut self.waiting).into_iter().try_for_each(|row| self.push(&row, next))
     }
 
@@ -203,7 +203,7 @@ impl<'s> NoticeTable<'s> {
         count: Option<u64>,
         message: &str,
     ) -> io::Result<()> {
-        self.settle(EventTime::default())?;
+        self.push_waiting(EventTime::default())?;
         let row = Row { kind, offset: None, bytes, seq, cpu: None, count, message: message.to_owned() };
         self.push(&row, EventTime::default())
     }

@@ -1,7 +1,7 @@
 //! Completion: words that can be inserted at a position.
 
 use super::document::Document;
-use super::hover::spelt;
+use super::hover::id_text;
 use super::project::{Project, shifted};
 use super::protocol::CompletionKind;
 use super::vocabulary;
@@ -106,7 +106,7 @@ fn macros(project: &Project, document: &Document, index: usize, at: u32) -> Vec<
         for (_, _, facts) in other.stanzas() {
             let Some((id, _)) = facts.id else { continue };
             let label = facts.label.as_ref().map_or("", |(label, _)| label);
-            add(&spelt(id), CompletionKind::Reference, format!("stanza {label}"));
+            add(&id_text(id), CompletionKind::Reference, format!("stanza {label}"));
         }
     }
     found.into_values().collect()

@@ -61,11 +61,11 @@ fn head(project: &Project, id: u16) -> String {
     };
     let several =
         if n_stanzas > 1 { format!(" {n_stanzas} stanzas have this id: the last wins.") } else { String::new() };
-    format!("Stanza of hook `{}`. {used}{several}", spelt(id))
+    format!("Stanza of hook `{}`. {used}{several}", id_text(id))
 }
 
 /// Spelling of a hook id: three digits if the fourth is 0.
-pub fn spelt(id: u16) -> String {
+pub fn id_text(id: u16) -> String {
     if id & 0xF == 0 { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
 }
 
@@ -94,9 +94,9 @@ fn named(project: &Project, key: &str, document: &Document, facts: &StanzaFacts,
         Symbol::Stanza(id) => match project.stanzas_of(*id).last() {
             Some((place, line)) => {
                 let text = shown(project.get(&place.key)?, *line);
-                format!("Inserts stanza `{}`:\n\n{}", spelt(*id), fenced("trcfmt", &text))
+                format!("Inserts stanza `{}`:\n\n{}", id_text(*id), fenced("trcfmt", &text))
             }
-            None => format!("Inserts stanza `{}`, which is not in any of the files.", spelt(*id)),
+            None => format!("Inserts stanza `{}`, which is not in any of the files.", id_text(*id)),
         },
         Symbol::Function(name) => match project.functions_of(name).last() {
             Some((place, whole)) => fenced("trcfmt", &shown(project.get(&place.key)?, *whole)),

@@ -79,11 +79,11 @@ pub fn rename(project: &Project, key: &str, offset: u32, new: &str) -> Result<Ve
         return Err(why);
     }
     let places = project.places_of(&symbol).into_iter();
-    Ok(places.map(|(place, _)| (place.clone(), spelt(project, &place, new))).collect())
+    Ok(places.map(|(place, _)| (place.clone(), new_text(project, &place, new))).collect())
 }
 
 /// New name, with a `$` if the old one had it.
-fn spelt(project: &Project, place: &FileSpan, new: &str) -> String {
+fn new_text(project: &Project, place: &FileSpan, new: &str) -> String {
     let has_dollar =
         project.get(&place.key).is_some_and(|document| document.source.slice(place.span).starts_with(b"$"));
     if has_dollar { format!("${new}") } else { new.to_owned() }

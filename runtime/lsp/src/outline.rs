@@ -1,7 +1,7 @@
 //! Outline, folding and semantic tokens.
 
 use super::document::Document;
-use super::hover::spelt;
+use super::hover::id_text;
 use super::project::shifted;
 use super::protocol::Encoding;
 use super::protocol::{SemanticToken, SymbolKind};
@@ -37,7 +37,7 @@ pub fn entries(document: &Document) -> Vec<OutlineEntry> {
             children: Vec::new(),
         });
         Some(OutlineEntry {
-            name: spelt(id),
+            name: id_text(id),
             detail: facts.label.as_ref().map_or(String::new(), |(label, _)| label.clone()),
             kind: SymbolKind::Event,
             whole: line,

@@ -214,7 +214,7 @@ impl EventIterator {
 
 impl IteratorState {
     /// Copies the events that Python code still refers to, before their chunk is reused.
-    fn settle(&mut self, py: Python<'_>) {
+    fn copy_kept_events(&mut self, py: Python<'_>) {
         for slot in self.pending.drain(..).filter(|slot| Arc::strong_count(slot) > 1) {
             slot.copy(py);
         }
@@ -228,7 +228,7 @@ impl IteratorState {
                 reader.step()
             } else {
                 drop(reader);
-                self.settle(py);
+                self.copy_kept_events(py);
                 let core = Arc::clone(core);
                 let job = move || core.reader.lock().unwrap_or_else(PoisonError::into_inner).step();
                 self.worker.run(py, job)?
@@ -294,7 +294,7 @@ impl Drop for EventIterator {
     /// Copies the events that Python code still refers to, so that they do not keep the trace open.
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        Python::try_attach(|py| state.settle(py));
+        Python::try_attach(|py| state.copy_kept_events(py));
     }
 }
 

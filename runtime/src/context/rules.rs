@@ -110,12 +110,12 @@ pub enum Name<'e> {
     Address(u64),
 }
 
-/// Place of a number or a text in an event, such as `D1`, `U4@12` or `S@W2`.
+/// ValuePos of a number or a text in an event, such as `D1`, `U4@12` or `S@W2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventPlace(Place);
+pub struct EventPlace(ValuePos);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ValuePos {
     Number(NumberPos),
     Text(TextPos),
 }
@@ -123,7 +123,7 @@ enum Place {
 impl EventPlace {
     /// Parses a place as context tables have them; `None` if the text is none.
     pub fn parse(text: &str) -> Option<Self> {
-        let place = parse::number(text).map(Place::Number).or_else(|| parse::text(text).map(Place::Text));
+        let place = parse::number(text).map(ValuePos::Number).or_else(|| parse::text(text).map(ValuePos::Text));
         place.map(Self)
     }
 
@@ -131,8 +131,8 @@ impl EventPlace {
     pub fn read<'e>(self, event: &RawEvent<'e>) -> Option<Operand<'e>> {
         let event = DecodedHook::new(event);
         match self.0 {
-            Place::Number(place) => event.number(place).map(Operand::from),
-            Place::Text(place) => event.text(place).map(Operand::from),
+            ValuePos::Number(place) => event.number(place).map(Operand::from),
+            ValuePos::Text(place) => event.text(place).map(Operand::from),
         }
     }
 }

@@ -52,7 +52,7 @@ enum Item {
 
 /// Position in a batch.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct BatchPos {
     item: usize,
     byte: usize,
     slot: usize,
@@ -116,7 +116,7 @@ impl Batch {
 
     /// Passes the owner of the record at a position to a writer, and moves to the next owner.
     #[inline]
-    fn own(&self, at: &mut Place, writer: &mut impl RecordWriter) {
+    fn own(&self, at: &mut BatchPos, writer: &mut impl RecordWriter) {
         if let Some(id) = self.owner_ids.get(at.record)
             && let Some(owner) = self.owners.get(*id as usize)
         {
@@ -128,7 +128,7 @@ impl Batch {
     /// Appends the text of the part at a position, and moves past it; returns the number of its records, or `None` at
     /// the end.
     #[inline]
-    pub fn write_next(&self, at: &mut Place, writer: &mut impl RecordWriter, out: &mut TextBuf) -> Option<u64> {
+    pub fn write_next(&self, at: &mut BatchPos, writer: &mut impl RecordWriter, out: &mut TextBuf) -> Option<u64> {
         let item = self.items.get(at.item)?;
         at.item += 1;
         Some(match item {

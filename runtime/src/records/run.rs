@@ -1,6 +1,6 @@
 //! Report of a log: records are formatted in parallel and written in order.
 
-use super::batch::{Batch, Place};
+use super::batch::{Batch, BatchPos};
 use super::options::RecordSummary;
 use super::owners::Owners;
 use super::writer::{FormatCounts, RecordWriter};
@@ -114,7 +114,7 @@ pub(super) struct RecordFormat<'r, W> {
     writer: W,
     /// Steps of all records up to the last written batch; later batches start from at least as many.
     known_steps: &'r AtomicU64,
-    at: Place,
+    at: BatchPos,
     in_batch: bool,
     /// True if the batch was started with a guess of the steps that earlier batches used.
     is_guess: bool,
@@ -128,7 +128,7 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
         Self {
             writer,
             known_steps,
-            at: Place::default(),
+            at: BatchPos::default(),
             in_batch: false,
             is_guess: false,
             n_formatted: 0,
@@ -188,7 +188,7 @@ impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
             self.save_work(work);
         }
         if !more {
-            (self.at, self.in_batch) = (Place::default(), false);
+            (self.at, self.in_batch) = (BatchPos::default(), false);
         }
         more
     }
@@ -203,7 +203,7 @@ impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
         }
         let (tallied, n_formatted) = self.before;
         self.writer.take_back(tallied);
-        (self.n_formatted, self.at, self.in_batch) = (n_formatted, Place::default(), false);
+        (self.n_formatted, self.at, self.in_batch) = (n_formatted, BatchPos::default(), false);
         false
     }
 

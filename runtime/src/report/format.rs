@@ -4,7 +4,7 @@ use super::batch::{Batch, EventRef};
 use super::cells::{Cells, CellsPath, ContextTexts, EventValues, IdCells, Times};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
-use super::options::{ReportOptions, ShownFields, Summary};
+use super::options::{FieldPlacement, ReportOptions, Summary};
 use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
 
 use crate::catalog::Catalog;
@@ -96,7 +96,7 @@ struct LineWriter<'r> {
     /// Ends of the lines in the text; empty unless `collects_ends`.
     ends: Vec<LineEnd>,
     collects_ends: bool,
-    fields: ShownFields,
+    fields: FieldPlacement,
     /// Fields of the current event.
     fields_json: TextBuf,
     fields_form: FieldsForm,
@@ -292,11 +292,11 @@ impl<'r> LineFormat<'r> {
         let has_text = self.columns.has_text() || self.options.grep.is_some();
         self.line.fields_form = fields;
         self.line.fields = match self.options.columns.has_fields() {
-            false => ShownFields::No,
-            true if has_text => ShownFields::Column,
-            true => ShownFields::Only,
+            false => FieldPlacement::No,
+            true if has_text => FieldPlacement::Column,
+            true => FieldPlacement::Only,
         };
-        if !has_text && !with_notes && self.line.fields == ShownFields::No {
+        if !has_text && !with_notes && self.line.fields == FieldPlacement::No {
             self.readers = Some(Readers::new(self.catalog));
         }
     }
@@ -565,7 +565,7 @@ impl<'r> LineFormat<'r> {
                     // writes the columns.
                     Text::Run(_)
                         if matches!(P::END, EndPath::Any)
-                            && line.fields == ShownFields::Alone
+                            && line.fields == FieldPlacement::Alone
                             && prepared.is_quick.get()
                             && line.is_fast::<P>(batch, event, last_ns) =>
                     {
@@ -586,7 +586,7 @@ impl<'r> LineFormat<'r> {
                         // Most events take no steps.
                         let is_normal = run.run_prepared(entry, &shown, line_start, put, text)
                             || run.outcome() == Outcome::default() && run.n_steps() < line.bounds.steps;
-                        let place = Place { index, start, text: start + n_columns };
+                        let place = LinePos { index, start, text: start + n_columns };
                         if is_normal && !matches!(P::END, EndPath::Any) {
                             state.last_elapsed_ns = elapsed_ns;
                             if matches!(P::END, EndPath::CollectedText) {
@@ -599,7 +599,7 @@ impl<'r> LineFormat<'r> {
                             true
                         } else if is_normal && line.ends_simply {
                             state.last_elapsed_ns = elapsed_ns;
-                            if line.fields == ShownFields::Last {
+                            if line.fields == FieldPlacement::Last {
                                 line.end_with_fields((batch, event, prepared), place, &mut run, text)
                             } else {
                                 line.finish.line(place.start, place.text, prepared.is_plain, text);
@@ -682,7 +682,7 @@ impl<'r> LineFormat<'r> {
 
 /// Position of a line in its batch and in the text.
 #[derive(Clone, Copy)]
-struct Place {
+struct LinePos {
     /// Index of the event.
     index: usize,
     /// Start of the line.
@@ -694,10 +694,10 @@ struct Place {
 impl<'r> LineWriter<'r> {
     fn new(options: &ReportOptions, columns: &Columns, logs: &'r [LogInfo]) -> Self {
         let finish = Finish::new(options, columns);
-        let fields = ShownFields::of(options, columns);
+        let fields = FieldPlacement::of(options, columns);
         let cells = match fields {
             _ if options.stats => Cells::none(),
-            ShownFields::Alone => Cells::before_fields(columns),
+            FieldPlacement::Alone => Cells::before_fields(columns),
             _ => Cells::new(columns, options.form, options.colour),
         };
         let ends_with_text = finish.is_nothing() && !options.histogram && !options.stats;
@@ -724,7 +724,7 @@ impl<'r> LineWriter<'r> {
             fields_json: TextBuf::new(),
             fields_form: FieldsForm::Json,
             before_fields: match fields {
-                ShownFields::Last => [Literal::of(b",\"fields\":"), Literal::of(b"\",\"fields\":")],
+                FieldPlacement::Last => [Literal::of(b",\"fields\":"), Literal::of(b"\",\"fields\":")],
                 _ => [Literal::default(); 2],
             },
             after_fields: Literal::of(b"}\n"),
@@ -766,7 +766,7 @@ impl<'r> LineWriter<'r> {
 
     /// True if the text of a line has a match; if not, the line is removed.
     #[inline(always)]
-    fn keeps(&self, layout: Layout, place: Place, text: &mut TextBuf) -> bool {
+    fn keeps(&self, layout: Layout, place: LinePos, text: &mut TextBuf) -> bool {
         let keeps = self.finish.admits(layout, place.text, text);
         if !keeps {
             text.truncate(place.start);
@@ -780,7 +780,7 @@ impl<'r> LineWriter<'r> {
     fn end_slowly<'b>(
         &mut self,
         shown: (&'b Batch, &'b EventRef, &PreparedLine<'b>),
-        (place, outcome): (Place, Option<Outcome>),
+        (place, outcome): (LinePos, Option<Outcome>),
         run: &mut Run<'b>,
         state: &mut LineState,
         text: &mut TextBuf,
@@ -792,7 +792,7 @@ impl<'r> LineWriter<'r> {
         if outcome.is_some_and(|outcome| !outcome.skipped) && !self.keeps(prepared.layout, place, text) {
             return run.n_steps() < self.bounds.steps;
         }
-        if self.fields == ShownFields::Last {
+        if self.fields == FieldPlacement::Last {
             self.run_fields(shown, run);
         }
         self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
@@ -816,7 +816,7 @@ impl<'r> LineWriter<'r> {
         let last_ns = state.last_elapsed_ns;
         let last_ns = if self.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
         let of_fields =
-            if self.fields == ShownFields::No { None } else { self.run_fields((batch, event, prepared), run) };
+            if self.fields == FieldPlacement::No { None } else { self.run_fields((batch, event, prepared), run) };
         if prepared.has_cells {
             if self.cells.has_context() {
                 self.context_texts.find(batch, event, &self.cells, logs);
@@ -825,15 +825,17 @@ impl<'r> LineWriter<'r> {
             let values = self.values(batch, event, &prepared.id, last_ns);
             self.cells.append(&values, is_narrow, text);
         }
-        if self.fields == ShownFields::Alone {
+        if self.fields == FieldPlacement::Alone {
             text.push(self.fields_json.as_bytes());
             text.push(b"}\n");
         }
-        let place = Place { index, start, text: text.len() };
+        let place = LinePos { index, start, text: text.len() };
         let outcome = match &prepared.text {
             // The report's steps are used up.
             Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
-            Text::Run(_) if matches!(self.fields, ShownFields::Only | ShownFields::Alone) && of_fields.is_some() => {
+            Text::Run(_)
+                if matches!(self.fields, FieldPlacement::Only | FieldPlacement::Alone) && of_fields.is_some() =>
+            {
                 of_fields
             }
             Text::Run(entry) => {
@@ -884,7 +886,7 @@ impl<'r> LineWriter<'r> {
         let fields = prepared.fields.as_ref();
         let around = (&self.before_fields[0], &self.after_fields);
         let outcome = fields.map_or(Outcome::default(), |fields| fields.write_between(run, &shown, true, around, text));
-        let place = Place { index, start, text: text.len() };
+        let place = LinePos { index, start, text: text.len() };
         self.end((event, prepared), place, Some((outcome, run.n_steps())), state, text)
     }
 
@@ -893,7 +895,7 @@ impl<'r> LineWriter<'r> {
     fn end_with_fields<'b>(
         &mut self,
         (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
-        place: Place,
+        place: LinePos,
         run: &mut Run<'b>,
         text: &mut TextBuf,
     ) -> bool
@@ -952,7 +954,7 @@ impl<'r> LineWriter<'r> {
     fn end(
         &mut self,
         (event, prepared): (&EventRef, &PreparedLine<'_>),
-        place: Place,
+        place: LinePos,
         ended: Option<(Outcome, u64)>,
         state: &mut LineState,
         text: &mut TextBuf,
@@ -963,7 +965,7 @@ impl<'r> LineWriter<'r> {
             text.truncate(place.start);
         } else {
             self.finish.line(place.start, place.text, false, text);
-            if self.fields == ShownFields::Last && text.as_bytes().ends_with(b"}\n") {
+            if self.fields == FieldPlacement::Last && text.as_bytes().ends_with(b"}\n") {
                 text.truncate(text.len() - 2);
                 text.push(b",\"fields\":");
                 text.push(self.fields_json.as_bytes());
@@ -991,7 +993,7 @@ impl<'r> LineWriter<'r> {
     fn note(
         &mut self,
         (event, prepared): (&EventRef, &PreparedLine<'_>),
-        (place, outcome): (Place, Option<Outcome>),
+        (place, outcome): (LinePos, Option<Outcome>),
         state: &mut LineState,
         text: &TextBuf,
     ) {
@@ -1000,7 +1002,7 @@ impl<'r> LineWriter<'r> {
             prepared.is_quick.set(prepared.fits);
         }
         if self.collects_ends {
-            if self.fields != ShownFields::No {
+            if self.fields != FieldPlacement::No {
                 self.all_fields.push(self.fields_json.as_bytes());
             }
             let (event, end, fields) = (place.index as u32, text.len() as u32, self.all_fields.len() as u32);

@@ -132,7 +132,7 @@ pub struct Summary {
 
 /// Fields in the lines of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShownFields {
+pub(super) enum FieldPlacement {
     No,
     /// In a column, with the text.
     Column,
@@ -144,17 +144,17 @@ pub(super) enum ShownFields {
     Last,
 }
 
-impl ShownFields {
+impl FieldPlacement {
     pub(super) fn of(options: &ReportOptions, columns: &Columns) -> Self {
         match columns.has_fields() && !options.stats {
-            false => ShownFields::No,
-            true if columns.has_fields_last() && options.form == Form::Ndjson => ShownFields::Last,
-            true if columns.has_fields_last() => ShownFields::No,
-            true if columns.has_text() || options.grep.is_some() => ShownFields::Column,
+            false => FieldPlacement::No,
+            true if columns.has_fields_last() && options.form == Form::Ndjson => FieldPlacement::Last,
+            true if columns.has_fields_last() => FieldPlacement::No,
+            true if columns.has_text() || options.grep.is_some() => FieldPlacement::Column,
             true if options.form == Form::Ndjson && columns.list().last() == Some(&Column::Fields) => {
-                ShownFields::Alone
+                FieldPlacement::Alone
             }
-            true => ShownFields::Only,
+            true => FieldPlacement::Only,
         }
     }
 }

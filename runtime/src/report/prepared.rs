@@ -2,7 +2,7 @@
 
 use super::batch::{EventRef, Position};
 use super::cells::{Cells, IdCells};
-use super::options::ShownFields;
+use super::options::FieldPlacement;
 use crate::catalog::Catalog;
 use crate::fields::PreparedFields;
 use crate::output_format::Form;
@@ -122,7 +122,7 @@ impl<'r> PreparedLines<'r> {
         catalog: &'r Catalog<'r>,
         (layouts, cells): (&[Layout; 5], &Cells),
         is_counted: bool,
-        (form, shown): (Form, ShownFields),
+        (form, shown): (Form, FieldPlacement),
     ) {
         let entry = catalog.lookup(event.id);
         let text = match entry {
@@ -138,12 +138,12 @@ impl<'r> PreparedLines<'r> {
         let has_cells = cells.precede(level);
         let id = cells.id(event.id, catalog);
         let fields = entry
-            .filter(|_| shown != ShownFields::No)
+            .filter(|_| shown != FieldPlacement::No)
             .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
         let has_simple_cells = match shown {
-            ShownFields::No | ShownFields::Last => true,
-            ShownFields::Alone => fields.is_some(),
-            ShownFields::Column | ShownFields::Only => false,
+            FieldPlacement::No | FieldPlacement::Last => true,
+            FieldPlacement::Alone => fields.is_some(),
+            FieldPlacement::Column | FieldPlacement::Only => false,
         };
         let fits = has_simple_cells && has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
         let is_plain =
@@ -205,7 +205,7 @@ mod tests {
                 &catalog,
                 (&[Layout::default(); 5], &Cells::none()),
                 false,
-                (Form::Text, ShownFields::No),
+                (Form::Text, FieldPlacement::No),
             );
             assert!(lines.slots.len() >= 2 * lines.lines.len());
         }

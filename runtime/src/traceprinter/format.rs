@@ -143,13 +143,14 @@ impl LineFormat {
             push_text(&mut pieces, &rest[..at]);
             let column = text.len() - rest.len() + at + 1;
             let spec_on = &rest[at + 1..];
-            let (spec, letter, after) = split(spec_on).map_err(|spelt| refused(&format!("%{spelt}"), column))?;
-            let spelt = || format!("%{spec}{letter}");
+            let (spec, letter, after) =
+                split(spec_on).map_err(|spec_text| refused(&format!("%{spec_text}"), column))?;
+            let spec_text = || format!("%{spec}{letter}");
             match (letter, spec) {
                 ('%', "") => push_text(&mut pieces, "%"),
                 _ => {
-                    let conversion = conversion(letter).ok_or_else(|| refused(&spelt(), column))?;
-                    let field = field(conversion, spec).ok_or_else(|| bad_spec(&spelt(), column))?;
+                    let conversion = conversion(letter).ok_or_else(|| refused(&spec_text(), column))?;
+                    let field = field(conversion, spec).ok_or_else(|| bad_spec(&spec_text(), column))?;
                     pieces.push(Piece::Field(field));
                 }
             }
@@ -190,13 +191,13 @@ impl Default for LineFormat {
     }
 }
 
-fn refused(spelt: &str, column: usize) -> LineFormatError {
-    LineFormatError(format!("`{spelt}` at column {column}: expected one of c, C, e, t, Z, z and % as its letter"))
+fn refused(spec_text: &str, column: usize) -> LineFormatError {
+    LineFormatError(format!("`{spec_text}` at column {column}: expected one of c, C, e, t, Z, z and % as its letter"))
 }
 
-fn bad_spec(spelt: &str, column: usize) -> LineFormatError {
+fn bad_spec(spec_text: &str, column: usize) -> LineFormatError {
     LineFormatError(format!(
-        "`{spelt}` at column {column}: expected flags, a width up to {MAX_WIDTH} and `.` with a precision up to that"
+        "`{spec_text}` at column {column}: expected flags, a width up to {MAX_WIDTH} and `.` with a precision up to that"
     ))
 }
 

@@ -3,7 +3,7 @@
 use super::document::Key;
 use super::format::{FieldKind, Show};
 use super::number::mask;
-use super::show::{RecordView, ShownField, ShownValue};
+use super::show::{RecordView, ReferenceField, ReferenceValue};
 use super::{Definitions, Record};
 use crate::reference::fields::json_text;
 use crate::reference::fields::name::{COLUMNS, from_phrase};
@@ -92,19 +92,19 @@ impl RecordField<'_> {
     }
 
     /// Members of a JSON object for the field as it is shown.
-    fn members(&self, shown: &ShownField) -> Vec<String> {
+    fn members(&self, shown: &ReferenceField) -> Vec<String> {
         let name = &self.name;
         let mut members = Vec::new();
         let mut add = |name: &str, value: String| members.push(format!("\"{name}\":{value}"));
         match &shown.value {
-            ShownValue::Cut => return Vec::new(),
-            ShownValue::Text(_) => add(name, json_text(&shown.text)),
-            ShownValue::Numbers(values) => {
+            ReferenceValue::Cut => return Vec::new(),
+            ReferenceValue::Text(_) => add(name, json_text(&shown.text)),
+            ReferenceValue::Numbers(values) => {
                 let values: Vec<_> =
                     values.iter().map(|value| json_number(self.pattern(*value), &self.value_type())).collect();
                 add(name, format!("[{}]", values.join(",")));
             }
-            ShownValue::Number(value) if self.is_character() => {
+            ReferenceValue::Number(value) if self.is_character() => {
                 let bits = *value as u64 & mask(self.spec().field.size);
                 if (0x20..=0x7e).contains(&bits) {
                     add(name, json_text(&[bits as u8]));
@@ -112,7 +112,7 @@ impl RecordField<'_> {
                 }
                 add(&format!("{name}_raw"), json_number(*value, &self.number_type(Show::Character)));
             }
-            ShownValue::Number(value) => {
+            ReferenceValue::Number(value) => {
                 let pattern = self.pattern(*value);
                 let number = match &self.code {
                     Some(code) => coded(code, pattern),
@@ -126,7 +126,7 @@ impl RecordField<'_> {
         members
     }
 
-    fn words(&self, shown: &ShownField) -> Option<String> {
+    fn words(&self, shown: &ReferenceField) -> Option<String> {
         if !self.has_words() {
             return None;
         }

@@ -13,7 +13,7 @@ pub mod xml;
 pub use document::{Condition, Enum, Finding, Key, KeyField, Severity};
 pub use names::class_name;
 pub use number::NumberLiteral;
-pub use show::{FormattedRecord, ShownField, ShownValue};
+pub use show::{FormattedRecord, ReferenceField, ReferenceValue};
 
 use tfbc_grammar::{Diagnostic, Sources};
 

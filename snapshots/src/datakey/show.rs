@@ -15,18 +15,18 @@ pub struct FormattedRecord {
     /// True if a field extends past the payload.
     pub truncated: bool,
     /// Fields in order.
-    pub fields: Vec<ShownField>,
+    pub fields: Vec<ReferenceField>,
     /// File and position of every datakey used.
     pub keys: Vec<(usize, LineColumn)>,
 }
 
 /// One field of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShownField {
+pub struct ReferenceField {
     /// Label of the field.
     pub label: String,
     /// Value after bitmasks.
-    pub value: ShownValue,
+    pub value: ReferenceValue,
     /// Text after `label:`.
     pub text: Vec<u8>,
     /// Matching enum strings, or the default.
@@ -35,7 +35,7 @@ pub struct ShownField {
 
 /// Value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShownValue {
+pub enum ReferenceValue {
     /// A number.
     Number(i128),
     /// The numbers of an array.
@@ -82,28 +82,28 @@ impl<'s> RecordView<'s> {
             for (field, read) in key.fields.iter().zip(self.read(key)) {
                 let strings = strings_of(field, &read);
                 let (value, text) = show_field(key, field, read);
-                shown.truncated |= value == ShownValue::Cut;
+                shown.truncated |= value == ReferenceValue::Cut;
                 if !shown.text.is_empty() {
                     shown.text.push(b' ');
                 }
                 shown.text.extend(field.field.label.bytes());
                 shown.text.push(b':');
                 shown.text.extend(&text);
-                shown.fields.push(ShownField { label: field.field.label.clone(), value, text, strings });
+                shown.fields.push(ReferenceField { label: field.field.label.clone(), value, text, strings });
             }
         }
         shown
     }
 
     /// Fields per key that applies; `None` if no key applies.
-    pub fn show_by_key(&self) -> Option<Vec<(usize, Vec<ShownField>)>> {
+    pub fn show_by_key(&self) -> Option<Vec<(usize, Vec<ReferenceField>)>> {
         let named = (0..self.keys.len()).filter(|key| self.keys[*key].events.contains(&self.event));
         let shown = named.filter(|key| self.applies(*key)).map(|at| {
             let key = &self.keys[at];
             let fields = key.fields.iter().zip(self.read(key)).map(|(field, read)| {
                 let strings = strings_of(field, &read);
                 let (value, text) = show_field(key, field, read);
-                ShownField { label: field.field.label.clone(), value, text, strings }
+                ReferenceField { label: field.field.label.clone(), value, text, strings }
             });
             (at, fields.collect())
         });
@@ -217,18 +217,18 @@ fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
 }
 
 /// Value of a field, and the text after its label.
-fn show_field(key: &Key, field: &KeyField, read: RawFieldValue) -> (ShownValue, Vec<u8>) {
+fn show_field(key: &Key, field: &KeyField, read: RawFieldValue) -> (ReferenceValue, Vec<u8>) {
     let spec = &field.field;
     match read {
-        RawFieldValue::Cut => (ShownValue::Cut, b"<truncated>".to_vec()),
+        RawFieldValue::Cut => (ReferenceValue::Cut, b"<truncated>".to_vec()),
         RawFieldValue::Text(text) => {
             let shown = escaped(&text);
-            (ShownValue::Text(text), shown)
+            (ReferenceValue::Text(text), shown)
         }
         RawFieldValue::Numbers(items) => {
             let shown: Vec<String> = items.iter().map(|bits| number(spec, *bits, spec.signed)).collect();
             let values = items.iter().map(|bits| value(spec, *bits, spec.signed)).collect();
-            (ShownValue::Numbers(values), format!("[{}]", shown.join(", ")).into_bytes())
+            (ReferenceValue::Numbers(values), format!("[{}]", shown.join(", ")).into_bytes())
         }
         RawFieldValue::Number(bits) => {
             let bits = masked(field, bits);
@@ -239,7 +239,7 @@ fn show_field(key: &Key, field: &KeyField, read: RawFieldValue) -> (ShownValue, 
                 shown.push(number(spec, bits, signed).into_bytes());
             }
             shown.extend(strings.iter().map(|string| escaped(string.as_bytes())));
-            (ShownValue::Number(value(spec, bits, signed)), shown.join(&b' '))
+            (ReferenceValue::Number(value(spec, bits, signed)), shown.join(&b' '))
         }
     }
 }

@@ -361,10 +361,10 @@ impl Writer<'_> {
         }
         let mut text = format!("{}>\n", self.tag("eventclass", attributes));
         for _ in 0..1 + self.rng.below(3) {
-            let spelt = if self.rng.chance(15) { "format" } else { "sformat" };
-            let (format, fields) = self.format(spelt == "sformat");
+            let attribute = if self.rng.chance(15) { "format" } else { "sformat" };
+            let (format, fields) = self.format(attribute == "sformat");
             let id = *self.rng.pick(&[65, 65, 1, 523, 1023, 0]);
-            let mut attributes = vec![("id", self.number(id.into())), (spelt, format)];
+            let mut attributes = vec![("id", self.number(id.into())), (attribute, format)];
             if self.fault() {
                 attributes.swap_remove(self.rng.below(2));
             }

@@ -54,12 +54,12 @@ pub(super) enum Datum {
 
 /// Value of a macro, with its format if it has no cast.
 enum MacroValue {
-    Number { value: u64, shown: Shown },
+    Number { value: u64, shown: MacroForm },
     Text(Vec<u8>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum MacroForm {
     /// This many hex digits.
     HexDigits(usize),
     /// Hex as with X2: at least 4 digits.
@@ -445,12 +445,12 @@ impl<'ast> Run<'_, 'ast> {
         Flow::Next
     }
 
-    fn print_value(&mut self, value: u64, shown: Shown, node: &MacroRef<'ast>, soft: bool) {
+    fn print_value(&mut self, value: u64, shown: MacroForm, node: &MacroRef<'ast>, soft: bool) {
         let number = value;
         let (value, shown) = match node.cast.map(|cast| cast.node) {
             None => (value, shown),
-            Some(Cast::Bits { low, high }) => (bits_of(value, low, high), Shown::HexAtLeast4),
-            Some(Cast::Unknown(_)) => (value, Shown::HexAtLeast4),
+            Some(Cast::Bits { low, high }) => (bits_of(value, low, high), MacroForm::HexAtLeast4),
+            Some(Cast::Unknown(_)) => (value, MacroForm::HexAtLeast4),
             Some(Cast::Code(code)) => {
                 let datum = self.cast(code, value);
                 self.see(node.span, PrintedValue::of(&datum, Some(number)));
@@ -459,10 +459,10 @@ impl<'ast> Run<'_, 'ast> {
         };
         self.see(node.span, PrintedValue::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(number)));
         self.page.value(&match shown {
-            Shown::HexDigits(digits) => number::hex(value.into(), digits),
-            Shown::HexAtLeast4 => number::hex_at_least_4(value),
-            Shown::Decimal => value.to_string().into_bytes(),
-            Shown::SignedDecimal => (value as i64).to_string().into_bytes(),
+            MacroForm::HexDigits(digits) => number::hex(value.into(), digits),
+            MacroForm::HexAtLeast4 => number::hex_at_least_4(value),
+            MacroForm::Decimal => value.to_string().into_bytes(),
+            MacroForm::SignedDecimal => (value as i64).to_string().into_bytes(),
         });
         if soft {
             self.page.soft_blank();
@@ -498,14 +498,14 @@ impl<'ast> Run<'_, 'ast> {
             && let Some(value) = locals.get(name)
         {
             self.null |= value.null;
-            return Meaning::Value(MacroValue::Number { value: value.value, shown: Shown::HexAtLeast4 });
+            return Meaning::Value(MacroValue::Number { value: value.value, shown: MacroForm::HexAtLeast4 });
         }
         if let Some(id) = self.reference.subroutine(name) {
             return Meaning::Subroutine(id);
         }
         let MacroNumber { value, null } = self.user(name, scope);
         self.null |= null;
-        Meaning::Value(MacroValue::Number { value, shown: Shown::HexAtLeast4 })
+        Meaning::Value(MacroValue::Number { value, shown: MacroForm::HexAtLeast4 })
     }
 
     /// Value of a user macro; 0 if it was never assigned.
@@ -521,27 +521,29 @@ impl<'ast> Run<'_, 'ast> {
 
     fn predefined(&self, name: &[u8]) -> Option<MacroValue> {
         let number = |value, shown| Some(MacroValue::Number { value, shown });
-        let decimal = |value| number(value, Shown::Decimal);
+        let decimal = |value| number(value, MacroForm::Decimal);
         let text = |text: &[u8]| Some(MacroValue::Text(text.to_vec()));
         let (buffer, context) = (&self.buffer, self.context);
         match name {
             b"HOOKENV" => decimal(buffer.word() as u64 * 8),
             b"TRACEENV" => decimal(context.trace_env.into()),
             b"WORDSIZE" => decimal(buffer.word() as u64),
-            [b'D', n @ b'1'..=b'5'] => number(buffer.data_word((n - b'0').into()), Shown::HexDigits(buffer.word() * 2)),
-            [b'L', n @ b'1'..=b'5'] => number(buffer.data_word((n - b'0').into()), Shown::HexDigits(16)),
-            b"HD" => number(buffer.hook_data(), Shown::HexAtLeast4),
+            [b'D', n @ b'1'..=b'5'] => {
+                number(buffer.data_word((n - b'0').into()), MacroForm::HexDigits(buffer.word() * 2))
+            }
+            [b'L', n @ b'1'..=b'5'] => number(buffer.data_word((n - b'0').into()), MacroForm::HexDigits(16)),
+            b"HD" => number(buffer.hook_data(), MacroForm::HexAtLeast4),
             b"HL" => decimal(buffer.hook_len()),
             b"GENERIC" => decimal(buffer.generic().into()),
             b"DATAPOINTER" => decimal((self.pointer / 8) as u64),
-            b"BASEPOINTER" => number(self.base as u64, Shown::SignedDecimal),
+            b"BASEPOINTER" => number(self.base as u64, MacroForm::SignedDecimal),
             b"RELLINENO" => decimal(self.page.line()),
             b"TOTALCPUS" => decimal(context.total_cpus.into()),
             b"TRACEDCPUS" => decimal(context.traced_cpus.into()),
             b"REPORTEDCPUS" => decimal(context.reported_cpus.into()),
             b"LARGEDATATYPES" => decimal(context.large_data_types.into()),
             b"BUFF" => decimal(context.buffering.into()),
-            b"IPADDR" => number(context.ip_address.into(), Shown::HexDigits(8)),
+            b"IPADDR" => number(context.ip_address.into(), MacroForm::HexDigits(8)),
             b"PID" => decimal(context.pid),
             b"TID" => decimal(context.tid),
             b"CPUID" => decimal(context.cpu),
@@ -717,7 +719,7 @@ impl<'ast> Run<'_, 'ast> {
             Some(Cast::Code(code)) => base_of_code(code),
             Some(Cast::Bits { .. } | Cast::Unknown(_)) => Base::Hex,
             None => match self.meaning(node.name, scope) {
-                Meaning::Value(MacroValue::Number { shown: Shown::Decimal | Shown::SignedDecimal, .. }) => {
+                Meaning::Value(MacroValue::Number { shown: MacroForm::Decimal | MacroForm::SignedDecimal, .. }) => {
                     Base::Decimal
                 }
                 _ => Base::Hex,

@@ -154,7 +154,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
     }
 
     /// Assigns the text printed since the last call to the last part.
-    fn settle(&mut self, text: &[u8]) {
+    fn assign_text(&mut self, text: &[u8]) {
         let old = &mut self.view.text;
         if std::mem::take(&mut self.in_place) && old.len() == text.len() {
             old.copy_from_slice(text);
@@ -230,7 +230,7 @@ impl Observer for Recorder<'_, '_, '_> {
         if self.last.is_none() {
             self.begin(&step);
         } else {
-            self.settle(step.text);
+            self.assign_text(step.text);
         }
         let part = self.part(&step);
         let mut ranges = reads(&step);
@@ -247,7 +247,7 @@ impl Observer for Recorder<'_, '_, '_> {
         if self.last.is_none() {
             return;
         }
-        self.settle(text.strip_suffix(b"\n").unwrap_or(text));
+        self.assign_text(text.strip_suffix(b"\n").unwrap_or(text));
         for (part, run) in std::mem::take(&mut self.pieces) {
             self.view.parts[part].text.push(run);
         }

@@ -116,7 +116,7 @@ impl TrcstopArgs {
                     Ok(Status::Damaged)
                 }
                 Err(error @ Error::Log { .. }) => {
-                    let recover = super::spelt("trcdead", channel);
+                    let recover = super::command_line("trcdead", channel);
                     let text = format!("{error}: `{recover} -o FILE` recovers what is still in memory");
                     Err(Failure::Error(Message::Unwritable, text))
                 }

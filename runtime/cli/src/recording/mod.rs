@@ -20,7 +20,7 @@ use tfbc_recorder::flags::Notice;
 use tfbc_recorder::session::{Error, FOLDER_VARIABLE, QNX};
 
 /// Command line for a channel, as a suggestion.
-fn spelt(command: &str, channel: usize) -> String {
+fn command_line(command: &str, channel: usize) -> String {
     if channel == 0 { command.to_owned() } else { format!("{command} -{channel}") }
 }
 
@@ -36,7 +36,7 @@ fn failure(error: Error) -> Failure {
             (Message::Active, format!("a trace is already running: `kill -INT {pid}` ends it"))
         }
         Error::Active { channel, pid } => {
-            let stop = spelt("trcstop", channel);
+            let stop = command_line("trcstop", channel);
             (Message::Active, format!("channel {channel} is being recorded by process {pid}: `{stop}` ends that trace"))
         }
         Error::NotActive { channel } => {
@@ -44,11 +44,11 @@ fn failure(error: Error) -> Failure {
             (Message::NotActive, format!("no trace is active on channel {channel}: `{start}` starts one"))
         }
         Error::Dead { channel } => {
-            let recover = spelt("trcdead", channel);
+            let recover = command_line("trcdead", channel);
             (Message::NotActive, format!("the trace of channel {channel} was killed: `{recover}` recovers its events"))
         }
         Error::Overwritten { channel } => {
-            let stop = spelt("trcstop --force", channel);
+            let stop = command_line("trcstop --force", channel);
             let text = format!(
                 "the header of the shared memory of channel {channel}'s trace was overwritten: `{stop}` ends that trace, and says \
                  what is lost"

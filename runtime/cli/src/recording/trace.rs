@@ -255,7 +255,7 @@ fn run_program(console: &Console, options: Options, program: &Program) -> Comman
     if !program.outlived || run.is_err() {
         session::stop(channel, false).map_err(super::failure)?;
     } else {
-        let stop = super::spelt("trcstop", channel);
+        let stop = super::command_line("trcstop", channel);
         console.note(format!("channel {channel} is still being recorded: `{stop}` ends the trace"));
     }
     match run {

@@ -240,7 +240,7 @@ impl<F: Write + Seek> AixLog<F> {
         // The mark can be undone: an event that does not fit must not have changed the clock.
         let (start, mark) = (self.buffer.len(), self.events.mark());
         self.events.record(record, &mut self.buffer);
-        self.settle(start, mark)
+        self.place_appended(start, mark)
     }
 
     /// Writes the event for a note.
@@ -263,12 +263,12 @@ impl<F: Write + Seek> AixLog<F> {
             return Ok(());
         }
         self.events.note(note, &mut self.buffer);
-        self.settle(start, mark)
+        self.place_appended(start, mark)
     }
 
     /// Decides about the events appended at `start`: they stay, begin the next buffer, or are refused as too large.
     #[inline]
-    fn settle(&mut self, start: usize, mark: Mark) -> io::Result<()> {
+    fn place_appended(&mut self, start: usize, mark: Mark) -> io::Result<()> {
         if let Some(ring) = &mut self.ring {
             ring.push(&self.buffer);
             self.buffer.clear();
@@ -398,7 +398,7 @@ impl<F: Write + Seek> AixLog<F> {
         if !self.is_full {
             let (start, mark) = (self.buffer.len(), self.events.mark());
             self.events.push_missed(0, None, &mut self.buffer);
-            self.settle(start, mark)?;
+            self.place_appended(start, mark)?;
         }
         self.publish()?;
         self.file.flush()

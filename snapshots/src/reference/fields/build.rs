@@ -2,7 +2,7 @@
 
 use super::expand::{CaseNode, ExpandedItem, LoopNode, MacroId, PrintedItem, SwitchNode};
 use super::form::{FieldType, FormWidth, PrintForm};
-use super::{FieldOrigin, ItemPlace, NameRule, ShownItem, SwitchTexts, TextKind, TypedField, name};
+use super::{FieldOrigin, ItemForm, ItemPlace, NameRule, SwitchTexts, TextKind, TypedField, name};
 use tfbc_grammar::trcfmt::ast::{Code, Size};
 
 /// Fields of a stanza with their final names.
@@ -26,7 +26,7 @@ struct OpenSwitch {
     loops: usize,
     /// Name of the first printed value that shares the field and has a name.
     name: Option<String>,
-    own: Vec<(usize, ShownItem)>,
+    own: Vec<(usize, ItemForm)>,
     /// Case that is being read.
     case: usize,
 }
@@ -69,7 +69,7 @@ impl FieldBuilder {
 
     fn printed(&mut self, printed: &PrintedItem, name: Option<String>) -> Option<TypedField> {
         if printed.flags.is_none() {
-            let shown = ShownItem { path: printed.path.clone(), form: printed.form, recast: false, texts: None };
+            let shown = ItemForm { path: printed.path.clone(), form: printed.form, recast: false, texts: None };
             if let Some(at) = self.owner(printed.id.as_ref(), width(printed)) {
                 self.owners[at].adopt(width(printed), name, shown);
                 return None;
@@ -206,7 +206,7 @@ impl FieldBuilder {
 
 impl OpenSwitch {
     /// Adds a printed value that shares the field.
-    fn adopt(&mut self, width: FormWidth, name: Option<String>, shown: ShownItem) {
+    fn adopt(&mut self, width: FormWidth, name: Option<String>, shown: ItemForm) {
         if self.width.is_none() {
             self.width = Some(width);
             self.form = Some(shown.form);
@@ -246,7 +246,7 @@ impl TypedField {
             (None, Some(name)) => (name, NameRule::Macro),
             (None, None) => (String::new(), NameRule::Position),
         };
-        let shown = ShownItem { path: printed.path.clone(), form: printed.form, recast: false, texts: None };
+        let shown = ItemForm { path: printed.path.clone(), form: printed.form, recast: false, texts: None };
         TypedField {
             ty: printed.form.type_of(),
             hint: printed.form.hint(),
@@ -288,7 +288,7 @@ fn selector_field(
     let texts =
         SwitchTexts { leads: cases.iter().map(|case| lead(&case.body)).collect(), cases: case_texts, own, is_flag };
     field.texts = distinct(texts.in_order(false));
-    let shown = ShownItem { path: selector.path.clone(), form, recast: own_form.is_some(), texts: Some(texts) };
+    let shown = ItemForm { path: selector.path.clone(), form, recast: own_form.is_some(), texts: Some(texts) };
     field.sources = vec![FieldOrigin::Shown(shown)];
     field
 }
@@ -350,7 +350,7 @@ impl TypedField {
     }
 }
 
-impl ShownItem {
+impl ItemForm {
     /// True if the printed value can have a text.
     pub(super) fn has_text(&self) -> bool {
         let Some(texts) = &self.texts else { return self.form.has_text() };

@@ -135,7 +135,7 @@ impl TypedField {
             }
         }
         for source in &self.sources {
-            let FieldOrigin::Shown(ShownItem { texts: Some(texts), recast, .. }) = source else { continue };
+            let FieldOrigin::Shown(ItemForm { texts: Some(texts), recast, .. }) = source else { continue };
             add(if texts.is_flag { "flag" } else { "switch" });
             if *recast {
                 add("switch with the form of an own printed value");
@@ -181,13 +181,13 @@ struct TypedField {
 /// A printed value of a field.
 #[derive(Debug, Clone)]
 enum FieldOrigin {
-    Shown(ShownItem),
+    Shown(ItemForm),
     Loop { path: Vec<u32>, ty: FieldType, members: Vec<TypedField> },
 }
 
 /// A printed value that is not a loop.
 #[derive(Debug, Clone)]
-struct ShownItem {
+struct ItemForm {
     path: Vec<u32>,
     form: PrintForm,
     /// True if the form comes from a printed value instead of the selector.
@@ -203,7 +203,7 @@ struct SwitchTexts {
     /// Texts before each case's first value.
     leads: Vec<Option<Vec<u8>>>,
     /// Own printed values in the cases.
-    own: Vec<(usize, ShownItem)>,
+    own: Vec<(usize, ItemForm)>,
     is_flag: bool,
 }
 

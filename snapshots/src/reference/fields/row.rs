@@ -8,7 +8,7 @@ use tfbc_vm::{Context, Event, errno_name};
 use super::super::run::Datum;
 use super::super::{Line, Reference, Timers, number};
 use super::form::{FieldType, PrintForm};
-use super::{FieldOrigin, FieldSchema, Frame, PrintedValue, ShownItem, TextKind, TypedField};
+use super::{FieldOrigin, FieldSchema, Frame, ItemForm, PrintedValue, TextKind, TypedField};
 
 /// Value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,7 +141,7 @@ impl RowContext<'_> {
     fn shown(
         &self,
         field: &TypedField,
-        shown: &ShownItem,
+        shown: &ItemForm,
         seen: &PrintedValue,
         frame: &Frame,
     ) -> (FieldValue, FieldValue) {
@@ -170,7 +170,7 @@ impl RowContext<'_> {
     }
 
     /// Value in the form of the field.
-    fn datum(&self, shown: &ShownItem, seen: &PrintedValue) -> Datum {
+    fn datum(&self, shown: &ItemForm, seen: &PrintedValue) -> Datum {
         match (shown.recast, seen.number, &seen.datum) {
             (true, Some(number), _) => shown.form.cast(number, self.word),
             (_, _, Some(datum)) => datum.clone(),
@@ -182,7 +182,7 @@ impl RowContext<'_> {
     /// the text of a printed value that shares the field.
     fn text(
         &self,
-        shown: &ShownItem,
+        shown: &ItemForm,
         (form, datum): (PrintForm, &Datum),
         seen: &PrintedValue,
         frame: &Frame,
