@@ -16,7 +16,7 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../src")
 }
 
-/// Runs the generator. Returns the text of each parser in the order of [`PARSERS`].
+/// Runs the generator. Returns the texts of the parsers in the order of [`PARSERS`].
 fn generate() -> Result<Vec<String>, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     // Indentation and comments are half of the text.
