@@ -75,7 +75,7 @@ fn texts_have_only_the_bytes_that_their_routines_print() {
     let is_plain = |text: &[u8]| text.iter().all(|byte| (b' '..0x7F).contains(byte) && !b"\"\\".contains(byte));
     let (mut n_plain, mut n_other) = (0, 0);
     for seed in seeds(CASES).take(500) {
-        let case = case(seed, Reach::Turns);
+        let case = case(seed, LimitKind::Turns);
         let sources = case.sources();
         let blob = compile(&sources, &Options::default()).blob.expect("generated templates compile");
         let arena = Arena::new();
