@@ -3,15 +3,16 @@
 //! `TFBC_CASES=100000` runs that many templates, `TFBC_SEED=17` only that one, both together that many from 17 on.
 
 use std::path::Path;
-use tfbc::LoadOptions;
+use tfbc::internal::FieldReader;
 use tfbc::testing::fields::{PreparedFields, list_json, write_row};
 use tfbc::testing::formats::{Catalog, FormatSet};
+use tfbc::{LoadOptions, MaxWork};
 use tfbc_compiler::{Options, compile};
-use tfbc_grammar::Arena;
+use tfbc_grammar::{Arena, Source, Sources};
 use tfbc_snapshots::differential::{LimitKind, TemplateCase, as_event, messages};
 use tfbc_snapshots::generate::{Rng, seeds};
-use tfbc_snapshots::reference::Reference;
-use tfbc_vm::{EventInput, Machine, TextBuf, Timers};
+use tfbc_snapshots::reference::{self, Line, Reference};
+use tfbc_vm::{Context, Event, EventInput, Layout, Limits, Machine, TextBuf, Timers};
 
 /// Default number of templates.
 const CASES: u64 = 300;
@@ -105,6 +106,50 @@ fn the_machine_stores_what_the_reference_stores() {
     differences.sort_by_key(String::len);
     let shortest: Vec<_> = differences.iter().take(5).map(String::as_str).collect();
     assert!(shortest.is_empty(), "{} templates differ; the shortest:\n{}", differences.len(), shortest.join("\n\n"));
+}
+
+/// Listing and rows of the only stanza of a source, by the reference and by the machine.
+fn both(source: &str, events: &[&[u8]]) -> [(String, Vec<String>); 2] {
+    let (arena, mut sources) = (Arena::new(), Sources::new());
+    sources.add(Source::new("t.trcfmt", source));
+    let reference = Reference::parse(&arena, &sources).unwrap_or_else(|found| panic!("{}", messages(&found)));
+    let blob = compile(&sources, &Options::default()).blob.expect("a blob");
+    let set = FormatSet::from_blob(blob);
+    let catalog = set.catalog().expect("a catalog");
+    let (mut expected, mut got) = (Vec::new(), Vec::new());
+    for bytes in events {
+        let event = Event { bytes, wide: false, record: None, time_ns: 0, offset: 0 };
+        let stanza = reference.stanza(event.hook_id()).expect("a stanza");
+        let (schema, mut timers) = (reference.schema(stanza), reference::Timers::default());
+        let line = Line { columns: b"", layout: Layout::default(), limits: Limits::default() };
+        let row = reference.row((stanza, &schema), &event, &Context::EMPTY, &mut timers, line);
+        expected.push(row.expect("the event is not skipped").to_json());
+        let entry = catalog.lookup(event.hook_id()).expect("a stanza");
+        let mut json = TextBuf::new();
+        let mut reader = FieldReader::new(Limits::default(), MaxWork::default());
+        reader.write_json(&catalog, entry, &mut Timers::new(), (&event, &Context::EMPTY), &mut json);
+        got.push(String::from_utf8_lossy(json.as_bytes()).into_owned());
+    }
+    let listing = String::from_utf8_lossy(&list_json(&catalog, None)).into_owned();
+    [(reference.listing(), expected), (listing, got)]
+}
+
+#[test]
+fn a_value_that_sets_the_type_keeps_its_texts_if_a_comment_replaces_its_code() {
+    let source = "# tfbc: fields=code:U8\n015 1.0 \"\" \"code=\" $D1, 3 \"three\", \\* { $D1%E4 }\n";
+    let events: [&[u8]; 2] = [&[0x01, 0x52, 0, 0, 0, 0, 0, 2], &[0x01, 0x52, 0, 0, 0, 0, 0, 3]];
+    let [expected, got] = both(source, &events);
+    assert_eq!(got, expected);
+    assert_eq!(got.1, [r#"{"code":2,"code_text":"ENOENT"}"#, r#"{"code":3,"code_text":"three"}"#]);
+}
+
+#[test]
+fn the_text_of_a_flag_in_a_case_is_none_of_the_outer_switch() {
+    let source = "015 1.0 \"\" \"on=\" $D1, 2 \"two\", \\* { $D1%B0.1, 1 \"on\" }\n";
+    let events: [&[u8]; 2] = [&[0x01, 0x52, 0, 0, 0, 0, 0, 1], &[0x01, 0x52, 0, 0, 0, 0, 0, 2]];
+    let [expected, got] = both(source, &events);
+    assert_eq!(got, expected);
+    assert!(got.0.contains(r#""texts":["two"]"#), "{}", got.0);
 }
 
 #[test]

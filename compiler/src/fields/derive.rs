@@ -246,6 +246,8 @@ impl<'ast> Deriver<'ast> {
                 let draft = &mut self.drafts[field];
                 (draft.kind, draft.size, draft.hint) = form.shape();
                 draft.has_code_texts = form.has_texts();
+                // A `fields` comment can replace the code, and the printed value keeps its texts.
+                draft.has_other_texts |= form.has_texts();
                 Some((field, true))
             }
         }
@@ -314,10 +316,7 @@ impl<'ast> Deriver<'ast> {
             }
         }
         let is_bool = form == Form::Code(Code::Binary { bits: 1 });
-        switch.is_flag = matches!(switch.role, Role::Field(_))
-            && is_bool
-            && switch.is_for_one
-            && case_text(&switch.cases[0]).is_some();
+        switch.is_flag = switch.is_field && is_bool && switch.is_for_one && case_text(&switch.cases[0]).is_some();
         let mut flag_name = None;
         let mut cases = Vec::with_capacity(switch.cases.len());
         for case in &mut switch.cases {

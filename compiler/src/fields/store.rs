@@ -89,14 +89,20 @@ impl<'ast> Storer<'_, 'ast> {
         out.extend(code_text(cell, value, form, weak).map(|inst| Node { inst: Inst::Field(Box::new(inst)), span }));
     }
 
+    /// True if the text of a value that a case prints is stored in addition to that of the field's code. They are the
+    /// same if the value sets the field's type, unless a comment replaces the code.
+    fn has_own_text(&self, id: FieldId, sets_type: bool) -> bool {
+        let draft = &self.deriver.drafts[self.deriver.root(id)];
+        draft.label_cell != NO_CELL && (!sets_type || draft.recode.is_some())
+    }
+
     fn show(&self, show: Printed<'ast>, out: &mut Block) {
         let (span, form) = (show.place.span, show.form);
         let id = match show.role {
             Role::None => return,
             Role::Own(id, sets_type) => {
                 if let PrintedSource::Number(value) = show.what
-                    && !sets_type
-                    && self.label_cell(id) != NO_CELL
+                    && self.has_own_text(id, sets_type)
                 {
                     self.code_text(self.label_cell(id), form.stored(value), form, true, span, out);
                 }
@@ -138,7 +144,7 @@ impl<'ast> Storer<'_, 'ast> {
         };
         // The switch shares another one's field. Its case texts come first; the text of its code is the fallback.
         let own_text = match (switch.role, own_number(&on)) {
-            (Role::Own(id, false), Some(value)) if form.has_texts() && self.label_cell(id) != NO_CELL => {
+            (Role::Own(id, sets_type), Some(value)) if form.has_texts() && self.has_own_text(id, sets_type) => {
                 Some((self.label_cell(id), form.stored(value)))
             }
             _ => None,
@@ -155,7 +161,7 @@ impl<'ast> Storer<'_, 'ast> {
             if let Some((id, is_own)) = labels {
                 let draft = &self.deriver.drafts[self.deriver.root(id)];
                 (cell, weak) = (draft.label_cell, is_own);
-                if cell != NO_CELL && (!switch.is_flag || draft.is_enum) {
+                if cell != NO_CELL && (!switch.is_flag || draft.is_enum && !is_own) {
                     let text = if draft.is_enum && !weak { first_text(&case) } else { case_text(&case) };
                     label = text.and_then(|text| draft.texts.number(&text));
                 }

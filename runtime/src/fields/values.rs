@@ -1,5 +1,6 @@
 //! Fields of single events, for the library.
 
+use super::PreparedFields;
 use super::field::{Field, FieldFormat, FieldValue};
 use super::json::{write_label, write_value};
 use crate::catalog::{Catalog, HookEntry};
@@ -33,6 +34,7 @@ impl FieldReader {
     }
 
     /// Runs the routine of an event's fields. There are none if the blob has no routine, or if the verifier refuses it.
+    /// The timers stay as they are.
     pub fn read(
         &mut self,
         catalog: &Catalog<'_>,
@@ -48,11 +50,29 @@ impl FieldReader {
         self.work.bytes += event.bytes.len() as u64;
         // A hostile template must not run for hours, see `work.rs`.
         if self.work.steps < self.max_work.allowance(self.work.bytes) {
-            run.fields(&prepared, &EventInput { event, context }, false, &mut self.scratch);
+            run.fields(&prepared, &EventInput { event, context }, true, &mut self.scratch);
             self.work.steps += run.n_steps();
             return fields(&schema.fields, Some(run.row().cells()));
         }
         fields(&schema.fields, None)
+    }
+
+    /// Appends the fields of an event as in JSON lines. The timers stay as they are.
+    pub fn write_json(
+        &mut self,
+        catalog: &Catalog<'_>,
+        entry: &HookEntry,
+        timers: &mut Timers,
+        (event, context): (&Event<'_>, &Context<'_>),
+        out: &mut TextBuf,
+    ) {
+        match PreparedFields::new(catalog, entry, event.env_index()) {
+            Some(fields) => {
+                let mut run = self.machine.start(catalog.program(entry), timers);
+                fields.write(&mut run, &EventInput { event, context }, true, out);
+            }
+            None => out.push(b"{}"),
+        }
     }
 }
 

@@ -191,7 +191,7 @@ impl<'r> RecordPrinter<'r> {
 
     /// Appends the members of an object of JSON: the fields of the definitions that apply if `defined`, or the
     /// arguments.
-    pub(super) fn members(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
+    pub fn members(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
         if defined {
             let mut is_first = true;
             self.fields(record, |fields, cells| {

@@ -16,6 +16,8 @@ pub struct CaseEvent {
     pub name: String,
     /// Bytes or trace that the event comes from.
     pub source: EventSource,
+    /// True if the snapshot has the event's fields after its text.
+    pub fields: bool,
 }
 
 /// Source of an event's bytes.
@@ -104,6 +106,8 @@ pub struct Slice {
 
 /// Keys that are valid in a single event only, not for the whole file.
 pub const OWN: &[&str] = &["name", "hex"];
+/// Keys of events in hex.
+const OF_HEX: &[&str] = &["fields"];
 /// Keys that only hooks have.
 const OF_HOOKS: &[&str] = &[
     "env",
@@ -131,7 +135,7 @@ const OF_SLICES: &[&str] =
     &["trace", "only", "except", "from", "to", "defined", "columns", "timestamp", "skip", "first"];
 /// All keys of an event.
 pub fn keys() -> Vec<&'static str> {
-    [OWN, OF_HOOKS, OF_PLACES, OF_RECORDS, OF_SLICES].concat()
+    [OWN, OF_HEX, OF_HOOKS, OF_PLACES, OF_RECORDS, OF_SLICES].concat()
 }
 
 /// Keys of one event, and defaults from the top of the file.
@@ -210,7 +214,8 @@ impl CaseEvent {
             }
         };
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("event {number}"));
-        Some(CaseEvent { name, source })
+        let fields = given.flag("fields", found) && !matches!(source, EventSource::Slice(_));
+        Some(CaseEvent { name, source, fields })
     }
 }
 
@@ -318,6 +323,8 @@ impl EventKeys<'_, '_> {
     fn slice(&self, directory: &Path, found: &mut Diagnostics) -> Option<EventSource> {
         of_others(self.own, OF_HOOKS, "for hooks given in hex, and this event is a part of a trace", found);
         of_others(self.own, OF_RECORDS, "for records given in hex, and this event is a part of a trace", found);
+        let columns = "for events given in hex; `columns = \"id,fields\"` shows the fields of an AIX trace";
+        of_others(self.own, OF_HEX, columns, found);
         let trace = self.table("trace").text("trace", found)?;
         Some(EventSource::Slice(Box::new(Slice {
             trace: beside(directory, trace.value),

@@ -358,12 +358,17 @@ fn run_case(file: &CaseFile, formats: &Formats, options: &RunOptions) -> CaseRes
     let mut printer = EventPrinter::new(catalog(formats), options.slices.limits);
     let mut unwatched = NoObserver;
     for event in &file.events {
+        let fields = match &event.source {
+            EventSource::Hook(hook) if event.fields => Some(printer.hook_fields(hook)),
+            EventSource::Record(record) if event.fields => Some(printer.record_fields(record)),
+            _ => None,
+        };
         let shown = match &event.source {
             EventSource::Hook(hook) => printer.hook(hook, &mut unwatched),
             EventSource::Record(record) => printer.record(record, &mut unwatched),
             EventSource::Slice(slice) => slice::show(slice, formats, &options.slices),
         };
-        result.events.push(EventResult::of(&event.name, shown));
+        result.events.push(EventResult::of(&event.name, EventText { fields, ..shown }));
     }
     let names: Vec<_> = file.formats.iter().map(|path| short_name(path)).collect();
     result.expression = if names.is_empty() { String::from("default") } else { names.join(" ") };
@@ -407,11 +412,12 @@ fn short_name(path: &Path) -> String {
 impl EventResult {
     fn of(name: &str, shown: EventText) -> Self {
         let mut text = shown.text;
-        for note in &shown.notes {
+        let fields = shown.fields.map(|fields| format!("fields {fields}\n"));
+        for line in fields.into_iter().chain(shown.notes.iter().map(|note| format!("note: {note}\n"))) {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }
-            text.push_str(&format!("note: {note}\n"));
+            text.push_str(&line);
         }
         let verdict = if shown.failure.is_some() { Verdict::Broken } else { Verdict::New };
         Self { name: name.to_owned(), text, limited: shown.limited, failure: shown.failure, verdict }

@@ -1,9 +1,10 @@
 //! Text of one event with its notes, as snapshots contain it.
 
 use super::event::{HookContext, HookEvent, RecordEvent};
+use tfbc::MaxWork;
 use tfbc::aix::display_id;
-use tfbc::internal::KevRecord;
 use tfbc::internal::templates::{Catalog, RecordEntry, RecordPrinter};
+use tfbc::internal::{FieldReader, KevRecord};
 use tfbc::terminal::visible;
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
 
@@ -12,6 +13,8 @@ use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, P
 pub struct EventText {
     /// Printed text, with its line ends.
     pub text: String,
+    /// Fields as in JSON lines, if they were asked for.
+    pub fields: Option<String>,
     /// Notes on the text, such as "truncated".
     pub notes: Vec<String>,
     /// True if a limit stopped the event.
@@ -37,7 +40,8 @@ impl EventText {
             (outcome.stop, "ends the report by $STOP"),
         ];
         let notes = notes.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text.to_owned());
-        Self { text: printable(out.as_bytes()), notes: notes.collect(), limited: outcome.limited, failure: None }
+        let (text, notes) = (printable(out.as_bytes()), notes.collect());
+        Self { text, fields: None, notes, limited: outcome.limited, failure: None }
     }
 }
 
@@ -57,6 +61,7 @@ pub struct EventPrinter<'c> {
     limits: Limits,
     machine: Machine,
     timers: Timers,
+    fields: FieldReader,
 }
 
 /// Observes, instruction by instruction, the programs that run.
@@ -77,7 +82,30 @@ impl ProgramObserver for NoObserver {
 impl<'c> EventPrinter<'c> {
     /// Creates a printer for the events of one case file.
     pub fn new(catalog: &'c Catalog<'c>, limits: Limits) -> Self {
-        Self { catalog, limits, machine: Machine::new(limits), timers: Timers::new() }
+        let fields = FieldReader::new(limits, MaxWork::default());
+        Self { catalog, limits, machine: Machine::new(limits), timers: Timers::new(), fields }
+    }
+
+    /// Fields of an AIX hook, with the timers as they are before its text.
+    pub fn hook_fields(&mut self, hook: &HookEvent) -> String {
+        let HookEvent { bytes, wide, time_ns, offset, context, .. } = hook;
+        let event = Event { bytes, wide: *wide, record: None, time_ns: *time_ns, offset: *offset };
+        let Some(entry) = self.catalog.lookup(event.hook_id()) else { return String::new() };
+        let mut out = TextBuf::new();
+        self.fields.write_json(self.catalog, entry, &mut self.timers, (&event, &context.borrow()), &mut out);
+        printable(out.as_bytes())
+    }
+
+    /// Fields of a QNX record: those of the definitions that apply, or its arguments.
+    pub fn record_fields(&self, record: &RecordEvent) -> String {
+        let mut printer = RecordPrinter::new(self.catalog, record.big_endian, None, self.limits);
+        let (record, mut out) = (kev_record(record), TextBuf::new());
+        let defined = printer.definitions(&record, &mut out);
+        out.clear();
+        out.push(b"{");
+        printer.members(&record, defined, &mut out);
+        out.push(b"}");
+        printable(out.as_bytes())
     }
 
     /// Formats an AIX hook.
@@ -103,14 +131,12 @@ impl<'c> EventPrinter<'c> {
 
     /// Formats a QNX record with the definitions that apply to it. Without one, it prints the arguments.
     pub fn record(&mut self, record: &RecordEvent, watch: &mut impl ProgramObserver) -> EventText {
-        let RecordEvent { bytes, class, event, wide, big_endian } = record;
-        let (class, event) = (*class, *event);
-        let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: *wide, stamp: 0, msb: None, bytes };
-        let mut printer = RecordPrinter::new(self.catalog, *big_endian, None, self.limits);
+        let mut printer = RecordPrinter::new(self.catalog, record.big_endian, None, self.limits);
+        let record = kev_record(record);
         let mut out = TextBuf::new();
         let mut outcome = Outcome::default();
         let (mut defined, mut any) = (false, false);
-        for entry in self.catalog.records(Space::Record, class, event) {
+        for entry in self.catalog.records(Space::Record, record.class, record.event) {
             any = true;
             let before = out.len();
             if defined {
@@ -138,6 +164,13 @@ impl<'c> EventPrinter<'c> {
         }
         shown
     }
+}
+
+/// A record as the reader returns it.
+fn kev_record(record: &RecordEvent) -> KevRecord<'_> {
+    let RecordEvent { bytes, class, event, wide, .. } = record;
+    let (class, event, wide) = (*class, *event, *wide);
+    KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes }
 }
 
 /// Runs one definition of a record under an observer.

@@ -119,7 +119,7 @@ impl SelectedText {
         if self.n_damaged > 0 {
             notes.push(String::from("the trace is damaged"));
         }
-        EventText { text: printable(&self.text), notes, limited, failure: None }
+        EventText { text: printable(&self.text), fields: None, notes, limited, failure: None }
     }
 }
 
