@@ -175,8 +175,14 @@ impl RequiredState {
     /// State that columns and filter read.
     fn of(options: &ReportOptions) -> Self {
         Self {
-            context: options.follow_context || options.columns.need_context() || options.filter.needs_earlier_events(),
-            wanted: options.columns.wanted().or(options.filter.wanted()),
+            context: options.follow_context
+                || options.columns.need_context()
+                || options.filter.needs_earlier_events()
+                || options.conditions.is_some(),
+            wanted: match options.conditions {
+                Some(_) => RequiredContext::ALL,
+                None => options.columns.wanted().or(options.filter.wanted()),
+            },
             ..Self::default()
         }
     }

@@ -1,11 +1,12 @@
 //! Expressions that choose events by their ids and by conditions on their fields.
 //!
 //! ```text
-//! expression = event { "|" event }
-//! event      = id [ "{" condition { "," condition } "}" ]
+//! expression = event { ( "|" | "||" ) event }
+//! event      = id [ "{" conditions "}" ] | conditions      without an id: any event
 //! id         = what `--only` takes; AIX: also hook.subhook, such as 105.1
+//! conditions = condition { ( "," | "&&" ) condition }
 //! condition  = field operator value
-//! operator   = "=" | "!=" | "<" | "<=" | ">" | ">=" | "~"
+//! operator   = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~"
 //! value      = text | '"' text '"'        in quotes, `\"` is a quote and `\\` a backslash
 //! ```
 //!
@@ -18,6 +19,7 @@ use crate::reader::System;
 use crate::records::RecordIds;
 use regex::bytes::Regex;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// Largest size of an expression in bytes.
@@ -32,13 +34,14 @@ pub struct Expression {
 /// Id and conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pattern {
-    id: String,
+    /// `None` for any event.
+    id: Option<String>,
     conditions: Vec<Condition<String>>,
 }
 
 /// Condition on a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Condition<F> {
+pub struct Condition<F> {
     field: F,
     operator: Operator,
     value: Literal,
@@ -56,8 +59,9 @@ enum Operator {
 }
 
 /// Operators, each before those that it begins with.
-const OPERATORS: [(&str, Operator); 7] = [
+const OPERATORS: [(&str, Operator); 8] = [
     ("!=", Operator::NotEqual),
+    ("==", Operator::Equal),
     ("<=", Operator::LessOrEqual),
     (">=", Operator::GreaterOrEqual),
     ("=", Operator::Equal),
@@ -126,6 +130,12 @@ pub struct Bound<F> {
     patterns: Vec<BoundPattern<F>>,
 }
 
+impl<F> Default for Bound<F> {
+    fn default() -> Self {
+        Self { patterns: Vec::new() }
+    }
+}
+
 #[derive(Debug, Clone)]
 struct BoundPattern<F> {
     ids: Ids,
@@ -134,6 +144,7 @@ struct BoundPattern<F> {
 
 #[derive(Debug, Clone)]
 enum Ids {
+    Any,
     Hooks(IdSet, Option<u16>),
     Records(RecordIds),
 }
@@ -167,7 +178,7 @@ impl Expression {
             return Err(parser.error(format!("an expression has at most {MAX_TEXT} bytes")));
         }
         let mut events = vec![parser.event()?];
-        while parser.take("|") {
+        while parser.take("||") || parser.take("|") {
             events.push(parser.event()?);
         }
         if parser.at < text.len() {
@@ -188,11 +199,12 @@ impl Expression {
         mut field: impl FnMut(&str) -> Result<F, String>,
     ) -> Result<Bound<F>, String> {
         let mut bind = |pattern: &Pattern| {
-            let ids = match system {
-                System::Aix => hooks(&pattern.id)?,
-                System::Qnx => {
+            let ids = match (&pattern.id, system) {
+                (None, _) => Ids::Any,
+                (Some(id), System::Aix) => hooks(id)?,
+                (Some(id), System::Qnx) => {
                     let mut ids = RecordIds::default();
-                    ids.add(&pattern.id, release)?;
+                    ids.add(id, release)?;
                     Ids::Records(ids)
                 }
             };
@@ -221,6 +233,7 @@ fn hooks(id: &str) -> Result<Ids, String> {
 impl Ids {
     fn contain(&self, id: EventId, subhook: impl FnOnce() -> Option<u16>) -> bool {
         match (self, id) {
+            (Ids::Any, _) => true,
             (Ids::Hooks(ids, wanted), EventId::Hook(id)) => {
                 ids.contains(id) && wanted.is_none_or(|wanted| subhook() == Some(wanted))
             }
@@ -235,6 +248,7 @@ impl<F> Bound<F> {
     #[inline]
     pub fn names(&self, id: EventId) -> bool {
         self.patterns.iter().any(|pattern| match (&pattern.ids, id) {
+            (Ids::Any, _) => true,
             (Ids::Hooks(ids, _), EventId::Hook(id)) => ids.contains(id),
             (Ids::Records(ids), EventId::Record(class, event)) => ids.contains(class, event),
             _ => false,
@@ -248,14 +262,24 @@ impl<F> Bound<F> {
         subhook: impl Fn() -> Option<u16>,
         mut value: impl FnMut(&F) -> Option<Operand<'e>>,
     ) -> Verdict {
+        self.test_by(id, subhook, |condition| value(&condition.field).map(|value| condition.is_met_by(&value)))
+    }
+
+    /// Tests an event. `is_met` tests a condition; it returns `None` if the event lacks the field.
+    pub fn test_by(
+        &self,
+        id: EventId,
+        subhook: impl Fn() -> Option<u16>,
+        mut is_met: impl FnMut(&Condition<F>) -> Option<bool>,
+    ) -> Verdict {
         let mut verdict = Verdict::No;
         for pattern in self.patterns.iter().filter(|pattern| pattern.ids.contain(id, &subhook)) {
             let mut met = Verdict::Yes;
             for condition in &pattern.conditions {
-                match value(&condition.field) {
+                match is_met(condition) {
                     None => met = Verdict::Missing,
-                    Some(value) if condition.holds(&value) => {}
-                    Some(_) => {
+                    Some(true) => {}
+                    Some(false) => {
                         met = Verdict::No;
                         break;
                     }
@@ -277,7 +301,18 @@ impl<F> Bound<F> {
 }
 
 impl<F> Condition<F> {
-    fn holds(&self, found: &Operand<'_>) -> bool {
+    /// The field.
+    pub fn field(&self) -> &F {
+        &self.field
+    }
+
+    /// The value as text.
+    pub fn text(&self) -> &str {
+        &self.value.text
+    }
+
+    /// True if a value meets the condition.
+    pub fn is_met_by(&self, found: &Operand<'_>) -> bool {
         let Literal { text, number, regex } = &self.value;
         let order = match (found, number) {
             (Operand::Number(found), Some(number)) if regex.is_none() => found.cmp(number),
@@ -295,7 +330,25 @@ impl<F> Condition<F> {
                 (**found).cmp(text.as_bytes())
             }
         };
-        match self.operator {
+        self.operator.admits(order)
+    }
+
+    /// True if a float meets the condition.
+    pub fn is_met_by_float(&self, found: f64) -> bool {
+        match (&self.value.regex, self.value.text.parse::<f64>()) {
+            (None, Ok(value)) => match found.partial_cmp(&value) {
+                Some(order) => self.operator.admits(order),
+                None => self.operator == Operator::NotEqual,
+            },
+            _ => self.is_met_by(&Operand::Text(Cow::Owned(format!("{found:?}").into_bytes()))),
+        }
+    }
+}
+
+impl Operator {
+    /// True if a value that compares to the condition's value in this way meets the condition.
+    fn admits(self, order: Ordering) -> bool {
+        match self {
             Operator::Equal => order.is_eq(),
             Operator::NotEqual => order.is_ne(),
             Operator::Less => order.is_lt(),
@@ -355,28 +408,38 @@ impl<'t> Parser<'t> {
 
     fn event(&mut self) -> Result<Pattern, ExpressionError> {
         self.skip_blanks();
-        let id = self.until(&['|', '{', '}', ',']);
+        let start = self.at;
+        let id = self.until(&['|', '{', '}', ',', '=', '!', '<', '>', '~']);
         if id.is_empty() {
-            return Err(self.error(String::from("expected the id of an event, such as `101` or `THREADY`")));
+            let text = "expected the id of an event, such as `101` or `THREADY`, or a condition, such as `svc=kread`";
+            return Err(self.error(String::from(text)));
+        }
+        if self.rest().starts_with(['=', '!', '<', '>', '~']) {
+            self.at = start;
+            return Ok(Pattern { id: None, conditions: self.conditions(&[',', '|'])? });
         }
         let mut conditions = Vec::new();
         if self.take("{") {
-            loop {
-                conditions.push(self.condition()?);
-                if self.take("}") {
-                    break;
-                }
-                if !self.take(",") {
-                    return Err(self.error(String::from("expected `,` and another condition, or `}`")));
-                }
+            conditions = self.conditions(&[',', '}'])?;
+            if !self.take("}") {
+                return Err(self.error(String::from("expected `,` and another condition, or `}`")));
             }
         }
-        Ok(Pattern { id: id.to_owned(), conditions })
+        Ok(Pattern { id: Some(id.to_owned()), conditions })
     }
 
-    fn condition(&mut self) -> Result<Condition<String>, ExpressionError> {
+    /// Conditions; `ends` are the letters that end a value without quotes.
+    fn conditions(&mut self, ends: &[char]) -> Result<Vec<Condition<String>>, ExpressionError> {
+        let mut conditions = vec![self.condition(ends)?];
+        while self.take(",") || self.take("&&") {
+            conditions.push(self.condition(ends)?);
+        }
+        Ok(conditions)
+    }
+
+    fn condition(&mut self, ends: &[char]) -> Result<Condition<String>, ExpressionError> {
         self.skip_blanks();
-        let field = self.until(&['=', '!', '<', '>', '~', ',', '{', '}', '|']);
+        let field = self.until(&['=', '!', '<', '>', '~', ',', '{', '}', '|', '&']);
         if field.is_empty() {
             return Err(self.error(String::from("expected a condition, such as `svc=kread`")));
         }
@@ -384,7 +447,7 @@ impl<'t> Parser<'t> {
             return Err(self.error(format!("expected =, !=, <, <=, >, >= or ~ and a value after `{field}`")));
         };
         let start = self.at;
-        let (text, is_quoted) = self.value()?;
+        let (text, is_quoted) = self.value(ends)?;
         let regex = match operator {
             Operator::Matches => Some(Regex::new(&text).map_err(|error| {
                 // The engine's message has several lines; the last one is the reason.
@@ -399,9 +462,12 @@ impl<'t> Parser<'t> {
     }
 
     /// Value, and true if it is in quotes.
-    fn value(&mut self) -> Result<(String, bool), ExpressionError> {
+    fn value(&mut self, ends: &[char]) -> Result<(String, bool), ExpressionError> {
         if !self.rest().starts_with('"') {
-            return Ok((self.until(&[',', '}']).to_owned(), false));
+            let rest = self.rest();
+            let end = [rest.find(ends), rest.find("&&")].into_iter().flatten().min().unwrap_or(rest.len());
+            self.at += end;
+            return Ok((rest[..end].trim().to_owned(), false));
         }
         let mut value = String::new();
         let mut letters = self.rest().char_indices().skip(1);
@@ -482,6 +548,31 @@ mod tests {
     }
 
     #[test]
+    fn conditions_without_an_id_are_about_any_event() {
+        let fields = [("a", Operand::Number(3)), ("b", Operand::from(&b"x|y"[..]))];
+        for (text, expected) in [
+            ("a == 3 && a<4", Verdict::Yes),
+            ("a=4 || 101{a=3}", Verdict::Yes),
+            ("a=4|102|a=3", Verdict::Yes),
+            ("101 | a=4", Verdict::Yes),
+            ("a=3,a=4", Verdict::No),
+            ("b=\"x|y\"", Verdict::Yes),
+            ("101{b~x|z&&a=3}", Verdict::Yes),
+            ("a=3 && c=1", Verdict::Missing),
+        ] {
+            assert_eq!(test(text, 0x1010, &fields), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn floats_are_compared_as_numbers() {
+        let condition = |text: &str| Expression::parse(text).unwrap().events[0].conditions[0].clone();
+        assert!(condition("f>1.25").is_met_by_float(1.5) && !condition("f>1.25").is_met_by_float(1.25));
+        assert!(condition("f=2").is_met_by_float(2.0) && condition("f!=2").is_met_by_float(f64::NAN));
+        assert!(!condition("f<2").is_met_by_float(f64::NAN) && condition("f~^1").is_met_by_float(1.5));
+    }
+
+    #[test]
     fn an_event_without_a_field_is_told_apart() {
         assert_eq!(test("101{a=1}", 0x1010, &[]), Verdict::Missing);
         assert_eq!(test("101{a=1}|101", 0x1010, &[]), Verdict::Yes);
@@ -493,6 +584,8 @@ mod tests {
     fn mistakes_have_a_position() {
         for (text, expected) in [
             ("", "position 1: expected the id of an event"),
+            ("a=1&&", "position 6: expected a condition"),
+            ("a=1,b|101", "position 6: expected =, !=, <"),
             ("101|", "position 5: expected the id"),
             ("101{", "position 5: expected a condition"),
             ("101{}", "position 5: expected a condition"),

@@ -93,7 +93,7 @@ pub mod analysis {
 
 /// Expressions that choose events by ids and fields.
 pub mod expression {
-    pub use crate::expression::{Bound, Expression, ExpressionError, Operand, Verdict};
+    pub use crate::expression::{Bound, Condition, Expression, ExpressionError, Operand, Verdict};
 }
 
 /// Returns the reader of a trace.

@@ -63,6 +63,7 @@ pub mod testing;
 mod cache;
 mod catalog;
 mod columns;
+mod conditions;
 mod context;
 mod demand;
 mod engine;

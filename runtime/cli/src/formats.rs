@@ -43,6 +43,23 @@ impl LanguageArgs {
         self.dialect.iter().any(|setting| setting == "help")
     }
 
+    /// Names and values of the settings of `--dialect` that differ from the defaults, ordered by name.
+    #[cfg(feature = "arrow")]
+    pub fn changed_settings(&self) -> Vec<(String, String)> {
+        let split = self.dialect.iter().filter_map(|setting| setting.split_once('='));
+        let mut settings: std::collections::BTreeMap<_, _> =
+            split.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect();
+        settings.retain(|name, value| {
+            let of_report = Dialect::REPORT_SETTINGS.iter().find(|(known, ..)| known == name);
+            let mut dialect = Dialect::default();
+            match of_report {
+                Some((_, values, _)) => values.first() != Some(&value.as_str()),
+                None => dialect.set(name, value).is_ok() && dialect != Dialect::default(),
+            }
+        });
+        settings.into_iter().collect()
+    }
+
     /// Settings that affect the report of a trace.
     pub fn report_dialect(&self) -> Result<ReportDialect, Failure> {
         let mut settings = ReportDialect::default();

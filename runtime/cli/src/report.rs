@@ -15,9 +15,10 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::aix::{Filter, Numbers, Processes, ReportOptions, TimeZone, Timestamp};
+use tfbc::internal::expression::Expression;
 use tfbc::internal::hint;
 use tfbc::qnx::{FieldLayout, RecordFilter, RecordIds, RecordOptions, TimeForm};
-use tfbc::{Column, Columns, Form, Pattern, QnxHeader, ReportColour, System};
+use tfbc::{Column, Columns, Form, Formats, Pattern, QnxHeader, ReportColour, System};
 use tfbc_authoring::times::{check_times, seconds, shown, signed_seconds};
 
 /// Flags of `tfbc report`.
@@ -86,6 +87,10 @@ pub struct ReportArgs {
     /// Only events whose text or data matches; `^` and `$` match at line ends
     #[arg(long, value_name = "REGEX", value_parser = Pattern::new)]
     grep: Option<Pattern>,
+    /// Only events that meet these conditions on their fields and properties, such as `size > 100 && process == cp`
+    /// (docs/latency.md)
+    #[arg(long = "where", value_name = "EXPR", value_parser = Expression::parse)]
+    conditions: Option<Expression>,
     /// Count events by id, most frequent first, instead of printing them
     #[arg(long, conflicts_with = "follow")]
     stats: bool,
@@ -160,13 +165,13 @@ impl ReportArgs {
         let aix = || {
             let mut known = known.borrow_mut();
             if known.is_none() {
-                *known = Some(self.report_options(until, colour, self.zone.zone(console))?);
+                *known = Some(self.report_options(&set, until, colour, self.zone.zone(console))?);
             }
             Ok(known.clone().unwrap_or_default())
         };
         let wanted = SystemOptions {
             aix: &aix,
-            qnx: &|name, header| self.record_options(name, header, until, colour),
+            qnx: &|name, header| self.record_options(&set, (name, header), until, colour),
             verbose: 0,
             formats: set.files(),
             filters: self.filters(),
@@ -185,6 +190,7 @@ impl ReportArgs {
                 form,
                 flags: &self.table_flags,
                 columns: self.columns.as_deref(),
+                dialect: self.language.changed_settings(),
                 output: self.output.as_deref(),
             };
             return Ok(run.run()?.max(formats::loaded(&set)));
@@ -244,12 +250,24 @@ impl ReportArgs {
             (self.from.is_some(), "--from"),
             (self.until.is_some() || self.to.iter().any(|to| to.time().is_some()), "--until"),
             (self.grep.is_some(), "--grep"),
+            (self.conditions.is_some(), "--where"),
         ];
         given.into_iter().filter_map(|(given, flag)| given.then_some(flag)).collect()
     }
 
+    /// Conditions of `--where`, whose ids and names exist.
+    fn conditions(&self, set: &Formats, header: Option<&QnxHeader>) -> Result<Option<Expression>, Failure> {
+        let Some(expression) = &self.conditions else { return Ok(None) };
+        let usage = |text| Failure::Error(Message::Usage, format!("--where: {text}"));
+        let system = if header.is_some() { System::Qnx } else { System::Aix };
+        let release = header.and_then(|header| header.release);
+        expression.check(set, system, release).map_err(usage)?;
+        Ok(Some(expression.clone()))
+    }
+
     fn report_options(
         &self,
+        set: &Formats,
         until: Option<i128>,
         colour: ReportColour,
         time_zone: TimeZone,
@@ -271,6 +289,7 @@ impl ReportArgs {
             time_zone,
             filter: self.filter(until)?,
             grep: self.grep.clone(),
+            conditions: self.conditions(set, None)?,
             form: self.form(),
             stats: self.stats,
             colour,
@@ -356,8 +375,8 @@ impl ReportArgs {
 
     fn record_options(
         &self,
-        name: &str,
-        header: &QnxHeader,
+        set: &Formats,
+        (name, header): (&str, &QnxHeader),
         until: Option<i128>,
         colour: ReportColour,
     ) -> Result<RecordOptions, Failure> {
@@ -404,6 +423,7 @@ impl ReportArgs {
             time,
             sort: self.sort == SortArg::Time,
             grep: self.grep.clone(),
+            conditions: self.conditions(set, Some(header))?,
             stats: self.stats,
             colour,
             no_heading: self.no_heading,

@@ -68,6 +68,8 @@ pub struct TableRun<'r> {
     pub flags: &'r TableFlags,
     pub columns: Option<&'r str>,
     pub output: Option<&'r Path>,
+    /// Settings of the dialect that differ from the defaults.
+    pub dialect: Vec<(String, String)>,
 }
 
 /// Output file of a table.
@@ -345,7 +347,8 @@ impl TableRun<'_> {
         }
         let kind = plans.first().map_or("", |(_, plan)| kind_name(plan.info.kind.name()));
         let filter = self.wanted.filters.iter().map(|flag| ((*flag).to_owned(), String::new())).collect();
-        let metadata = TableMetadata { kind, filter, ..TableMetadata::default() }.with_formats(self.formats);
+        let dialect = self.dialect.clone();
+        let metadata = TableMetadata { kind, filter, dialect, ..TableMetadata::default() }.with_formats(self.formats);
         let options = TableOptions {
             columns,
             batch_rows: self.flags.batch_rows as usize,

@@ -8,6 +8,7 @@ mod cases_insta;
 mod cases_of_formats;
 mod commands;
 mod common;
+mod conditions;
 mod context;
 mod coverage;
 mod curt;

@@ -33,6 +33,37 @@ if pyarrow is None:
 import pyarrow.ipc
 import pyarrow.parquet
 
+AIX_FILTERS = [
+    ["--only", "106,134"], ["--except", "106"], ["--defined"], ["--pid", "4522,INTR"], ["--exec", "ksh,ls"],
+    ["--tid", "8191"], ["--tid", "!8191"], ["--cpu", "0"], ["--from", "0.005"], ["--until", "0.01"],
+    ["--grep", "k.h"], ["--where", "106{cpuid=0} | svc~read"], ["--where", "timer>0", "--from", "0.01", "--only", "106"],
+]  # fmt: skip
+QNX_FILTERS = [
+    ["--only", "USER:140"], ["--except", "USER:140,USER:120"], ["--defined"], ["--pid", "1"], ["--process", "procnto"],
+    ["--tid", "!1"], ["--cpu", "0"], ["--from", "0"], ["--until", "0.5"], ["--grep", "code"],
+    ["--where", "USER{code>0} | name~eide"],
+]  # fmt: skip
+
+# Rows are the lines of the report, whatever the filter.
+for name in ["shell.trc", "copy.trc", "user.kev"]:
+    is_aix = name.endswith(".trc")
+    formats = [] if is_aix else ["-t", samples / "user.xml"]
+    columns = ["id,tid,text", "id,tid,text"] if is_aix else ["seq,text", "event,data"]
+    for flags in AIX_FILTERS if is_aix else QNX_FILTERS:
+        args = [*formats, *flags, samples / name]
+        stream = run("--to", "arrow", "--columns", columns[0], *args)
+        rows = pyarrow.ipc.open_stream(io.BytesIO(stream)).read_all().to_pylist()
+        lines = [json.loads(line) for line in run("--to", "ndjson", "--columns", columns[1], *args).splitlines()]
+        if is_aix:
+            expected = [(line["id"], line["tid"], line["text"]) for line in lines]
+        else:
+            expected = [(line["event"] - 1, line["data"]) for line in lines]
+        assert [tuple(row.values()) for row in rows] == expected, (name, flags)
+
+stream = run("--to", "arrow", "--dialect", "tabs=line", "--dialect", "f8=4", samples / "shell.trc")
+metadata = pyarrow.ipc.open_stream(io.BytesIO(stream)).schema.metadata
+assert metadata[b"tfbc:dialect"] == b'{"tabs":"line"}', metadata
+
 for name in ["shell.trc", "copy.trc", "user.kev"]:
     trace = samples / name
     stream = run("--to", "arrow", trace)

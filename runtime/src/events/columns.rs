@@ -81,6 +81,16 @@ impl EventColumns {
         })
     }
 
+    /// True if an event of a release has a field of this name.
+    pub fn any_has(name: &str, release: Option<(u32, u32)>) -> bool {
+        let events = BuiltInEvents::of(release, false);
+        let ids = (0..32).flat_map(|class| (0..1024).map(move |event| (class, event)));
+        let known = ids.filter(|(class, event)| events.row(*class, *event).is_some());
+        known
+            .into_iter()
+            .any(|(class, event)| Self::of(&events, class, event).fields().iter().any(|field| field.name == name))
+    }
+
     /// Name of a column.
     pub fn name(&self, column: u16) -> &str {
         &self.columns[usize::from(column)].name

@@ -3,6 +3,7 @@
 use super::clock::TimeForm;
 use super::filter::RecordFilter;
 use crate::columns::Columns;
+use crate::expression::Expression;
 use crate::output_format::Form;
 use crate::pattern::Pattern;
 use crate::reader::kev::KevCounts;
@@ -43,6 +44,9 @@ pub struct RecordOptions {
     pub filter: RecordFilter,
     /// Pattern that a record's data must match.
     pub grep: Option<Pattern>,
+    /// Conditions on the properties and fields of records.
+    #[doc(hidden)]
+    pub conditions: Option<Expression>,
     /// True to track processes and threads even if no column or filter needs them.
     pub follow_owners: bool,
     /// True if records are counted by class and event, and nothing else is written.
@@ -69,6 +73,7 @@ impl Default for RecordOptions {
             defined: false,
             filter: RecordFilter::default(),
             grep: None,
+            conditions: None,
             follow_owners: false,
             stats: false,
             colour: ReportColour::Off,

@@ -7,6 +7,7 @@ use super::print::RecordPrinter;
 use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Column;
+use crate::conditions::RecordConditions;
 use crate::literal::store;
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
@@ -27,7 +28,8 @@ pub(super) struct RowWriter<'r> {
     is_timed: bool,
     /// Point at which the data of a record is formatted.
     data_use: DataUse,
-    /// True if the filter shows every record.
+    conditions: Option<RecordConditions<'r>>,
+    /// True if every record is shown.
     shows_all: bool,
     /// True if lines have the fields of the data, after it.
     has_fields: bool,
@@ -148,7 +150,9 @@ impl<'r> RowWriter<'r> {
             header: KevHeader { attributes: Vec::new(), syspage: None, ..*header },
             is_timed: !options.stats && columns.has(Column::Time.name()) || options.filter.is_timed(),
             data_use,
-            shows_all: options.filter.shows_all(),
+            conditions: (options.conditions.as_ref())
+                .map(|expression| RecordConditions::new(expression, catalog, header, options.limits)),
+            shows_all: options.filter.shows_all() && options.conditions.is_none(),
             has_fields: options.form == Form::Ndjson && options.columns.list().contains(&Column::Data),
             source: Source {
                 events: printer.events(),
@@ -320,12 +324,14 @@ impl<'r> RowWriter<'r> {
         is_wanted.then_some(defined)
     }
 
-    /// True if the filter shows a record.
+    /// True if filter and conditions select a record.
     #[inline(never)]
-    fn shows(&self, record: &KevRecord<'_>, time_ns: Option<u64>) -> bool {
+    fn shows(&mut self, record: &KevRecord<'_>, time_ns: Option<u64>) -> bool {
         let filter = &self.options.filter;
         let shown_ns = time_ns.filter(|_| filter.is_timed()).map(|ns| self.source.times.shown_ns(ns));
-        filter.shows(record.class, record.event, record.cpu, shown_ns) && self.owners.current.0
+        filter.shows(record.class, record.event, record.cpu, shown_ns)
+            && self.owners.current.0
+            && self.conditions.as_mut().is_none_or(|conditions| conditions.select(record))
     }
 
     /// Counts a record instead of writing its line.
@@ -424,11 +430,14 @@ impl RecordWriter for RowWriter<'_> {
     }
 
     fn needs_owners(&self) -> bool {
-        let RecordOptions { columns, filter, follow_owners, .. } = self.options;
-        *follow_owners || columns.need_context() || filter.depends_on_owners()
+        let RecordOptions { columns, filter, follow_owners, conditions, .. } = self.options;
+        *follow_owners || conditions.is_some() || columns.need_context() || filter.depends_on_owners()
     }
 
     fn set_owner(&mut self, id: u32, owner: &Owner) {
+        if let Some(conditions) = &mut self.conditions {
+            conditions.owner.clone_from(owner);
+        }
         self.owners.set(id, owner, &self.cells, self.options);
     }
 

@@ -3,6 +3,7 @@
 use crate::catalog::Catalog;
 use crate::columns::{Column, Columns};
 use crate::context::{AddressNames, ContextTable, MAX_KNOWN};
+use crate::expression::Expression;
 use crate::filter::Filter;
 use crate::output_format::Form;
 use crate::pattern::Pattern;
@@ -49,6 +50,9 @@ pub struct ReportOptions {
     pub defined: bool,
     /// Pattern that an event's text, without columns and margins, must match.
     pub grep: Option<Pattern>,
+    /// Conditions on the properties and fields of events.
+    #[doc(hidden)]
+    pub conditions: Option<Expression>,
     /// The form: as lines, or as a table.
     pub form: Form,
     /// Colours of columns and heading.

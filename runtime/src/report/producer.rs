@@ -5,6 +5,7 @@ use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
 use super::finish::Grep;
 use super::options::ReportOptions;
 use crate::catalog::Catalog;
+use crate::conditions::HookConditions;
 use crate::context::{ContextState, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer, ends_chunk};
@@ -56,7 +57,8 @@ impl<'w> LogProducer<'w> {
         keeps_trails: bool,
         lists_gaps: bool,
     ) -> Self {
-        let mut plan = EventPolicy::new(catalog, options, options.columns.has_fields() || keeps_trails);
+        let with_fields = options.columns.has_fields() || options.conditions.is_some() || keeps_trails;
+        let mut plan = EventPolicy::new(catalog, options, with_fields);
         if lists_gaps {
             plan = plan.visiting_gaps();
         }
@@ -217,6 +219,7 @@ struct Collector<'w> {
     max_events: usize,
     filter: Filter,
     grep: Option<Grep>,
+    conditions: Option<HookConditions>,
     /// True if the filter needs more than the hook id of an event.
     by_facts: bool,
     /// True if a column, filter or template needs the context.
@@ -265,6 +268,8 @@ impl<'w> Collector<'w> {
             max_events: options.batch.map_or(MAX_EVENTS, NonZeroUsize::get),
             filter: options.filter.clone(),
             grep: options.grep.as_ref().map(Grep::new),
+            conditions: (options.conditions.as_ref())
+                .map(|expression| HookConditions::new(expression, options.limits, options.max_work)),
             by_facts: options.filter.needs_context(),
             by_context: plan.needs.context,
             state: TraceState::default(),
@@ -303,8 +308,8 @@ impl<'w> Collector<'w> {
 
     /// Fast path: adds a run of events in the common encodings, as long as they are in the buffer.
     fn push_common(&mut self, logs: &mut Logs, batch: &mut Batch) {
-        // The delta of an event needs the time of every event before it, shown or not.
-        if self.options.delta_of_all {
+        // The delta of an event needs the time of every event before it, shown or not. Conditions need its fields.
+        if self.options.delta_of_all || self.conditions.is_some() {
             return;
         }
         let before = batch.events.len();
@@ -406,7 +411,18 @@ impl<'w> Collector<'w> {
 
     /// True if the filter accepts an event whose id it accepts.
     fn admits(&mut self, timed: &TimedEvent<'_>) -> Result<bool, ReportError> {
-        Ok(!self.by_facts || selection::admits(&mut self.filter, &self.state, &mut self.context, timed)?)
+        let admits = !self.by_facts || selection::admits(&mut self.filter, &self.state, &mut self.context, timed)?;
+        Ok(admits && self.meets_conditions(timed))
+    }
+
+    fn meets_conditions(&mut self, timed: &TimedEvent<'_>) -> bool {
+        let Some(conditions) = &mut self.conditions else { return true };
+        let TimedEvent { event, time, .. } = timed;
+        let (facts, paths) = self.context.facts_and_paths(event);
+        let context = self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths);
+        let hook =
+            Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
+        conditions.select(self.catalog, (event, &hook), (&facts, &context), &mut self.timers)
     }
 
     fn push(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {

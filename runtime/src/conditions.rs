@@ -1,0 +1,219 @@
+//! Conditions of `--where` on the properties and fields of events.
+
+use crate::catalog::Catalog;
+use crate::context::{EventPlace, ThreadContext};
+use crate::events::EventColumns;
+use crate::expression::{Bound, Condition, Expression, Operand, Verdict};
+use crate::fields::{Field, FieldReader, FieldValue};
+use crate::formats::Formats;
+use crate::ids::EventId;
+use crate::reader::System;
+use crate::reader::aix::RawEvent;
+use crate::reader::kev::{KevHeader, KevRecord};
+use crate::records::{Owner, RecordPrinter};
+use crate::suggest::hint;
+use crate::time_zone::utc;
+use crate::work::MaxWork;
+use tfbc_vm::{Context, Event, Limits, Timers};
+
+/// Property of an event, or name of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Subject {
+    Seq,
+    Cpu,
+    Pid,
+    Tid,
+    Process,
+    Thread,
+    Svc,
+    Depth,
+    Field(String),
+}
+
+/// Properties by name. As columns of tables, they take precedence over fields.
+const PROPERTIES: [(&str, Subject); 8] = [
+    ("seq", Subject::Seq),
+    ("cpu", Subject::Cpu),
+    ("pid", Subject::Pid),
+    ("tid", Subject::Tid),
+    ("process", Subject::Process),
+    ("thread", Subject::Thread),
+    ("svc", Subject::Svc),
+    ("depth", Subject::Depth),
+];
+
+impl Subject {
+    fn parse(name: &str) -> Self {
+        let name = if name == "exec" { "process" } else { name };
+        match PROPERTIES.iter().find(|(known, _)| *known == name) {
+            Some((_, property)) => property.clone(),
+            None => Self::Field(name.strip_prefix("data.").unwrap_or(name).to_owned()),
+        }
+    }
+}
+
+impl Expression {
+    /// Checks the ids and names of an expression of `--where`.
+    ///
+    /// # Errors
+    /// The first id that does not exist, or the first name that is neither a property nor a field.
+    pub fn check(&self, formats: &Formats, system: System, release: Option<(u32, u32)>) -> Result<(), String> {
+        let check = |name: &str| match Subject::parse(name) {
+            Subject::Field(field) if !is_field(&field, formats, system, release) => {
+                let properties: Vec<&str> = PROPERTIES.iter().map(|(name, _)| *name).collect();
+                let fields: Vec<String> =
+                    formats.events().flat_map(|event| event.fields).map(|field| field.name).collect();
+                let known: Vec<&str> = properties.iter().copied().chain(fields.iter().map(String::as_str)).collect();
+                let (hint, names) = (hint(name, &known), properties.join(", "));
+                Err(format!(
+                    "no event has a field `{name}`{hint}: expected {names}, or a name that `tfbc fields` lists"
+                ))
+            }
+            _ => Ok(()),
+        };
+        self.bind(system, release, check).map(drop)
+    }
+}
+
+/// True if some event has a field of this name.
+fn is_field(name: &str, formats: &Formats, system: System, release: Option<(u32, u32)>) -> bool {
+    formats.events().any(|event| event.fields.iter().any(|field| field.name == name))
+        || system == System::Qnx && EventColumns::any_has(name, release)
+}
+
+/// Bound expression of `--where`. One whose ids do not exist, which [`Expression::check`] refuses, selects nothing.
+fn bind(expression: &Expression, system: System, release: Option<(u32, u32)>) -> Bound<Subject> {
+    expression.bind(system, release, |name| Ok(Subject::parse(name))).unwrap_or_default()
+}
+
+/// Conditions on AIX events.
+pub(crate) struct HookConditions {
+    bound: Bound<Subject>,
+    fields: FieldReader,
+}
+
+impl HookConditions {
+    pub fn new(expression: &Expression, limits: Limits, max_work: MaxWork) -> Self {
+        Self { bound: bind(expression, System::Aix, None), fields: FieldReader::new(limits, max_work) }
+    }
+
+    /// True if the expression selects an event. The timers stay as they are.
+    pub fn select(
+        &mut self,
+        catalog: &Catalog<'_>,
+        (raw, event): (&RawEvent<'_>, &Event<'_>),
+        (facts, context): (&ThreadContext<'_>, &Context<'_>),
+        timers: &mut Timers,
+    ) -> bool {
+        let Self { bound, fields } = self;
+        let mut found: Option<Vec<Field>> = None;
+        let number = |number: Option<u64>| number.map(Operand::from);
+        let verdict = bound.test_by(
+            EventId::Hook(raw.id),
+            || subhook(raw),
+            |condition| {
+                let operand = match condition.field() {
+                    Subject::Field(name) => {
+                        let fields = found.get_or_insert_with(|| match catalog.lookup(raw.id) {
+                            Some(entry) => fields.read(catalog, entry, timers, (event, context)),
+                            None => Vec::new(),
+                        });
+                        return meets(condition, fields, name);
+                    }
+                    Subject::Seq => number(raw.number.checked_sub(1)),
+                    Subject::Cpu => number(facts.cpu),
+                    Subject::Pid => number(facts.pid),
+                    Subject::Tid => number(Some(raw.tid)),
+                    Subject::Process => return meets_path(condition, facts.path),
+                    Subject::Svc => (!facts.svc.is_empty()).then(|| Operand::from(facts.svc)),
+                    Subject::Depth => number(Some(facts.depth.into())),
+                    Subject::Thread => None,
+                };
+                operand.map(|operand| condition.is_met_by(&operand))
+            },
+        );
+        verdict == Verdict::Yes
+    }
+}
+
+fn subhook(raw: &RawEvent<'_>) -> Option<u16> {
+    match EventPlace::parse("HD")?.read(raw)? {
+        Operand::Number(number) => u16::try_from(number).ok(),
+        Operand::Text(_) => None,
+    }
+}
+
+/// Conditions on QNX records.
+pub(crate) struct RecordConditions<'r> {
+    bound: Bound<Subject>,
+    printer: RecordPrinter<'r>,
+    /// Owner of the next record.
+    pub owner: Owner,
+}
+
+impl<'r> RecordConditions<'r> {
+    pub fn new(expression: &Expression, catalog: &'r Catalog<'r>, header: &KevHeader, limits: Limits) -> Self {
+        Self {
+            bound: bind(expression, System::Qnx, header.release),
+            printer: RecordPrinter::new(catalog, header.big_endian, header.release, limits),
+            owner: Owner::default(),
+        }
+    }
+
+    /// True if the expression selects a record.
+    pub fn select(&mut self, record: &KevRecord<'_>) -> bool {
+        let Self { bound, printer, owner } = self;
+        let mut found: Option<Vec<Field>> = None;
+        let number = |number: Option<i32>| number.map(|number| Operand::Number(number.into()));
+        let verdict = bound.test_by(
+            EventId::Record(record.class, record.event),
+            || None,
+            |condition| {
+                let operand = match condition.field() {
+                    Subject::Field(name) => {
+                        return meets(condition, found.get_or_insert_with(|| printer.list_fields(record)), name);
+                    }
+                    Subject::Seq => record.number.checked_sub(1).map(Operand::from),
+                    Subject::Cpu => Some(Operand::from(u64::from(record.cpu))),
+                    Subject::Pid => number(owner.pid),
+                    Subject::Tid => number(owner.tid),
+                    Subject::Process => return meets_path(condition, owner.process.as_deref().unwrap_or_default()),
+                    Subject::Thread => owner.thread.as_deref().map(Operand::from),
+                    Subject::Svc | Subject::Depth => None,
+                };
+                operand.map(|operand| condition.is_met_by(&operand))
+            },
+        );
+        verdict == Verdict::Yes
+    }
+}
+
+/// Tests the path of a program, or its last part if the condition's value has no `/`. `None` if it is unknown.
+fn meets_path(condition: &Condition<Subject>, path: &[u8]) -> Option<bool> {
+    let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let path = if condition.text().contains('/') { path } else { base };
+    (!path.is_empty()).then(|| condition.is_met_by(&Operand::from(path)))
+}
+
+/// Tests the field of a name; `None` if the event does not have it.
+fn meets(condition: &Condition<Subject>, fields: &[Field], name: &str) -> Option<bool> {
+    fields.iter().find(|field| field.name == name).and_then(|field| meets_value(condition, &field.value))
+}
+
+/// Tests a value. A list is tested by its items: one of them must meet the condition.
+fn meets_value(condition: &Condition<Subject>, value: &FieldValue) -> Option<bool> {
+    let text = |text: &str| Some(condition.is_met_by(&Operand::from(text.as_bytes())));
+    match value {
+        FieldValue::Missing | FieldValue::Struct(_) => None,
+        FieldValue::Bool(bit) => text(if *bit { "true" } else { "false" }),
+        FieldValue::Integer(number) => Some(condition.is_met_by(&Operand::Number(*number))),
+        FieldValue::Float(number) => Some(condition.is_met_by_float(*number)),
+        FieldValue::Text(word) => text(word),
+        FieldValue::Bytes(bytes) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            text(&hex)
+        }
+        FieldValue::Timestamp(seconds) => text(&format!("{}Z", utc((*seconds).into(), 'T'))),
+        FieldValue::List(items) => Some(items.iter().any(|item| meets_value(condition, item) == Some(true))),
+    }
+}
