@@ -60,7 +60,8 @@ enum Step {
 
 /// Storage of an event: a position in the current chunk, or a copy.
 struct Slot {
-    core: Arc<Core>,
+    /// The pass; `None` for an event without a trace.
+    core: Option<Arc<Core>>,
     state: Mutex<SlotState>,
 }
 
@@ -73,10 +74,11 @@ enum SlotState {
 }
 
 /// Copy of an event.
-struct CopiedEvent {
+#[derive(Default)]
+pub struct CopiedEvent {
     seq: u64,
     unix_us: Option<i64>,
-    note: Option<&'static str>,
+    pub note: Option<&'static str>,
     elapsed_ns: Option<i64>,
     cpu: Option<u64>,
     pid: Option<u64>,
@@ -85,10 +87,16 @@ struct CopiedEvent {
     id: String,
     label: String,
     text: String,
-    fields: Vec<tfbc::Field>,
+    pub fields: Vec<tfbc::Field>,
 }
 
 impl CopiedEvent {
+    /// Event without a trace.
+    pub fn alone(id: String, label: String, text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text.trim_ascii_end()).into_owned();
+        Self { id, label, text, ..Self::default() }
+    }
+
     fn new(event: &tfbc::Event<'_>) -> Self {
         Self {
             seq: event.seq(),
@@ -149,7 +157,8 @@ impl Slot {
     fn read<T>(&self, py: Python<'_>, read: impl FnOnce(View<'_>) -> T) -> PyResult<T> {
         let state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let found = match &*state {
-            SlotState::InChunk(number) => self.core.reader(py).with_event(*number, |event| read(View::InChunk(event))),
+            SlotState::InChunk(number) => (self.core.as_ref())
+                .and_then(|core| core.reader(py).with_event(*number, |event| read(View::InChunk(event)))),
             SlotState::Copied(copy) => Some(read(View::Copied(copy))),
             SlotState::Lost => None,
         };
@@ -160,7 +169,8 @@ impl Slot {
     fn copy(&self, py: Python<'_>) {
         let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if let SlotState::InChunk(number) = *state {
-            let copy = self.core.reader(py).with_event(number, |event| CopiedEvent::new(&event));
+            let core = self.core.as_ref();
+            let copy = core.and_then(|core| core.reader(py).with_event(number, |event| CopiedEvent::new(&event)));
             *state = copy.map_or(SlotState::Lost, |copy| SlotState::Copied(Box::new(copy)));
         }
     }
@@ -284,7 +294,7 @@ impl EventIterator {
             }
         }
         let number = self.core.reader(py).n_returned;
-        let slot = Arc::new(Slot { core: Arc::clone(&self.core), state: Mutex::new(SlotState::InChunk(number)) });
+        let slot = Arc::new(Slot { core: Some(Arc::clone(&self.core)), state: Mutex::new(SlotState::InChunk(number)) });
         state.pending.push(Arc::clone(&slot));
         Ok(Some(Event { slot }))
     }
@@ -316,6 +326,12 @@ pub struct Event {
 const VALUES: [&str; 11] = ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "id", "label", "text", "note"];
 
 impl Event {
+    /// Event without a trace.
+    pub fn alone(event: CopiedEvent) -> Self {
+        let state = Mutex::new(SlotState::Copied(Box::new(event)));
+        Self { slot: Arc::new(Slot { core: None, state }) }
+    }
+
     fn value<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(Some(match name {
             "seq" => self.seq(py)?.into_bound_py_any(py)?,

@@ -17,6 +17,7 @@ mod formats;
 mod html;
 mod plain;
 mod selection;
+mod single;
 mod source;
 mod table;
 mod trace;
@@ -32,6 +33,8 @@ mod _native {
     use crate::events::{Event, EventIterator};
     #[pymodule_export]
     use crate::formats::{Diagnostic, Field, Formats, check, compile};
+    #[pymodule_export]
+    use crate::single::format_event;
     #[pymodule_export]
     use crate::table::{Batch, BatchIterator, Schema, Table};
     #[pymodule_export]

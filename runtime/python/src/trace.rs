@@ -132,7 +132,7 @@ pub fn open(
 }
 
 /// True if the argument is one format file, not a list.
-fn is_single(formats: &Bound<'_, PyAny>) -> bool {
+pub fn is_single(formats: &Bound<'_, PyAny>) -> bool {
     let is = |name| formats.hasattr(name).unwrap_or(false);
     formats.is_instance_of::<pyo3::types::PyString>()
         || is("__fspath__")

@@ -23,6 +23,7 @@ from tfbc._native import (
     Trace,
     check,
     compile,
+    format_event,
     open,
 )
 from tfbc._source import Source
@@ -49,5 +50,6 @@ __all__ = [
     "Trace",
     "check",
     "compile",
+    "format_event",
     "open",
 ]

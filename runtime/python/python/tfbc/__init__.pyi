@@ -236,3 +236,11 @@ def compile(
     deny: Iterable[str] = (),
 ) -> Formats: ...
 def check(*formats: _Format) -> list[Diagnostic]: ...
+def format_event(
+    data: bytes,
+    formats: _Format | Iterable[_Format],
+    *,
+    env: Literal[32, 64] | None = None,
+    event_class: str | int | None = None,
+    id: str | int | None = None,
+) -> Event: ...
