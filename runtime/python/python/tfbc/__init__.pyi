@@ -39,6 +39,7 @@ __all__ = [
     "Trace",
     "check",
     "compile",
+    "format_event",
     "open",
 ]
 
