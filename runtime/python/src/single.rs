@@ -78,7 +78,9 @@ fn hook(catalog: &Catalog<'_>, bytes: &[u8], wide: bool) -> Result<CopiedEvent, 
     let outcome = Machine::new(Limits::default()).run(program, entry.hook, job);
     let label = program.hook(entry.id()).map_or(&b""[..], |hook| hook.label);
     let label = String::from_utf8_lossy(label).into_owned();
-    Ok(CopiedEvent { note: note(outcome), fields, ..CopiedEvent::alone(display_id(id), label, out.as_bytes()) })
+    let mut found = CopiedEvent::alone(display_id(id), label, out.as_bytes());
+    (found.note, found.fields) = (note(outcome), fields);
+    Ok(found)
 }
 
 fn record(catalog: &Catalog<'_>, class: u8, event: u16, bytes: &[u8]) -> CopiedEvent {
@@ -88,9 +90,10 @@ fn record(catalog: &Catalog<'_>, class: u8, event: u16, bytes: &[u8]) -> CopiedE
     if !printer.definitions(&record, &mut out) {
         printer.arguments(&record, &mut out);
     }
-    let fields = printer.list_fields(&record);
     let label = qnx::label(None, class, event).unwrap_or_default().to_owned();
-    CopiedEvent { fields, ..CopiedEvent::alone(qnx::display_id(class, event), label, out.as_bytes()) }
+    let mut found = CopiedEvent::alone(qnx::display_id(class, event), label, out.as_bytes());
+    found.fields = printer.list_fields(&record);
+    found
 }
 
 /// Note of an event, as in its row.
