@@ -38,7 +38,7 @@ report: realistic with processes, instructions | report/processes engine | | | 7
 report: colour, instructions | report/colour engine | | | 720 | 720
 report: realistic as a table, instructions | report/table engine | | | 720 | 720
 report: CSV, instructions | report/csv engine | | | 720 | 720
-report: NDJSON, instructions | report/ndjson engine | | | 720 | 761
+report: NDJSON, instructions | report/ndjson engine | | | 720 | 720
 report: counts, instructions | report/stats engine | | | 150 | 150
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
@@ -62,8 +62,8 @@ datakeys: mix, ahead | datakeys/mix ahead | datakeys/mix native | | | 2.11
 datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 2.08
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.72
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.09
-kev: a slot of any kind, instructions | kev/all engine | | | | 382
-kev: a user event in a table, instructions | kev/defined engine | | | | 1379
+kev: a slot of any kind, instructions | kev/all engine | | | | 371
+kev: a user event in a table, instructions | kev/defined engine | | | | 1363
 compile: a template, instructions | compile/templates engine | | | 110000 | 143400
 parse: a template, instructions | lex/parse engine | | | | 22950
 load: a template whole, instructions | load/whole engine | | | | 18180
