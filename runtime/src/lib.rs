@@ -116,4 +116,6 @@ pub use reader::{Compression, MaxRatio, Notice, System, TraceError, TraceKind};
 pub use reader::{Imbalance, RecordingGap, Tally};
 pub use report::{MaxWork, Monitor, ReportError};
 pub use terminal::ReportColour;
+/// Limits on the run of one event.
+pub use tfbc_vm::Limits;
 pub use trace::{QnxHeader, ReportOptions, ReportSummary, Trace, TraceFile, TraceInfo, report, report_with, write_raw};
