@@ -1339,8 +1339,8 @@ impl<'p> Emitter<'p, '_> {
         let n_bodies = switch.bodies.len();
         let mut reached = vec![false; n_bodies];
         keys.iter().map(|(_, body)| *body).chain(switch.default).for_each(|body| reached[body] = true);
-        // Each body starts from the state before the switch. The state after it is known when all bodies are emitted.
-        // Arms are emitted apart first, because what each must add at its end depends on all others.
+        // Each body starts from the state before the switch. Bodies are emitted to separate buffers first: the code that
+        // each one needs at its end depends on the final states of all of them.
         let before = std::mem::take(&mut self.lines);
         let mut arms = Vec::new();
         for (index, body) in switch.bodies.iter().enumerate().filter(|(index, _)| reached[*index]) {

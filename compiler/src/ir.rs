@@ -328,7 +328,7 @@ pub(crate) enum Value {
         taken: LeadingPart,
     },
     Binary(BinaryOp, Box<Value>, Box<Value>),
-    /// 1 if both are equal (or, without `equal`, differ), otherwise 0.
+    /// Result of a comparison, 1 or 0: `left == right` if `equal` is true, otherwise `left != right`.
     Compare {
         equal: bool,
         left: Box<Value>,

@@ -427,7 +427,7 @@ impl<'b> Program<'b> {
         self.start(beginning).copied().or_else(|| self.start_lazily(beginning))
     }
 
-    /// Index of the routine for a start data index; 0 for an unknown hook.
+    /// Index of the routine for an index of [`Program::beginning`]; 0 for an unknown hook.
     pub(crate) fn routine_in(&self, beginning: usize) -> u32 {
         self.sections.hooks.get(beginning / 4).map_or(0, |hook| hook.routines[beginning % 4])
     }

@@ -18,7 +18,7 @@ pub struct ConvertOptions {
     pub word: u8,
     /// Class of the events for hooks whose id corresponds to no event.
     pub class: u8,
-    /// Number of the first such event; the others follow.
+    /// Number of the first event in `class` that is assigned to such a hook; later hooks get the next numbers.
     pub first_event: u16,
 }
 

@@ -145,7 +145,7 @@ impl<'f> Labels<'f> {
         vec![Node { inst: Inst::Switch(self.switch(value, bodies).into()), span }]
     }
 
-    /// Code that stores the word of a field that has at most one. No enum of it is a mask.
+    /// Code that stores the label of a field whose enums have no masks, so that a value has at most one label.
     fn stored_label(&self, value: VarSlot, cell: u16, texts: &Texts, span: Span) -> Block {
         let label = |first: Option<&[u8]>| first.or(self.default).map(|word| texts.number(word));
         let of_case = |met: &[usize]| label(met.first().map(|at| &self.field.enums[*at].text[..]));

@@ -158,14 +158,14 @@ impl EventRow {
     }
 }
 
-/// Row of an event for logs of a release: the newest that the release has, otherwise the oldest.
+/// Row of an event in logs of a release: the newest row that applies to the release. If none applies, the oldest.
 pub(crate) fn event(release: Release, class: u8, number: u16) -> Option<&'static EventRow> {
     let rows = || EVENTS.iter().filter(move |row| row.class == class && row.has_number(number));
     let has = |row: &&EventRow| row.since <= release && row.until.is_none_or(|until| release <= until);
     rows().filter(has).max_by_key(|row| row.since).or_else(|| rows().min_by_key(|row| row.since))
 }
 
-/// Row of a kernel call for logs of a release: the newest that the release has, otherwise the oldest.
+/// Row of a kernel call in logs of a release: the newest row that applies to the release. If none applies, the oldest.
 pub(crate) fn call(release: Release, number: u16) -> Option<&'static CallRow> {
     let rows = || CALLS.iter().filter(move |row| row.number == number);
     let has = |row: &&CallRow| row.release <= release;

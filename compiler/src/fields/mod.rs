@@ -115,7 +115,7 @@ fn place_cells(deriver: &mut Deriver<'_>, fields: &[FieldId]) -> u16 {
     next
 }
 
-/// Schema of fields. Takes their names and texts, which nothing else needs after it.
+/// Schema of fields. Moves their names and texts out of the drafts, because nothing reads them afterwards.
 fn schema_fields(
     deriver: &mut Deriver<'_>,
     fields: &[FieldId],

@@ -417,7 +417,7 @@ impl Maker<'_> {
         pc + 1 < plan.ops.len() || !self.called && plan.body == plan.ops.len()
     }
 
-    /// Later instruction, or any one for `back`.
+    /// Random jump target: a later instruction, or for `back` any instruction.
     fn target(&mut self, plan: &Plan, pc: usize, op: Op) -> u32 {
         let n = plan.ops.len();
         if op == Op::Back {

@@ -231,7 +231,7 @@ impl ReportArgs {
             return Err(Failure::Error(Message::Usage, text));
         }
         let forms = FORM_NAMES.join(", ");
-        let text = format!("--to {text}: the end of the time range is `--until {text}`; --to is the form: {forms}");
+        let text = format!("--to {text} is not an output format; expected {forms}. The end of a time range is `--until {text}`");
         console.warning(Message::Usage, text);
         Ok(Some(ns.into()))
     }

@@ -146,9 +146,9 @@ fn endless_and_huge_inputs_are_refused_early() {
     sparse("large.case.toml", b"", (16 << 20) + 1);
     sparse("b.case.snap", b"", (64 << 20) + 1);
     let cases = [
-        ("trcnm", "zeros", "cannot read zeros: it is no ELF file"),
-        ("trcnm", "-a zeros", "cannot read zeros: it is no ELF file"),
-        ("trcnm", "/dev/zero", "cannot read /dev/zero: it is no ELF file"),
+        ("trcnm", "zeros", "cannot read zeros: it is not an ELF file"),
+        ("trcnm", "-a zeros", "cannot read zeros: it is not an ELF file"),
+        ("trcnm", "/dev/zero", "cannot read /dev/zero: it is not an ELF file"),
         ("trcnm", "elf", "cannot read elf: it has more than 1073741824 bytes"),
         ("tfbc", "verify zeros", "zeros: not a .tfbc blob: the first 8 bytes are not its label"),
         ("tfbc", "verify /dev/zero", "/dev/zero: not a .tfbc blob: the first 8 bytes are not its label"),

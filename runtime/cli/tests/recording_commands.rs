@@ -410,7 +410,7 @@ fn names_and_addresses() {
     assert!(loader.lines().any(|line| line.starts_with("malloc ")), "{loader}");
     fs::write(bench.path("text"), "no symbols").unwrap();
     for (args, expected) in [
-        (&["text"][..], "0454-902 cannot read text: it is no ELF file"),
+        (&["text"][..], "0454-902 cannot read text: it is not an ELF file"),
         (&["missing"], "0454-902 cannot read missing: No such file"),
         (&["-a", &own, "text"], "0454-900 "),
         (&[&own, "-K", "no_such_name"], "0454-900 -K: there is no `no_such_name` in "),

@@ -77,7 +77,7 @@ fn cast(word: &str) -> String {
         }
         None => match vocabulary::code(inner) {
             Some(text) => {
-                format!("**`{word}`** The value is shown as this code shows what it reads. `{inner}`: {text}")
+                format!("**`{word}`** Shows the value in the format of `{inner}`: {text}")
             }
             None => format!("**`{word}`** Unknown cast: the value prints without it."),
         },

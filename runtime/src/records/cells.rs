@@ -47,7 +47,7 @@ pub(super) enum Cell {
     Event(u8),
     /// Texts of an owner's segment.
     Owner(u8),
-    /// Field by its index in the report's names. In JSON with its key.
+    /// Value of an `arg.NAME` column; JSON output prints the key, too.
     Argument {
         column: Column,
         last: bool,

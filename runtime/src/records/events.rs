@@ -166,7 +166,8 @@ impl<'a> QnxEvents<'a> {
         self.next.wrapping_add(1) < self.written().len()
     }
 
-    /// The current event of the chunk and its text, or an earlier one.
+    /// Text and event `n_before` positions before the current one; 0 is the current one. `None` if it is not in the
+    /// chunk.
     #[inline]
     pub fn recent(&self, n_before: usize) -> Option<(&[u8], QnxEvent<'_>)> {
         self.at(self.next.checked_sub(n_before)?)

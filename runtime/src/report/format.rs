@@ -84,7 +84,7 @@ struct LineWriter<'r> {
     has_notes: bool,
     /// True if a line needs no more after its text than [`Finish::line`], its fields and to be counted.
     ends_simply: bool,
-    /// True if [`Cells::put`] needs further checks, besides that times and context texts fit.
+    /// True if [`Cells::put`] must check more than the lengths of times and context texts.
     has_more_conditions: bool,
     counted: OutcomeCounts,
     /// Number of reported events by canonical id; empty if no option needs it.

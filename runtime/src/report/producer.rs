@@ -622,7 +622,7 @@ impl Settings {
         let (generation, version) = (self.generation, context.version_of_facts());
         let key = Key { generation, version, tid, cpu, log, reported_cpus };
         if self.last.key != key {
-            // Values, not the event: it would have to be in memory.
+            // Passes values, because a reference would force the event out of registers into memory.
             self.last = self.by_thread((tid, cpu), (log, reported_cpus), context, state, batch);
             (self.last.key, self.n_changes) = (key, context.n_changes());
         } else if self.n_changes != context.n_changes() {

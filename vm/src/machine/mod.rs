@@ -688,7 +688,7 @@ impl<'r> Run<'r> {
         self.scratch.regs[register as usize % N_REGS] = value;
     }
 
-    /// Counts a loop iteration or call. Returns false if none, or no steps, are left.
+    /// Counts a loop iteration or call. Returns false if the limit on iterations or on steps is reached.
     #[inline]
     fn count_iteration(&mut self) -> bool {
         let state = self.change();

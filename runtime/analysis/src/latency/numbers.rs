@@ -57,7 +57,8 @@ enum Values {
     Buckets(BTreeMap<u64, u64>),
 }
 
-/// Largest value of a value's bucket, with 2^`precision` buckets per octave. Small values have buckets of their own.
+/// Upper bound of the bucket that contains a value. There are 2^`precision` buckets per octave, and one for each small
+/// value.
 fn bucket(value: u64, precision: u32) -> u64 {
     let octave = value.max(1).ilog2();
     if octave <= precision { value } else { value | ((1 << (octave - precision)) - 1) }

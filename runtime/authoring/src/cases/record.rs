@@ -84,7 +84,7 @@ pub fn junit(results: &Results) -> io::Result<String> {
         suite(&mut writer, case, results)?;
     }
     writer.write_event(Event::End(BytesEnd::new("testsuites")))?;
-    let mut text = String::from_utf8(writer.into_inner()).map_err(|_| io::Error::other("XML that is no UTF-8"))?;
+    let mut text = String::from_utf8(writer.into_inner()).map_err(|_| io::Error::other("XML that is not UTF-8"))?;
     text.push('\n');
     Ok(text)
 }

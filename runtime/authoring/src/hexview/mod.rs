@@ -139,7 +139,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
         };
     }
 
-    /// Part of a step: the last one if it continues, otherwise a new one.
+    /// Index of the part that a step belongs to: the last part if the step continues it, otherwise a new part.
     fn part(&mut self, step: &Step<'_>) -> usize {
         let at = (step.routine as usize, step.pc as usize);
         let place = self.places.get(at.0).and_then(|places| places.get(at.1)).copied();

@@ -78,7 +78,7 @@ type Symbols = Vec<(u64, String)>;
 fn of_file(path: &Path, of_loader: bool) -> Result<Symbols, Failure> {
     let bytes = read(path).map_err(|error| unreadable(path, &error.to_string()))?;
     let file =
-        object::File::parse(&*bytes).map_err(|error| unreadable(path, &format!("it is no ELF file: {error}")))?;
+        object::File::parse(&*bytes).map_err(|error| unreadable(path, &format!("it is not an ELF file: {error}")))?;
     let refused = |why: String| unreadable(path, &why);
     let mut symbols = if of_loader { Vec::new() } else { defined(file.symbols()).map_err(refused)? };
     if symbols.is_empty() {
@@ -101,7 +101,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.read_on(&mut bytes, ELFMAG.len() as u64)?;
     if bytes != ELFMAG {
-        return Err(io::Error::other("it is no ELF file"));
+        return Err(io::Error::other("it is not an ELF file"));
     }
     input.read_rest(&mut bytes, MAX_FILE)?;
     Ok(bytes)

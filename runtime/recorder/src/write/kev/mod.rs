@@ -86,10 +86,11 @@ struct Ring {
 /// Clock state of a CPU.
 #[derive(Debug, Clone, Copy, Default)]
 struct CpuState {
-    /// Last time stamp that was written, and last time of an event, which may be earlier.
+    /// Last time stamp that was written.
     last: u64,
+    /// Time of the last event; may be earlier than `last`.
     ticks: u64,
-    /// Sequence number, from 1, of the buffer with the CPU's last TIME record, and the high half in it.
+    /// Buffer with the CPU's last TIME record (sequence number from 1), and the upper 32 bits of the time in that record.
     last_time: (u32, u32),
 }
 
