@@ -20,7 +20,7 @@ enum Word {
     Pointer,
     /// Hex, and decimal in parentheses.
     Both,
-    /// Its bytes in quotes, and hex in parentheses.
+    /// Characters of the word in quotes, and hex in parentheses.
     Letters,
     /// The low 13 bits, decimal.
     Sequence,

@@ -845,7 +845,7 @@ impl<'p> Emitter<'p, '_> {
         Some(at as u32)
     }
 
-    /// Byte offset of a fixed read whose bytes the routine needs in full.
+    /// Byte offset of the next `len` bytes if it is fixed. The event must then contain all of these bytes.
     fn needed(&mut self, len: u64) -> Option<u32> {
         let at = self.fixed(len)?;
         // The machine compares the event's length with the need once, and then reads without checks.
@@ -1247,7 +1247,8 @@ impl<'p> Emitter<'p, '_> {
         });
     }
 
-    /// Texts of a switch whose cases only print text, with its default. Only if no soft blank is pending.
+    /// Texts of a switch whose cases only print text, with its default. `None` if a case does more, or
+    /// if a soft blank is pending.
     fn case_texts(&self, cases: &[(u64, usize)], switch: &'p Switch) -> Option<UnlinkedTable<'p>> {
         let text = |body: usize| match &switch.bodies[body][..] {
             [] => Some(&b""[..]),
@@ -1259,8 +1260,8 @@ impl<'p> Emitter<'p, '_> {
         Some(UnlinkedTable::Texts(texts, default))
     }
 
-    /// Texts by key of a switch whose cases only print short texts and whose default prints the value in hex. Only if
-    /// no soft blank is pending.
+    /// Texts by key of a switch whose cases only print short texts and whose default prints the value in hex.
+    /// `None` for any other switch, or if a soft blank is pending.
     fn texts_or_hex(&self, value: &Value, cases: &[(u64, usize)], switch: &'p Switch) -> Option<Vec<&'p [u8]>> {
         let last = cases.iter().map(|(key, _)| *key).max()?;
         let [Node { inst: Inst::Put(Value::Slot(other), ValueFormat::HexC), .. }] = &switch.bodies[switch.default?][..]
@@ -1339,8 +1340,8 @@ impl<'p> Emitter<'p, '_> {
         let n_bodies = switch.bodies.len();
         let mut reached = vec![false; n_bodies];
         keys.iter().map(|(_, body)| *body).chain(switch.default).for_each(|body| reached[body] = true);
-        // Each body starts from the state before the switch. Bodies are emitted to separate buffers first: the code that
-        // each one needs at its end depends on the final states of all of them.
+        // Each body starts from the state before the switch. Bodies are emitted to separate buffers first: the code
+        // that each needs at its end depends on the final states of all.
         let before = std::mem::take(&mut self.lines);
         let mut arms = Vec::new();
         for (index, body) in switch.bodies.iter().enumerate().filter(|(index, _)| reached[*index]) {

@@ -215,7 +215,7 @@ fn run<T: Default>(
     (taken, diagnostics, left_out)
 }
 
-/// [`run`] without its type parameter: the passes would be compiled once per caller.
+/// [`run`] without its type parameter, so that the passes are compiled only once.
 fn run_passes(
     sources: &Sources,
     options: &Options,

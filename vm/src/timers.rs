@@ -26,7 +26,7 @@ pub struct TimerUse {
 /// State from earlier events that an event's text used. It is enough to compute the event's fields later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trail {
-    /// Keys of timers that were started or ended, and their start before.
+    /// Timers that the event started or ended, each with its state before the event.
     pub timers: Vec<TimerBefore>,
     /// Processes whose paths were looked up.
     pub pids: Vec<u64>,

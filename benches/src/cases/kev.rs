@@ -74,7 +74,7 @@ fn open(log: &'static [u8]) -> KevLog {
     KevLog::from_read(Cursor::new(log), "load", None, &KevOptions::default()).expect("the load is a log")
 }
 
-/// Panics at damage, which a load does not contain.
+/// Panics at a damaged place, because loads have none.
 fn refuse(notice: &Notice) {
     panic!("{}", notice.message);
 }

@@ -40,7 +40,7 @@ pub(crate) enum ArgType {
 }
 
 impl ArgType {
-    /// Words that an argument occupies; for a name, at least.
+    /// Words that an argument occupies. A name occupies at least 1.
     pub const fn words(self) -> u64 {
         match self {
             ArgType::Decimal64 | ArgType::Hex64 => 2,

@@ -57,8 +57,8 @@ impl Saves {
         self.files = files.into_iter().map(|path| (path.clone(), FileState::at(&path))).collect();
     }
 
-    /// Blocks until a file has changed and its save is complete. Calls `goes_on` now and then, and returns false as
-    /// soon as that returns false.
+    /// Blocks until a file has changed and its save is complete. Polls `goes_on` meanwhile, and returns false
+    /// once it is false.
     pub fn wait(&mut self, goes_on: impl Fn() -> bool) -> bool {
         loop {
             if !goes_on() {

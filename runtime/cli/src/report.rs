@@ -231,7 +231,9 @@ impl ReportArgs {
             return Err(Failure::Error(Message::Usage, text));
         }
         let forms = FORM_NAMES.join(", ");
-        let text = format!("--to {text} is not an output format; expected {forms}. The end of a time range is `--until {text}`");
+        let text = format!(
+            "--to {text} is not an output format; expected {forms}. The end of a time range is `--until {text}`"
+        );
         console.warning(Message::Usage, text);
         Ok(Some(ns.into()))
     }

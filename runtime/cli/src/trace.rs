@@ -193,7 +193,7 @@ pub fn run(
             // Warnings about an input follow its opening: an unreadable file gets one message, not two.
             warn_of_format(console, path, args);
             so_far.add(&trace)?;
-            // Warned of after the last input, because a later trace may still need the format file.
+            // The warning comes after the last input, because any later trace may need the format file.
             if at + 1 == traces.len() {
                 let input = path.to_string_lossy();
                 formats::warn_of_others(console, &wanted.formats, &so_far.systems, (!several).then_some(&input));

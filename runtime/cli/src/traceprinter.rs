@@ -70,7 +70,7 @@ impl TraceprinterArgs {
         let console = Console::new(false, common);
         let ending = self.print(&console);
         let ending = match ending {
-            // This applies to the command's own failures, too.
+            // With --compat every failure ends with the status of QNX's tool, also one that only this program has.
             Err(failure) if self.compat.is_some() => match console.end(Err(failure)) {
                 Status::Well => Ok(Status::Well),
                 _ => Ok(Status::CompatFailed),

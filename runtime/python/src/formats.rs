@@ -193,7 +193,7 @@ impl Formats {
         let mut blobs = self.formats.blobs();
         match (blobs.next(), blobs.next()) {
             (Some(blob), None) => Ok(blob),
-            (None, _) => Err(PyValueError::new_err("there are no format files, and so no blob")),
+            (None, _) => Err(PyValueError::new_err("there is no blob, because no format files were given")),
             _ => Err(PyValueError::new_err(
                 "the formats were compiled before, from several files: compile them together",
             )),

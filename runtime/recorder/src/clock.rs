@@ -87,7 +87,7 @@ impl Moment {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "the instruction is an intrinsic that the compiler takes for unsafe")]
+#[expect(unsafe_code, reason = "the compiler declares the intrinsic unsafe")]
 #[inline(always)]
 fn cycles() -> u64 {
     // SAFETY: reads a counter that every x86-64 processor has; `has_steady_cycles` checked that the kernel uses it.

@@ -185,7 +185,7 @@ impl Sorter {
     /// Writes all rows in ascending time. Rows with equal times stay in their order.
     ///
     /// # Errors
-    /// The output, or a temporary file.
+    /// The output or a temporary file cannot be written.
     pub fn finish(mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.has_spilled() {
             self.spill()?;

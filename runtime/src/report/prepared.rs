@@ -173,7 +173,7 @@ impl<'r> PreparedLines<'r> {
 /// Events whose lines are looked up at once.
 pub(super) const AHEAD: usize = 16;
 
-/// The slots of an empty table, as a power of two.
+/// Binary logarithm of the number of slots in an empty table.
 const FIRST_BITS: u32 = 8;
 
 /// Key of a line: hook id, environment and location of the event's bytes.

@@ -152,7 +152,7 @@ impl<'r> ExecState<'r> {
 
     /// Room after the text.
     #[inline(always)]
-    #[expect(clippy::expect_used, reason = "the loop has made sure of the room before each instruction")]
+    #[expect(clippy::expect_used, reason = "the loop reserves room before each instruction")]
     pub fn room<'t>(&self, out: &'t mut TextBuf, at: OutPtr) -> &'t mut [u8; ROOM] {
         out.buf
             .get_mut(at.0..)

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use tfbc::Form;
 use tfbc_vm::TextBuf;
 
-/// Order of groups. Equal ones are in the order of their fields.
+/// Order of groups. Groups that compare equal are sorted by their fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GroupOrder {
     /// Largest sum first.

@@ -1,7 +1,7 @@
 //! An open AIX trace: its events in reading order, and notices at damaged places.
 
 mod common;
-mod judged;
+mod plausibility;
 mod resync;
 mod salvage;
 
@@ -17,7 +17,7 @@ use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally, TraceKind};
-use judged::{CLEAN, JudgedPositions, SURE};
+use plausibility::{CLEAN, JudgedPositions, SURE};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;

@@ -90,7 +90,7 @@ struct CpuState {
     last: u64,
     /// Time of the last event; may be earlier than `last`.
     ticks: u64,
-    /// Buffer with the CPU's last TIME record (sequence number from 1), and the upper 32 bits of the time in that record.
+    /// Sequence number, from 1, of the buffer with the CPU's last TIME record, and the upper 32 bits of its time.
     last_time: (u32, u32),
 }
 

@@ -8,7 +8,7 @@
 //! Each position is judged only once, even if several searches reach it, so the work is at most eight steps per byte.
 
 use super::Trace;
-use super::judged::{CLEAN, CLEAN_EVENTS, Plausibility, SURE};
+use super::plausibility::{CLEAN, CLEAN_EVENTS, Plausibility, SURE};
 use crate::reader::aix::hooks;
 use crate::reader::aix::step::{Kernel, Step, StepRules};
 use std::io;
