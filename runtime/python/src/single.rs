@@ -21,7 +21,7 @@ use tfbc_vm::{Context, Job, Layout, Limits, Machine, Outcome, TextBuf, Timers};
 /// >>> source = tfbc.Source('015 1.0 "STATE" "state=" $D1%U4, 0 "off", 1 "on"', "state.trcfmt")
 /// >>> event = tfbc.format_event(bytes.fromhex("01520000 00000001"), source, env=32)
 /// >>> event.text, event.fields
-/// ('state=on', {'state': 1, 'state_text': 'on'})
+/// ('STATE state=on', {'state': 1, 'state_text': 'on'})
 #[pyfunction]
 #[pyo3(signature = (data, formats, *, env=None, event_class=None, id=None))]
 pub fn format_event(

@@ -1,6 +1,7 @@
 """Single events without a trace."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tfbc
@@ -16,8 +17,11 @@ def test_a_hook_has_text_and_fields() -> None:
 
 
 def test_a_short_hook_is_truncated() -> None:
+    source = tfbc.Source('015 1.0 "@PAIR" "a=" U4 " b=" U4', "pair.trcfmt")
+    event = tfbc.format_event(bytes.fromhex("01520000"), source, env=32)
+    assert (event.note, event.fields["b"]) == ("truncated", None)
     event = tfbc.format_event(bytes.fromhex("01520000"), STATE, env=32)
-    assert (event.note, event.fields) == ("truncated", {"state": None, "state_text": None})
+    assert event.fields == {"state": None, "state_text": None}
 
 
 def test_a_record_is_named_by_class_and_id(log: Path) -> None:
@@ -27,7 +31,8 @@ def test_a_record_is_named_by_class_and_id(log: Path) -> None:
 
 
 def test_mistakes_are_value_errors() -> None:
-    for arguments in [{}, {"env": 16}, {"env": 32, "event_class": 6, "id": 1}, {"event_class": "USR", "id": 1}]:
+    wrong: list[dict[str, Any]] = [{}, {"env": 16}, {"env": 32, "event_class": 6, "id": 1}, {"event_class": 6}]
+    for arguments in wrong:
         with pytest.raises(ValueError):
             tfbc.format_event(b"\0\0\0\0", STATE, **arguments)
     with pytest.raises(ValueError, match="hook word"):
