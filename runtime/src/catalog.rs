@@ -691,7 +691,7 @@ impl<'b> Catalog<'b> {
     }
 
     /// Names of a QNX event's definitions, separated by `; `.
-    pub(crate) fn names_of_record(&self, class: u8, event: u16) -> String {
+    pub fn names_of_record(&self, class: u8, event: u16) -> String {
         let names = self.records(Space::Record, class, event).iter().filter_map(|entry| {
             let record = self.record_program(entry).record(class, event)?;
             Some(String::from_utf8_lossy(record.label).into_owned())

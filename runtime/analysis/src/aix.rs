@@ -51,6 +51,21 @@ enum Mark {
     Off,
 }
 
+impl Mark {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Lost(_) => "lost",
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+
+    /// Number of events that the mark counts.
+    fn missed(self) -> Option<u64> {
+        if let Self::Lost(missed) = self { missed } else { None }
+    }
+}
+
 /// Reads logs to their end, or to the end of the span. The observer gets every event.
 pub fn analyse(
     logs: &mut Logs,
@@ -74,6 +89,7 @@ pub fn analyse(
         has_cpu_files,
         declared: false,
     };
+    observer.begin(&mut analyser.machine);
     let n_logs = infos.len();
     if n_logs > 1 {
         for log in (0..n_logs).filter(|log| !is_base(*log)) {
@@ -90,7 +106,7 @@ pub fn analyse(
                     return false;
                 }
                 let cpu = analyser.push(timed);
-                observer.hook(timed, cpu, &analyser.machine.gap_starts);
+                observer.hook(timed, cpu, &mut analyser.machine, &analyser.rules);
                 true
             });
             if n_events / PROGRESS_EVERY > before / PROGRESS_EVERY {
@@ -104,7 +120,7 @@ pub fn analyse(
                     break;
                 }
                 let cpu = analyser.push(&timed);
-                observer.hook(&timed, cpu, &analyser.machine.gap_starts);
+                observer.hook(&timed, cpu, &mut analyser.machine, &analyser.rules);
                 n_events += 1;
                 Some((timed.log, timed.time.elapsed_ns))
             }
@@ -131,8 +147,10 @@ pub fn analyse(
         }
     }
     let Analyser { mut machine, rules, .. } = analyser;
+    let end = machine.end_at(options.until.filter(|_| stopped));
+    observer.finish(&mut machine, end, Some(&rules));
     let gap_starts = std::mem::take(&mut machine.gap_starts);
-    let mut totals = machine.finish(options.until.filter(|_| stopped), |class| rules.lowers(class));
+    let mut totals = machine.finish(end, |class| rules.lowers(class));
     totals.n_damaged = n_damaged;
     for interrupt in &mut totals.interrupts {
         let class = totals.classes[interrupt.class].name;
@@ -224,6 +242,7 @@ impl Analyser<'_> {
         });
         if let Some(mark) = traits.mark {
             self.mark(mark, log, last.unwrap_or(0), now);
+            self.machine.note_mark_at(traits.cpu, mark.name(), mark.missed(), now);
             return traits.cpu.map(Some);
         }
         self.end_gap(log, event.id, now);
@@ -299,6 +318,7 @@ fn apply(
         }
         Effect::Exec { pid, path } => {
             let own = machine.thread(tid);
+            machine.note_lifetime(own, "exec", now);
             let process = pid.map(|pid| machine.process(pid)).or_else(|| machine.process_of(own));
             if let Some(process) = process {
                 machine.name_process(process, base_name(path));
@@ -307,6 +327,7 @@ fn apply(
         }
         Effect::Fork { pid, tid: child } => {
             let own = machine.thread(tid);
+            machine.note_lifetime(own, "fork", now);
             let name = machine.name_of(own).unwrap_or_default();
             let process = machine.create(pid);
             machine.name_process(process, &name);
@@ -316,6 +337,7 @@ fn apply(
         }
         Effect::Thread { tid: new, pid } => {
             let own = machine.thread(tid);
+            machine.note_lifetime(own, "create", now);
             let process = pid.map(|pid| machine.create(pid)).or_else(|| machine.process_of(own));
             if let Some(process) = process {
                 machine.attach(new, process);
@@ -323,6 +345,7 @@ fn apply(
         }
         Effect::Exit { pid } => {
             let own = machine.thread(tid);
+            machine.note_lifetime(own, "exit", now);
             let process = pid.map(|pid| machine.process(pid)).or_else(|| machine.process_of(own));
             if let Some(process) = process {
                 machine.exit(process, now);

@@ -27,19 +27,19 @@ mod machine;
 mod print;
 mod qnx;
 mod tables;
+pub mod timeline;
 mod totals;
 
 pub use curt::{CurtOptions, write_curt};
 pub use print::{Layout, write};
 pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
 
-use gaps::GapStarts;
 use machine::Machine;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use tfbc::aix::{AddressNames, ContextTable};
-use tfbc::internal::analysis::TimedEvent;
+use tfbc::internal::analysis::{ContextRules, TimedEvent};
 use tfbc::internal::{AnyTrace, KevRecord, source_mut};
 use tfbc::{Monitor, Trace};
 
@@ -58,6 +58,8 @@ pub struct Options {
     pub assume_user: bool,
     /// True if interrupts are listed by CPU.
     pub per_cpu: bool,
+    /// True if times imposed by clients are listed by server (QNX).
+    pub per_server: bool,
     /// Names of the sections to compute; `None` for all.
     pub sections: Option<Vec<String>>,
     /// Rules of AIX hooks.
@@ -79,6 +81,7 @@ impl Default for Options {
             idle: None,
             assume_user: false,
             per_cpu: false,
+            per_server: false,
             sections: None,
             context: Arc::default(),
             names: Arc::default(),
@@ -102,17 +105,25 @@ pub enum AnalysisError {
     Read(io::Error),
     /// No record of a QNX log has a time.
     NoTime,
+    /// The output cannot be written.
+    Write(io::Error),
     /// The trace has no such events or fields, as the message says.
     Pairs(String),
 }
 
 /// Observer of the events that the state machine applies.
 trait Observer {
+    /// Called before the first event.
+    fn begin(&mut self, _: &mut Machine) {}
+
     /// Called after an AIX event with its CPU; `Some(None)` is the only CPU of a trace whose events have none.
-    fn hook(&mut self, _timed: &TimedEvent<'_>, _cpu: Option<Option<u64>>, _gaps: &GapStarts) {}
+    fn hook(&mut self, _: &TimedEvent<'_>, _cpu: Option<Option<u64>>, _: &mut Machine, _: &ContextRules) {}
 
     /// Called after a QNX record with its time, and the index of its CPU in the machine.
-    fn record(&mut self, _record: &KevRecord<'_>, _now: u64, _machine: &Machine, _at: usize) {}
+    fn record(&mut self, _: &KevRecord<'_>, _now: u64, _: &mut Machine, _at: usize) {}
+
+    /// Called at the end of the span.
+    fn finish(&mut self, _: &mut Machine, _end: u64, _: Option<&ContextRules>) {}
 }
 
 impl Observer for () {}
@@ -126,7 +137,7 @@ impl From<io::Error> for AnalysisError {
 impl fmt::Display for AnalysisError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(error) => error.fmt(f),
+            Self::Read(error) | Self::Write(error) => error.fmt(f),
             Self::NoTime => {
                 f.write_str("no record has a time: the log has no TIME record, or its header no CYCLES_PER_SEC")
             }

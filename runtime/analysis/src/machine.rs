@@ -28,6 +28,12 @@ const MAX_GAPS: usize = 1 << 16;
 const MAX_ROWS: usize = 1 << 16;
 /// Name of the calls that exceed the limit.
 const OTHER_CALLS: &[u8] = b"(others)";
+/// Limit on messages that were sent and not received.
+const MAX_SENT: usize = 1 << 16;
+/// Limit on threads that wait for each other in a row.
+const MAX_CHAIN: usize = 64;
+/// Limit on servers with a row of their own, per client.
+const MAX_SERVERS: usize = 1024;
 /// Limit on the length of a name, in bytes; longer names are cut.
 const MAX_NAME: usize = 1023;
 
@@ -111,6 +117,8 @@ pub struct Affinity {
 /// Open interrupt.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
+    /// Number of the interrupt, in the order of the trace.
+    number: u64,
     class: usize,
     row: usize,
     own_ns: u128,
@@ -151,6 +159,14 @@ pub struct Thread {
     state: Option<(ThreadState, u64)>,
     pub states: Vec<(ThreadState, StateCounts)>,
     priority: Option<u8>,
+    /// Thread for which this one works, and the number of the message (QNX).
+    serves: Option<(ThreadSlot, u64)>,
+    /// Time up to which running is charged to clients.
+    settled: u64,
+    /// State at the end of the span, and its start.
+    pub last_state: Option<(ThreadState, u64)>,
+    /// Time that threads ran on its behalf, per thread.
+    pub imposed: Vec<(ThreadSlot, u128)>,
 }
 
 impl Thread {
@@ -279,6 +295,74 @@ pub struct Machine {
     totals: Totals,
     /// Starts of gaps so far.
     pub gap_starts: GapStarts,
+    /// Number of interrupts so far.
+    n_frames: u64,
+    /// Messages that were sent and not received: by receive id, server and client process; the client and a number.
+    sent: HashMap<(u32, u32, u32), (ThreadSlot, u64)>,
+    n_messages: u64,
+    /// Number of changes of names.
+    names_version: u64,
+    /// Changes since a timeline last took them; `None` if there is no timeline.
+    changes: Option<Vec<Change>>,
+}
+
+/// Change of a CPU or thread, for a timeline. The other changes at an event are only on the event's own CPU.
+#[derive(Debug, Clone, Copy)]
+pub enum Change {
+    /// Everything that a CPU did ends.
+    Ended { at: usize, time: u64 },
+    /// The state of a CPU may have changed.
+    Touched { at: usize, time: u64 },
+    /// A CPU without interrupts gets another state, at the begin or end of a gap or for another reason.
+    Base { at: usize, time: u64, base: Option<Base> },
+    /// The CPU without a number is none any more.
+    Dropped { time: u64 },
+    /// A dispatch took this time.
+    Dispatched { at: usize, from: u64, to: u64, idle: bool },
+    /// A call begins.
+    Entered { thread: ThreadSlot, row: usize, time: u64 },
+    /// A call ends.
+    Left { thread: ThreadSlot, time: u64, ending: CallEnding },
+    /// The state of a thread of QNX changes. `None` if the thread ends.
+    State { thread: ThreadSlot, state: Option<ThreadState>, time: u64 },
+    /// The trace says that tracing was switched on or off, or that events are missing.
+    Mark { cpu: Option<u64>, name: &'static str, missed: Option<u64>, time: u64 },
+    /// A message is sent, received or answered by a thread (QNX).
+    Message { thread: ThreadSlot, step: MessageStep, id: u64, time: u64 },
+    /// A process or thread begins, changes or ends.
+    Lifetime { thread: ThreadSlot, name: &'static str, time: u64 },
+}
+
+/// Step of a message from a thread to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageStep {
+    Sent,
+    Received,
+    Replied,
+}
+
+/// End of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnding {
+    Returned {
+        errno: u64,
+        interrupted: bool,
+    },
+    /// Its thread may have run in a gap.
+    Cut,
+    /// Another call began, or returned.
+    NotReturned,
+    /// Its thread ended.
+    Ended,
+}
+
+/// State of a CPU below its interrupts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    Thread { id: u64, thread: ThreadSlot, idle: bool },
+    Switch,
+    Lost,
+    Off,
 }
 
 impl Machine {
@@ -315,7 +399,137 @@ impl Machine {
             n_errors: 0,
             totals: Totals::default(),
             gap_starts: GapStarts::default(),
+            n_frames: 0,
+            sent: HashMap::default(),
+            n_messages: 0,
+            names_version: 1,
+            changes: None,
         }
+    }
+
+    // Changes for a timeline.
+
+    /// Starts to keep changes.
+    pub fn keep_changes(&mut self) {
+        self.changes = Some(Vec::new());
+    }
+
+    #[inline]
+    fn note(&mut self, change: Change) {
+        if let Some(changes) = &mut self.changes {
+            changes.push(change);
+        }
+    }
+
+    /// Adds to the changes that a running thread is another one, or an idle one, since its CPU was last charged.
+    fn note_thread(&mut self, slot: ThreadSlot) {
+        let at = self.threads[slot as usize].cpu.map(|at| at as usize);
+        // Interrupts on top of it take the time until they end.
+        if let Some(at) = at.filter(|at| self.cpus[*at].frames.is_empty()) {
+            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
+        }
+    }
+
+    /// Adds the begin or end of a process or thread to the changes.
+    pub fn note_lifetime(&mut self, thread: ThreadSlot, name: &'static str, time: u64) {
+        self.note(Change::Lifetime { thread, name, time });
+    }
+
+    /// Adds a mark of the trace to the changes.
+    pub fn note_mark_at(&mut self, cpu: Option<u64>, name: &'static str, missed: Option<u64>, time: u64) {
+        self.note(Change::Mark { cpu, name, missed, time });
+    }
+
+    /// Adds to the changes that the state of a CPU may be another.
+    pub fn touch(&mut self, at: usize, time: u64) {
+        self.note(Change::Touched { at, time });
+    }
+
+    /// Index of a CPU that the trace has shown.
+    pub fn index_of_cpu(&self, id: Option<u64>) -> Option<usize> {
+        match id {
+            None => self.cpus.first().filter(|cpu| cpu.id.is_none()).map(|_| 0),
+            Some(id) => self.cpu_by_id.get(&id).map(|at| *at as usize),
+        }
+    }
+
+    /// Exchanges the changes for an empty list.
+    pub fn take_changes(&mut self, list: &mut Vec<Change>) {
+        list.clear();
+        if let Some(changes) = &mut self.changes {
+            std::mem::swap(changes, list);
+        }
+    }
+
+    /// State of a CPU below its interrupts; `None` if it is unknown.
+    pub fn base(&self, at: usize) -> Option<Base> {
+        let cpu = &self.cpus[at];
+        if cpu.n_lost > 0 {
+            return Some(Base::Lost);
+        }
+        match cpu.thread {
+            _ if cpu.n_off > 0 => Some(Base::Off),
+            _ if !cpu.is_known => None,
+            Some((id, thread)) => Some(Base::Thread { id, thread, idle: self.threads[thread as usize].is_idle }),
+            None if cpu.switching && cpu.frames.is_empty() => Some(Base::Switch),
+            None => None,
+        }
+    }
+
+    /// Numbers, classes and rows of the interrupts of a CPU, the outermost first.
+    pub fn frames(&self, at: usize) -> impl ExactSizeIterator<Item = (u64, usize, usize)> {
+        self.cpus[at].frames.iter().map(|frame| (frame.number, frame.class, frame.row))
+    }
+
+    /// True if the trace contains an end of a class of interrupts, so that its times are known.
+    pub fn has_end(&self, class: usize, lowers: impl FnOnce(ClassName) -> bool) -> bool {
+        self.classes[class].has_first || (self.totals.has_reset && !lowers(self.classes[class].name))
+    }
+
+    /// True if AIX's times are known, because the trace has dispatches.
+    pub fn has_dispatch(&self) -> bool {
+        self.has_dispatch || self.system == System::Qnx
+    }
+
+    /// Thread by its slot.
+    pub fn thread_at(&self, slot: ThreadSlot) -> &Thread {
+        &self.threads[slot as usize]
+    }
+
+    /// Process by its slot.
+    pub fn process_at(&self, slot: ProcessSlot) -> &Process {
+        &self.processes[slot as usize]
+    }
+
+    /// Number that changes with the name of a process, and the process of a thread.
+    pub fn names_version(&self) -> u64 {
+        self.names_version
+    }
+
+    /// Priority of a thread (QNX).
+    pub fn priority_of(&self, slot: ThreadSlot) -> Option<u8> {
+        self.threads[slot as usize].priority
+    }
+
+    /// CPU on which a thread runs.
+    pub fn cpu_of(&self, slot: ThreadSlot) -> Option<u64> {
+        self.cpus[self.threads[slot as usize].cpu? as usize].id
+    }
+
+    /// Name of a class of interrupts.
+    pub fn class_name(&self, class: usize) -> ClassName {
+        self.classes[class].name
+    }
+
+    /// Counts of a kind of interrupts, with its name.
+    pub fn interrupt_row(&self, row: usize) -> &InterruptCounts {
+        &self.totals.interrupts[row]
+    }
+
+    /// Counts of a call, with its name, and the name of its class.
+    pub fn call_row(&self, row: usize) -> (&CallCounts, ClassName) {
+        let counts = &self.totals.calls[row];
+        (counts, self.modes[counts.class].name)
     }
 
     /// Adds a stream that covers one CPU or all.
@@ -433,6 +647,7 @@ impl Machine {
     #[cold]
     fn drop_nameless(&mut self) {
         let cpu = self.cpus.remove(0);
+        self.note(Change::Dropped { time: cpu.since });
         self.n_untraced -= u32::from(cpu.is_untraced());
         self.others.clear();
         for thread in &mut self.threads {
@@ -479,6 +694,7 @@ impl Machine {
             && cpu.frames.is_empty()
         {
             *(if idle { &mut cpu.idle_dispatch } else { &mut cpu.dispatch }) += ns;
+            self.note(Change::Dispatched { at, from, to: now, idle });
         } else if let Some(frame) = cpu.frames.last_mut() {
             frame.own_ns += ns;
             add(&mut cpu.interrupts, frame.class, ns);
@@ -556,6 +772,7 @@ impl Machine {
         let known = &mut self.processes[process as usize];
         let thread = &mut self.threads[slot as usize];
         thread.process = Some(process);
+        self.names_version += 1;
         thread.is_kproc = known.is_kproc;
         // The process is not the first with its id, so the thread cannot have existed from the start.
         if known.generation > 1 && matches!(thread.state, Some((None, 0))) {
@@ -602,6 +819,7 @@ impl Machine {
     pub fn name_process(&mut self, slot: ProcessSlot, name: &[u8]) {
         if slot != OTHERS && !name.is_empty() {
             self.processes[slot as usize].name = Some(name[..name.len().min(MAX_NAME)].into());
+            self.names_version += 1;
         }
     }
 
@@ -650,6 +868,7 @@ impl Machine {
             self.cpus[cpu as usize].thread = Some((id, new));
         }
         self.threads[new as usize].cpu = cpu;
+        self.note_thread(new);
         self.thread_by_id.insert(id, new);
         self.last_thread = (id, new);
         new
@@ -676,6 +895,7 @@ impl Machine {
         for slot in self.members(process) {
             if let Some(call) = self.threads[slot as usize].call.take() {
                 self.totals.calls[call.row].n_ended += n;
+                self.note(Change::Left { thread: slot, time: now, ending: CallEnding::Ended });
             }
             if self.threads[slot as usize].cpu.is_some() {
                 self.threads[slot as usize].is_leaving = true;
@@ -745,6 +965,8 @@ impl Machine {
                 Some(now) => self.totals.calls[call.row].n_cut += u64::from(self.counts(now)),
                 None => self.totals.calls[call.row].n_not_returned += 1,
             }
+            let ending = if now.is_some() { CallEnding::Cut } else { CallEnding::NotReturned };
+            self.note(Change::Left { thread: slot, time: now.unwrap_or(self.last), ending });
         }
     }
 
@@ -782,6 +1004,7 @@ impl Machine {
 
     /// Charges a CPU's last interval as unknown and clears the CPU, because an event does not fit its state.
     fn contradict(&mut self, at: usize, now: u64) {
+        self.note(Change::Ended { at, time: self.cpus[at].since });
         self.charge(at, now, IntervalEnd::Contradiction);
         self.totals.n_contradictions += u64::from(self.counts(now));
         self.end_frames(at, now, false);
@@ -837,9 +1060,12 @@ impl Machine {
     pub fn dispatch(&mut self, at: Option<usize>, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
         self.apply_gap_start();
         self.has_dispatch |= !idle;
+        // The time before the event belongs to the thread as it was known then.
+        if let Some(at) = at {
+            self.charge(at, now, IntervalEnd::Plain);
+        }
         self.threads[slot as usize].is_idle |= idle && slot != OTHERS;
-        let Some(at) = at else { return };
-        self.charge(at, now, IntervalEnd::Plain);
+        let Some(at) = at else { return self.note_thread(slot) };
         if self.is_in_gap(at) {
             return;
         }
@@ -909,7 +1135,8 @@ impl Machine {
         let class = self.class(class);
         let Some(row) = self.interrupt(at, class, kind, address, name) else { return };
         if self.cpus[at].frames.len() < MAX_FRAMES {
-            self.cpus[at].frames.push(Frame { class, row, own_ns: 0 });
+            self.n_frames += 1;
+            self.cpus[at].frames.push(Frame { number: self.n_frames, class, row, own_ns: 0 });
         } else {
             self.totals.interrupts[row].n_unfinished += 1;
         }
@@ -1006,12 +1233,14 @@ impl Machine {
         let thread = &mut self.threads[slot as usize];
         let charged = thread.cells.get(cells::within(class)).copied().unwrap_or(0);
         thread.call = Some(OpenCall { class, row, is_named, start: now, charged });
+        self.note(Change::Entered { thread: slot, row, time: now });
     }
 
     /// Drops the open call of a thread, which has not returned.
     fn drop_call(&mut self, slot: ThreadSlot, now: u64) {
         if let Some(call) = self.threads[slot as usize].call.take() {
             self.totals.calls[call.row].n_not_returned += u64::from(self.counts(now));
+            self.note(Change::Left { thread: slot, time: now, ending: CallEnding::NotReturned });
         }
     }
 
@@ -1052,6 +1281,8 @@ impl Machine {
                     known.elapsed.add(now.saturating_sub(call.start).into());
                     known.n_interrupted += u64::from(interrupted);
                 }
+                let ending = CallEnding::Returned { errno, interrupted };
+                self.note(Change::Left { thread: slot, time: now, ending });
                 row
             }
             None => {
@@ -1128,6 +1359,7 @@ impl Machine {
             self.cpus[at].thread = None;
             self.cpus[at].switching = true;
             self.take_off_cpu(id, slot, now, true);
+            self.note(Change::Touched { at, time: now });
         }
         if let Some(state) = state {
             self.change_state(slot, Some(Some(state)), now);
@@ -1135,9 +1367,11 @@ impl Machine {
             let n = u64::from(self.counts(now));
             if let Some(call) = self.threads[slot as usize].call.take() {
                 self.totals.calls[call.row].n_ended += n;
+                self.note(Change::Left { thread: slot, time: now, ending: CallEnding::Ended });
             }
             self.forget_mode(slot);
             self.change_state(slot, None, now);
+            self.threads[slot as usize].serves = None;
         }
         self.track(slot);
     }
@@ -1149,6 +1383,88 @@ impl Machine {
         }
         for slot in self.members(process) {
             self.state(self.threads[slot as usize].tid, slot, None, now);
+        }
+    }
+
+    /// A thread that runs on a CPU sends a message to a process.
+    pub fn send(&mut self, at: usize, rcvid: u32, server: u32, now: u64) {
+        let Some((id, slot)) = self.cpus[at].thread.filter(|(_, slot)| *slot != OTHERS) else { return };
+        if self.sent.len() >= MAX_SENT {
+            return;
+        }
+        self.n_messages += 1;
+        self.sent.insert((rcvid, server, (id >> 32) as u32), (slot, self.n_messages));
+        self.note(Change::Message { thread: slot, step: MessageStep::Sent, id: self.n_messages, time: now });
+    }
+
+    /// A thread that runs on a CPU receives a message from a process. From now on it works for the sender.
+    pub fn receive(&mut self, at: usize, rcvid: u32, client: u32, now: u64) {
+        let Some((id, slot)) = self.cpus[at].thread.filter(|(_, slot)| *slot != OTHERS) else { return };
+        self.totals.n_receives += 1;
+        let Some((sender, message)) = self.sent.remove(&(rcvid, (id >> 32) as u32, client)) else { return };
+        self.totals.n_matched_receives += 1;
+        self.settle_all(now);
+        self.threads[slot as usize].serves = Some((sender, message));
+        self.track(slot);
+        self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
+    }
+
+    /// A message of a thread is answered, or fails.
+    pub fn reply(&mut self, at: usize, client: u64, now: u64) {
+        let Some(client) = self.thread_by_id.get(&client).copied() else { return };
+        self.settle_all(now);
+        let replier = self.cpus[at].thread.map(|(_, slot)| slot);
+        let serves =
+            |slot: &ThreadSlot| self.threads[*slot as usize].serves.is_some_and(|(served, _)| served == client);
+        let own = replier.filter(serves);
+        let server = own.or_else(|| self.tracked.iter().copied().find(serves));
+        if let Some(server) = server {
+            let message = self.threads[server as usize].serves.take();
+            if let Some((_, message)) = message {
+                let thread = replier.unwrap_or(server);
+                self.note(Change::Message { thread, step: MessageStep::Replied, id: message, time: now });
+            }
+        }
+    }
+
+    /// Charges the time of the threads that run to the threads that they work for.
+    fn settle_all(&mut self, now: u64) {
+        for at in 0..self.cpus.len() {
+            if let Some((_, slot)) = self.cpus[at].thread {
+                self.settle(slot, now);
+            }
+        }
+    }
+
+    /// Charges the time of a running thread to the threads that it works for, each once.
+    fn settle(&mut self, slot: ThreadSlot, now: u64) {
+        let thread = &mut self.threads[slot as usize];
+        let Some((RUNNING, since)) = thread.state else { return };
+        let from = since.max(self.from).max(thread.settled);
+        let to = now.max(from);
+        thread.settled = to;
+        let ns = u128::from(to - from);
+        if ns == 0 || thread.serves.is_none() {
+            return;
+        }
+        let mut chain: Vec<ThreadSlot> = Vec::new();
+        let mut next = thread.serves;
+        while let Some((client, _)) = next {
+            if client == slot || chain.contains(&client) || chain.len() >= MAX_CHAIN {
+                break;
+            }
+            chain.push(client);
+            next = self.threads[client as usize].serves;
+        }
+        for client in chain {
+            let imposed = &mut self.threads[client as usize].imposed;
+            let find = |wanted: ThreadSlot| imposed.iter().position(|(server, _)| *server == wanted);
+            // Servers above the limit share a row.
+            let server = if find(slot).is_some() || imposed.len() < MAX_SERVERS { slot } else { OTHERS };
+            match find(server) {
+                Some(known) => imposed[known].1 += ns,
+                None => imposed.push((server, ns)),
+            }
         }
     }
 
@@ -1172,6 +1488,7 @@ impl Machine {
         if self.system == System::Aix || slot == OTHERS {
             return;
         }
+        self.settle(slot, now);
         let (from, counts) = (self.from, self.counts(now));
         let thread = &mut self.threads[slot as usize];
         if let Some((old, since)) = thread.state {
@@ -1191,7 +1508,10 @@ impl Machine {
             }
         }
         let was_running = matches!(thread.state, Some((RUNNING, _)));
-        thread.state = state.map(|state| (state, thread.state.map_or(now, |(_, since)| since.max(now))));
+        let time = thread.state.map_or(now, |(_, since)| since.max(now));
+        thread.state = state.map(|state| (state, time));
+        self.note(Change::State { thread: slot, state, time });
+        let thread = &self.threads[slot as usize];
         let runs = state == Some(RUNNING);
         let Some(process) = thread.process.filter(|_| was_running != runs) else { return };
         let process = &mut self.processes[process as usize];
@@ -1228,6 +1548,8 @@ impl Machine {
                 continue;
             }
             thread.is_tracked = false;
+            self.settle(slot, now);
+            self.threads[slot as usize].serves = None;
             self.forget(slot, Some(now));
             if matches!(self.threads[slot as usize].state, Some((Some(_), _))) {
                 self.change_state(slot, Some(None), now);
@@ -1319,6 +1641,7 @@ impl Machine {
                 GapKind::Off => cpu.n_off += 1,
             }
             self.clear_cpu(at, now);
+            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
         }
         self.n_gaps += 1;
         self.gap_starts.note(self.streams[stream].cpu, now);
@@ -1349,6 +1672,7 @@ impl Machine {
             }
             self.n_untraced -= u32::from(!self.cpus[at].is_untraced());
             self.clear_cpu(at, now);
+            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
         }
         if std::mem::take(&mut self.has_events_in_gap) {
             self.forget_unseen(now);
@@ -1462,14 +1786,19 @@ impl Machine {
         Some(self.totals.interrupts.len() - 1)
     }
 
-    /// Charges everything up to the end of the span, by default the last event, and returns the totals. `lowers` is true for
-    /// a class of interrupts if an event of the context table ends them.
-    pub fn finish(mut self, until: Option<u64>, lowers: impl Fn(ClassName) -> bool) -> Totals {
+    /// Returns the end of the span, by default the last event, and applies the gaps that start before it.
+    pub fn end_at(&mut self, until: Option<u64>) -> u64 {
         let end = until.unwrap_or(self.last);
         // A gap that starts at the end of the span has no length.
         if self.pending_gap_start.is_some_and(|begin| begin < end) {
             self.apply_gap_start();
         }
+        end
+    }
+
+    /// Charges everything up to the end of the span, and returns the totals. `lowers` is true for a class of interrupts if an
+    /// event of the context table ends them.
+    pub fn finish(mut self, end: u64, lowers: impl Fn(ClassName) -> bool) -> Totals {
         for stream in 0..self.streams.len() {
             let Stream { lost_since, off_since, .. } = self.streams[stream];
             if let Some(from) = lost_since.filter(|from| *from < end) {
@@ -1498,7 +1827,8 @@ impl Machine {
                     elapsed_ns: elapsed,
                 });
             }
-            if thread.state.is_some() {
+            if let Some(state) = thread.state {
+                self.threads[slot as usize].last_state = Some(state);
                 self.change_state(slot, None, end);
             }
         }

@@ -4,9 +4,7 @@ use crate::gaps::GapStarts;
 use crate::machine::{Machine, ThreadSlot};
 use crate::totals::Totals;
 use crate::{AnalysisError, Observer, Options};
-use tfbc::internal::analysis::BuiltInEvents;
-use tfbc::internal::analysis::ClassName;
-use tfbc::internal::analysis::classes;
+use tfbc::internal::analysis::{BuiltInEvents, ClassName, KevHeader, classes};
 use tfbc::internal::{KevItem, KevLog, KevRecord};
 use tfbc::{Monitor, System};
 
@@ -30,6 +28,14 @@ mod threads {
     pub const PROC_CREATE_NAME: u16 = 192;
     pub const PROC_DESTROY_NAME: u16 = 256;
     pub const THREAD_NAME: u16 = 320;
+}
+
+/// Events of the class COMM.
+mod messages {
+    pub const SEND: u16 = 0;
+    pub const RECEIVE: u16 = 2;
+    pub const REPLY: u16 = 10;
+    pub const ERROR: u16 = 11;
 }
 
 /// Modulus of buffer numbers, which wrap.
@@ -95,6 +101,7 @@ pub fn analyse(
         loss: None,
         calls: calls.collect(),
     };
+    observer.begin(&mut analyser.machine);
     let (mut n_records, mut n_damaged, mut stopped) = (0u64, 0, false);
     loop {
         let offset = log.progress();
@@ -108,7 +115,7 @@ pub fn analyse(
                     break;
                 }
                 if let (Some(at), Some(now)) = (analyser.push(&record, now), now) {
-                    observer.record(&record, now, &analyser.machine, at);
+                    observer.record(&record, now, &mut analyser.machine, at);
                 }
                 if n_records.is_multiple_of(PROGRESS_EVERY) {
                     monitor.progress(offset, n_records);
@@ -129,16 +136,24 @@ pub fn analyse(
     if n_records > 0 && analyser.start.is_none() {
         return Err(AnalysisError::NoTime);
     }
+    let end = analyser.machine.end_at(options.until.filter(|_| stopped));
+    observer.finish(&mut analyser.machine, end, None);
     let gap_starts = std::mem::take(&mut analyser.machine.gap_starts);
-    let mut totals = analyser.machine.finish(options.until.filter(|_| stopped), |_| true);
+    let mut totals = analyser.machine.finish(end, |_| true);
     totals.n_damaged = n_damaged;
-    totals.state_names = (0..threads::PROCESSES)
+    totals.state_names = state_names(&header);
+    Ok((totals, gap_starts))
+}
+
+/// Names of the states of threads, by number.
+pub fn state_names(header: &KevHeader) -> Vec<String> {
+    let events = BuiltInEvents::of(header.release, header.big_endian);
+    (0..threads::PROCESSES)
         .map(|state| {
             let label = events.label(classes::PR_TH, state);
             label.map_or_else(|| state.to_string(), |label| label.trim_start_matches("TH").to_owned())
         })
-        .collect();
-    Ok((totals, gap_starts))
+        .collect()
 }
 
 impl Analyser<'_> {
@@ -161,13 +176,18 @@ impl Analyser<'_> {
         self.last = now.unwrap_or(self.last);
         let at = self.machine.cpu(record.cpu.into(), now.unwrap_or(0))?;
         // A record without a time still changes states.
+        let is_timed = now.is_some();
         let now = now.unwrap_or_else(|| self.machine.since(at));
         self.machine.pass(at, now);
         match class {
             classes::PR_TH => self.thread(record, at, now),
             classes::KER_CALL => self.call(record, at, now),
             classes::INT => self.interrupt(record, at, now),
+            classes::COMM => self.message(record, at, now),
             _ => {}
+        }
+        if !is_timed {
+            self.machine.touch(at, now);
         }
         Some(at)
     }
@@ -198,6 +218,8 @@ impl Analyser<'_> {
             }
         };
         self.machine.note_mark();
+        let name = if record.event == control::BUFFER { "lost" } else { "dropped" };
+        self.machine.note_mark_at(Some(record.cpu.into()), name, missed_buffers, mark);
         self.machine.begin_loss(0, self.last);
         self.loss = Some(PendingLoss { cpu: record.cpu, mark, missed_buffers });
     }
@@ -230,6 +252,9 @@ impl Analyser<'_> {
             threads::PROC_CREATE | threads::PROC_CREATE_NAME => {
                 let process = self.machine.create(second.into());
                 self.machine.name_process(process, name);
+                if let Some(slot) = self.machine.runs(at) {
+                    self.machine.note_lifetime(slot, "exec", now);
+                }
             }
             threads::PROC_DESTROY | threads::PROC_DESTROY_NAME => {
                 let process = self.machine.process(second.into());
@@ -264,9 +289,25 @@ impl Analyser<'_> {
                 };
                 self.machine.run(at, id, slot, now, is_idle);
             }
-            threads::CREATE => self.machine.begin_thread(slot, now),
-            threads::DEAD | threads::DESTROY => self.machine.state(id, slot, None, now),
+            threads::CREATE => {
+                self.machine.begin_thread(slot, now);
+                self.machine.note_lifetime(slot, "create", now);
+            }
+            threads::DEAD | threads::DESTROY => {
+                self.machine.state(id, slot, None, now);
+                self.machine.note_lifetime(slot, "exit", now);
+            }
             state => self.machine.state(id, slot, Some(state as u8), now),
+        }
+    }
+
+    fn message(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
+        let (Some(first), Some(pid)) = (self.word(record, 0), self.word(record, 1)) else { return };
+        match record.event {
+            messages::SEND => self.machine.send(at, first, pid, now),
+            messages::RECEIVE => self.machine.receive(at, first, pid, now),
+            messages::REPLY | messages::ERROR => self.machine.reply(at, thread_id(pid, first), now),
+            _ => {}
         }
     }
 

@@ -367,9 +367,13 @@ pub fn summary(totals: &Totals, files: Vec<String>, options: &Options) -> Summar
     add("interrupt", &|| interrupts(totals, system, options.per_cpu));
     if system == System::Qnx {
         add("state", &|| states(totals));
+        add("client", &|| clients(totals, options.per_server));
         add("priority", &|| priorities(totals));
     }
     add("gap", &|| gaps(totals));
+    if system == System::Qnx {
+        add("snapshot", &|| snapshot(totals));
+    }
     let whole_ns = span_ns * totals.cpus.len() as u128;
     Summary { system, sections, whole_ns, n_events: totals.n_events, n_damaged: totals.n_damaged }
 }
@@ -421,6 +425,10 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     if totals.n_events == 0 {
         notes.push(String::from("the trace has no events"));
         return notes;
+    }
+    if totals.n_receives > 2 * totals.n_matched_receives {
+        let (n, all) = (totals.n_matched_receives, totals.n_receives);
+        notes.push(format!("only {n} of {all} received messages have a known sender: imposed times are incomplete"));
     }
     let is_aix = system == System::Aix;
     let hooks = "record it with `trace -j 100,101,102,103,104,106,10C,134,135,139,200,465`";
@@ -786,14 +794,10 @@ fn states(totals: &Totals) -> Section {
             ("max_ns", Max),
         ],
     );
-    let name = |state: &ThreadState| match state {
-        None => "unknown",
-        Some(state) => totals.state_names.get(usize::from(*state)).map_or("?", String::as_str),
-    };
     for (slot, thread) in totals.threads.iter().enumerate().skip(1) {
         for (state, counts) in &thread.states {
             let (pid, generation, _) = process_ids(process_of(totals, slot));
-            let mut row = vec![pid, generation, tid(System::Qnx, thread), Value::from(name(state))];
+            let mut row = vec![pid, generation, tid(System::Qnx, thread), state_name(totals, *state).into()];
             row.extend([counts.n.into(), counts.total.into()]);
             row.extend(spread(counts));
             section.rows.push(row);
@@ -801,6 +805,68 @@ fn states(totals: &Totals) -> Section {
     }
     by_total(&mut section.rows, 5, 4);
     section
+}
+
+/// Time that threads ran, and that others ran on their behalf. `per_server` lists the latter by thread.
+fn clients(totals: &Totals, per_server: bool) -> Section {
+    let mut columns = vec![("pid", Id), ("generation", Id), ("tid", Id)];
+    if per_server {
+        columns.extend([("server_pid", Id), ("server_tid", Id)]);
+    }
+    columns.extend([("self_ns", Ns), ("imposed_ns", Ns), ("total_ns", Ns)]);
+    let mut section = Section::new("client", &columns);
+    for (slot, thread) in totals.threads.iter().enumerate().skip(1) {
+        let running = thread.states.iter().find(|(state, _)| *state == Some(1));
+        let own = running.map_or(0, |(_, counts)| counts.total);
+        let imposed: u128 = thread.imposed.iter().map(|(_, ns)| ns).sum();
+        if own + imposed == 0 {
+            continue;
+        }
+        let (pid, generation, _) = process_ids(process_of(totals, slot));
+        let ids = [pid, generation, tid(System::Qnx, thread)];
+        let servers: &[_] = if per_server { &thread.imposed } else { &[] };
+        for (server, ns) in servers {
+            let mut row = ids.to_vec();
+            let (pid, ..) = process_ids(process_of(totals, *server as usize));
+            row.extend([pid, tid(System::Qnx, &totals.threads[*server as usize])]);
+            row.extend([0u64.into(), (*ns).into(), (*ns).into()]);
+            section.rows.push(row);
+        }
+        let mut row = ids.to_vec();
+        let imposed = if per_server {
+            row.extend([Value::Null, Value::Null]);
+            0
+        } else {
+            imposed
+        };
+        row.extend([own.into(), imposed.into(), (own + imposed).into()]);
+        section.rows.push(row);
+    }
+    let n_ids = if per_server { 5 } else { 3 };
+    by_total(&mut section.rows, n_ids + 2, n_ids);
+    section
+}
+
+/// States of threads at the end of the span.
+fn snapshot(totals: &Totals) -> Section {
+    let columns = [("pid", Id), ("generation", Id), ("tid", Id), ("state", Id), ("since_ns", Ns)];
+    let mut section = Section::new("snapshot", &columns);
+    for (slot, thread) in totals.threads.iter().enumerate().skip(1) {
+        let Some((state, since)) = thread.last_state else { continue };
+        let (pid, generation, _) = process_ids(process_of(totals, slot));
+        let since = if state.is_some() { since.into() } else { Value::Null };
+        section.rows.push(vec![pid, generation, tid(System::Qnx, thread), state_name(totals, state).into(), since]);
+    }
+    section.rows.sort();
+    section
+}
+
+/// Name of a state; `unknown` if the trace does not show it.
+fn state_name(totals: &Totals, state: ThreadState) -> &str {
+    match state {
+        None => "unknown",
+        Some(state) => totals.state_names.get(usize::from(state)).map_or("?", String::as_str),
+    }
 }
 
 fn priorities(totals: &Totals) -> Section {

@@ -140,6 +140,9 @@ pub struct Totals {
     pub n_contradictions: u64,
     pub n_unmatched: u64,
     pub n_without_thread: u64,
+    /// Messages that were received, and those of them whose sending the trace shows.
+    pub n_receives: u64,
+    pub n_matched_receives: u64,
     pub n_unlisted_gaps: u64,
     pub n_other_threads: u64,
     pub n_other_processes: u64,
@@ -170,6 +173,8 @@ impl Default for Totals {
             n_contradictions: 0,
             n_unmatched: 0,
             n_without_thread: 0,
+            n_receives: 0,
+            n_matched_receives: 0,
             n_unlisted_gaps: 0,
             n_other_threads: 0,
             n_other_processes: 0,

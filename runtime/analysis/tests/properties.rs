@@ -300,8 +300,8 @@ impl Naive {
             0x106 | 0x10C => {
                 let (at, idle) = (event.sub as usize, event.id == 0x10C);
                 self.has_dispatch |= !idle;
-                self.threads.entry(tid).or_default().is_idle |= idle;
                 self.charge(at, now, false, false, false);
+                self.threads.entry(tid).or_default().is_idle |= idle;
                 self.cpus[at].thread = None;
                 self.come(at, tid, now);
                 let cpu = &mut self.cpus[at];

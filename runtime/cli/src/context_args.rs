@@ -14,7 +14,15 @@ pub(super) const MAX_NAMES: u64 = 256 << 20;
 /// Built-in context table, extended by the entries of a file.
 pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
     let table = ContextTable::default();
-    let Some(path) = path else { return Ok(Arc::new(table)) };
+    Ok(Arc::new(match own(path)? {
+        Some(own) => table.overlay(own),
+        None => table,
+    }))
+}
+
+/// Context table of a file alone.
+pub fn own(path: Option<&Path>) -> Result<Option<ContextTable>, Failure> {
+    let Some(path) = path else { return Ok(None) };
     let own = ContextTable::load(path).map_err(|error| match error {
         ContextLoadError::Text(error) => {
             let shown = error.to_string();
@@ -24,7 +32,7 @@ pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
         }
         error => Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display())),
     })?;
-    Ok(Arc::new(table.overlay(own)))
+    Ok(Some(own))
 }
 
 /// Names from a list written by `trcnm`.

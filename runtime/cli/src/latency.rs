@@ -1,12 +1,11 @@
 //! `tfbc latency`: times between two events.
 
+use super::analyse::{self, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::context_args;
 use super::formats::{self, LanguageArgs};
 use super::inputs;
 use super::overwrite;
 use super::summary::FormArg;
-use super::trace::{self, Reporter};
 use super::trace_args::TraceArgs;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::io::{self, BufWriter, Write};
@@ -20,12 +19,9 @@ use tfbc::{Form, Formats};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, Pair, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
 };
-use tfbc_analysis::{AnalysisError, Layout, Options, write};
-use tfbc_authoring::times::{check_times, seconds};
+use tfbc_analysis::{Layout, Options, write};
 use tfbc_vm::TextBuf;
 
-/// Largest number of CPUs that `--cpus` declares.
-const MAX_CPUS: u64 = 1024;
 /// Largest number of pairs for `--outliers`.
 const MAX_OUTLIERS: u64 = 1 << 20;
 /// Groups with a histogram.
@@ -85,12 +81,8 @@ pub struct LatencyArgs {
     /// Number of groups; another row sums up the others. Histograms: 8 by default
     #[arg(long, value_name = "N")]
     top: Option<usize>,
-    /// From this time, in seconds since the start of the trace: pairs that end later
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    from: Option<u64>,
-    /// Until this time, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    until: Option<u64>,
+    #[command(flatten)]
+    span: SpanArgs,
     /// Output format
     #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
     to: FormArg,
@@ -98,15 +90,6 @@ pub struct LatencyArgs {
     /// built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
-    /// Number of CPUs of the machine, if the trace does not contain it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
-    cpus: Option<u64>,
-    /// Table of what hooks mean and of pairs, added to the built-in one (docs/context.md)
-    #[arg(long, value_name = "FILE")]
-    context: Option<PathBuf>,
-    /// List of names by address, from trcnm (AIX)
-    #[arg(long, value_name = "FILE")]
-    names: Option<PathBuf>,
     /// File for the result
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -210,7 +193,7 @@ impl LatencyArgs {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
-        check_times("--from", self.from, "--until", self.until).map_err(usage)?;
+        self.span.check()?;
         if self.hist && (self.to != FormArg::Text || self.lists_pairs()) {
             return Err(usage("--hist is for groups as text; `--to ndjson` has `buckets`"));
         }
@@ -219,29 +202,22 @@ impl LatencyArgs {
         if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
             return Err(usage("a table is of one trace: give one, or use `--to ndjson`"));
         }
-        let told = [&self.names, &self.context].into_iter().flatten().chain(&self.formats);
+        let told = self.span.files().chain(&self.formats);
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
         inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
         let (options, pairs) = (self.options()?, self.pairs());
         let formats = formats::load_to_run(console, &self.formats, &self.language)?;
         let mut sink = Sink::open(console, self.output.as_deref())?;
-        let mut status = formats::loaded(&formats);
-        for (at, path) in traces.iter().enumerate() {
+        let read = analyse::each(console, &traces, |at, path| {
             if at > 0 && self.to == FormArg::Text {
                 let mut text = TextBuf::new();
                 text.push(b"\n");
                 sink.write(&mut text);
             }
-            match self.measure(console, path, &args, (&options, &pairs, &formats), &mut sink) {
-                Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
-                    console.error(Message::Unreadable, text);
-                    status = Status::Failed;
-                }
-                found => status = status.max(found?),
-            }
-        }
+            self.measure(console, path, &args, (&options, &pairs, &formats), &mut sink)
+        })?;
         sink.commit()?;
-        Ok(status)
+        Ok(formats::loaded(&formats).max(read))
     }
 
     fn lists_pairs(&self) -> bool {
@@ -249,16 +225,7 @@ impl LatencyArgs {
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        Ok(Options {
-            from: self.from,
-            until: self.until,
-            cpus: self.cpus.unwrap_or(0),
-            context: context_args::context(self.context.as_deref())?,
-            names: context_args::names(self.names.as_deref())?,
-            max_processes: self.max_processes as usize,
-            sections: Some(Vec::new()),
-            ..Options::default()
-        })
+        Ok(Options { max_processes: self.max_processes as usize, sections: Some(Vec::new()), ..self.span.options()? })
     }
 
     fn pairs(&self) -> PairOptions {
@@ -295,36 +262,26 @@ impl LatencyArgs {
         (options, pairs, formats): (&Options, &PairOptions, &Formats),
         sink: &mut Sink,
     ) -> CommandResult {
-        let failed = |error: AnalysisError| match error {
-            AnalysisError::Read(error) => {
-                Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
-            }
-            AnalysisError::Pairs(text) => {
-                usage(format!("{text}; an example is `tfbc latency --start 101 --end 104 --key tid --by svc TRACE`"))
-            }
-            error => Failure::Error(Message::Unreadable, format!("{}: {error}", path.display())),
-        };
-        let mut opened = trace::open(path, args)?;
-        let mut reporter = Reporter::new(console, &opened.info());
         let form = self.to.form();
         let mut text = TextBuf::new();
-        let writer = match self.lists_pairs() {
-            true => Some(PairWriter::new(form, field_names(&mut opened, options, pairs).map_err(failed)?)),
-            false => None,
-        };
-        if let Some(writer) = &writer {
-            writer.head(&mut text);
-            sink.write(&mut text);
-        }
-        let mut visit = |pair: &Pair<'_>| {
+        let example = "tfbc latency --start 101 --end 104 --key tid --by svc TRACE";
+        let mut latency = analyse::analyse(console, path, args, example, |opened, reporter| {
+            let writer = match self.lists_pairs() {
+                true => Some(PairWriter::new(form, field_names(opened, options, pairs)?)),
+                false => None,
+            };
             if let Some(writer) = &writer {
-                writer.row(pair, &mut text);
+                writer.head(&mut text);
                 sink.write(&mut text);
             }
-        };
-        let measured = latency(&mut opened, options, pairs, catalog(formats), &mut reporter, &mut visit);
-        reporter.end();
-        let mut latency = measured.map_err(failed)?;
+            let mut visit = |pair: &Pair<'_>| {
+                if let Some(writer) = &writer {
+                    writer.row(pair, &mut text);
+                    sink.write(&mut text);
+                }
+            };
+            latency(opened, options, pairs, catalog(formats), reporter, &mut visit)
+        })?;
         if latency.n_events == 0 {
             console.note(format_args!("{}: the trace has no events", path.display()));
         }

@@ -1,6 +1,7 @@
 //! The commands. Each one is a set of flags and a `run` method; the work is done by other packages.
 #![forbid(unsafe_code)]
 
+mod analyse;
 mod blob;
 mod compile;
 mod console;
@@ -37,6 +38,7 @@ mod summary;
 #[cfg(feature = "arrow")]
 mod tables;
 mod test;
+mod timeline;
 mod trace;
 mod trace_args;
 mod traceprinter;
@@ -187,6 +189,17 @@ Examples:
   tfbc latency --pair ready log.kev              how long threads wait for a CPU (QNX)
   tfbc latency --timers -t my.trcfmt trace.log")]
     Latency(Box<latency::LatencyArgs>),
+    /// Draw what CPUs and threads did, for Perfetto and other viewers
+    ///
+    /// The file opens at ui.perfetto.dev. It has a track per CPU and per thread, with calls, interrupts and states; the
+    /// times of its slices are those of `tfbc summary`.
+    #[command(after_help = "\
+Examples:
+  tfbc timeline -o shell.json trace.log          for ui.perfetto.dev and chrome://tracing
+  tfbc timeline -o shell.pftrace trace.log       Perfetto's own format, exact to the nanosecond
+  tfbc timeline -o a.json.gz --tracks cpus,marks --from 1 --until 1.5 trace.log
+  tfbc timeline -o log.pftrace -t my.xml log.kev   with the events of the class USER")]
+    Timeline(Box<timeline::TimelineArgs>),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
@@ -285,6 +298,7 @@ impl Command {
             Command::Info(args) => args.run(&console),
             Command::Summary(args) => args.run(&console),
             Command::Latency(args) => args.run(&console),
+            Command::Timeline(args) => args.run(&console),
             Command::Disasm(args) => args.run(&console),
             Command::Verify(args) => args.run(&console),
             Command::Lsp(args) => args.run(&console),

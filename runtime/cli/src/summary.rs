@@ -1,34 +1,45 @@
 //! `tfbc summary`: where the time of a trace went.
 
+use super::analyse::{self, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::context_args;
 use super::inputs;
 use super::limits::RatioArgs;
 use super::overwrite;
-use super::trace::{self, Reporter};
 use super::trace_args::TraceArgs;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use tfbc::Form;
 use tfbc::aix::{Numbers, TableLimits};
 use tfbc::internal::hint;
-use tfbc_analysis::{AnalysisError, Layout, Options, Section, SortKey, Summary, Value, against, write};
-use tfbc_authoring::times::{check_times, seconds};
+use tfbc::{Form, System};
+use tfbc_analysis::{Layout, Options, Section, SortKey, Summary, Value, against, write};
+use tfbc_authoring::times::seconds;
 use tfbc_vm::TextBuf;
 
 /// Sections that are shown if none are named.
 const DEFAULT: [&str; 7] = ["head", "cpu", "process", "thread", "call", "interrupt", "state"];
 /// All sections.
-const SECTIONS: [&str; 10] =
-    ["head", "cpu", "process", "thread", "call", "pending", "interrupt", "state", "priority", "gap"];
-/// Largest number of CPUs that `--cpus` declares.
-const MAX_CPUS: u64 = 1024;
+const SECTIONS: [&str; 12] = [
+    "head",
+    "cpu",
+    "process",
+    "thread",
+    "call",
+    "pending",
+    "interrupt",
+    "state",
+    "client",
+    "priority",
+    "gap",
+    "snapshot",
+];
 
 /// Flags of `tfbc summary`.
 #[derive(Debug, Clone, Args)]
 pub struct SummaryArgs {
-    /// Sections, in this order: head, cpu, process, thread, call, pending, interrupt, state, priority, gap. By default
-    /// all but pending, priority and gap; state and priority are for QNX logs
+    /// Sections, in this order: head, cpu, process, thread, call, pending, interrupt, state, client, priority, gap,
+    /// snapshot. By default all but pending, client, priority, gap and snapshot; state, client, priority and snapshot are
+    /// for QNX logs
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sections: Vec<String>,
     /// Compare with this trace, in rows of base, this, difference and ratio
@@ -55,30 +66,23 @@ pub struct SummaryArgs {
     /// Interrupts by CPU
     #[arg(long)]
     per_cpu: bool,
-    /// From this time, in seconds since the start of the trace. Earlier events only determine the state at that time
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    from: Option<u64>,
-    /// Until this time, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    until: Option<u64>,
+    /// The section client by server (QNX)
+    #[arg(long)]
+    all: bool,
+    /// States of all threads at this time, in seconds, instead of a summary (QNX)
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with_all = ["sections", "until", "against"])]
+    at: Option<u64>,
+    #[command(flatten)]
+    span: SpanArgs,
     /// Output format. Tables (tsv, csv) have one section
     #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
     to: FormArg,
     /// Mode of threads while the trace does not show their mode
     #[arg(long, value_name = "MODE", value_enum)]
     assume: Option<AssumeArg>,
-    /// Number of CPUs of the machine, if the trace does not contain it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
-    cpus: Option<u64>,
     /// Idle threads (QNX), such as 1.1,1.2. By default the threads of process 1 with priority 0
-    #[arg(long, value_name = "PID.TID", value_delimiter = ',', value_parser = thread)]
+    #[arg(long, value_name = "PID.TID", value_delimiter = ',', value_parser = analyse::thread)]
     idle: Vec<(u32, u32)>,
-    /// Table of what hooks mean, added to the built-in one (AIX; docs/context.md)
-    #[arg(long, value_name = "FILE")]
-    context: Option<PathBuf>,
-    /// List of names by address, from trcnm (AIX)
-    #[arg(long, value_name = "FILE")]
-    names: Option<PathBuf>,
     /// List of processes whose names the trace does not tell: lines of a pid and a name
     #[arg(long, value_name = "FILE")]
     pids: Option<PathBuf>,
@@ -161,12 +165,6 @@ fn usage(text: String) -> Failure {
     Failure::Error(Message::Usage, text)
 }
 
-/// Parses a thread of QNX.
-fn thread(text: &str) -> Result<(u32, u32), String> {
-    let parsed = text.split_once('.').and_then(|(pid, tid)| Some((pid.parse().ok()?, tid.parse().ok()?)));
-    parsed.ok_or_else(|| String::from("expected a process and a thread, such as 1.2"))
-}
-
 /// Choices of rows.
 struct RowFilter {
     pids: Option<Numbers>,
@@ -209,10 +207,10 @@ impl SummaryArgs {
     pub fn run(&self, console: &Console) -> CommandResult {
         let sections = self.sections()?;
         let filter = RowFilter::of(self)?;
-        check_times("--from", self.from, "--until", self.until).map_err(usage)?;
+        self.span.check()?;
         let args = TraceArgs { max_ratio: self.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
-        let told = [&self.names, &self.context, &self.pids, &self.against].into_iter().flatten();
+        let told = self.span.files().chain([&self.pids, &self.against].into_iter().flatten());
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
         inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
         if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
@@ -225,23 +223,24 @@ impl SummaryArgs {
             None => None,
         };
         let mut out = TextBuf::new();
-        for (at, path) in traces.iter().enumerate() {
-            let summary = match self.summary(console, path, &args, &options, &filter, &mut status) {
-                Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
-                    console.error(Message::Unreadable, text);
-                    status = Status::Failed;
-                    continue;
-                }
-                summary => summary?,
-            };
+        let read = analyse::each(console, &traces, |at, path| {
+            let mut status = Status::Well;
+            let summary = self.summary(console, path, &args, &options, &filter, &mut status)?;
             if at > 0 && self.to == FormArg::Text {
                 out.push(b"\n");
+            }
+            if self.at.is_some() && summary.system == System::Aix {
+                return Err(usage(String::from(
+                    "--at is for QNX logs: traces of AIX do not tell the states of threads",
+                )));
             }
             self.print(&sections, base.as_ref(), &summary, &mut out)?;
             if summary.n_events == 0 {
                 console.note(format_args!("{}: the trace has no events", path.display()));
             }
-        }
+            Ok(status)
+        })?;
+        status = status.max(read);
         super::print(console, out.as_bytes(), self.output.as_deref())?;
         Ok(status)
     }
@@ -256,6 +255,7 @@ impl SummaryArgs {
         };
         let sections: Vec<&str> = self.sections.iter().map(known).collect::<Result<_, _>>()?;
         match sections[..] {
+            _ if self.at.is_some() => return Ok(vec!["snapshot"]),
             [_] => {}
             _ if matches!(self.to, FormArg::Tsv | FormArg::Csv) => {
                 let text = "a table has one section: name it, as in `tfbc summary --to tsv --sections call TRACE`";
@@ -268,18 +268,17 @@ impl SummaryArgs {
     }
 
     fn options(&self, sections: &[&str]) -> Result<Options, Failure> {
+        let span = self.span.options()?;
         Ok(Options {
+            until: self.at.or(span.until),
             sections: Some(sections.iter().map(|section| (*section).to_owned()).collect()),
-            from: self.from,
-            until: self.until,
-            cpus: self.cpus.unwrap_or(0),
             idle: (!self.idle.is_empty()).then(|| self.idle.clone()),
             assume_user: self.assume == Some(AssumeArg::User),
             per_cpu: self.per_cpu,
-            context: context_args::context(self.context.as_deref())?,
-            names: context_args::names(self.names.as_deref())?,
+            per_server: self.all,
             max_processes: self.max_processes as usize,
             max_calls: self.max_calls as usize,
+            ..span
         })
     }
 
@@ -343,15 +342,7 @@ impl SummaryArgs {
 
 /// Opens a trace and summarises it.
 pub fn summarise(console: &Console, path: &Path, args: &TraceArgs, options: &Options) -> Result<Summary, Failure> {
-    let mut opened = trace::open(path, args)?;
-    let mut reporter = Reporter::new(console, &opened.info());
-    let summary = tfbc_analysis::summarise(&mut opened, options, &mut reporter);
-    reporter.end();
-    summary.map_err(|error| {
-        let text = match &error {
-            AnalysisError::Read(error) => format!("cannot read {}: {error}", path.display()),
-            error => format!("{}: {error}", path.display()),
-        };
-        Failure::Error(Message::Unreadable, text)
+    analyse::analyse(console, path, args, "tfbc summary TRACE", |opened, reporter| {
+        tfbc_analysis::summarise(opened, options, reporter)
     })
 }

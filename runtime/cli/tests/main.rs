@@ -50,6 +50,7 @@ mod summary;
 mod supply;
 mod terminal;
 mod threads;
+mod timeline;
 mod together;
 mod traceprinter;
 mod trcevgrp;

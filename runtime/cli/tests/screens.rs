@@ -53,6 +53,7 @@ const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc --help", Some(0)),
     ("tfbc summary shell.trc", Some(0)),
     ("tfbc latency --pair svc --hist shell.trc", Some(0)),
+    ("tfbc timeline -o shell.json shell.trc", Some(0)),
     ("tfbc compile pump.trcfmt -o pump.tfbc", Some(0)),
     ("tfbc compile untidy.trcfmt --emit ast", Some(0)),
     ("tfbc check untidy.trcfmt", Some(0)),
@@ -122,7 +123,10 @@ fn no_style_is_shown_as_text() {
                 on_terminal(&mut command(directory.path(), line, colour), TerminalStreams::Both, until);
             let text = String::from_utf8_lossy(&text);
             assert_eq!(status, *expected, "{line}: {text}");
-            assert!(!text.is_empty() || ["trcon", "tfbc lsp"].contains(line), "{line}");
+            assert!(
+                !text.is_empty() || ["trcon", "tfbc lsp", "tfbc timeline -o shell.json shell.trc"].contains(line),
+                "{line}"
+            );
             assert!(!text.contains("\\x1b") && !text.contains("\\u{1b}"), "{line}: {text}");
         }
     }

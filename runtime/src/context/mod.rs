@@ -28,4 +28,4 @@ pub use parse::ContextError;
 pub use rules::{ContextRules, Effect, EventPlace, Name};
 pub(crate) use state::RequiredContext;
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
-pub use table::{ClassName, ContextTable, PairRule};
+pub use table::{ClassName, ContextTable, CounterRule, PairRule};

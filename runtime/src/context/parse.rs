@@ -3,6 +3,7 @@
 //! ```text
 //! entry   = hook[.subhook] ["generic" | "plain"] ["kind=" hex] ["if" place "=" number] action {key "=" place}
 //! label   = "label" class type name
+//! counter = expression "counter" name "value=" field ["key=" field]
 //! pair    = "pair" name "start=" expression "end=" expression "key=" fields ["by=" fields]
 //! section = "[daemon " name "]" | "[qnx]"
 //! place   = D1 … D5 | HD | TID | U1@offset | U2@… | U4@… | U8@… | S@offset | P@offset
@@ -10,7 +11,7 @@
 //! ```
 
 use super::table::{
-    Action, ClassName, ContextTable, NamePos, NumberPos, Offset, PairRule, Section, TableEntry, TextPos,
+    Action, ClassName, ContextTable, CounterRule, NamePos, NumberPos, Offset, PairRule, Section, TableEntry, TextPos,
 };
 use crate::expression::Expression;
 use crate::suggest::hint;
@@ -25,6 +26,8 @@ type Keys = (&'static [&'static str], &'static [&'static str]);
 
 /// Largest number of classes in a table.
 const MAX_CLASSES: usize = 64;
+/// Largest number of counters in a table.
+const MAX_COUNTERS: usize = 256;
 /// Largest number of pairs in a table.
 const MAX_PAIRS: usize = 256;
 
@@ -114,8 +117,19 @@ fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<Cl
         }
         return Ok(());
     }
+    if words.last().is_some_and(|(_, word)| *word == "counter") {
+        words.pop();
+        let counter = counter((column, hook), words)?;
+        if sections.iter().map(|section| section.counters.len()).sum::<usize>() >= MAX_COUNTERS {
+            return Err((column, format!("a table has at most {MAX_COUNTERS} counters")));
+        }
+        if let Some(section) = sections.last_mut() {
+            section.counters.push(counter);
+        }
+        return Ok(());
+    }
     if sections.last().is_some_and(|section| section.is_qnx) {
-        return Err((column, format!("`{hook}`: the section [qnx] has lines that begin with `pair`")));
+        return Err((column, format!("`{hook}`: the section [qnx] has only pairs and counters")));
     }
     let class = if hook == "label" {
         let label = label(column, words)?;
@@ -184,6 +198,25 @@ fn pair(column: u32, mut words: Vec<(u32, &str)>) -> Result<PairRule, LineError>
         key: key.ok_or_else(|| needs("key"))?,
         by: by.unwrap_or_default(),
     })
+}
+
+fn counter((column, events): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<CounterRule, LineError> {
+    const EXAMPLE: &str = "`1A5 counter queue value=D2 key=D1`";
+    let events = Expression::parse(events).map_err(|error| (column - 1 + error.column as u32, error.message))?;
+    let (_, name) = words.pop().ok_or_else(|| (column, format!("`counter` needs a name: {EXAMPLE}")))?;
+    let (mut value, mut key) = (None, None);
+    while let Some((column, word)) = words.pop() {
+        let is_twice = match word.split_once('=') {
+            Some(("value", field)) => value.replace(field.to_owned()).is_some(),
+            Some(("key", field)) => key.replace(field.to_owned()).is_some(),
+            _ => return Err((column, format!("expected value= or key=, found `{word}`: {EXAMPLE}"))),
+        };
+        if is_twice {
+            return Err((column, format!("`{word}`: the key is given twice")));
+        }
+    }
+    let value = value.ok_or_else(|| (column, format!("`counter` needs `value=`: {EXAMPLE}")))?;
+    Ok(CounterRule { name: name.to_owned(), events, value, key })
 }
 
 fn no_class(text: &str) -> String {
@@ -570,6 +603,18 @@ mod tests {
         }
         let many = "pair a start=101 end=104 key=tid\n".repeat(257);
         assert_eq!(mistakes(&many), ["257:1: a table has at most 256 pairs"]);
+    }
+
+    #[test]
+    fn counters_are_read() {
+        let table = parse(b"1A5{d1>0} counter queue value=D2 key=D1\n[qnx]\n6:7 counter load value=w0\n").unwrap();
+        let queue = table.counters(System::Aix).next().unwrap();
+        assert_eq!((queue.name.as_str(), queue.value.as_str(), queue.key.as_deref()), ("queue", "D2", Some("D1")));
+        assert_eq!(table.counters(System::Qnx).map(|counter| counter.name.as_str()).collect::<Vec<_>>(), ["load"]);
+        let found = mistakes("1A5 counter\n1A5 counter a\n1A5 counter a vale=D1\n1A5 counter a value=D1 value=D2\n");
+        let expected =
+            ["1:1: `counter` needs a name", "2:1: `counter` needs `value=`", "3:15: expected value= or key=", "4:24:"];
+        assert!(found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected)), "{found:#?}");
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub(super) struct Section {
     /// True for a section of QNX logs.
     pub is_qnx: bool,
     pub pairs: Vec<PairRule>,
+    pub counters: Vec<CounterRule>,
 }
 
 /// Named pair of events, for `tfbc latency`.
@@ -51,6 +52,19 @@ pub struct PairRule {
     pub key: String,
     /// Fields of the groups, separated by commas; empty for none.
     pub by: String,
+}
+
+/// Value of an event, for a counter of `tfbc timeline`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterRule {
+    /// Name.
+    pub name: String,
+    /// Events that have it.
+    pub events: Expression,
+    /// Field with the value.
+    pub value: String,
+    /// Field whose values have counters of their own.
+    pub key: Option<String>,
 }
 
 /// Name of a class of interrupts or of modes: up to 15 capitals and digits, filled with zeros.
@@ -236,6 +250,13 @@ impl ContextTable {
     #[doc(hidden)]
     pub fn pair_names(&self, system: System) -> impl Iterator<Item = &str> {
         self.pairs(system).map(|pair| pair.name.as_str())
+    }
+
+    /// Counters of a system.
+    #[doc(hidden)]
+    pub fn counters(&self, system: System) -> impl Iterator<Item = &CounterRule> {
+        let of_system = move |section: &&Section| section.is_qnx == (system == System::Qnx);
+        self.sections.iter().filter(of_system).flat_map(|section| &section.counters)
     }
 
     fn pairs(&self, system: System) -> impl DoubleEndedIterator<Item = &PairRule> {

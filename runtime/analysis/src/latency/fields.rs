@@ -95,7 +95,7 @@ impl Field {
                 _ => EventPlace::parse(name),
             }
             .map(Self::Place),
-            System::Qnx => match (name.strip_prefix("arg."), name.strip_prefix('w')) {
+            System::Qnx => match (name.strip_prefix("arg."), name.strip_prefix(['w', 'W'])) {
                 (Some(argument), _) if !argument.is_empty() => Some(Self::Argument(argument.to_owned())),
                 (_, Some(n)) if n.bytes().all(|byte| byte.is_ascii_digit()) => n.parse().ok().map(Self::Word),
                 _ => None,

@@ -3,7 +3,7 @@
 use super::fields::Format;
 use tfbc::internal::templates::{Catalog, RecordPrinter};
 use tfbc::internal::{FieldReader, KevRecord, Meter};
-use tfbc::{FieldValue, MaxWork};
+use tfbc::{Field, FieldValue, MaxWork};
 use tfbc_vm::{Context, Event, EventInput, Layout, Limits, LineStart, Machine, TextBuf, TimerUse, Timers, Unobserved};
 
 /// Runs the templates of AIX events.
@@ -59,6 +59,28 @@ impl<'c> HookTemplates<'c> {
     }
 }
 
+impl HookTemplates<'_> {
+    /// Text of the event that was run last.
+    pub fn printed(&self) -> &[u8] {
+        self.text.as_bytes().trim_ascii()
+    }
+
+    /// Fields of an event.
+    pub fn fields(&mut self, event: &Event<'_>, context: &Context<'_>) -> Vec<Field> {
+        let Some(entry) = self.catalog.lookup(event.hook_id()) else { return Vec::new() };
+        // Reading the fields runs the template again, which must not change the timers.
+        let mut timers = self.timers.clone();
+        self.fields.read(self.catalog, entry, &mut timers, (event, context))
+    }
+
+    /// Label of a hook's template.
+    pub fn label(&self, id: u16) -> Option<String> {
+        let entry = self.catalog.lookup(id)?;
+        let hook = self.catalog.program(entry).hook(entry.id())?;
+        Some(String::from_utf8_lossy(hook.label).trim_start_matches('@').to_owned()).filter(|label| !label.is_empty())
+    }
+}
+
 /// AIX event with the runner of its template.
 pub struct HookTemplate<'r, 'c, 'e> {
     pub templates: &'r mut HookTemplates<'c>,
@@ -75,10 +97,7 @@ impl Format for HookTemplate<'_, '_, '_> {
     }
 
     fn field(&mut self, name: &str) -> Option<FieldValue> {
-        let HookTemplates { catalog, fields, timers, .. } = &mut *self.templates;
-        let entry = catalog.lookup(self.event.hook_id())?;
-        let mut timers = timers.clone();
-        let found = fields.read(catalog, entry, &mut timers, (self.event, self.context));
+        let found = self.templates.fields(self.event, self.context);
         found.into_iter().find(|field| field.name == name).map(|field| field.value)
     }
 }

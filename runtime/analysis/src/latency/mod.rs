@@ -17,8 +17,13 @@ pub use pairs::{Matching, PairCounts};
 pub use print::{GroupOrder, PairWriter, bars};
 
 use crate::{AnalysisError, Options, aix, qnx};
-use fields::Field;
-use matcher::{GroupField, KeyField, Matcher, Plan};
+pub(crate) use fields::{Field, Fields, Format, RecordFields};
+pub(crate) use formats::HookTemplates;
+pub(crate) use matcher::{Matcher, Plan};
+pub(crate) use observers::{HookPairs, RecordPairs};
+pub(crate) use print::values;
+
+use matcher::{GroupField, KeyField};
 use numbers::Numbers;
 use tfbc::internal::expression::{Bound, Expression};
 use tfbc::internal::templates::Catalog;
@@ -75,8 +80,8 @@ pub struct Pair<'p> {
     pub end: u64,
     /// Length of the pair.
     pub ns: u64,
-    key: &'p [u8],
-    by: &'p [u8],
+    pub(crate) key: &'p [u8],
+    pub(crate) by: &'p [u8],
 }
 
 /// Result of a measurement.
@@ -147,7 +152,7 @@ pub fn field_names(trace: &mut Trace, options: &Options, pairs: &PairOptions) ->
 }
 
 /// Looks up the events and fields of pairs.
-fn plan(source: &AnyTrace, options: &Options, pairs: &PairOptions) -> Result<Plan, AnalysisError> {
+pub(crate) fn plan(source: &AnyTrace, options: &Options, pairs: &PairOptions) -> Result<Plan, AnalysisError> {
     let (system, release) = match source {
         AnyTrace::Aix(_) => (System::Aix, None),
         AnyTrace::Kev(log) => (System::Qnx, log.header().release),

@@ -3,7 +3,6 @@
 use super::fields::{Field, HookFields, RecordFields};
 use super::formats::{HookTemplate, HookTemplates, RecordTemplate};
 use super::matcher::Matcher;
-use crate::gaps::GapStarts;
 use crate::machine::Machine;
 use crate::{Observer, Options};
 use std::cell::RefCell;
@@ -54,7 +53,8 @@ impl<'o> HookPairs<'o> {
 }
 
 impl Observer for HookPairs<'_> {
-    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, gaps: &GapStarts) {
+    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, _: &ContextRules) {
+        let gaps = &machine.gap_starts;
         let event = &timed.event;
         self.state.advance(event);
         self.context.advance(event);
@@ -128,7 +128,7 @@ impl<'o> RecordPairs<'o> {
 }
 
 impl Observer for RecordPairs<'_> {
-    fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &Machine, at: usize) {
+    fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &mut Machine, at: usize) {
         if !self.matcher.names(EventId::Record(record.meant_class(), record.event)) {
             return;
         }

@@ -26,7 +26,7 @@ pub enum GroupOrder {
 }
 
 /// Values of encoded fields.
-fn values(mut encoded: &[u8], n: usize) -> Vec<Value> {
+pub fn values(mut encoded: &[u8], n: usize) -> Vec<Value> {
     let next = |_| {
         let (value, rest) = split_first(encoded);
         encoded = rest;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use tfbc::{Notice, Trace};
+use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
 use tfbc_analysis::{Options, Section, Summary, Value, summarise};
 
 /// Pseudo-random numbers, determined by a seed.
@@ -119,9 +120,114 @@ pub fn log(cpus: u32, records: &[Record]) -> Vec<u8> {
     bytes
 }
 
+/// Summarises a trace, and asserts that its timeline has the same times.
 pub fn summary(bytes: Vec<u8>, options: &Options) -> Summary {
-    let mut trace = Trace::from_bytes("t", bytes).unwrap();
-    summarise(&mut trace, options, &mut |_: &Notice| {}).unwrap()
+    let own = |bytes: &[u8]| Trace::from_bytes("t", bytes.to_vec()).unwrap();
+    let summary = summarise(&mut own(&bytes), options, &mut |_: &Notice| {}).unwrap();
+    if let Some(cpus) = summary.section("cpu").filter(|_| bytes.len() < MAX_DRAWN) {
+        let (mut drawn, charged) = (drawn(&mut own(&bytes), options), charged(cpus));
+        // A summary drops the CPU without a number when it finds one with a number. What is drawn stays.
+        if !numbers(cpus, &["cpu"]).contains_key("-") {
+            drawn.retain(|(cpu, _), _| cpu != "CPU -");
+        }
+        assert_eq!(drawn, charged, "{:?}", summary.section("head"));
+    }
+    summary
+}
+
+/// Largest trace whose timeline is compared, in bytes.
+const MAX_DRAWN: usize = 1 << 17;
+
+/// Time per track of a CPU and category.
+type Times = BTreeMap<(String, String), u128>;
+
+/// Times of the CPUs' slices in a timeline, without the slices inside. Panics if slices overlap or have unequal times.
+fn drawn(trace: &mut Trace, options: &Options) -> Times {
+    let what = TimelineOptions {
+        form: TimelineForm::Chrome,
+        tracks: TRACKS.to_vec(),
+        instants: InstantChoice::Never,
+        has_formats: false,
+        pairs: Vec::new(),
+        own_context: None,
+        max_slices: u64::MAX,
+    };
+    let formats = tfbc::Formats::builtin();
+    let mut json = Vec::new();
+    let monitor = &mut |_: &Notice| {};
+    timeline(trace, options, &what, tfbc::internal::templates::catalog(&formats), monitor, &mut json).unwrap();
+    let lines = String::from_utf8(json).unwrap().lines().map(in_nanoseconds).collect::<Vec<_>>();
+    let parsed: serde_json::Value = serde_json::from_str(&lines.join("\n")).unwrap();
+    let events = parsed["traceEvents"].as_array().unwrap();
+    let names = |what: &str| {
+        let named = events.iter().filter(|event| event["name"] == what && event["ph"] == "M");
+        let name = |event: &serde_json::Value| {
+            let id = event[if what == "thread_name" { "tid" } else { "pid" }].as_u64().unwrap();
+            (id, event["args"]["name"].as_str().unwrap().to_owned())
+        };
+        named.map(name).collect::<BTreeMap<_, _>>()
+    };
+    let (groups, tracks) = (names("process_name"), names("thread_name"));
+    let mut of_tracks: BTreeMap<u64, Vec<(u128, u128, String)>> = BTreeMap::new();
+    let ns = |value: &serde_json::Value| u128::from(value.as_u64().unwrap());
+    for event in events.iter().filter(|event| event["ph"] == "X") {
+        let (begin, length) = (ns(&event["ts"]), ns(&event["dur"]));
+        let slice = (begin, begin + length, event["cat"].as_str().unwrap().to_owned());
+        let track = event["tid"].as_u64().unwrap();
+        of_tracks.entry(track).or_default().push(slice);
+        assert!(groups.contains_key(&event["pid"].as_u64().unwrap()) && tracks.contains_key(&track));
+    }
+    let mut times = Times::new();
+    for (track, mut slices) in of_tracks {
+        // Readers keep the order of the file among slices that begin at the same time.
+        slices.sort_by_key(|slice| slice.0);
+        let mut own: BTreeMap<String, u128> = BTreeMap::new();
+        let mut open: Vec<(u128, u128, String)> = Vec::new();
+        for slice in slices {
+            open.retain(|outer| outer.1 > slice.0);
+            if let Some(outer) = open.last() {
+                assert!(slice.1 <= outer.1, "{slice:?} overlaps {outer:?} on {}", tracks[&track]);
+                *own.get_mut(&outer.2).unwrap() -= slice.1 - slice.0;
+            }
+            *own.entry(slice.2.clone()).or_default() += slice.1 - slice.0;
+            open.push(slice);
+        }
+        if tracks[&track].starts_with("CPU ") {
+            let own = own.into_iter().filter(|(category, ns)| *ns > 0 && category != "unknown");
+            times.extend(own.map(|(category, ns)| ((tracks[&track].clone(), category), ns)));
+        }
+    }
+    times
+}
+
+/// Event of a timeline with times in nanoseconds, which numbers of JSON represent exactly.
+fn in_nanoseconds(line: &str) -> String {
+    let mut line = line.to_owned();
+    for key in ["\"ts\":", "\"dur\":"] {
+        let Some(start) = line.find(key).map(|at| at + key.len()) else { continue };
+        let end = start + line[start..].find([',', '}']).unwrap();
+        let ns: u64 = line[start..end].replace('.', "").parse().unwrap();
+        line.replace_range(start..end, &ns.to_string());
+    }
+    line
+}
+
+/// Times of a summary, by the categories of a timeline.
+fn charged(cpus: &Section) -> Times {
+    let mut times = Times::new();
+    for (cpu, row) in numbers(cpus, &["cpu"]).into_iter().filter(|(cpu, _)| cpu != "all") {
+        for (name, ns) in row {
+            let category = match name.strip_suffix("_ns") {
+                None | Some("span" | "busy" | "unknown") => continue,
+                Some(own @ ("idle" | "lost" | "off" | "switch" | "dispatch" | "idle_dispatch")) => own.to_owned(),
+                Some(class @ ("flih" | "slih" | "int" | "handler")) => class.to_uppercase(),
+                Some(_) => String::from("run"),
+            };
+            *times.entry((format!("CPU {cpu}"), category)).or_default() += ns as u128;
+        }
+    }
+    times.retain(|_, ns| *ns > 0);
+    times
 }
 
 /// Numbers of a section: `key` → column → number. The key is the text of some columns.

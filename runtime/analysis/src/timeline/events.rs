@@ -1,0 +1,209 @@
+//! Instants: events that are shown with their texts and fields.
+
+use super::sink::{Arg, Sink, Track, TrackKind};
+use super::slices::Slices;
+use super::{InstantChoice, TimelineOptions};
+use crate::latency::HookTemplates;
+use crate::machine::Machine;
+use crate::{AnalysisError, Options};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tfbc::internal::analysis::{BuiltInEvents, EventPlace, KevHeader, LogInfo, TimedEvent, classes};
+use tfbc::internal::expression::{Bound, Operand, Verdict};
+use tfbc::internal::templates::{Catalog, RecordPrinter};
+use tfbc::internal::{ContextState, KevRecord, TraceState};
+use tfbc::{EventId, Field, FieldValue, System};
+use tfbc_vm::{Event, Limits, TextBuf};
+
+/// Limit on tracks of threads with events.
+const MAX_TRACKS: usize = 1 << 16;
+/// Limit on fields of an event that become arguments.
+const MAX_FIELDS: usize = 32;
+
+/// Instants of a trace.
+#[derive(Default)]
+pub struct Instants<'o> {
+    hooks: Option<Hooks<'o>>,
+    records: Option<Records<'o>>,
+    group: Option<u32>,
+    tracks: HashMap<u64, Track>,
+}
+
+struct Hooks<'o> {
+    /// Events that are shown; `None` for those that have a template.
+    chosen: Option<Bound<()>>,
+    catalog: &'o Catalog<'o>,
+    templates: HookTemplates<'o>,
+    infos: Vec<LogInfo>,
+    state: TraceState,
+    context: ContextState,
+}
+
+struct Records<'o> {
+    /// Events that are shown; `None` for the class USER.
+    chosen: Option<Bound<()>>,
+    catalog: &'o Catalog<'o>,
+    printer: RecordPrinter<'o>,
+    events: BuiltInEvents,
+}
+
+/// Looks up the events of a choice. `Err` if it shows none.
+fn chosen(
+    what: &TimelineOptions,
+    system: System,
+    release: Option<(u32, u32)>,
+) -> Result<Result<Option<Bound<()>>, ()>, AnalysisError> {
+    if !what.tracks.contains(&"events") {
+        return Ok(Err(()));
+    }
+    match &what.instants {
+        InstantChoice::Never => Ok(Err(())),
+        InstantChoice::Defined => Ok(if system == System::Qnx || what.has_formats { Ok(None) } else { Err(()) }),
+        InstantChoice::Events(expression) => {
+            let no_fields = |name: &str| Err(format!("conditions such as on `{name}` are not for instants"));
+            let bound = expression.bind(system, release, no_fields);
+            Ok(Ok(Some(bound.map_err(|text| AnalysisError::Pairs(format!("--instants: {text}")))?)))
+        }
+    }
+}
+
+impl<'o> Instants<'o> {
+    pub fn of_hooks(
+        what: &TimelineOptions,
+        catalog: &'o Catalog<'o>,
+        options: &Options,
+        infos: &[LogInfo],
+    ) -> Result<Self, AnalysisError> {
+        let Ok(chosen) = chosen(what, System::Aix, None)? else { return Ok(Self::default()) };
+        let hooks = Hooks {
+            chosen,
+            catalog,
+            templates: HookTemplates::new(catalog),
+            infos: infos.to_vec(),
+            state: TraceState::default(),
+            context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
+        };
+        Ok(Self { hooks: Some(hooks), ..Self::default() })
+    }
+
+    pub fn of_records(
+        what: &TimelineOptions,
+        catalog: &'o Catalog<'o>,
+        header: &KevHeader,
+    ) -> Result<Self, AnalysisError> {
+        let Ok(chosen) = chosen(what, System::Qnx, header.release)? else { return Ok(Self::default()) };
+        let records = Records {
+            chosen,
+            catalog,
+            printer: RecordPrinter::new(catalog, header.big_endian, header.release, Limits::default()),
+            events: BuiltInEvents::of(header.release, header.big_endian),
+        };
+        Ok(Self { records: Some(records), ..Self::default() })
+    }
+
+    pub fn hook<S: Sink>(&mut self, timed: &TimedEvent<'_>, slices: &mut Slices<S>) {
+        let Some(hooks) = &mut self.hooks else { return };
+        let Hooks { chosen, catalog, templates, infos, state, context } = hooks;
+        let event = &timed.event;
+        state.advance(event);
+        context.advance(event);
+        let is_shown = match chosen {
+            None => catalog.defines(event.id),
+            Some(chosen) => {
+                let subhook = || match EventPlace::parse("HD")?.read(event)? {
+                    Operand::Number(number) => u16::try_from(number).ok(),
+                    Operand::Text(_) => None,
+                };
+                chosen.test(EventId::Hook(event.id), subhook, |()| None) == Verdict::Yes
+            }
+        };
+        let hook = Event {
+            bytes: event.bytes,
+            wide: event.wide,
+            record: None,
+            time_ns: timed.time.time_ns,
+            offset: event.offset,
+        };
+        let has_effects = templates.has_effects(event.id);
+        if !has_effects && (!is_shown || !slices.is_in_span(timed.time.elapsed_ns)) {
+            return;
+        }
+        let (facts, paths) = context.facts_and_paths(event);
+        let surroundings = state.system().context(&infos[timed.log], timed.reported_cpus, &facts, paths);
+        templates.next();
+        templates.run(&hook, &surroundings);
+        if !is_shown || !slices.is_in_span(timed.time.elapsed_ns) {
+            return;
+        }
+        let text = templates.printed().to_vec();
+        let fields = templates.fields(&hook, &surroundings);
+        let label = templates.label(event.id).unwrap_or_else(|| tfbc::aix::display_id(event.id).to_string());
+        self.write((event.tid, format!("tid {}", event.tid)), timed.time.elapsed_ns, (&label, &text, &fields), slices);
+    }
+
+    pub fn record<S: Sink>(
+        &mut self,
+        record: &KevRecord<'_>,
+        now: u64,
+        machine: &Machine,
+        at: usize,
+        slices: &mut Slices<S>,
+    ) {
+        let Some(Records { chosen, catalog, printer, events }) = &mut self.records else { return };
+        let class = record.meant_class();
+        let is_shown = match chosen {
+            None => class == classes::USER,
+            Some(chosen) => chosen.test(EventId::Record(class, record.event), || None, |()| None) == Verdict::Yes,
+        };
+        if !is_shown || !slices.is_in_span(now) {
+            return;
+        }
+        let mut text = TextBuf::new();
+        if !printer.definitions(record, &mut text) {
+            printer.arguments(record, &mut text);
+        }
+        let fields = printer.list_fields(record);
+        let defined = catalog.names_of_record(class, record.event);
+        let label = match events.label(class, record.event) {
+            _ if !defined.is_empty() => defined,
+            Some(label) => label.to_owned(),
+            None => format!("{} {}", tfbc::qnx::class_name(class).unwrap_or("class"), record.event),
+        };
+        let (id, name) = match machine.running_thread(at) {
+            Some((id, _)) => (id, format!("tid {}.{}", id >> 32, id & 0xFFFF_FFFF)),
+            None => (u64::MAX - at as u64, format!("CPU {}", record.cpu)),
+        };
+        self.write((id, name), now, (&label, text.as_bytes().trim_ascii(), &fields), slices);
+    }
+
+    /// Writes an instant on the track of a thread.
+    fn write<S: Sink>(
+        &mut self,
+        (id, name): (u64, String),
+        now: u64,
+        (label, text, fields): (&str, &[u8], &[Field]),
+        slices: &mut Slices<S>,
+    ) {
+        let group = *self.group.get_or_insert_with(|| slices.new_group(b"events"));
+        let id = if self.tracks.len() < MAX_TRACKS { id } else { u64::MAX };
+        let new = || slices.new_track(group, TrackKind::Slices, name.as_bytes());
+        let track = *self.tracks.entry(id).or_insert_with(new);
+        let mut args: Vec<(&str, Arg<'_>)> = vec![("text", Arg::Text(text))];
+        args.extend(fields.iter().take(MAX_FIELDS).filter_map(argument));
+        let mut body = Vec::new();
+        slices.sink.encode(label.as_bytes(), "event", &args, &mut body);
+        slices.instant(track, now, &body);
+    }
+}
+
+/// Name and value of a field as an argument; `None` if the event does not have it.
+fn argument(field: &Field) -> Option<(&str, Arg<'_>)> {
+    let value = match &field.value {
+        FieldValue::Missing => return None,
+        FieldValue::Bool(flag) => Arg::Flag(*flag),
+        FieldValue::Integer(number) => Arg::Number(*number),
+        FieldValue::Float(number) => Arg::Float(*number),
+        _ => Arg::Text(field.text.as_bytes()),
+    };
+    Some((&field.name, value))
+}

@@ -1,0 +1,846 @@
+//! Timelines: what CPUs and threads did, for viewers such as Perfetto.
+//!
+//! ```text
+//! trace ─aix, qnx─> Machine ─changes─> Timeline ─slices─> Slices ─Sink─> chrome, perfetto
+//! ```
+//!
+//! After each event the [`Timeline`] compares the state of the event's CPU with the slices that are open on its track:
+//! it ends those that no longer apply, and begins the new ones. The time of the slices of a CPU, without the ones inside
+//! them, is the time that a summary charges to their categories.
+
+mod chrome;
+mod counters;
+mod events;
+mod pairs;
+mod perfetto;
+mod sink;
+mod slices;
+
+use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, ThreadSlot, ThreadState};
+use crate::{AnalysisError, Observer, Options, aix, qnx};
+use chrome::Chrome;
+use counters::Counters;
+use events::Instants;
+use pairs::PairTracks;
+use perfetto::Perfetto;
+use sink::{Arg, FlowPoint, Sink, Track, TrackKind};
+use slices::Slices;
+use std::collections::HashMap;
+use std::io::Write;
+use tfbc::aix::ContextTable;
+use tfbc::internal::analysis::{ContextRules, TimedEvent};
+use tfbc::internal::expression::Expression;
+use tfbc::internal::templates::Catalog;
+use tfbc::internal::{AnyTrace, KevRecord, source_mut};
+use tfbc::{Monitor, System, Trace};
+
+/// Limit on changes of CPUs that wait for an event that proves their times.
+const MAX_HELD: usize = 1 << 16;
+/// Number of no track.
+const NO_TRACK: Track = Track { group: 0, id: 0 };
+
+/// Format of a timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimelineForm {
+    /// JSON of Chrome's trace event format.
+    Chrome,
+    /// Perfetto's protobuf.
+    Perfetto,
+}
+
+/// Names of the groups of tracks.
+pub const TRACKS: [&str; 8] = ["cpus", "calls", "states", "timers", "counters", "events", "marks", "flows"];
+
+/// Events that are shown as instants.
+#[derive(Debug, Clone, Default)]
+pub enum InstantChoice {
+    /// AIX: hooks that a format file names. QNX: events of the class USER.
+    #[default]
+    Defined,
+    /// None.
+    Never,
+    /// Events of an expression.
+    Events(Expression),
+}
+
+/// Options of a timeline.
+#[derive(Debug, Clone)]
+pub struct TimelineOptions {
+    /// Format of the file.
+    pub form: TimelineForm,
+    /// Groups of tracks, of [`TRACKS`].
+    pub tracks: Vec<&'static str>,
+    /// Events that are shown as instants.
+    pub instants: InstantChoice,
+    /// True if the format files are the user's, so that their timers and hooks are shown.
+    pub has_formats: bool,
+    /// Names of pairs that are shown.
+    pub pairs: Vec<String>,
+    /// The user's context table. All of its pairs are shown.
+    pub own_context: Option<ContextTable>,
+    /// Limit on slices, instants and counter values.
+    pub max_slices: u64,
+}
+
+/// Result of a timeline.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TimelineCounts {
+    /// Number of events.
+    pub n_events: u64,
+    /// Number of damaged places.
+    pub n_damaged: u64,
+    /// True if slices were left out because of the limit.
+    pub is_full: bool,
+    /// True if CPUs have gaps because the trace showed too late what their times mean.
+    pub has_unproven: bool,
+}
+
+/// Writes a timeline of a trace.
+///
+/// # Errors
+/// The trace cannot be read, the output cannot be written, or the trace has no such pairs.
+pub fn timeline(
+    trace: &mut Trace,
+    options: &Options,
+    what: &TimelineOptions,
+    catalog: &Catalog<'_>,
+    monitor: &mut dyn Monitor,
+    out: impl Write,
+) -> Result<TimelineCounts, AnalysisError> {
+    match what.form {
+        TimelineForm::Chrome => run(trace, options, what, catalog, monitor, Chrome::new(out)),
+        TimelineForm::Perfetto => run(trace, options, what, catalog, monitor, Perfetto::new(out)),
+    }
+}
+
+fn run(
+    trace: &mut Trace,
+    options: &Options,
+    what: &TimelineOptions,
+    catalog: &Catalog<'_>,
+    monitor: &mut dyn Monitor,
+    sink: impl Sink,
+) -> Result<TimelineCounts, AnalysisError> {
+    let source = source_mut(trace);
+    let finished = pairs::FinishedPairs::default();
+    let measured = pairs::sources(source, options, what)?;
+    let mut visits: Vec<_> = measured.iter().map(|pair| finished.visit(pair)).collect();
+    let matchers = pairs::matchers(source, options, &measured, &mut visits)?;
+    let mut timeline = Timeline::new(options, what, sink);
+    let totals = match source {
+        AnyTrace::Aix(logs) => {
+            timeline.pairs = PairTracks::of_hooks(matchers, options, catalog, logs.logs(), &finished);
+            if what.tracks.contains(&"counters") {
+                timeline.counters = Counters::new(options, None)?;
+            }
+            timeline.instants = Instants::of_hooks(what, catalog, options, logs.logs())?;
+            aix::analyse(logs, options, monitor, &mut timeline)?.0
+        }
+        AnyTrace::Kev(log) => {
+            timeline.system = System::Qnx;
+            timeline.state_names = qnx::state_names(log.header());
+            timeline.pairs = PairTracks::of_records(matchers, catalog, log.header(), &finished);
+            if what.tracks.contains(&"counters") {
+                timeline.counters = Counters::new(options, Some(log.header()))?;
+            }
+            timeline.instants = Instants::of_records(what, catalog, log.header())?;
+            qnx::analyse(log, options, monitor, &mut timeline)?.0
+        }
+    };
+    let counts = TimelineCounts {
+        n_events: totals.n_events,
+        n_damaged: totals.n_damaged,
+        is_full: timeline.slices.is_full,
+        has_unproven: timeline.has_unproven,
+    };
+    timeline.slices.sink.finish().map_err(AnalysisError::Write)?;
+    Ok(counts)
+}
+
+/// Slices that are open on the track of a CPU.
+#[derive(Default)]
+struct CpuTrack {
+    track: Option<Track>,
+    base: Option<Base>,
+    /// Track of states of the thread that runs (AIX).
+    state: Option<Track>,
+    /// Numbers of the interrupts.
+    frames: Vec<u64>,
+}
+
+/// Tracks of a thread.
+#[derive(Clone, Copy)]
+struct ThreadTracks {
+    group: u32,
+    calls: Track,
+    states: Track,
+    /// True if a call, or a state, is open on its track.
+    has_call: bool,
+    has_state: bool,
+}
+
+/// Change of the track of a CPU.
+struct Held {
+    track: Track,
+    time: u64,
+    /// `None` for an end.
+    body: Option<Vec<u8>>,
+    proof: Proof,
+}
+
+/// Evidence that the time of a slice is what it says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// Nothing is missing.
+    Given,
+    /// A dispatch somewhere in the trace.
+    Dispatch,
+    /// A dispatch, and an end of an interrupt of this class.
+    End(usize),
+}
+
+/// Body of the slices of a thread, and the version of the names for which it is right.
+#[derive(Default)]
+struct RunBody {
+    version: u64,
+    priority: Option<u8>,
+    idle: bool,
+    bytes: Vec<u8>,
+}
+
+/// State of a timeline.
+struct Timeline<'o, S> {
+    system: System,
+    slices: Slices<S>,
+    shows: Shown,
+    changes: Vec<Change>,
+    cpus: Vec<CpuTrack>,
+    threads: Vec<Option<ThreadTracks>>,
+    /// Groups of processes, by slot; the last one is for threads without a process.
+    groups: HashMap<Option<u32>, (u32, Vec<u8>)>,
+    cpu_group: Option<u32>,
+    mark_group: Option<u32>,
+    mark_tracks: HashMap<Option<u64>, Track>,
+    runs: Vec<RunBody>,
+    frame_bodies: Vec<Vec<u8>>,
+    call_bodies: Vec<Vec<u8>>,
+    switch: Vec<u8>,
+    lost: Vec<u8>,
+    off: Vec<u8>,
+    dispatch: [Vec<u8>; 2],
+    on_cpu: Vec<Vec<u8>>,
+    /// Changes of the tracks of CPUs, while it is not known what their times mean.
+    held: Option<Vec<Held>>,
+    /// True if there were too many of them.
+    has_unproven: bool,
+    proven: Vec<bool>,
+    state_names: Vec<String>,
+    pairs: PairTracks<'o>,
+    instants: Instants<'o>,
+    counters: Counters,
+    flow_body: Vec<u8>,
+}
+
+/// Groups of tracks that are shown.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    cpus: bool,
+    calls: bool,
+    states: bool,
+    marks: bool,
+    flows: bool,
+}
+
+impl<'o, S: Sink> Timeline<'o, S> {
+    fn new(options: &Options, what: &TimelineOptions, mut sink: S) -> Self {
+        let shows = |name: &str| what.tracks.contains(&name);
+        let mut fixed = |name: &str, category: &str| {
+            let mut body = Vec::new();
+            sink.encode(name.as_bytes(), category, &[], &mut body);
+            body
+        };
+        let [switch, lost, off] = ["switch", "lost", "off"].map(|name| fixed(name, name));
+        let dispatch = [fixed("dispatch", "dispatch"), fixed("idle dispatch", "idle_dispatch")];
+        let flow_body = fixed("message", "message");
+        Self {
+            system: System::Aix,
+            slices: Slices::new(sink, options.from.unwrap_or(0), what.max_slices),
+            shows: Shown {
+                cpus: shows("cpus"),
+                calls: shows("calls"),
+                states: shows("states"),
+                marks: shows("marks"),
+                flows: shows("flows"),
+            },
+            changes: Vec::new(),
+            cpus: Vec::new(),
+            threads: Vec::new(),
+            groups: HashMap::new(),
+            cpu_group: None,
+            mark_group: None,
+            mark_tracks: HashMap::new(),
+            runs: Vec::new(),
+            frame_bodies: Vec::new(),
+            call_bodies: Vec::new(),
+            switch,
+            lost,
+            off,
+            dispatch,
+            on_cpu: Vec::new(),
+            held: None,
+            has_unproven: false,
+            proven: Vec::new(),
+            state_names: Vec::new(),
+            pairs: PairTracks::default(),
+            instants: Instants::default(),
+            counters: Counters::default(),
+            flow_body,
+        }
+    }
+
+    /// Applies the changes since the last event.
+    fn apply(&mut self, machine: &mut Machine, rules: Option<&ContextRules>) {
+        let mut changes = std::mem::take(&mut self.changes);
+        machine.take_changes(&mut changes);
+        for change in &changes {
+            self.change(*change, machine, rules);
+        }
+        self.changes = changes;
+    }
+
+    fn change(&mut self, change: Change, machine: &Machine, rules: Option<&ContextRules>) {
+        match change {
+            Change::Ended { at, time } => self.set_base(at, None, time, machine),
+            Change::Base { at, time, base } => self.set_base(at, base, time, machine),
+            Change::Touched { at, time } => self.sync(at, time, machine, rules),
+            Change::Dropped { time } => {
+                // Slices that are written already stay.
+                if self.held.is_some() {
+                    self.held = Some(Vec::new());
+                } else if !self.cpus.is_empty() {
+                    self.set_base(0, None, time, machine);
+                }
+                self.cpus.clear();
+            }
+            Change::Dispatched { at, from, to, idle } => {
+                if let Some(track) = self.cpus.get(at).and_then(|cpu| cpu.track) {
+                    let body = self.dispatch[usize::from(idle)].clone();
+                    self.begin(track, from, &body, Proof::Dispatch);
+                    self.end(track, to);
+                }
+            }
+            Change::Entered { thread, row, time } if self.shows.calls => self.begin_call(thread, row, time, machine),
+            Change::Left { thread, time, ending } if self.shows.calls => self.end_call(thread, time, ending),
+            Change::State { thread, state, time } if self.shows.states => self.state(thread, state, time, machine),
+            Change::Lifetime { thread, name, time } if self.shows.calls && self.slices.is_in_span(time) => {
+                let tracks = self.thread_tracks(thread, machine);
+                let calls = self.call_track(thread, tracks, machine);
+                let mut body = Vec::new();
+                self.slices.sink.encode(name.as_bytes(), "lifetime", &[], &mut body);
+                self.slices.instant(calls, time, &body);
+            }
+            Change::Message { thread, step, id, time } if self.shows.flows && self.shows.calls => {
+                let tracks = self.thread_tracks(thread, machine);
+                let track = self.call_track(thread, tracks, machine);
+                let point = match step {
+                    MessageStep::Sent => FlowPoint::Start,
+                    MessageStep::Received => FlowPoint::Step,
+                    MessageStep::Replied => FlowPoint::End,
+                };
+                self.slices.flow(track, time, (point, id), &self.flow_body);
+            }
+            Change::Mark { cpu, name, missed, time } if self.shows.marks && self.slices.is_in_span(time) => {
+                let Self { slices, mark_group, mark_tracks, .. } = self;
+                let group = *mark_group.get_or_insert_with(|| slices.new_group(b"marks"));
+                let named = cpu.map_or(String::from("all CPUs"), |cpu| format!("CPU {cpu}"));
+                let new = || slices.new_track(group, TrackKind::Slices, named.as_bytes());
+                let track = *mark_tracks.entry(cpu).or_insert_with(new);
+                let args = missed.map(|missed| ("missed", Arg::Number(missed.into())));
+                let mut body = Vec::new();
+                slices.sink.encode(name.as_bytes(), "mark", args.as_slice(), &mut body);
+                slices.instant(track, time, &body);
+            }
+            _ => {}
+        }
+    }
+
+    // Tracks of CPUs.
+
+    /// Makes the open slices of a CPU those of its state.
+    #[inline]
+    fn sync(&mut self, at: usize, time: u64, machine: &Machine, rules: Option<&ContextRules>) {
+        if !self.shows.cpus {
+            return;
+        }
+        // The CPU may have been charged up to a later event of another CPU.
+        let time = time.max(machine.since(at));
+        let base = machine.base(at);
+        if self.cpus.get(at).is_none_or(|cpu| cpu.base != base) {
+            self.set_base(at, base, time, machine);
+        }
+        let open = &self.cpus[at].frames;
+        let n_same = machine.frames(at).zip(open).take_while(|((number, ..), open)| number == *open).count();
+        if n_same == open.len() && n_same == machine.frames(at).len() {
+            return;
+        }
+        self.set_frames(at, n_same, time, machine, rules);
+    }
+
+    /// Ends the slices of a CPU, and begins one for its state.
+    fn set_base(&mut self, at: usize, base: Option<Base>, time: u64, machine: &Machine) {
+        if !self.shows.cpus {
+            return;
+        }
+        if self.cpus.len() <= at {
+            self.cpus.resize_with(at + 1, CpuTrack::default);
+        }
+        let track = self.cpu_track(at, machine);
+        let cpu = &mut self.cpus[at];
+        let n_open = cpu.frames.len() + usize::from(cpu.base.is_some());
+        cpu.frames.clear();
+        cpu.base = base;
+        let state = cpu.state.take();
+        (0..n_open).for_each(|_| self.end(track, time));
+        if let Some(state) = state {
+            self.end(state, time);
+        }
+        match base {
+            None => {}
+            Some(Base::Thread { id, thread, idle }) => self.begin_run(at, (id, thread, idle), time, machine),
+            Some(fixed) => {
+                let (body, proof) = match fixed {
+                    Base::Lost => (self.lost.clone(), Proof::Given),
+                    Base::Off => (self.off.clone(), Proof::Given),
+                    _ => (self.switch.clone(), Proof::Dispatch),
+                };
+                self.begin(track, time, &body, proof);
+            }
+        }
+    }
+
+    /// Begins the slices of a thread that runs: on the track of its CPU and, for AIX, on that of its states.
+    fn begin_run(&mut self, at: usize, (id, thread, idle): (u64, ThreadSlot, bool), time: u64, machine: &Machine) {
+        let track = self.cpu_track(at, machine);
+        let slot = thread as usize;
+        if self.runs.len() <= slot {
+            self.runs.resize_with(slot + 1, RunBody::default);
+        }
+        let (version, priority) = (machine.names_version(), machine.priority_of(thread));
+        let run = &self.runs[slot];
+        let is_right = run.version == version && run.priority == priority && run.idle == idle && thread != OTHERS;
+        let mut run = std::mem::take(&mut self.runs[slot]);
+        if !is_right || run.bytes.is_empty() {
+            run = RunBody { version, priority, idle, bytes: self.run_body((id, thread, idle), machine) };
+        }
+        self.begin(track, time, &run.bytes, Proof::Dispatch);
+        self.runs[slot] = run;
+        if self.system == System::Aix && self.shows.states {
+            let tracks = self.thread_tracks(thread, machine);
+            let states = self.state_track(thread, tracks, machine);
+            if self.on_cpu.len() <= at {
+                self.on_cpu.resize_with(at + 1, Vec::new);
+            }
+            if self.on_cpu[at].is_empty() {
+                let (name, mut body) = (format!("on {}", cpu_name(machine.cpu_id(at))), Vec::new());
+                let number = machine.cpu_id(at).map(|cpu| ("cpu", Arg::Number(cpu.into())));
+                self.slices.sink.encode(name.as_bytes(), "state", number.as_slice(), &mut body);
+                self.on_cpu[at] = body;
+            }
+            let body = std::mem::take(&mut self.on_cpu[at]);
+            // Threads that share a row run at the same time.
+            if thread != OTHERS {
+                self.begin(states, time, &body, Proof::Dispatch);
+                self.cpus[at].state = Some(states);
+            }
+            self.on_cpu[at] = body;
+        }
+    }
+
+    fn run_body(&mut self, (id, thread, idle): (u64, ThreadSlot, bool), machine: &Machine) -> Vec<u8> {
+        let process = machine.process_of(thread).map(|process| machine.process_at(process));
+        let (pid, tid) = match self.system {
+            System::Aix => (process.map(|process| process.pid), id),
+            System::Qnx => (Some(id >> 32), id & 0xFFFF_FFFF),
+        };
+        let name = match (idle, process.and_then(|process| process.name.as_deref()), pid) {
+            (true, ..) => b"idle".to_vec(),
+            (_, Some(name), Some(pid)) if self.system == System::Qnx => {
+                [name, format!(" {pid}.{tid}").as_bytes()].concat()
+            }
+            (_, Some(name), _) => [name, format!(" {tid}").as_bytes()].concat(),
+            (_, None, Some(pid)) if self.system == System::Qnx => format!("{pid}.{tid}").into_bytes(),
+            (_, None, Some(pid)) => format!("-{pid}- {tid}").into_bytes(),
+            (_, None, None) => format!("- {tid}").into_bytes(),
+        };
+        let pid = pid.map(|pid| ("pid", Arg::Number(pid.into())));
+        let priority = machine.priority_of(thread).map(|priority| ("priority", Arg::Number(priority.into())));
+        let tid = Some(("tid", Arg::Number(tid.into())));
+        let args: Vec<_> = [pid, tid, priority].into_iter().flatten().collect();
+        let mut body = Vec::new();
+        self.slices.sink.encode(&name, if idle { "idle" } else { "run" }, &args, &mut body);
+        body
+    }
+
+    /// Ends the interrupts of a CPU after the first `n_same`, and begins the ones that are new.
+    fn set_frames(&mut self, at: usize, n_same: usize, time: u64, machine: &Machine, rules: Option<&ContextRules>) {
+        let track = self.cpu_track(at, machine);
+        let n_open = self.cpus[at].frames.len();
+        self.cpus[at].frames.truncate(n_same);
+        (n_same..n_open).for_each(|_| self.end(track, time));
+        for (number, class, row) in machine.frames(at).skip(n_same) {
+            if self.frame_bodies.len() <= row {
+                self.frame_bodies.resize_with(row + 1, Vec::new);
+            }
+            if self.frame_bodies[row].is_empty() {
+                self.frame_bodies[row] = self.frame_body(class, row, machine, rules);
+            }
+            let body = std::mem::take(&mut self.frame_bodies[row]);
+            self.begin(track, time, &body, Proof::End(class));
+            self.frame_bodies[row] = body;
+            self.cpus[at].frames.push(number);
+        }
+        let ends = |class| machine.has_end(class, |name| rules.is_none_or(|rules| rules.lowers(name)));
+        if self.held.is_some() || machine.frames(at).any(|(_, class, _)| !self.is_proven(class)) {
+            self.prove(machine.has_dispatch(), &ends);
+        }
+    }
+
+    fn frame_body(&mut self, class: usize, row: usize, machine: &Machine, rules: Option<&ContextRules>) -> Vec<u8> {
+        let (found, class) = (machine.interrupt_row(row), machine.class_name(class));
+        let label = found.kind.and_then(|kind| rules?.label(class, kind));
+        let name = found.name.as_deref().or_else(|| label.map(str::as_bytes));
+        let address = found.address.map(|address| format!("{address:X}"));
+        let shown = match (name, found.kind, &address) {
+            (Some(name), ..) => [class.as_str().as_bytes(), b" ", name].concat(),
+            (None, Some(kind), _) => format!("{} {kind}", class.as_str()).into_bytes(),
+            (None, None, Some(address)) => format!("{} {address}", class.as_str()).into_bytes(),
+            (None, None, None) => class.as_str().as_bytes().to_vec(),
+        };
+        let kind = found.kind.map(|kind| ("type", Arg::Number(kind.into())));
+        let address = address.as_ref().map(|address| ("address", Arg::Text(address.as_bytes())));
+        let args: Vec<_> = [kind, address].into_iter().flatten().collect();
+        let mut body = Vec::new();
+        self.slices.sink.encode(&shown, class.as_str(), &args, &mut body);
+        body
+    }
+
+    fn cpu_track(&mut self, at: usize, machine: &Machine) -> Track {
+        if let Some(track) = self.cpus[at].track {
+            return track;
+        }
+        let Self { slices, cpu_group, .. } = self;
+        let group = *cpu_group.get_or_insert_with(|| slices.new_group(b"CPUs"));
+        let track = slices.new_track(group, TrackKind::Slices, cpu_name(machine.cpu_id(at)).as_bytes());
+        self.cpus[at].track = Some(track);
+        track
+    }
+
+    // Times whose meaning is not known yet.
+
+    fn is_proven(&self, class: usize) -> bool {
+        self.proven.get(class).copied().unwrap_or(false)
+    }
+
+    /// Begins a slice on the track of a CPU, or keeps it until the trace shows what its time means.
+    fn begin(&mut self, track: Track, time: u64, body: &[u8], proof: Proof) {
+        if self.held.is_none() {
+            if !matches!(proof, Proof::End(class) if !self.is_proven(class)) {
+                return self.slices.begin(track, time, body);
+            }
+            self.held = Some(Vec::new());
+        }
+        self.hold(Held { track, time, body: Some(body.to_vec()), proof });
+    }
+
+    fn end(&mut self, track: Track, time: u64) {
+        match &self.held {
+            Some(_) => self.hold(Held { track, time, body: None, proof: Proof::Given }),
+            None => self.slices.end(track, time, &[]),
+        }
+    }
+
+    fn hold(&mut self, change: Held) {
+        self.held.get_or_insert_default().push(change);
+    }
+
+    /// Writes the changes that were held, if the trace has shown what all of their times mean, or if there are too many.
+    fn prove(&mut self, has_dispatch: bool, ends: &dyn Fn(usize) -> bool) {
+        let Some(held) = &self.held else { return };
+        let mut is_proven = has_dispatch;
+        for change in held {
+            let Proof::End(class) = change.proof else { continue };
+            if self.proven.len() <= class {
+                self.proven.resize(class + 1, false);
+            }
+            self.proven[class] = self.proven[class] || ends(class);
+            is_proven &= self.proven[class];
+        }
+        if is_proven {
+            self.release();
+        } else if held.len() >= MAX_HELD {
+            self.has_unproven = true;
+            self.call_unknown(has_dispatch);
+            self.release();
+            self.held = (!has_dispatch).then(Vec::new);
+        }
+    }
+
+    fn release(&mut self) {
+        for held in self.held.take().into_iter().flatten() {
+            match held.body {
+                Some(body) => self.slices.begin(held.track, held.time, &body),
+                None => self.slices.end(held.track, held.time, &[]),
+            }
+        }
+    }
+
+    fn has_proof(&self, proof: Proof, has_dispatch: bool) -> bool {
+        match proof {
+            Proof::Given => true,
+            Proof::Dispatch => has_dispatch,
+            Proof::End(class) => has_dispatch && self.is_proven(class),
+        }
+    }
+
+    /// Gives the slices that were held without proof the name `unknown`.
+    fn call_unknown(&mut self, has_dispatch: bool) {
+        let mut unknown = Vec::new();
+        self.slices.sink.encode(b"unknown", "unknown", &[], &mut unknown);
+        let mut held = self.held.take().unwrap_or_default();
+        for change in &mut held {
+            let has_proof = self.has_proof(change.proof, has_dispatch);
+            if let Some(body) = change.body.as_mut().filter(|_| !has_proof) {
+                body.clone_from(&unknown);
+            }
+        }
+        self.held = Some(held);
+    }
+
+    /// Writes the changes that were held at the end of the trace. Without a dispatch all but untraced time is unknown.
+    fn release_rest(&mut self, has_dispatch: bool) {
+        if has_dispatch {
+            self.call_unknown(true);
+            return self.release();
+        }
+        let mut open: HashMap<u32, Vec<bool>> = HashMap::new();
+        let held = self.held.take().unwrap_or_default();
+        let kept = held.into_iter().filter(|change| {
+            let open = open.entry(change.track.id).or_default();
+            match change.body {
+                Some(_) => {
+                    open.push(change.proof == Proof::Given);
+                    change.proof == Proof::Given
+                }
+                None => open.pop().unwrap_or(true),
+            }
+        });
+        self.held = Some(kept.collect());
+        self.release();
+    }
+
+    // Tracks of threads.
+
+    fn thread_tracks(&mut self, thread: ThreadSlot, machine: &Machine) -> ThreadTracks {
+        let process = machine.process_of(thread);
+        let group = match self.groups.get(&process) {
+            Some((group, _)) => *group,
+            None => {
+                let name = group_name(process, machine);
+                let group = self.slices.new_group(&name);
+                self.groups.insert(process, (group, name));
+                group
+            }
+        };
+        let slot = thread as usize;
+        if self.threads.len() <= slot {
+            self.threads.resize_with(slot + 1, || None);
+        }
+        let new = ThreadTracks { group, calls: NO_TRACK, states: NO_TRACK, has_call: false, has_state: false };
+        let tracks = self.threads[slot].get_or_insert(new);
+        // A thread whose process was not known gets other tracks, as soon as nothing is open on its old ones.
+        if tracks.group != group && !tracks.has_call && !tracks.has_state {
+            *tracks = new;
+        }
+        *tracks
+    }
+
+    fn call_track(&mut self, thread: ThreadSlot, tracks: ThreadTracks, machine: &Machine) -> Track {
+        if tracks.calls != NO_TRACK {
+            return tracks.calls;
+        }
+        let name = self.thread_name(thread, machine);
+        let track = self.slices.new_track(tracks.group, TrackKind::Slices, &name);
+        if let Some(tracks) = &mut self.threads[thread as usize] {
+            tracks.calls = track;
+        }
+        track
+    }
+
+    fn state_track(&mut self, thread: ThreadSlot, tracks: ThreadTracks, machine: &Machine) -> Track {
+        if tracks.states != NO_TRACK {
+            return tracks.states;
+        }
+        let name = [&self.thread_name(thread, machine)[..], b" state"].concat();
+        let track = self.slices.new_track(tracks.group, TrackKind::Slices, &name);
+        if let Some(tracks) = &mut self.threads[thread as usize] {
+            tracks.states = track;
+        }
+        track
+    }
+
+    fn thread_name(&self, thread: ThreadSlot, machine: &Machine) -> Vec<u8> {
+        let found = machine.thread_at(thread);
+        let tid = if self.system == System::Qnx { found.tid & 0xFFFF_FFFF } else { found.tid };
+        match &found.name {
+            _ if thread == OTHERS => b"(others)".to_vec(),
+            Some(name) => [format!("tid {tid} ").as_bytes(), name].concat(),
+            None => format!("tid {tid}").into_bytes(),
+        }
+    }
+
+    fn begin_call(&mut self, thread: ThreadSlot, row: usize, time: u64, machine: &Machine) {
+        let tracks = self.thread_tracks(thread, machine);
+        let track = self.call_track(thread, tracks, machine);
+        if self.call_bodies.len() <= row {
+            self.call_bodies.resize_with(row + 1, Vec::new);
+        }
+        if self.call_bodies[row].is_empty() {
+            let (call, class) = machine.call_row(row);
+            let address = call.address.map(|address| format!("{address:X}"));
+            let name = call.name.as_deref().or_else(|| Some(address.as_ref()?.as_bytes()));
+            let mut body = Vec::new();
+            self.slices.sink.encode(name.unwrap_or(class.as_str().as_bytes()), class.as_str(), &[], &mut body);
+            self.call_bodies[row] = body;
+        }
+        self.slices.begin(track, time, &self.call_bodies[row]);
+        self.set_open(thread, true, tracks.has_state);
+    }
+
+    fn set_open(&mut self, thread: ThreadSlot, has_call: bool, has_state: bool) {
+        if let Some(Some(tracks)) = self.threads.get_mut(thread as usize) {
+            (tracks.has_call, tracks.has_state) = (has_call, has_state);
+        }
+    }
+
+    fn end_call(&mut self, thread: ThreadSlot, time: u64, ending: CallEnding) {
+        let Some(Some(tracks)) = self.threads.get(thread as usize).copied() else { return };
+        if !tracks.has_call {
+            return;
+        }
+        let flag = |name| Some((name, Arg::Flag(true)));
+        let (first, second) = match ending {
+            CallEnding::Returned { errno, interrupted } => {
+                let errno = (errno != 0).then(|| ("errno", Arg::Number(errno.into())));
+                (errno, if interrupted { flag("interrupted") } else { None })
+            }
+            CallEnding::Cut => (flag("cut"), None),
+            CallEnding::NotReturned => (flag("not_returned"), None),
+            CallEnding::Ended => (flag("ended"), None),
+        };
+        let args: Vec<_> = [first, second].into_iter().flatten().collect();
+        self.slices.end(tracks.calls, time, &args);
+        self.set_open(thread, false, tracks.has_state);
+    }
+
+    /// Ends the slice of a thread's state, and begins one for the next state if it is known.
+    fn state(&mut self, thread: ThreadSlot, state: Option<ThreadState>, time: u64, machine: &Machine) {
+        let tracks = self.thread_tracks(thread, machine);
+        if tracks.has_state {
+            self.slices.end(tracks.states, time, &[]);
+            self.set_open(thread, tracks.has_call, false);
+        }
+        let Some(Some(state)) = state else { return };
+        let tracks = self.thread_tracks(thread, machine);
+        let track = self.state_track(thread, tracks, machine);
+        let name = self.state_names.get(usize::from(state)).map_or("", String::as_str).to_owned();
+        let cpu = machine.cpu_of(thread).filter(|_| name == "RUNNING");
+        let cpu = cpu.map(|cpu| ("cpu", Arg::Number(cpu.into())));
+        let mut body = Vec::new();
+        self.slices.sink.encode(name.as_bytes(), "state", cpu.as_slice(), &mut body);
+        self.slices.begin(track, time, &body);
+        self.set_open(thread, tracks.has_call, true);
+    }
+}
+
+/// Name of a CPU's track.
+fn cpu_name(id: Option<u64>) -> String {
+    id.map_or(String::from("CPU -"), |id| format!("CPU {id}"))
+}
+
+/// Name of a process's tracks.
+fn group_name(process: Option<u32>, machine: &Machine) -> Vec<u8> {
+    let Some(process) = process else { return b"(unknown process)".to_vec() };
+    let found = machine.process_at(process);
+    match &found.name {
+        _ if process == OTHERS => b"(others)".to_vec(),
+        Some(name) => [name, format!(" ({})", found.pid).as_bytes()].concat(),
+        None => format!("-{}-", found.pid).into_bytes(),
+    }
+}
+
+impl<S: Sink> Observer for Timeline<'_, S> {
+    fn begin(&mut self, machine: &mut Machine) {
+        machine.keep_changes();
+        if self.system == System::Aix {
+            self.held = Some(Vec::new());
+        }
+    }
+
+    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, rules: &ContextRules) {
+        let now = timed.time.elapsed_ns;
+        self.apply(machine, Some(rules));
+        if let Some(at) = cpu.and_then(|cpu| machine.index_of_cpu(cpu)) {
+            self.sync(at, now, machine, Some(rules));
+        }
+        if self.held.is_some() {
+            self.prove(machine.has_dispatch(), &|class| machine.has_end(class, |name| rules.lowers(name)));
+        }
+        self.pairs.hook(timed, cpu, machine, rules, &mut self.slices);
+        self.counters.hook(timed, &mut self.slices);
+        self.instants.hook(timed, &mut self.slices);
+    }
+
+    fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &mut Machine, at: usize) {
+        self.apply(machine, None);
+        self.sync(at, now, machine, None);
+        if self.held.is_some() {
+            self.prove(true, &|class| machine.has_end(class, |_| true));
+        }
+        self.pairs.record(record, now, machine, at, &mut self.slices);
+        self.counters.record(record, now, machine, at, &mut self.slices);
+        self.instants.record(record, now, machine, at, &mut self.slices);
+    }
+
+    fn finish(&mut self, machine: &mut Machine, end: u64, _: Option<&ContextRules>) {
+        self.apply(machine, None);
+        if self.held.is_some() {
+            self.release_rest(machine.has_dispatch());
+        }
+        for slot in 0..self.threads.len() {
+            if let Some(tracks) = self.threads[slot].filter(|tracks| tracks.has_call) {
+                self.slices.end(tracks.calls, end, &[("open", Arg::Flag(true))]);
+            }
+        }
+        self.slices.end_all(end);
+        // A process may have got its name after its first slice.
+        let mut groups: Vec<_> = std::mem::take(&mut self.groups).into_iter().collect();
+        groups.sort();
+        for (process, (group, name)) in groups {
+            let last = group_name(process, machine);
+            if last != name {
+                self.slices.sink.group(group, &last);
+            }
+        }
+        for slot in 0..self.threads.len() {
+            let Some(tracks) = self.threads[slot] else { continue };
+            if machine.thread_at(slot as ThreadSlot).name.is_some() {
+                let name = self.thread_name(slot as ThreadSlot, machine);
+                for (track, suffix) in [(tracks.calls, &b""[..]), (tracks.states, b" state")] {
+                    if track != NO_TRACK {
+                        self.slices.sink.track(track, TrackKind::Slices, &[&name[..], suffix].concat());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Interface of the formats of timelines.
+
+use std::io;
+
+/// Value of an argument of a slice or instant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arg<'a> {
+    Number(i128),
+    Float(f64),
+    Flag(bool),
+    Text(&'a [u8]),
+}
+
+/// Arguments with their names.
+pub type Args<'a> = [(&'a str, Arg<'a>)];
+
+/// Kind of a track's contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrackKind {
+    /// Slices that nest, and instants.
+    Slices,
+    /// Slices that may overlap; only for formats that can write them.
+    Overlapping,
+    /// Values over time.
+    Counter,
+}
+
+/// Part of a message from one thread to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowPoint {
+    Start,
+    Step,
+    End,
+}
+
+/// Format of a timeline. Times are nanoseconds; tracks and their groups are numbered from 1.
+pub trait Sink {
+    /// Describes a group of tracks. It may be described again with another name.
+    fn group(&mut self, group: u32, name: &[u8]);
+
+    /// Describes a track, before its first slice. It may be described again with another name.
+    fn track(&mut self, track: Track, kind: TrackKind, name: &[u8]);
+
+    /// Appends the encoded name, category and arguments of slices and instants to `out`.
+    fn encode(&mut self, name: &[u8], category: &str, args: &Args<'_>, out: &mut Vec<u8>);
+
+    /// Begins a slice.
+    fn begin(&mut self, track: Track, time: u64, body: &[u8]);
+
+    /// Ends the innermost slice of a track, whose begin and body are given.
+    fn end(&mut self, track: Track, slice: (u64, &[u8]), time: u64, more: &Args<'_>);
+
+    /// Writes a slice of a track of overlapping ones.
+    fn overlapping(&mut self, track: Track, slice: (u64, &[u8]), time: u64);
+
+    /// Writes an instant.
+    fn instant(&mut self, track: Track, time: u64, body: &[u8]);
+
+    /// Writes a value of a counter.
+    fn counter(&mut self, track: Track, time: u64, name: &[u8], value: i128);
+
+    /// Writes a point of a flow between slices.
+    fn flow(&mut self, track: Track, time: u64, point: FlowPoint, id: u64, body: &[u8]);
+
+    /// True if slices of a track may overlap.
+    fn has_overlapping(&self) -> bool;
+
+    /// Ends the file, and returns the first error of writing.
+    fn finish(self) -> io::Result<()>;
+}
+
+/// Track and its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Track {
+    pub group: u32,
+    pub id: u32,
+}

