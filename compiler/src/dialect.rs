@@ -182,7 +182,7 @@ impl Dialect {
         ),
         ("time zone of the heading, -s and -e", "TZ; --utc"),
         ("stanza with an error", "left out; --strict refuses the whole file"),
-        ("words of the built-in hooks", "an assumption (docs/hooks.md); a format file with -t"),
+        ("words of the built-in hooks", "assumed as in docs/hooks.md; a format file with -t"),
         ("limits of one event", "1 MiB of text, without margins, and 1048576 iterations; --max-text, --max-turns"),
     ];
 

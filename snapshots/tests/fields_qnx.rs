@@ -175,7 +175,7 @@ fn bad_entries_keep_the_field() {
         ("pid", "error C20: `pid` is the name of a column of every table"),
         ("other", "error C20: another field has the name `other`"),
         ("x:enum", "error C20: `a` has no enums"),
-        ("*, y:U4", "error C20: `b` is a text and has no other code"),
+        ("*, y:U4", "error C20: `b` is a text, whose code cannot be changed"),
         ("x:HB", "error C20: `HB` is not a code for a value: expected one such as `U4`, `X8`, `T4` or `E4`"),
         ("n=$D1", "error C20: event definitions have no macros: expected a name, `-` or `*`"),
         ("*, *, c", "warning C55: entry for field 3, but the datakey has 2 fields"),

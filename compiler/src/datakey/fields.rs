@@ -399,7 +399,7 @@ fn change(draft: &mut Draft<'_>, entry: Spanned<&[u8]>, taken: &mut HashMap<Stri
                 _ => None,
             };
             if let Some(what) = what {
-                return Err((kind.span, format!("`{}` is {what} and has no other code", draft.name)));
+                return Err((kind.span, format!("`{}` is {what}, whose code cannot be changed", draft.name)));
             }
             Some(code(&kind)?)
         }

@@ -129,7 +129,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
                     _ => None,
                 };
                 if let Some(what) = is_refused {
-                    return Err((kind.span, format!("`{}` is {what} and has no other code", self.name(field))));
+                    return Err((kind.span, format!("`{}` is {what}, whose code cannot be changed", self.name(field))));
                 }
                 recode = Some(code(&kind)?);
             }

@@ -139,7 +139,7 @@ impl fmt::Display for AnalysisError {
         match self {
             Self::Read(error) | Self::Write(error) => error.fmt(f),
             Self::NoTime => {
-                f.write_str("no record has a time: the log has no TIME record, or its header no CYCLES_PER_SEC")
+                f.write_str("no record has a time: the log has no TIME record, or its header has no CYCLES_PER_SEC")
             }
             Self::Pairs(text) => f.write_str(text),
         }

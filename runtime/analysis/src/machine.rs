@@ -89,7 +89,7 @@ pub struct Cpu {
     pub cells: Vec<u128>,
     /// Time per class of interrupts.
     pub interrupts: Vec<u128>,
-    /// Time that no thread and no interrupt is charged with.
+    /// Time of dispatches, charged to no thread and no interrupt.
     pub dispatch: u128,
     pub idle_dispatch: u128,
     pub switch: u128,
@@ -874,7 +874,7 @@ impl Machine {
         new
     }
 
-    /// Slot of the thread in a dispatch of AIX, which also has the id of the process.
+    /// Slot of the thread that AIX dispatches. The event also names its process, which becomes the thread's.
     pub fn attach_dispatched(&mut self, id: u64, pid: u64) -> ThreadSlot {
         let slot = self.thread(id);
         let process = self.process(pid);

@@ -177,6 +177,11 @@ fn messages_of_qnx() {
     check(&summary, "call", &["call"], "MSG_RECEIVEV", "count=0 begun_before=1 pending=1");
     check(&summary, "pending", &["call"], "MSG_RECEIVEV", "cpu_ns=200 elapsed_ns=2000");
     check(&summary, "priority", &["priority"], "10", "total_ns=5800");
+    check(&summary, "client", &["pid", "tid"], "7.1", "self_ns=2800 imposed_ns=2200 total_ns=5000");
+    check(&summary, "client", &["pid", "tid"], "8.2", "self_ns=3200 imposed_ns=0 total_ns=3200");
+    let by_server = self::summary(log(1, &records), &Options { per_server: true, ..Options::default() });
+    let row = "7.1.8.2";
+    check(&by_server, "client", &["pid", "tid", "server_pid", "server_tid"], row, "imposed_ns=2200");
 }
 
 #[test]

@@ -200,7 +200,7 @@ impl LatencyArgs {
         let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
         if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
-            return Err(usage("a table is of one trace: give one, or use `--to ndjson`"));
+            return Err(usage("a table has the rows of one trace: give one trace, or use `--to ndjson`"));
         }
         let told = self.span.files().chain(&self.formats);
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;

@@ -214,7 +214,7 @@ impl SummaryArgs {
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
         inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
         if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
-            return Err(usage(String::from("a table is of one trace: give one, or use `--to ndjson`")));
+            return Err(usage(String::from("a table has the rows of one trace: give one trace, or use `--to ndjson`")));
         }
         let options = self.options(&sections)?;
         let mut status = Status::Well;

@@ -45,7 +45,7 @@ pub struct TraceloggerArgs {
     /// Wide mode: state records include priority and policy; program events are always complete
     #[arg(short = 'w')]
     wide: bool,
-    /// Print what is logged; twice: a line for every buffer
+    /// Print what is logged; given twice, also a line for every buffer
     #[arg(short = 'v', action = ArgAction::Count)]
     verbose: u8,
     /// Write the log as a big-endian target would
