@@ -182,7 +182,7 @@ const OF_VENDORS: &[MistypedLine] = &[
     ("trcoff 8", 1, &["`8` is not a channel", "-0 to -7"]),
     ("trcstop -9", 1, &["`-9` is not a channel", "-0 to -7"]),
     ("trcdead", 1, &["nothing to recover"]),
-    ("trcnm pump.trcfmt", 1, &["pump.trcfmt", "no ELF file"]),
+    ("trcnm pump.trcfmt", 1, &["pump.trcfmt", "it is not an ELF file"]),
     ("tracelogger x.kev", 1, &["`-f x.kev`"]),
     ("tracelogger -F 9 -s 1", 1, &["'9'", "-F", "0 to 7", "KER_CALL"]),
     ("tracelogger -n -1", 1, &["'-1'", "-n"]),

@@ -491,7 +491,9 @@ fn signal_handlers_record_within_a_threads_first_hook() {
     session::stop(0, false).unwrap();
     let threads = (100..100 + N_THREADS).map(|who| (who, 1));
     let by_signal = (9, BY_SIGNAL.load(std::sync::atomic::Ordering::Relaxed));
-    read(&log).assert_whole(&std::iter::once(by_signal).chain(threads).collect::<Vec<_>>());
+    // On a busy machine no signal may arrive within a hook.
+    let by_signal = Some(by_signal).filter(|(_, n)| *n > 0);
+    read(&log).assert_whole(&by_signal.into_iter().chain(threads).collect::<Vec<_>>());
 }
 
 /// Sends signals to one thread, whose handler interrupts its recording.

@@ -4,7 +4,7 @@
 //! trace ─aix, qnx─> Machine ─changes─> Timeline ─slices─> Slices ─Sink─> chrome, perfetto
 //! ```
 //!
-//! After each event the [`Timeline`] compares the state of the event's CPU with the slices that are open on its track:
+//! After each event the `Timeline` compares the state of the event's CPU with the slices that are open on its track:
 //! it ends those that no longer apply, and begins the new ones. The time of the slices of a CPU, without the ones inside
 //! them, is the time that a summary charges to their categories.
 
