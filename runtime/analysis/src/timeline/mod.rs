@@ -231,6 +231,8 @@ struct Timeline<'o, S> {
     on_cpu: Vec<Vec<u8>>,
     /// Changes of the tracks of CPUs, while it is not known what their times mean.
     held: Option<Vec<Held>>,
+    /// Classes of interrupts that the held changes wait for, each once.
+    held_classes: Vec<usize>,
     /// True if there were too many of them.
     has_unproven: bool,
     proven: Vec<bool>,
@@ -288,6 +290,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
             dispatch,
             on_cpu: Vec::new(),
             held: None,
+            held_classes: Vec::new(),
             has_unproven: false,
             proven: Vec::new(),
             state_names: Vec::new(),
@@ -317,6 +320,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
                 // Slices that are written already stay.
                 if self.held.is_some() {
                     self.held = Some(Vec::new());
+                    self.held_classes.clear();
                 } else if !self.cpus.is_empty() {
                     self.set_base(0, None, time, machine);
                 }
@@ -560,6 +564,11 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     fn hold(&mut self, change: Held) {
+        if let Proof::End(class) = change.proof
+            && !self.held_classes.contains(&class)
+        {
+            self.held_classes.push(class);
+        }
         self.held.get_or_insert_default().push(change);
     }
 
@@ -567,8 +576,8 @@ impl<'o, S: Sink> Timeline<'o, S> {
     fn prove(&mut self, has_dispatch: bool, ends: &dyn Fn(usize) -> bool) {
         let Some(held) = &self.held else { return };
         let mut is_proven = has_dispatch;
-        for change in held {
-            let Proof::End(class) = change.proof else { continue };
+        // Runs for every event while changes are held, so it must not look at all of them.
+        for &class in &self.held_classes {
             if self.proven.len() <= class {
                 self.proven.resize(class + 1, false);
             }
@@ -586,6 +595,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     fn release(&mut self) {
+        self.held_classes.clear();
         for held in self.held.take().into_iter().flatten() {
             match held.body {
                 Some(body) => self.slices.begin(held.track, held.time, &body),
