@@ -162,7 +162,7 @@ pub struct Thread {
     /// Thread for which this one works, and the number of the message (QNX).
     serves: Option<(ThreadSlot, u64)>,
     /// Time up to which running is charged to clients.
-    settled: u64,
+    charged_to_clients: u64,
     /// State at the end of the span, and its start.
     pub last_state: Option<(ThreadState, u64)>,
     /// Time that threads ran on its behalf, per thread.
@@ -1403,7 +1403,7 @@ impl Machine {
         self.totals.n_receives += 1;
         let Some((sender, message)) = self.sent.remove(&(rcvid, (id >> 32) as u32, client)) else { return };
         self.totals.n_matched_receives += 1;
-        self.settle_all(now);
+        self.charge_all_clients(now);
         self.threads[slot as usize].serves = Some((sender, message));
         self.track(slot);
         self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
@@ -1412,7 +1412,7 @@ impl Machine {
     /// A message of a thread is answered, or fails.
     pub fn reply(&mut self, at: usize, client: u64, now: u64) {
         let Some(client) = self.thread_by_id.get(&client).copied() else { return };
-        self.settle_all(now);
+        self.charge_all_clients(now);
         let replier = self.cpus[at].thread.map(|(_, slot)| slot);
         let serves =
             |slot: &ThreadSlot| self.threads[*slot as usize].serves.is_some_and(|(served, _)| served == client);
@@ -1428,21 +1428,21 @@ impl Machine {
     }
 
     /// Charges the time of the threads that run to the threads that they work for.
-    fn settle_all(&mut self, now: u64) {
+    fn charge_all_clients(&mut self, now: u64) {
         for at in 0..self.cpus.len() {
             if let Some((_, slot)) = self.cpus[at].thread {
-                self.settle(slot, now);
+                self.charge_clients(slot, now);
             }
         }
     }
 
     /// Charges the time of a running thread to the threads that it works for, each once.
-    fn settle(&mut self, slot: ThreadSlot, now: u64) {
+    fn charge_clients(&mut self, slot: ThreadSlot, now: u64) {
         let thread = &mut self.threads[slot as usize];
         let Some((RUNNING, since)) = thread.state else { return };
-        let from = since.max(self.from).max(thread.settled);
+        let from = since.max(self.from).max(thread.charged_to_clients);
         let to = now.max(from);
-        thread.settled = to;
+        thread.charged_to_clients = to;
         let ns = u128::from(to - from);
         if ns == 0 || thread.serves.is_none() {
             return;
@@ -1488,7 +1488,7 @@ impl Machine {
         if self.system == System::Aix || slot == OTHERS {
             return;
         }
-        self.settle(slot, now);
+        self.charge_clients(slot, now);
         let (from, counts) = (self.from, self.counts(now));
         let thread = &mut self.threads[slot as usize];
         if let Some((old, since)) = thread.state {
@@ -1548,7 +1548,7 @@ impl Machine {
                 continue;
             }
             thread.is_tracked = false;
-            self.settle(slot, now);
+            self.charge_clients(slot, now);
             self.threads[slot as usize].serves = None;
             self.forget(slot, Some(now));
             if matches!(self.threads[slot as usize].state, Some((Some(_), _))) {
