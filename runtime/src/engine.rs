@@ -30,8 +30,10 @@ const SPIN_TIME: Duration = Duration::from_micros(50);
 pub(crate) struct Chunk<E> {
     /// Events and the context that their text needs.
     pub events: E,
-    /// Notices to report after the events.
+    /// Notices about the events, and the bytes between them.
     pub notices: Vec<Notice>,
+    /// True if notices are reported before the events, see [`Format::NOTICES_FIRST`].
+    pub notices_first: bool,
     /// Template that took most of the producer's time, if that was long.
     pub slow: Option<String>,
     /// True if the next read may block. All text so far is written before that.
@@ -46,9 +48,11 @@ const MAX_EXACT_NOTICES: u64 = 1000;
 /// Largest number of notices in a chunk.
 const MAX_NOTICES: usize = 256;
 
-/// True if a chunk ends at its last notice; `n_damaged` counts the damaged places of the run.
-pub(crate) fn ends_chunk(n_damaged: u64, n_notices: usize) -> bool {
-    n_damaged <= MAX_EXACT_NOTICES || n_notices >= MAX_NOTICES
+impl<E> Chunk<E> {
+    /// True if the chunk ends at its last notice; `n_damaged` counts the damaged places of the run.
+    pub fn ends_at_notice(&self, n_damaged: u64) -> bool {
+        (!self.notices_first && n_damaged <= MAX_EXACT_NOTICES) || self.notices.len() >= MAX_NOTICES
+    }
 }
 
 /// First stage: reads the events of an input in order.
@@ -65,6 +69,10 @@ pub(crate) trait Producer: Send {
 pub(crate) trait Format<E>: Send {
     /// State that passes from one chunk's text to the next, such as the time of the last line.
     type State: Default + Send;
+
+    /// True if a chunk's notices are reported before its text, and contain the place where they belong. Then they end
+    /// no chunk. Otherwise they are reported after the text of the events before them.
+    const NOTICES_FIRST: bool = false;
 
     /// Appends the text of events. Returns true if events are left for another call. Without `state`, leaves out text
     /// that depends on it, for [`Format::resolve`] to add.
@@ -262,9 +270,10 @@ struct Worker<E, F> {
     head: TextBuf,
 }
 
-impl<E: Default, F> Worker<E, F> {
+impl<E: Default, F: Format<E>> Worker<E, F> {
     fn new(format: F) -> Self {
-        Self { format, chunk: Chunk::default(), number: 0, error: None, text: TextBuf::new(), head: TextBuf::new() }
+        let chunk = Chunk { notices_first: F::NOTICES_FIRST, ..Chunk::default() };
+        Self { format, chunk, number: 0, error: None, text: TextBuf::new(), head: TextBuf::new() }
     }
 }
 
@@ -325,6 +334,9 @@ impl<'r, W: Producer, C: Default> SharedRun<'r, W, C> {
                     sequencer = again;
                 }
             }
+            if F::NOTICES_FIRST {
+                sequencer.report(&mut chunk.notices);
+            }
             // Written under the lock. Other threads have to wait for this chunk anyway.
             let written = sequencer.write(&[head, text]);
             let done = match written {
@@ -376,12 +388,16 @@ impl<C> Sequencer<'_, C> {
         texts.try_for_each(|text| self.out.write_all(text.as_bytes())).map_err(ReportError::Write)
     }
 
+    fn report(&mut self, notices: &mut Vec<Notice>) {
+        notices.drain(..).for_each(|notice| self.monitor.notice(&notice));
+    }
+
     /// Reports notices and progress after a chunk's text was written.
-    fn close<E>(&mut self, chunk: &Chunk<E>, error: Option<ReportError>) -> Result<(), ReportError> {
+    fn close<E>(&mut self, chunk: &mut Chunk<E>, error: Option<ReportError>) -> Result<(), ReportError> {
         if chunk.waits || !chunk.notices.is_empty() {
             self.out.flush().map_err(ReportError::Write)?;
         }
-        chunk.notices.iter().for_each(|notice| self.monitor.notice(notice));
+        self.report(&mut chunk.notices);
         if let Some(template) = &chunk.slow {
             self.monitor.slow(template);
         }

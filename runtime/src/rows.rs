@@ -124,7 +124,7 @@ pub trait RowSink: Send {
     /// The sink fails; the report ends.
     fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()>;
 
-    /// Passes on buffered rows, because the next event may come late. Called before a wait and after damage.
+    /// Passes on buffered rows, because the next event may come late. Called before a wait, and at the end.
     ///
     /// # Errors
     /// The sink fails; the report ends.

@@ -402,7 +402,7 @@ impl TableRun<'_> {
         for (at, (path, plan)) in plans.iter_mut().enumerate() {
             let name = path.display().to_string();
             if let Some(log) = &notices {
-                log.set_file(&name);
+                log.with(|table| table.set_file(&name)).map_err(failed)?;
             }
             tables.set_files(vec![name.clone()], has_offsets(&plan.info));
             let before = tables.n_rows();

@@ -7,6 +7,7 @@ use crate::metadata::{Summary, TableMetadata};
 use arrow_array::builder::{Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,8 +76,8 @@ pub struct NoticeTable<'s> {
     times: TimestampMicrosecondBuilder,
     cpus: Int32Builder,
     messages: StringBuilder,
-    /// Rows that wait for the time of the next event.
-    waiting: Vec<Row>,
+    /// Rows that wait for the time of the next event, in the order of `seq`.
+    waiting: VecDeque<Row>,
     time_zero: Option<i128>,
 }
 
@@ -112,14 +113,19 @@ impl<'s> NoticeTable<'s> {
             times: TimestampMicrosecondBuilder::new().with_timezone("UTC"),
             cpus: Int32Builder::new(),
             messages: StringBuilder::new(),
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             time_zero: None,
         }
     }
 
     /// Sets the input of the next rows.
-    pub fn set_file(&mut self, file: &str) {
+    ///
+    /// # Errors
+    /// A batch cannot be written.
+    pub fn set_file(&mut self, file: &str) -> io::Result<()> {
+        self.push_waiting(u64::MAX, EventTime::default())?;
         file.clone_into(&mut self.file);
+        Ok(())
     }
 
     /// Sets the UTC nanoseconds of elapsed time 0, which replace those of the trace.
@@ -134,7 +140,7 @@ impl<'s> NoticeTable<'s> {
     pub fn notice(&mut self, notice: &Notice) -> io::Result<()> {
         let (from, to) = notice.skipped.unzip();
         let gap = notice.gap;
-        self.waiting.push(Row {
+        self.waiting.push_back(Row {
             kind: match gap {
                 Some(_) => NoticeKind::Gap,
                 None if notice.damage => NoticeKind::Damage,
@@ -148,24 +154,26 @@ impl<'s> NoticeTable<'s> {
             message: notice.message.clone(),
         });
         // If no event comes for long, the notices have no time.
-        if self.waiting.len() >= BATCH_ROWS { self.push_waiting(EventTime::default()) } else { Ok(()) }
+        if self.waiting.len() >= BATCH_ROWS { self.push_waiting(u64::MAX, EventTime::default()) } else { Ok(()) }
     }
 
-    /// Takes a row of the table of events, whose time the notices before it get.
+    /// Takes a row of the table of events. The notices before it get its time.
     ///
     /// # Errors
     /// A batch cannot be written.
     fn event(&mut self, row: &EventRow<'_>) -> io::Result<()> {
-        if self.waiting.iter().all(|notice| notice.seq.is_none_or(|seq| seq > row.seq)) {
-            return Ok(());
-        }
         let time_us = time_us(self.time_zero, row);
-        self.push_waiting(EventTime { time_us, elapsed_ns: row.elapsed_ns, cpu: row.cpu })
+        self.push_waiting(row.seq, EventTime { time_us, elapsed_ns: row.elapsed_ns, cpu: row.cpu })
     }
 
-    /// Adds the waiting rows.
-    fn push_waiting(&mut self, next: EventTime) -> io::Result<()> {
-        std::mem::take(&mut self.waiting).into_iter().try_for_each(|row| self.push(&row, next))
+    /// Adds the waiting rows up to a `seq`.
+    fn push_waiting(&mut self, seq: u64, next: EventTime) -> io::Result<()> {
+        while self.waiting.front().is_some_and(|row| row.seq.is_none_or(|own| own <= seq))
+            && let Some(row) = self.waiting.pop_front()
+        {
+            self.push(&row, next)?;
+        }
+        Ok(())
     }
 
     /// Adds a warning about the whole input.
@@ -203,7 +211,7 @@ impl<'s> NoticeTable<'s> {
         count: Option<u64>,
         message: &str,
     ) -> io::Result<()> {
-        self.push_waiting(EventTime::default())?;
+        self.push_waiting(u64::MAX, EventTime::default())?;
         let row = Row { kind, offset: None, bytes, seq, cpu: None, count, message: message.to_owned() };
         self.push(&row, EventTime::default())
     }
@@ -259,11 +267,6 @@ impl<'s> NoticeLog<'s> {
         Self { table: Mutex::new(table), waits: AtomicBool::new(false) }
     }
 
-    /// Sets the input of the next notices.
-    pub fn set_file(&self, file: &str) {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner).set_file(file);
-    }
-
     /// Calls a function with the table.
     ///
     /// # Errors
@@ -301,5 +304,29 @@ impl RowSink for TimedRows<'_, '_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{TextForm, TextTable};
+
+    #[test]
+    fn each_notice_has_its_own_file() {
+        let mut text = TextTable::new(Vec::new(), TextForm::Tsv);
+        let mut table = NoticeTable::new(&TableMetadata::default(), &mut text);
+        for file in ["a.trc", "b.trc"] {
+            table.set_file(file).unwrap();
+            let message = format!("the end of {file}");
+            table.notice(&Notice { damage: true, message, skipped: None, n_before: 1, gap: None }).unwrap();
+        }
+        table.finish(&Summary::default()).unwrap();
+        let text = String::from_utf8(text.finish().unwrap()).unwrap();
+        let rows: Vec<Vec<&str>> = text.lines().skip(1).take(2).map(|line| line.split('\t').collect()).collect();
+        assert_eq!(
+            [(rows[0][1], rows[0][9]), (rows[1][1], rows[1][9])],
+            [("a.trc", "the end of a.trc"), ("b.trc", "the end of b.trc")]
+        );
     }
 }

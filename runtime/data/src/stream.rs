@@ -117,7 +117,7 @@ pub fn notices(
     describe(&trace, &formats, &mut options);
     EventReader::run(move |sender, outcome| {
         let mut table = NoticeTable::new(&options.metadata, sender);
-        table.set_file(options.files.first().map_or("", String::as_str));
+        table.set_file(options.files.first().map_or("", String::as_str)).map_err(ReportError::Write)?;
         table.set_time_zero(options.time_zero);
         let log = NoticeLog::new(table);
         let mut count = Count(0);

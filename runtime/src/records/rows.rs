@@ -100,6 +100,8 @@ impl Source<'_> {
 }
 
 impl RecordWriter for TableWriter<'_> {
+    const IS_TABLE: bool = true;
+
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let Line { text, fields } = &mut self.line;
         text.clear();

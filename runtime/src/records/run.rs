@@ -4,7 +4,7 @@ use super::batch::{Batch, BatchPos};
 use super::options::RecordSummary;
 use super::owners::Owners;
 use super::writer::{FormatCounts, RecordWriter};
-use crate::engine::{self, Chunk, Format, Producer, RunResult, WRITE_AT, ends_chunk};
+use crate::engine::{self, Chunk, Format, Producer, RunResult, WRITE_AT};
 use crate::events::class_name;
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::kev::{KevItem, KevLog};
@@ -58,35 +58,34 @@ impl<'w> RecordProducer<'w> {
 
     fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { log, live, owners, n_damaged } = self;
-        let Chunk { events: batch, notices, waits, .. } = chunk;
         owners.iter_mut().for_each(Owners::begin_batch);
-        while batch.room() > 0 {
-            let row = log.row(batch.room());
+        while chunk.events.room() > 0 {
+            let row = log.row(chunk.events.room());
             if !row.is_empty() {
                 if let Some(owners) = owners {
-                    row.each(|record| batch.push_owner(owners, record));
+                    row.each(|record| chunk.events.push_owner(owners, record));
                 }
-                batch.push_row(&row);
+                chunk.events.push_row(&row);
                 continue;
             }
             if *live && !waited && log.waits() {
-                *waits = true;
+                chunk.waits = true;
                 break;
             }
             waited = false;
             match log.next().map_err(ReportError::Read)? {
                 Some(KevItem::Record(record)) => {
                     if let Some(owners) = owners {
-                        batch.push_owner(owners, &record);
+                        chunk.events.push_owner(owners, &record);
                     }
-                    batch.push(&record);
+                    chunk.events.push(&record);
                 }
-                Some(KevItem::Slot(slot)) => batch.push_slot(slot),
+                Some(KevItem::Slot(slot)) => chunk.events.push_slot(slot),
                 // Usually ends the batch, so that the notice is written right after the records before it.
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
-                    notices.push(Notice { n_before: log.counts().records, ..notice });
-                    if ends_chunk(*n_damaged, notices.len()) {
+                    chunk.notices.push(Notice { n_before: log.counts().records, ..notice });
+                    if chunk.ends_at_notice(*n_damaged) {
                         break;
                     }
                 }
@@ -170,6 +169,7 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
 /// A record's line depends only on the record and on the steps that its definitions may still use.
 impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
     type State = Work;
+    const NOTICES_FIRST: bool = W::IS_TABLE;
 
     fn format(&mut self, batch: &Batch, work: Option<&mut Work>, text: &mut TextBuf) -> bool {
         self.writer.begin_text();

@@ -9,6 +9,9 @@ use tfbc_vm::TextBuf;
 
 /// Writer of lines. Each thread has a clone.
 pub(crate) trait RecordWriter: Clone + Send {
+    /// True if lines are rows of a table, to which notices give the place where they belong.
+    const IS_TABLE: bool = false;
+
     /// Appends the line of a record, if it has one.
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf);
 

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
 use crate::context::{ContextState, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
-use crate::engine::{Chunk, Producer, ends_chunk};
+use crate::engine::{Chunk, Producer};
 use crate::fields::{FieldsForm, PreparedFields};
 use crate::filter::Filter;
 use crate::monitor::{PROGRESS_EVERY, ReportError};
@@ -107,27 +107,27 @@ impl<'w> LogProducer<'w> {
 
     fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { logs, live, collector, .. } = self;
-        let Chunk { events: batch, notices, waits, .. } = chunk;
         let until = collector.n_events + PROGRESS_EVERY;
-        while !batch.is_full(collector.max_events) && collector.n_events < until {
-            collector.push_common(logs, batch);
-            if batch.is_full(collector.max_events) || logs.should_detach() {
+        while !chunk.events.is_full(collector.max_events) && collector.n_events < until {
+            collector.push_common(logs, &mut chunk.events);
+            if chunk.events.is_full(collector.max_events) || logs.should_detach() {
                 break;
             }
             if *live && !waited && logs.waits().map_err(ReportError::Read)? {
-                *waits = true;
+                chunk.waits = true;
                 break;
             }
             waited = false;
             match logs.next().map_err(ReportError::Read)? {
                 Some(LogItem::Event(timed)) => {
-                    collector.process_event(&timed, batch)?;
+                    collector.process_event(&timed, &mut chunk.events)?;
                     if let Some(gaps) = &mut collector.gaps
                         && let Some(notice) = gaps.advance(&timed, collector.infos.len() == 1)
                     {
-                        notices.push(Notice { n_before: collector.n_events + logs.n_passed() % PASSED, ..notice });
-                        // The notice comes before the next event, whose time it gets.
-                        if ends_chunk(collector.n_damaged, notices.len()) {
+                        chunk
+                            .notices
+                            .push(Notice { n_before: collector.n_events + logs.n_passed() % PASSED, ..notice });
+                        if chunk.ends_at_notice(collector.n_damaged) {
                             break;
                         }
                     }
@@ -136,8 +136,8 @@ impl<'w> LogProducer<'w> {
                 Some(LogItem::Notice { notice, .. }) => {
                     collector.n_damaged += u64::from(notice.damage);
                     let n_before = collector.n_events + logs.n_passed() % PASSED;
-                    notices.push(Notice { n_before, ..notice });
-                    if ends_chunk(collector.n_damaged, notices.len()) {
+                    chunk.notices.push(Notice { n_before, ..notice });
+                    if chunk.ends_at_notice(collector.n_damaged) {
                         break;
                     }
                 }

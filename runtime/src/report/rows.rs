@@ -74,6 +74,7 @@ impl RowFormat<'_> {
 
 impl Format<Batch> for RowFormat<'_> {
     type State = LineState;
+    const NOTICES_FIRST: bool = true;
 
     fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, out: &mut TextBuf) -> bool {
         self.texts.clear();
