@@ -1,0 +1,205 @@
+//! Calls: modes that a thread enters and leaves.
+
+use super::changes::{CallEnding, Change};
+use super::threads::MAX_NAME;
+use super::{MAX_ROWS, Machine, OTHERS, ThreadSlot, cells, index_of};
+use crate::totals::CallCounts;
+use foldhash::HashMap;
+use tfbc::internal::analysis::ClassName;
+
+/// Name of the calls that exceed the limit.
+pub(super) const OTHER_CALLS: &[u8] = b"(others)";
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenCall {
+    pub(super) class: usize,
+    pub(super) row: usize,
+    pub(super) is_named: bool,
+    pub(super) start: u64,
+    /// Time that the thread had spent in the class when the call began.
+    pub(super) charged: u128,
+}
+
+/// Rows of the calls of a class.
+#[derive(Debug, Default)]
+pub(super) struct CallRows {
+    pub(super) unnamed: Option<usize>,
+    pub(super) by_name: HashMap<Box<[u8]>, usize>,
+    pub(super) by_address: HashMap<u64, usize>,
+}
+
+impl Machine {
+    /// Begins a call: a thread enters a class of modes.
+    pub fn enter(&mut self, at: Option<usize>, slot: ThreadSlot, class: ClassName, name: Option<&[u8]>, now: u64) {
+        let class = self.mode(class);
+        let row = if slot == OTHERS { 0 } else { self.call(class, name) };
+        self.enter_row(at, slot, class, (row, name.is_some()), now);
+    }
+
+    /// Begins the call at an address, whose name `name_of` returns.
+    pub fn enter_address(
+        &mut self,
+        at: Option<usize>,
+        slot: ThreadSlot,
+        class: ClassName,
+        address: u64,
+        name_of: impl FnOnce(u64) -> Option<Vec<u8>>,
+        now: u64,
+    ) {
+        let class = self.mode(class);
+        let row = if slot == OTHERS { 0 } else { self.call_at(class, address, name_of) };
+        self.enter_row(at, slot, class, (row, true), now);
+    }
+
+    fn enter_row(
+        &mut self,
+        at: Option<usize>,
+        slot: ThreadSlot,
+        class: usize,
+        (row, is_named): (usize, bool),
+        now: u64,
+    ) {
+        self.apply_gap_start();
+        self.modes[class].has_first = true;
+        if let Some(at) = at.filter(|at| !self.cpus[*at].is_untraced() && self.cpus[*at].frames.is_empty()) {
+            self.cpus[at].is_known = true;
+        }
+        if slot == OTHERS {
+            return;
+        }
+        self.decide(slot, cells::user(class));
+        self.drop_call(slot, now);
+        self.set_mode(slot, cells::within(class));
+        let thread = &mut self.threads[slot as usize];
+        let charged = thread.cells.get(cells::within(class)).copied().unwrap_or(0);
+        thread.call = Some(OpenCall { class, row, is_named, start: now, charged });
+        self.note(Change::Entered { thread: slot, row, time: now });
+    }
+
+    /// Drops the open call of a thread, which has not returned.
+    fn drop_call(&mut self, slot: ThreadSlot, now: u64) {
+        if let Some(call) = self.threads[slot as usize].call.take() {
+            self.totals.calls[call.row].n_not_returned += u64::from(self.counts(now));
+            self.note(Change::Left { thread: slot, time: now, ending: CallEnding::NotReturned });
+        }
+    }
+
+    /// Ends a call: a thread returns from a class of modes.
+    pub fn leave_mode(
+        &mut self,
+        at: Option<usize>,
+        slot: ThreadSlot,
+        class: ClassName,
+        name: Option<&[u8]>,
+        (errno, interrupted): (u64, bool),
+        now: u64,
+    ) {
+        self.apply_gap_start();
+        let class = self.mode(class);
+        self.modes[class].has_second = true;
+        if let Some(at) = at.filter(|at| !self.cpus[*at].is_untraced() && self.cpus[*at].frames.is_empty()) {
+            self.cpus[at].is_known = true;
+        }
+        let counts = u64::from(self.counts(now));
+        if slot == OTHERS {
+            return;
+        }
+        self.decide(slot, cells::within(class));
+        let own_row = name.map(|name| self.call(class, Some(name)));
+        let open = self.threads[slot as usize].call;
+        let matching =
+            open.filter(|call| call.class == class && own_row.is_none_or(|row| row == call.row || !call.is_named));
+        let row = match matching {
+            Some(call) => {
+                let row = if call.is_named { call.row } else { own_row.unwrap_or(call.row) };
+                let thread = &mut self.threads[slot as usize];
+                thread.call = None;
+                let spent = thread.cells.get(cells::within(class)).copied().unwrap_or(0) - call.charged;
+                if counts > 0 {
+                    let known = &mut self.totals.calls[row];
+                    known.cpu.add(spent);
+                    known.elapsed.add(now.saturating_sub(call.start).into());
+                    known.n_interrupted += u64::from(interrupted);
+                }
+                let ending = CallEnding::Returned { errno, interrupted };
+                self.note(Change::Left { thread: slot, time: now, ending });
+                row
+            }
+            None => {
+                self.drop_call(slot, now);
+                let row = own_row.unwrap_or_else(|| self.call(class, None));
+                self.totals.calls[row].n_begun_before += counts;
+                row
+            }
+        };
+        if errno != 0 && counts > 0 {
+            let errors = &mut self.totals.calls[row].errors;
+            match errors.get_mut(&errno) {
+                Some(n) => *n += 1,
+                None if self.n_errors < MAX_ROWS => {
+                    self.n_errors += 1;
+                    errors.insert(errno, 1);
+                }
+                None => {}
+            }
+        }
+        let is_kproc = self.threads[slot as usize].is_kproc;
+        self.set_mode(slot, if is_kproc { cells::KPROC } else { cells::user(class) });
+    }
+
+    /// Index of a class of modes.
+    fn mode(&mut self, name: ClassName) -> usize {
+        index_of(&mut self.modes, name)
+    }
+
+    /// Row of a call.
+    fn call(&mut self, class: usize, name: Option<&[u8]>) -> usize {
+        let name = name.filter(|_| self.keeps_calls).map(|name| &name[..name.len().min(MAX_NAME)]);
+        let known = self.calls.get(class).and_then(|rows| match name {
+            Some(name) => rows.by_name.get(name).copied(),
+            None => rows.unnamed,
+        });
+        known.unwrap_or_else(|| self.new_call(class, name, None))
+    }
+
+    /// Row of a call at an address, whose name `name_of` returns.
+    fn call_at(&mut self, class: usize, address: u64, name_of: impl FnOnce(u64) -> Option<Vec<u8>>) -> usize {
+        if !self.keeps_calls {
+            return self.call(class, None);
+        }
+        if let Some(row) = self.calls.get(class).and_then(|rows| rows.by_address.get(&address)) {
+            return *row;
+        }
+        let row = match name_of(address) {
+            Some(name) => self.call(class, Some(&name)),
+            None => self.new_call(class, None, Some(address)),
+        };
+        self.calls[class].by_address.insert(address, row);
+        row
+    }
+
+    /// Adds a row for a call.
+    fn new_call(&mut self, class: usize, name: Option<&[u8]>, address: Option<u64>) -> usize {
+        if self.calls.len() <= class {
+            self.calls.resize_with(class + 1, CallRows::default);
+        }
+        let is_full = self.totals.calls.len() >= self.max_calls;
+        let (name, address) = if is_full { (Some(OTHER_CALLS), None) } else { (name, address) };
+        if let Some(row) = name.filter(|_| is_full).and_then(|name| self.calls[class].by_name.get(name)) {
+            return *row;
+        }
+        let row = self.totals.calls.len();
+        self.totals.calls.push(CallCounts { class, name: name.map(Box::from), address, ..CallCounts::default() });
+        match name {
+            Some(name) => drop(self.calls[class].by_name.insert(name.into(), row)),
+            None if address.is_none() => self.calls[class].unnamed = Some(row),
+            None => {}
+        }
+        row
+    }
+
+    /// Forgets which calls are at which addresses: there are new names.
+    pub fn forget_addresses(&mut self) {
+        self.calls.iter_mut().for_each(|rows| rows.by_address.clear());
+    }
+}

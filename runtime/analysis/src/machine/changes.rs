@@ -1,0 +1,129 @@
+//! Changes that a timeline draws, and the state of a CPU that it shows.
+
+use super::states::ThreadState;
+use super::{Machine, ThreadSlot};
+
+/// Change of a CPU or thread, for a timeline. The other changes at an event are only on the event's own CPU.
+#[derive(Debug, Clone, Copy)]
+pub enum Change {
+    /// Everything that a CPU did ends.
+    Ended { at: usize, time: u64 },
+    /// The state of a CPU may have changed.
+    Touched { at: usize, time: u64 },
+    /// A CPU without interrupts gets another state, at the begin or end of a gap or for another reason.
+    Base { at: usize, time: u64, base: Option<Base> },
+    /// The CPU without a number is none any more.
+    Dropped { time: u64 },
+    /// A dispatch took this time.
+    Dispatched { at: usize, from: u64, to: u64, idle: bool },
+    /// A call begins.
+    Entered { thread: ThreadSlot, row: usize, time: u64 },
+    /// A call ends.
+    Left { thread: ThreadSlot, time: u64, ending: CallEnding },
+    /// The state of a thread of QNX changes. `None` if the thread ends.
+    State { thread: ThreadSlot, state: Option<ThreadState>, time: u64 },
+    /// The trace says that tracing was switched on or off, or that events are missing.
+    Mark { cpu: Option<u64>, name: &'static str, missed: Option<u64>, time: u64 },
+    /// A message is sent, received or answered by a thread (QNX).
+    Message { thread: ThreadSlot, step: MessageStep, id: u64, time: u64 },
+    /// A process or thread begins, changes or ends.
+    Lifetime { thread: ThreadSlot, name: &'static str, time: u64 },
+}
+
+/// Step of a message from a thread to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageStep {
+    Sent,
+    Received,
+    Replied,
+}
+
+/// End of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnding {
+    Returned {
+        errno: u64,
+        interrupted: bool,
+    },
+    /// Its thread may have run in a gap.
+    Cut,
+    /// Another call began, or returned.
+    NotReturned,
+    /// Its thread ended.
+    Ended,
+}
+
+/// State of a CPU below its interrupts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    Thread { id: u64, thread: ThreadSlot, idle: bool },
+    Switch,
+    Lost,
+    Off,
+}
+
+impl Machine {
+    /// Starts to keep changes.
+    pub fn keep_changes(&mut self) {
+        self.changes = Some(Vec::new());
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, change: Change) {
+        if let Some(changes) = &mut self.changes {
+            changes.push(change);
+        }
+    }
+
+    /// Adds to the changes that a running thread is another one, or an idle one, since its CPU was last charged.
+    pub(super) fn note_thread(&mut self, slot: ThreadSlot) {
+        let at = self.threads[slot as usize].cpu.map(|at| at as usize);
+        // Interrupts on top of it take the time until they end.
+        if let Some(at) = at.filter(|at| self.cpus[*at].frames.is_empty()) {
+            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
+        }
+    }
+
+    /// Adds the begin or end of a process or thread to the changes.
+    pub fn note_lifetime(&mut self, thread: ThreadSlot, name: &'static str, time: u64) {
+        self.note(Change::Lifetime { thread, name, time });
+    }
+
+    /// Adds a mark of the trace to the changes.
+    pub fn note_mark_at(&mut self, cpu: Option<u64>, name: &'static str, missed: Option<u64>, time: u64) {
+        self.note(Change::Mark { cpu, name, missed, time });
+    }
+
+    /// Adds to the changes that the state of a CPU may be another.
+    pub fn touch(&mut self, at: usize, time: u64) {
+        self.note(Change::Touched { at, time });
+    }
+
+    /// Exchanges the changes for an empty list.
+    pub fn take_changes(&mut self, list: &mut Vec<Change>) {
+        list.clear();
+        if let Some(changes) = &mut self.changes {
+            std::mem::swap(changes, list);
+        }
+    }
+
+    /// State of a CPU below its interrupts; `None` if it is unknown.
+    pub fn base(&self, at: usize) -> Option<Base> {
+        let cpu = &self.cpus[at];
+        if cpu.n_lost > 0 {
+            return Some(Base::Lost);
+        }
+        match cpu.thread {
+            _ if cpu.n_off > 0 => Some(Base::Off),
+            _ if !cpu.is_known => None,
+            Some((id, thread)) => Some(Base::Thread { id, thread, idle: self.threads[thread as usize].is_idle }),
+            None if cpu.switching && cpu.frames.is_empty() => Some(Base::Switch),
+            None => None,
+        }
+    }
+
+    /// Numbers, classes and rows of the interrupts of a CPU, the outermost first.
+    pub fn frames(&self, at: usize) -> impl ExactSizeIterator<Item = (u64, usize, usize)> {
+        self.cpus[at].frames.iter().map(|frame| (frame.number, frame.class, frame.row))
+    }
+}

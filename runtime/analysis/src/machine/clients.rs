@@ -1,0 +1,96 @@
+//! Messages of QNX: which thread works for which.
+
+use super::changes::{Change, MessageStep};
+use super::states::RUNNING;
+use super::{Machine, OTHERS, ThreadSlot};
+
+/// Limit on messages that were sent and not received.
+pub(super) const MAX_SENT: usize = 1 << 16;
+/// Limit on threads that wait for each other in a row.
+pub(super) const MAX_CHAIN: usize = 64;
+/// Limit on servers with a row of their own, per client.
+pub(super) const MAX_SERVERS: usize = 1024;
+
+impl Machine {
+    /// A thread that runs on a CPU sends a message to a process.
+    pub fn send(&mut self, at: usize, rcvid: u32, server: u32, now: u64) {
+        let Some((id, slot)) = self.cpus[at].thread.filter(|(_, slot)| *slot != OTHERS) else { return };
+        if self.sent.len() >= MAX_SENT {
+            return;
+        }
+        self.n_messages += 1;
+        self.sent.insert((rcvid, server, (id >> 32) as u32), (slot, self.n_messages));
+        self.note(Change::Message { thread: slot, step: MessageStep::Sent, id: self.n_messages, time: now });
+    }
+
+    /// A thread that runs on a CPU receives a message from a process. From now on it works for the sender.
+    pub fn receive(&mut self, at: usize, rcvid: u32, client: u32, now: u64) {
+        let Some((id, slot)) = self.cpus[at].thread.filter(|(_, slot)| *slot != OTHERS) else { return };
+        self.totals.n_receives += 1;
+        let Some((sender, message)) = self.sent.remove(&(rcvid, (id >> 32) as u32, client)) else { return };
+        self.totals.n_matched_receives += 1;
+        self.charge_all_clients(now);
+        self.threads[slot as usize].serves = Some((sender, message));
+        self.track(slot);
+        self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
+    }
+
+    /// A message of a thread is answered, or fails.
+    pub fn reply(&mut self, at: usize, client: u64, now: u64) {
+        let Some(client) = self.thread_by_id.get(&client).copied() else { return };
+        self.charge_all_clients(now);
+        let replier = self.cpus[at].thread.map(|(_, slot)| slot);
+        let serves =
+            |slot: &ThreadSlot| self.threads[*slot as usize].serves.is_some_and(|(served, _)| served == client);
+        let own = replier.filter(serves);
+        let server = own.or_else(|| self.tracked.iter().copied().find(serves));
+        if let Some(server) = server {
+            let message = self.threads[server as usize].serves.take();
+            if let Some((_, message)) = message {
+                let thread = replier.unwrap_or(server);
+                self.note(Change::Message { thread, step: MessageStep::Replied, id: message, time: now });
+            }
+        }
+    }
+
+    /// Charges the time of the threads that run to the threads that they work for.
+    fn charge_all_clients(&mut self, now: u64) {
+        for at in 0..self.cpus.len() {
+            if let Some((_, slot)) = self.cpus[at].thread {
+                self.charge_clients(slot, now);
+            }
+        }
+    }
+
+    /// Charges the time of a running thread to the threads that it works for, each once.
+    pub(super) fn charge_clients(&mut self, slot: ThreadSlot, now: u64) {
+        let thread = &mut self.threads[slot as usize];
+        let Some((RUNNING, since)) = thread.state else { return };
+        let from = since.max(self.from).max(thread.charged_to_clients);
+        let to = now.max(from);
+        thread.charged_to_clients = to;
+        let ns = u128::from(to - from);
+        if ns == 0 || thread.serves.is_none() {
+            return;
+        }
+        let mut chain: Vec<ThreadSlot> = Vec::new();
+        let mut next = thread.serves;
+        while let Some((client, _)) = next {
+            if client == slot || chain.contains(&client) || chain.len() >= MAX_CHAIN {
+                break;
+            }
+            chain.push(client);
+            next = self.threads[client as usize].serves;
+        }
+        for client in chain {
+            let imposed = &mut self.threads[client as usize].imposed;
+            let find = |wanted: ThreadSlot| imposed.iter().position(|(server, _)| *server == wanted);
+            // Servers above the limit share a row.
+            let server = if find(slot).is_some() || imposed.len() < MAX_SERVERS { slot } else { OTHERS };
+            match find(server) {
+                Some(known) => imposed[known].1 += ns,
+                None => imposed.push((server, ns)),
+            }
+        }
+    }
+}

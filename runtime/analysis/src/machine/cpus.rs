@@ -1,0 +1,249 @@
+//! CPUs: which one an event belongs to, and what its time is charged to.
+
+use super::changes::Change;
+use super::dispatches::Affinity;
+use super::interrupts::Frame;
+use super::{Machine, OTHERS, ThreadSlot, add, cells};
+use tfbc::System;
+
+/// Limit on CPUs. Events of further CPUs count as events without a CPU.
+pub const MAX_CPUS: usize = 1024;
+/// Index of no CPU.
+pub(super) const NO_CPU: u32 = u32::MAX;
+
+/// CPU and the time charged to it.
+#[derive(Debug, Clone, Default)]
+pub struct Cpu {
+    /// CPU number; `None` for the only CPU of a trace whose events contain no CPU number.
+    pub id: Option<u64>,
+    pub(super) is_declared: bool,
+    /// Time up to which everything is charged.
+    pub(super) since: u64,
+    /// Id and slot of the running thread.
+    pub(super) thread: Option<(u64, ThreadSlot)>,
+    /// True if the trace has shown which thread runs, or that none does. Interrupts do not change this.
+    pub(super) is_known: bool,
+    /// True between the end of one thread's turn on the CPU and the start of the next (QNX).
+    pub(super) switching: bool,
+    pub(super) frames: Vec<Frame>,
+    /// Set between a dispatch and the next event; true if the dispatched thread is idle.
+    pub(super) just_dispatched: Option<bool>,
+    /// Numbers of streams that cover the CPU and have lost events, or are switched off.
+    pub(super) n_lost: u32,
+    pub(super) n_off: u32,
+    /// Time per cell of [`cells`].
+    pub cells: Vec<u128>,
+    /// Time per class of interrupts.
+    pub interrupts: Vec<u128>,
+    /// Time of dispatches, charged to no thread and no interrupt.
+    pub dispatch: u128,
+    pub idle_dispatch: u128,
+    pub switch: u128,
+    pub unknown: u128,
+    pub lost: u128,
+    pub off: u128,
+    pub n_dispatches: u64,
+    pub n_idle_dispatches: u64,
+    pub affinity: Affinity,
+}
+
+impl Cpu {
+    pub(super) fn is_untraced(&self) -> bool {
+        self.n_lost + self.n_off > 0
+    }
+}
+
+/// Information about an interval from the event that ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IntervalEnd {
+    Plain,
+    /// The event is a `resume`.
+    Resume,
+    /// The event contradicts the state of the CPU.
+    Contradiction,
+}
+
+impl Machine {
+    /// Index of a CPU that the trace has shown.
+    pub fn index_of_cpu(&self, id: Option<u64>) -> Option<usize> {
+        match id {
+            None => self.cpus.first().filter(|cpu| cpu.id.is_none()).map(|_| 0),
+            Some(id) => self.cpu_by_id.get(&id).map(|at| *at as usize),
+        }
+    }
+
+    /// Adds a CPU that the trace declares.
+    pub fn declare(&mut self, id: u64) {
+        if let Some(at) = self.cpu(id, 0) {
+            self.cpus[at].is_declared = true;
+        }
+    }
+
+    /// Index of a CPU; `None` above the limit. The time of a new CPU is unknown up to `now`.
+    #[inline]
+    pub fn cpu(&mut self, id: u64, now: u64) -> Option<usize> {
+        match self.small_cpus.get(id as usize).filter(|_| id < MAX_CPUS as u64) {
+            Some(at) if *at != NO_CPU => Some(*at as usize),
+            _ => self.find_cpu(id, now),
+        }
+    }
+
+    fn find_cpu(&mut self, id: u64, now: u64) -> Option<usize> {
+        if let Some(at) = self.cpu_by_id.get(&id) {
+            return Some(*at as usize);
+        }
+        if self.cpus.first().is_some_and(|cpu| cpu.id.is_none()) {
+            self.drop_nameless();
+        }
+        if self.cpus.len() >= MAX_CPUS {
+            return None;
+        }
+        let at = self.cpus.len();
+        let (mut n_lost, mut n_off) = (0, 0);
+        for stream in self.streams.iter().filter(|stream| stream.cpu.is_none()) {
+            n_lost += u32::from(stream.lost_since.is_some());
+            n_off += u32::from(stream.off_since.is_some());
+        }
+        self.n_untraced += u32::from(n_lost + n_off > 0);
+        let unknown = now.saturating_sub(self.from).into();
+        self.cpus.push(Cpu { id: Some(id), since: now, unknown, n_lost, n_off, ..Cpu::default() });
+        self.cpu_by_id.insert(id, at as u32);
+        if id < MAX_CPUS as u64 {
+            self.small_cpus[id as usize] = at as u32;
+        }
+        Some(at)
+    }
+
+    /// Index of the CPU of an event without a CPU number: the only declared CPU, or the one that the thread runs on.
+    #[inline]
+    pub fn cpu_without_id(&mut self, tid: u64) -> Option<usize> {
+        match self.cpu_of_dispatch() {
+            None => self.running_on(tid),
+            only => only,
+        }
+    }
+
+    /// Index of the CPU of a dispatch without a CPU number: the only declared CPU.
+    #[inline]
+    pub fn cpu_of_dispatch(&mut self) -> Option<usize> {
+        self.need_cpu();
+        let [cpu] = &self.cpus[..] else { return None };
+        (cpu.is_declared || cpu.id.is_none()).then_some(0)
+    }
+
+    /// Creates a CPU without a number for AIX, if the trace has not named any yet.
+    #[inline]
+    pub(super) fn need_cpu(&mut self) {
+        if self.cpus.is_empty() && self.system == System::Aix {
+            self.cpus.push(Cpu::default());
+        }
+    }
+
+    /// Time up to which a CPU has been charged.
+    pub fn since(&self, at: usize) -> u64 {
+        self.cpus[at].since
+    }
+
+    /// Number of a CPU; `None` for the only one of a trace whose events have none.
+    pub fn cpu_id(&self, at: usize) -> Option<u64> {
+        self.cpus[at].id
+    }
+
+    pub(super) fn running_on(&self, id: u64) -> Option<usize> {
+        let slot = if self.last_thread.0 == id && self.last_thread.1 != OTHERS {
+            self.last_thread.1
+        } else {
+            match self.thread_by_id.get(&id) {
+                Some(slot) => *slot,
+                None => return self.others.get(&id).map(|cpu| *cpu as usize),
+            }
+        };
+        self.threads[slot as usize].cpu.map(|cpu| cpu as usize)
+    }
+
+    /// Removes the CPU without a number and the time charged to it: an event has named a real one.
+    #[cold]
+    fn drop_nameless(&mut self) {
+        let cpu = self.cpus.remove(0);
+        self.note(Change::Dropped { time: cpu.since });
+        self.n_untraced -= u32::from(cpu.is_untraced());
+        self.others.clear();
+        for thread in &mut self.threads {
+            thread.cpu = None;
+            thread.undecided.clear();
+            thread.cells.clear();
+            thread.cpus.clear();
+            thread.last_dispatch = None;
+            thread.left_cpu = None;
+            (thread.n_dispatches, thread.affinity, thread.waited) = (0, Affinity::default(), 0);
+            if let Some(call) = &mut thread.call {
+                call.charged = 0;
+            }
+        }
+        for call in &mut self.totals.calls {
+            call.cpu.forget();
+        }
+        self.totals.interrupts.clear();
+        self.interrupt_by_key.clear();
+        self.totals.n_contradictions = 0;
+        self.totals.n_unmatched = 0;
+    }
+
+    /// Charges the time of a CPU up to `now`.
+    #[inline]
+    pub(super) fn charge(&mut self, at: usize, now: u64, ending: IntervalEnd) {
+        let cpu = &mut self.cpus[at];
+        if now <= cpu.since {
+            return;
+        }
+        let from = std::mem::replace(&mut cpu.since, now).max(self.from);
+        if now <= from {
+            return;
+        }
+        let ns = u128::from(now - from);
+        if cpu.n_lost > 0 {
+            cpu.lost += ns;
+        } else if cpu.n_off > 0 {
+            cpu.off += ns;
+        } else if ending == IntervalEnd::Contradiction {
+            cpu.unknown += ns;
+        } else if let Some(idle) = cpu.just_dispatched
+            && ending == IntervalEnd::Resume
+            && cpu.frames.is_empty()
+        {
+            *(if idle { &mut cpu.idle_dispatch } else { &mut cpu.dispatch }) += ns;
+            self.note(Change::Dispatched { at, from, to: now, idle });
+        } else if let Some(frame) = cpu.frames.last_mut() {
+            frame.own_ns += ns;
+            add(&mut cpu.interrupts, frame.class, ns);
+        } else if !cpu.is_known {
+            cpu.unknown += ns;
+        } else if let Some((_, slot)) = cpu.thread {
+            let thread = &mut self.threads[slot as usize];
+            let cell = if thread.is_idle { Some(cells::IDLE as u32) } else { thread.mode };
+            match cell {
+                Some(cell) => {
+                    add(&mut thread.cells, cell as usize, ns);
+                    add(&mut cpu.cells, cell as usize, ns);
+                }
+                None => match thread.undecided.binary_search_by_key(&(at as u32), |(cpu, _)| *cpu) {
+                    Ok(found) => thread.undecided[found].1 += ns,
+                    Err(place) => thread.undecided.insert(place, (at as u32, ns)),
+                },
+            }
+            if thread.cpus.get(at / 64).is_none_or(|word| word >> (at % 64) & 1 == 0) {
+                if thread.cpus.len() <= at / 64 {
+                    thread.cpus.resize(at / 64 + 1, 0);
+                }
+                thread.cpus[at / 64] |= 1 << (at % 64);
+            }
+            if let Some(priority) = thread.priority {
+                self.totals.priorities[usize::from(priority)] += ns;
+            }
+        } else if cpu.switching {
+            cpu.switch += ns;
+        } else {
+            cpu.unknown += ns;
+        }
+    }
+}

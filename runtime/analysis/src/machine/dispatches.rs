@@ -1,0 +1,178 @@
+//! Threads that come to a CPU and leave it.
+
+use super::changes::Change;
+use super::cpus::IntervalEnd;
+use super::{Machine, OTHERS, ThreadSlot};
+
+/// Dispatches compared with the thread's previous one, if the trace shows both.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Affinity {
+    pub n_same: u64,
+    pub n_known: u64,
+}
+
+impl Machine {
+    /// Charges a CPU up to an AIX event. Its thread id shows which thread runs, even if the dispatch was not traced.
+    #[inline]
+    pub fn evidence(&mut self, at: usize, id: u64, now: u64, is_resume: bool) {
+        self.apply_gap_start();
+        let cpu = &self.cpus[at];
+        if cpu.is_untraced() {
+            self.has_events_in_gap = true;
+            return self.charge(at, now, IntervalEnd::Plain);
+        }
+        let ending = if is_resume { IntervalEnd::Resume } else { IntervalEnd::Plain };
+        match cpu.thread {
+            Some((known, _)) if known == id => self.charge(at, now, ending),
+            known => {
+                let slot = self.thread(id);
+                if known.is_some() {
+                    self.contradict(at, now);
+                } else {
+                    self.charge(at, now, ending);
+                }
+                self.put_on_cpu(at, id, slot, now);
+            }
+        }
+        self.cpus[at].just_dispatched = None;
+    }
+
+    /// Charges a CPU up to a QNX event.
+    #[inline]
+    pub fn pass(&mut self, at: usize, now: u64) {
+        self.apply_gap_start();
+        self.charge(at, now, IntervalEnd::Plain);
+    }
+
+    /// Dispatches a thread to a CPU.
+    pub fn dispatch(&mut self, at: Option<usize>, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
+        self.apply_gap_start();
+        self.has_dispatch |= !idle;
+        // The time before the event belongs to the thread as it was known then.
+        if let Some(at) = at {
+            self.charge(at, now, IntervalEnd::Plain);
+        }
+        self.threads[slot as usize].is_idle |= idle && slot != OTHERS;
+        let Some(at) = at else { return self.note_thread(slot) };
+        if self.is_in_gap(at) {
+            return;
+        }
+        if let Some((old, old_slot)) = self.cpus[at].thread.take() {
+            self.take_off_cpu(old, old_slot, now, true);
+        }
+        self.end_frames(at, now, true);
+        self.put_on_cpu(at, id, slot, now);
+        let cpu = &mut self.cpus[at];
+        (cpu.is_known, cpu.switching, cpu.just_dispatched) = (true, false, Some(idle));
+        self.count_dispatch(at, slot, now, idle);
+        self.count_wait(slot, now);
+    }
+
+    /// Leaves a CPU without a thread.
+    pub fn undispatch(&mut self, at: usize, now: u64) {
+        if self.is_in_gap(at) {
+            return;
+        }
+        if let Some((id, slot)) = self.cpus[at].thread.take() {
+            self.take_off_cpu(id, slot, now, true);
+        }
+        (self.cpus[at].is_known, self.cpus[at].switching) = (true, false);
+    }
+
+    /// Puts a thread on a CPU. If it was still running on another one, an event is missing: a contradiction.
+    pub(super) fn put_on_cpu(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64) {
+        let elsewhere = if slot == OTHERS { self.others.get(&id).copied() } else { self.threads[slot as usize].cpu };
+        if let Some(other) = elsewhere.map(|cpu| cpu as usize).filter(|other| *other != at) {
+            self.contradict(other, now);
+        }
+        self.cpus[at].thread = Some((id, slot));
+        if slot == OTHERS {
+            self.others.insert(id, at as u32);
+        } else {
+            self.threads[slot as usize].cpu = Some(at as u32);
+        }
+        self.track(slot);
+    }
+
+    /// Takes a thread off its CPU; the caller updates the CPU. `seen` is true if an event of the trace shows the switch.
+    pub(super) fn take_off_cpu(&mut self, id: u64, slot: ThreadSlot, now: u64, seen: bool) {
+        if slot == OTHERS {
+            self.others.remove(&id);
+        }
+        let (n_untraced, n_gaps) = (self.n_untraced, self.n_gaps);
+        let thread = &mut self.threads[slot as usize];
+        thread.cpu = None;
+        thread.left_cpu = (seen && n_untraced == 0 && slot != OTHERS).then_some((now, n_gaps));
+        if thread.is_leaving {
+            self.forget_mode(slot);
+        }
+        if n_untraced > 0 {
+            self.forget(slot, Some(now));
+        }
+    }
+
+    /// Charges a CPU's last interval as unknown and clears the CPU, because an event does not fit its state.
+    fn contradict(&mut self, at: usize, now: u64) {
+        self.note(Change::Ended { at, time: self.cpus[at].since });
+        self.charge(at, now, IntervalEnd::Contradiction);
+        self.totals.n_contradictions += u64::from(self.counts(now));
+        self.end_frames(at, now, false);
+        let cpu = &mut self.cpus[at];
+        (cpu.is_known, cpu.just_dispatched, cpu.switching) = (false, None, false);
+        if let Some((id, slot)) = cpu.thread.take() {
+            self.take_off_cpu(id, slot, now, false);
+        }
+    }
+
+    pub(super) fn count_dispatch(&mut self, at: usize, slot: ThreadSlot, now: u64, idle: bool) {
+        let counts = self.counts(now);
+        let gap = self.n_gaps;
+        let is_traced = self.n_untraced == 0;
+        let (cpu, thread) = (&mut self.cpus[at], &mut self.threads[slot as usize]);
+        let last = thread.last_dispatch.replace((at as u32, if is_traced { gap } else { u64::MAX }));
+        if slot == OTHERS {
+            thread.last_dispatch = None;
+        }
+        if !counts {
+            return;
+        }
+        thread.n_dispatches += 1;
+        *(if idle { &mut cpu.n_idle_dispatches } else { &mut cpu.n_dispatches }) += 1;
+        if let Some((last, _)) = last.filter(|(_, then)| is_traced && *then == gap) {
+            let n_same = u64::from(last as usize == at);
+            thread.affinity.n_known += 1;
+            thread.affinity.n_same += n_same;
+            if !idle {
+                cpu.affinity.n_known += 1;
+                cpu.affinity.n_same += n_same;
+            }
+        }
+    }
+
+    fn count_wait(&mut self, slot: ThreadSlot, now: u64) {
+        let is_traced = self.n_untraced == 0;
+        let thread = &mut self.threads[slot as usize];
+        if let Some((left, then)) = thread.left_cpu.take()
+            && is_traced
+            && then == self.n_gaps
+        {
+            thread.waited += u128::from(now.saturating_sub(left.max(self.from)));
+        }
+    }
+
+    /// Thread that runs on a CPU.
+    pub fn runs(&self, at: usize) -> Option<ThreadSlot> {
+        self.cpus[at].thread.map(|(_, slot)| slot)
+    }
+
+    /// Id and priority of the thread that runs on a CPU.
+    pub fn running_thread(&self, at: usize) -> Option<(u64, Option<u8>)> {
+        let (id, slot) = self.cpus[at].thread?;
+        Some((id, self.threads[slot as usize].priority))
+    }
+
+    /// Counts an event whose CPU has no thread.
+    pub fn without_thread(&mut self, now: u64) {
+        self.totals.n_without_thread += u64::from(self.counts(now));
+    }
+}

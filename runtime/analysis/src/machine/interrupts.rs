@@ -1,0 +1,122 @@
+//! Interrupts of a CPU.
+
+use super::threads::MAX_NAME;
+use super::{MAX_ROWS, Machine, index_of};
+use crate::totals::InterruptCounts;
+use tfbc::internal::analysis::ClassName;
+
+/// Limit on nested interrupts. The time of deeper ones is charged to the innermost frame that is kept.
+pub(super) const MAX_FRAMES: usize = 64;
+
+/// Open interrupt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    /// Number of the interrupt, in the order of the trace.
+    pub(super) number: u64,
+    pub(super) class: usize,
+    pub(super) row: usize,
+    pub(super) own_ns: u128,
+}
+
+/// CPU, class, type and address of an interrupt.
+pub(super) type InterruptKey = (u32, usize, Option<u64>, Option<u64>);
+
+impl Machine {
+    /// Enters an interrupt on a CPU.
+    pub fn raise(&mut self, at: usize, class: ClassName, kind: Option<u64>, address: Option<u64>, name: Option<&[u8]>) {
+        if self.is_in_gap(at) {
+            return;
+        }
+        let class = self.class(class);
+        let Some(row) = self.interrupt(at, class, kind, address, name) else { return };
+        if self.cpus[at].frames.len() < MAX_FRAMES {
+            self.n_frames += 1;
+            self.cpus[at].frames.push(Frame { number: self.n_frames, class, row, own_ns: 0 });
+        } else {
+            self.totals.interrupts[row].n_unfinished += 1;
+        }
+    }
+
+    /// Leaves the innermost interrupt of a class on a CPU, and all interrupts inside of it.
+    pub fn lower(&mut self, at: Option<usize>, class: ClassName, now: u64) {
+        let class = self.class(class);
+        self.classes[class].has_first = true;
+        let Some(at) = at else { return };
+        if self.is_in_gap(at) {
+            return;
+        }
+        match self.cpus[at].frames.iter().rposition(|frame| frame.class == class) {
+            Some(from) => {
+                while self.cpus[at].frames.len() > from {
+                    self.end_frame(at, now, true);
+                }
+            }
+            None => self.totals.n_unmatched += u64::from(self.counts(now)),
+        }
+    }
+
+    /// Leaves all interrupts on a CPU.
+    pub fn reset(&mut self, at: Option<usize>, now: u64) {
+        self.totals.has_reset = true;
+        let Some(at) = at else { return };
+        if self.is_in_gap(at) {
+            return;
+        }
+        self.end_frames(at, now, true);
+        self.cpus[at].is_known = true;
+    }
+
+    pub(super) fn end_frames(&mut self, at: usize, now: u64, seen: bool) {
+        while !self.cpus[at].frames.is_empty() {
+            self.end_frame(at, now, seen);
+        }
+    }
+
+    fn end_frame(&mut self, at: usize, now: u64, seen: bool) {
+        let counts = self.counts(now);
+        let Some(frame) = self.cpus[at].frames.pop() else { return };
+        let row = &mut self.totals.interrupts[frame.row];
+        if seen && counts {
+            row.own.add(frame.own_ns);
+        } else if counts {
+            row.n_unfinished += 1;
+            row.unfinished_ns += frame.own_ns;
+        }
+    }
+
+    /// Index of a class of interrupts.
+    fn class(&mut self, name: ClassName) -> usize {
+        index_of(&mut self.classes, name)
+    }
+
+    /// Row of an interrupt.
+    fn interrupt(
+        &mut self,
+        at: usize,
+        class: usize,
+        kind: Option<u64>,
+        address: Option<u64>,
+        name: Option<&[u8]>,
+    ) -> Option<usize> {
+        let key = (at as u32, class, kind, address);
+        if let Some(row) = self.interrupt_by_key.get(&key) {
+            return Some(*row);
+        }
+        let is_full = self.totals.interrupts.len() >= MAX_ROWS;
+        let key = if is_full { (at as u32, class, None, None) } else { key };
+        if let Some(row) = self.interrupt_by_key.get(&key) {
+            return Some(*row);
+        }
+        let name = name.filter(|name| !name.is_empty() && !is_full).map(|name| name[..name.len().min(MAX_NAME)].into());
+        self.totals.interrupts.push(InterruptCounts {
+            cpu: at,
+            class,
+            kind: key.2,
+            address: key.3,
+            name,
+            ..InterruptCounts::default()
+        });
+        self.interrupt_by_key.insert(key, self.totals.interrupts.len() - 1);
+        Some(self.totals.interrupts.len() - 1)
+    }
+}

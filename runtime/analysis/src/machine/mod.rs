@@ -1,0 +1,283 @@
+//! State machine of CPUs and threads: charges each interval of a CPU to a category and a thread.
+//!
+//! ```text
+//! aix.rs, qnx.rs ─dispatch, enter, raise, lost, …─> Machine ─finish─> Totals
+//! ```
+//!
+//! The state of a CPU does not change between two of its events. The second one charges the interval between them, and
+//! then changes the state. Whatever the trace does not describe is charged to `unknown`, `lost`, `off` or, if a thread
+//! ran in an unknown mode, to `mode`.
+//!
+//! | module | part of the state |
+//! | --- | --- |
+//! | `cpus`, `dispatches` | CPUs, the intervals that they are charged, and the threads that come and leave |
+//! | `threads`, `calls` | threads and processes, their modes, and calls |
+//! | `interrupts` | interrupts of a CPU |
+//! | `untraced` | losses, and intervals in which tracing is off |
+//! | `states`, `clients` | QNX: states of threads, and which thread works for which |
+//! | `changes` | changes that a timeline draws |
+//! | `finish` | the end of the span |
+
+mod calls;
+mod changes;
+mod clients;
+mod cpus;
+mod dispatches;
+mod finish;
+mod interrupts;
+mod states;
+mod threads;
+mod untraced;
+
+pub use changes::{Base, CallEnding, Change, MessageStep};
+pub use cpus::{Cpu, MAX_CPUS};
+pub use states::ThreadState;
+pub use threads::{Process, Thread};
+
+use crate::Options;
+use crate::gaps::GapStarts;
+use crate::totals::{CallCounts, InterruptCounts, Totals};
+use calls::CallRows;
+use cpus::NO_CPU;
+use foldhash::HashMap;
+use interrupts::InterruptKey;
+use tfbc::System;
+use tfbc::internal::analysis::ClassName;
+use untraced::Stream;
+
+/// Limit on kinds of interrupts, and on kinds of errors of all calls together. Further interrupts share a row, and
+/// further errors are not listed.
+const MAX_ROWS: usize = 1 << 16;
+
+/// Indices into the times of a thread or CPU: three fixed cells, then two cells per class of modes.
+pub mod cells {
+    /// Time of idle threads.
+    pub const IDLE: usize = 0;
+    /// Time in an unknown mode.
+    pub const MODE: usize = 1;
+    /// Time of kernel processes.
+    pub const KPROC: usize = 2;
+
+    /// User-mode time before or after a call of a class.
+    pub const fn user(class: usize) -> usize {
+        3 + 2 * class
+    }
+
+    /// Time inside calls of a class.
+    pub const fn within(class: usize) -> usize {
+        4 + 2 * class
+    }
+}
+
+/// Index of a thread in [`Totals::threads`].
+pub type ThreadSlot = u32;
+
+/// Index of a process in [`Totals::processes`].
+pub type ProcessSlot = u32;
+
+/// Slot that all threads above the limit share, and all processes.
+pub const OTHERS: u32 = 0;
+
+/// Class of modes or interrupts.
+#[derive(Debug, Clone, Copy)]
+pub struct Class {
+    pub name: ClassName,
+    /// True if the trace contains an `enter` of the class or, for interrupts, a `lower`.
+    pub has_first: bool,
+    /// True if the trace contains a `return` of the class.
+    pub has_second: bool,
+}
+
+/// State of all CPUs, threads and processes at the current event.
+#[derive(Debug)]
+pub struct Machine {
+    system: System,
+    /// Start of the span; earlier time is not charged.
+    from: u64,
+    /// Latest time of an event.
+    last: u64,
+    cpus: Vec<Cpu>,
+    /// Indices of the CPUs with small numbers, and of all CPUs.
+    small_cpus: Vec<u32>,
+    cpu_by_id: HashMap<u64, u32>,
+    threads: Vec<Thread>,
+    thread_by_id: HashMap<u64, ThreadSlot>,
+    last_thread: (u64, ThreadSlot),
+    /// Threads whose id now belongs to a thread of another process.
+    moved: HashMap<(ProcessSlot, u64), ThreadSlot>,
+    /// CPU per thread id, for running threads that share the slot [`OTHERS`].
+    others: HashMap<u64, u32>,
+    processes: Vec<Process>,
+    process_by_id: HashMap<u64, ProcessSlot>,
+    max_known: usize,
+    max_calls: usize,
+    /// True if calls are told apart by their names.
+    keeps_calls: bool,
+    /// Threads with a mode, call or state that a gap invalidates.
+    tracked: Vec<ThreadSlot>,
+    modes: Vec<Class>,
+    classes: Vec<Class>,
+    /// Rows of calls, by class.
+    calls: Vec<CallRows>,
+    interrupt_by_key: HashMap<InterruptKey, usize>,
+    streams: Vec<Stream>,
+    /// Number of untraced CPUs.
+    n_untraced: u32,
+    /// Number of gaps so far. Two equal values mean that nothing was lost in between.
+    n_gaps: u64,
+    /// Start of a gap whose effect on threads is not applied yet. It waits for the next event, because several streams may
+    /// start a gap at the same time.
+    pending_gap_start: Option<u64>,
+    /// True if an untraced CPU has had events.
+    has_events_in_gap: bool,
+    has_dispatch: bool,
+    n_errors: usize,
+    totals: Totals,
+    /// Starts of gaps so far.
+    pub gap_starts: GapStarts,
+    /// Number of interrupts so far.
+    n_frames: u64,
+    /// Messages that were sent and not received: by receive id, server and client process; the client and a number.
+    sent: HashMap<(u32, u32, u32), (ThreadSlot, u64)>,
+    n_messages: u64,
+    /// Number of changes of names.
+    names_version: u64,
+    /// Changes since a timeline last took them; `None` if there is no timeline.
+    changes: Option<Vec<Change>>,
+}
+
+impl Machine {
+    /// Creates the state at the start of a trace.
+    pub fn new(system: System, options: &Options) -> Self {
+        Self {
+            system,
+            from: options.from.unwrap_or(0),
+            last: 0,
+            cpus: Vec::new(),
+            small_cpus: vec![NO_CPU; MAX_CPUS],
+            cpu_by_id: HashMap::default(),
+            threads: vec![Thread::default()],
+            thread_by_id: HashMap::default(),
+            last_thread: (0, OTHERS),
+            moved: HashMap::default(),
+            others: HashMap::default(),
+            processes: vec![Process::default()],
+            process_by_id: HashMap::default(),
+            max_known: options.max_processes,
+            max_calls: options.max_calls,
+            keeps_calls: ["call", "pending"].iter().any(|section| options.wants(section)),
+            tracked: Vec::new(),
+            modes: Vec::new(),
+            classes: Vec::new(),
+            calls: Vec::new(),
+            interrupt_by_key: HashMap::default(),
+            streams: Vec::new(),
+            n_untraced: 0,
+            n_gaps: 0,
+            pending_gap_start: None,
+            has_events_in_gap: false,
+            has_dispatch: false,
+            n_errors: 0,
+            totals: Totals::default(),
+            gap_starts: GapStarts::default(),
+            n_frames: 0,
+            sent: HashMap::default(),
+            n_messages: 0,
+            names_version: 1,
+            changes: None,
+        }
+    }
+
+    /// True if the trace contains an end of a class of interrupts, so that its times are known.
+    pub fn has_end(&self, class: usize, lowers: impl FnOnce(ClassName) -> bool) -> bool {
+        self.classes[class].has_first || (self.totals.has_reset && !lowers(self.classes[class].name))
+    }
+
+    /// True if AIX's times are known, because the trace has dispatches.
+    pub fn has_dispatch(&self) -> bool {
+        self.has_dispatch || self.system == System::Qnx
+    }
+
+    /// Thread by its slot.
+    pub fn thread_at(&self, slot: ThreadSlot) -> &Thread {
+        &self.threads[slot as usize]
+    }
+
+    /// Process by its slot.
+    pub fn process_at(&self, slot: ProcessSlot) -> &Process {
+        &self.processes[slot as usize]
+    }
+
+    /// Number that changes with the name of a process, and the process of a thread.
+    pub fn names_version(&self) -> u64 {
+        self.names_version
+    }
+
+    /// Priority of a thread (QNX).
+    pub fn priority_of(&self, slot: ThreadSlot) -> Option<u8> {
+        self.threads[slot as usize].priority
+    }
+
+    /// CPU on which a thread runs.
+    pub fn cpu_of(&self, slot: ThreadSlot) -> Option<u64> {
+        self.cpus[self.threads[slot as usize].cpu? as usize].id
+    }
+
+    /// Name of a class of interrupts.
+    pub fn class_name(&self, class: usize) -> ClassName {
+        self.classes[class].name
+    }
+
+    /// Counts of a kind of interrupts, with its name.
+    pub fn interrupt_row(&self, row: usize) -> &InterruptCounts {
+        &self.totals.interrupts[row]
+    }
+
+    /// Counts of a call, with its name, and the name of its class.
+    pub fn call_row(&self, row: usize) -> (&CallCounts, ClassName) {
+        let counts = &self.totals.calls[row];
+        (counts, self.modes[counts.class].name)
+    }
+
+    /// Counts an event, before its effects are applied.
+    #[inline]
+    pub fn note_event(&mut self, now: u64) {
+        self.totals.n_events += 1;
+        self.last = self.last.max(now);
+    }
+
+    /// Counts an event without a time.
+    pub fn note_untimed(&mut self) {
+        self.totals.n_events += 1;
+    }
+
+    /// True if counters change at this time: it is not before the span.
+    fn counts(&self, now: u64) -> bool {
+        now >= self.from
+    }
+
+    /// Counts a mark: an event about the trace itself.
+    pub fn note_mark(&mut self) {
+        self.totals.n_marks += 1;
+    }
+}
+
+/// Adds to a cell of a list; grows the list if necessary.
+#[inline]
+fn add(cells: &mut Vec<u128>, cell: usize, ns: u128) {
+    match cells.get_mut(cell) {
+        Some(sum) => *sum += ns,
+        None if ns > 0 => {
+            cells.resize(cell.max(4) + 1, 0);
+            cells[cell] = ns;
+        }
+        None => {}
+    }
+}
+
+fn index_of(classes: &mut Vec<Class>, name: ClassName) -> usize {
+    classes.iter().position(|class| class.name == name).unwrap_or_else(|| {
+        classes.push(Class { name, has_first: false, has_second: false });
+        classes.len() - 1
+    })
+}

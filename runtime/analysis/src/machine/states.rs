@@ -1,0 +1,132 @@
+//! States of the threads of QNX.
+
+use super::changes::{CallEnding, Change};
+use super::cpus::IntervalEnd;
+use super::{Machine, OTHERS, ProcessSlot, ThreadSlot};
+use crate::totals::StateCounts;
+use tfbc::System;
+
+/// State of a thread of QNX: its number, or `None` if it is unknown.
+pub type ThreadState = Option<u8>;
+/// Number of the state of a running thread.
+pub(super) const RUNNING: ThreadState = Some(1);
+/// Number of the state of a thread that waits for a CPU.
+pub(super) const READY: ThreadState = Some(2);
+
+impl Machine {
+    /// Runs a QNX thread on a CPU.
+    pub fn run(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
+        self.apply_gap_start();
+        self.has_dispatch = true;
+        self.charge(at, now, IntervalEnd::Plain);
+        self.threads[slot as usize].is_idle = idle && slot != OTHERS;
+        if self.is_in_gap(at) {
+            return;
+        }
+        let old = self.cpus[at].thread;
+        if let Some((old, old_slot)) = old.filter(|(old, _)| *old != id) {
+            self.cpus[at].thread = None;
+            self.take_off_cpu(old, old_slot, now, true);
+            self.change_state(old_slot, Some(None), now);
+        }
+        self.put_on_cpu(at, id, slot, now);
+        (self.cpus[at].is_known, self.cpus[at].switching) = (true, false);
+        self.change_state(slot, Some(RUNNING), now);
+        self.count_dispatch(at, slot, now, idle);
+    }
+
+    /// Gives a QNX thread a state other than running. `None` ends the thread.
+    pub fn state(&mut self, id: u64, slot: ThreadSlot, state: Option<u8>, now: u64) {
+        self.apply_gap_start();
+        if let Some(at) = self.running_on(id) {
+            self.charge(at, now, IntervalEnd::Plain);
+            self.cpus[at].thread = None;
+            self.cpus[at].switching = true;
+            self.take_off_cpu(id, slot, now, true);
+            self.note(Change::Touched { at, time: now });
+        }
+        if let Some(state) = state {
+            self.change_state(slot, Some(Some(state)), now);
+        } else {
+            let n = u64::from(self.counts(now));
+            if let Some(call) = self.threads[slot as usize].call.take() {
+                self.totals.calls[call.row].n_ended += n;
+                self.note(Change::Left { thread: slot, time: now, ending: CallEnding::Ended });
+            }
+            self.forget_mode(slot);
+            self.change_state(slot, None, now);
+            self.threads[slot as usize].serves = None;
+        }
+        self.track(slot);
+    }
+
+    /// Ends all threads of a QNX process.
+    pub fn end_threads(&mut self, process: ProcessSlot, now: u64) {
+        if process == OTHERS || self.processes[process as usize].has_ended {
+            return;
+        }
+        for slot in self.members(process) {
+            self.state(self.threads[slot as usize].tid, slot, None, now);
+        }
+    }
+
+    /// Sets the priority of a thread, from a record.
+    pub fn prioritise(&mut self, slot: ThreadSlot, priority: Option<u8>) {
+        if slot != OTHERS {
+            self.threads[slot as usize].priority = priority;
+        }
+    }
+
+    /// Starts the states of a QNX thread at its creation.
+    pub fn begin_thread(&mut self, slot: ThreadSlot, now: u64) {
+        let thread = &mut self.threads[slot as usize];
+        if slot != OTHERS && thread.states.is_empty() && matches!(thread.state, Some((None, 0)) | None) {
+            thread.state = Some((None, now));
+        }
+    }
+
+    /// Counts the time of a thread's current state, and starts another state.
+    pub(super) fn change_state(&mut self, slot: ThreadSlot, state: Option<ThreadState>, now: u64) {
+        if self.system == System::Aix || slot == OTHERS {
+            return;
+        }
+        self.charge_clients(slot, now);
+        let (from, counts) = (self.from, self.counts(now));
+        let thread = &mut self.threads[slot as usize];
+        if let Some((old, since)) = thread.state {
+            let ns = u128::from(now.max(from) - since.max(from).min(now.max(from)));
+            if counts && (ns > 0 || old.is_some()) {
+                let known = match thread.states.iter().position(|(known, _)| *known == old) {
+                    Some(known) => known,
+                    None => {
+                        thread.states.push((old, StateCounts::default()));
+                        thread.states.len() - 1
+                    }
+                };
+                thread.states[known].1.add(ns);
+                if old == READY {
+                    thread.waited += ns;
+                }
+            }
+        }
+        let was_running = matches!(thread.state, Some((RUNNING, _)));
+        let time = thread.state.map_or(now, |(_, since)| since.max(now));
+        thread.state = state.map(|state| (state, time));
+        self.note(Change::State { thread: slot, state, time });
+        let thread = &self.threads[slot as usize];
+        let runs = state == Some(RUNNING);
+        let Some(process) = thread.process.filter(|_| was_running != runs) else { return };
+        let process = &mut self.processes[process as usize];
+        if runs {
+            if process.n_running == 0 {
+                process.running_since = now;
+            }
+            process.n_running += 1;
+        } else {
+            process.n_running -= 1;
+            if process.n_running == 0 {
+                process.running += u128::from(now.saturating_sub(process.running_since.max(from)));
+            }
+        }
+    }
+}

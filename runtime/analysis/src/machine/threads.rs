@@ -1,0 +1,319 @@
+//! Threads and processes: identities, modes and ends.
+
+use super::calls::OpenCall;
+use super::changes::{CallEnding, Change};
+use super::dispatches::Affinity;
+use super::states::ThreadState;
+use super::{Machine, OTHERS, ProcessSlot, ThreadSlot, add, cells};
+use crate::totals::StateCounts;
+use tfbc::System;
+
+/// Limit on the length of a name, in bytes; longer names are cut.
+pub(super) const MAX_NAME: usize = 1023;
+
+/// Thread and the time charged to it.
+#[derive(Debug, Clone, Default)]
+pub struct Thread {
+    pub tid: u64,
+    pub process: Option<ProcessSlot>,
+    /// Next thread of the process.
+    pub(super) sibling: Option<ThreadSlot>,
+    pub name: Option<Box<[u8]>>,
+    /// CPU on which the thread runs.
+    pub(super) cpu: Option<u32>,
+    /// Cell of the current mode; `None` if the mode is unknown.
+    pub(super) mode: Option<u32>,
+    pub(super) is_idle: bool,
+    pub(super) is_kproc: bool,
+    /// True if the process ended while the thread was running.
+    pub(super) is_leaving: bool,
+    /// True if the thread is in [`Machine::tracked`].
+    pub(super) is_tracked: bool,
+    pub(super) call: Option<OpenCall>,
+    /// Time per CPU whose mode the next call or return of the thread will decide.
+    pub(super) undecided: Vec<(u32, u128)>,
+    pub cells: Vec<u128>,
+    /// Bit set of the CPUs on which the thread was charged time.
+    pub(super) cpus: Vec<u64>,
+    /// CPU of the last dispatch, and [`Machine::n_gaps`] at that time.
+    pub(super) last_dispatch: Option<(u32, u64)>,
+    /// Time when the thread left its CPU, and [`Machine::n_gaps`] at that time.
+    pub(super) left_cpu: Option<(u64, u64)>,
+    pub n_dispatches: u64,
+    pub affinity: Affinity,
+    pub waited: u128,
+    /// Current state and its start; `None` before the thread is created and after it ends.
+    pub(super) state: Option<(ThreadState, u64)>,
+    pub states: Vec<(ThreadState, StateCounts)>,
+    pub(super) priority: Option<u8>,
+    /// Thread for which this one works, and the number of the message (QNX).
+    pub(super) serves: Option<(ThreadSlot, u64)>,
+    /// Time up to which running is charged to clients.
+    pub(super) charged_to_clients: u64,
+    /// State at the end of the span, and its start.
+    pub last_state: Option<(ThreadState, u64)>,
+    /// Time that threads ran on its behalf, per thread.
+    pub imposed: Vec<(ThreadSlot, u128)>,
+}
+
+impl Thread {
+    /// Number of CPUs on which the thread was charged time.
+    pub fn n_cpus(&self) -> u32 {
+        self.cpus.iter().map(|word| word.count_ones()).sum()
+    }
+}
+
+/// Process.
+#[derive(Debug, Clone, Default)]
+pub struct Process {
+    pub pid: u64,
+    pub generation: u32,
+    pub name: Option<Box<[u8]>>,
+    pub(super) has_ended: bool,
+    pub(super) is_kproc: bool,
+    pub(super) first_thread: Option<ThreadSlot>,
+    pub(super) n_running: u32,
+    pub(super) running_since: u64,
+    pub running: u128,
+}
+
+impl Machine {
+    /// Slot of a thread; creates the thread if it is new.
+    #[inline]
+    pub fn thread(&mut self, id: u64) -> ThreadSlot {
+        if self.last_thread.0 == id && self.last_thread.1 != OTHERS {
+            return self.last_thread.1;
+        }
+        let slot = self.find_thread(id);
+        self.last_thread = (id, slot);
+        slot
+    }
+
+    fn find_thread(&mut self, id: u64) -> ThreadSlot {
+        if let Some(slot) = self.thread_by_id.get(&id) {
+            return *slot;
+        }
+        let slot = self.new_thread(id, None);
+        if slot != OTHERS {
+            self.thread_by_id.insert(id, slot);
+        }
+        slot
+    }
+
+    fn new_thread(&mut self, id: u64, process: Option<ProcessSlot>) -> ThreadSlot {
+        if self.threads.len() > self.max_known {
+            self.totals.n_other_threads += 1;
+            return OTHERS;
+        }
+        let slot = self.threads.len() as ThreadSlot;
+        // A thread that the trace first shows in the middle existed before, unless a record creates it.
+        let state = (self.system == System::Qnx).then_some((None, 0));
+        self.threads.push(Thread { tid: id, state, ..Thread::default() });
+        self.join(slot, process);
+        slot
+    }
+
+    /// Adds a thread to a process.
+    fn join(&mut self, slot: ThreadSlot, process: Option<ProcessSlot>) {
+        let Some(process) = process else { return };
+        let known = &mut self.processes[process as usize];
+        let thread = &mut self.threads[slot as usize];
+        thread.process = Some(process);
+        self.names_version += 1;
+        thread.is_kproc = known.is_kproc;
+        // The process is not the first with its id, so the thread cannot have existed from the start.
+        if known.generation > 1 && matches!(thread.state, Some((None, 0))) {
+            thread.state = Some((None, self.last));
+        }
+        if process != OTHERS {
+            thread.sibling = known.first_thread.replace(slot);
+        }
+    }
+
+    /// Slots of the threads of a process.
+    pub(super) fn members(&self, process: ProcessSlot) -> Vec<ThreadSlot> {
+        let first = self.processes[process as usize].first_thread;
+        std::iter::successors(first, |slot| self.threads[*slot as usize].sibling).collect()
+    }
+
+    /// Slot of a process. A process that has ended keeps its id until [`Machine::create`] reuses it.
+    pub fn process(&mut self, pid: u64) -> ProcessSlot {
+        match self.process_by_id.get(&pid) {
+            Some(slot) => *slot,
+            None => self.new_process(pid, 1),
+        }
+    }
+
+    fn new_process(&mut self, pid: u64, generation: u32) -> ProcessSlot {
+        if self.processes.len() > self.max_known {
+            self.totals.n_other_processes += 1;
+            return OTHERS;
+        }
+        let slot = self.processes.len() as ProcessSlot;
+        self.processes.push(Process { pid, generation, ..Process::default() });
+        self.process_by_id.insert(pid, slot);
+        slot
+    }
+
+    /// Slot of a process that an event creates or describes. If the last process with this id has ended, it is a new one.
+    pub fn create(&mut self, pid: u64) -> ProcessSlot {
+        let slot = self.process(pid);
+        let known = &self.processes[slot as usize];
+        if slot != OTHERS && known.has_ended { self.new_process(pid, known.generation + 1) } else { slot }
+    }
+
+    /// Sets the name of a process; an empty name leaves it unchanged.
+    pub fn name_process(&mut self, slot: ProcessSlot, name: &[u8]) {
+        if slot != OTHERS && !name.is_empty() {
+            self.processes[slot as usize].name = Some(name[..name.len().min(MAX_NAME)].into());
+            self.names_version += 1;
+        }
+    }
+
+    /// Sets the name of a thread.
+    pub fn name_thread(&mut self, slot: ThreadSlot, name: &[u8]) {
+        if slot != OTHERS {
+            self.threads[slot as usize].name = (!name.is_empty()).then(|| name[..name.len().min(MAX_NAME)].into());
+        }
+    }
+
+    /// Process of a thread.
+    pub fn process_of(&self, slot: ThreadSlot) -> Option<ProcessSlot> {
+        self.threads[slot as usize].process
+    }
+
+    /// Name of a thread's process.
+    pub fn name_of(&self, slot: ThreadSlot) -> Option<Box<[u8]>> {
+        self.processes[self.process_of(slot)? as usize].name.clone()
+    }
+
+    /// Slot of a thread of a process. If the id belonged to another process, it is a new thread.
+    pub fn attach(&mut self, id: u64, process: ProcessSlot) -> ThreadSlot {
+        let slot = self.thread(id);
+        if slot == OTHERS {
+            return slot;
+        }
+        match self.threads[slot as usize].process {
+            None => {
+                self.join(slot, Some(process));
+                return slot;
+            }
+            Some(known) if known == process => return slot,
+            Some(known) => self.moved.insert((known, id), slot),
+        };
+        let new = match self.moved.get(&(process, id)) {
+            Some(new) => *new,
+            None => self.new_thread(id, Some(process)),
+        };
+        if new == OTHERS {
+            // The table is full. The id keeps its old thread.
+            return slot;
+        }
+        let cpu = self.threads[slot as usize].cpu.take();
+        if let Some(cpu) = cpu {
+            self.forget(slot, None);
+            self.cpus[cpu as usize].thread = Some((id, new));
+        }
+        self.threads[new as usize].cpu = cpu;
+        self.note_thread(new);
+        self.thread_by_id.insert(id, new);
+        self.last_thread = (id, new);
+        new
+    }
+
+    /// Slot of the thread that AIX dispatches. The event also names its process, which becomes the thread's.
+    pub fn attach_dispatched(&mut self, id: u64, pid: u64) -> ThreadSlot {
+        let slot = self.thread(id);
+        let process = self.process(pid);
+        let is_own = self.threads[slot as usize].process == Some(process);
+        // Threads of a process that has ended are still dispatched to clean up; they do not start a new process.
+        let process = if is_own { process } else { self.create(pid) };
+        self.attach(id, process)
+    }
+
+    /// Ends a process.
+    pub fn exit(&mut self, process: ProcessSlot, now: u64) {
+        self.apply_gap_start();
+        if process == OTHERS || self.processes[process as usize].has_ended {
+            return;
+        }
+        let n = usize::from(self.counts(now)) as u64;
+        self.processes[process as usize].has_ended = true;
+        for slot in self.members(process) {
+            if let Some(call) = self.threads[slot as usize].call.take() {
+                self.totals.calls[call.row].n_ended += n;
+                self.note(Change::Left { thread: slot, time: now, ending: CallEnding::Ended });
+            }
+            if self.threads[slot as usize].cpu.is_some() {
+                self.threads[slot as usize].is_leaving = true;
+            } else {
+                self.forget_mode(slot);
+            }
+        }
+    }
+
+    /// Marks a process as a kernel process, together with its threads.
+    pub fn kproc(&mut self, process: ProcessSlot) {
+        self.apply_gap_start();
+        if process == OTHERS || self.processes[process as usize].is_kproc {
+            return;
+        }
+        self.processes[process as usize].is_kproc = true;
+        for slot in self.members(process) {
+            self.threads[slot as usize].is_kproc = true;
+            self.decide(slot, cells::KPROC);
+            self.set_mode(slot, cells::KPROC);
+        }
+    }
+
+    /// Adds a thread to the list of those that a gap affects.
+    #[inline]
+    pub(super) fn track(&mut self, slot: ThreadSlot) {
+        let thread = &mut self.threads[slot as usize];
+        if !std::mem::replace(&mut thread.is_tracked, true) {
+            self.tracked.push(slot);
+        }
+    }
+
+    pub(super) fn set_mode(&mut self, slot: ThreadSlot, cell: usize) {
+        // Threads above the limit share a slot, which has no mode.
+        if slot != OTHERS {
+            self.threads[slot as usize].mode = Some(cell as u32);
+            self.track(slot);
+        }
+    }
+
+    /// Charges a thread's undecided time to a cell.
+    pub(super) fn decide(&mut self, slot: ThreadSlot, cell: usize) {
+        let Self { threads, cpus, .. } = self;
+        let thread = &mut threads[slot as usize];
+        for (cpu, ns) in std::mem::take(&mut thread.undecided) {
+            add(&mut cpus[cpu as usize].cells, cell, ns);
+            add(&mut thread.cells, cell, ns);
+        }
+    }
+
+    pub(super) fn forget_mode(&mut self, slot: ThreadSlot) {
+        self.decide(slot, cells::MODE);
+        let thread = &mut self.threads[slot as usize];
+        thread.mode = None;
+        thread.is_leaving = false;
+        if thread.is_kproc {
+            thread.mode = Some(cells::KPROC as u32);
+        }
+    }
+
+    /// Forgets the mode and the open call of a thread that may have run untraced. The call counts as cut at `now`, or as
+    /// not returned without a time.
+    pub(super) fn forget(&mut self, slot: ThreadSlot, now: Option<u64>) {
+        self.forget_mode(slot);
+        if let Some(call) = self.threads[slot as usize].call.take() {
+            match now {
+                Some(now) => self.totals.calls[call.row].n_cut += u64::from(self.counts(now)),
+                None => self.totals.calls[call.row].n_not_returned += 1,
+            }
+            let ending = if now.is_some() { CallEnding::Cut } else { CallEnding::NotReturned };
+            self.note(Change::Left { thread: slot, time: now.unwrap_or(self.last), ending });
+        }
+    }
+}

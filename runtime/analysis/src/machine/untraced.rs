@@ -1,0 +1,198 @@
+//! Untraced time: losses, and intervals in which tracing is off.
+
+use super::Machine;
+use super::changes::Change;
+use super::cpus::IntervalEnd;
+use crate::totals::{Gap, GapKind};
+
+/// Largest number of listed gaps.
+pub(super) const MAX_GAPS: usize = 1 << 16;
+
+/// One file, with its current gaps.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stream {
+    /// CPU that the file belongs to; `None` if it has events of all CPUs.
+    pub(super) cpu: Option<u64>,
+    pub(super) lost_since: Option<u64>,
+    pub(super) off_since: Option<u64>,
+}
+
+impl Machine {
+    /// Adds a stream that covers one CPU or all.
+    pub fn add_stream(&mut self, cpu: Option<u64>) {
+        self.streams.push(Stream { cpu, ..Stream::default() });
+        if let Some(cpu) = cpu {
+            self.declare(cpu);
+        }
+    }
+
+    /// Starts a gap in which a stream lost events.
+    pub fn begin_loss(&mut self, stream: usize, now: u64) {
+        if self.streams[stream].lost_since.is_none() {
+            self.split_off(stream, now, true);
+            self.streams[stream].lost_since = Some(now);
+            self.begin(stream, now, GapKind::Lost);
+        }
+    }
+
+    /// Ends a gap in which a stream lost events. `missed` has the number of events and of buffers, if they are known.
+    pub fn end_loss(&mut self, stream: usize, now: u64, missed: (Option<u64>, Option<u64>)) {
+        if let Some(from) = self.streams[stream].lost_since.take() {
+            self.end(stream, now, GapKind::Lost);
+            self.gap(stream, (from, now), GapKind::Lost, missed);
+            self.split_off(stream, now, false);
+        }
+    }
+
+    /// True while a stream loses events.
+    pub fn is_losing(&self, stream: usize) -> bool {
+        self.streams[stream].lost_since.is_some()
+    }
+
+    /// True while a stream is switched off.
+    pub fn is_off(&self, stream: usize) -> bool {
+        self.streams[stream].off_since.is_some()
+    }
+
+    /// Switches a stream off.
+    pub fn switch_off(&mut self, stream: usize, now: u64) {
+        if self.streams[stream].off_since.is_none() {
+            self.streams[stream].off_since = Some(now);
+            self.begin(stream, now, GapKind::Off);
+        }
+    }
+
+    /// Switches a stream on.
+    pub fn switch_on(&mut self, stream: usize, now: u64) {
+        if let Some(from) = self.streams[stream].off_since.take() {
+            self.end(stream, now, GapKind::Off);
+            self.gap(stream, (from, now), GapKind::Off, (None, None));
+        }
+    }
+
+    /// Splits an off interval at a loss: lists the part before it, or starts the part after it.
+    fn split_off(&mut self, stream: usize, now: u64, is_begin: bool) {
+        if let Some(from) = self.streams[stream].off_since {
+            if is_begin {
+                self.gap(stream, (from, now), GapKind::Off, (None, None));
+            }
+            self.streams[stream].off_since = Some(now);
+        }
+    }
+
+    fn covered(&self, stream: usize) -> std::ops::Range<usize> {
+        match self.streams[stream].cpu {
+            None => 0..self.cpus.len(),
+            Some(id) => match self.cpu_by_id.get(&id) {
+                Some(at) => *at as usize..*at as usize + 1,
+                None => 0..0,
+            },
+        }
+    }
+
+    fn begin(&mut self, stream: usize, now: u64, kind: GapKind) {
+        self.need_cpu();
+        // Gaps that start at one time are applied together.
+        if self.pending_gap_start.is_some_and(|pending| pending != now) {
+            self.apply_gap_start();
+        }
+        for at in self.covered(stream) {
+            self.charge(at, now, IntervalEnd::Plain);
+            self.n_untraced += u32::from(!self.cpus[at].is_untraced());
+            let cpu = &mut self.cpus[at];
+            match kind {
+                GapKind::Lost => cpu.n_lost += 1,
+                GapKind::Off => cpu.n_off += 1,
+            }
+            self.clear_cpu(at, now);
+            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
+        }
+        self.n_gaps += 1;
+        self.gap_starts.note(self.streams[stream].cpu, now);
+        self.pending_gap_start = Some(now);
+    }
+
+    fn end(&mut self, stream: usize, now: u64, kind: GapKind) {
+        self.apply_gap_start();
+        for at in self.covered(stream) {
+            self.charge(at, now, IntervalEnd::Plain);
+            let cpu = &mut self.cpus[at];
+            match kind {
+                GapKind::Lost => cpu.n_lost -= 1,
+                GapKind::Off => cpu.n_off -= 1,
+            }
+            self.n_untraced -= u32::from(!self.cpus[at].is_untraced());
+            self.clear_cpu(at, now);
+            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
+        }
+        if std::mem::take(&mut self.has_events_in_gap) {
+            self.forget_unseen(now);
+        }
+    }
+
+    /// Clears a CPU. [`Machine::forget_unseen`] deals with its thread later.
+    fn clear_cpu(&mut self, at: usize, now: u64) {
+        self.end_frames(at, now, false);
+        let cpu = &mut self.cpus[at];
+        (cpu.is_known, cpu.just_dispatched, cpu.switching) = (false, None, false);
+        if let Some((id, slot)) = cpu.thread.take() {
+            self.others.remove(&id);
+            let thread = &mut self.threads[slot as usize];
+            (thread.cpu, thread.left_cpu) = (None, None);
+            self.track(slot);
+        }
+    }
+
+    pub(super) fn gap(
+        &mut self,
+        stream: usize,
+        (from, to): (u64, u64),
+        kind: GapKind,
+        missed: (Option<u64>, Option<u64>),
+    ) {
+        if to < self.from || (kind == GapKind::Off && from >= to) {
+            return;
+        }
+        if self.totals.gaps.len() >= MAX_GAPS {
+            self.totals.n_unlisted_gaps += 1;
+            return;
+        }
+        let cpu = self.streams[stream].cpu;
+        let from = from.max(self.from);
+        self.totals.gaps.push(Gap { cpu, from, to, kind, missed_events: missed.0, missed_buffers: missed.1 });
+    }
+
+    /// True if the CPU is untraced, so that its events change nothing.
+    pub(super) fn is_in_gap(&mut self, at: usize) -> bool {
+        let dark = self.cpus[at].is_untraced();
+        self.has_events_in_gap |= dark;
+        dark
+    }
+
+    /// Applies a pending start of a gap to the threads.
+    #[inline]
+    pub(super) fn apply_gap_start(&mut self) {
+        if let Some(now) = self.pending_gap_start.take() {
+            self.forget_unseen(now);
+        }
+    }
+
+    /// Forgets mode, call and state of the threads that run on no traced CPU: they may have run anywhere.
+    #[cold]
+    fn forget_unseen(&mut self, now: u64) {
+        for slot in std::mem::take(&mut self.tracked) {
+            let thread = &mut self.threads[slot as usize];
+            if thread.cpu.is_some() {
+                self.tracked.push(slot);
+                continue;
+            }
+            thread.is_tracked = false;
+            self.charge_clients(slot, now);
+            self.threads[slot as usize].serves = None;
+            self.forget(slot, Some(now));
+            if matches!(self.threads[slot as usize].state, Some((Some(_), _))) {
+                self.change_state(slot, Some(None), now);
+            }
+        }
+    }
+}
