@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use tfbc::aix::{ReadOptions, ReportOptions};
+use tfbc::aix::{AixReportOptions, ReadOptions};
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::Input;
@@ -13,7 +13,7 @@ use tfbc::{LoadOptions, Notice};
 #[derive(Debug)]
 pub struct ReportRun {
     catalog: Catalog<'static>,
-    options: ReportOptions,
+    options: AixReportOptions,
 }
 
 impl ReportRun {
@@ -22,15 +22,15 @@ impl ReportRun {
     /// # Panics
     /// If the format file has errors, or the directory for temporary files cannot be written.
     pub fn new(format_file: &str) -> Self {
-        Self::with(format_file, ReportOptions::default())
+        Self::with(format_file, AixReportOptions::default())
     }
 
     /// Compiles a format file for reports with these options.
     ///
     /// # Panics
     /// See [`ReportRun::new`].
-    pub fn with(format_file: &str, options: ReportOptions) -> Self {
-        let options = ReportOptions { no_heading: true, threads: NonZeroUsize::new(1), ..options };
+    pub fn with(format_file: &str, options: AixReportOptions) -> Self {
+        let options = AixReportOptions { no_heading: true, threads: NonZeroUsize::new(1), ..options };
         Self { catalog: catalog("trcfmt", format_file), options }
     }
 

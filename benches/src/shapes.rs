@@ -4,8 +4,8 @@
 use crate::Rng;
 use std::io::{self, Cursor};
 use std::num::NonZeroUsize;
-use tfbc::aix::{ReadOptions, ReportOptions, Timestamp};
-use tfbc::qnx::RecordOptions;
+use tfbc::aix::{AixReportOptions, ReadOptions, Timestamp};
+use tfbc::qnx::QnxReportOptions;
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::{Input, Unpacker};
@@ -134,12 +134,12 @@ fn report_aix(bytes: Vec<u8>) -> Done {
     let catalog = set.catalog().expect("they are sound");
     let columns =
         Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid, Column::Tid], Timestamp::default());
-    let options = ReportOptions { columns, threads: Some(NonZeroUsize::MIN), ..ReportOptions::default() };
+    let options = AixReportOptions { columns, threads: Some(NonZeroUsize::MIN), ..AixReportOptions::default() };
     measured_aix(bytes, &catalog, &options)
 }
 
 #[inline(never)]
-fn measured_aix(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &ReportOptions) -> Done {
+fn measured_aix(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &AixReportOptions) -> Done {
     let Ok(trace) = Trace::from_input("shape", Input::from_bytes(bytes), &ReadOptions::default()) else {
         return NOTHING;
     };
@@ -154,12 +154,12 @@ fn measured_aix(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &ReportOptions) 
 fn report_kev(bytes: Vec<u8>) -> Done {
     let set = FormatSet::load(&[], &LoadOptions::default()).expect("the built-in formats load");
     let catalog = set.catalog().expect("they are sound");
-    let options = RecordOptions { threads: Some(NonZeroUsize::MIN), ..RecordOptions::default() };
+    let options = QnxReportOptions { threads: Some(NonZeroUsize::MIN), ..QnxReportOptions::default() };
     measured_kev(bytes, &catalog, &options)
 }
 
 #[inline(never)]
-fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &RecordOptions) -> Done {
+fn measured_kev(bytes: Vec<u8>, catalog: &Catalog<'_>, options: &QnxReportOptions) -> Done {
     let input = Input::from_bytes(bytes);
     let Ok(mut log) = KevLog::from_input("shape", input, &KevOptions::default()) else { return NOTHING };
     let mut n_notices = 0;

@@ -5,7 +5,8 @@ use crate::seed::seed_of;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 use tfbc::aix::{
-    AixKind, ContextTable, CpuidWord, Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Summary, Timestamp,
+    AixKind, AixReportOptions, AixSummary, ContextTable, CpuidWord, Filter, IdSet, Numbers, Processes, ReadOptions,
+    Timestamp,
 };
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::{Column, Columns, Form, Notice, TraceKind};
@@ -34,11 +35,11 @@ pub fn aix(data: &[u8]) {
     let options = options(form, filter);
     let seed = seed_of(bytes);
     let catalog = catalog(&TEMPLATES, seed);
-    let report = |way: ReportMode, options: &ReportOptions| {
+    let report = |way: ReportMode, options: &AixReportOptions| {
         let mut logs = open(&traces, way, &read_options)?;
         let (mut text, mut notices) = (Vec::new(), Vec::new());
         let batch = NonZeroUsize::new((seed >> 32 & 7) as usize).filter(|_| way != ReportMode::File);
-        let options = ReportOptions { threads: way.threads(), batch, ..options.clone() };
+        let options = AixReportOptions { threads: way.threads(), batch, ..options.clone() };
         let mut monitor = |notice: &Notice| notices.push(notice.clone());
         let summary = report(&mut logs, catalog, &options, &mut text, &mut monitor);
         let ran = ReportResult::new(text, notices, summary, |summary| summary.imbalance);
@@ -50,7 +51,7 @@ pub fn aix(data: &[u8]) {
     let run = |way: ReportMode| report(way, &options);
     let from_file = run(ReportMode::File);
     if let Some(ReportResult { summary: Ok(summary), notices, .. }) = &from_file {
-        let Summary { n_events, n_reported, n_damaged, bytes: (read, skipped), .. } = *summary;
+        let AixSummary { n_events, n_reported, n_damaged, bytes: (read, skipped), .. } = *summary;
         assert!(n_reported <= n_events && skipped <= read, "{summary:?}");
         assert_eq!(notices.iter().filter(|notice| notice.damage).count() as u64, n_damaged, "{notices:?}");
         assert!(skipped == 0 || n_damaged > 0, "what is skipped is damage");
@@ -58,7 +59,8 @@ pub fn aix(data: &[u8]) {
     if let Some(whole) = from_file.as_ref().filter(|_| seed >> 44 & 7 == 0 && has_lines_alone(&options)) {
         let except = IdSet::parse("010,012,014,020,100,234").expect("a list of ids");
         let filter = Filter { except, ..options.filter.clone() };
-        let part = report(ReportMode::File, &ReportOptions { filter, ..options.clone() }).expect("a trace that opened");
+        let part =
+            report(ReportMode::File, &AixReportOptions { filter, ..options.clone() }).expect("a trace that opened");
         is_part_of(&whole.text, &part.text);
     }
     let Some(way) = ReportMode::other(seed) else { return };
@@ -69,7 +71,7 @@ pub fn aix(data: &[u8]) {
             assert_eq!(found.text, expected.text, "from a pipe");
             // A pipe does not count the bytes after a damaged place before it has read them.
             let counts =
-                |ran: &ReportResult<Summary>| (ran.notices.len(), ran.summary.as_ref().map(|it| it.n_events).ok());
+                |ran: &ReportResult<AixSummary>| (ran.notices.len(), ran.summary.as_ref().map(|it| it.n_events).ok());
             assert_eq!(counts(&found), counts(&expected), "{:?} {:?}", found.notices, expected.notices);
         }
         (expected, found) => assert!(expected.is_none() && found.is_none(), "one way reads it, {way:?} or a file"),
@@ -77,8 +79,8 @@ pub fn aix(data: &[u8]) {
 }
 
 /// True if a report consists of event lines, each of which depends only on its own event and context.
-fn has_lines_alone(options: &ReportOptions) -> bool {
-    let ReportOptions { form, stats, histogram, page_size, no_heading, columns, .. } = options;
+fn has_lines_alone(options: &AixReportOptions) -> bool {
+    let AixReportOptions { form, stats, histogram, page_size, no_heading, columns, .. } = options;
     let times = [Column::Elapsed, Column::ElapsedShort, Column::Delta, Column::DeltaMicro];
     let is_timed = times.iter().any(|column| columns.list().contains(column));
     *form == Form::Text && !stats && !histogram && *page_size == 0 && *no_heading && !is_timed
@@ -108,7 +110,7 @@ fn read_options(choice: u8) -> ReadOptions {
     }
 }
 
-fn options(form: u8, filter: u8) -> ReportOptions {
+fn options(form: u8, filter: u8) -> AixReportOptions {
     const LISTS: [&[Column]; 4] = [
         &[Column::Id],
         &[Column::Id, Column::Exec, Column::Pid, Column::Svc],
@@ -121,7 +123,7 @@ fn options(form: u8, filter: u8) -> ReportOptions {
         1 => Columns::parse("delta,pid,id", Timestamp::Micro).expect("a list of columns"),
         n => Columns::new(LISTS[usize::from(n & 3)], stamps[usize::from(n >> 2 & 3)]).on_two_lines(n > 12),
     };
-    ReportOptions {
+    AixReportOptions {
         columns,
         filter: events(filter),
         page_size: if filter & 16 != 0 { 10 } else { 0 },
@@ -133,7 +135,7 @@ fn options(form: u8, filter: u8) -> ReportOptions {
         histogram: form >> 6 == 2,
         context: Arc::clone(&CONTEXT),
         limits: LIMITS,
-        ..ReportOptions::default()
+        ..AixReportOptions::default()
     }
 }
 

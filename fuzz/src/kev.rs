@@ -2,7 +2,7 @@
 
 use crate::reports::{DEFINITIONS, LIMITS, PATTERN, ReportMode, ReportResult, catalog, is_part_of, is_well_formed};
 use crate::seed::seed_of;
-use tfbc::qnx::{RecordFilter, RecordOptions, RecordSummary};
+use tfbc::qnx::{QnxReportOptions, QnxSummary, RecordFilter};
 use tfbc::testing::formats::Catalog;
 use tfbc::testing::qnx;
 use tfbc::testing::qnx::{KevLog, KevOptions};
@@ -34,9 +34,9 @@ pub fn kev(data: &[u8]) {
 
 /// Runs a report from a file and in another way, and returns the first result.
 fn compare(
-    run: impl Fn(ReportMode) -> Option<ReportResult<RecordSummary>>,
+    run: impl Fn(ReportMode) -> Option<ReportResult<QnxSummary>>,
     other: Option<ReportMode>,
-) -> Option<ReportResult<RecordSummary>> {
+) -> Option<ReportResult<QnxSummary>> {
     let from_file = run(ReportMode::File);
     if let Some(ReportResult { summary: Ok(summary), notices, .. }) = &from_file {
         assert_eq!(notices.iter().filter(|notice| notice.damage).count() as u64, summary.n_damaged, "{notices:?}");
@@ -47,7 +47,7 @@ fn compare(
         assert_eq!(found, from_file, "two threads");
     } else {
         let text =
-            |ran: &Option<ReportResult<RecordSummary>>| ran.as_ref().map(|ran| (ran.text.clone(), ran.notices.len()));
+            |ran: &Option<ReportResult<QnxSummary>>| ran.as_ref().map(|ran| (ran.text.clone(), ran.notices.len()));
         assert_eq!(text(&found), text(&from_file), "from a pipe");
     }
     from_file
@@ -63,9 +63,9 @@ fn reported(
     catalog: &Catalog<'_>,
     filter: &RecordFilter,
     way: ReportMode,
-) -> Option<ReportResult<RecordSummary>> {
+) -> Option<ReportResult<QnxSummary>> {
     let mut log = open(bytes, way, false)?;
-    let options = RecordOptions {
+    let options = QnxReportOptions {
         columns: match choice >> 1 & 3 {
             0 => Columns::parse_qnx("data").expect("a list of columns"),
             1 => Columns::parse_qnx("event,time,cpu,class,id,type,data").expect("a list of columns"),
@@ -78,7 +78,7 @@ fn reported(
         stats: choice >> 5 == 4,
         limits: LIMITS,
         threads: way.threads(),
-        ..RecordOptions::default()
+        ..QnxReportOptions::default()
     };
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
@@ -88,7 +88,7 @@ fn reported(
     Some(ran)
 }
 
-fn printed(choice: u8, bytes: &[u8], catalog: &Catalog<'_>, way: ReportMode) -> Option<ReportResult<RecordSummary>> {
+fn printed(choice: u8, bytes: &[u8], catalog: &Catalog<'_>, way: ReportMode) -> Option<ReportResult<QnxSummary>> {
     let verbose = choice & 16 != 0;
     let mut log = open(bytes, way, verbose)?;
     let format = match choice & 8 {

@@ -11,9 +11,9 @@ use crate::context::{RequiredContext, ThreadContext};
 use crate::events::{BuiltInEvents, class_name};
 use crate::json;
 use crate::output_format::Form;
+use crate::qnx_report::{Owner, TimeForm};
 use crate::reader::System;
 use crate::reader::kev::KevRecord;
-use crate::records::{Owner, TimeForm};
 use crate::suggest::hint;
 use std::borrow::Cow;
 use std::fmt;
@@ -57,7 +57,7 @@ pub(crate) enum ColumnWriter {
     Qnx(QnxWriter),
 }
 
-/// Writer for AIX. Values that change from event to event have cells in `report/cells.rs`; its `match` makes sure that
+/// Writer for AIX. Values that change from event to event have cells in `aix_report/cells.rs`; its `match` makes sure that
 /// none is forgotten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum AixWriter {
@@ -82,7 +82,7 @@ pub(crate) enum AixWriter {
     Text,
 }
 
-/// Writer for QNX. Values that change from record to record have cells in `records/cells.rs`; its `match` makes sure
+/// Writer for QNX. Values that change from record to record have cells in `qnx_report/cells.rs`; its `match` makes sure
 /// that none is forgotten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum QnxWriter {

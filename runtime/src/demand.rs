@@ -1,10 +1,10 @@
 //! Filter and projection pushed down to the reader: which hidden events must still be read, for context or timers.
 
+use crate::aix_report::AixReportOptions;
 use crate::catalog::{Catalog, HookEntry};
 use crate::context::RequiredContext;
 use crate::ids::IdSet;
 use crate::reader::aix::{SkipAction, SkipPolicy, hooks};
-use crate::report::ReportOptions;
 use tfbc_vm::{EnvText, EnvValue, Instr, Op, OperandKind, Program, Space};
 
 /// Demand of a report on its reader.
@@ -21,7 +21,7 @@ pub(crate) struct Demand {
 
 impl Demand {
     /// Computes the demand of a report with these options.
-    fn of(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
+    fn of(readers: &mut Readers<'_>, options: &AixReportOptions) -> Self {
         if options.filter.only.is_none() && !options.defined {
             return Self::of_nearly_all(readers, options);
         }
@@ -50,7 +50,7 @@ impl Demand {
     }
 
     /// Needs of a report that shows nearly all events: all ids are read, and only unused context is left out.
-    fn of_nearly_all(readers: &mut Readers<'_>, options: &ReportOptions) -> Self {
+    fn of_nearly_all(readers: &mut Readers<'_>, options: &AixReportOptions) -> Self {
         let catalog = readers.catalog;
         let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);
         let shown = |entry: &&HookEntry| options.filter.shows(entry.id()) || serves_others(entry.id());
@@ -83,7 +83,7 @@ pub(crate) enum Disposition {
 /// Disposition of events by id, computed at the first event with that id.
 pub(crate) struct EventPolicy<'p> {
     readers: Readers<'p>,
-    options: &'p ReportOptions,
+    options: &'p AixReportOptions,
     pub needs: Demand,
     dispositions: Box<[Disposition]>,
     policy: Box<SkipPolicy>,
@@ -97,7 +97,7 @@ impl<'p> EventPolicy<'p> {
     /// Creates the policy of a report with these options.
     ///
     /// `with_fields` is true if something reads the events' fields.
-    pub fn new(catalog: &'p Catalog<'p>, options: &'p ReportOptions, with_fields: bool) -> Self {
+    pub fn new(catalog: &'p Catalog<'p>, options: &'p AixReportOptions, with_fields: bool) -> Self {
         let mut readers = Readers::new(catalog);
         readers.with_fields = with_fields;
         let needs = Demand::of(&mut readers, options);
@@ -173,7 +173,7 @@ struct RequiredState {
 
 impl RequiredState {
     /// State that columns and filter read.
-    fn of(options: &ReportOptions) -> Self {
+    fn of(options: &AixReportOptions) -> Self {
         Self {
             context: options.follow_context
                 || options.columns.need_context()
@@ -322,7 +322,7 @@ mod tests {
         fs::write(&path, FORMATS).unwrap();
         let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
         let catalog = set.catalog().unwrap();
-        let mut options = ReportOptions { columns, ..ReportOptions::default() };
+        let mut options = AixReportOptions { columns, ..AixReportOptions::default() };
         options.filter.only = only.map(|list| IdSet::parse(list).unwrap());
         Demand::of(&mut Readers::new(&catalog), &options)
     }

@@ -7,16 +7,17 @@
 //! Yields the events of a report in the report's order. The events of a trace's header are not among them, and a
 //! template's `$SKIP` and `$STOP` apply.
 
+use crate::aix_report::{AixEvent, AixEvents};
 use crate::columns::Columns;
 use crate::engine::StepResult;
 use crate::fields::Field;
 use crate::filter::Filter;
 use crate::formats::Formats;
 use crate::ids::EventId;
+use crate::monitor::ReportError;
 use crate::output_format::Form;
+use crate::qnx_report::{QnxEvent, QnxEvents, RecordFilter};
 use crate::reader::{AnyTrace, Notice};
-use crate::records::{QnxEvent, QnxEvents, RecordFilter};
-use crate::report::{AixEvent, AixEvents, ReportError};
 use crate::terminal::ReportColour;
 use crate::trace::{Prepared, ReportOptions, Trace};
 use std::borrow::Cow;

@@ -15,8 +15,8 @@
 //! up, and [`Bound::test`] asks for their values.
 
 use crate::ids::{EventId, IdSet};
+use crate::qnx_report::RecordIds;
 use crate::reader::System;
-use crate::records::RecordIds;
 use regex::bytes::Regex;
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -10,7 +10,7 @@ pub mod templates {
     /// Lookup of the template of one event, and the list of all templates.
     pub use crate::catalog::{Catalog, HookEntry, RecordEntry};
     /// Printing of one record without a log.
-    pub use crate::records::RecordPrinter;
+    pub use crate::qnx_report::RecordPrinter;
 
     use crate::formats::Formats;
 
@@ -62,7 +62,7 @@ use crate::trace::Trace;
 
 /// Compression in the format of `compress`: an updated format file stays compressed.
 pub mod unix_compress {
-    pub use crate::unix_compress::{Reader, compress_to, max_width};
+    pub use crate::reader::unix_compress::{Reader, compress_to, max_width};
 }
 
 /// Names and contents of format files, in their order, for the metadata of tables.

@@ -60,6 +60,7 @@ pub mod internal;
 pub mod testing;
 
 #[cfg(feature = "compile")]
+mod aix_report;
 mod cache;
 mod catalog;
 mod columns;
@@ -83,10 +84,9 @@ mod monitor;
 mod output;
 mod output_format;
 mod pattern;
+mod qnx_report;
 mod raw;
 mod reader;
-mod records;
-mod report;
 mod row_run;
 mod rows;
 mod scan;
@@ -95,7 +95,6 @@ mod suggest;
 mod time_zone;
 mod trace;
 mod unfinished;
-mod unix_compress;
 mod work;
 
 #[cfg(feature = "compile")]
@@ -109,13 +108,14 @@ pub use fields::{Field, FieldFormat, FieldValue};
 pub use formats::{EventFormat, Formats};
 pub use ids::EventId;
 pub use inventory::Inventory;
+pub use monitor::{Monitor, ReportError};
 pub use output_format::Form;
 pub use pattern::Pattern;
 pub use reader::{Compression, MaxRatio, Notice, System, TraceError, TraceKind};
 #[doc(hidden)]
 pub use reader::{Imbalance, RecordingGap, Tally};
-pub use report::{MaxWork, Monitor, ReportError};
 pub use terminal::ReportColour;
 /// Limits on the run of one event.
 pub use tfbc_vm::Limits;
 pub use trace::{QnxHeader, ReportOptions, ReportSummary, Trace, TraceFile, TraceInfo, report, report_with, write_raw};
+pub use work::MaxWork;

@@ -5,11 +5,11 @@
 //! the stream would lose the number otherwise; 32-bit events have no room for it. Hooks 001 to 00B are always written:
 //! without them, the stream has no times and no names.
 
+use crate::aix_report::{AixReportOptions, AixSummary};
 use crate::engine::WRITE_AT;
 use crate::ids::IdSet;
 use crate::monitor::{Monitor, PROGRESS_EVERY, ReportError};
 use crate::reader::aix::{AixKind, Kernel, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
-use crate::report::{ReportOptions, Summary};
 use crate::selection::Selection;
 use std::io::Write;
 
@@ -22,15 +22,15 @@ const CPUID: u8 = 0x10;
 /// The logs cannot be combined into one stream, reading a log failed, or writing the stream failed.
 pub fn write_raw(
     logs: &mut Logs,
-    options: &ReportOptions,
+    options: &AixReportOptions,
     out: &mut dyn Write,
     monitor: &mut dyn Monitor,
-) -> Result<Summary, ReportError> {
+) -> Result<AixSummary, ReportError> {
     refuse_mixed(logs)?;
     let infos = logs.logs().to_vec();
     let mut selection = Selection::new(options);
     logs.need(needed(options));
-    let mut summary = Summary::default();
+    let mut summary = AixSummary::default();
     let mut bytes = first_word(&infos);
     while let Some(item) = logs.next().map_err(ReportError::Read)? {
         match item {
@@ -71,7 +71,7 @@ fn refuse_mixed(logs: &Logs) -> Result<(), ReportError> {
 }
 
 /// Ids that must be read: those that may be written, and those that the filter's context comes from.
-fn needed(options: &ReportOptions) -> IdSet {
+fn needed(options: &AixReportOptions) -> IdSet {
     let mut ids = IdSet::default();
     (0..=u16::MAX).filter(|id| options.filter.shows(*id) || is_internal(*id)).for_each(|id| ids.insert(id));
     if options.filter.needs_context() {

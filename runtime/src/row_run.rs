@@ -6,7 +6,7 @@ use crate::monitor::{Monitor, ReportError};
 use crate::reader::AnyTrace;
 use crate::rows::{Names, RowDecoder, RowOptions, RowSink};
 use crate::trace::{ReportOptions, ReportSummary, Trace};
-use crate::{records, report};
+use crate::{aix_report, qnx_report};
 
 /// Release of QNX (major, minor) that a kernel log names; `None` for a trace of AIX.
 pub fn qnx_release(trace: &Trace) -> Option<Option<(u32, u32)>> {
@@ -41,10 +41,10 @@ pub fn rows(
     let mut decoder = RowDecoder::new(sink, names(formats, qnx_release(trace)));
     Ok(match trace.source_mut() {
         AnyTrace::Aix(logs) => {
-            ReportSummary::Aix(report::write_rows(logs, catalog, &options.aix, wanted, &mut decoder, monitor)?)
+            ReportSummary::Aix(aix_report::write_rows(logs, catalog, &options.aix, wanted, &mut decoder, monitor)?)
         }
         AnyTrace::Kev(log) => {
-            ReportSummary::Qnx(records::write_rows(log, catalog, &options.qnx, wanted, &mut decoder, monitor)?)
+            ReportSummary::Qnx(qnx_report::write_rows(log, catalog, &options.qnx, wanted, &mut decoder, monitor)?)
         }
     })
 }

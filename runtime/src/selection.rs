@@ -1,9 +1,10 @@
 //! Event filter together with the context that it depends on.
 
+use crate::aix_report::AixReportOptions;
 use crate::context::ContextState;
 use crate::filter::Filter;
+use crate::monitor::ReportError;
 use crate::reader::aix::{TimedEvent, TraceState, hooks};
-use crate::report::{ReportError, ReportOptions};
 use std::sync::Arc;
 
 /// A filter and the context that it needs, updated by every event.
@@ -17,7 +18,7 @@ pub struct Selection {
 
 impl Selection {
     /// The filter of a report's options, in its state before the first event.
-    pub fn new(options: &ReportOptions) -> Self {
+    pub fn new(options: &AixReportOptions) -> Self {
         Self {
             filter: options.filter.clone(),
             needs_context: options.filter.needs_context(),

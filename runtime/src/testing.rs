@@ -2,14 +2,14 @@
 
 /// Logs of AIX, event by event.
 pub mod aix {
+    pub use crate::aix_report::report;
     pub use crate::reader::aix::{AixItem, Kernel, LogItem, Logs, RawEvent, Step, StepRules, Trace, present};
-    pub use crate::report::report;
 }
 
 /// Typed fields of events.
 pub mod fields {
     pub use crate::fields::{PreparedFields, list_json, write_row};
-    pub use crate::records::{write_objects, write_record_text};
+    pub use crate::qnx_report::{write_objects, write_record_text};
 }
 
 /// Format files before they are verified.
@@ -24,18 +24,18 @@ pub mod input {
 
 /// Logs of QNX, record by record.
 pub mod qnx {
+    pub use crate::qnx_report::report;
     pub use crate::reader::kev::{
         KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, Section, classes, is_kev,
     };
-    pub use crate::records::report;
 }
 
 /// The layouts of QNX's `traceprinter`.
 pub mod traceprinter {
     use crate::catalog::Catalog;
+    use crate::monitor::{Monitor, ReportError};
+    use crate::qnx_report::QnxSummary;
     use crate::reader::kev::KevLog;
-    use crate::records::RecordSummary;
-    use crate::report::{Monitor, ReportError};
     use crate::traceprinter::PrintOptions;
     use std::io::Write;
 
@@ -49,12 +49,12 @@ pub mod traceprinter {
         options: &PrintOptions,
         out: &mut (dyn Write + Send),
         monitor: &mut (dyn Monitor + Send),
-    ) -> Result<RecordSummary, ReportError> {
+    ) -> Result<QnxSummary, ReportError> {
         crate::traceprinter::print_log(log, catalog, options, out, monitor)
     }
 }
 
 /// The format of `compress` (`.Z`).
 pub mod unix_compress {
-    pub use crate::unix_compress::{Reader, compress, compress_to};
+    pub use crate::reader::unix_compress::{Reader, compress, compress_to};
 }

@@ -1,13 +1,14 @@
 //! The library's trace type, and the two functions that write a report of it.
 
+use crate::aix_report::{self, AixReportOptions, AixSummary};
 use crate::formats::Formats;
 use crate::inventory::{AixInventory, Inventory, QnxInventory};
+use crate::monitor::{Monitor, ReportError};
+use crate::qnx_report::{self, QnxReportOptions, QnxSummary};
 use crate::raw;
 use crate::reader::aix::{self, LogHeader, LogInfo, Logs, ReadOptions};
 use crate::reader::kev::{HeaderAttribute, KevHeader};
 use crate::reader::{AnyTrace, Compression, Input, Notice, System, TraceError, TraceKind};
-use crate::records::{self, RecordOptions, RecordSummary};
-use crate::report::{self, Monitor, ReportError, Summary};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -94,18 +95,18 @@ pub struct QnxHeader {
 #[derive(Debug, Clone, Default)]
 pub struct ReportOptions {
     /// Options for AIX traces.
-    pub aix: report::ReportOptions,
+    pub aix: AixReportOptions,
     /// Options for QNX logs.
-    pub qnx: RecordOptions,
+    pub qnx: QnxReportOptions,
 }
 
 /// Counts of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportSummary {
     /// Counts for an AIX trace.
-    Aix(Summary),
+    Aix(AixSummary),
     /// Counts for a QNX log.
-    Qnx(RecordSummary),
+    Qnx(QnxSummary),
 }
 
 impl Trace {
@@ -320,10 +321,10 @@ impl fmt::Debug for Trace {
 /// The trace is a QNX log, its files cannot be one stream, reading it failed, or writing the stream failed.
 pub fn write_raw(
     trace: &mut Trace,
-    options: &report::ReportOptions,
+    options: &AixReportOptions,
     mut out: impl Write,
     monitor: &mut dyn Monitor,
-) -> Result<Summary, ReportError> {
+) -> Result<AixSummary, ReportError> {
     match &mut trace.source {
         AnyTrace::Aix(logs) => raw::write_raw(logs, options, &mut out, monitor),
         AnyTrace::Kev(_) => Err(ReportError::WrongSystem(System::Qnx)),
@@ -359,7 +360,9 @@ pub fn report_with(
 ) -> Result<ReportSummary, ReportError> {
     let catalog = formats.catalog();
     match &mut trace.source {
-        AnyTrace::Aix(logs) => report::report(logs, catalog, &options.aix, &mut out, monitor).map(ReportSummary::Aix),
-        AnyTrace::Kev(log) => records::report(log, catalog, &options.qnx, &mut out, monitor).map(ReportSummary::Qnx),
+        AnyTrace::Aix(logs) => {
+            aix_report::report(logs, catalog, &options.aix, &mut out, monitor).map(ReportSummary::Aix)
+        }
+        AnyTrace::Kev(log) => qnx_report::report(log, catalog, &options.qnx, &mut out, monitor).map(ReportSummary::Qnx),
     }
 }

@@ -4,8 +4,8 @@
 use crate::common::damage::*;
 use crate::common::*;
 use std::num::NonZeroUsize;
-use tfbc::aix::{AfterDamage, AixKind, ReadOptions, ReportOptions, Summary};
-use tfbc::qnx::{RecordOptions, RecordSummary};
+use tfbc::aix::{AfterDamage, AixKind, AixReportOptions, AixSummary, ReadOptions};
+use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::Input;
@@ -20,14 +20,14 @@ fn aix(
     catalog: &Catalog<'_>,
     threads: usize,
     after_damage: AfterDamage,
-) -> Option<(Vec<u8>, Vec<Notice>, Summary)> {
+) -> Option<(Vec<u8>, Vec<Notice>, AixSummary)> {
     let reading = ReadOptions { format: kind.map(TraceKind::Aix), after_damage, ..ReadOptions::default() };
     let mut logs = Logs::from(Trace::from_input("x", input, &reading).ok()?);
-    let options = ReportOptions {
+    let options = AixReportOptions {
         no_heading: true,
         threads: NonZeroUsize::new(threads),
         batch: NonZeroUsize::new(if threads > 1 { 3 } else { 64 }),
-        ..ReportOptions::default()
+        ..AixReportOptions::default()
     };
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
@@ -38,9 +38,9 @@ fn aix(
     Some((text, notices, summary))
 }
 
-fn kev(input: Input, catalog: &Catalog<'_>, threads: usize) -> Option<(Vec<u8>, Vec<Notice>, RecordSummary)> {
+fn kev(input: Input, catalog: &Catalog<'_>, threads: usize) -> Option<(Vec<u8>, Vec<Notice>, QnxSummary)> {
     let mut log = KevLog::from_input("x", input, &KevOptions::default()).ok()?;
-    let options = RecordOptions { threads: NonZeroUsize::new(threads), ..RecordOptions::default() };
+    let options = QnxReportOptions { threads: NonZeroUsize::new(threads), ..QnxReportOptions::default() };
     let (mut text, mut notices) = (Vec::new(), Vec::new());
     let mut monitor = |notice: &Notice| notices.push(notice.clone());
     let summary = qnx::report(&mut log, catalog, &options, &mut text, &mut monitor).unwrap();

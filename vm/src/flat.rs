@@ -197,8 +197,8 @@ impl Program<'_> {
         if !hook.space.envs().contains(&env) {
             return None;
         }
-        let beginning = Program::beginning(hook.index, env.index());
-        let start = self.proved(beginning)?;
+        let start_index = Program::start_index(hook.index, env.index());
+        let start = self.proved(start_index)?;
         let (code, body) = self.code_at(&start);
         let mut draft = FlatRoutineBuilder::new(start.need as usize, label);
         let mut pc = 0;

@@ -199,8 +199,8 @@ pub struct PreparedEntry<'r> {
     pub(crate) body: u32,
     /// Event bytes that its fixed reads need.
     pub(crate) need: u32,
-    /// Index of the entry's start data ([`Program::beginning`]).
-    pub(crate) beginning: u32,
+    /// Index of the entry's start data ([`Program::start_index`]).
+    pub(crate) start_index: u32,
     /// Number of registers to zero.
     pub(crate) zeroed: u16,
     pub(crate) orders: Endianness,
@@ -209,11 +209,11 @@ pub struct PreparedEntry<'r> {
 
 impl<'r> PreparedEntry<'r> {
     #[inline(always)]
-    pub(crate) fn of(program: &'r Program<'r>, beginning: usize, start: &Start) -> Self {
+    pub(crate) fn of(program: &'r Program<'r>, start_index: usize, start: &Start) -> Self {
         let (code, body) = program.code_at(start);
         let &Start { need, zeroed, orders, .. } = start;
         let (shape, uses) = (start.shape(), start.uses());
-        Self { program, code, shape, body: body as u32, need, beginning: beginning as u32, zeroed, orders, uses }
+        Self { program, code, shape, body: body as u32, need, start_index: start_index as u32, zeroed, orders, uses }
     }
 
     /// Prefetches the entry, which is used some events later.
@@ -390,21 +390,21 @@ impl<'b> Program<'b> {
 
     /// Index of the start data for a hook in an environment.
     #[inline(always)]
-    pub(crate) fn beginning(hook: u32, env: usize) -> usize {
+    pub(crate) fn start_index(hook: u32, env: usize) -> usize {
         hook as usize * 4 + (env & 3)
     }
 
-    /// Start data by index ([`beginning`](Program::beginning)); `None` for an unknown hook, and for one that was not
+    /// Start data by index ([`start_index`](Program::start_index)); `None` for an unknown hook, and for one that was not
     /// verified when the program was opened.
     #[inline(always)]
-    pub(crate) fn start(&self, beginning: usize) -> Option<&Start> {
-        self.starts.get(beginning)
+    pub(crate) fn start(&self, start_index: usize) -> Option<&Start> {
+        self.starts.get(start_index)
     }
 
     /// Start data for a lazily opened program; `None` for an unknown hook or a refused routine (rule P1).
     #[inline(never)]
-    pub(crate) fn start_lazily(&self, beginning: usize) -> Option<Start> {
-        let routine = self.sections.hooks.get(beginning / 4)?.routines[beginning % 4];
+    pub(crate) fn start_lazily(&self, start_index: usize) -> Option<Start> {
+        let routine = self.sections.hooks.get(start_index / 4)?.routines[start_index % 4];
         let proofs = self.proofs.as_ref()?;
         proofs.sound(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
     }
@@ -418,18 +418,18 @@ impl<'b> Program<'b> {
     /// Resolves the routine of a hook in an environment, given by its index in the space
     /// ([`Event::env_index`](crate::Event::env_index)). Returns `None` for an unknown hook or a refused routine.
     pub fn prepare(&self, hook: u32, env: usize) -> Option<PreparedEntry<'_>> {
-        let beginning = Program::beginning(hook, env);
-        Some(PreparedEntry::of(self, beginning, &self.proved(beginning)?))
+        let start_index = Program::start_index(hook, env);
+        Some(PreparedEntry::of(self, start_index, &self.proved(start_index)?))
     }
 
     /// Start data by index; verifies the routine if that has not happened.
-    pub(crate) fn proved(&self, beginning: usize) -> Option<Start> {
-        self.start(beginning).copied().or_else(|| self.start_lazily(beginning))
+    pub(crate) fn proved(&self, start_index: usize) -> Option<Start> {
+        self.start(start_index).copied().or_else(|| self.start_lazily(start_index))
     }
 
-    /// Index of the routine for an index of [`Program::beginning`]; 0 for an unknown hook.
-    pub(crate) fn routine_in(&self, beginning: usize) -> u32 {
-        self.sections.hooks.get(beginning / 4).map_or(0, |hook| hook.routines[beginning % 4])
+    /// Index of the routine for an index of [`Program::start_index`]; 0 for an unknown hook.
+    pub(crate) fn routine_in(&self, start_index: usize) -> u32 {
+        self.sections.hooks.get(start_index / 4).map_or(0, |hook| hook.routines[start_index % 4])
     }
 
     /// Names of the sources, in order.

@@ -5,7 +5,7 @@ use crate::report_run::catalog;
 use crate::{KevLoad, NativeKev, NativeText, definitions, simple_log, user_log};
 use std::io::{Cursor, Write};
 use std::num::NonZeroUsize;
-use tfbc::qnx::RecordOptions;
+use tfbc::qnx::QnxReportOptions;
 use tfbc::testing::formats::Catalog;
 use tfbc::testing::qnx::{KevLog, KevOptions, report};
 use tfbc::testing::traceprinter::print;
@@ -50,7 +50,7 @@ pub(super) fn measures() -> Vec<Measure> {
 fn table(log: &'static [u8], catalog: &Catalog<'_>) -> usize {
     let threads = NonZeroUsize::new(1);
     let options =
-        RecordOptions { form: Form::Tsv, no_heading: true, defined: true, threads, ..RecordOptions::default() };
+        QnxReportOptions { form: Form::Tsv, no_heading: true, defined: true, threads, ..QnxReportOptions::default() };
     let summary = report(&mut open(log), catalog, &options, &mut std::io::sink(), &mut refuse);
     summary.expect("memory can be read and written").n_reported as usize
 }

@@ -5,7 +5,7 @@ use crate::{
     Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLength, TraceLoad, blob,
     mix_buffers, templates,
 };
-use tfbc::aix::{ReadOptions, ReportOptions, Timestamp};
+use tfbc::aix::{AixReportOptions, ReadOptions, Timestamp};
 use tfbc::testing::aix::{AixItem, LogItem, Logs, Trace};
 use tfbc::testing::input::Input;
 use tfbc::{Column, Columns, Form, Formats, ReportColour};
@@ -81,21 +81,21 @@ pub(super) fn line() -> Vec<Measure> {
 pub(super) fn realistic() -> Vec<Measure> {
     let of_processes = || Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid], Timestamp::Milli);
     let parse = |list: &str| Columns::parse(list, Timestamp::Milli).expect("a list of columns");
-    let with = |columns: Columns| ReportOptions { columns, ..ReportOptions::default() };
-    let to = |form: Form| ReportOptions { form, ..ReportOptions::default() };
+    let with = |columns: Columns| AixReportOptions { columns, ..AixReportOptions::default() };
+    let to = |form: Form| AixReportOptions { form, ..AixReportOptions::default() };
     let loads = [
-        ("default", ReportOptions::default()),
+        ("default", AixReportOptions::default()),
         ("short", with(parse("id,elapsed,text"))),
         ("turned", with(parse("elapsed,id,text"))),
         ("bare", with(parse("text"))),
         ("processes", with(of_processes())),
-        ("colour", ReportOptions { colour: ReportColour::Ansi, ..ReportOptions::default() }),
+        ("colour", AixReportOptions { colour: ReportColour::Ansi, ..AixReportOptions::default() }),
         ("table", to(Form::Tsv)),
         ("csv", to(Form::Csv)),
         ("ndjson", to(Form::Ndjson)),
-        ("stats", ReportOptions { stats: true, ..ReportOptions::default() }),
+        ("stats", AixReportOptions { stats: true, ..AixReportOptions::default() }),
     ];
-    let measure = |(name, options): (&str, ReportOptions)| {
+    let measure = |(name, options): (&str, AixReportOptions)| {
         Measure::new(name, move |n_events| {
             let stream = realistic_stream(n_events, 0, 1);
             let mut engine = ReportRun::with(&TraceKind::Realistic.format_file(), options.clone());

@@ -6,7 +6,7 @@ use super::trace::{self, Reporter, SystemOptions, report_counts};
 use super::trace_args::TraceArgs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use tfbc::aix::Summary;
+use tfbc::aix::AixSummary;
 use tfbc::{Formats, ReportOptions, ReportSummary, System, Trace, report_with, write_raw};
 
 /// Output made from the logs.
@@ -75,6 +75,6 @@ pub fn run(
     Ok(status(&summary))
 }
 
-fn status(summary: &Summary) -> Status {
+fn status(summary: &AixSummary) -> Status {
     if trace::n_faults(summary) > 0 { Status::Damaged } else { Status::Well }
 }

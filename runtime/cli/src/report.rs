@@ -14,10 +14,10 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use tfbc::aix::{Filter, Numbers, Processes, ReportOptions, TimeZone, Timestamp};
+use tfbc::aix::{AixReportOptions, Filter, Numbers, Processes, TimeZone, Timestamp};
 use tfbc::internal::expression::Expression;
 use tfbc::internal::hint;
-use tfbc::qnx::{FieldLayout, RecordFilter, RecordIds, RecordOptions, TimeForm};
+use tfbc::qnx::{FieldLayout, QnxReportOptions, RecordFilter, RecordIds, TimeForm};
 use tfbc::{Column, Columns, Form, Formats, Pattern, QnxHeader, ReportColour, System};
 use tfbc_authoring::times::{check_times, seconds, shown, signed_seconds};
 
@@ -273,7 +273,7 @@ impl ReportArgs {
         until: Option<i128>,
         colour: ReportColour,
         time_zone: TimeZone,
-    ) -> Result<ReportOptions, Failure> {
+    ) -> Result<AixReportOptions, Failure> {
         if self.time != TimeArg::Absolute {
             let text = "--time is for QNX logs; the times of an AIX trace are in the columns elapsed and delta";
             return Err(Failure::Error(Message::Usage, String::from(text)));
@@ -282,7 +282,7 @@ impl ReportArgs {
             let text = "--sort is for QNX logs; the events of an AIX trace are already in the order of time";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
-        Ok(ReportOptions {
+        Ok(AixReportOptions {
             follow_context: false,
             columns: self.columns()?,
             page_size: self.pagesize,
@@ -381,7 +381,7 @@ impl ReportArgs {
         (name, header): (&str, &QnxHeader),
         until: Option<i128>,
         colour: ReportColour,
-    ) -> Result<RecordOptions, Failure> {
+    ) -> Result<QnxReportOptions, Failure> {
         let usage = |text: String| Failure::Error(Message::Usage, text);
         let of_aix = [(self.names.is_some(), "--names"), (self.context.is_some(), "--context")];
         if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
@@ -414,7 +414,7 @@ impl ReportArgs {
         if filter.leaves_nothing() {
             return Err(usage(format!("--except: {NOTHING_LEFT}")));
         }
-        Ok(RecordOptions {
+        Ok(QnxReportOptions {
             follow_owners: false,
             columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_else(Columns::qnx),
             form: self.form(),

@@ -7,8 +7,8 @@ use super::inputs::{self, InputCounts, RunSummary};
 use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tfbc::aix::{IdSet, Summary, TableLimits, display_id};
-use tfbc::qnx::{RecordOptions, RecordSummary};
+use tfbc::aix::{AixSummary, IdSet, TableLimits, display_id};
+use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
     Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, QnxHeader, ReportError, ReportOptions,
     ReportSummary, System, Trace, TraceInfo, TraceKind, aix, report_with,
@@ -147,9 +147,9 @@ pub fn guessed_layouts(hooks: &IdSet) -> String {
 /// Meaning of a command's flags for each kind of trace, computed when the first such trace is opened.
 pub struct SystemOptions<'w> {
     /// For AIX traces.
-    pub aix: &'w dyn Fn() -> Result<aix::ReportOptions, Failure>,
+    pub aix: &'w dyn Fn() -> Result<aix::AixReportOptions, Failure>,
     /// For QNX logs: from the log's name and header.
-    pub qnx: &'w dyn Fn(&str, &QnxHeader) -> Result<RecordOptions, Failure>,
+    pub qnx: &'w dyn Fn(&str, &QnxHeader) -> Result<QnxReportOptions, Failure>,
     /// Verbosity per file: 0 nothing, 1 its name, 2 also its kind and how much was reported.
     pub verbose: u8,
     /// Format files from the command line.
@@ -261,7 +261,7 @@ pub fn name_files(console: &Console, trace: &TraceInfo, verbose: u8) {
 }
 
 /// Prints the kind of the trace and how much was reported if `verbose` asks for it.
-pub fn describe(console: &Console, trace: &TraceInfo, summary: &Summary, verbose: u8) {
+pub fn describe(console: &Console, trace: &TraceInfo, summary: &AixSummary, verbose: u8) {
     if verbose > 1 {
         let (read, reported) = (super::count(summary.n_events, "event"), summary.n_reported);
         console.note(format!("{}: {}, {read}, {reported} reported", trace.name, trace.kind));
@@ -269,7 +269,7 @@ pub fn describe(console: &Console, trace: &TraceInfo, summary: &Summary, verbose
 }
 
 /// If per-CPU files were selected, their events need no CPU filter; the base file has events of no CPU.
-pub fn chosen_files(trace: &TraceInfo, args: &TraceArgs, mut options: aix::ReportOptions) -> aix::ReportOptions {
+pub fn chosen_files(trace: &TraceInfo, args: &TraceArgs, mut options: aix::AixReportOptions) -> aix::AixReportOptions {
     if args.cpus.is_some() && trace.has_cpu_files {
         options.filter.cpus = None;
     }
@@ -422,8 +422,8 @@ impl PlannedReport {
 }
 
 /// Prints the counts of a QNX log's report.
-fn report_records(console: &Console, name: &str, summary: &RecordSummary, options: &RecordOptions) {
-    let RecordOptions { limits, max_work, .. } = *options;
+fn report_records(console: &Console, name: &str, summary: &QnxSummary, options: &QnxReportOptions) {
+    let QnxReportOptions { limits, max_work, .. } = *options;
     report_damage(console, name, summary.n_damaged, summary.tally.read, summary.tally.skipped);
     report_imbalance(console, name, summary.imbalance);
     report_refused(console, name, summary.n_refused);
@@ -460,7 +460,7 @@ pub fn report_over_work(console: &Console, name: &str, n_over_work: u64, max: Ma
 }
 
 /// Prints which tables of the report were full.
-fn report_lost(console: &Console, name: &str, summary: &Summary, tables: TableLimits) {
+fn report_lost(console: &Console, name: &str, summary: &AixSummary, tables: TableLimits) {
     let lost = [
         (summary.n_timers_lost, "timers", tables.timers, "--max-timers"),
         (summary.n_processes_lost, "processes or threads", tables.processes, "--max-processes"),
@@ -487,7 +487,7 @@ pub fn report_imbalance(console: &Console, name: &str, imbalance: Option<Imbalan
 }
 
 /// Number of problems that cause exit status 2.
-pub fn n_faults(summary: &Summary) -> u64 {
+pub fn n_faults(summary: &AixSummary) -> u64 {
     summary.n_damaged + summary.n_refused + u64::from(summary.imbalance.is_some())
 }
 
@@ -501,7 +501,7 @@ fn report_refused(console: &Console, name: &str, n_refused: u64) {
 }
 
 /// Prints the counts of an AIX report.
-pub fn report_counts(console: &Console, name: &str, summary: &Summary, options: &aix::ReportOptions) {
+pub fn report_counts(console: &Console, name: &str, summary: &AixSummary, options: &aix::AixReportOptions) {
     let (read, skipped) = summary.bytes;
     report_damage(console, name, summary.n_damaged, read, skipped);
     report_imbalance(console, name, summary.imbalance);
@@ -527,7 +527,7 @@ mod tests {
     #[test]
     fn run_with_inconsistent_counts_fails() {
         let sound = Tally { read: 8, header: 0, events: 8, skipped: 0 };
-        let of = |tally: Tally| n_faults(&Summary { imbalance: tally.check().err(), ..Summary::default() });
+        let of = |tally: Tally| n_faults(&AixSummary { imbalance: tally.check().err(), ..AixSummary::default() });
         assert_eq!((of(sound), of(Tally { read: 9, ..sound })), (0, 1));
     }
 }

@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::aix::ReadOptions;
-use tfbc::qnx::{KevRefusal, KevRefusalKind, RecordSummary};
+use tfbc::qnx::{KevRefusal, KevRefusalKind, QnxSummary};
 use tfbc::traceprinter::{self, Layout, LineFormat, PrintOptions};
 use tfbc::{Formats, ReportError, System, Trace, TraceError, TraceKind};
 use tfbc_recorder::paths::{self, QNX_LOG};
@@ -127,7 +127,7 @@ impl TraceprinterArgs {
     }
 
     /// Prints the counts of a run. The 6.4 tool does not report damage, so its layout does not either.
-    fn report_counts(&self, console: &Console, summary: &RecordSummary) -> Status {
+    fn report_counts(&self, console: &Console, summary: &QnxSummary) -> Status {
         if summary.n_left_out > 0 {
             let n = super::count(summary.n_left_out, "event");
             console.note(format!("{}: {n} left out that traceprinter 1.02 does not know", self.file.display()));

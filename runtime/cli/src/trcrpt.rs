@@ -16,7 +16,7 @@ use super::zone::ZoneArgs;
 use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
 use tfbc::Column;
-use tfbc::aix::{Filter, IdSet, Numbers, Processes, ReportOptions, Threads, TimeZone};
+use tfbc::aix::{AixReportOptions, Filter, IdSet, Numbers, Processes, Threads, TimeZone};
 use tfbc_authoring::times::check_times;
 use tfbc_recorder::groups;
 use tfbc_recorder::paths::{self, AIX_LOG};
@@ -221,7 +221,7 @@ impl TrcrptArgs {
             let text = no_log(&self.files[0]);
             return Err(Failure::Error(Message::Unreadable, text));
         }
-        let options = ReportOptions {
+        let options = AixReportOptions {
             columns: settings.columns(),
             page_size: settings.page_size,
             delta_of_all: self.language.report_dialect()?.delta_of_all,
@@ -234,7 +234,7 @@ impl TrcrptArgs {
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             tables: self.tables.limits(),
-            ..ReportOptions::default()
+            ..AixReportOptions::default()
         };
         let wanted = SystemOptions {
             aix: &|| Ok(options.clone()),

@@ -217,7 +217,7 @@ fn damaged_contexts_never_stop_a_report() {
         plain64(0x1350, 0, &[41, 0], 7, 4),
         user(7, 5),
     ]);
-    let options = tfbc::aix::ReportOptions {
+    let options = tfbc::aix::AixReportOptions {
         columns: tfbc::Columns::parse("exec,cpu,pid,int,svc,text", Default::default()).unwrap(),
         ..Default::default()
     };

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tfbc::aix::{OpenError, ReadOptions, ReportOptions};
+use tfbc::aix::{AixReportOptions, OpenError, ReadOptions};
 use tfbc::qnx::KevRefusalKind;
 use tfbc::testing::aix::{AixItem, Logs, Trace, report};
 use tfbc::testing::formats::FormatSet;
@@ -249,8 +249,11 @@ fn failed_reads_end_the_log_without_other_changes() {
 fn reported(threads: usize, max: usize, at: usize, errno: Option<i32>) -> (Vec<u8>, bool, Result<(), ReportError>) {
     let set = FormatSet::load(&[], &LoadOptions::default()).unwrap();
     let catalog = set.catalog().unwrap();
-    let options =
-        ReportOptions { threads: NonZeroUsize::new(threads), batch: NonZeroUsize::new(4), ..ReportOptions::default() };
+    let options = AixReportOptions {
+        threads: NonZeroUsize::new(threads),
+        batch: NonZeroUsize::new(4),
+        ..AixReportOptions::default()
+    };
     let mut logs = Logs::from(Trace::from_input("test", Input::from_bytes(stream()), &ReadOptions::default()).unwrap());
     let mut out = Faulty::new(Vec::new(), max, at, errno);
     let ended = report(&mut logs, &catalog, &options, &mut out, &mut |_: &_| {});

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use tfbc::aix::{Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Summary, Timestamp};
+use tfbc::aix::{AixReportOptions, AixSummary, Filter, IdSet, Numbers, Processes, ReadOptions, Timestamp};
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::Input;
@@ -117,7 +117,7 @@ fn damage(noise: &mut Noise, bytes: &mut [u8]) {
     }
 }
 
-fn options(noise: &mut Noise) -> ReportOptions {
+fn options(noise: &mut Noise) -> AixReportOptions {
     const LISTS: [&[Column]; 4] = [
         &[Column::Id],
         &[Column::Id, Column::Exec, Column::Pid, Column::Svc],
@@ -143,7 +143,7 @@ fn options(noise: &mut Noise) -> ReportOptions {
         _ => {}
     }
     let with = |n: u64, noise: &mut Noise| noise.below(n) == 0;
-    ReportOptions {
+    AixReportOptions {
         columns,
         filter,
         page_size: if with(6, noise) { 10 } else { 0 },
@@ -155,7 +155,7 @@ fn options(noise: &mut Noise) -> ReportOptions {
         stats: with(10, noise),
         histogram: with(8, noise),
         context: Arc::new(CONTEXT.parse().unwrap()),
-        ..ReportOptions::default()
+        ..AixReportOptions::default()
     }
 }
 
@@ -206,9 +206,9 @@ impl Write for Shared {
 }
 
 /// Text; notices with the length of the text before each; and how the run ended.
-type RunOutput = (String, Vec<(usize, String)>, Result<Summary, String>);
+type RunOutput = (String, Vec<(usize, String)>, Result<AixSummary, String>);
 
-fn run(logs: &mut Logs, catalog: &Catalog<'_>, options: &ReportOptions) -> RunOutput {
+fn run(logs: &mut Logs, catalog: &Catalog<'_>, options: &AixReportOptions) -> RunOutput {
     let mut out = Shared::default();
     let mut notices = Vec::new();
     let written = out.clone();
@@ -234,11 +234,11 @@ fn reports_do_not_depend_on_threads_batches_and_pipes() {
         if noise.below(3) == 0 {
             traces.iter_mut().for_each(|bytes| damage(&mut noise, bytes));
         }
-        let options = ReportOptions { threads: number(1), ..options(&mut noise) };
+        let options = AixReportOptions { threads: number(1), ..options(&mut noise) };
         let Some(mut logs) = open(&traces, false) else { continue };
         let expected = run(&mut logs, &catalog, &options);
         for (threads, batch) in [(1, 1), (1, 7), (2, 0), (2, 1), (2, 3), (3, 2), (8, 1), (8, 5)] {
-            let options = ReportOptions { threads: number(threads), batch: number(batch), ..options.clone() };
+            let options = AixReportOptions { threads: number(threads), batch: number(batch), ..options.clone() };
             let mut logs = open(&traces, false).unwrap();
             let found = run(&mut logs, &catalog, &options);
             assert!(
@@ -283,7 +283,7 @@ fn events_read_alike_in_place_and_copied() {
             let at = bytes.len() / 2;
             bytes[at..at + 300].fill(0xFF);
         }
-        let options = ReportOptions { threads: number(1), ..options(&mut noise) };
+        let options = AixReportOptions { threads: number(1), ..options(&mut noise) };
         let open_merged = || {
             let empty = if wide { STREAM64.to_vec() } else { factors32(1, 1, 2) };
             let open = |bytes: &Vec<u8>| open(std::slice::from_ref(bytes), false).unwrap();
@@ -291,7 +291,7 @@ fn events_read_alike_in_place_and_copied() {
         };
         let (expected, ..) = run(&mut open_merged(), &catalog, &options);
         for (threads, batch, piped) in [(1, 0, false), (2, 0, false), (3, 900, false), (2, 0, true), (1, 1, false)] {
-            let options = ReportOptions { threads: number(threads), batch: number(batch), ..options.clone() };
+            let options = AixReportOptions { threads: number(threads), batch: number(batch), ..options.clone() };
             let (text, ..) = run(&mut open(std::slice::from_ref(&bytes), piped).unwrap(), &catalog, &options);
             assert!(text == expected, "seed {seed}, {threads} threads, batches of {batch}, piped {piped}");
         }
@@ -316,7 +316,7 @@ fn a_report_ends_where_a_template_says_so() {
     for (threads, batch) in [(1, 0), (2, 1), (8, 2)] {
         let columns = Columns::parse("text", Timestamp::None).unwrap();
         let options =
-            ReportOptions { columns, threads: number(threads), batch: number(batch), ..ReportOptions::default() };
+            AixReportOptions { columns, threads: number(threads), batch: number(batch), ..AixReportOptions::default() };
         let mut logs = open(std::slice::from_ref(&trace), false).unwrap();
         let (text, _, summary) = run(&mut logs, &catalog, &options);
         let summary = summary.unwrap();
@@ -360,7 +360,8 @@ fn first_error_ends_run_and_keeps_earlier_text() {
     let columns = Columns::parse("id,text", Timestamp::None).unwrap();
     let mut texts = Vec::new();
     for threads in [1, 2, 8] {
-        let options = ReportOptions { columns: columns.clone(), threads: number(threads), ..ReportOptions::default() };
+        let options =
+            AixReportOptions { columns: columns.clone(), threads: number(threads), ..AixReportOptions::default() };
         let mut logs = open(std::slice::from_ref(&trace), false).unwrap();
         let ended = report(&mut logs, &catalog, &options, &mut Failing(9000), &mut |_: &Notice| {});
         assert!(matches!(ended, Err(ReportError::Write(_))), "{ended:?}");

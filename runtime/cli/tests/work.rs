@@ -5,8 +5,8 @@ use crate::common::*;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use tfbc::aix::{ReadOptions, ReportOptions, Summary};
-use tfbc::qnx::RecordOptions;
+use tfbc::aix::{AixReportOptions, AixSummary, ReadOptions};
+use tfbc::qnx::QnxReportOptions;
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::testing::formats::FormatSet;
 use tfbc::testing::input::Input;
@@ -48,7 +48,7 @@ impl Monitor for Messages {
     }
 }
 
-fn reported(set: &FormatSet, input: Input, options: &ReportOptions) -> (String, Summary, Messages) {
+fn reported(set: &FormatSet, input: Input, options: &AixReportOptions) -> (String, AixSummary, Messages) {
     let catalog = set.catalog().unwrap();
     let mut logs = Logs::from(Trace::from_input("x", input, &ReadOptions::default()).unwrap());
     let (mut out, mut heard) = (Vec::new(), Messages::default());
@@ -61,14 +61,15 @@ fn events_beyond_the_budget_are_marked_and_counted() {
     let (_directory, path) = formats();
     let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
     let bytes = stream(500, 10_000, &[0x0100, 0x0110]);
-    let options = ReportOptions { max_work: MaxWork(1), threads: NonZeroUsize::new(1), ..ReportOptions::default() };
+    let options =
+        AixReportOptions { max_work: MaxWork(1), threads: NonZeroUsize::new(1), ..AixReportOptions::default() };
     let (text, summary, _) = reported(&set, Input::from_bytes(bytes.clone()), &options);
     let n_limited = text.lines().filter(|line| line.ends_with(" [limit]")).count() as u64;
     assert_eq!((summary.n_over_work, summary.n_limited), (n_limited, 0));
     assert!((200..500).contains(&n_limited), "{n_limited}");
     assert_eq!(summary.n_reported, 500);
     assert!(text.contains("done") && text.contains("word 1\n"), "events within the budget are whole");
-    let (text, summary, _) = reported(&set, Input::from_bytes(bytes), &ReportOptions::default());
+    let (text, summary, _) = reported(&set, Input::from_bytes(bytes), &AixReportOptions::default());
     assert!(summary.n_over_work == 0 && !text.contains("[limit]"));
 }
 
@@ -85,13 +86,13 @@ fn text_does_not_depend_on_threads_or_chunks() {
     ] {
         let bytes = stream(n, turns, ids);
         for (form, stats) in [(Form::Text, false), (Form::Ndjson, false), (Form::Text, true)] {
-            let with = |threads, batch| ReportOptions {
+            let with = |threads, batch| AixReportOptions {
                 max_work: MaxWork(1),
                 form,
                 stats,
                 threads: NonZeroUsize::new(threads),
                 batch: NonZeroUsize::new(batch),
-                ..ReportOptions::default()
+                ..AixReportOptions::default()
             };
             let (expected, counted, _) = reported(&set, Input::from_bytes(bytes.clone()), &with(1, 4096));
             // A table of counts formats only events that cannot be skipped.
@@ -114,7 +115,7 @@ fn slow_templates_are_named() {
     let (_directory, path) = formats();
     let set = FormatSet::load(&[path], &LoadOptions::default()).unwrap();
     for (ids, name) in [(&[0x0100, 0x0110][..], "hook 010 HOSTILE"), (&[0x0120, 0x0110], "hook 012 TIMED")] {
-        let options = ReportOptions { threads: NonZeroUsize::new(1), ..ReportOptions::default() };
+        let options = AixReportOptions { threads: NonZeroUsize::new(1), ..AixReportOptions::default() };
         let (_, summary, heard) = reported(&set, Input::from_bytes(stream(40, 300_000, ids)), &options);
         assert_eq!(summary.n_over_work, 0);
         assert!(!heard.0.is_empty() && heard.0.iter().all(|slow| slow == name), "{:?}", heard.0);
@@ -161,12 +162,12 @@ fn qnx_records_share_the_budget_on_any_threads() {
     let bytes = qnx(N);
     for (form, stats) in [(Form::Text, false), (Form::Ndjson, false), (Form::Text, true)] {
         let with = |max_work, threads, piped: bool| {
-            let options = RecordOptions {
+            let options = QnxReportOptions {
                 max_work: MaxWork(max_work),
                 form,
                 stats,
                 threads: NonZeroUsize::new(threads),
-                ..RecordOptions::default()
+                ..QnxReportOptions::default()
             };
             let input = match piped {
                 true => Input::from_read(ShortReader::new(bytes.clone(), 9973)).unwrap(),

@@ -12,6 +12,7 @@ mod window;
 pub use any::{AnyTrace, TraceError};
 pub use kind::{System, TraceKind};
 pub use notice::{Imbalance, Notice, RecordingGap, Tally};
+pub(crate) use packed::unix_compress;
 pub use packed::{Compression, MaxRatio, Unpacker};
 pub(crate) use window::SharedBuf;
 pub use window::{Input, ReadSeek};

@@ -734,7 +734,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unix_compress;
+    use crate::reader::unix_compress;
     use flate2::write::GzEncoder;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 

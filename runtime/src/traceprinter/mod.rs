@@ -20,11 +20,12 @@ pub use header::write_refused;
 use crate::catalog::Catalog;
 use crate::events::{ArgumentPrinter, BuiltInEvents, EventPrinter, LayoutPart, is_interrupt};
 use crate::formats::Formats;
+use crate::monitor::{Monitor, ReportError};
+use crate::qnx_report::{FormatCounts, QnxSummary, RecordPrinter, RecordWriter, run, run_sorted};
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, KevSlot, TraceStart};
 use crate::reader::{AnyTrace, System};
-use crate::records::{FormatCounts, RecordPrinter, RecordSummary, RecordWriter, run, run_sorted};
-use crate::report::{MaxWork, Monitor, ReportError};
 use crate::trace::Trace;
+use crate::work::MaxWork;
 use crate::work::Meter;
 use line::{LineWriter, Names, TimeBase};
 use std::io::Write;
@@ -93,7 +94,7 @@ pub fn print(
     options: &PrintOptions,
     mut out: impl Write + Send,
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RecordSummary, ReportError> {
+) -> Result<QnxSummary, ReportError> {
     match trace.source_mut() {
         AnyTrace::Aix(_) => Err(ReportError::WrongSystem(System::Aix)),
         AnyTrace::Kev(log) => print_log(log, Some(formats.catalog()), options, &mut out, monitor),
@@ -107,7 +108,7 @@ pub(crate) fn print_log(
     options: &PrintOptions,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RecordSummary, ReportError> {
+) -> Result<QnxSummary, ReportError> {
     let mut text = TextBuf::new();
     header::write(log.header(), options.verbose, &mut text);
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;

@@ -165,7 +165,7 @@ impl<'r> Run<'r> {
         }
         let before = out.len();
         if TRACKS || prepared.uses >= StateUse::Event {
-            (self.event, self.beginning, self.margin) = (input.event(), prepared.beginning as usize, 0);
+            (self.event, self.start_index, self.margin) = (input.event(), prepared.start_index as usize, 0);
         }
         if TRACKS || RECORD && (prepared.uses == StateUse::Context || prepared.body > UNCOUNTED) {
             self.look_around(prepared, input.context());

@@ -173,7 +173,7 @@ impl Machine {
             context: None,
             timers,
             shape: 0,
-            beginning: 0,
+            start_index: 0,
             dirty: false,
             outcome: Outcome::default(),
             cut_window: [0; 8],
@@ -231,8 +231,8 @@ fn observed() -> &'static Handlers {
 
 /// Prints an event without a routine: its hook is unknown, or its routine is refused.
 #[cold]
-fn without_routine(program: &Program<'_>, beginning: usize, layout: Layout, out: &mut TextBuf) -> Outcome {
-    if program.has_hook(beginning / 4) {
+fn without_routine(program: &Program<'_>, start_index: usize, layout: Layout, out: &mut TextBuf) -> Outcome {
+    if program.has_hook(start_index / 4) {
         return refused(layout, out);
     }
     out.push(b"\n");
@@ -301,8 +301,8 @@ pub struct Run<'r> {
     timers: &'r mut Timers,
     /// Shape of the last routine.
     shape: u8,
-    /// Index of the start data, see [`Program::beginning`].
-    beginning: usize,
+    /// Index of the start data, see [`Program::start_index`].
+    start_index: usize,
     /// Dirty flag: true if the event has changed the state; few do.
     dirty: bool,
     /// Outcome of the last event that did not end normally.
@@ -415,22 +415,22 @@ impl<'r> Run<'r> {
         out: &mut TextBuf,
         observer: &mut O,
     ) -> Outcome {
-        let beginning = Program::beginning(hook, input.event.env_index());
+        let start_index = Program::start_index(hook, input.event.env_index());
         let program = self.home;
         self.program = program;
         // A lazily opened program has no start data in advance; the copy on the stack gives both cases one type.
         let proved;
-        let start = match program.start(beginning) {
+        let start = match program.start(start_index) {
             Some(start) => start,
             None => {
-                let Some(start) = program.start_lazily(beginning) else {
-                    return without_routine(program, beginning, line.layout, out);
+                let Some(start) = program.start_lazily(start_index) else {
+                    return without_routine(program, start_index, line.layout, out);
                 };
                 proved = start;
                 &proved
             }
         };
-        let prepared = PreparedEntry::of(program, beginning, start);
+        let prepared = PreparedEntry::of(program, start_index, start);
         let bare = None::<fn(&mut _) -> _>;
         let code = EntryCode { entry: &prepared, code: || program.code_at(start) };
         let is_usual = self.print::<_, false>(code, &input, line, bare, out, observer);
@@ -499,8 +499,8 @@ impl<'r> Run<'r> {
         }
         if uses >= StateUse::Event {
             self.first.start = line;
-            (self.event, self.beginning, self.margin) =
-                (input.event(), prepared.beginning as usize, layout.further.into());
+            (self.event, self.start_index, self.margin) =
+                (input.event(), prepared.start_index as usize, layout.further.into());
             if uses == StateUse::Context || prepared.zeroed > 0 {
                 self.look_around(prepared, input.context());
             }
@@ -660,7 +660,7 @@ impl<'r> Run<'r> {
     /// Index of the current routine.
     fn routine(&self) -> u32 {
         let called = self.scratch.calls.last().map(|call| call.routine);
-        called.unwrap_or_else(|| self.program.routine_in(self.beginning))
+        called.unwrap_or_else(|| self.program.routine_in(self.start_index))
     }
 
     /// State changed by the event.

@@ -40,7 +40,7 @@ impl<'r> Run<'r> {
     /// Starts an event. Resets nothing that a routine can see: stale state must show in fuzzing.
     pub(super) fn watch_event(&mut self, entry: &PreparedEntry<'r>) {
         // `routine` depends on these.
-        self.beginning = entry.beginning as usize;
+        self.start_index = entry.start_index as usize;
         self.scratch.calls.clear();
         self.scratch.watch = EventHistory { written: Registers::first(entry.zeroed), ..EventHistory::default() };
     }

@@ -50,7 +50,7 @@ slow! {
     newline |run, _, out| run.newline(out);
     // The origin depends on the stanza (`tabs` and `first-tab` in docs/readings.md), so it is in its row.
     tab |run, _, out| {
-        let origin = run.program.hook_row(run.beginning / 4).map_or(0, |row| row.tab_origin);
+        let origin = run.program.hook_row(run.start_index / 4).map_or(0, |row| row.tab_origin);
         let margin = if origin & TABS_FROM_LINE != 0 { run.margin } else { 0 };
         let column = out.len.saturating_sub(run.line().text) + margin + usize::from(origin & !TABS_FROM_LINE);
         // Always stores eight blanks, because one store of fixed size is fastest. Only the length differs.

@@ -1,8 +1,8 @@
 //! Pairs the events of a trace: tests each event, and passes on the finished pairs.
 
 use super::fields::{Field, Fields, encode, split_first};
-use super::numbers::{Groups, Numbers};
 use super::pairs::{OpenStarts, Start};
+use super::statistics::{Groups, Statistics};
 use super::{Latency, Pair, PairOptions};
 use crate::gaps::GapStarts;
 use std::cmp::Reverse;
@@ -226,8 +226,9 @@ impl<'o> Matcher<'o> {
     pub fn finish(mut self, end: u64, gaps: &GapStarts) -> Latency {
         self.open.finish(end, gaps);
         let others = self.others;
-        let named =
-            |(at, (key, numbers)): (usize, (Box<[u8]>, Numbers))| (Some(key).filter(|_| others != Some(at)), numbers);
+        let named = |(at, (key, numbers)): (usize, (Box<[u8]>, Statistics))| {
+            (Some(key).filter(|_| others != Some(at)), numbers)
+        };
         let groups = self.groups.into_groups().into_iter().enumerate().map(named).collect();
         for Reverse((ns, _, pair)) in self.outliers.into_sorted_vec() {
             let StoredPair { start, end, key, by } = &pair;

@@ -1,20 +1,20 @@
 //! Times between two events: pairs chosen by expressions, by the context table, or by the timers of templates.
 //!
 //! ```text
-//! trace ─aix, qnx─> events with their CPUs and gaps ─fields, matcher─> pairs ─numbers─> Latency ─print─> sections
+//! trace ─aix, qnx─> events with their CPUs and gaps ─fields, matcher─> pairs ─statistics─> Latency ─print─> sections
 //! ```
 
 mod fields;
 mod formats;
 mod matcher;
-mod numbers;
 mod observers;
 mod pairs;
 mod print;
+mod statistics;
 
-pub use numbers::Percentile;
 pub use pairs::{Matching, PairCounts};
 pub use print::{GroupOrder, PairWriter, bars};
+pub use statistics::Percentile;
 
 use crate::{AnalysisError, Options, aix, qnx};
 pub(crate) use fields::{Field, Fields, Format, RecordFields};
@@ -24,7 +24,7 @@ pub(crate) use observers::{HookPairs, RecordPairs};
 pub(crate) use print::values;
 
 use matcher::{GroupField, KeyField};
-use numbers::Numbers;
+use statistics::Statistics;
 use tfbc::internal::expression::{Bound, Expression};
 use tfbc::internal::templates::Catalog;
 use tfbc::internal::{AnyTrace, hint, source_mut};
@@ -90,7 +90,7 @@ pub struct Latency {
     /// Counts of pairs and events.
     pub counts: PairCounts,
     /// Groups with their encoded fields; `None` for those above the limit.
-    groups: Vec<(Option<Box<[u8]>>, Numbers)>,
+    groups: Vec<(Option<Box<[u8]>>, Statistics)>,
     by: Vec<String>,
     /// Number of events.
     pub n_events: u64,

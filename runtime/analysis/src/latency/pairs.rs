@@ -28,7 +28,7 @@ pub struct Start {
     pub by: Box<[u8]>,
 }
 
-/// Numbers of events and pairs that did not become latencies.
+/// Counts of events and pairs that did not become latencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCounts {
     /// Pairs.

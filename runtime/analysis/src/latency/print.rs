@@ -1,7 +1,7 @@
 //! Groups, counts and pairs as tables, and histograms as bars.
 
 use super::fields::{decode, split_first};
-use super::numbers::Numbers;
+use super::statistics::Statistics;
 use super::{FieldNames, Latency, Pair, Percentile};
 use crate::print::{Grid, json_row, milliseconds, table_row, visible};
 use crate::tables::{Column, ColumnKind, Section, Value};
@@ -67,7 +67,7 @@ impl Latency {
         self.groups = groups.into_iter().map(|(_, group)| group).collect();
         let Some(top) = top.filter(|top| self.groups.len() > *top) else { return };
         let rest = self.groups.split_off(top);
-        let mut others = Numbers::new(rest.iter().all(|(_, numbers)| numbers.is_exact()));
+        let mut others = Statistics::new(rest.iter().all(|(_, numbers)| numbers.is_exact()));
         rest.iter().for_each(|(_, numbers)| others.merge(numbers));
         self.groups.push((None, others));
     }

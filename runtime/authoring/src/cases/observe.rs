@@ -7,10 +7,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc::ReportError;
-use tfbc::aix::ReportOptions;
+use tfbc::aix::AixReportOptions;
 use tfbc::internal::templates::{Catalog, RecordPrinter};
 use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, Meter, TraceState, admits};
-use tfbc::qnx::RecordOptions;
+use tfbc::qnx::QnxReportOptions;
 use tfbc_vm::{Event, EventInput, LineStart, Machine, Space, TextBuf, Timers, Unobserved};
 
 /// Runs the templates of a slice's events under an observer.
@@ -42,7 +42,7 @@ pub fn watch(
 fn watch_hooks(
     logs: &mut Logs,
     catalog: &Catalog<'_>,
-    wanted: &ReportOptions,
+    wanted: &AixReportOptions,
     range: Range<u64>,
     watch: &mut impl ProgramObserver,
 ) -> Result<(), ReportError> {
@@ -92,7 +92,7 @@ fn watch_hooks(
 fn watch_records(
     log: &mut KevLog,
     catalog: &Catalog<'_>,
-    wanted: &RecordOptions,
+    wanted: &QnxReportOptions,
     range: Range<u64>,
     watch: &mut impl ProgramObserver,
 ) -> io::Result<()> {

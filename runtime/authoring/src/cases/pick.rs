@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use tfbc::Formats;
-use tfbc::aix::{ReportOptions, display_id};
+use tfbc::aix::{AixReportOptions, display_id};
 use tfbc::internal::templates::{Catalog, catalog};
 use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs};
-use tfbc::qnx::{RecordOptions, class_name, label};
+use tfbc::qnx::{QnxReportOptions, class_name, label};
 
 /// One event of a trace in the form that a case file uses.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ pub fn pick(
 fn pick_hooks(
     logs: &mut Logs,
     catalog: &Catalog<'_>,
-    wanted: &ReportOptions,
+    wanted: &AixReportOptions,
     max: usize,
     distinct: bool,
 ) -> io::Result<Vec<Picked>> {
@@ -86,7 +86,7 @@ fn pick_hooks(
     Ok(picked)
 }
 
-fn pick_records(log: &mut KevLog, wanted: &RecordOptions, max: usize, distinct: bool) -> io::Result<Vec<Picked>> {
+fn pick_records(log: &mut KevLog, wanted: &QnxReportOptions, max: usize, distinct: bool) -> io::Result<Vec<Picked>> {
     let header = log.header().clone();
     let (mut known, mut names) = (BTreeSet::new(), BTreeMap::new());
     let mut picked = Vec::new();

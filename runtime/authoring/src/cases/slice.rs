@@ -5,8 +5,8 @@ use super::show::{EventText, printable};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
-use tfbc::aix::{ContextTable, Filter, IdSet, Numbers, Processes, ReadOptions, ReportOptions, Threads, Timestamp};
-use tfbc::qnx::{RecordFilter, RecordIds, RecordOptions};
+use tfbc::aix::{AixReportOptions, ContextTable, Filter, IdSet, Numbers, Processes, ReadOptions, Threads, Timestamp};
+use tfbc::qnx::{QnxReportOptions, RecordFilter, RecordIds};
 use tfbc::{Columns, Formats, MaxRatio, MaxWork, Monitor, Notice, ReportSummary, Trace, TraceError, report_with};
 use tfbc_vm::Limits;
 
@@ -177,11 +177,11 @@ impl Monitor for Notices<'_> {
     }
 }
 
-pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<ReportOptions, String> {
+pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<AixReportOptions, String> {
     let timestamp = Timestamp::from_number(slice.timestamp).unwrap_or_default();
     let list = slice.columns.as_deref().unwrap_or(options.columns[0]);
     let columns = Columns::parse(list, timestamp).map_err(|error| format!("`columns`: {error}"))?;
-    Ok(ReportOptions {
+    Ok(AixReportOptions {
         columns,
         no_heading: true,
         filter: filter(slice)?,
@@ -192,7 +192,7 @@ pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<Repor
         threads: Some(NonZeroUsize::MIN),
         // One event per batch, so that each write is one event.
         batch: Some(NonZeroUsize::MIN),
-        ..ReportOptions::default()
+        ..AixReportOptions::default()
     })
 }
 
@@ -233,7 +233,7 @@ pub(super) fn qnx_options(
     slice: &Slice,
     options: &SliceOptions,
     release: Option<(u32, u32)>,
-) -> Result<RecordOptions, String> {
+) -> Result<QnxReportOptions, String> {
     let of_aix = [(&slice.pid, "pid"), (&slice.exec, "exec"), (&slice.tid, "tid")];
     if let Some((_, key)) = of_aix.into_iter().find(|(list, _)| list.is_some()) {
         return Err(format!("`{key}` is for AIX traces, but {} is a QNX log", slice.trace.display()));
@@ -255,7 +255,7 @@ pub(super) fn qnx_options(
         ..RecordFilter::default()
     };
     slice.cpu.iter().try_for_each(|list| filter.add_cpus(list)).map_err(|text| format!("`cpu`: {text}"))?;
-    Ok(RecordOptions {
+    Ok(QnxReportOptions {
         columns,
         no_heading: true,
         defined: slice.defined,
@@ -263,6 +263,6 @@ pub(super) fn qnx_options(
         limits: options.limits,
         max_work: options.max_work,
         threads: Some(NonZeroUsize::MIN),
-        ..RecordOptions::default()
+        ..QnxReportOptions::default()
     })
 }

@@ -15,20 +15,20 @@ mod clock;
 mod cpu_files;
 mod duplicates;
 mod internal;
-mod log;
 mod log_info;
+mod log_layout;
 mod logs;
 mod merge;
 mod raw_event;
 mod sniff;
-mod state;
 mod step;
 mod trace;
+mod trace_state;
 
 pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
-pub use log::LogHeader;
 pub use log_info::LogInfo;
+pub use log_layout::LogHeader;
 pub(crate) use logs::{BufferPos, EventSpan};
 pub use logs::{CommonIds, LogItem, Logs, PASSED, TimedEvent};
 pub use merge::Ahead;
@@ -36,11 +36,11 @@ pub use raw_event::RawEvent;
 pub use sniff::AixKind;
 pub(in crate::reader) use sniff::format_file;
 pub use sniff::{compressed, is_trace, may_be_stream32};
-pub use state::TraceState;
 pub use step::{CpuidWord, Kernel, Step, StepRules, present};
 pub(super) use trace::find_kind;
 pub use trace::{AfterDamage, AixItem, OpenError, ReadOptions, Trace};
 pub(crate) use trace::{SkipAction, SkipPolicy, VisitResult};
+pub use trace_state::TraceState;
 
 /// Canonical ids of hooks with a fixed meaning.
 pub mod hooks {

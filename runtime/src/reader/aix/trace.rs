@@ -11,7 +11,7 @@ pub(crate) use common::{SkipAction, SkipPolicy, VisitResult};
 use super::clock::Factors;
 use super::hooks;
 use super::internal::EventProperty;
-use super::log::{self, ClaimedRanges, EventRegion, LogHeader};
+use super::log_layout::{self, ClaimedRanges, EventRegion, LogHeader};
 use super::raw_event::RawEvent;
 use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
@@ -752,7 +752,7 @@ impl Trace {
 
     fn plan_log(&mut self) -> io::Result<()> {
         let kernel = self.kind.kernel();
-        let fixed = log::header_len(kernel);
+        let fixed = log_layout::header_len(kernel);
         let size = self.size.unwrap_or(0);
         // A header that is cut is a damaged trace, not an error: the report still says what was found.
         let head = self.read_at(0, fixed)?;
@@ -797,7 +797,7 @@ impl Trace {
         claims: &mut ClaimedRanges,
     ) -> io::Result<Vec<EventRegion>> {
         let kernel = self.kind.kernel();
-        let fixed = log::header_len(kernel) as u64;
+        let fixed = log_layout::header_len(kernel) as u64;
         let n = header.n_entries;
         match header.table_len(kernel) {
             Some(len) if fixed + len <= size => {
@@ -805,7 +805,7 @@ impl Trace {
                 let _ = claims.take(0, fixed + len);
                 let table = self.read_at(fixed, len as usize)?;
                 self.take_header(table.len() as u64);
-                return Ok(log::parse_table(kernel, &table));
+                return Ok(log_layout::parse_table(kernel, &table));
             }
             Some(len) => {
                 let left = size - fixed;

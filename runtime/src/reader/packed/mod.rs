@@ -12,9 +12,9 @@
 
 mod bytes;
 mod gzip;
+pub mod unix_compress;
 mod zstd;
 
-use crate::unix_compress;
 use bytes::{Meter, Packed, PackedBytes};
 use gzip::Gzip;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The interface between the run over a log and what writes its lines.
 
-use super::options::RecordSummary;
+use super::options::QnxSummary;
 use super::owners::Owner;
 use crate::reader::kev::{KevRecord, KevSlot};
 use crate::rows::RowNote;
@@ -75,7 +75,7 @@ impl FormatCounts {
     }
 }
 
-impl RecordSummary {
+impl QnxSummary {
     /// Adds the counts of one thread.
     pub(super) fn add(&mut self, tallied: FormatCounts) {
         self.n_reported += tallied.n_reported;

@@ -3,7 +3,7 @@
 
 use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
 use super::finish::Grep;
-use super::options::ReportOptions;
+use super::options::AixReportOptions;
 use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
 use crate::context::{ContextState, ThreadContext};
@@ -52,7 +52,7 @@ impl<'w> LogProducer<'w> {
         logs: &'w mut Logs,
         infos: &'w [LogInfo],
         catalog: &'w Catalog<'w>,
-        options: &'w ReportOptions,
+        options: &'w AixReportOptions,
         layouts: [Layout; 5],
         keeps_trails: bool,
         lists_gaps: bool,
@@ -213,7 +213,7 @@ impl Gaps {
 /// Filter and collector: selects events and adds them to a batch.
 struct Collector<'w> {
     catalog: &'w Catalog<'w>,
-    options: &'w ReportOptions,
+    options: &'w AixReportOptions,
     infos: &'w [LogInfo],
     plan: EventPolicy<'w>,
     max_events: usize,
@@ -261,7 +261,7 @@ impl<'w> Collector<'w> {
         plan: EventPolicy<'w>,
         infos: &'w [LogInfo],
         catalog: &'w Catalog<'w>,
-        options: &'w ReportOptions,
+        options: &'w AixReportOptions,
         layouts: [Layout; 5],
     ) -> Self {
         Self {

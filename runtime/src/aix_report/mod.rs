@@ -12,8 +12,8 @@ mod batch;
 mod cells;
 mod events;
 mod finish;
-mod format;
 mod heading;
+mod line;
 mod options;
 mod prepared;
 mod producer;
@@ -22,12 +22,11 @@ mod rows;
 use crate::catalog::Catalog;
 use crate::columns::Columns;
 use crate::engine::{self, RunResult};
-pub use crate::monitor::{Monitor, ReportError};
+use crate::monitor::{Monitor, ReportError};
 use crate::reader::aix::Logs;
-pub use crate::work::MaxWork;
 pub(crate) use events::{AixEvent, AixEvents};
-use format::LineFormat;
-pub use options::{ReportOptions, Summary, TableLimits};
+use line::LineFormat;
+pub use options::{AixReportOptions, AixSummary, TableLimits};
 use producer::{LogProducer, ProducerCounts};
 pub(crate) use rows::write_rows;
 use std::io::Write;
@@ -39,14 +38,14 @@ use tfbc_vm::{Layout, Level, TextBuf};
 ///
 /// # Errors
 /// Reading a log or writing the report failed. Damage is not an error: its notices go to `monitor`, and
-/// [`Summary::n_damaged`] counts them.
+/// [`AixSummary::n_damaged`] counts them.
 pub fn report(
     logs: &mut Logs,
     catalog: &Catalog<'_>,
-    options: &ReportOptions,
+    options: &AixReportOptions,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
-) -> Result<Summary, ReportError> {
+) -> Result<AixSummary, ReportError> {
     let infos = logs.logs().to_vec();
     let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
     // The end of a page depends on all lines before it, so pages are printed by one thread.
@@ -74,13 +73,13 @@ fn summary_of(
     format: &LineFormat<'_>,
     counts: &ProducerCounts,
     (n_timers_lost, n_processes_lost): (u64, u64),
-) -> Summary {
+) -> AixSummary {
     let ProducerCounts { n_events, n_shown, n_damaged, n_over_work, stopped } = *counts;
     let tally = logs.tally();
     let bytes = (tally.read, tally.skipped);
     let imbalance = logs.check(format.n_formatted(), n_events.saturating_sub(n_shown)).err();
     let summary = format.summary();
-    Summary {
+    AixSummary {
         n_events,
         n_damaged,
         stopped,

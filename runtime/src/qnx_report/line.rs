@@ -1,7 +1,7 @@
 //! Writer of a log's report: a line per record, or counts.
 
 use super::cells::{Cell, Cells, EventTexts, ShortText, Source, Times, append_argument, cpu_texts, put_number};
-use super::options::{FieldLayout, RecordOptions};
+use super::options::{FieldLayout, QnxReportOptions};
 use super::owners::Owner;
 use super::print::RecordPrinter;
 use super::writer::{FormatCounts, RecordWriter};
@@ -19,7 +19,7 @@ use tfbc_vm::{TextBuf, num};
 /// Writes the lines of one log's report.
 pub(super) struct RowWriter<'r> {
     catalog: &'r Catalog<'r>,
-    options: &'r RecordOptions,
+    options: &'r QnxReportOptions,
     /// Byte order, release and clock.
     header: KevHeader,
     cells: Cells,
@@ -113,7 +113,7 @@ impl Clone for RowWriter<'_> {
 }
 
 impl DataUse {
-    fn of(options: &RecordOptions, catalog: &Catalog<'_>) -> Self {
+    fn of(options: &QnxReportOptions, catalog: &Catalog<'_>) -> Self {
         let columns = options.columns.list();
         let is_argument = |column: &Column| matches!(column, Column::Argument(_));
         let is_data = |column: &Column| *column == Column::Data;
@@ -138,7 +138,7 @@ impl DataUse {
 }
 
 impl<'r> RowWriter<'r> {
-    pub fn new(catalog: &'r Catalog<'r>, options: &'r RecordOptions, header: &KevHeader, start: TraceStart) -> Self {
+    pub fn new(catalog: &'r Catalog<'r>, options: &'r QnxReportOptions, header: &KevHeader, start: TraceStart) -> Self {
         let columns = options.columns.clone().with_time_form(options.time);
         let cells = Cells::new(&columns, options.form, options.colour);
         let printer = RecordPrinter::new(catalog, header.big_endian, header.release, options.limits)
@@ -350,7 +350,7 @@ impl OwnerTexts {
     }
 
     #[inline(always)]
-    fn set(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &RecordOptions) {
+    fn set(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &QnxReportOptions) {
         self.current = match self.known.get(id as usize) {
             Some(Some(known)) => *known,
             _ => self.render(id, owner, cells, options),
@@ -358,7 +358,7 @@ impl OwnerTexts {
     }
 
     #[inline(never)]
-    fn render(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &RecordOptions) -> (bool, u32) {
+    fn render(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &QnxReportOptions) -> (bool, u32) {
         self.ends.push(self.texts.len() as u32);
         let known = (options.filter.admits(owner), self.ends.len() as u32 - 1);
         for segment in &cells.segments {
@@ -430,7 +430,7 @@ impl RecordWriter for RowWriter<'_> {
     }
 
     fn needs_owners(&self) -> bool {
-        let RecordOptions { columns, filter, follow_owners, conditions, .. } = self.options;
+        let QnxReportOptions { columns, filter, follow_owners, conditions, .. } = self.options;
         *follow_owners || conditions.is_some() || columns.need_context() || filter.depends_on_owners()
     }
 
@@ -476,7 +476,7 @@ mod tests {
     use crate::events::{BuiltInEvents, class_name};
     use crate::json;
     use crate::pattern::Pattern;
-    use crate::records::fields::{Fields, RecordField, push_escaped};
+    use crate::qnx_report::fields::{Fields, RecordField, push_escaped};
     use crate::terminal::ReportColour;
 
     #[test]
@@ -498,7 +498,7 @@ mod tests {
 
     /// A log, and how it is reported.
     struct ReportSetup<'s> {
-        options: &'s RecordOptions,
+        options: &'s QnxReportOptions,
         header: KevHeader,
         events: BuiltInEvents,
         owner: Owner,
@@ -558,7 +558,7 @@ mod tests {
         }
 
         fn line(&self, record: &KevRecord<'_>) -> Vec<u8> {
-            let RecordOptions { columns, form, grep, colour, .. } = self.options;
+            let QnxReportOptions { columns, form, grep, colour, .. } = self.options;
             if grep.as_ref().is_some_and(|grep| !grep.is_match(&self.data(record))) {
                 return Vec::new();
             }
@@ -650,13 +650,13 @@ mod tests {
         for (n, list) in (0..4 * 3 * 11 * 4).map(|n| (n, lists[n / 12 % lists.len()])) {
             let release = [None, Some((7, 1)), Some((8, 0))][n % 3];
             let big_endian = n % 5 == 0;
-            let options = RecordOptions {
+            let options = QnxReportOptions {
                 columns: Columns::parse_qnx(list).unwrap(),
                 form: [Form::Text, Form::Tsv, Form::Csv, Form::Ndjson][n / 3 % 4],
                 time: if n % 7 == 0 { TimeForm::Clock } else { TimeForm::Absolute },
                 colour: [ReportColour::Ansi, ReportColour::Marked, ReportColour::Off][(n % 11).min(2)],
                 grep: (n % 13 == 0).then(|| odd.clone()),
-                ..RecordOptions::default()
+                ..QnxReportOptions::default()
             };
             let header = KevHeader { cycles_per_sec: Some(1_000_000_007), release, big_endian, ..KevHeader::default() };
             let setup = ReportSetup {
@@ -703,9 +703,9 @@ mod tests {
     fn counts_format_nothing() {
         let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
         let catalog = formats.catalog().unwrap();
-        let options = RecordOptions { stats: true, ..RecordOptions::default() };
+        let options = QnxReportOptions { stats: true, ..QnxReportOptions::default() };
         assert_eq!(DataUse::of(&options, &catalog), DataUse::Never);
-        let pattern = RecordOptions { grep: Pattern::new("x").ok(), ..options };
+        let pattern = QnxReportOptions { grep: Pattern::new("x").ok(), ..options };
         assert_eq!(DataUse::of(&pattern, &catalog), DataUse::First);
     }
 }

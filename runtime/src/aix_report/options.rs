@@ -33,7 +33,7 @@ impl Default for TableLimits {
 
 /// Content and layout of a report.
 #[derive(Debug, Clone, Default)]
-pub struct ReportOptions {
+pub struct AixReportOptions {
     /// The columns.
     pub columns: Columns,
     /// Lines between two heading lines; 0 for a single one.
@@ -79,7 +79,7 @@ pub struct ReportOptions {
     pub batch: Option<NonZeroUsize>,
 }
 
-impl ReportOptions {
+impl AixReportOptions {
     /// True if events with this canonical id may be shown.
     #[doc(hidden)]
     pub fn shows(&self, catalog: &Catalog<'_>, id: u16) -> bool {
@@ -99,7 +99,7 @@ impl ReportOptions {
 
 /// Counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct AixSummary {
     /// Events of the trace that were read.
     pub n_events: u64,
     /// Events that were reported.
@@ -149,7 +149,7 @@ pub(super) enum FieldPlacement {
 }
 
 impl FieldPlacement {
-    pub(super) fn of(options: &ReportOptions, columns: &Columns) -> Self {
+    pub(super) fn of(options: &AixReportOptions, columns: &Columns) -> Self {
         match columns.has_fields() && !options.stats {
             false => FieldPlacement::No,
             true if columns.has_fields_last() && options.form == Form::Ndjson => FieldPlacement::Last,

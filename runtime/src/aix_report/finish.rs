@@ -1,6 +1,6 @@
 //! The end of a line, after its text is formatted: `--grep`, the values of tables, texts that are not shown.
 
-use super::options::ReportOptions;
+use super::options::AixReportOptions;
 use crate::columns::Columns;
 use crate::output_format::Form;
 use crate::pattern::Pattern;
@@ -28,7 +28,7 @@ enum LineEnding {
 }
 
 impl Finish {
-    pub fn new(options: &ReportOptions, columns: &Columns) -> Self {
+    pub fn new(options: &AixReportOptions, columns: &Columns) -> Self {
         let ending = match options.form {
             _ if options.stats || !columns.has_text() => LineEnding::Dropped,
             Form::Text if columns.has_two_lines() => LineEnding::SecondLine,

@@ -1,15 +1,16 @@
 //! Rows of AIX traces, see [`crate::rows`].
 
 use super::batch::{Batch, Origin};
-use super::format::{LineEnd, LineFormat, LineState};
+use super::line::{LineEnd, LineFormat, LineState};
 use super::producer::{LogProducer, ProducerCounts};
-use super::{ReportError, ReportOptions, Summary, layouts, summary_of};
+use super::{AixReportOptions, AixSummary, layouts, summary_of};
 use crate::catalog::Catalog;
 use crate::columns::{Column, Columns, Timestamp};
 use crate::engine::{self, Format, RunResult};
 use crate::fields::FieldsForm;
 use crate::ids::EventId;
 use crate::monitor::Monitor;
+use crate::monitor::ReportError;
 use crate::output_format::Form;
 use crate::reader::aix::{Logs, SystemInfo};
 use crate::rows::{EventRow, HOOK_003, RowDecoder, RowFields, RowOptions, SYSTEM, TraceFacts};
@@ -143,12 +144,12 @@ fn has_text(wanted: RowOptions) -> bool {
 pub(crate) fn write_rows(
     logs: &mut Logs,
     catalog: &Catalog<'_>,
-    options: &ReportOptions,
+    options: &AixReportOptions,
     wanted: RowOptions,
     out: &mut RowDecoder<'_>,
     monitor: &mut (dyn Monitor + Send),
-) -> Result<Summary, ReportError> {
-    let options = ReportOptions {
+) -> Result<AixSummary, ReportError> {
+    let options = AixReportOptions {
         columns: demand(wanted),
         form: Form::Text,
         no_heading: true,
@@ -177,7 +178,7 @@ pub(crate) fn write_rows(
     out.end(|| system_facts(state.system(), zero_ns)).and_then(|()| out.flush()).map_err(ReportError::Write)?;
     drop(producer);
     let mut lines = formats.into_iter().map(|format| format.lines);
-    let Some(mut all) = lines.next() else { return Ok(Summary::default()) };
+    let Some(mut all) = lines.next() else { return Ok(AixSummary::default()) };
     lines.for_each(|other| all.add(&other));
     if !all.guessed().is_empty() && !state.system().has_our_layouts() {
         monitor.guessed_layouts(all.guessed());

@@ -1,17 +1,17 @@
 //! Events of QNX logs, one at a time.
 
 use super::clock::Clock;
-use super::options::RecordOptions;
+use super::line::RowWriter;
+use super::options::QnxReportOptions;
 use super::owners::Owner;
 use super::print::RecordPrinter;
-use super::row::RowWriter;
 use super::run::{RecordFormat, RecordProducer};
 use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::engine::{StepResult, Stepper};
 use crate::fields::Field;
+use crate::monitor::ReportError;
 use crate::reader::kev::{KevLog, KevRecord, TraceStart};
-use crate::report::ReportError;
 use crate::rows::RowNote;
 use crate::work::Meter;
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ impl<'a> QnxEvents<'a> {
     pub fn new(
         log: &'a mut KevLog,
         catalog: &'a Catalog<'a>,
-        options: &'a RecordOptions,
+        options: &'a QnxReportOptions,
         known_steps: &'a AtomicU64,
     ) -> Self {
         let rows = RowWriter::new(catalog, options, log.header(), log.start());

@@ -2,19 +2,19 @@
 
 use super::clock::{Clock, TimeForm};
 use super::events::PrintFields;
-use super::options::{RecordOptions, RecordSummary};
+use super::line::RowWriter;
+use super::options::{QnxReportOptions, QnxSummary};
 use super::owners::Owner;
 use super::print::RecordPrinter;
-use super::row::RowWriter;
 use super::run::run;
 use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Columns;
 use crate::fields::write_fields;
 use crate::ids::EventId;
+use crate::monitor::{Monitor, ReportError};
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, TraceStart};
-use crate::report::{Monitor, ReportError};
 use crate::rows::{BOOT_TIME, EventRow, RowDecoder, RowFields, RowOptions, SYSTEM, TraceFacts};
 use crate::terminal::ReportColour;
 use crate::work::Meter;
@@ -39,7 +39,7 @@ struct TableWriter<'r> {
 /// Data that all rows of a log share.
 struct Source<'r> {
     catalog: &'r Catalog<'r>,
-    options: &'r RecordOptions,
+    options: &'r QnxReportOptions,
     header: KevHeader,
     clock: Option<Clock>,
     start: TraceStart,
@@ -192,13 +192,13 @@ fn without_newline(line: &[u8]) -> &[u8] {
 pub(crate) fn write_rows(
     log: &mut KevLog,
     catalog: &Catalog<'_>,
-    options: &RecordOptions,
+    options: &QnxReportOptions,
     wanted: RowOptions,
     out: &mut RowDecoder<'_>,
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RecordSummary, ReportError> {
+) -> Result<QnxSummary, ReportError> {
     let has_text = wanted.text || wanted.note;
-    let options = RecordOptions {
+    let options = QnxReportOptions {
         columns: if has_text { Columns::data_only() } else { Columns::number_only() },
         form: Form::Text,
         time: if options.time == TimeForm::Clock { TimeForm::Absolute } else { options.time },

@@ -1,7 +1,7 @@
 //! Report of a log: records are formatted in parallel and written in order.
 
 use super::batch::{Batch, BatchPos};
-use super::options::RecordSummary;
+use super::options::QnxSummary;
 use super::owners::Owners;
 use super::writer::{FormatCounts, RecordWriter};
 use crate::engine::{self, Chunk, Format, Producer, RunResult, WRITE_AT};
@@ -22,12 +22,12 @@ pub(crate) fn run(
     threads: Option<NonZeroUsize>,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RecordSummary, ReportError> {
+) -> Result<QnxSummary, ReportError> {
     let producer = RecordProducer::new(log, writer.needs_owners());
     let known_steps = AtomicU64::new(0);
     let make = || RecordFormat::new(writer.clone(), &known_steps);
     let RunResult { producer, formats, .. } = engine::run(producer, make, threads, out, monitor)?;
-    let mut summary = RecordSummary { n_damaged: producer.n_damaged, ..RecordSummary::default() };
+    let mut summary = QnxSummary { n_damaged: producer.n_damaged, ..QnxSummary::default() };
     let mut n_formatted = 0;
     for format in formats {
         summary.add(format.writer.tallied());

@@ -1,13 +1,14 @@
 //! Events of AIX traces, one at a time.
 
 use super::batch::{Batch, EventRef};
-use super::format::{LineEnd, LineFormat, context_of};
+use super::line::{LineEnd, LineFormat, context_of};
 use super::producer::LogProducer;
-use super::{ReportError, ReportOptions, layouts};
+use super::{AixReportOptions, layouts};
 use crate::catalog::Catalog;
 use crate::context::ThreadContext;
 use crate::engine::{StepResult, Stepper};
 use crate::fields::{Field, FieldReader, FieldsForm};
+use crate::monitor::ReportError;
 use crate::reader::aix::{LogInfo, Logs};
 use crate::rows::RowNote;
 use std::cell::RefCell;
@@ -43,7 +44,7 @@ impl<'a> AixEvents<'a> {
         logs: &'a mut Logs,
         infos: &'a [LogInfo],
         catalog: &'a Catalog<'a>,
-        options: &'a ReportOptions,
+        options: &'a AixReportOptions,
         known_steps: &'a AtomicU64,
     ) -> Self {
         let layouts = layouts(&options.columns);

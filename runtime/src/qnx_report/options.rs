@@ -25,7 +25,7 @@ pub enum FieldLayout {
 
 /// Content and form of a log's report.
 #[derive(Debug, Clone)]
-pub struct RecordOptions {
+pub struct QnxReportOptions {
     /// The columns.
     pub columns: Columns,
     /// The form.
@@ -61,7 +61,7 @@ pub struct RecordOptions {
     pub threads: Option<NonZeroUsize>,
 }
 
-impl Default for RecordOptions {
+impl Default for QnxReportOptions {
     fn default() -> Self {
         Self {
             columns: Columns::qnx(),
@@ -86,7 +86,7 @@ impl Default for RecordOptions {
 
 /// Counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RecordSummary {
+pub struct QnxSummary {
     /// Records that were reported.
     pub n_reported: u64,
     /// Records that end before the fields of their definition.

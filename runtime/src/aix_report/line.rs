@@ -4,7 +4,7 @@ use super::batch::{Batch, EventRef};
 use super::cells::{Cells, CellsPath, ContextTexts, EventValues, IdCells, Times};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
-use super::options::{FieldPlacement, ReportOptions, Summary};
+use super::options::{AixReportOptions, AixSummary, FieldPlacement};
 use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
 
 use crate::catalog::Catalog;
@@ -38,7 +38,7 @@ pub(super) struct LineState {
 /// Formatter of a report's lines; each thread has one.
 pub(super) struct LineFormat<'r> {
     catalog: &'r Catalog<'r>,
-    options: &'r ReportOptions,
+    options: &'r AixReportOptions,
     columns: &'r Columns,
     layouts: [Layout; 5],
     lines: PreparedLines<'r>,
@@ -251,7 +251,7 @@ impl<'b> EventContext<'b> for BatchedEvent<'b> {
 impl<'r> LineFormat<'r> {
     pub fn new(
         catalog: &'r Catalog<'r>,
-        options: &'r ReportOptions,
+        options: &'r AixReportOptions,
         (columns, layouts): (&'r Columns, [Layout; 5]),
         logs: &'r [LogInfo],
         known_steps: &'r AtomicU64,
@@ -339,10 +339,10 @@ impl<'r> LineFormat<'r> {
     }
 
     /// Counts so far.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> AixSummary {
         let OutcomeCounts { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, .. } =
             self.line.counted;
-        Summary { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, ..Summary::default() }
+        AixSummary { n_reported, n_truncated, n_limited, n_over_work, n_divided, n_refused, ..AixSummary::default() }
     }
 
     /// Appends the end of the report.
@@ -692,7 +692,7 @@ struct LinePos {
 }
 
 impl<'r> LineWriter<'r> {
-    fn new(options: &ReportOptions, columns: &Columns, logs: &'r [LogInfo]) -> Self {
+    fn new(options: &AixReportOptions, columns: &Columns, logs: &'r [LogInfo]) -> Self {
         let finish = Finish::new(options, columns);
         let fields = FieldPlacement::of(options, columns);
         let cells = match fields {

@@ -1,4 +1,4 @@
-//! Numbers of a group of latencies: exact sums, percentiles and a histogram in bounded memory.
+//! Statistics of a group of latencies: exact sums, percentiles and a histogram in bounded memory.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl std::fmt::Display for Percentile {
 
 /// Latencies of a group.
 #[derive(Debug, Clone)]
-pub struct Numbers {
+pub struct Statistics {
     pub n: u64,
     pub sum: u128,
     pub min: u64,
@@ -64,7 +64,7 @@ fn bucket(value: u64, precision: u32) -> u64 {
     if octave <= precision { value } else { value | ((1 << (octave - precision)) - 1) }
 }
 
-impl Numbers {
+impl Statistics {
     /// Creates a group without values, exact or in buckets.
     pub fn new(is_exact: bool) -> Self {
         let values = if is_exact { Values::Exact(Vec::new()) } else { Values::Buckets(BTreeMap::new()) };
@@ -172,7 +172,7 @@ impl Numbers {
 /// Groups of latencies that share a limit of values in memory.
 #[derive(Debug)]
 pub struct Groups<K> {
-    groups: Vec<(K, Numbers)>,
+    groups: Vec<(K, Statistics)>,
     max_values: usize,
     /// Values or buckets in memory.
     n_values: usize,
@@ -188,7 +188,7 @@ impl<K> Groups<K> {
 
     /// Adds a group. Returns its index.
     pub fn push(&mut self, key: K) -> usize {
-        self.groups.push((key, Numbers::new(self.precision.is_none())));
+        self.groups.push((key, Statistics::new(self.precision.is_none())));
         self.groups.len() - 1
     }
 
@@ -204,7 +204,7 @@ impl<K> Groups<K> {
     }
 
     /// All groups with their keys.
-    pub fn into_groups(self) -> Vec<(K, Numbers)> {
+    pub fn into_groups(self) -> Vec<(K, Statistics)> {
         self.groups
     }
 }
@@ -224,7 +224,7 @@ mod tests {
             .collect()
     }
 
-    fn numbers(values: &[u64], max_values: usize) -> Numbers {
+    fn numbers(values: &[u64], max_values: usize) -> Statistics {
         let mut groups = Groups::new(max_values);
         let group = groups.push(());
         values.iter().for_each(|value| groups.add(group, *value));
@@ -273,7 +273,7 @@ mod tests {
             groups.add(at % 20, value);
         }
         assert!(groups.n_values <= 20 * 65 && groups.precision.is_some_and(|precision| precision < PRECISION));
-        let mut merged = Numbers::new(false);
+        let mut merged = Statistics::new(false);
         groups.into_groups().iter().for_each(|(_, numbers)| merged.merge(numbers));
         let all = numbers(&values(), 1);
         assert_eq!((merged.n, merged.sum, merged.min, merged.max), (all.n, all.sum, all.min, all.max));

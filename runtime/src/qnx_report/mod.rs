@@ -15,10 +15,10 @@ mod events;
 mod fields;
 mod filter;
 mod ids;
+mod line;
 mod options;
 mod owners;
 mod print;
-mod row;
 mod rows;
 mod run;
 mod sort;
@@ -29,7 +29,7 @@ pub use defined::{write_objects, write_record_text};
 pub(crate) use events::{QnxEvent, QnxEvents};
 pub use filter::RecordFilter;
 pub use ids::RecordIds;
-pub use options::{FieldLayout, RecordOptions, RecordSummary};
+pub use options::{FieldLayout, QnxReportOptions, QnxSummary};
 pub use owners::Owner;
 pub use print::RecordPrinter;
 pub(crate) use rows::write_rows;
@@ -43,7 +43,7 @@ use crate::output_format::{IdCount, write_counts};
 use crate::reader::Notice;
 use crate::reader::kev::{KevHeader, KevLog};
 use clock::Clock;
-use row::{EventCounts, RowWriter};
+use line::{EventCounts, RowWriter};
 use sort::{Sorter, Timed};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -56,10 +56,10 @@ use tfbc_vm::TextBuf;
 pub fn report(
     log: &mut KevLog,
     catalog: &Catalog<'_>,
-    options: &RecordOptions,
+    options: &QnxReportOptions,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RecordSummary, ReportError> {
+) -> Result<QnxSummary, ReportError> {
     let writer = RowWriter::new(catalog, options, log.header(), log.start());
     if options.stats {
         let counts = writer.counts();
@@ -83,7 +83,7 @@ pub(crate) fn run_sorted(
     threads: Option<NonZeroUsize>,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
-) -> Result<RecordSummary, ReportError> {
+) -> Result<QnxSummary, ReportError> {
     let writer = Timed::new(writer, Clock::new(log.header()));
     let mut sorter = Sorter::new(sort::MAX_MEMORY);
     let summary = run(log, writer, threads, &mut sorter, monitor)?;
@@ -97,7 +97,7 @@ pub(crate) fn run_sorted(
 /// Writes the number of reported records per event.
 fn write_stats(
     counts: &EventCounts,
-    options: &RecordOptions,
+    options: &QnxReportOptions,
     header: &KevHeader,
     out: &mut dyn Write,
 ) -> io::Result<()> {
