@@ -1,6 +1,6 @@
 //! Filter and projection pushed down to the reader: which hidden events must still be read, for context or timers.
 
-use crate::aix_report::AixReportOptions;
+use crate::aix_report::options::AixReportOptions;
 use crate::catalog::{Catalog, HookEntry};
 use crate::context::RequiredContext;
 use crate::ids::IdSet;

@@ -15,7 +15,7 @@
 //! up, and [`Bound::test`] asks for their values.
 
 use crate::ids::{EventId, IdSet};
-use crate::qnx_report::RecordIds;
+use crate::qnx_report::ids::RecordIds;
 use crate::reader::System;
 use regex::bytes::Regex;
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! Event filter together with the context that it depends on.
 
-use crate::aix_report::AixReportOptions;
+use crate::aix_report::options::AixReportOptions;
 use crate::context::ContextState;
 use crate::filter::Filter;
 use crate::monitor::ReportError;

@@ -14,7 +14,7 @@ mod events;
 mod finish;
 mod heading;
 mod line;
-mod options;
+pub(crate) mod options;
 mod prepared;
 mod producer;
 mod rows;

@@ -9,16 +9,16 @@
 
 mod batch;
 mod cells;
-mod clock;
+pub(crate) mod clock;
 mod defined;
 mod events;
 mod fields;
 mod filter;
-mod ids;
+pub(crate) mod ids;
 mod line;
 mod options;
-mod owners;
-mod print;
+pub(crate) mod owners;
+pub(crate) mod print;
 mod rows;
 mod run;
 mod sort;
@@ -30,7 +30,6 @@ pub(crate) use events::{QnxEvent, QnxEvents};
 pub use filter::RecordFilter;
 pub use ids::RecordIds;
 pub use options::{FieldLayout, QnxReportOptions, QnxSummary};
-pub use owners::Owner;
 pub use print::RecordPrinter;
 pub(crate) use rows::write_rows;
 pub(crate) use run::run;
