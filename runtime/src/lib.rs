@@ -59,8 +59,8 @@ pub mod internal;
 #[doc(hidden)]
 pub mod testing;
 
-#[cfg(feature = "compile")]
 mod aix_report;
+#[cfg(feature = "compile")]
 mod cache;
 mod catalog;
 mod columns;
