@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::TempDir;
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name)
@@ -19,15 +20,20 @@ fn archive() -> PathBuf {
     archive
 }
 
+/// Compiles a program that uses the library.
+fn compiled(source: &str, directory: &TempDir) -> PathBuf {
+    let (source, program) = (Path::new(env!("CARGO_MANIFEST_DIR")).join(source), directory.path().join("program"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c99", "-Wall", "-Werror", "-g", "-o"]).arg(&program).arg(&source).arg(archive());
+    let compiled = compiler.args(["-lpthread", "-ldl", "-lm"]).output().expect("a C compiler");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    program
+}
+
 #[test]
 fn a_program_in_c_reads_rows() {
     let directory = tempfile::tempdir().unwrap();
-    let (source, program) =
-        (Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rows.c"), directory.path().join("rows"));
-    let mut compiler = Command::new("cc");
-    compiler.args(["-std=c99", "-Wall", "-Werror", "-o"]).arg(&program).arg(&source).arg(archive());
-    let compiled = compiler.args(["-lpthread", "-ldl", "-lm"]).output().expect("a C compiler");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let program = compiled("examples/rows.c", &directory);
     let run = |args: &[&str]| {
         let ran = Command::new(&program).arg(sample("shell.trc")).args(args).output().unwrap();
         (ran.status.code(), String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned())
@@ -36,4 +42,26 @@ fn a_program_in_c_reads_rows() {
     assert_eq!(run(&["134"]), (Some(0), "3 rows in 1 batches\n".into()));
     assert_eq!(run(&["events", r#"{"pid":"x y"}"#]).0, Some(0));
     assert_eq!(run(&["events", "{"]).0, Some(1));
+}
+
+/// Streams are released early, moved to another thread, and read by turns. If there is valgrind, it finds no wrong
+/// access and no leak.
+#[test]
+fn streams_are_independent() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compiled("tests/streams.c", &directory);
+    let mut commands = vec![Command::new(&program)];
+    if Command::new("valgrind").arg("--version").output().is_ok() {
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
+        valgrind.args(["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]).arg(&program);
+        commands.push(valgrind);
+    } else {
+        println!("memory is not checked: there is no valgrind");
+    }
+    for mut command in commands {
+        let ran = command.arg(sample("shell.trc")).output().unwrap();
+        let text = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+        assert_eq!((ran.status.code(), &*text), (Some(0), "10 288 288 288\n"));
+    }
 }
