@@ -77,10 +77,9 @@ pub mod iso_time {
 
 /// Rows of tables.
 pub mod rows {
+    pub use crate::row_block::{Long, LongColumn, NULL, RowBlock, Short, ShortColumn};
     pub use crate::row_run::{names, qnx_release, rows};
-    pub use crate::rows::{
-        EventRow, Names, ProgramFields, RowFields, RowNote, RowOptions, RowSink, TraceFacts, split_cells,
-    };
+    pub use crate::rows::{Names, ProgramFields, RowFields, RowNote, RowOptions, RowSink, TraceFacts, split_cells};
 }
 
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.

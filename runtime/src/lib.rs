@@ -87,6 +87,7 @@ mod pattern;
 mod qnx_report;
 mod raw;
 mod reader;
+mod row_block;
 mod row_run;
 mod rows;
 mod scan;

@@ -10,6 +10,8 @@ use crate::file_id::FileId;
 use crate::unfinished::Unfinished;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// An open output. A regular file gets its name at [`Output::commit`]; if the output is dropped before, the file is
@@ -38,6 +40,19 @@ impl Output {
             Some(path) => Self::open_file(path)?,
         };
         Ok(Self { destination })
+    }
+
+    /// Opens an output that is not text. Standard output would look for the end of the last line in each write.
+    ///
+    /// # Errors
+    /// The file, or a temporary file in the same directory, cannot be created.
+    pub fn open_binary(path: Option<&Path>) -> io::Result<Self> {
+        #[cfg(unix)]
+        if path.is_none_or(|path| path == Path::new("-")) {
+            let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+            return Ok(Self { destination: Destination::Direct(out) });
+        }
+        Self::open(path)
     }
 
     /// Creates a file that replaces `path` at [`Output::commit`], with the permissions of a new program or text file.

@@ -1,17 +1,18 @@
 //! Rows of tables: the events of a report as values instead of lines.
 //!
 //! ```text
-//! Producer ─Chunk─> rows as bytes, in parallel ─in order─> RowSink
+//! Producer ─Chunk─> block of rows, in parallel ─in order─> RowSink
 //! ```
 //!
-//! The engine passes bytes from workers to the writer, so workers encode rows and the writer decodes them. A row
-//! contains the event's id, times, context, text and fields. A sink turns rows into columns.
+//! The engine passes bytes from workers to the writer, so workers encode blocks and the writer decodes them. A row
+//! contains the event's id, times, context, text and fields. A [block](RowBlock) contains the rows of a chunk by column.
 
 use crate::catalog::Catalog;
 use crate::events::{BuiltInEvents, EventColumns};
 use crate::fields::{RecordSchema, record_schemas};
 use crate::ids::EventId;
 use crate::reader::kev::classes;
+use crate::row_block::RowBlock;
 use std::io::{self, Write};
 use tfbc_vm::{Outcome, Program, Schema, SchemaField, Space, TextBuf};
 
@@ -22,8 +23,12 @@ pub struct RowOptions {
     pub text: bool,
     /// Form of the events' fields.
     pub fields: RowFields,
-    /// True to set [`EventRow::note`]. It describes the fields if rows contain them, otherwise the text.
+    /// True if rows contain a [note](RowNote). It describes the fields if rows contain them, otherwise the text.
     pub note: bool,
+    /// True if rows contain the time in microseconds since 1970.
+    pub time: bool,
+    /// True if rows contain the event's log, offset and size.
+    pub origins: bool,
     /// True to track processes, threads and CPUs.
     pub context: bool,
     /// True to track the nesting depth of interrupts (AIX).
@@ -71,45 +76,6 @@ pub enum RowNote {
     Refused,
 }
 
-/// One event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventRow<'r> {
-    /// Position in the input, from 0.
-    pub seq: u64,
-    /// Id.
-    pub id: EventId,
-    /// Time in microseconds since 1970, UTC.
-    pub time_us: Option<i64>,
-    /// Time in nanoseconds since the start of the trace.
-    pub elapsed_ns: Option<i64>,
-    /// CPU.
-    pub cpu: Option<u32>,
-    /// Process id.
-    pub pid: Option<i64>,
-    /// Thread id.
-    pub tid: Option<i64>,
-    /// Path of the executable (AIX) or name of the process (QNX); empty if unknown.
-    pub process: &'r [u8],
-    /// Name of the thread; empty if unknown.
-    pub thread: &'r [u8],
-    /// System call that the thread is in; empty if there is none.
-    pub svc: &'r [u8],
-    /// Nesting depth of interrupts (AIX).
-    pub depth: Option<u32>,
-    /// Text, without columns, margins and the newline at its end.
-    pub text: &'r [u8],
-    /// Fields in the form of [`RowOptions::fields`]; empty if there are none.
-    pub fields: &'r [u8],
-    /// Reason why text or fields are incomplete.
-    pub note: RowNote,
-    /// Index of the log, if several are merged.
-    pub log: u32,
-    /// Offset in its file.
-    pub offset: u64,
-    /// Size in bytes.
-    pub n_bytes: u32,
-}
-
 /// Receiver of rows, in the order of the report.
 pub trait RowSink: Send {
     /// Receives facts about the trace. Called once, before the first row, or at the end if there are no rows.
@@ -118,11 +84,11 @@ pub trait RowSink: Send {
     /// The sink fails; the report ends.
     fn begin(&mut self, facts: &TraceFacts) -> io::Result<()>;
 
-    /// Receives a row.
+    /// Receives the next rows.
     ///
     /// # Errors
     /// The sink fails; the report ends.
-    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()>;
+    fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()>;
 
     /// Passes on buffered rows, because the next event may come late. Called before a wait, and at the end.
     ///
@@ -271,45 +237,6 @@ impl RowNote {
     }
 }
 
-/// Size of an encoded row without its texts.
-const HEAD: usize = 96;
-/// First byte of encoded facts, which a row never starts with.
-const FACTS: u8 = 1;
-
-impl EventRow<'_> {
-    /// Appends the encoded row.
-    pub(crate) fn encode(&self, out: &mut TextBuf) {
-        let mut head = [0; HEAD];
-        let mut at = 0;
-        let mut put = |bytes: &[u8]| {
-            head[at..at + bytes.len()].copy_from_slice(bytes);
-            at += bytes.len();
-        };
-        let texts = [self.text, self.fields, self.process, self.thread, self.svc];
-        let known = [self.time_us, self.elapsed_ns, self.pid, self.tid].map(|value| value.is_some());
-        let others = [self.cpu.is_some(), self.depth.is_some(), matches!(self.id, EventId::Record(..))];
-        let flags = known.iter().chain(&others).rev().fold(0, |flags: u8, known| flags << 1 | u8::from(*known));
-        let id = match self.id {
-            EventId::Hook(id) => u32::from(id),
-            EventId::Record(class, event) => u32::from(class) << 16 | u32::from(event),
-        };
-        for number in [self.time_us, self.elapsed_ns, self.pid, self.tid] {
-            put(&number.unwrap_or_default().to_le_bytes());
-        }
-        put(&self.seq.to_le_bytes());
-        put(&self.offset.to_le_bytes());
-        for number in [self.cpu.unwrap_or_default(), self.depth.unwrap_or_default(), id, self.log, self.n_bytes] {
-            put(&number.to_le_bytes());
-        }
-        for text in texts {
-            put(&(text.len() as u32).to_le_bytes());
-        }
-        put(&[flags, self.note as u8, 0]);
-        out.push(&head);
-        texts.into_iter().filter(|text| !text.is_empty()).for_each(|text| out.push(text));
-    }
-}
-
 impl TraceFacts {
     /// Appends the encoded facts.
     pub(crate) fn encode(&self, out: &mut TextBuf) {
@@ -321,14 +248,11 @@ impl TraceFacts {
             text.extend_from_slice(&(value.len() as u32).to_le_bytes());
             text.extend_from_slice(value.as_bytes());
         }
-        let mut head = [0; HEAD];
-        head[HEAD - 2] = FACTS;
-        head[..4].copy_from_slice(&(text.len() as u32).to_le_bytes());
-        out.push(&head);
         out.push(&text);
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Decodes facts; `None` if they are cut.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (zero, rest) = bytes.split_first_chunk()?;
         let (flags, mut rest) = rest.split_first()?;
         let mut system = Vec::new();
@@ -348,13 +272,19 @@ impl TraceFacts {
     }
 }
 
+/// Time in microseconds, rounded down. A division of 128 bits is slow, and hardly any time needs it.
+#[inline]
+pub(crate) fn micros(ns: i128) -> i64 {
+    i64::try_from(ns).map_or_else(|_| ns.div_euclid(1000) as i64, |ns| ns.div_euclid(1000))
+}
+
 /// Value of [`TraceFacts::basis`] for a start time from hook 003.
 pub(crate) const HOOK_003: &str = "003";
 pub(crate) const BOOT_TIME: &str = "boot_time";
 /// Names in [`TraceFacts::system`].
 pub(crate) const SYSTEM: [&str; 7] = ["system", "node", "machine", "release", "version", "cpus", "traced_cpus"];
 
-/// Decoder of encoded rows. Each write contains whole rows.
+/// Reader of encoded blocks. Each write is a whole block.
 pub(crate) struct RowDecoder<'s> {
     sink: &'s mut dyn RowSink,
     names: Names<'s>,
@@ -370,69 +300,15 @@ impl<'s> RowDecoder<'s> {
     pub fn end(&mut self, facts: impl FnOnce() -> TraceFacts) -> io::Result<()> {
         if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { self.sink.begin(&facts()) }
     }
-
-    /// Decodes the first row and passes it on. Returns the remaining bytes.
-    fn next<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Option<&'b [u8]>> {
-        let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
-        let long = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let short = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        if head[HEAD - 2] == FACTS {
-            let Some((facts, rest)) = rest.split_at_checked(short(0) as usize) else { return Ok(None) };
-            if !std::mem::replace(&mut self.has_begun, true)
-                && let Some(facts) = TraceFacts::decode(facts)
-            {
-                self.sink.begin(&facts)?;
-            }
-            return Ok(Some(rest));
-        }
-        let [flags, note, ..] = head[88..] else { return Ok(None) };
-        let mut rest = rest;
-        let mut texts = [&b""[..]; 5];
-        for (at, text) in texts.iter_mut().enumerate() {
-            let Some((own, others)) = rest.split_at_checked(short(68 + 4 * at) as usize) else { return Ok(None) };
-            (*text, rest) = (own, others);
-        }
-        let [text, fields, process, thread, svc] = texts;
-        let number = |at: usize| (flags >> at & 1 != 0).then(|| long(8 * at) as i64);
-        let id = short(56);
-        let row = EventRow {
-            seq: long(32),
-            id: match flags >> 6 & 1 {
-                0 => EventId::Hook(id as u16),
-                _ => EventId::Record((id >> 16) as u8, id as u16),
-            },
-            time_us: number(0),
-            elapsed_ns: number(1),
-            pid: number(2),
-            tid: number(3),
-            cpu: (flags >> 4 & 1 != 0).then(|| short(48)),
-            depth: (flags >> 5 & 1 != 0).then(|| short(52)),
-            process,
-            thread,
-            svc,
-            text,
-            fields,
-            note: match note {
-                0 => RowNote::None,
-                1 => RowNote::Truncated,
-                2 => RowNote::Limit,
-                _ => RowNote::Refused,
-            },
-            log: short(60),
-            offset: long(40),
-            n_bytes: short(64),
-        };
-        self.sink.row(&row, &self.names)?;
-        Ok(Some(rest))
-    }
 }
 
 impl Write for RowDecoder<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            rest = self.next(rest)?.ok_or_else(|| io::Error::other("a row is cut"))?;
+        let (block, facts) = RowBlock::read(bytes).ok_or_else(|| io::Error::other("a block of rows is cut"))?;
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.sink.begin(&facts)?;
         }
+        self.sink.rows(&block, &self.names)?;
         Ok(bytes.len())
     }
 
@@ -444,66 +320,15 @@ impl Write for RowDecoder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{FormatSet, LoadOptions};
-
-    /// Sink that compares facts and rows with the expected ones.
-    struct Expected<'r>(TraceFacts, Vec<EventRow<'r>>);
-
-    impl RowSink for Expected<'_> {
-        fn begin(&mut self, facts: &TraceFacts) -> io::Result<()> {
-            assert_eq!(*facts, self.0);
-            Ok(())
-        }
-
-        fn row(&mut self, row: &EventRow<'_>, _: &Names<'_>) -> io::Result<()> {
-            assert_eq!(*row, self.1.remove(0));
-            Ok(())
-        }
-    }
 
     #[test]
-    fn rows_are_decoded_as_they_were_encoded() {
-        let full = EventRow {
-            seq: u64::MAX - 1,
-            id: EventId::Record(31, 1023),
-            time_us: Some(-1),
-            elapsed_ns: Some(i64::MIN),
-            cpu: Some(3),
-            pid: Some(-2),
-            tid: Some(i64::MAX),
-            process: b"/usr/bin/ls",
-            thread: b"t",
-            svc: b"kwrite",
-            depth: Some(7),
-            text: b"two\nlines",
-            fields: b"{}",
-            note: RowNote::Refused,
-            log: 9,
-            offset: 1 << 40,
-            n_bytes: 44,
-        };
-        let others = EventRow {
-            id: EventId::Hook(0xffff),
-            time_us: None,
-            pid: None,
-            depth: None,
-            text: b"",
-            thread: b"",
-            note: RowNote::Limit,
-            ..full
-        };
-        let none = EventRow { elapsed_ns: None, tid: None, cpu: None, note: RowNote::None, svc: b"", ..others };
+    fn facts_are_decoded_as_they_were_encoded() {
         let system = vec![("node", String::from("n")), ("cpus", String::from("2"))];
         let facts = TraceFacts { zero_ns: Some(-5), basis: BOOT_TIME, system };
-        let mut text = TextBuf::new();
-        facts.encode(&mut text);
-        [full, others, none].iter().for_each(|row| row.encode(&mut text));
-        let mut sink = Expected(facts, vec![full, others, none]);
-        let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
-        let catalog = formats.catalog().unwrap();
-        let names = Names { catalog: &catalog, events: None };
-        let mut decoder = RowDecoder { sink: &mut sink, names, has_begun: false };
-        decoder.write_all(text.as_bytes()).unwrap();
-        assert!(sink.1.is_empty());
+        for facts in [facts, TraceFacts::default()] {
+            let mut text = TextBuf::new();
+            facts.encode(&mut text);
+            assert_eq!(TraceFacts::decode(text.as_bytes()), Some(facts));
+        }
     }
 }

@@ -96,7 +96,7 @@ impl TableFile {
 
     #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "Arrow streams are not compressed"))]
     fn create(form: TableForm, is_compressed: bool, path: Option<&Path>) -> io::Result<Self> {
-        let out = Output::open(path)?;
+        let out = Output::open_binary(path)?;
         Ok(match form {
             #[cfg(feature = "parquet")]
             TableForm::Parquet => {
@@ -185,15 +185,15 @@ impl Monitor for Messages<'_, '_, '_> {
 
 /// Tables that a run fills.
 enum Tables<'t> {
-    Events(EventTable<'t>),
-    ByEvent(EventTables<'t>),
+    Events(Box<EventTable<'t>>),
+    ByEvent(Box<EventTables<'t>>),
 }
 
 impl Tables<'_> {
     fn sink(&mut self) -> &mut dyn RowSink {
         match self {
-            Tables::Events(table) => table,
-            Tables::ByEvent(tables) => tables,
+            Tables::Events(table) => &mut **table,
+            Tables::ByEvent(tables) => &mut **tables,
         }
     }
 
@@ -395,8 +395,8 @@ impl TableRun<'_> {
             false => Some(TableFile::create(self.form, is_compressed, self.output).map_err(failed)?),
         };
         let mut tables = match &mut file {
-            Some(file) => Tables::Events(EventTable::new(options.clone(), file)),
-            None => Tables::ByEvent(EventTables::new(options.clone(), &mut files)),
+            Some(file) => Tables::Events(Box::new(EventTable::new(options.clone(), file))),
+            None => Tables::ByEvent(Box::new(EventTables::new(options.clone(), &mut files))),
         };
         let mut all = Summary::default();
         for (at, (path, plan)) in plans.iter_mut().enumerate() {
@@ -416,7 +416,8 @@ impl TableRun<'_> {
                 true => EventTables::wanted(&options),
                 false => options.wanted(),
             };
-            let wanted = RowOptions { gaps: notices.is_some(), ..wanted };
+            // The table of notices has times, too.
+            let wanted = RowOptions { gaps: notices.is_some(), time: wanted.time || notices.is_some(), ..wanted };
             let ran = match &notices {
                 Some(log) => {
                     let mut sink = log.rows(tables.sink());

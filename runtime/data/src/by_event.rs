@@ -1,7 +1,8 @@
 //! One table per event id, with a column per typed field.
 
 use crate::columns::EventColumn;
-use crate::events::{BatchSink, Columns, MAX_TEXT, TableOptions, wanted};
+use crate::dictionary::NONE;
+use crate::events::{BatchSink, Columns, Keys, MAX_TEXT, TableOptions, wanted};
 use crate::fields::FieldColumns;
 use crate::metadata::TableMetadata;
 use arrow_array::RecordBatch;
@@ -10,7 +11,9 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use tfbc::EventId;
-use tfbc::internal::rows::{EventRow, Names, ProgramFields, RowFields, RowOptions, RowSink, TraceFacts, split_cells};
+use tfbc::internal::rows::{
+    Names, ProgramFields, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, split_cells,
+};
 use tfbc_vm::Row;
 
 /// Columns that a table of one event may have before its fields. By default it has those up to `note`.
@@ -48,8 +51,12 @@ pub struct EventTables<'s> {
     facts: TraceFacts,
     /// The open tables.
     tables: Vec<EventFields>,
-    /// Index of the table per event of this input.
-    places: HashMap<EventId, usize>,
+    /// Index of the table by event of this input, or [`LEFT_OUT`].
+    places: Keys,
+    /// Events that have a table; `None` for all.
+    only: Option<Vec<EventId>>,
+    /// Tables with rows of the current block.
+    changed: Vec<usize>,
     open: &'s mut dyn OpenTables,
     row: Row,
     n_rows: u64,
@@ -59,6 +66,9 @@ pub struct EventTables<'s> {
 
 /// Limit on open tables, for memory. To open another one, the least recently used is completed.
 const MAX_OPEN: usize = 256;
+
+/// Index of the table of an event that has none.
+const LEFT_OUT: i32 = i32::MAX;
 
 /// Table of one event, or of all records of a kernel call in a direction.
 struct EventFields {
@@ -74,6 +84,8 @@ struct EventFields {
     n_bytes: usize,
     /// Number of the table's last row, counting the rows of all tables.
     last_row: u64,
+    /// Rows of the current block that are not in the columns yet.
+    rows: Vec<usize>,
 }
 
 impl<'s> EventTables<'s> {
@@ -83,7 +95,9 @@ impl<'s> EventTables<'s> {
             options,
             facts: TraceFacts::default(),
             tables: Vec::new(),
-            places: HashMap::new(),
+            places: Keys::new(),
+            only: None,
+            changed: Vec::new(),
             open,
             row: Row::default(),
             n_rows: 0,
@@ -129,35 +143,38 @@ impl<'s> EventTables<'s> {
         table.end(self.open)
     }
 
-    /// Opens the table of an event even if it has no rows yet.
-    pub(crate) fn open_event(&mut self, id: EventId, names: &Names<'_>) -> io::Result<()> {
-        self.table(id, names).map(drop)
+    /// Leaves out the rows of other events. Opens the table of these events even if it has no rows yet.
+    pub(crate) fn open_only(&mut self, ids: Vec<EventId>, names: &Names<'_>) -> io::Result<()> {
+        if let Some(id) = ids.first() {
+            self.place(*id, names, None)?;
+        }
+        self.only = Some(ids);
+        Ok(())
     }
 
-    fn table(&mut self, id: EventId, names: &Names<'_>) -> io::Result<&mut EventFields> {
-        let at = match self.places.get(&id) {
-            Some(at) => *at,
-            None => self.place(id, names)?,
-        };
-        Ok(&mut self.tables[at])
-    }
-
-    /// Index of the table of an event, which is opened if necessary.
-    fn place(&mut self, id: EventId, names: &Names<'_>) -> io::Result<usize> {
+    /// Index of the table of an event, which is opened if necessary, or [`LEFT_OUT`].
+    #[cold]
+    fn place(&mut self, id: EventId, names: &Names<'_>, rows: Option<&RowBlock<'_>>) -> io::Result<i32> {
+        if self.only.as_ref().is_some_and(|only| !only.contains(&id)) {
+            return Ok(LEFT_OUT);
+        }
         let name = names.table(id);
-        let at = match self.tables.iter().position(|table| table.name == name) {
-            Some(at) => at,
-            None => {
-                if self.tables.len() >= MAX_OPEN {
-                    self.end_oldest()?;
-                }
-                let table = self.create(name, names.fields(id))?;
-                self.tables.push(table);
-                self.tables.len() - 1
-            }
-        };
-        self.places.insert(id, at);
-        Ok(at)
+        if let Some(at) = self.tables.iter().position(|table| table.name == name) {
+            return Ok(at as i32);
+        }
+        if self.tables.len() >= MAX_OPEN {
+            rows.map_or(Ok(()), |rows| self.push_rows(rows, names))?;
+            self.end_oldest()?;
+        }
+        let table = self.create(name, names.fields(id))?;
+        self.tables.push(table);
+        Ok(self.tables.len() as i32 - 1)
+    }
+
+    /// Appends the rows of a block to the columns of their tables.
+    fn push_rows(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        let Self { tables, changed, row, options, .. } = self;
+        changed.drain(..).try_for_each(|at| tables[at].push_rows(block, names, options.batch_rows, row))
     }
 
     fn create(&mut self, name: String, fields: Vec<ProgramFields<'_>>) -> io::Result<EventFields> {
@@ -175,7 +192,18 @@ impl<'s> EventTables<'s> {
         let mut out = self.open.open(&file)?;
         out.begin(&schema)?;
         let columns = Columns::new(&columns, options);
-        Ok(EventFields { name, file, schema, columns, fields, out, n_rows: 0, n_bytes: 0, last_row: 0 })
+        Ok(EventFields {
+            name,
+            file,
+            schema,
+            columns,
+            fields,
+            out,
+            n_rows: 0,
+            n_bytes: 0,
+            last_row: 0,
+            rows: Vec::new(),
+        })
     }
 }
 
@@ -190,6 +218,42 @@ impl EventFields {
     fn end(mut self, open: &mut dyn OpenTables) -> io::Result<()> {
         self.finish_batch()?;
         open.close(&self.file, self.out, self.n_rows)
+    }
+
+    /// Appends the rows of a block to the columns.
+    fn push_rows(
+        &mut self,
+        block: &RowBlock<'_>,
+        names: &Names<'_>,
+        batch_rows: usize,
+        cells: &mut Row,
+    ) -> io::Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        let mut rest = &rows[..];
+        while !rest.is_empty() {
+            let room = batch_rows.saturating_sub(self.columns.n_rows).max(1);
+            let mut n_rows = 0;
+            while n_rows < room.min(rest.len()) && self.n_bytes < MAX_TEXT {
+                let own = block.fields(rest[n_rows]);
+                let n_programs = self.fields.len();
+                for (fields, own) in self.fields.iter_mut().zip(split_cells(own, n_programs)) {
+                    let is_known = cells.decode(own);
+                    fields.push(is_known.then(|| cells.cells()));
+                }
+                self.n_bytes += own.len();
+                n_rows += 1;
+            }
+            let (own, others) = rest.split_at(n_rows);
+            self.columns.push_all(block, own.iter().copied(), names);
+            self.n_rows += n_rows as u64;
+            if self.columns.n_rows >= batch_rows || self.n_bytes >= MAX_TEXT {
+                self.finish_batch()?;
+            }
+            rest = others;
+        }
+        self.rows = rows;
+        self.rows.clear();
+        Ok(())
     }
 
     fn finish_batch(&mut self) -> io::Result<()> {
@@ -213,24 +277,26 @@ impl RowSink for EventTables<'_> {
         Ok(())
     }
 
-    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()> {
-        self.n_rows += 1;
-        let (batch_rows, last_row) = (self.options.batch_rows, self.n_rows);
-        let mut cells = std::mem::take(&mut self.row);
-        let table = self.table(row.id, names)?;
-        table.columns.push(row, names);
-        let n_programs = table.fields.len();
-        for (fields, own) in table.fields.iter_mut().zip(split_cells(row.fields, n_programs)) {
-            let is_known = cells.decode(own);
-            fields.push(is_known.then(|| cells.cells()));
+    fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        let ids = rows.short(Short::Id);
+        for row in 0..rows.len() {
+            let id = ids.value(row);
+            let at = match self.places.get(id) {
+                NONE => {
+                    let at = self.place(RowBlock::id(id), names, Some(rows))?;
+                    self.places.insert(id, at);
+                    at
+                }
+                at => at,
+            };
+            let Some(table) = self.tables.get_mut(at as usize) else { continue };
+            if table.rows.is_empty() {
+                self.changed.push(at as usize);
+            }
+            table.rows.push(row);
+            self.n_rows += 1;
+            table.last_row = self.n_rows;
         }
-        table.n_rows += 1;
-        table.last_row = last_row;
-        table.n_bytes += row.fields.len();
-        if table.columns.n_rows >= batch_rows || table.n_bytes >= MAX_TEXT {
-            table.finish_batch()?;
-        }
-        self.row = cells;
-        Ok(())
+        self.push_rows(rows, names)
     }
 }

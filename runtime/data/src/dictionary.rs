@@ -1,89 +1,104 @@
 //! Dictionary columns. Each batch has its own dictionary, in the order of first use.
 
-use arrow_array::builder::{Int32BufferBuilder, StringBuilder};
+use crate::strings::Strings;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::ArrowError;
-use std::collections::HashMap;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// Builder of a dictionary column.
 pub(crate) struct Words {
-    keys: Int32BufferBuilder,
+    keys: Vec<i32>,
     nulls: NullBufferBuilder,
-    texts: StringBuilder,
-    known: HashMap<Box<[u8]>, i32>,
-    /// Last text and its key. Consecutive rows often have equal texts.
-    last: (Vec<u8>, i32),
+    texts: Strings,
+    /// Keys of the texts, by their hash.
+    known: HashTable<i32>,
+    hasher: DefaultHashBuilder,
+    /// Key of the last text. Consecutive rows often have equal texts.
+    last: i32,
 }
 
 /// Key of a null.
-const NONE: i32 = -1;
+pub(crate) const NONE: i32 = -1;
 
 impl Words {
     pub fn new() -> Self {
         Self {
-            keys: Int32BufferBuilder::new(0),
+            keys: Vec::new(),
             nulls: NullBufferBuilder::new(0),
-            texts: StringBuilder::new(),
-            known: HashMap::new(),
-            last: (Vec::new(), NONE),
+            texts: Strings::new(),
+            known: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            last: NONE,
         }
     }
 
-    /// Key of a text, which is added if necessary. Bytes that are not UTF-8 are replaced.
+    /// Key of a text, which is added if necessary.
     pub fn key(&mut self, text: &[u8]) -> i32 {
-        if self.last.1 != NONE && self.last.0 == text {
-            return self.last.1;
+        let Self { texts, known, hasher, last, .. } = self;
+        if *last != NONE && texts.get(*last as usize) == text {
+            return *last;
         }
-        let key = match self.known.get(text) {
-            Some(key) => *key,
-            None => {
-                let key = self.known.len() as i32;
-                self.known.insert(text.into(), key);
-                self.texts.append_value(String::from_utf8_lossy(text));
+        let is_same = |key: &i32| texts.get(*key as usize) == text;
+        *last = match known.entry(hasher.hash_one(text), is_same, |key| hasher.hash_one(texts.get(*key as usize))) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let key = texts.len() as i32;
+                new.insert(key);
+                texts.push(text);
                 key
             }
         };
-        self.last.0.clear();
-        self.last.0.extend_from_slice(text);
-        self.last.1 = key;
-        key
+        *last
     }
 
-    /// Appends a row by its key. [`Words::key`] must have returned the key since the last batch.
-    #[inline]
-    pub fn push_key(&mut self, key: i32) {
-        self.keys.append(key);
-        self.nulls.append_non_null();
+    /// Appends rows. `key` returns a key of this batch for each, or [`NONE`].
+    pub fn push_keys(
+        &mut self,
+        rows: impl ExactSizeIterator<Item = usize>,
+        mut key: impl FnMut(&mut Self, usize) -> i32,
+    ) {
+        let before = self.keys.len();
+        self.keys.reserve(rows.len());
+        for row in rows {
+            let key = key(self, row);
+            self.keys.push(key);
+        }
+        let keys = &mut self.keys[before..];
+        if !keys.contains(&NONE) {
+            return self.nulls.append_n_non_nulls(keys.len());
+        }
+        for key in keys {
+            self.nulls.append(*key != NONE);
+            *key = (*key).max(0);
+        }
     }
 
     /// Appends a text.
     pub fn push(&mut self, text: &[u8]) {
         let key = self.key(text);
-        self.push_key(key);
+        self.keys.push(key);
+        self.nulls.append_non_null();
     }
 
-    /// Appends a null.
+    /// Appends nulls.
     #[inline]
-    pub fn push_null(&mut self) {
-        self.keys.append(0);
-        self.nulls.append_null();
+    pub fn push_nulls(&mut self, n: usize) {
+        self.keys.resize(self.keys.len() + n, 0);
+        self.nulls.append_n_nulls(n);
     }
 
-    /// Appends a text, or a null if it is empty.
-    #[inline]
-    pub fn push_known(&mut self, text: &[u8]) {
-        if text.is_empty() { self.push_null() } else { self.push(text) }
-    }
-
-    /// Returns the column, and starts the next one.
+    /// Returns the column, and starts the next one. Bytes that are not UTF-8 are replaced.
     pub fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         self.known.clear();
-        self.last.1 = NONE;
-        let keys = Int32Array::try_new(self.keys.finish().into(), self.nulls.finish())?;
-        let column = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(self.texts.finish()))?;
+        self.last = NONE;
+        let next = Vec::with_capacity(self.keys.len());
+        let keys = Int32Array::try_new(std::mem::replace(&mut self.keys, next).into(), self.nulls.finish())?;
+        let column = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(self.texts.finish()?.0))?;
         Ok(Arc::new(column))
     }
 }

@@ -1,16 +1,18 @@
 //! The table of events: one row per event, in batches.
 
 use crate::columns::EventColumn;
-use crate::dictionary::Words;
+use crate::dictionary::{NONE, Words};
 use crate::metadata::TableMetadata;
-use arrow_array::builder::{Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
+use crate::numbers::Numbers;
+use crate::strings::Strings;
+use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
-use tfbc::EventId;
-use tfbc::internal::rows::{EventRow, Names, RowFields, RowOptions, RowSink, TraceFacts};
+use tfbc::internal::rows::{Long, NULL, Names, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts};
 
 /// Number of rows of a batch, unless its texts reach [`MAX_TEXT`] first.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -107,6 +109,8 @@ pub(crate) fn wanted(columns: &[EventColumn]) -> RowOptions {
         text: has(EventColumn::Text),
         fields: if has(EventColumn::Fields) { RowFields::Json } else { RowFields::No },
         note: has(EventColumn::Note),
+        time: has(EventColumn::Time),
+        origins: has(EventColumn::File) || has(EventColumn::FileOffset) || has(EventColumn::EventBytes),
         context: has(EventColumn::Cpu)
             || has(EventColumn::Pid)
             || has(EventColumn::Process)
@@ -179,6 +183,7 @@ impl<'s> EventTable<'s> {
     fn finish_batch(&mut self) -> io::Result<()> {
         let Some(schema) = self.schema.as_ref().filter(|_| self.columns.n_rows > 0) else { return Ok(()) };
         let columns = self.columns.finish()?;
+        self.first_replaced = self.first_replaced.or(self.columns.first_replaced);
         self.out.batch(RecordBatch::try_new(Arc::clone(schema), columns).map_err(io::Error::other)?)
     }
 }
@@ -191,13 +196,16 @@ impl RowSink for EventTable<'_> {
         Ok(())
     }
 
-    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()> {
-        self.n_rows += 1;
-        if self.columns.push(row, names) {
-            self.first_replaced.get_or_insert(row.seq);
-        }
-        if self.columns.n_rows >= self.options.batch_rows || self.columns.n_text >= MAX_TEXT {
-            self.finish_batch()?;
+    fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        self.n_rows += rows.len() as u64;
+        let mut first = 0;
+        while first < rows.len() {
+            let last = rows.len().min(first + self.options.batch_rows.saturating_sub(self.columns.n_rows).max(1));
+            let next = self.columns.push(rows, first..last, names);
+            if self.columns.n_rows >= self.options.batch_rows || self.columns.n_text >= MAX_TEXT {
+                self.finish_batch()?;
+            }
+            first = next;
         }
         Ok(())
     }
@@ -226,41 +234,55 @@ pub(crate) struct Columns {
     pub n_rows: usize,
     /// Number of bytes of its texts and fields.
     pub n_text: usize,
+    /// `seq` of the rows in the batch, if they have texts.
+    seqs: Vec<u64>,
+    /// `seq` of the first row of the last batch whose text was not UTF-8.
+    first_replaced: Option<u64>,
+    /// Dictionary keys of a block's names.
+    keys: Vec<i32>,
 }
 
 enum Column {
-    Long(EventColumn, Int64Builder),
-    Int(EventColumn, Int32Builder),
-    Time(TimestampMicrosecondBuilder),
-    Words(EventColumn, Words),
+    Long(Long, Numbers<Int64Type>),
+    Int(Short, Numbers<Int32Type>),
+    Time(Numbers<TimestampMicrosecondType>),
+    /// Name of a block.
+    Name(Short, Words),
+    Note(Words),
+    File(Words),
     /// `id` or `label`, whose text depends only on the event id. So the dictionary key is cached by id.
-    Named(EventColumn, Words, Ids),
-    Text(EventColumn, StringBuilder),
+    Id(EventColumn, Words, Keys),
+    Text(EventColumn, Strings),
 }
 
-/// Cache of dictionary keys by event id, for one batch.
-#[derive(Default)]
-struct Ids {
-    known: HashMap<EventId, i32>,
-    /// Last id and its key.
-    last: Option<(EventId, i32)>,
+/// Keys by number, such as dictionary keys by the event id.
+pub(crate) struct Keys {
+    /// Keys by the number's hash, so that most numbers need no search.
+    recent: Box<[(u32, i32); N_RECENT]>,
+    all: HashMap<u32, i32>,
 }
+
+const N_RECENT: usize = 1024;
 
 impl Columns {
     pub fn new(columns: &[EventColumn], options: &TableOptions) -> Self {
         let builder = |column: &EventColumn| match *column {
-            EventColumn::Time => Column::Time(TimestampMicrosecondBuilder::new().with_timezone("UTC")),
-            column @ (EventColumn::Cpu | EventColumn::Depth | EventColumn::EventBytes) => {
-                Column::Int(column, Int32Builder::new())
-            }
-            column @ (EventColumn::Seq
-            | EventColumn::ElapsedNs
-            | EventColumn::Pid
-            | EventColumn::Tid
-            | EventColumn::FileOffset) => Column::Long(column, Int64Builder::new()),
-            column @ (EventColumn::Text | EventColumn::Fields) => Column::Text(column, StringBuilder::new()),
-            column @ (EventColumn::Id | EventColumn::Label) => Column::Named(column, Words::new(), Ids::default()),
-            column => Column::Words(column, Words::new()),
+            EventColumn::Time => Column::Time(Numbers::new()),
+            EventColumn::Cpu => Column::Int(Short::Cpu, Numbers::new()),
+            EventColumn::Depth => Column::Int(Short::Depth, Numbers::new()),
+            EventColumn::EventBytes => Column::Int(Short::Bytes, Numbers::new()),
+            EventColumn::Seq => Column::Long(Long::Seq, Numbers::new()),
+            EventColumn::ElapsedNs => Column::Long(Long::ElapsedNs, Numbers::new()),
+            EventColumn::Pid => Column::Long(Long::Pid, Numbers::new()),
+            EventColumn::Tid => Column::Long(Long::Tid, Numbers::new()),
+            EventColumn::FileOffset => Column::Long(Long::Offset, Numbers::new()),
+            column @ (EventColumn::Text | EventColumn::Fields) => Column::Text(column, Strings::new()),
+            column @ (EventColumn::Id | EventColumn::Label) => Column::Id(column, Words::new(), Keys::new()),
+            EventColumn::Process => Column::Name(Short::Process, Words::new()),
+            EventColumn::Thread => Column::Name(Short::Thread, Words::new()),
+            EventColumn::Svc => Column::Name(Short::Svc, Words::new()),
+            EventColumn::Note => Column::Note(Words::new()),
+            EventColumn::File => Column::File(Words::new()),
         };
         Self {
             list: columns.iter().map(builder).collect(),
@@ -271,84 +293,151 @@ impl Columns {
             },
             n_rows: 0,
             n_text: 0,
+            seqs: Vec::new(),
+            first_replaced: None,
+            keys: Vec::new(),
         }
     }
 
-    /// Appends a row. Returns true if bytes of its text were replaced.
-    pub fn push(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> bool {
-        let Self { list, source, n_text, .. } = self;
-        let mut is_replaced = false;
-        for column in list {
-            match column {
-                Column::Long(column, builder) => builder.append_option(match column {
-                    EventColumn::Seq => Some(row.seq as i64),
-                    EventColumn::ElapsedNs => row.elapsed_ns,
-                    EventColumn::Pid => row.pid,
-                    EventColumn::Tid => row.tid,
-                    _ => source.has_offsets.then_some(row.offset as i64),
-                }),
-                Column::Int(column, builder) => builder.append_option(match column {
-                    EventColumn::Cpu => row.cpu.and_then(|cpu| i32::try_from(cpu).ok()),
-                    EventColumn::Depth => row.depth.map(|depth| depth as i32),
-                    _ => Some(row.n_bytes as i32),
-                }),
-                Column::Time(builder) => builder.append_option(time_us(source.time_zero, row)),
-                Column::Named(column, words, ids) => {
-                    let key = ids.key(row.id, |id| match column {
-                        EventColumn::Id => words.key(id.name().as_bytes()),
-                        _ => words.key(names.label(id).as_bytes()),
-                    });
-                    words.push_key(key);
-                }
-                Column::Words(column, words) => match column {
-                    EventColumn::Process => words.push_known(row.process),
-                    EventColumn::Thread => words.push_known(row.thread),
-                    EventColumn::Svc => words.push_known(row.svc),
-                    EventColumn::Note => words.push_known(row.note.name().unwrap_or_default().as_bytes()),
-                    _ => words.push(source.file(row.log).as_bytes()),
-                },
-                Column::Text(column, builder) => {
-                    let text = if *column == EventColumn::Text { row.text } else { row.fields };
-                    *n_text += text.len();
-                    match std::str::from_utf8(text) {
-                        Ok(text) => builder.append_value(text),
-                        Err(_) => {
-                            is_replaced = true;
-                            builder.append_value(String::from_utf8_lossy(text));
-                        }
-                    }
+    /// Appends rows of a range, up to the one with which the texts of the batch reach [`MAX_TEXT`]. Returns the end of
+    /// the appended rows.
+    pub fn push(&mut self, block: &RowBlock<'_>, range: Range<usize>, names: &Names<'_>) -> usize {
+        let has =
+            |wanted| self.list.iter().any(|column| matches!(column, Column::Text(column, _) if *column == wanted));
+        let [has_text, has_fields] = [EventColumn::Text, EventColumn::Fields].map(has);
+        let mut end = range.end;
+        if has_text || has_fields {
+            for row in range.clone() {
+                let n_text = if has_text { block.text(row).len() } else { 0 };
+                self.n_text += n_text + if has_fields { block.fields(row).len() } else { 0 };
+                if self.n_text >= MAX_TEXT {
+                    end = row + 1;
+                    break;
                 }
             }
         }
-        self.n_rows += 1;
-        is_replaced
+        let range = range.start..end;
+        if has_text || has_fields {
+            let seqs = block.long(Long::Seq);
+            self.seqs.extend(range.clone().map(|row| seqs.value(row) as u64));
+        }
+        self.push_all(block, range, names);
+        end
+    }
+
+    /// Appends rows by their indices.
+    pub fn push_all(
+        &mut self,
+        block: &RowBlock<'_>,
+        rows: impl ExactSizeIterator<Item = usize> + Clone,
+        names: &Names<'_>,
+    ) {
+        let Self { list, source, keys, .. } = self;
+        for column in list {
+            let rows = rows.clone();
+            match column {
+                Column::Long(Long::Offset, numbers) if !source.has_offsets => numbers.push_nulls(rows.len()),
+                Column::Long(column, numbers) => numbers.push_longs(block.long(*column), rows),
+                Column::Int(column, numbers) => {
+                    let column = block.short(*column);
+                    rows.for_each(|row| numbers.push(i32::try_from(column.value(row)).ok()));
+                }
+                Column::Time(numbers) => match source.time_zero {
+                    None => numbers.push_longs(block.long(Long::TimeUs), rows),
+                    Some(_) => rows.for_each(|row| numbers.push(time_us(source.time_zero, block, row))),
+                },
+                Column::Id(column, words, keys) => {
+                    let ids = block.short(Short::Id);
+                    words.push_keys(rows, |words, row| {
+                        let number = ids.value(row);
+                        match keys.get(number) {
+                            NONE => {
+                                let id = RowBlock::id(number);
+                                let text = if *column == EventColumn::Id { id.name() } else { names.label(id) };
+                                let key = words.key(text.as_bytes());
+                                keys.insert(number, key);
+                                key
+                            }
+                            key => key,
+                        }
+                    });
+                }
+                Column::Name(column, words) => {
+                    let column = block.short(*column);
+                    if column.is_empty() {
+                        words.push_nulls(rows.len());
+                        continue;
+                    }
+                    keys.clear();
+                    keys.resize(block.n_names(), NONE);
+                    words.push_keys(rows, |words, row| {
+                        let index = column.value(row);
+                        let Some(key) = keys.get_mut(index as usize) else { return NONE };
+                        if *key == NONE {
+                            *key = words.key(block.name(index));
+                        }
+                        *key
+                    });
+                }
+                Column::Note(words) => {
+                    let notes = block.short(Short::Note);
+                    if notes.is_empty() {
+                        words.push_nulls(rows.len());
+                        continue;
+                    }
+                    words.push_keys(rows, |words, row| {
+                        let name = RowBlock::note(notes.value(row)).name();
+                        name.map_or(NONE, |name| words.key(name.as_bytes()))
+                    });
+                }
+                Column::File(words) => {
+                    let logs = block.short(Short::Log);
+                    words.push_keys(rows, |words, row| words.key(source.file(logs.value(row)).as_bytes()));
+                }
+                Column::Text(EventColumn::Text, strings) => rows.for_each(|row| strings.push(block.text(row))),
+                Column::Text(_, strings) => rows.for_each(|row| strings.push(block.fields(row))),
+            }
+        }
+        self.n_rows += rows.len();
     }
 
     /// Returns the columns, and starts the next batch.
     pub fn finish(&mut self) -> io::Result<Vec<ArrayRef>> {
-        (self.n_rows, self.n_text) = (0, 0);
+        (self.n_rows, self.n_text, self.first_replaced) = (0, 0, None);
         let finished = self.list.iter_mut().map(|column| {
             Ok(match column {
-                Column::Long(_, builder) => Arc::new(builder.finish()) as ArrayRef,
-                Column::Int(_, builder) => Arc::new(builder.finish()),
-                Column::Time(builder) => Arc::new(builder.finish()),
-                Column::Words(_, words) => words.finish().map_err(io::Error::other)?,
-                Column::Named(_, words, ids) => {
-                    *ids = Ids::default();
+                Column::Long(_, numbers) => Arc::new(numbers.finish()) as ArrayRef,
+                Column::Int(_, numbers) => Arc::new(numbers.finish()),
+                Column::Time(numbers) => Arc::new(numbers.finish().with_timezone("UTC")),
+                Column::Name(_, words) | Column::Note(words) | Column::File(words) => {
                     words.finish().map_err(io::Error::other)?
                 }
-                Column::Text(_, builder) => Arc::new(builder.finish()),
+                Column::Id(_, words, keys) => {
+                    keys.clear();
+                    words.finish().map_err(io::Error::other)?
+                }
+                Column::Text(_, strings) => {
+                    let (column, first) = strings.finish().map_err(io::Error::other)?;
+                    let first = first.and_then(|row| self.seqs.get(row)).copied();
+                    self.first_replaced = self.first_replaced.into_iter().chain(first).min();
+                    Arc::new(column)
+                }
             })
         });
-        finished.collect()
+        let finished = finished.collect();
+        self.seqs.clear();
+        finished
     }
 }
 
 /// Time of a row in microseconds since 1970. `time_zero` is the UTC time of elapsed time 0, if it was given.
-pub(crate) fn time_us(time_zero: Option<i128>, row: &EventRow<'_>) -> Option<i64> {
+pub(crate) fn time_us(time_zero: Option<i128>, block: &RowBlock<'_>, row: usize) -> Option<i64> {
     match time_zero {
-        Some(zero_ns) => Some((zero_ns + i128::from(row.elapsed_ns?)).div_euclid(1000) as i64),
-        None => row.time_us,
+        Some(zero_ns) => {
+            let elapsed_ns = block.long(Long::ElapsedNs).get(row)?;
+            Some((zero_ns + i128::from(elapsed_ns)).div_euclid(1000) as i64)
+        }
+        None => block.long(Long::TimeUs).get(row),
     }
 }
 
@@ -358,17 +447,27 @@ impl Source {
     }
 }
 
-impl Ids {
-    /// Returns the key of an id, or calls `add` to make it.
+impl Keys {
+    pub fn new() -> Self {
+        Self { recent: Box::new([(NULL, NONE); N_RECENT]), all: HashMap::new() }
+    }
+
+    /// Key of a number, or [`NONE`].
     #[inline]
-    fn key(&mut self, id: EventId, add: impl FnOnce(EventId) -> i32) -> i32 {
-        if let Some((last, key)) = self.last
-            && last == id
-        {
-            return key;
+    pub fn get(&mut self, number: u32) -> i32 {
+        let recent = &mut self.recent[(number.wrapping_mul(0x9E37_79B1) >> 22) as usize];
+        if recent.0 != number || recent.1 == NONE {
+            *recent = (number, self.all.get(&number).copied().unwrap_or(NONE));
         }
-        let key = *self.known.entry(id).or_insert_with(|| add(id));
-        self.last = Some((id, key));
-        key
+        recent.1
+    }
+
+    pub fn insert(&mut self, number: u32, key: i32) {
+        self.all.insert(number, key);
+    }
+
+    pub fn clear(&mut self) {
+        self.recent.fill((NULL, NONE));
+        self.all.clear();
     }
 }

@@ -322,10 +322,10 @@ impl LabelColumn {
             (LabelColumn::Fixed(fixed), value) => fixed.push(value),
             (LabelColumn::Open(words, texts), CellValue::Label(at)) => match texts.get(at as usize) {
                 Some(text) => words.push(text.as_bytes()),
-                None => words.push_null(),
+                None => words.push_nulls(1),
             },
             (LabelColumn::Open(words, _), CellValue::Bytes(text)) => words.push(text),
-            (LabelColumn::Open(words, _), _) => words.push_null(),
+            (LabelColumn::Open(words, _), _) => words.push_nulls(1),
             (LabelColumn::List(_, fixed, list), CellValue::List(items)) => {
                 let mut n_items = 0;
                 for item in items {

@@ -28,10 +28,12 @@ mod fields;
 mod ipc;
 mod metadata;
 mod notices;
+mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod selection;
 mod stream;
+mod strings;
 mod text;
 
 pub use by_event::{BY_EVENT, EventTables, OpenTables};

@@ -12,7 +12,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::Notice;
-use tfbc::internal::rows::{EventRow, Names, RowSink, TraceFacts};
+use tfbc::internal::rows::{Long, Names, RowBlock, RowSink, Short, TraceFacts};
 
 /// Kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,13 +157,27 @@ impl<'s> NoticeTable<'s> {
         if self.waiting.len() >= BATCH_ROWS { self.push_waiting(u64::MAX, EventTime::default()) } else { Ok(()) }
     }
 
-    /// Takes a row of the table of events. The notices before it get its time.
+    /// Takes rows of the table of events. The notices before each get its time.
     ///
     /// # Errors
     /// A batch cannot be written.
-    fn event(&mut self, row: &EventRow<'_>) -> io::Result<()> {
-        let time_us = time_us(self.time_zero, row);
-        self.push_waiting(row.seq, EventTime { time_us, elapsed_ns: row.elapsed_ns, cpu: row.cpu })
+    fn events(&mut self, rows: &RowBlock<'_>) -> io::Result<()> {
+        let seqs = rows.long(Long::Seq);
+        let mut row = 0;
+        while let Some(waiting) = self.waiting.front() {
+            let seq = waiting.seq.unwrap_or_default();
+            row += (row..rows.len()).take_while(|row| (seqs.value(*row) as u64) < seq).count();
+            if row == rows.len() {
+                break;
+            }
+            let next = EventTime {
+                time_us: time_us(self.time_zero, rows, row),
+                elapsed_ns: rows.long(Long::ElapsedNs).get(row),
+                cpu: rows.short(Short::Cpu).get(row),
+            };
+            self.push_waiting(seqs.value(row) as u64, next)?;
+        }
+        Ok(())
     }
 
     /// Adds the waiting rows up to a `seq`.
@@ -295,11 +309,11 @@ impl RowSink for TimedRows<'_, '_> {
         self.sink.begin(facts)
     }
 
-    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()> {
+    fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
         if self.log.waits.load(Ordering::Relaxed) {
-            self.log.with(|table| table.event(row))?;
+            self.log.with(|table| table.events(rows))?;
         }
-        self.sink.row(row, names)
+        self.sink.rows(rows, names)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tfbc::EventId;
-use tfbc::internal::rows::{EventRow, Names, RowOptions, RowSink, TraceFacts, names, qnx_release, rows};
+use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts, names, qnx_release, rows};
 use tfbc::{Formats, Notice, ReportError, ReportOptions, Trace};
 
 /// Capacity of the channel, in batches. One is enough to compute the next batch while the reader uses the last.
@@ -76,8 +76,8 @@ impl RowSink for Count {
         Ok(())
     }
 
-    fn row(&mut self, _: &EventRow<'_>, _: &Names<'_>) -> io::Result<()> {
-        self.0 += 1;
+    fn rows(&mut self, rows: &RowBlock<'_>, _: &Names<'_>) -> io::Result<()> {
+        self.0 += rows.len() as u64;
         Ok(())
     }
 }
@@ -123,7 +123,7 @@ pub fn notices(
         let mut count = Count(0);
         let mut damage = Damage::default();
         // Text is formatted so that truncated events are counted.
-        let wanted = RowOptions { note: true, gaps: true, context: true, ..RowOptions::default() };
+        let wanted = RowOptions { note: true, gaps: true, context: true, time: true, ..RowOptions::default() };
         let mut monitor = damage.monitor(Some(&log));
         let ran = rows(&mut trace, &formats, &report, wanted, &mut log.rows(&mut count), &mut monitor);
         let written = monitor.written;
@@ -185,11 +185,11 @@ struct OneEvent<'s> {
 impl RowSink for OneEvent<'_> {
     fn begin(&mut self, facts: &TraceFacts) -> io::Result<()> {
         self.tables.begin(facts)?;
-        self.ids.iter().take(1).try_for_each(|id| self.tables.open_event(*id, &self.names))
+        self.tables.open_only(std::mem::take(&mut self.ids), &self.names)
     }
 
-    fn row(&mut self, row: &EventRow<'_>, names: &Names<'_>) -> io::Result<()> {
-        if self.ids.contains(&row.id) { self.tables.row(row, names) } else { Ok(()) }
+    fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        self.tables.rows(rows, names)
     }
 }
 

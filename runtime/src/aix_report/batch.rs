@@ -3,6 +3,7 @@
 use crate::context::ThreadContext;
 use crate::reader::SharedBuf;
 use crate::reader::aix::{BufferPos, RawEvent, SystemInfo, TimedEvent};
+use crate::rows::micros;
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
@@ -159,8 +160,8 @@ pub(super) struct SharedThread {
     pub log: u32,
     pub reported_cpus: Option<u32>,
     system: u32,
-    pid: Option<u64>,
-    cpu: Option<u64>,
+    pub pid: Option<u64>,
+    pub cpu: Option<u64>,
     priority: u64,
     path: Range<u32>,
     name: Range<u32>,
@@ -378,11 +379,21 @@ impl Batch {
         &self.threads[context.thread as usize]
     }
 
+    /// All of these parts.
+    pub fn threads(&self) -> &[SharedThread] {
+        &self.threads
+    }
+
+    /// Path of a context's process.
+    pub fn path(&self, thread: &SharedThread) -> &[u8] {
+        &self.names[thread.path.start as usize..thread.path.end as usize]
+    }
+
     /// Time of an event in microseconds since 1970, UTC. `None` if the start of the trace is not known before it.
     pub fn unix_us(&self, index: usize) -> Option<i64> {
         let (start, first) = self.start?;
         let event = self.events.get(index).filter(|_| index >= first)?;
-        Some(start.unix_ns(event.time_ns).div_euclid(1000) as i64)
+        Some(micros(start.unix_ns(event.time_ns)))
     }
 
     /// System properties of a context.

@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::columns::{Columns, trim};
 use crate::demand::Readers;
 use crate::engine::{Format, WRITE_AT};
-use crate::fields::FieldsForm;
+use crate::fields::{FieldsForm, PreparedFields};
 use crate::ids::IdSet;
 use crate::literal::Literal;
 use crate::output_format::Form;
@@ -19,7 +19,10 @@ use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::rows::RowNote;
 use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
-use tfbc_vm::{Context, Event, EventContext, Layout, LineStart, Machine, Outcome, ProcessNames, Run, TextBuf, Timers};
+use tfbc_vm::{
+    Context, Event, EventContext, Layout, LineStart, Machine, Outcome, PreparedEntry, ProcessNames, Run, TextBuf,
+    Timers,
+};
 
 /// Always empty, because the producer runs the templates that need paths of processes.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -105,6 +108,8 @@ struct LineWriter<'r> {
     after_fields: Literal,
     /// Fields of all lines whose ends are collected.
     all_fields: TextBuf,
+    /// True if rows have texts.
+    has_row_texts: bool,
 }
 
 /// End of an event's line in a text.
@@ -293,9 +298,9 @@ impl<'r> LineFormat<'r> {
         self.line.fields_form = fields;
         self.line.fields = match self.options.columns.has_fields() {
             false => FieldPlacement::No,
-            true if has_text => FieldPlacement::Column,
-            true => FieldPlacement::Only,
+            true => FieldPlacement::Row,
         };
+        self.line.has_row_texts = has_text;
         if !has_text && !with_notes && self.line.fields == FieldPlacement::No {
             self.readers = Some(Readers::new(self.catalog));
         }
@@ -370,10 +375,14 @@ impl<'r> LineFormat<'r> {
             if self.heading_is_due(state) {
                 self.first_line(batch, state, text);
             } else {
-                if self.readers.is_some() && !self.is_independent {
+                if self.readers.is_some() {
                     self.count_events(batch, state);
                 }
-                self.format_lines(batch, RunLength::Many, state, text);
+                if self.line.fields == FieldPlacement::Row && self.meter.limit().is_none() {
+                    self.format_rows(batch, state, text);
+                } else {
+                    self.format_lines(batch, RunLength::Many, state, text);
+                }
             }
             if text.len() >= WRITE_AT {
                 return true;
@@ -496,6 +505,9 @@ impl<'r> LineFormat<'r> {
                 break;
             }
             line.count(event.id);
+            if line.collects_ends {
+                line.ends.push(LineEnd { event: self.at as u32, end: 0, fields: 0, note: RowNote::None });
+            }
             state.last_elapsed_ns = event.elapsed_ns;
             self.at += 1;
         }
@@ -630,6 +642,47 @@ impl<'r> LineFormat<'r> {
         line.counted.n_reported += n_done as u64 - n_counted;
     }
 
+    /// Appends the texts of rows, and collects their fields, like [`LineFormat::format_lines`].
+    #[inline(never)]
+    fn format_rows<'b>(&mut self, batch: &'b Batch, state: &mut LineState, text: &mut TextBuf)
+    where
+        'r: 'b,
+    {
+        let events = batch.events.get(self.at..).unwrap_or_default();
+        let Some(first) = events.first() else { return };
+        if self.lines.get(first).is_none() {
+            self.prepare(first);
+        }
+        let LineFormat { lines, line, machine, timers, meter, catalog, at: first_index, .. } = self;
+        let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
+        line.begin(RunLimits { extent: RunLength::Many, limit: None, steps: meter.room() });
+        let mut run = machine.start(program, timers);
+        let mut ahead = [first; AHEAD];
+        let mut n_done = 0;
+        'events: loop {
+            let events = &events[n_done..];
+            let n_known = lines.look_ahead(events, &mut ahead);
+            if n_known == 0 {
+                break;
+            }
+            for (event, prepared) in events.iter().zip(&ahead[..n_known]) {
+                let index = *first_index + n_done;
+                n_done += 1;
+                let goes_on = match (&prepared.text, &prepared.fields) {
+                    (Text::Run(entry), Some(fields)) if prepared.is_quick.get() => {
+                        line.write_row((batch, event, prepared), (entry, fields), index, &mut run, state, text)
+                    }
+                    _ => line.write((batch, event, prepared), index, &mut run, state, text),
+                };
+                if !goes_on || text.len() >= WRITE_AT {
+                    break 'events;
+                }
+            }
+        }
+        meter.take(run.n_steps(), n_done as u64);
+        self.at += n_done;
+    }
+
     /// True if a heading comes before the next line.
     fn heading_is_due(&self, state: &LineState) -> bool {
         !self.options.stats && !self.is_independent && (!state.has_heading || self.page_is_full(state))
@@ -729,6 +782,7 @@ impl<'r> LineWriter<'r> {
             },
             after_fields: Literal::of(b"}\n"),
             all_fields: TextBuf::new(),
+            has_row_texts: false,
         }
     }
 
@@ -833,11 +887,7 @@ impl<'r> LineWriter<'r> {
         let outcome = match &prepared.text {
             // The report's steps are used up.
             Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
-            Text::Run(_)
-                if matches!(self.fields, FieldPlacement::Only | FieldPlacement::Alone) && of_fields.is_some() =>
-            {
-                of_fields
-            }
+            Text::Run(_) if self.has_only_fields() && of_fields.is_some() => of_fields,
             Text::Run(entry) => {
                 let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
                 let is_normal =
@@ -861,6 +911,48 @@ impl<'r> LineWriter<'r> {
             return ended.is_none_or(|(_, n_steps)| n_steps < self.bounds.steps);
         }
         self.end((event, prepared), place, ended, state, text)
+    }
+
+    /// Appends the text of a row, if it has one, and collects its fields. Returns false if the run of lines ends after it.
+    #[inline]
+    fn write_row<'b>(
+        &mut self,
+        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        (entry, fields): (&PreparedEntry<'b>, &PreparedFields<'b>),
+        index: usize,
+        run: &mut Run<'b>,
+        state: &mut LineState,
+        text: &mut TextBuf,
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let (start, start_of_fields) = (text.len(), self.all_fields.len());
+        let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
+        let mut outcome = Outcome::default();
+        if self.has_row_texts {
+            let line = LineStart { layout: prepared.layout, line: start };
+            if !run.run_prepared(entry, &shown, line, |_| 0, text) {
+                outcome = run.outcome();
+            }
+            if !outcome.skipped && !self.keeps(prepared.layout, LinePos { index, start, text: start }, text) {
+                return run.n_steps() < self.bounds.steps;
+            }
+        }
+        if !outcome.skipped {
+            let of_fields = fields.write_as(self.fields_form, run, &shown, true, &mut self.all_fields);
+            outcome = if self.has_row_texts { outcome } else { of_fields };
+        }
+        self.counted.add_outcome(outcome, false);
+        if outcome.skipped {
+            text.truncate(start);
+            self.all_fields.truncate(start_of_fields);
+        } else {
+            state.last_elapsed_ns = event.elapsed_ns;
+            let (event, end, fields) = (index as u32, text.len() as u32, self.all_fields.len() as u32);
+            self.ends.push(LineEnd { event, end, fields, note: RowNote::of(outcome) });
+        }
+        run.n_steps() < self.bounds.steps
     }
 
     /// Appends the JSON line of an event whose fields come last and whose text is not shown. Returns false if the run of
@@ -924,6 +1016,15 @@ impl<'r> LineWriter<'r> {
             }
         }
         run.n_steps() < self.bounds.steps
+    }
+
+    /// True if an event's fields are shown and its text is not.
+    fn has_only_fields(&self) -> bool {
+        match self.fields {
+            FieldPlacement::Only | FieldPlacement::Alone => true,
+            FieldPlacement::Row => !self.has_row_texts,
+            FieldPlacement::No | FieldPlacement::Column | FieldPlacement::Last => false,
+        }
     }
 
     /// Writes the fields of an event to [`LineWriter::fields_json`]. Returns the outcome if their routine ran.

@@ -146,6 +146,8 @@ pub(super) enum FieldPlacement {
     Alone,
     /// At the end of JSON lines.
     Last,
+    /// In rows of a table, which have no columns as lines do.
+    Row,
 }
 
 impl FieldPlacement {

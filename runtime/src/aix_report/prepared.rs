@@ -141,7 +141,7 @@ impl<'r> PreparedLines<'r> {
             .filter(|_| shown != FieldPlacement::No)
             .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
         let has_simple_cells = match shown {
-            FieldPlacement::No | FieldPlacement::Last => true,
+            FieldPlacement::No | FieldPlacement::Last | FieldPlacement::Row => true,
             FieldPlacement::Alone => fields.is_some(),
             FieldPlacement::Column | FieldPlacement::Only => false,
         };

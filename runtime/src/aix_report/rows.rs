@@ -1,7 +1,7 @@
 //! Rows of AIX traces, see [`crate::rows`].
 
-use super::batch::{Batch, Origin};
-use super::line::{LineEnd, LineFormat, LineState};
+use super::batch::{Batch, EventRef, Origin, SvcText};
+use super::line::{LineFormat, LineState};
 use super::producer::{LogProducer, ProducerCounts};
 use super::{AixReportOptions, AixSummary, layouts, summary_of};
 use crate::catalog::Catalog;
@@ -12,7 +12,8 @@ use crate::ids::EventId;
 use crate::monitor::{Monitor, ReportError};
 use crate::output_format::Form;
 use crate::reader::aix::{Logs, SystemInfo};
-use crate::rows::{EventRow, HOOK_003, RowDecoder, RowFields, RowOptions, SYSTEM, TraceFacts};
+use crate::row_block::{BlockWriter, Long, NULL, Short, id_number};
+use crate::rows::{HOOK_003, RowDecoder, RowFields, RowNote, RowOptions, SYSTEM, TraceFacts};
 use crate::terminal::ReportColour;
 use std::io::Write;
 use std::sync::atomic::AtomicU64;
@@ -22,53 +23,97 @@ use tfbc_vm::TextBuf;
 struct RowFormat<'r> {
     lines: LineFormat<'r>,
     wanted: RowOptions,
-    /// Texts of the rows.
-    texts: TextBuf,
+    block: BlockWriter,
+    threads: Vec<ThreadNames>,
+    /// Events with a row and their origins, if others are between them.
+    events: Vec<EventRef>,
+    origins: Vec<Origin>,
+}
+
+/// Context of a thread in a block.
+#[derive(Clone, Copy)]
+struct ThreadNames {
+    pid: Option<i64>,
+    cpu: u32,
+    process: u32,
 }
 
 impl RowFormat<'_> {
-    /// Appends the rows of the lines that were formatted last.
-    fn encode(&self, batch: &Batch, out: &mut TextBuf) {
-        let (mut line, mut fields) = (0, 0);
-        for (at, end) in self.lines.ends().iter().enumerate() {
-            let index = end.event as usize;
-            let text = self.texts.as_bytes().get(line..end.end as usize).unwrap_or_default();
-            let own_fields = self.lines.fields_of_lines().get(fields..end.fields as usize).unwrap_or_default();
-            (line, fields) = (end.end as usize, end.fields as usize);
-            if at == 0 {
-                facts(batch, index).encode(out);
+    /// Makes a block of the lines that were formatted last; `out` contains their text.
+    fn finish(&mut self, batch: &Batch, out: &mut TextBuf) {
+        let Self { lines, wanted, block, threads, events, origins } = self;
+        let ends = lines.ends();
+        let Some(first) = ends.first() else { return out.clear() };
+        // Usually all events of a run have a row.
+        let range = first.event as usize..first.event as usize + ends.len();
+        let is_run = ends.last().is_some_and(|last| last.event as usize + 1 == range.end);
+        let (events, origins) = match (batch.events.get(range.clone()), batch.origins.get(range)) {
+            (Some(events), Some(origins)) if is_run => (events, origins),
+            _ => {
+                let rows = ends.iter().filter_map(|end| {
+                    let row = end.event as usize;
+                    Some((batch.events.get(row)?, batch.origins.get(row)?))
+                });
+                (*events, *origins) = rows.unzip();
+                (&events[..], &origins[..])
             }
-            self.row(batch, end, text, own_fields, out);
-        }
-    }
-
-    fn row(&self, batch: &Batch, end: &LineEnd, text: &[u8], fields: &[u8], out: &mut TextBuf) {
-        let index = end.event as usize;
-        let Some(event) = batch.events.get(index) else { return };
-        let shared = batch.shared_context(event.setting);
-        let context = batch.facts(shared, event.tid);
-        let origin = batch.origins.get(index).copied().unwrap_or_default();
-        let Origin { number, offset, n_bytes } = origin;
-        let row = EventRow {
-            seq: number.saturating_sub(1),
-            id: EventId::Hook(event.id),
-            time_us: batch.unix_us(index),
-            elapsed_ns: Some(i64::try_from(event.elapsed_ns).unwrap_or(i64::MAX)),
-            cpu: context.cpu.and_then(|cpu| u32::try_from(cpu).ok()),
-            pid: context.pid.map(|pid| pid as i64),
-            tid: Some(event.tid as i64),
-            process: context.path,
-            thread: b"",
-            svc: context.svc,
-            depth: self.wanted.depth.then_some(context.depth),
-            text: if self.wanted.text { text.strip_suffix(b"\n").unwrap_or(text) } else { b"" },
-            fields,
-            note: end.note,
-            log: batch.thread(shared).log,
-            offset,
-            n_bytes,
         };
-        row.encode(out);
+        let contexts = || events.iter().map(|event| batch.shared_context(event.setting));
+        block.extend_long(Long::Seq, origins.iter().map(|origin| origin.number.saturating_sub(1) as i64));
+        let elapsed = events.iter().map(|event| i64::try_from(event.elapsed_ns).unwrap_or(i64::MAX));
+        block.extend_long(Long::ElapsedNs, elapsed);
+        block.extend_long(Long::Tid, events.iter().map(|event| event.tid as i64));
+        block.extend_short(Short::Id, events.iter().map(|event| id_number(EventId::Hook(event.id))));
+        if wanted.time {
+            let times = ends.iter().map(|end| batch.unix_us(end.event as usize));
+            times.for_each(|time| block.push_long(Long::TimeUs, time));
+        }
+        if wanted.context {
+            threads.clear();
+            let contexts_of_threads = batch.threads().iter().map(|thread| ThreadNames {
+                pid: thread.pid.map(|pid| pid as i64),
+                cpu: thread.cpu.and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(NULL),
+                process: block.name(batch.path(thread)),
+            });
+            threads.extend(contexts_of_threads);
+            let of_rows = || contexts().map(|context| threads[context.thread as usize]);
+            if threads.iter().all(|thread| thread.pid.is_some()) {
+                block.extend_long(Long::Pid, of_rows().map(|thread| thread.pid.unwrap_or_default()));
+            } else {
+                of_rows().for_each(|thread| block.push_long(Long::Pid, thread.pid));
+            }
+            block.extend_short(Short::Cpu, of_rows().map(|thread| thread.cpu));
+            block.extend_short(Short::Process, of_rows().map(|thread| thread.process));
+        }
+        if wanted.depth {
+            block.extend_short(Short::Depth, contexts().map(|context| context.depth));
+        }
+        if wanted.svc {
+            let mut last = (SvcText::default(), NULL);
+            contexts().for_each(|context| {
+                if last.0 != context.svc {
+                    last = (context.svc, block.new_name(batch.svc(context).0));
+                }
+                block.push_short(Short::Svc, last.1);
+            });
+        }
+        if wanted.note && ends.iter().any(|end| end.note != RowNote::None) {
+            block.extend_short(Short::Note, ends.iter().map(|end| end.note as u32));
+        }
+        if wanted.origins {
+            block.extend_long(Long::Offset, origins.iter().map(|origin| origin.offset as i64));
+            block.extend_short(Short::Bytes, origins.iter().map(|origin| origin.n_bytes));
+            block.extend_short(Short::Log, contexts().map(|context| batch.thread(context).log));
+        }
+        if wanted.text {
+            block.extend_short(Short::TextEnd, ends.iter().map(|end| end.end));
+        } else {
+            out.clear();
+        }
+        if wanted.fields != RowFields::No {
+            block.extend_short(Short::FieldsEnd, ends.iter().map(|end| end.fields));
+        }
+        block.finish(lines.fields_of_lines(), &facts(batch, first.event as usize), out);
     }
 }
 
@@ -77,9 +122,8 @@ impl Format<Batch> for RowFormat<'_> {
     const NOTICES_FIRST: bool = true;
 
     fn format(&mut self, batch: &Batch, state: Option<&mut LineState>, out: &mut TextBuf) -> bool {
-        self.texts.clear();
-        let more = self.lines.format(batch, state, &mut self.texts);
-        self.encode(batch, out);
+        let more = self.lines.format(batch, state, out);
+        self.finish(batch, out);
         more
     }
 
@@ -168,7 +212,14 @@ pub(crate) fn write_rows(
     let make = || {
         let mut lines = LineFormat::new(catalog, &options, (&columns, layouts), &infos, &known_steps);
         lines.for_rows(fields, wanted.note);
-        RowFormat { lines, wanted, texts: TextBuf::new() }
+        RowFormat {
+            lines,
+            wanted,
+            block: BlockWriter::default(),
+            threads: Vec::new(),
+            events: Vec::new(),
+            origins: Vec::new(),
+        }
     };
     let RunResult { producer, formats, .. } = engine::run(producer, make, options.threads, out, monitor)?;
     let counts: ProducerCounts = producer.counts();

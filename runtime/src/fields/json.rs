@@ -1,6 +1,5 @@
 //! Rows and schemas as JSON.
 
-use super::field::{Field, FieldValue};
 use crate::json::{MAX_EXACT, TextWriter, push_unsigned, string};
 use crate::literal::{Literal, store};
 use crate::time_zone::utc;
@@ -125,53 +124,6 @@ pub(super) fn write_prepared(schema: &Schema, keys: &[FieldKeys], row: &Row, out
         }
     }
     out.push(if before == b'{' { b"{}" } else { b"}" });
-}
-
-/// Appends fields with a value as an object.
-pub fn write_fields(fields: &[Field], out: &mut TextBuf) {
-    out.push(b"{");
-    let mut is_first = true;
-    for field in fields.iter().filter(|field| field.value != FieldValue::Missing) {
-        out.push(if is_first { b"" } else { b"," });
-        is_first = false;
-        string(field.name.as_bytes(), out);
-        out.push(b":");
-        write_field(&field.value, out);
-    }
-    out.push(b"}");
-}
-
-fn write_field(value: &FieldValue, out: &mut TextBuf) {
-    match value {
-        FieldValue::Missing => out.push(b"null"),
-        FieldValue::Bool(bit) => out.push(if *bit { b"true" } else { b"false" }),
-        FieldValue::Integer(number) if *number <= i128::from(i64::MAX) => write_number(format_args!("{number}"), out),
-        FieldValue::Integer(number) => write_number(format_args!("\"{number}\""), out),
-        FieldValue::Float(number) => write_float(format_args!("{number:?}"), *number, out),
-        FieldValue::Text(text) => string(text.as_bytes(), out),
-        FieldValue::Timestamp(seconds) => write_time(*seconds, out),
-        FieldValue::Bytes(bytes) => {
-            out.push(b"\"");
-            bytes.iter().for_each(|byte| out.push(&hex(*byte)));
-            out.push(b"\"");
-        }
-        FieldValue::List(items) => write_items(items, write_field, out),
-        FieldValue::Struct(members) => write_fields(members, out),
-    }
-}
-
-fn write_number(digits: std::fmt::Arguments<'_>, out: &mut TextBuf) {
-    // Writing to memory cannot fail.
-    let _ = TextWriter(out).write_fmt(digits);
-}
-
-fn write_items<T>(items: &[T], write: impl Fn(&T, &mut TextBuf), out: &mut TextBuf) {
-    out.push(b"[");
-    for (at, item) in items.iter().enumerate() {
-        out.push(if at > 0 { b"," } else { b"" });
-        write(item, out);
-    }
-    out.push(b"]");
 }
 
 /// Writes an integer at a place and returns its end. Values of other kinds write nothing.

@@ -10,9 +10,9 @@ mod records;
 mod values;
 
 pub use field::{Field, FieldFormat, FieldValue};
+pub(crate) use json::write_members;
 pub use json::write_row;
 use json::{FieldKeys, FlatRow, write_prepared};
-pub(crate) use json::{write_fields, write_members};
 pub use list::{list_json, list_text};
 pub(crate) use records::{RecordSchema, record_schemas};
 pub use values::FieldReader;

@@ -205,6 +205,16 @@ impl<'r> RecordPrinter<'r> {
         }
     }
 
+    /// Appends an object of JSON with the fields of the definitions that apply, or the arguments.
+    pub(super) fn object(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let end = out.len();
+        let defined = self.definitions(record, out);
+        out.truncate(end);
+        out.push(b"{");
+        self.members(record, defined, out);
+        out.push(b"}");
+    }
+
     /// Fields of the definitions that apply, or the arguments.
     pub fn list_fields(&mut self, record: &KevRecord<'_>) -> Vec<Field> {
         let mut text = TextBuf::new();

@@ -1,7 +1,6 @@
 //! Rows of QNX logs, see [`crate::rows`].
 
 use super::clock::{Clock, TimeForm};
-use super::events::PrintFields;
 use super::line::RowWriter;
 use super::options::{QnxReportOptions, QnxSummary};
 use super::owners::Owner;
@@ -10,15 +9,14 @@ use super::run::run;
 use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Columns;
-use crate::fields::write_fields;
 use crate::ids::EventId;
 use crate::monitor::{Monitor, ReportError};
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevLog, KevRecord, TraceStart};
-use crate::rows::{BOOT_TIME, EventRow, RowDecoder, RowFields, RowOptions, SYSTEM, TraceFacts};
+use crate::row_block::{BlockWriter, Long, Short, id_number};
+use crate::rows::{BOOT_TIME, RowDecoder, RowFields, RowOptions, SYSTEM, TraceFacts, micros};
 use crate::terminal::ReportColour;
 use crate::work::Meter;
-use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;
 use tfbc_vm::TextBuf;
@@ -32,8 +30,9 @@ struct TableWriter<'r> {
     /// Printer of fields; texts do not use it.
     printer: FieldPrinter<'r>,
     owner: Owner,
-    line: Line,
-    has_rows: bool,
+    /// Index of the owner in its batch.
+    owner_id: u32,
+    rows: Rows,
 }
 
 /// Data that all rows of a log share.
@@ -47,13 +46,13 @@ struct Source<'r> {
 }
 
 /// Printer of one thread.
-struct FieldPrinter<'r>(RefCell<RecordPrinter<'r>>, Arc<Source<'r>>);
+struct FieldPrinter<'r>(RecordPrinter<'r>, Arc<Source<'r>>);
 
 impl<'r> FieldPrinter<'r> {
     fn new(source: Arc<Source<'r>>) -> Self {
         let Source { catalog, options, header, .. } = &*source;
         let printer = RecordPrinter::new(catalog, header.big_endian, header.release, options.limits);
-        Self(RefCell::new(printer), source)
+        Self(printer, source)
     }
 }
 
@@ -63,23 +62,29 @@ impl Clone for FieldPrinter<'_> {
     }
 }
 
-/// Buffers of one line.
+/// Rows that are not written yet.
 #[derive(Default)]
-struct Line {
-    text: TextBuf,
+struct Rows {
+    block: BlockWriter,
     fields: TextBuf,
+    /// Names of process and thread in the block, by the index of their owner.
+    owners: Vec<Option<(u32, u32)>>,
 }
 
-impl Clone for Line {
+impl Clone for Rows {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 impl Source<'_> {
+    /// Time of the start, once the reader has found it.
+    fn start_ns(&self) -> Option<u64> {
+        self.start.cycles().zip(self.clock).map(|(cycles, clock)| clock.ns(cycles))
+    }
+
     fn facts(&self) -> TraceFacts {
-        let start_ns = self.start.cycles().zip(self.clock).map(|(cycles, clock)| clock.ns(cycles));
-        let zero_ns = self.boot_ns.zip(start_ns).map(|(boot, start)| boot + i128::from(start));
+        let zero_ns = self.boot_ns.zip(self.start_ns()).map(|(boot, start)| boot + i128::from(start));
         let attribute =
             |name: &str| self.header.attribute(name).map(|value| String::from_utf8_lossy(value).into_owned());
         let values = [
@@ -103,55 +108,70 @@ impl RecordWriter for TableWriter<'_> {
     const IS_TABLE: bool = true;
 
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        let Line { text, fields } = &mut self.line;
-        text.clear();
+        let start = out.len();
         let before = self.lines.tallied();
-        self.lines.record(record, text);
+        self.lines.record(record, out);
         let after = self.lines.tallied();
         if after.n_reported == before.n_reported {
             return;
         }
-        let Source { clock, start, boot_ns, .. } = &*self.source;
+        let Self { source, wanted, rows: Rows { block, fields, owners }, owner, .. } = self;
         let record = &KevRecord { class: record.meant_class(), ..*record };
-        let time_ns = clock.zip(record.cycles()).map(|(clock, cycles)| clock.ns(cycles));
-        let start_ns = start.cycles().zip(*clock).map(|(cycles, clock)| clock.ns(cycles));
-        let elapsed = time_ns.zip(start_ns).map(|(time, start)| i128::from(time) - i128::from(start));
-        fields.clear();
-        match self.wanted.fields {
-            RowFields::No => {}
-            RowFields::Json => write_fields(&self.printer.0.fields(record), fields),
-            RowFields::Cells => self.printer.0.borrow_mut().cells(record, fields),
+        let time_ns = source.clock.zip(record.cycles()).map(|(clock, cycles)| clock.ns(cycles));
+        let elapsed = time_ns.zip(source.start_ns()).map(|(time, start)| i128::from(time) - i128::from(start));
+        block.push_long(Long::Seq, Some(record.number.saturating_sub(1) as i64));
+        block.push_long(Long::ElapsedNs, elapsed.and_then(|ns| i64::try_from(ns).ok()));
+        block.push_short(Short::Id, id_number(EventId::Record(record.class, record.event)));
+        block.push_short(Short::Cpu, record.cpu.into());
+        if wanted.time {
+            let time = source.boot_ns.zip(time_ns).map(|(boot, time)| micros(boot + i128::from(time)));
+            block.push_long(Long::TimeUs, time);
         }
-        let name = |name: &'_ Option<Arc<[u8]>>| name.clone().unwrap_or_default();
-        let (process, thread) = (name(&self.owner.process), name(&self.owner.thread));
-        let row = EventRow {
-            seq: record.number.saturating_sub(1),
-            id: EventId::Record(record.class, record.event),
-            time_us: boot_ns.zip(time_ns).map(|(boot, time)| (boot + i128::from(time)).div_euclid(1000) as i64),
-            elapsed_ns: elapsed.and_then(|ns| i64::try_from(ns).ok()),
-            cpu: Some(record.cpu.into()),
-            pid: self.owner.pid.map(i64::from),
-            tid: self.owner.tid.map(i64::from),
-            process: &process,
-            thread: &thread,
-            svc: b"",
-            depth: None,
-            text: if self.wanted.text { without_newline(text.as_bytes()) } else { b"" },
-            fields: fields.as_bytes(),
-            note: after.note_since(before),
-            log: 0,
-            offset: record.offset,
-            n_bytes: record.bytes.len() as u32,
-        };
-        if !std::mem::replace(&mut self.has_rows, true) {
-            self.source.facts().encode(out);
+        if wanted.context {
+            let id = self.owner_id as usize;
+            if id >= owners.len() {
+                owners.resize(id + 1, None);
+            }
+            let mut name = |name: &Option<Arc<[u8]>>| block.name(name.as_deref().unwrap_or_default());
+            let (process, thread) = *owners[id].get_or_insert_with(|| (name(&owner.process), name(&owner.thread)));
+            block.push_long(Long::Pid, owner.pid.map(i64::from));
+            block.push_long(Long::Tid, owner.tid.map(i64::from));
+            block.push_short(Short::Process, process);
+            block.push_short(Short::Thread, thread);
         }
-        row.encode(out);
+        if wanted.note {
+            block.push_short(Short::Note, after.note_since(before) as u32);
+        }
+        if wanted.origins {
+            block.push_long(Long::Offset, Some(record.offset as i64));
+            block.push_short(Short::Bytes, record.bytes.len() as u32);
+            block.push_short(Short::Log, 0);
+        }
+        if wanted.text {
+            block.push_short(Short::TextEnd, out.len() as u32);
+        } else {
+            out.truncate(start);
+        }
+        match wanted.fields {
+            RowFields::No => return,
+            RowFields::Json => self.printer.0.object(record, fields),
+            RowFields::Cells => self.printer.0.cells(record, fields),
+        }
+        block.push_short(Short::FieldsEnd, fields.len() as u32);
     }
 
     fn begin_text(&mut self) {
-        self.has_rows = false;
+        self.rows.block.clear();
+        self.rows.fields.clear();
+        self.rows.owners.clear();
         self.lines.begin_text();
+    }
+
+    fn end_text(&mut self, out: &mut TextBuf) {
+        let Rows { block, fields, .. } = &mut self.rows;
+        if block.len() > 0 {
+            block.finish(fields.as_bytes(), &self.source.facts(), out);
+        }
     }
 
     fn needs_owners(&self) -> bool {
@@ -160,6 +180,7 @@ impl RecordWriter for TableWriter<'_> {
 
     fn set_owner(&mut self, id: u32, owner: &Owner) {
         self.owner.clone_from(owner);
+        self.owner_id = id;
         self.lines.set_owner(id, owner);
     }
 
@@ -182,10 +203,6 @@ impl RecordWriter for TableWriter<'_> {
     fn slow(&mut self) -> Option<&mut Option<(u8, u16)>> {
         self.lines.slow()
     }
-}
-
-fn without_newline(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\n").unwrap_or(line)
 }
 
 /// Writes a row for each record of a log.
@@ -226,8 +243,8 @@ pub(crate) fn write_rows(
         source: Arc::clone(&source),
         wanted,
         owner: Owner::default(),
-        line: Line::default(),
-        has_rows: false,
+        owner_id: 0,
+        rows: Rows::default(),
     };
     let summary = run(log, writer, options.threads, out, monitor)?;
     out.end(|| source.facts()).and_then(|()| out.flush()).map_err(ReportError::Write)?;

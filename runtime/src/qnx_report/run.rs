@@ -184,6 +184,7 @@ impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
                 break;
             }
         }
+        self.writer.end_text(text);
         if let Some(work) = work {
             self.save_work(work);
         }

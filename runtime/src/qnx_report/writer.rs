@@ -36,6 +36,11 @@ pub(crate) trait RecordWriter: Clone + Send {
     /// Begins a text.
     fn begin_text(&mut self) {}
 
+    /// Ends a text.
+    fn end_text(&mut self, out: &mut TextBuf) {
+        let _ = out;
+    }
+
     /// Counts so far.
     fn tallied(&self) -> FormatCounts;
 
