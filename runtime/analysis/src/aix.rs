@@ -1,7 +1,7 @@
 //! Feeds AIX events to the state machine, by the rules of the context table.
 
 use crate::gaps::GapStarts;
-use crate::machine::{MAX_CPUS, Machine};
+use crate::machine::{MAX_CPUS, Machine, Returned};
 use crate::totals::Totals;
 use crate::{AnalysisError, Observer, Options};
 use std::collections::HashMap;
@@ -355,11 +355,14 @@ fn apply(
             let process = machine.process(pid);
             machine.kproc(process);
         }
-        Effect::Dispatch { tid, pid, idle } => {
+        Effect::Dispatch { tid, pid, priority, idle } => {
             let slot = match pid {
                 Some(pid) => machine.attach_dispatched(tid, pid),
                 None => machine.thread(tid),
             };
+            if let Some(priority) = priority.and_then(|priority| u8::try_from(priority).ok()) {
+                machine.prioritise(slot, Some(priority));
+            }
             machine.dispatch(at, tid, slot, now, idle);
         }
         Effect::Undispatch { .. } => {
@@ -376,10 +379,12 @@ fn apply(
                 }
             }
         }
-        Effect::Return { class, name, errno } => {
+        Effect::Return { class, name, errno, result } => {
             let slot = machine.thread(tid);
             let name = name.filter(|name| !name.is_empty());
-            machine.leave_mode(at, slot, class, name, (errno.unwrap_or(0), false), now);
+            let result = result.map(|result| result as i64);
+            let returned = Returned { result, errno: errno.unwrap_or(0), interrupted: false };
+            machine.leave_mode(at, slot, class, name, returned, now);
         }
         Effect::Symbol { address, name } => {
             if symbols.len() < MAX_SYMBOLS {

@@ -1,7 +1,7 @@
 //! Feeds QNX records to the state machine.
 
 use crate::gaps::GapStarts;
-use crate::machine::{Machine, ThreadSlot};
+use crate::machine::{Machine, Returned, ThreadSlot};
 use crate::totals::Totals;
 use crate::{AnalysisError, Observer, Options};
 use tfbc::internal::analysis::{BuiltInEvents, ClassName, KevHeader, classes};
@@ -327,7 +327,9 @@ impl Analyser<'_> {
                     (1, Some(FAILED), Some(errno)) => errno.into(),
                     _ => 0,
                 };
-                self.machine.leave_mode(Some(at), slot, ClassName::SYSCALL, Some(name), (errno, kind > 1), now);
+                let result = word(0).filter(|_| kind == 1).map(|word| i64::from(word as i32));
+                let returned = Returned { result, errno, interrupted: kind > 1 };
+                self.machine.leave_mode(Some(at), slot, ClassName::SYSCALL, Some(name), returned, now);
             }
         }
     }

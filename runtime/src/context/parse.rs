@@ -422,6 +422,7 @@ impl Places {
                 class: self.class.unwrap_or(ClassName::SYSCALL),
                 name: self.text("name"),
                 errno: self.number("errno"),
+                result: self.number("result"),
             },
             "raise" => Action::Raise { class: self.interrupt_class(id), kind: self.number("type"), name: self.name() },
             "lower" => Action::Lower { class: self.interrupt_class(id) },

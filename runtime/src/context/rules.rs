@@ -62,6 +62,7 @@ pub enum Effect<'e> {
     Dispatch {
         tid: u64,
         pid: Option<u64>,
+        priority: Option<u64>,
         idle: bool,
     },
     Undispatch {
@@ -79,6 +80,7 @@ pub enum Effect<'e> {
         class: ClassName,
         name: Option<&'e [u8]>,
         errno: Option<u64>,
+        result: Option<u64>,
     },
     Raise {
         class: ClassName,
@@ -175,7 +177,7 @@ impl ContextRules {
 
     /// Calls `visit` with the CPU that an entry states, and with the entry's effect, for all entries that apply to an
     /// event. An event that names the trace's recorder changes the rules.
-    pub fn visit<'e>(&mut self, event: &RawEvent<'e>, mut visit: impl FnMut(Option<u64>, Effect<'e>)) {
+    pub fn visit<'e>(&mut self, event: &RawEvent<'e>, visit: impl FnMut(Option<u64>, Effect<'e>)) {
         let list = self.lookup.find(event.id);
         if list == 0 {
             return;
@@ -186,9 +188,18 @@ impl ContextRules {
             self.lookup = self.table.lookup(&self.daemon, |entry| Some(*entry));
             return;
         }
+        self.each_entry(&event, visit);
+    }
+
+    /// Calls `visit` as [`ContextRules::visit`] does, for an event that it has seen.
+    pub fn read<'e>(&self, event: &RawEvent<'e>, visit: impl FnMut(Option<u64>, Effect<'e>)) {
+        self.each_entry(&DecodedHook::new(event), visit);
+    }
+
+    fn each_entry<'e>(&self, event: &DecodedHook<'e>, mut visit: impl FnMut(Option<u64>, Effect<'e>)) {
         for entry in self.lookup.list_of(event.id).iter().filter(|entry| event.matches(entry)) {
             let cpu = entry.cpu.and_then(|place| event.number(place));
-            visit(cpu, effect(entry.action, &event).unwrap_or(Effect::Nothing));
+            visit(cpu, effect(entry.action, event).unwrap_or(Effect::Nothing));
         }
     }
 }
@@ -222,12 +233,15 @@ fn effect<'e>(action: Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
         Action::Thread { tid, pid: None, .. } => Effect::Thread { tid: event.number(tid)?, pid: None },
         Action::Exit { pid: Some(pid) } => Effect::Exit { pid: Some(event.number(pid)?) },
         Action::Exit { pid: None } => Effect::Exit { pid: None },
-        Action::Dispatch { pid, tid, idle, .. } => Effect::Dispatch { tid: tid_or_own(tid)?, pid: optional(pid), idle },
+        Action::Dispatch { pid, tid, priority, idle } => {
+            Effect::Dispatch { tid: tid_or_own(tid)?, pid: optional(pid), priority: optional(priority), idle }
+        }
         Action::Undispatch { tid } => Effect::Undispatch { tid: tid_or_own(tid)? },
         Action::Enter { class, name: at } => Effect::Enter { class, name: name(at).unwrap_or(Name::Text(b"")) },
         Action::Symbol { address, name } => Effect::Symbol { address: event.number(address)?, name: event.text(name)? },
-        Action::Return { class, name, errno } => {
-            Effect::Return { class, name: name.and_then(|name| event.text(name)), errno: optional(errno) }
+        Action::Return { class, name, errno, result } => {
+            let name = name.and_then(|name| event.text(name));
+            Effect::Return { class, name, errno: optional(errno), result: optional(result) }
         }
         Action::Raise { class, kind, name: at } => {
             Effect::Raise { class, kind: optional(kind), name: at.and_then(name) }

@@ -163,6 +163,7 @@ pub(super) enum Action {
         class: ClassName,
         name: Option<TextPos>,
         errno: Option<NumberPos>,
+        result: Option<NumberPos>,
     },
     Raise {
         class: ClassName,

@@ -137,6 +137,14 @@ pub trait Format {
     fn field(&mut self, name: &str) -> Option<FieldValue>;
 }
 
+/// Subhook of an AIX event.
+pub fn subhook(timed: &TimedEvent<'_>) -> Option<u16> {
+    match EventPlace::parse("HD")?.read(&timed.event)? {
+        Operand::Number(number) => u16::try_from(number).ok(),
+        Operand::Text(_) => None,
+    }
+}
+
 /// Event of AIX.
 pub struct HookFields<'e, 'f> {
     pub timed: &'e TimedEvent<'e>,
@@ -157,10 +165,7 @@ impl Fields for HookFields<'_, '_> {
     }
 
     fn subhook(&self) -> Option<u16> {
-        match EventPlace::parse("HD")?.read(&self.timed.event)? {
-            Operand::Number(number) => u16::try_from(number).ok(),
-            Operand::Text(_) => None,
-        }
+        subhook(self.timed)
     }
 
     fn cpu(&self) -> Option<u64> {

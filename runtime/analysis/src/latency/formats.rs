@@ -14,8 +14,10 @@ pub struct HookTemplates<'c> {
     timers: Timers,
     text: TextBuf,
     fields: FieldReader,
-    /// True if `text` belongs to the current event.
+    /// True if `text` and `uses` belong to the current event.
     is_ready: bool,
+    /// Timers that the current event started and ended, in order.
+    uses: Vec<TimerUse>,
 }
 
 impl<'c> HookTemplates<'c> {
@@ -24,6 +26,7 @@ impl<'c> HookTemplates<'c> {
         let limits = Limits::default();
         let mut timers = Timers::new();
         timers.keep_uses();
+        timers.keep_trail();
         Self {
             catalog,
             machine: Machine::new(limits),
@@ -32,6 +35,7 @@ impl<'c> HookTemplates<'c> {
             text: TextBuf::new(),
             fields: FieldReader::new(limits, MaxWork::default()),
             is_ready: false,
+            uses: Vec::new(),
         }
     }
 
@@ -40,36 +44,49 @@ impl<'c> HookTemplates<'c> {
         self.catalog.lookup(id).is_some_and(|entry| entry.has_effects)
     }
 
-    /// Clears the text of the previous event.
+    /// Clears the text and timers of the previous event.
     pub fn next(&mut self) {
         self.is_ready = false;
+        self.uses.clear();
     }
 
-    /// Prints an event. Returns the timers that its template started and ended, in order.
-    pub fn run(&mut self, event: &Event<'_>, context: &Context<'_>) -> Vec<TimerUse> {
-        self.is_ready = true;
+    /// Prints an event, if that is not done yet.
+    pub fn run(&mut self, event: &Event<'_>, context: &Context<'_>) {
+        if std::mem::replace(&mut self.is_ready, true) {
+            return;
+        }
         self.text.clear();
+        if let Some(trail) = self.timers.trail() {
+            trail.timers.clear();
+            trail.pids.clear();
+        }
         if let Some(entry) = self.catalog.lookup(event.hook_id()) {
             self.meter.next(event.bytes.len() as u64);
             let mut run = self.machine.start(self.catalog.program(entry), &mut self.timers);
             let start = LineStart { layout: Layout::default(), line: 0 };
             self.meter.run(&mut run, entry.hook, EventInput { event, context }, start, &mut self.text, &mut Unobserved);
         }
-        self.timers.uses().map(std::mem::take).unwrap_or_default()
+        if let Some(uses) = self.timers.uses() {
+            std::mem::swap(uses, &mut self.uses);
+        }
     }
-}
 
-impl HookTemplates<'_> {
-    /// Text of the event that was run last.
-    pub fn printed(&self) -> &[u8] {
-        self.text.as_bytes().trim_ascii()
+    /// Timers that the template of the current event started and ended, in order.
+    pub fn uses(&self) -> &[TimerUse] {
+        &self.uses
     }
 
     /// Fields of an event.
-    pub fn fields(&mut self, event: &Event<'_>, context: &Context<'_>) -> Vec<Field> {
+    fn fields(&mut self, event: &Event<'_>, context: &Context<'_>) -> Vec<Field> {
         let Some(entry) = self.catalog.lookup(event.hook_id()) else { return Vec::new() };
-        // Reading the fields runs the template again, which must not change the timers.
-        let mut timers = self.timers.clone();
+        // Reading the fields runs the template again, with the timers that the event found.
+        let mut timers = match entry.has_effects {
+            true => {
+                self.run(event, context);
+                Timers::before(self.timers.trail().map_or(&[], |trail| &trail.timers))
+            }
+            false => Timers::new(),
+        };
         self.fields.read(self.catalog, entry, &mut timers, (event, context))
     }
 
@@ -90,15 +107,19 @@ pub struct HookTemplate<'r, 'c, 'e> {
 
 impl Format for HookTemplate<'_, '_, '_> {
     fn text(&mut self) -> Vec<u8> {
-        if !self.templates.is_ready {
-            self.templates.run(self.event, self.context);
-        }
+        self.templates.run(self.event, self.context);
         self.templates.text.as_bytes().trim_ascii().to_vec()
     }
 
     fn field(&mut self, name: &str) -> Option<FieldValue> {
-        let found = self.templates.fields(self.event, self.context);
-        found.into_iter().find(|field| field.name == name).map(|field| field.value)
+        self.fields().into_iter().find(|field| field.name == name).map(|field| field.value)
+    }
+}
+
+impl HookTemplate<'_, '_, '_> {
+    /// Fields of the event.
+    pub fn fields(&mut self) -> Vec<Field> {
+        self.templates.fields(self.event, self.context)
     }
 }
 

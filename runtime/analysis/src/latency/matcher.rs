@@ -1,6 +1,7 @@
 //! Pairs the events of a trace: tests each event, and passes on the finished pairs.
 
 use super::fields::{Field, Fields, encode, split_first};
+use super::lanes::Lanes;
 use super::pairs::{OpenStarts, Start};
 use super::statistics::{Groups, Statistics};
 use super::{Latency, Pair, PairOptions};
@@ -93,6 +94,16 @@ impl<'o> Matcher<'o> {
         }
     }
 
+    /// Gives every pair a lane that no other pair uses at the time. Each group of timers has its own lanes.
+    pub fn keep_lanes(&mut self) {
+        self.open.keep_lanes(Lanes::new(self.is_of_timers()));
+    }
+
+    /// Number of starts that were not kept because too many were open.
+    pub fn n_dropped(&self) -> u64 {
+        self.open.counts.n_dropped
+    }
+
     /// True if the pairs are the timers of templates.
     pub fn is_of_timers(&self) -> bool {
         self.plan.events.is_none()
@@ -155,7 +166,7 @@ impl<'o> Matcher<'o> {
         for by in self.plan.by.iter().filter(|by| !by.of_end) {
             encode(event.value(&by.field), &mut self.by);
         }
-        let start = Start { ns: now, cpu: event.cpu(), n_gaps: gaps.n(), by: self.by.as_slice().into() };
+        let start = Start { ns: now, cpu: event.cpu(), n_gaps: gaps.n(), by: self.by.as_slice().into(), lane: None };
         self.open.start(&self.key, start, gaps);
         true
     }
@@ -166,7 +177,7 @@ impl<'o> Matcher<'o> {
         if !self.plan.key.iter().all(|key| encode(event.value(&key.end), &mut self.key)) {
             return false;
         }
-        let Some(start) = self.open.end(&self.key, event.cpu(), gaps) else { return true };
+        let Some(start) = self.open.end(&self.key, (now, event.cpu()), gaps) else { return true };
         let ns = now.saturating_sub(start.ns);
         let (min, max) = self.options.range;
         if now < self.from || !(min..=max).contains(&ns) {
@@ -190,7 +201,8 @@ impl<'o> Matcher<'o> {
         if self.options.outliers > 0 {
             self.keep_outlier(start.ns, now, ns);
         } else {
-            (self.on_pair)(&Pair { start: start.ns, end: now, ns, key: &self.key, by: &self.by });
+            let lane = start.lane;
+            (self.on_pair)(&Pair { start: start.ns, end: now, ns, key: &self.key, by: &self.by, lane });
         }
         true
     }
@@ -232,7 +244,7 @@ impl<'o> Matcher<'o> {
         let groups = self.groups.into_groups().into_iter().enumerate().map(named).collect();
         for Reverse((ns, _, pair)) in self.outliers.into_sorted_vec() {
             let StoredPair { start, end, key, by } = &pair;
-            (self.on_pair)(&Pair { start: *start, end: *end, ns, key, by });
+            (self.on_pair)(&Pair { start: *start, end: *end, ns, key, by, lane: None });
         }
         Latency {
             counts: self.open.counts,

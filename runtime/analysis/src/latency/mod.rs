@@ -6,6 +6,7 @@
 
 mod fields;
 mod formats;
+mod lanes;
 mod matcher;
 mod observers;
 mod pairs;
@@ -17,10 +18,9 @@ pub use print::{GroupOrder, PairWriter, bars};
 pub use statistics::Percentile;
 
 use crate::{AnalysisError, Options, aix, qnx};
-pub(crate) use fields::{Field, Fields, Format, RecordFields};
-pub(crate) use formats::HookTemplates;
+pub(crate) use fields::{Field, Fields, Format, RecordFields, subhook};
 pub(crate) use matcher::{Matcher, Plan};
-pub(crate) use observers::{HookPairs, RecordPairs};
+pub(crate) use observers::{HookPairs, HookSource, RecordPairs};
 pub(crate) use print::values;
 
 use matcher::{GroupField, KeyField};
@@ -82,6 +82,8 @@ pub struct Pair<'p> {
     pub ns: u64,
     pub(crate) key: &'p [u8],
     pub(crate) by: &'p [u8],
+    /// Number of the lane, if the pairs have lanes and there are enough of them.
+    pub(crate) lane: Option<u16>,
 }
 
 /// Result of a measurement.
@@ -125,7 +127,7 @@ pub fn latency<'o>(
     let matcher = Matcher::new(plan, pairs, options.from.unwrap_or(0), visit);
     match source {
         AnyTrace::Aix(logs) => {
-            let mut observer = observers::HookPairs::new(matcher, options, catalog, logs.logs());
+            let mut observer = observers::HookObserver::new(matcher, options, catalog, logs.logs());
             let (totals, gaps) = aix::analyse(logs, options, monitor, &mut observer)?;
             let latency = observer.into_matcher().finish(totals.span.1, &gaps);
             Ok(Latency { n_events: totals.n_events, n_damaged: totals.n_damaged, ..latency })

@@ -8,77 +8,71 @@ use crate::{Observer, Options};
 use std::cell::RefCell;
 use std::sync::Arc;
 use tfbc::EventId;
-use tfbc::internal::analysis::{BuiltInEvents, ContextRules, Effect, KevHeader, LogInfo, Name, TimedEvent, hooks};
+use tfbc::internal::analysis::{
+    BuiltInEvents, ContextRules, Effect, KevHeader, LogInfo, Name, ThreadContext, TimedEvent, hooks,
+};
 use tfbc::internal::expression::Operand;
 use tfbc::internal::templates::{Catalog, RecordPrinter};
 use tfbc::internal::{ContextState, KevRecord, TraceState};
-use tfbc_vm::{Event, Limits};
+use tfbc_vm::{Event, Limits, TimerUse};
 
 /// Hook of a log that has wrapped.
 const LOG_WRAP: u16 = 0x0050;
 
-/// Matcher for the events of AIX.
-pub struct HookPairs<'o> {
-    matcher: Matcher<'o>,
+/// True for hooks that describe the trace.
+fn is_header(id: u16) -> bool {
+    matches!(id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP)
+}
+
+/// Templates of AIX events, with the state that they read. It must see every event.
+pub struct HookSource<'o> {
     infos: Vec<LogInfo>,
     state: TraceState,
     context: ContextState,
-    rules: ContextRules,
     templates: HookTemplates<'o>,
-    /// True if fields from the effects of events are read.
-    needs_effects: bool,
-    /// True if texts are read, which may depend on timers.
-    needs_text: bool,
+    /// True if texts are printed or timers are needed, so that templates that use timers must run.
+    runs_timers: bool,
 }
 
-impl<'o> HookPairs<'o> {
-    pub fn new(matcher: Matcher<'o>, options: &Options, catalog: &'o Catalog<'o>, infos: &[LogInfo]) -> Self {
-        let needs_effects = matcher.fields().any(|field| matches!(field, Field::Kind | Field::Errno));
-        let needs_text = matcher.fields().any(Field::needs_format);
+impl<'o> HookSource<'o> {
+    pub fn new(options: &Options, catalog: &'o Catalog<'o>, infos: &[LogInfo], runs_timers: bool) -> Self {
         Self {
             infos: infos.to_vec(),
             state: TraceState::default(),
             context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
-            rules: ContextRules::new(Arc::clone(&options.context)),
             templates: HookTemplates::new(catalog),
-            needs_effects,
-            needs_text,
-            matcher,
+            runs_timers,
         }
     }
 
-    pub fn into_matcher(self) -> Matcher<'o> {
-        self.matcher
-    }
-}
-
-impl Observer for HookPairs<'_> {
-    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, _: &ContextRules) {
-        let gaps = &machine.gap_starts;
+    /// Advances to an event.
+    pub fn advance(&mut self, timed: &TimedEvent<'_>) {
         let event = &timed.event;
         self.state.advance(event);
         self.context.advance(event);
-        let (mut kind, mut errno) = (None, None);
-        if self.needs_effects || event.id == hooks::UTILITY {
-            self.rules.visit(event, |_, effect| match effect {
-                Effect::Raise { kind: Some(number), .. } => kind = Some(Operand::from(number)),
-                Effect::Raise { name: Some(Name::Address(address)), .. } => {
-                    kind = Some(Operand::Text(format!("{address:X}").into_bytes().into()));
-                }
-                Effect::Raise { name: Some(Name::Text(name)), .. } => kind = Some(Operand::from(name)),
-                Effect::Return { errno: number, .. } => errno = number,
-                _ => {}
-            });
+        self.templates.next();
+        if self.runs_timers && !is_header(event.id) && self.templates.has_effects(event.id) {
+            self.read(timed, |template, _| template.templates.run(template.event, template.context));
         }
-        if matches!(event.id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP) {
-            return;
-        }
-        let of_timers = self.matcher.is_of_timers();
-        let runs = (of_timers || self.needs_text) && self.templates.has_effects(event.id);
-        if !runs && !self.matcher.names(EventId::Hook(event.id)) {
-            return;
-        }
-        let now = timed.time.elapsed_ns;
+    }
+
+    /// Timers that the template of the current event started and ended.
+    fn timers(&self) -> Vec<TimerUse> {
+        self.templates.uses().to_vec()
+    }
+
+    /// Label of a hook's template.
+    pub fn label(&self, id: u16) -> Option<String> {
+        self.templates.label(id)
+    }
+
+    /// Calls `read` with the template of the current event, and the context of its thread.
+    pub fn read<T>(
+        &mut self,
+        timed: &TimedEvent<'_>,
+        read: impl FnOnce(&mut HookTemplate<'_, 'o, '_>, ThreadContext<'_>) -> T,
+    ) -> T {
+        let event = &timed.event;
         let hook = Event {
             bytes: event.bytes,
             wide: event.wide,
@@ -88,18 +82,95 @@ impl Observer for HookPairs<'_> {
         };
         let (facts, paths) = self.context.facts_and_paths(event);
         let context = self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths);
-        self.templates.next();
-        let uses = if runs { self.templates.run(&hook, &context) } else { Vec::new() };
-        let mut template = HookTemplate { templates: &mut self.templates, event: &hook, context: &context };
-        let format = RefCell::new(&mut template as &mut dyn super::fields::Format);
-        let mut fields = HookFields { timed, facts, cpu, kind, errno, timer: None, format };
-        if !of_timers {
-            return self.matcher.take(&fields, now, gaps);
+        read(&mut HookTemplate { templates: &mut self.templates, event: &hook, context: &context }, facts)
+    }
+}
+
+/// Matcher for the events of AIX.
+pub struct HookPairs<'o> {
+    matcher: Matcher<'o>,
+    /// True if fields from the effects of events are read.
+    needs_effects: bool,
+}
+
+impl<'o> HookPairs<'o> {
+    pub fn new(matcher: Matcher<'o>) -> Self {
+        let needs_effects = matcher.fields().any(|field| matches!(field, Field::Kind | Field::Errno));
+        Self { matcher, needs_effects }
+    }
+
+    /// True if templates that use timers must run for these pairs.
+    pub fn runs_timers(&self) -> bool {
+        self.matcher.is_of_timers() || self.matcher.fields().any(Field::needs_format)
+    }
+
+    pub fn matcher(&self) -> &Matcher<'o> {
+        &self.matcher
+    }
+
+    /// Takes an event, to which the source has advanced.
+    pub fn take(
+        &mut self,
+        timed: &TimedEvent<'_>,
+        cpu: Option<Option<u64>>,
+        machine: &Machine,
+        rules: &ContextRules,
+        source: &mut HookSource<'o>,
+    ) {
+        let event = &timed.event;
+        let timers = if self.matcher.is_of_timers() { source.timers() } else { Vec::new() };
+        let is_named = !is_header(event.id) && self.matcher.names(EventId::Hook(event.id));
+        if timers.is_empty() && !is_named {
+            return;
         }
-        for timer in uses {
-            fields.timer = Some(timer.key);
-            self.matcher.take_timer(&fields, timer.is_end, now, gaps);
+        let (mut kind, mut errno) = (None, None);
+        if self.needs_effects {
+            rules.read(event, |_, effect| match effect {
+                Effect::Raise { kind: Some(number), .. } => kind = Some(Operand::from(number)),
+                Effect::Raise { name: Some(Name::Address(address)), .. } => {
+                    kind = Some(Operand::Text(format!("{address:X}").into_bytes().into()));
+                }
+                Effect::Raise { name: Some(Name::Text(name)), .. } => kind = Some(Operand::from(name)),
+                Effect::Return { errno: number, .. } => errno = number,
+                _ => {}
+            });
         }
+        let (now, gaps, matcher) = (timed.time.elapsed_ns, &machine.gap_starts, &mut self.matcher);
+        source.read(timed, |template, facts| {
+            let format = RefCell::new(template as &mut dyn super::fields::Format);
+            let mut fields = HookFields { timed, facts, cpu, kind, errno, timer: None, format };
+            if is_named {
+                matcher.take(&fields, now, gaps);
+            }
+            for timer in timers {
+                fields.timer = Some(timer.key);
+                matcher.take_timer(&fields, timer.is_end, now, gaps);
+            }
+        });
+    }
+}
+
+/// Measures the pairs of a trace of AIX.
+pub struct HookObserver<'o> {
+    source: HookSource<'o>,
+    pairs: HookPairs<'o>,
+}
+
+impl<'o> HookObserver<'o> {
+    pub fn new(matcher: Matcher<'o>, options: &Options, catalog: &'o Catalog<'o>, infos: &[LogInfo]) -> Self {
+        let pairs = HookPairs::new(matcher);
+        Self { source: HookSource::new(options, catalog, infos, pairs.runs_timers()), pairs }
+    }
+
+    pub fn into_matcher(self) -> Matcher<'o> {
+        self.pairs.matcher
+    }
+}
+
+impl Observer for HookObserver<'_> {
+    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, rules: &ContextRules) {
+        self.source.advance(timed);
+        self.pairs.take(timed, cpu, machine, rules, &mut self.source);
     }
 }
 
@@ -120,6 +191,10 @@ impl<'o> RecordPairs<'o> {
             events: BuiltInEvents::of(release, big_endian),
             big_endian,
         }
+    }
+
+    pub fn matcher(&self) -> &Matcher<'o> {
+        &self.matcher
     }
 
     pub fn into_matcher(self) -> Matcher<'o> {

@@ -1,5 +1,6 @@
 //! Open starts of pairs, and the ends that find them.
 
+use super::lanes::Lanes;
 use crate::gaps::GapStarts;
 use std::collections::{HashMap, VecDeque};
 
@@ -26,6 +27,8 @@ pub struct Start {
     pub n_gaps: u64,
     /// Encoded fields for the group.
     pub by: Box<[u8]>,
+    /// Number of the lane, if there are lanes.
+    pub lane: Option<u16>,
 }
 
 /// Counts of events and pairs that did not become latencies.
@@ -59,6 +62,8 @@ pub struct OpenStarts {
     across_gaps: bool,
     /// Number of gaps that had begun at the last removal of cut starts.
     n_gaps_removed: u64,
+    /// Lanes, by the fields for the group; `None` if nobody asks for them.
+    lanes: Option<Lanes>,
     pub counts: PairCounts,
 }
 
@@ -72,8 +77,14 @@ impl OpenStarts {
             matching,
             across_gaps,
             n_gaps_removed: 0,
+            lanes: None,
             counts: PairCounts::default(),
         }
+    }
+
+    /// Gives every pair a lane.
+    pub fn keep_lanes(&mut self, lanes: Lanes) {
+        self.lanes = Some(lanes);
     }
 
     fn is_cut(&self, start: &Start, gaps: &GapStarts) -> bool {
@@ -81,17 +92,24 @@ impl OpenStarts {
     }
 
     /// Adds a start.
-    pub fn start(&mut self, key: &[u8], start: Start, gaps: &GapStarts) {
+    pub fn start(&mut self, key: &[u8], mut start: Start, gaps: &GapStarts) {
         if self.matching == Matching::Newest
             && let Some(open) = self.by_key.get_mut(key)
             && let Some(old) = open.pop_back()
         {
-            open.push_back(start);
-            if self.is_cut(&old, gaps) {
+            let is_cut = !self.across_gaps && gaps.since(old.n_gaps, old.cpu);
+            if is_cut {
                 self.counts.n_cut += 1;
             } else {
                 self.counts.n_restarted += 1;
             }
+            if let Some(lanes) = &mut self.lanes {
+                if !is_cut {
+                    lanes.free(&old.by, old.lane, old.ns);
+                }
+                start.lane = lanes.take(&start.by, start.ns, start.cpu, gaps);
+            }
+            open.push_back(start);
             return;
         }
         if self.n >= self.max && self.n_gaps_removed < gaps.n() {
@@ -102,6 +120,9 @@ impl OpenStarts {
             return;
         }
         self.n += 1;
+        if let Some(lanes) = &mut self.lanes {
+            start.lane = lanes.take(&start.by, start.ns, start.cpu, gaps);
+        }
         match self.by_key.get_mut(key) {
             Some(open) => open.push_back(start),
             None => {
@@ -114,7 +135,7 @@ impl OpenStarts {
 
     /// Removes and returns the start that belongs to an end on a CPU. `None` if there is none, or if untraced time has
     /// cut the pair.
-    pub fn end(&mut self, key: &[u8], cpu: Option<u64>, gaps: &GapStarts) -> Option<Start> {
+    pub fn end(&mut self, key: &[u8], (now, cpu): (u64, Option<u64>), gaps: &GapStarts) -> Option<Start> {
         loop {
             let open = self.by_key.get_mut(key);
             let Some(open) = open else {
@@ -130,6 +151,9 @@ impl OpenStarts {
             if self.is_cut(&start, gaps) {
                 self.counts.n_cut += 1;
                 continue;
+            }
+            if let Some(lanes) = &mut self.lanes {
+                lanes.free(&start.by, start.lane, now.max(start.ns));
             }
             if !self.across_gaps && cpu.is_some() && gaps.since(start.n_gaps, cpu) {
                 self.counts.n_cut += 1;

@@ -1,6 +1,6 @@
 //! Calls: modes that a thread enters and leaves.
 
-use super::changes::{CallEnding, Change};
+use super::changes::{CallEnding, Change, Returned};
 use super::threads::MAX_NAME;
 use super::{MAX_ROWS, Machine, OTHERS, ThreadSlot, cells, index_of};
 use crate::totals::CallCounts;
@@ -91,10 +91,11 @@ impl Machine {
         slot: ThreadSlot,
         class: ClassName,
         name: Option<&[u8]>,
-        (errno, interrupted): (u64, bool),
+        returned: Returned,
         now: u64,
     ) {
         self.apply_gap_start();
+        let errno = returned.errno;
         let class = self.mode(class);
         self.modes[class].has_second = true;
         if let Some(at) = at.filter(|at| !self.cpus[*at].is_untraced() && self.cpus[*at].frames.is_empty()) {
@@ -119,10 +120,9 @@ impl Machine {
                     let known = &mut self.totals.calls[row];
                     known.cpu.add(spent);
                     known.elapsed.add(now.saturating_sub(call.start).into());
-                    known.n_interrupted += u64::from(interrupted);
+                    known.n_interrupted += u64::from(returned.interrupted);
                 }
-                let ending = CallEnding::Returned { errno, interrupted };
-                self.note(Change::Left { thread: slot, time: now, ending });
+                self.note(Change::Left { thread: slot, time: now, ending: CallEnding::Returned(returned) });
                 row
             }
             None => {

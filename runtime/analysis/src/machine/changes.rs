@@ -38,13 +38,19 @@ pub enum MessageStep {
     Replied,
 }
 
+/// Return of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Returned {
+    pub result: Option<i64>,
+    /// Number of the error; 0 if there is none.
+    pub errno: u64,
+    pub interrupted: bool,
+}
+
 /// End of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnding {
-    Returned {
-        errno: u64,
-        interrupted: bool,
-    },
+    Returned(Returned),
     /// Its thread may have run in a gap.
     Cut,
     /// Another call began, or returned.

@@ -29,7 +29,7 @@ mod states;
 mod threads;
 mod untraced;
 
-pub use changes::{Base, CallEnding, Change, MessageStep};
+pub use changes::{Base, CallEnding, Change, MessageStep, Returned};
 pub use cpus::{Cpu, MAX_CPUS};
 pub use states::ThreadState;
 pub use threads::{Process, Thread};

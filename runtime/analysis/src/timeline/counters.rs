@@ -2,7 +2,7 @@
 
 use super::sink::{Sink, Track, TrackKind};
 use super::slices::Slices;
-use crate::latency::{Field, Fields, Format, RecordFields};
+use crate::latency::{Field, Fields, Format, RecordFields, subhook};
 use crate::machine::Machine;
 use crate::{AnalysisError, Options};
 use std::cell::RefCell;
@@ -82,14 +82,7 @@ impl Counters {
             Field::Tid => Some(event.tid.into()),
             _ => None,
         };
-        let subhook = || match Field::parse("sub", System::Aix, false) {
-            Ok(field) => match value(&field)? {
-                Operand::Number(number) => u16::try_from(number).ok(),
-                Operand::Text(_) => None,
-            },
-            Err(_) => None,
-        };
-        self.write(timed.time.elapsed_ns, id, subhook, value, slices);
+        self.write(timed.time.elapsed_ns, id, || subhook(timed), value, slices);
     }
 
     pub fn record<S: Sink>(
@@ -139,6 +132,7 @@ impl Counters {
             }
             if !self.tracks.contains_key(&name) {
                 if self.tracks.len() >= MAX_TRACKS {
+                    slices.n_left_out += u64::from(slices.is_in_span(now));
                     continue;
                 }
                 let group = *self.group.get_or_insert_with(|| slices.new_group(b"counters"));

@@ -3,17 +3,16 @@
 use super::sink::{Arg, Sink, Track, TrackKind};
 use super::slices::Slices;
 use super::{InstantChoice, TimelineOptions};
-use crate::latency::HookTemplates;
+use crate::AnalysisError;
+use crate::latency::{Format, HookSource, subhook};
 use crate::machine::Machine;
-use crate::{AnalysisError, Options};
 use std::collections::HashMap;
-use std::sync::Arc;
-use tfbc::internal::analysis::{BuiltInEvents, EventPlace, KevHeader, LogInfo, TimedEvent, classes};
-use tfbc::internal::expression::{Bound, Operand, Verdict};
+use tfbc::internal::KevRecord;
+use tfbc::internal::analysis::{BuiltInEvents, KevHeader, TimedEvent, classes};
+use tfbc::internal::expression::{Bound, Verdict};
 use tfbc::internal::templates::{Catalog, RecordPrinter};
-use tfbc::internal::{ContextState, KevRecord, TraceState};
 use tfbc::{EventId, Field, FieldValue, System};
-use tfbc_vm::{Event, Limits, TextBuf};
+use tfbc_vm::{Limits, TextBuf};
 
 /// Limit on tracks of threads with events.
 const MAX_TRACKS: usize = 1 << 16;
@@ -33,10 +32,6 @@ struct Hooks<'o> {
     /// Events that are shown; `None` for those that have a template.
     chosen: Option<Bound<()>>,
     catalog: &'o Catalog<'o>,
-    templates: HookTemplates<'o>,
-    infos: Vec<LogInfo>,
-    state: TraceState,
-    context: ContextState,
 }
 
 struct Records<'o> {
@@ -68,22 +63,14 @@ fn chosen(
 }
 
 impl<'o> Instants<'o> {
-    pub fn of_hooks(
-        what: &TimelineOptions,
-        catalog: &'o Catalog<'o>,
-        options: &Options,
-        infos: &[LogInfo],
-    ) -> Result<Self, AnalysisError> {
+    pub fn of_hooks(what: &TimelineOptions, catalog: &'o Catalog<'o>) -> Result<Self, AnalysisError> {
         let Ok(chosen) = chosen(what, System::Aix, None)? else { return Ok(Self::default()) };
-        let hooks = Hooks {
-            chosen,
-            catalog,
-            templates: HookTemplates::new(catalog),
-            infos: infos.to_vec(),
-            state: TraceState::default(),
-            context: ContextState::new(Arc::clone(&options.context), Arc::clone(&options.names)),
-        };
-        Ok(Self { hooks: Some(hooks), ..Self::default() })
+        Ok(Self { hooks: Some(Hooks { chosen, catalog }), ..Self::default() })
+    }
+
+    /// True if events of AIX are shown.
+    pub fn has_hooks(&self) -> bool {
+        self.hooks.is_some()
     }
 
     pub fn of_records(
@@ -101,43 +88,18 @@ impl<'o> Instants<'o> {
         Ok(Self { records: Some(records), ..Self::default() })
     }
 
-    pub fn hook<S: Sink>(&mut self, timed: &TimedEvent<'_>, slices: &mut Slices<S>) {
-        let Some(hooks) = &mut self.hooks else { return };
-        let Hooks { chosen, catalog, templates, infos, state, context } = hooks;
+    pub fn hook<S: Sink>(&mut self, timed: &TimedEvent<'_>, source: &mut HookSource<'o>, slices: &mut Slices<S>) {
+        let Some(Hooks { chosen, catalog }) = &self.hooks else { return };
         let event = &timed.event;
-        state.advance(event);
-        context.advance(event);
         let is_shown = match chosen {
             None => catalog.defines(event.id),
-            Some(chosen) => {
-                let subhook = || match EventPlace::parse("HD")?.read(event)? {
-                    Operand::Number(number) => u16::try_from(number).ok(),
-                    Operand::Text(_) => None,
-                };
-                chosen.test(EventId::Hook(event.id), subhook, |()| None) == Verdict::Yes
-            }
+            Some(chosen) => chosen.test(EventId::Hook(event.id), || subhook(timed), |()| None) == Verdict::Yes,
         };
-        let hook = Event {
-            bytes: event.bytes,
-            wide: event.wide,
-            record: None,
-            time_ns: timed.time.time_ns,
-            offset: event.offset,
-        };
-        let has_effects = templates.has_effects(event.id);
-        if !has_effects && (!is_shown || !slices.is_in_span(timed.time.elapsed_ns)) {
-            return;
-        }
-        let (facts, paths) = context.facts_and_paths(event);
-        let surroundings = state.system().context(&infos[timed.log], timed.reported_cpus, &facts, paths);
-        templates.next();
-        templates.run(&hook, &surroundings);
         if !is_shown || !slices.is_in_span(timed.time.elapsed_ns) {
             return;
         }
-        let text = templates.printed().to_vec();
-        let fields = templates.fields(&hook, &surroundings);
-        let label = templates.label(event.id).unwrap_or_else(|| tfbc::aix::display_id(event.id).to_string());
+        let (text, fields) = source.read(timed, |template, _| (template.text(), template.fields()));
+        let label = source.label(event.id).unwrap_or_else(|| tfbc::aix::display_id(event.id).to_string());
         self.write((event.tid, format!("tid {}", event.tid)), timed.time.elapsed_ns, (&label, &text, &fields), slices);
     }
 
@@ -171,7 +133,7 @@ impl<'o> Instants<'o> {
         };
         let (id, name) = match machine.running_thread(at) {
             Some((id, _)) => (id, format!("tid {}.{}", id >> 32, id & 0xFFFF_FFFF)),
-            None => (u64::MAX - at as u64, format!("CPU {}", record.cpu)),
+            None => (u64::MAX - 1 - at as u64, format!("CPU {}", record.cpu)),
         };
         self.write((id, name), now, (&label, text.as_bytes().trim_ascii(), &fields), slices);
     }
@@ -185,7 +147,8 @@ impl<'o> Instants<'o> {
         slices: &mut Slices<S>,
     ) {
         let group = *self.group.get_or_insert_with(|| slices.new_group(b"events"));
-        let id = if self.tracks.len() < MAX_TRACKS { id } else { u64::MAX };
+        let has_track = self.tracks.contains_key(&id) || self.tracks.len() < MAX_TRACKS;
+        let (id, name) = if has_track { (id, name) } else { (u64::MAX, String::from("(others)")) };
         let new = || slices.new_track(group, TrackKind::Slices, name.as_bytes());
         let track = *self.tracks.entry(id).or_insert_with(new);
         let mut args: Vec<(&str, Arg<'_>)> = vec![("text", Arg::Text(text))];

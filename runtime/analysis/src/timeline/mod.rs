@@ -16,6 +16,7 @@ mod perfetto;
 mod sink;
 mod slices;
 
+use crate::latency::HookSource;
 use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, ThreadSlot, ThreadState};
 use crate::{AnalysisError, Observer, Options, aix, qnx};
 use chrome::Chrome;
@@ -93,6 +94,8 @@ pub struct TimelineCounts {
     pub is_full: bool,
     /// True if CPUs have gaps because the trace showed too late what their times mean.
     pub has_unproven: bool,
+    /// Number of pairs, events and values of counters that were left out because there are too many tracks.
+    pub n_left_out: u64,
 }
 
 /// Writes a timeline of a trace.
@@ -123,17 +126,22 @@ fn run(
 ) -> Result<TimelineCounts, AnalysisError> {
     let source = source_mut(trace);
     let finished = pairs::FinishedPairs::default();
-    let measured = pairs::sources(source, options, what)?;
+    let (measured, plans) = pairs::sources(source, options, what)?;
     let mut visits: Vec<_> = measured.iter().map(|pair| finished.visit(pair)).collect();
-    let matchers = pairs::matchers(source, options, &measured, &mut visits)?;
+    let matchers = pairs::matchers(options, (&measured, plans), &mut visits);
     let mut timeline = Timeline::new(options, what, sink);
     let totals = match source {
         AnyTrace::Aix(logs) => {
-            timeline.pairs = PairTracks::of_hooks(matchers, options, catalog, logs.logs(), &finished);
+            timeline.pairs = PairTracks::of_hooks(matchers, &finished);
             if what.tracks.contains(&"counters") {
                 timeline.counters = Counters::new(options, None)?;
             }
-            timeline.instants = Instants::of_hooks(what, catalog, options, logs.logs())?;
+            timeline.instants = Instants::of_hooks(what, catalog)?;
+            let has_instants = timeline.instants.has_hooks();
+            if has_instants || timeline.pairs.has_hooks() {
+                let runs_timers = has_instants || timeline.pairs.runs_timers();
+                timeline.source = Some(HookSource::new(options, catalog, logs.logs(), runs_timers));
+            }
             aix::analyse(logs, options, monitor, &mut timeline)?.0
         }
         AnyTrace::Kev(log) => {
@@ -152,6 +160,7 @@ fn run(
         n_damaged: totals.n_damaged,
         is_full: timeline.slices.is_full,
         has_unproven: timeline.has_unproven,
+        n_left_out: timeline.slices.n_left_out + timeline.pairs.n_dropped(),
     };
     timeline.slices.sink.finish().map_err(AnalysisError::Write)?;
     Ok(counts)
@@ -237,6 +246,8 @@ struct Timeline<'o, S> {
     has_unproven: bool,
     proven: Vec<bool>,
     state_names: Vec<String>,
+    /// Templates of AIX events; `None` if no track needs them.
+    source: Option<HookSource<'o>>,
     pairs: PairTracks<'o>,
     instants: Instants<'o>,
     counters: Counters,
@@ -294,6 +305,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
             has_unproven: false,
             proven: Vec::new(),
             state_names: Vec::new(),
+            source: None,
             pairs: PairTracks::default(),
             instants: Instants::default(),
             counters: Counters::default(),
@@ -738,16 +750,18 @@ impl<'o, S: Sink> Timeline<'o, S> {
             return;
         }
         let flag = |name| Some((name, Arg::Flag(true)));
-        let (first, second) = match ending {
-            CallEnding::Returned { errno, interrupted } => {
-                let errno = (errno != 0).then(|| ("errno", Arg::Number(errno.into())));
-                (errno, if interrupted { flag("interrupted") } else { None })
+        let args = match ending {
+            CallEnding::Returned(returned) => {
+                let number = |name, number: i128| Some((name, Arg::Number(number)));
+                let errno = number("errno", returned.errno.into()).filter(|_| returned.errno != 0);
+                let result = returned.result.and_then(|result| number("result", result.into()));
+                [result, errno, flag("interrupted").filter(|_| returned.interrupted)]
             }
-            CallEnding::Cut => (flag("cut"), None),
-            CallEnding::NotReturned => (flag("not_returned"), None),
-            CallEnding::Ended => (flag("ended"), None),
+            CallEnding::Cut => [flag("cut"), None, None],
+            CallEnding::NotReturned => [flag("not_returned"), None, None],
+            CallEnding::Ended => [flag("ended"), None, None],
         };
-        let args: Vec<_> = [first, second].into_iter().flatten().collect();
+        let args: Vec<_> = args.into_iter().flatten().collect();
         self.slices.end(tracks.calls, time, &args);
         self.set_open(thread, false, tracks.has_state);
     }
@@ -805,9 +819,12 @@ impl<S: Sink> Observer for Timeline<'_, S> {
         if self.held.is_some() {
             self.prove(machine.has_dispatch(), &|class| machine.has_end(class, |name| rules.lowers(name)));
         }
-        self.pairs.hook(timed, cpu, machine, rules, &mut self.slices);
         self.counters.hook(timed, &mut self.slices);
-        self.instants.hook(timed, &mut self.slices);
+        if let Some(source) = &mut self.source {
+            source.advance(timed);
+            self.pairs.hook(timed, cpu, (machine, rules), source, &mut self.slices);
+            self.instants.hook(timed, source, &mut self.slices);
+        }
     }
 
     fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &mut Machine, at: usize) {

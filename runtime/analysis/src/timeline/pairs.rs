@@ -3,18 +3,18 @@
 use super::TimelineOptions;
 use super::sink::{Arg, Sink, Track, TrackKind};
 use super::slices::Slices;
-use crate::latency::{self, HookPairs, Matcher, Matching, Pair, PairOptions, PairSource, Plan, RecordPairs, values};
+use crate::latency::{
+    self, HookPairs, HookSource, Matcher, Matching, Pair, PairOptions, PairSource, Plan, RecordPairs, values,
+};
 use crate::machine::Machine;
 use crate::{AnalysisError, Observer, Options, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use tfbc::System;
-use tfbc::internal::analysis::{ContextRules, KevHeader, LogInfo, TimedEvent};
+use tfbc::internal::analysis::{ContextRules, KevHeader, TimedEvent};
 use tfbc::internal::templates::Catalog;
 use tfbc::internal::{AnyTrace, KevRecord};
 
-/// Limit on lanes of a track, for formats in which the slices of a track nest.
-const MAX_LANES: usize = 1024;
 /// Limit on tracks of timers.
 const MAX_TRACKS: usize = 4096;
 
@@ -35,6 +35,7 @@ struct Finished {
     end: u64,
     key: Vec<(String, Value)>,
     by: Vec<Value>,
+    lane: Option<u16>,
 }
 
 /// Pairs that have ended since the last event.
@@ -48,15 +49,21 @@ impl FinishedPairs {
             let key = measured.key.iter().cloned().zip(values(pair.key, measured.n_key)).collect();
             let by = values(pair.by, measured.n_by);
             let name = measured.name.clone();
-            self.0.borrow_mut().push(Finished { name, start: pair.start, end: pair.end, key, by });
+            // CPUs of QNX have their own order of times. A pair whose end is earlier has no length.
+            let end = pair.end.max(pair.start);
+            self.0.borrow_mut().push(Finished { name, start: pair.start, end, key, by, lane: pair.lane });
         }
     }
 }
 
-/// Pairs to show.
-pub fn sources(source: &AnyTrace, options: &Options, what: &TimelineOptions) -> Result<Vec<Measured>, AnalysisError> {
+/// Pairs to show, and their events and fields.
+pub fn sources(
+    source: &AnyTrace,
+    options: &Options,
+    what: &TimelineOptions,
+) -> Result<(Vec<Measured>, Vec<Plan>), AnalysisError> {
     if !what.tracks.contains(&"timers") {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
     let system = if matches!(source, AnyTrace::Aix(_)) { System::Aix } else { System::Qnx };
     let mut names = Vec::new();
@@ -65,8 +72,11 @@ pub fn sources(source: &AnyTrace, options: &Options, what: &TimelineOptions) -> 
     }
     names.extend(what.pairs.iter().cloned().map(Some));
     names.extend(what.own_context.iter().flat_map(|own| own.pair_names(system)).map(|name| Some(name.to_owned())));
-    let mut found = Vec::new();
+    let (mut found, mut plans): (Vec<Measured>, _) = (Vec::new(), Vec::new());
     for name in names {
+        if found.iter().any(|other| other.name == name) {
+            continue;
+        }
         let options_of_pairs = PairOptions {
             source: name.clone().map_or(PairSource::Timers, PairSource::Named),
             key: None,
@@ -79,12 +89,12 @@ pub fn sources(source: &AnyTrace, options: &Options, what: &TimelineOptions) -> 
             max_groups: 1,
             max_values: 0,
         };
-        let Plan { key, by, .. } = latency::plan(source, options, &options_of_pairs)?;
-        let (n_key, n_by) = (key.len(), by.len());
-        let key = key.into_iter().map(|key| key.name).collect();
-        found.push(Measured { options: options_of_pairs, name, n_key, key, n_by });
+        let plan = latency::plan(source, options, &options_of_pairs)?;
+        let key = plan.key.iter().map(|key| key.name.clone()).collect();
+        found.push(Measured { options: options_of_pairs, name, n_key: plan.key.len(), key, n_by: plan.by.len() });
+        plans.push(plan);
     }
-    Ok(found)
+    Ok((found, plans))
 }
 
 /// Tracks of pairs.
@@ -94,21 +104,15 @@ pub struct PairTracks<'o> {
     records: Vec<RecordPairs<'o>>,
     finished: Option<&'o FinishedPairs>,
     group: Option<u32>,
-    /// Tracks by name, with the time at which each lane becomes free.
-    lanes: HashMap<String, Vec<(Track, u64)>>,
+    /// Tracks by name and lane.
+    tracks: HashMap<(String, u16), Track>,
 }
 
 type Visit<'o> = &'o mut dyn FnMut(&Pair<'_>);
 
 impl<'o> PairTracks<'o> {
-    pub fn of_hooks(
-        matchers: Vec<Matcher<'o>>,
-        options: &Options,
-        catalog: &'o Catalog<'o>,
-        logs: &[LogInfo],
-        finished: &'o FinishedPairs,
-    ) -> Self {
-        let hooks = matchers.into_iter().map(|matcher| HookPairs::new(matcher, options, catalog, logs)).collect();
+    pub fn of_hooks(matchers: Vec<Matcher<'o>>, finished: &'o FinishedPairs) -> Self {
+        let hooks = matchers.into_iter().map(HookPairs::new).collect();
         Self { hooks, finished: Some(finished), ..Self::default() }
     }
 
@@ -122,16 +126,32 @@ impl<'o> PairTracks<'o> {
         Self { records, finished: Some(finished), ..Self::default() }
     }
 
+    /// True if there are pairs of AIX events.
+    pub fn has_hooks(&self) -> bool {
+        !self.hooks.is_empty()
+    }
+
+    /// True if templates that use timers must run.
+    pub fn runs_timers(&self) -> bool {
+        self.hooks.iter().any(HookPairs::runs_timers)
+    }
+
+    /// Number of starts that were not kept because too many were open.
+    pub fn n_dropped(&self) -> u64 {
+        let matchers = self.hooks.iter().map(HookPairs::matcher).chain(self.records.iter().map(RecordPairs::matcher));
+        matchers.map(Matcher::n_dropped).sum()
+    }
+
     pub fn hook<S: Sink>(
         &mut self,
         timed: &TimedEvent<'_>,
         cpu: Option<Option<u64>>,
-        machine: &mut Machine,
-        rules: &ContextRules,
+        (machine, rules): (&Machine, &ContextRules),
+        source: &mut HookSource<'o>,
         slices: &mut Slices<S>,
     ) {
         for pairs in &mut self.hooks {
-            pairs.hook(timed, cpu, machine, rules);
+            pairs.take(timed, cpu, machine, rules, source);
         }
         self.write(slices);
     }
@@ -161,28 +181,24 @@ impl<'o> PairTracks<'o> {
                 (Some(name), _) => (name.clone(), if by.is_empty() { name.clone() } else { by }),
                 (None, _) => (String::from("timer"), by),
             };
-            if !self.lanes.contains_key(&track) && self.lanes.len() >= MAX_TRACKS {
+            let (kind, lane) = match slices.sink.has_overlapping() {
+                true => (TrackKind::Overlapping, Some(0)),
+                false => (TrackKind::Slices, pair.lane),
+            };
+            let lane = lane
+                .map(|lane| (track, lane))
+                .filter(|lane| self.tracks.contains_key(lane) || self.tracks.len() < MAX_TRACKS);
+            let Some(lane) = lane else {
+                slices.n_left_out += 1;
                 continue;
-            }
-            let has_overlapping = slices.sink.has_overlapping();
-            let lanes = self.lanes.entry(track.clone()).or_default();
-            let free = lanes.iter().position(|(_, free_at)| has_overlapping || *free_at <= pair.start);
-            let lane = free.unwrap_or_else(|| {
-                let kind = if has_overlapping { TrackKind::Overlapping } else { TrackKind::Slices };
-                if lanes.len() < MAX_LANES {
-                    lanes.push((slices.new_track(group, kind, track.as_bytes()), 0));
-                }
-                lanes.len() - 1
-            });
-            if free.is_none() && lanes[lane].1 > pair.start {
-                continue;
-            }
-            lanes[lane].1 = pair.end;
+            };
+            let new = |(name, _): &(String, u16)| slices.new_track(group, kind, name.as_bytes());
+            let track = *self.tracks.entry(lane).or_insert_with_key(new);
             let mut body = Vec::new();
             let key: Vec<(&str, Value)> = pair.key.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             let args: Vec<(&str, Arg<'_>)> = key.iter().map(|(name, value)| (*name, arg(value))).collect();
             slices.sink.encode(name.as_bytes(), "timer", &args, &mut body);
-            slices.slice(lanes[lane].0, (pair.start, pair.end), &body);
+            slices.slice(track, (pair.start, pair.end), &body);
         }
     }
 }
@@ -201,15 +217,14 @@ fn arg(value: &Value) -> Arg<'_> {
 
 /// Matchers of pairs, which pass the finished ones to the visitors.
 pub fn matchers<'o>(
-    source: &AnyTrace,
     options: &Options,
-    measured: &'o [Measured],
+    (measured, plans): (&'o [Measured], Vec<Plan>),
     visits: &'o mut [impl FnMut(&Pair<'_>)],
-) -> Result<Vec<Matcher<'o>>, AnalysisError> {
-    let mut matchers = Vec::new();
-    for (measured, visit) in measured.iter().zip(visits) {
-        let plan = latency::plan(source, options, &measured.options)?;
-        matchers.push(Matcher::new(plan, &measured.options, options.from.unwrap_or(0), visit as Visit<'o>));
-    }
-    Ok(matchers)
+) -> Vec<Matcher<'o>> {
+    let matchers = measured.iter().zip(plans).zip(visits).map(|((measured, plan), visit)| {
+        let mut matcher = Matcher::new(plan, &measured.options, options.from.unwrap_or(0), visit as Visit<'o>);
+        matcher.keep_lanes();
+        matcher
+    });
+    matchers.collect()
 }

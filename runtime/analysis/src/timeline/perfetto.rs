@@ -5,7 +5,7 @@
 
 use super::sink::{Arg, Args, FlowPoint, Sink, Track, TrackKind};
 use prost::encoding::{WireType, encode_key, encode_varint};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 /// Limit on interned names; further ones are written in full.
@@ -78,6 +78,8 @@ pub struct Perfetto<W> {
     event: Vec<u8>,
     packet: Vec<u8>,
     names: HashMap<Box<[u8]>, u64>,
+    /// Names of the groups. Readers keep the first name of a process, but the last one is right, so names come at the end.
+    groups: BTreeMap<u32, Vec<u8>>,
     has_begun: bool,
 }
 
@@ -128,6 +130,7 @@ impl<W: Write> Perfetto<W> {
             event: Vec::new(),
             packet: Vec::new(),
             names: HashMap::new(),
+            groups: BTreeMap::new(),
             has_begun: false,
         }
     }
@@ -186,16 +189,25 @@ impl<W: Write> Perfetto<W> {
         self.packet(None, field::packet::INTERNED_DATA, &data);
         number(field::event::NAME_IID, new, out);
     }
+
+    /// Describes a group as a process.
+    fn process(&mut self, group: u32, name: Option<&[u8]>) {
+        let (mut process, mut descriptor) = (Vec::new(), Vec::new());
+        number(1, group.into(), &mut process);
+        if let Some(name) = name {
+            text(6, name, &mut process);
+        }
+        number(field::descriptor::UUID, GROUP | u64::from(group), &mut descriptor);
+        bytes(field::descriptor::PROCESS, &process, &mut descriptor);
+        self.packet(None, field::packet::TRACK_DESCRIPTOR, &descriptor);
+    }
 }
 
 impl<W: Write> Sink for Perfetto<W> {
     fn group(&mut self, group: u32, name: &[u8]) {
-        let (mut process, mut descriptor) = (Vec::new(), Vec::new());
-        number(1, group.into(), &mut process);
-        text(6, name, &mut process);
-        number(field::descriptor::UUID, GROUP | u64::from(group), &mut descriptor);
-        bytes(field::descriptor::PROCESS, &process, &mut descriptor);
-        self.packet(None, field::packet::TRACK_DESCRIPTOR, &descriptor);
+        if self.groups.insert(group, name.to_vec()).is_none() {
+            self.process(group, None);
+        }
     }
 
     fn track(&mut self, track: Track, kind: TrackKind, name: &[u8]) {
@@ -247,6 +259,9 @@ impl<W: Write> Sink for Perfetto<W> {
     }
 
     fn finish(mut self) -> io::Result<()> {
+        for (group, name) in std::mem::take(&mut self.groups) {
+            self.process(group, Some(&name));
+        }
         self.write();
         self.error.map_or_else(|| self.out.flush(), Err)
     }

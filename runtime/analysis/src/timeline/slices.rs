@@ -16,6 +16,8 @@ pub struct Slices<S> {
     max_slices: u64,
     /// True if slices were left out because of the limit.
     pub is_full: bool,
+    /// Number of pairs, events and values that were left out because there are too many tracks.
+    pub n_left_out: u64,
 }
 
 /// Open slices of a track.
@@ -24,6 +26,8 @@ struct OpenSlices {
     slices: Vec<OpenSlice>,
     /// Encoded bodies, one after the other.
     bodies: Vec<u8>,
+    /// Time of the last begin or end. CPUs of QNX have their own order of times, but the slices of a thread must nest.
+    last: u64,
 }
 
 struct OpenSlice {
@@ -43,7 +47,7 @@ enum Written {
 
 impl<S: Sink> Slices<S> {
     pub fn new(sink: S, from: u64, max_slices: u64) -> Self {
-        Self { sink, from, tracks: Vec::new(), n_groups: 0, n_slices: 0, max_slices, is_full: false }
+        Self { sink, from, tracks: Vec::new(), n_groups: 0, n_slices: 0, max_slices, is_full: false, n_left_out: 0 }
     }
 
     /// Adds a group of tracks.
@@ -56,7 +60,7 @@ impl<S: Sink> Slices<S> {
     /// Adds a track.
     pub fn new_track(&mut self, group: u32, kind: TrackKind, name: &[u8]) -> Track {
         let track = Track { group, id: self.tracks.len() as u32 + 1 };
-        self.tracks.push(OpenSlices { track, slices: Vec::new(), bodies: Vec::new() });
+        self.tracks.push(OpenSlices { track, slices: Vec::new(), bodies: Vec::new(), last: 0 });
         self.sink.track(track, kind, name);
         track
     }
@@ -68,8 +72,17 @@ impl<S: Sink> Slices<S> {
         !self.is_full
     }
 
+    /// Time on a track, which is not before the last one.
+    #[inline]
+    fn in_order(&mut self, track: Track, time: u64) -> u64 {
+        let last = &mut self.tracks[track.id as usize - 1].last;
+        *last = time.max(*last);
+        *last
+    }
+
     /// Begins a slice.
     pub fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
+        let time = self.in_order(track, time);
         let is_now = time >= self.from;
         if is_now {
             self.begin_span(track);
@@ -121,6 +134,7 @@ impl<S: Sink> Slices<S> {
 
     /// Ends the innermost slice of a track, with more arguments.
     pub fn end(&mut self, track: Track, time: u64, more: &Args<'_>) {
+        let time = self.in_order(track, time);
         if time > self.from {
             self.begin_span(track);
         }
