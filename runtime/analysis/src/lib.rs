@@ -29,6 +29,7 @@ mod qnx;
 mod tables;
 pub mod timeline;
 mod totals;
+mod utilisation;
 
 pub use curt::{CurtOptions, write_curt};
 pub use print::{Layout, write};

@@ -1,6 +1,7 @@
 //! Printing of sections, as text for people and as tables.
 
 use crate::tables::{Column, ColumnKind, Section, Value};
+use crate::utilisation;
 use tfbc::Form;
 use tfbc_vm::TextBuf;
 
@@ -14,6 +15,10 @@ pub struct Layout {
     pub whole_ns: u128,
     /// True to print the title of the section first.
     pub is_titled: bool,
+    /// Width of charts in characters.
+    pub width: usize,
+    /// True if charts may have characters that are not ASCII.
+    pub is_utf8: bool,
 }
 
 /// Appends a section.
@@ -123,7 +128,7 @@ fn push_number(mut number: u64, digits: usize, out: &mut Vec<u8>) {
 }
 
 /// Appends a share in percent with two decimals, rounded half up.
-fn push_percent(part: u128, whole: u128, out: &mut Vec<u8>) {
+pub fn push_percent(part: u128, whole: u128, out: &mut Vec<u8>) {
     if whole == 0 {
         return out.push(b'-');
     }
@@ -193,6 +198,9 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
     }
     if layout.is_titled {
         out.push(format!("\n{}\n", title(section.name)).as_bytes());
+    }
+    if section.name == "utilisation" {
+        return utilisation::draw(section, layout, out);
     }
     // A column of such values is left out. The CPU's number may be 0.
     let shown: Vec<usize> = (0..section.columns().len())
@@ -300,6 +308,7 @@ fn has_generation(value: &Value) -> bool {
 fn title(section: &str) -> &'static str {
     match section {
         "cpu" => "CPUs, in milliseconds",
+        "utilisation" => "Busy CPUs over time",
         "process" => "Processes",
         "thread" => "Threads",
         "call" => "Calls",

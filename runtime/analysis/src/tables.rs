@@ -1,8 +1,8 @@
 //! Sections of a summary: tables computed from the totals.
 
-use crate::Options;
 use crate::machine::{Class, OTHERS, Process, Thread, ThreadState, cells};
 use crate::totals::{GapKind, InterruptCounts, Tally, Totals};
+use crate::{Options, utilisation};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -208,7 +208,7 @@ impl Section {
             SortKey::Name => ["call", "name", "state"].iter().find_map(|name| self.column(name)),
             SortKey::Id => Some(0),
         };
-        let Some(by) = by.filter(|_| self.name != "cpu" && self.name != "head") else { return };
+        let Some(by) = by.filter(|_| !matches!(self.name, "cpu" | "utilisation" | "head")) else { return };
         match key {
             SortKey::Name => self.rows.sort_by(|one, other| one[by].cmp(&other[by])),
             SortKey::Id => {
@@ -219,9 +219,9 @@ impl Section {
         }
     }
 
-    /// Keeps the first `n` rows and combines the others to one. `cpu`, `head` and `gap` keep all rows.
+    /// Keeps the first `n` rows and combines the others to one. `cpu`, `utilisation`, `head` and `gap` keep all rows.
     pub fn keep_top(&mut self, n: usize) {
-        if matches!(self.name, "cpu" | "head" | "gap") || self.rows.len() <= n {
+        if matches!(self.name, "cpu" | "utilisation" | "head" | "gap") || self.rows.len() <= n {
             return;
         }
         let others = self.rows.split_off(n);
@@ -360,6 +360,7 @@ pub fn summary(totals: &Totals, files: Vec<String>, options: &Options) -> Summar
     };
     add("head", &|| head(totals, system, files.clone(), &categories));
     add("cpu", &|| cpus(&categories, system, span_ns));
+    add("utilisation", &|| utilisation::section(totals));
     add("process", &|| processes(&categories, system));
     add("thread", &|| threads(&categories, system));
     add("call", &|| calls(totals));

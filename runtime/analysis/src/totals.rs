@@ -1,6 +1,7 @@
 //! Totals that the state machine collects: counts and times, from which `tables` computes the sections.
 
 use crate::machine::{Class, Cpu, Process, Thread, ThreadSlot};
+use crate::utilisation::Utilisation;
 use std::collections::BTreeMap;
 use tfbc::System;
 
@@ -133,6 +134,8 @@ pub struct Totals {
     pub pending: Vec<Pending>,
     pub interrupts: Vec<InterruptCounts>,
     pub gaps: Vec<Gap>,
+    /// Busy time of the CPUs over time.
+    pub utilisation: Utilisation,
     /// Time that threads ran, per priority.
     pub priorities: [u128; 256],
     pub n_events: u64,
@@ -167,6 +170,7 @@ impl Default for Totals {
             pending: Vec::new(),
             interrupts: Vec::new(),
             gaps: Vec::new(),
+            utilisation: Utilisation::default(),
             priorities: [0; 256],
             n_events: 0,
             n_marks: 0,

@@ -5,8 +5,10 @@ use super::context_args;
 use super::trace::{self, Reporter};
 use super::trace_args::TraceArgs;
 use clap::Args;
+use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::Trace;
+use tfbc::aix::TableLimits;
 use tfbc_analysis::{AnalysisError, Options};
 use tfbc_authoring::times::{check_times, seconds};
 
@@ -31,6 +33,9 @@ pub struct SpanArgs {
     /// List of names by address, from trcnm (AIX)
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
+    /// Processes, and threads, that are told apart
+    #[arg(long, value_name = "N", default_value_t = TableLimits::default().processes, help_heading = "Limits")]
+    max_processes: u32,
 }
 
 impl SpanArgs {
@@ -57,8 +62,31 @@ impl SpanArgs {
             cpus: self.cpus.unwrap_or(0),
             context: context_args::context(self.context.as_deref())?,
             names: context_args::names(self.names.as_deref())?,
+            max_processes: self.max_processes as usize,
             ..Options::default()
         })
+    }
+}
+
+/// Place where charts are printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen {
+    /// Width of the terminal; `None` if the output is none.
+    pub width: Option<usize>,
+    /// True if the locale's encoding is UTF-8.
+    pub is_utf8: bool,
+}
+
+impl Screen {
+    /// Properties of the terminal, if the output is not a file.
+    pub fn of(output: Option<&Path>) -> Self {
+        let size = output.is_none().then(|| terminal_size::terminal_size_of(io::stdout())).flatten();
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
+        let locale = names.into_iter().find(|value| !value.is_empty()).unwrap_or_default().to_ascii_lowercase();
+        Self {
+            width: size.map(|(width, _)| width.0.into()),
+            is_utf8: locale.contains("utf-8") || locale.contains("utf8"),
+        }
     }
 }
 

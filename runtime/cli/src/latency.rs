@@ -1,6 +1,6 @@
 //! `tfbc latency`: times between two events.
 
-use super::analyse::{self, SpanArgs};
+use super::analyse::{self, Screen, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::inputs;
@@ -10,7 +10,6 @@ use super::trace_args::TraceArgs;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tfbc::aix::TableLimits;
 use tfbc::internal::Output;
 use tfbc::internal::expression::Expression;
 use tfbc::internal::templates::catalog;
@@ -66,8 +65,8 @@ pub struct LatencyArgs {
     /// Percentiles, with at most three decimals
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "50,90,99,99.9", value_parser = percentile)]
     percentiles: Vec<Percentile>,
-    /// Show a histogram per group
-    #[arg(long, alias = "plot")]
+    /// Show a histogram per group, as long as the terminal is wide
+    #[arg(long, visible_alias = "plot")]
     hist: bool,
     /// List all pairs in the order of their ends, instead of groups
     #[arg(long)]
@@ -102,9 +101,6 @@ pub struct LatencyArgs {
     /// Times in memory; with more, percentiles are approximate
     #[arg(long, value_name = "N", default_value_t = 1 << 22, help_heading = "Limits")]
     max_values: u32,
-    /// Processes, and threads, that are followed
-    #[arg(long, value_name = "N", default_value_t = TableLimits::default().processes, help_heading = "Limits")]
-    max_processes: u32,
     #[command(flatten)]
     language: LanguageArgs,
     #[command(flatten)]
@@ -225,7 +221,7 @@ impl LatencyArgs {
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        Ok(Options { max_processes: self.max_processes as usize, sections: Some(Vec::new()), ..self.span.options()? })
+        Ok(Options { sections: Some(Vec::new()), ..self.span.options()? })
     }
 
     fn pairs(&self) -> PairOptions {
@@ -307,9 +303,9 @@ impl LatencyArgs {
                 latency.write_groups(&self.percentiles, out);
             }
             if self.hist {
-                let width = terminal_size::terminal_size().map(|(width, _)| width.0.into());
-                let bar = if is_utf8() { '█' } else { '#' };
-                latency.write_histograms(self.top.unwrap_or(HISTOGRAMS), width, bar, out);
+                let screen = Screen::of(self.output.as_deref());
+                let bar = if screen.is_utf8 { '█' } else { '#' };
+                latency.write_histograms(self.top.unwrap_or(HISTOGRAMS), screen.width, bar, out);
             }
             return;
         }
@@ -321,11 +317,4 @@ impl LatencyArgs {
             write(&latency.counts(), form, layout, out);
         }
     }
-}
-
-/// True if the locale's encoding is UTF-8.
-fn is_utf8() -> bool {
-    let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
-    let locale = names.into_iter().find(|value| !value.is_empty()).unwrap_or_default().to_ascii_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
 }

@@ -1,6 +1,6 @@
 //! `tfbc summary`: where the time of a trace went.
 
-use super::analyse::{self, SpanArgs};
+use super::analyse::{self, Screen, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::context_args;
 use super::inputs;
@@ -9,7 +9,7 @@ use super::overwrite;
 use super::trace_args::TraceArgs;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use tfbc::aix::{Numbers, TableLimits};
+use tfbc::aix::Numbers;
 use tfbc::internal::hint;
 use tfbc::{Form, System};
 use tfbc_analysis::{Layout, Options, Section, SortKey, Summary, Value, against, write};
@@ -19,9 +19,10 @@ use tfbc_vm::TextBuf;
 /// Sections that are shown if none are named.
 const DEFAULT: [&str; 7] = ["head", "cpu", "process", "thread", "call", "interrupt", "state"];
 /// All sections.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "head",
     "cpu",
+    "utilisation",
     "process",
     "thread",
     "call",
@@ -37,11 +38,14 @@ const SECTIONS: [&str; 12] = [
 /// Flags of `tfbc summary`.
 #[derive(Debug, Clone, Args)]
 pub struct SummaryArgs {
-    /// Sections, in this order: head, cpu, process, thread, call, pending, interrupt, state, client, priority, gap,
-    /// snapshot. By default all but pending, client, priority, gap and snapshot; state, client, priority and snapshot are
-    /// for QNX logs
+    /// Sections, in this order: head, cpu, utilisation, process, thread, call, pending, interrupt, state, client,
+    /// priority, gap, snapshot. By default all but utilisation, pending, client, priority, gap and snapshot; state,
+    /// client, priority and snapshot are for QNX logs
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sections: Vec<String>,
+    /// Draw how busy the CPUs were over time: adds the section utilisation
+    #[arg(long, conflicts_with = "against")]
+    plot: bool,
     /// Compare with this trace, in rows of base, this, difference and ratio
     #[arg(long, value_name = "BASE")]
     against: Option<PathBuf>,
@@ -70,7 +74,7 @@ pub struct SummaryArgs {
     #[arg(long)]
     all: bool,
     /// States of all threads at this time, in seconds, instead of a summary (QNX)
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with_all = ["sections", "until", "against"])]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with_all = ["sections", "plot", "until", "against"])]
     at: Option<u64>,
     #[command(flatten)]
     span: SpanArgs,
@@ -89,9 +93,6 @@ pub struct SummaryArgs {
     /// File for the summary
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Processes, and threads, with rows of their own
-    #[arg(long, value_name = "N", default_value_t = TableLimits::default().processes, help_heading = "Limits")]
-    max_processes: u32,
     /// Names of calls with rows of their own
     #[arg(long, value_name = "N", default_value_t = 65_536, help_heading = "Limits")]
     max_calls: u32,
@@ -255,16 +256,20 @@ impl SummaryArgs {
         };
         let sections: Vec<&str> = self.sections.iter().map(known).collect::<Result<_, _>>()?;
         match sections[..] {
+            _ if self.plot && self.to != FormArg::Text => {
+                return Err(usage(String::from("--plot is text; its numbers are in `--sections utilisation`")));
+            }
             _ if self.at.is_some() => return Ok(vec!["snapshot"]),
             [_] => {}
             _ if matches!(self.to, FormArg::Tsv | FormArg::Csv) => {
                 let text = "a table has one section: name it, as in `tfbc summary --to tsv --sections call TRACE`";
                 return Err(usage(String::from(text)));
             }
-            [] => return Ok(DEFAULT.to_vec()),
             _ => {}
         }
-        Ok(sections)
+        let chosen = if sections.is_empty() { &DEFAULT[..] } else { &sections };
+        let is_chosen = |name: &&str| chosen.contains(name) || (self.plot && *name == "utilisation");
+        Ok(SECTIONS.into_iter().filter(is_chosen).collect())
     }
 
     fn options(&self, sections: &[&str]) -> Result<Options, Failure> {
@@ -276,7 +281,6 @@ impl SummaryArgs {
             assume_user: self.assume == Some(AssumeArg::User),
             per_cpu: self.per_cpu,
             per_server: self.all,
-            max_processes: self.max_processes as usize,
             max_calls: self.max_calls as usize,
             ..span
         })
@@ -321,7 +325,13 @@ impl SummaryArgs {
         out: &mut TextBuf,
     ) -> Result<(), Failure> {
         let form = self.to.form();
-        let layout = Layout { whole_ns: summary.whole_ns, is_titled: sections.len() > 1 };
+        let screen = Screen::of(self.output.as_deref());
+        let layout = Layout {
+            whole_ns: summary.whole_ns,
+            is_titled: sections.len() > 1,
+            width: screen.width.unwrap_or(80),
+            is_utf8: screen.is_utf8,
+        };
         for name in sections {
             let compared = base.and_then(|base| against(base.section(name)?, summary.section(name)?));
             let section = if compared.is_some() { compared.as_ref() } else { summary.section(name) };

@@ -12,7 +12,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use tfbc::aix::TableLimits;
 use tfbc::internal::expression::Expression;
 use tfbc::internal::templates::catalog;
 use tfbc::internal::{Output, hint};
@@ -49,9 +48,6 @@ pub struct TimelineArgs {
     /// Slices, instants and values of counters that are written
     #[arg(long, value_name = "N", default_value_t = 20_000_000, help_heading = "Limits")]
     max_slices: u64,
-    /// Processes, and threads, with tracks of their own
-    #[arg(long, value_name = "N", default_value_t = TableLimits::default().processes, help_heading = "Limits")]
-    max_processes: u32,
     #[command(flatten)]
     language: LanguageArgs,
     #[command(flatten)]
@@ -101,7 +97,6 @@ impl TimelineArgs {
         let options = Options {
             sections: Some(vec![String::from("call")]),
             idle: (!self.idle.is_empty()).then(|| self.idle.clone()),
-            max_processes: self.max_processes as usize,
             ..self.span.options()?
         };
         let what = TimelineOptions {

@@ -91,6 +91,7 @@ impl Scratch {
             .stdin(Stdio::null())
             .env("PATH", &self.path)
             .env("NO_COLOR", "1")
+            .env("LC_ALL", "C.UTF-8")
             .env_remove("TZ")
             .env("TFBC_CACHE", "off")
             .env("HOME", self.directory.path())

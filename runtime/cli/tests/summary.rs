@@ -84,3 +84,33 @@ fn damage_is_lost_time_and_status_2() {
     let text = std::fs::read_to_string(path("out")).unwrap();
     assert!(text.contains("lost"), "{text}");
 }
+
+#[test]
+fn busy_time_is_drawn_over_time() {
+    let (csv, err, status) = summary(&["--to", "csv", "--sections", "utilisation", "shell.trc"]);
+    assert_eq!((err.as_str(), status), ("", 0));
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("cpu,from_ns,to_ns,busy_ns"));
+    let rows: Vec<Vec<u64>> = lines.map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect();
+    assert_eq!((rows[0][1], rows.last().unwrap()[2]), (0, 36_975_666));
+    assert!(rows.windows(2).all(|rows| rows[0][2] == rows[1][1]) && rows.len() <= 256);
+    assert_eq!(rows.iter().map(|row| row[3]).sum::<u64>(), 2_177_909);
+    let draw = |locale: &str| {
+        let args = ["summary", "--plot", "--sections", "cpu", "shell.trc"];
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
+        let (text, err, status) = run(command("tfbc").args(args).env("LC_ALL", locale).current_dir(samples));
+        assert_eq!((err.as_str(), status), ("", 0));
+        let (_, chart) = text.split_once("\nBusy CPUs over time\n").unwrap();
+        assert!(chart.lines().count() == 5 && chart.lines().all(|line| line.chars().count() <= 80), "{chart}");
+        assert!(chart.contains("| 5.89 %\n") && chart.ends_with(" 0.036975666 s\n"), "{chart}");
+        chart.to_owned()
+    };
+    assert!(draw("C").is_ascii() && draw("C.UTF-8").contains('▁'));
+    for (args, expected) in [
+        (&["--plot", "--to", "csv", "--sections", "cpu", "shell.trc"][..], "`--sections utilisation`"),
+        (&["--plot", "--against", "shell.trc", "shell.trc"], "--against"),
+    ] {
+        let (_, err, status) = summary(args);
+        assert!(status == 1 && err.contains(expected), "{args:?}: {err}");
+    }
+}

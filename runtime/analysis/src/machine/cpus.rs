@@ -4,6 +4,7 @@ use super::changes::Change;
 use super::dispatches::Affinity;
 use super::interrupts::Frame;
 use super::{Machine, OTHERS, ThreadSlot, add, cells};
+use crate::utilisation::Part;
 use tfbc::System;
 
 /// Limit on CPUs. Events of further CPUs count as events without a CPU.
@@ -184,6 +185,7 @@ impl Machine {
             call.cpu.forget();
         }
         self.totals.interrupts.clear();
+        self.totals.utilisation.clear();
         self.interrupt_by_key.clear();
         self.totals.n_contradictions = 0;
         self.totals.n_unmatched = 0;
@@ -201,6 +203,7 @@ impl Machine {
             return;
         }
         let ns = u128::from(now - from);
+        let mut busy = None;
         if cpu.n_lost > 0 {
             cpu.lost += ns;
         } else if cpu.n_off > 0 {
@@ -212,14 +215,17 @@ impl Machine {
             && cpu.frames.is_empty()
         {
             *(if idle { &mut cpu.idle_dispatch } else { &mut cpu.dispatch }) += ns;
+            busy = Some(Part::Other);
             self.note(Change::Dispatched { at, from, to: now, idle });
         } else if let Some(frame) = cpu.frames.last_mut() {
             frame.own_ns += ns;
             add(&mut cpu.interrupts, frame.class, ns);
+            busy = Some(Part::Interrupts(frame.class));
         } else if !cpu.is_known {
             cpu.unknown += ns;
         } else if let Some((_, slot)) = cpu.thread {
             let thread = &mut self.threads[slot as usize];
+            busy = (!thread.is_idle).then_some(Part::Other);
             let cell = if thread.is_idle { Some(cells::IDLE as u32) } else { thread.mode };
             match cell {
                 Some(cell) => {
@@ -242,8 +248,14 @@ impl Machine {
             }
         } else if cpu.switching {
             cpu.switch += ns;
+            busy = Some(Part::Other);
         } else {
             cpu.unknown += ns;
+        }
+        if self.keeps_utilisation
+            && let Some(part) = busy
+        {
+            self.totals.utilisation.add(at, part, (from, now));
         }
     }
 }

@@ -54,6 +54,7 @@ impl Machine {
                 self.change_state(slot, None, end);
             }
         }
+        self.totals.utilisation.reach(end);
         self.reclassify(lowers);
         let Self { system, from, cpus, threads, processes, modes, classes, mut totals, has_dispatch, .. } = self;
         (totals.system, totals.span, totals.has_dispatch) = (Some(system), (from.min(end), end), has_dispatch);
@@ -75,8 +76,10 @@ impl Machine {
                 (cpu.dispatch, cpu.idle_dispatch, cpu.switch) = (0, 0, 0);
             }
             self.threads.iter_mut().for_each(|thread| thread.cells.clear());
+            self.totals.utilisation.clear();
         }
         for (class, _) in self.classes.iter().enumerate().filter(|(_, class)| !class.has_first) {
+            self.totals.utilisation.clear_interrupts(class);
             for cpu in &mut self.cpus {
                 if let Some(ns) = cpu.interrupts.get_mut(class) {
                     cpu.unknown += std::mem::take(ns);

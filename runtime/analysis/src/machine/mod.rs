@@ -37,6 +37,7 @@ pub use threads::{Process, Thread};
 use crate::Options;
 use crate::gaps::GapStarts;
 use crate::totals::{CallCounts, InterruptCounts, Totals};
+use crate::utilisation::Utilisation;
 use calls::CallRows;
 use cpus::NO_CPU;
 use foldhash::HashMap;
@@ -113,6 +114,8 @@ pub struct Machine {
     max_calls: usize,
     /// True if calls are told apart by their names.
     keeps_calls: bool,
+    /// True if the busy time of CPUs is kept over time.
+    keeps_utilisation: bool,
     /// Threads with a mode, call or state that a gap invalidates.
     tracked: Vec<ThreadSlot>,
     modes: Vec<Class>,
@@ -166,6 +169,7 @@ impl Machine {
             max_known: options.max_processes,
             max_calls: options.max_calls,
             keeps_calls: ["call", "pending"].iter().any(|section| options.wants(section)),
+            keeps_utilisation: options.wants("utilisation"),
             tracked: Vec::new(),
             modes: Vec::new(),
             classes: Vec::new(),
@@ -178,7 +182,7 @@ impl Machine {
             has_events_in_gap: false,
             has_dispatch: false,
             n_errors: 0,
-            totals: Totals::default(),
+            totals: Totals { utilisation: Utilisation::new(options.from.unwrap_or(0)), ..Totals::default() },
             gap_starts: GapStarts::default(),
             n_frames: 0,
             sent: HashMap::default(),

@@ -124,6 +124,7 @@ pub fn log(cpus: u32, records: &[Record]) -> Vec<u8> {
 pub fn summary(bytes: Vec<u8>, options: &Options) -> Summary {
     let own = |bytes: &[u8]| Trace::from_bytes("t", bytes.to_vec()).unwrap();
     let summary = summarise(&mut own(&bytes), options, &mut |_: &Notice| {}).unwrap();
+    check_utilisation(&summary);
     if let Some(cpus) = summary.section("cpu").filter(|_| bytes.len() < MAX_DRAWN) {
         let (mut drawn, charged) = (drawn(&mut own(&bytes), options), charged(cpus));
         // A summary drops the CPU without a number when it finds one with a number. What is drawn stays.
@@ -133,6 +134,27 @@ pub fn summary(bytes: Vec<u8>, options: &Options) -> Summary {
         assert_eq!(drawn, charged, "{:?}", summary.section("head"));
     }
     summary
+}
+
+/// Asserts that the buckets of a CPU follow each other without gaps, fill the span, and sum to the CPU's busy time.
+fn check_utilisation(summary: &Summary) {
+    let (Some(cpus), Some(buckets)) = (summary.section("cpu"), summary.section("utilisation")) else { return };
+    let mut sums: BTreeMap<String, (i128, i128)> = BTreeMap::new();
+    let head = numbers(summary.section("head").unwrap(), &["system"]);
+    let (start, end) = head.values().next().map(|row| (row["from_ns"], row["until_ns"])).unwrap();
+    for row in buckets.rows() {
+        let number = |name: &str| match buckets.get(row, name) {
+            Some(Value::Number(number)) => *number,
+            other => panic!("{other:?}"),
+        };
+        let (last, sum) = sums.entry(row[0].to_string()).or_insert((start, 0));
+        assert!(number("from_ns") == *last && number("busy_ns") <= number("to_ns") - *last, "{row:?}");
+        (*last, *sum) = (number("to_ns"), *sum + number("busy_ns"));
+    }
+    for (cpu, row) in numbers(cpus, &["cpu"]).into_iter().filter(|(cpu, _)| cpu != "all") {
+        let (last, sum) = sums.get(&cpu).copied().unwrap_or((start, 0));
+        assert_eq!((last, sum), (end, row["busy_ns"]), "CPU {cpu}");
+    }
 }
 
 /// Largest trace whose timeline is compared, in bytes.
