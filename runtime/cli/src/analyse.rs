@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::Trace;
 use tfbc::aix::TableLimits;
-use tfbc_analysis::{AnalysisError, Options};
+use tfbc_analysis::{AnalysisError, Options, Section};
 use tfbc_authoring::times::{check_times, seconds};
+use tfbc_vm::TextBuf;
 
 /// Largest number of CPUs that `--cpus` declares.
 const MAX_CPUS: u64 = 1024;
@@ -65,6 +66,34 @@ impl SpanArgs {
             max_processes: self.max_processes as usize,
             ..Options::default()
         })
+    }
+}
+
+/// Message for a kind of table that this program cannot write.
+pub fn not_built(name: &str) -> String {
+    format!(
+        "--to {name}: this tfbc was built without it; `cargo build --release -p tfbc-cli --features {name}` builds one \
+         that writes such tables"
+    )
+}
+
+/// Appends a section as an Arrow stream.
+pub fn push_arrow(section: &Section, output: Option<&Path>, out: &mut TextBuf) -> Result<(), Failure> {
+    let usage = |text: String| Failure::Error(Message::Usage, text);
+    #[cfg(feature = "arrow")]
+    {
+        if output.is_none() && io::IsTerminal::is_terminal(&io::stdout()) {
+            let text = "--to arrow: a table is not for a terminal: write it to a file with -o, or into a pipe";
+            return Err(usage(String::from(text)));
+        }
+        let stream = super::section_tables::stream(section).map_err(|error| usage(format!("--to arrow: {error}")))?;
+        out.push(&stream);
+        Ok(())
+    }
+    #[cfg(not(feature = "arrow"))]
+    {
+        let _ = (section, output, out);
+        Err(usage(not_built("arrow")))
     }
 }
 

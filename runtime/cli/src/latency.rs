@@ -190,12 +190,16 @@ impl LatencyArgs {
             return super::print(console, formats::dialect_help(), None);
         }
         self.span.check()?;
+        self.to.check()?;
+        if self.to == FormArg::Arrow && self.lists_pairs() {
+            return Err(usage("--to arrow is for groups: list pairs with `--to csv` or `--to ndjson`"));
+        }
         if self.hist && (self.to != FormArg::Text || self.lists_pairs()) {
             return Err(usage("--hist is for groups as text; `--to ndjson` has `buckets`"));
         }
         let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
-        if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
+        if traces.len() > 1 && self.to.is_table() {
             return Err(usage("a table has the rows of one trace: give one trace, or use `--to ndjson`"));
         }
         let told = self.span.files().chain(&self.formats);
@@ -285,13 +289,13 @@ impl LatencyArgs {
             let n = latency.counts.n_dropped;
             console.warning(Message::Notable, format!("{n} starts were not kept: --max-open raises the limit"));
         }
-        self.print(path, &mut latency, &mut text);
+        self.print(path, &mut latency, &mut text)?;
         sink.write(&mut text);
         Ok(if latency.n_damaged > 0 { Status::Damaged } else { Status::Well })
     }
 
     /// Appends the groups and counts.
-    fn print(&self, path: &Path, latency: &mut Latency, out: &mut TextBuf) {
+    fn print(&self, path: &Path, latency: &mut Latency, out: &mut TextBuf) -> Result<(), Failure> {
         let form = self.to.form();
         latency.sort(self.sort.order(), self.top);
         if form == Form::Text {
@@ -307,7 +311,10 @@ impl LatencyArgs {
                 let bar = if screen.is_utf8 { '█' } else { '#' };
                 latency.write_histograms(self.top.unwrap_or(HISTOGRAMS), screen.width, bar, out);
             }
-            return;
+            return Ok(());
+        }
+        if self.to == FormArg::Arrow {
+            return analyse::push_arrow(&latency.groups(&self.percentiles, form), self.output.as_deref(), out);
         }
         let layout = Layout::default();
         if !self.lists_pairs() {
@@ -316,5 +323,6 @@ impl LatencyArgs {
         if form == Form::Ndjson {
             write(&latency.counts(), form, layout, out);
         }
+        Ok(())
     }
 }

@@ -34,6 +34,8 @@ mod overwrite;
 mod recording;
 mod report;
 mod rptopts;
+#[cfg(feature = "arrow")]
+mod section_tables;
 mod summary;
 #[cfg(feature = "arrow")]
 mod tables;

@@ -210,10 +210,7 @@ impl ReportArgs {
             () => &[],
         };
         if !built.contains(name) {
-            return Err(format!(
-                "--to {name}: this tfbc was built without it; `cargo build --release -p tfbc-cli --features {name}` builds \
-                 one that writes such tables"
-            ));
+            return Err(super::analyse::not_built(name));
         }
         if self.stats || self.sort == SortArg::Time {
             let flag = if self.stats { "--stats" } else { "--sort time" };

@@ -78,7 +78,7 @@ pub struct SummaryArgs {
     at: Option<u64>,
     #[command(flatten)]
     span: SpanArgs,
-    /// Output format. Tables (tsv, csv) have one section
+    /// Output format. Tables (tsv, csv, arrow) have one section
     #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
     to: FormArg,
     /// Mode of threads while the trace does not show their mode
@@ -117,17 +117,32 @@ pub enum FormArg {
     Csv,
     /// One JSON object per row
     Ndjson,
+    /// Arrow stream, for other programs
+    Arrow,
 }
 
 impl FormArg {
-    /// Form of the library.
+    /// Form of the library. Columns of Arrow are those of CSV.
     pub fn form(self) -> Form {
         match self {
             FormArg::Text => Form::Text,
             FormArg::Tsv => Form::Tsv,
-            FormArg::Csv => Form::Csv,
+            FormArg::Csv | FormArg::Arrow => Form::Csv,
             FormArg::Ndjson => Form::Ndjson,
         }
+    }
+
+    /// True if the output is a table.
+    pub fn is_table(self) -> bool {
+        matches!(self, FormArg::Tsv | FormArg::Csv | FormArg::Arrow)
+    }
+
+    /// Refuses a form that this program cannot write.
+    pub fn check(self) -> Result<(), Failure> {
+        if self == FormArg::Arrow && cfg!(not(feature = "arrow")) {
+            return Err(usage(analyse::not_built("arrow")));
+        }
+        Ok(())
     }
 }
 
@@ -209,12 +224,13 @@ impl SummaryArgs {
         let sections = self.sections()?;
         let filter = RowFilter::of(self)?;
         self.span.check()?;
+        self.to.check()?;
         let args = TraceArgs { max_ratio: self.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
         let told = self.span.files().chain([&self.pids, &self.against].into_iter().flatten());
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
         inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
-        if traces.len() > 1 && matches!(self.to, FormArg::Tsv | FormArg::Csv) {
+        if traces.len() > 1 && self.to.is_table() {
             return Err(usage(String::from("a table has the rows of one trace: give one trace, or use `--to ndjson`")));
         }
         let options = self.options(&sections)?;
@@ -261,7 +277,7 @@ impl SummaryArgs {
             }
             _ if self.at.is_some() => return Ok(vec!["snapshot"]),
             [_] => {}
-            _ if matches!(self.to, FormArg::Tsv | FormArg::Csv) => {
+            _ if self.to.is_table() => {
                 let text = "a table has one section: name it, as in `tfbc summary --to tsv --sections call TRACE`";
                 return Err(usage(String::from(text)));
             }
@@ -342,7 +358,9 @@ impl SummaryArgs {
                 let text = format!("--against does not compare the section {name}; leave it out of --sections");
                 return Err(usage(text));
             }
-            if let Some(section) = section.filter(|section| section.rows().len() > 0 || form != Form::Text) {
+            if let (FormArg::Arrow, Some(section)) = (self.to, section) {
+                analyse::push_arrow(section, self.output.as_deref(), out)?;
+            } else if let Some(section) = section.filter(|section| section.rows().len() > 0 || form != Form::Text) {
                 write(section, form, layout, out);
             }
         }

@@ -114,3 +114,14 @@ fn busy_time_is_drawn_over_time() {
         assert!(status == 1 && err.contains(expected), "{args:?}: {err}");
     }
 }
+
+#[cfg(not(feature = "arrow"))]
+#[test]
+fn a_build_without_arrow_says_how_to_get_it() {
+    for args in [&["summary", "--sections", "call"][..], &["latency", "--pair", "svc"]] {
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
+        let (out, err, status) =
+            run(command("tfbc").args(args).args(["--to", "arrow", "shell.trc"]).current_dir(samples));
+        assert!(out.is_empty() && status == 1 && err.contains("-p tfbc-cli --features arrow"), "{err}");
+    }
+}

@@ -22,8 +22,8 @@ def module(name):
         return None
 
 
-def run(*args):
-    done = subprocess.run([tfbc, "report", *map(str, args)], capture_output=True, check=True)
+def run(*args, command="report"):
+    done = subprocess.run([tfbc, command, *map(str, args)], capture_output=True, check=True)
     return done.stdout
 
 
@@ -169,3 +169,21 @@ with tempfile.TemporaryDirectory() as folder:
     table = pyarrow.parquet.read_table(packed)
     assert table["time"][0].as_py().isoformat().startswith("2026-01-31T12:00:00")
     assert table.schema.metadata[b"tfbc:time_basis"] == b"given"
+
+# Sections of a summary, and groups of latencies, have the names and values of JSON lines.
+def cells(row):
+    row = {name: dict(value) if name == "errors" else value for name, value in row.items()}
+    return json.loads(json.dumps({name: str(value) if name == "cpu" else value for name, value in row.items()}))
+
+
+for name in ["head", "cpu", "utilisation", "process", "thread", "call", "pending", "interrupt", "gap"]:
+    args = ["--sections", name, samples / "shell.trc"]
+    table = pyarrow.ipc.open_stream(io.BytesIO(run("--to", "arrow", *args, command="summary"))).read_all()
+    lines = [json.loads(line) for line in run("--to", "ndjson", *args, command="summary").splitlines()]
+    assert {line.pop("section") for line in lines} <= {name} and table.schema.metadata[b"section"] == name.encode()
+    assert [cells(row) for row in table.to_pylist()] == [cells(line) for line in lines], name
+args = ["--pair", "svc", samples / "shell.trc"]
+table = pyarrow.ipc.open_stream(io.BytesIO(run("--to", "arrow", *args, command="latency"))).read_all()
+lines = [json.loads(line) for line in run("--to", "ndjson", *args, command="latency").splitlines()]
+groups = [{**line["by"], **line} for line in lines if line["section"] == "group"]
+assert table.to_pylist() == [{name: group[name] for name in table.column_names} for group in groups] and groups
