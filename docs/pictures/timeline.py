@@ -12,7 +12,7 @@ import tempfile
 from html import escape
 from pathlib import Path
 
-from report import ROOT, program
+from terminal import ROOT, program
 
 PICTURE = Path(__file__).with_suffix(".svg")
 FROM, UNTIL = 2690, 2960  # microseconds

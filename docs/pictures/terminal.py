@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draws docs/pictures/report.svg from the real output of `tfbc report runtime/samples/shell.trc`.
+"""Draws pictures of commands on a terminal, from their real output: docs/pictures/report.svg and others.
 
-    docs/pictures/report.py           writes the picture
-    docs/pictures/report.py --check   fails if the picture is out of date
+    docs/pictures/terminal.py           writes the pictures
+    docs/pictures/terminal.py --check   fails if a picture is out of date
 
 TFBC names the program; without it, the newest one in Cargo's target directory is used.
 """
@@ -15,8 +15,14 @@ from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURE = Path(__file__).with_suffix(".svg")
-COMMAND = ["report", "runtime/samples/shell.trc"]
+TRACE = "runtime/samples/shell.trc"
+# Commands by the name of their picture.
+COMMANDS = {
+    "report": ["report", TRACE],
+    "summary": ["summary", "--plot", "--sections", "process", "--top", "4", TRACE],
+    "latency": ["latency", "--pair", "svc", "--plot", "--top", "1", TRACE],
+    "curt": ["curt", "-i", TRACE],
+}
 LINES, COLUMNS = 24, 112
 CELL_WIDTH, LINE_HEIGHT, MARGIN = 7.8, 18, 16
 MARK = re.compile(r"\x1b\[([0-9;]*)m")
@@ -33,12 +39,12 @@ def program():
     return str(max(built, key=lambda path: path.stat().st_mtime))
 
 
-def report():
-    """Returns the first lines of the report, with colour marks."""
+def output(command):
+    """Returns the first lines that a command prints, with colour marks."""
     env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    env["TZ"] = "UTC"
-    arguments = [program(), *COMMAND[:1], "--quiet", "--color", "always", *COMMAND[1:]]
-    run = subprocess.run(arguments, cwd=ROOT, env=env, stdout=subprocess.PIPE, check=True)
+    env |= {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    arguments = [program(), *command[:1], "--color", "always", *command[1:]]
+    run = subprocess.run(arguments, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     return run.stdout.decode().splitlines()[:LINES]
 
 
@@ -60,9 +66,9 @@ def spans(line, style):
     return parts, style
 
 
-def draw(lines):
+def draw(command, lines):
     """Returns the picture as SVG."""
-    rows, style = [[("prompt", "$ "), ("bold", " ".join(["tfbc", *COMMAND]))]], ""
+    rows, style = [[("prompt", "$ "), ("bold", " ".join(["tfbc", *command]))]], ""
     for line in lines:
         parts, style = spans(line, style)
         rows.append(parts)
@@ -93,14 +99,15 @@ def draw(lines):
 
 
 def main():
-    picture = draw(report())
-    if sys.argv[1:] == ["--check"]:
-        if not PICTURE.exists() or PICTURE.read_text() != picture:
-            sys.exit(f"{PICTURE.relative_to(ROOT)} is out of date: run docs/pictures/report.py")
-    elif sys.argv[1:]:
+    if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    else:
-        PICTURE.write_text(picture)
+    for name, command in COMMANDS.items():
+        path, picture = Path(__file__).with_name(f"{name}.svg"), draw(command, output(command))
+        if not sys.argv[1:]:
+            path.write_text(picture)
+        elif not path.exists() or path.read_text() != picture:
+            sys.exit(f"{path.relative_to(ROOT)} is out of date: run docs/pictures/terminal.py")
 
 
-main()
+if __name__ == "__main__":
+    main()
