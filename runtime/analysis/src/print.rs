@@ -202,9 +202,10 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
     if section.name == "utilisation" {
         return utilisation::draw(section, layout, out);
     }
-    // A column of such values is left out. The CPU's number may be 0.
+    // A column of such values is left out, but not from a comparison. The CPU's number may be 0.
+    let number = section.column("number");
     let shown: Vec<usize> = (0..section.columns().len())
-        .filter(|at| *at == 0 || section.rows().any(|row| !is_empty(&row[*at])))
+        .filter(|at| *at == 0 || number.is_some() || section.rows().any(|row| !is_empty(&row[*at])))
         .filter(|at| section.columns()[*at].name != "generation" || section.rows().any(|row| has_generation(&row[*at])))
         .collect();
     let name = |at: usize| {
@@ -223,7 +224,6 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
     }
     // The categories of a CPU also in percent of its span.
     let span = section.column("span_ns").filter(|_| section.name == "cpu");
-    let number = section.column("number");
     for row in section.rows() {
         let named = number.map(|at| &row[at]);
         let names_time = matches!(named, Some(Value::Text(name)) if name.ends_with("_ns"));

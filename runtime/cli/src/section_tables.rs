@@ -6,6 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
 };
 use arrow_schema::{Field, Schema};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use tfbc_analysis::{ColumnKind, Section, Value};
@@ -24,7 +25,7 @@ pub fn stream(section: &Section) -> io::Result<Vec<u8>> {
         })
         .collect();
     let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
-    let metadata = [(String::from("section"), section.name.to_owned())].into();
+    let metadata = HashMap::from([(String::from("section"), section.name.to_owned())]);
     let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
     let mut stream = IpcStream::new(Vec::new());
     stream.begin(&schema)?;

@@ -37,6 +37,14 @@ fn rows_are_sorted_and_compared() {
     let (rows, ..) = summary(&["--against", "shell.trc", "--to", "csv", "--sections", "call", "shell.trc"]);
     assert!(rows.starts_with("class,call,number,base,this,difference,ratio\n"), "{rows}");
     assert!(rows.lines().skip(1).all(|row| row.ends_with(",0,1.000")), "{rows}");
+    // No process of the one is in the other.
+    let (rows, ..) = summary(&["--against", "shell.trc", "--sections", "process", "copy.trc"]);
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(
+        words(rows.lines().next().unwrap()),
+        ["name", "number", "base", "this", "difference", "ratio"],
+        "{rows}"
+    );
     let (_, err, status) = summary(&["--against", "shell.trc", "--sections", "gap", "shell.trc"]);
     assert!(status == 1 && err.contains("does not compare the section gap"), "{err}");
 }
