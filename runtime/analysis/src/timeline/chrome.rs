@@ -89,6 +89,7 @@ impl<W: Write> Chrome<W> {
             out.push(b':');
             match value {
                 // Readers round larger numbers.
+                Arg::Number(number @ 0..0x20_0000_0000_0000) => push_number(*number as u64, out),
                 Arg::Number(number) if number.unsigned_abs() > 1 << 53 => out.extend(format!("\"{number}\"").bytes()),
                 Arg::Number(number) => out.extend(number.to_string().bytes()),
                 Arg::Float(number) if number.is_finite() => out.extend(number.to_string().bytes()),

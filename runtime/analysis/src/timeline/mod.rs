@@ -22,11 +22,11 @@ use crate::{AnalysisError, Observer, Options, aix, qnx};
 use chrome::Chrome;
 use counters::Counters;
 use events::Instants;
+use foldhash::HashMap;
 use pairs::PairTracks;
 use perfetto::Perfetto;
 use sink::{Arg, FlowPoint, Sink, Track, TrackKind};
 use slices::Slices;
-use std::collections::HashMap;
 use std::io::Write;
 use tfbc::aix::ContextTable;
 use tfbc::internal::analysis::{ContextRules, TimedEvent};
@@ -180,6 +180,7 @@ struct CpuTrack {
 /// Tracks of a thread.
 #[derive(Clone, Copy)]
 struct ThreadTracks {
+    process: Option<u32>,
     group: u32,
     calls: Track,
     states: Track,
@@ -288,10 +289,10 @@ impl<'o, S: Sink> Timeline<'o, S> {
             changes: Vec::new(),
             cpus: Vec::new(),
             threads: Vec::new(),
-            groups: HashMap::new(),
+            groups: HashMap::default(),
             cpu_group: None,
             mark_group: None,
-            mark_tracks: HashMap::new(),
+            mark_tracks: HashMap::default(),
             runs: Vec::new(),
             frame_bodies: Vec::new(),
             call_bodies: Vec::new(),
@@ -340,9 +341,10 @@ impl<'o, S: Sink> Timeline<'o, S> {
             }
             Change::Dispatched { at, from, to, idle } => {
                 if let Some(track) = self.cpus.get(at).and_then(|cpu| cpu.track) {
-                    let body = self.dispatch[usize::from(idle)].clone();
+                    let body = std::mem::take(&mut self.dispatch[usize::from(idle)]);
                     self.begin(track, from, &body, Proof::Dispatch);
                     self.end(track, to);
+                    self.dispatch[usize::from(idle)] = body;
                 }
             }
             Change::Entered { thread, row, time } if self.shows.calls => self.begin_call(thread, row, time, machine),
@@ -644,7 +646,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
             self.call_unknown(true);
             return self.release();
         }
-        let mut open: HashMap<u32, Vec<bool>> = HashMap::new();
+        let mut open: HashMap<u32, Vec<bool>> = HashMap::default();
         let held = self.held.take().unwrap_or_default();
         let kept = held.into_iter().filter(|change| {
             let open = open.entry(change.track.id).or_default();
@@ -664,6 +666,11 @@ impl<'o, S: Sink> Timeline<'o, S> {
 
     fn thread_tracks(&mut self, thread: ThreadSlot, machine: &Machine) -> ThreadTracks {
         let process = machine.process_of(thread);
+        if let Some(Some(tracks)) = self.threads.get(thread as usize)
+            && tracks.process == process
+        {
+            return *tracks;
+        }
         let group = match self.groups.get(&process) {
             Some((group, _)) => *group,
             None => {
@@ -677,7 +684,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
         if self.threads.len() <= slot {
             self.threads.resize_with(slot + 1, || None);
         }
-        let new = ThreadTracks { group, calls: NO_TRACK, states: NO_TRACK, has_call: false, has_state: false };
+        let new = ThreadTracks { process, group, calls: NO_TRACK, states: NO_TRACK, has_call: false, has_state: false };
         let tracks = self.threads[slot].get_or_insert(new);
         // A thread whose process was not known gets other tracks, as soon as nothing is open on its old ones.
         if tracks.group != group && !tracks.has_call && !tracks.has_state {
@@ -749,20 +756,29 @@ impl<'o, S: Sink> Timeline<'o, S> {
         if !tracks.has_call {
             return;
         }
-        let flag = |name| Some((name, Arg::Flag(true)));
-        let args = match ending {
-            CallEnding::Returned(returned) => {
-                let number = |name, number: i128| Some((name, Arg::Number(number)));
-                let errno = number("errno", returned.errno.into()).filter(|_| returned.errno != 0);
-                let result = returned.result.and_then(|result| number("result", result.into()));
-                [result, errno, flag("interrupted").filter(|_| returned.interrupted)]
-            }
-            CallEnding::Cut => [flag("cut"), None, None],
-            CallEnding::NotReturned => [flag("not_returned"), None, None],
-            CallEnding::Ended => [flag("ended"), None, None],
+        let mut args = [("", Arg::Flag(true)), ("", Arg::Flag(true)), ("", Arg::Flag(true))];
+        let mut n = 0;
+        let mut add = |name, value| {
+            args[n] = (name, value);
+            n += 1;
         };
-        let args: Vec<_> = args.into_iter().flatten().collect();
-        self.slices.end(tracks.calls, time, &args);
+        match ending {
+            CallEnding::Returned(returned) => {
+                if let Some(result) = returned.result {
+                    add("result", Arg::Number(result.into()));
+                }
+                if returned.errno != 0 {
+                    add("errno", Arg::Number(returned.errno.into()));
+                }
+                if returned.interrupted {
+                    add("interrupted", Arg::Flag(true));
+                }
+            }
+            CallEnding::Cut => add("cut", Arg::Flag(true)),
+            CallEnding::NotReturned => add("not_returned", Arg::Flag(true)),
+            CallEnding::Ended => add("ended", Arg::Flag(true)),
+        }
+        self.slices.end(tracks.calls, time, &args[..n]);
         self.set_open(thread, false, tracks.has_state);
     }
 
