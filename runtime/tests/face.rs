@@ -165,6 +165,30 @@ fn fields_match_those_of_ndjson() {
     assert!(n_fields > 10, "{n_fields} fields");
 }
 
+/// A path that only a comment asks for, and the text does not print, is known as in the text of another stanza.
+#[test]
+fn a_path_that_only_a_comment_asks_for_is_a_field() {
+    let owners = |source: &str, name: &str| {
+        let source = tfbc::FormatInput::Memory { name: "a.trcfmt".into(), bytes: source.as_bytes().to_vec() };
+        let formats = Formats::load_inputs([source], &tfbc::LoadOptions::default()).unwrap();
+        let mut trace = Trace::open(file("samples/shell.trc")).unwrap();
+        let mut events = trace.events(&formats);
+        let mut found = Vec::new();
+        while let Some(item) = events.next().unwrap() {
+            if let Item::Event(event) = item
+                && event.id() == "106"
+            {
+                found.push(event.fields().into_iter().find(|field| field.name == name).map(|field| field.value));
+            }
+        }
+        found
+    };
+    let printed = owners("106 1.0 \"DISPATCH\" \"cmd=\" $D1%PW\n", "cmd_text");
+    assert!(printed.iter().any(|value| matches!(value, Some(tfbc::FieldValue::Text(_)))), "{printed:?}");
+    let asked = owners("# tfbc: fields=cmd=$D1%P4\n106 1.0 \"DISPATCH\" \"dispatched\"\n", "cmd_text");
+    assert_eq!(asked, printed);
+}
+
 #[test]
 fn damage_is_a_notice_between_events() {
     let mut bytes = stream(1..=4);

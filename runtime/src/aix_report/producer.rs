@@ -74,6 +74,8 @@ impl<'w> LogProducer<'w> {
         collector.gaps = lists_gaps.then(Gaps::default);
         if keeps_trails {
             collector.timers.keep_trail();
+            // Fields may look up other paths than the text.
+            collector.fields.get_or_insert_default();
         }
         Self { logs, live, collector, keeps_origins: false }
     }

@@ -338,7 +338,9 @@ storing! {
     };
     path |run, instr| {
         let is_wanted = run.is_known(instr.b) && (instr.c == 0 || run.scratch.row.is_null(instr.a));
-        match run.context.as_ref().and_then(|context| context.processes.get(&run.reg(instr.b))) {
+        let pid = run.reg(instr.b);
+        run.timers.note_pid(pid);
+        match run.context.as_ref().and_then(|context| context.processes.get(&pid)) {
             Some(path) if is_wanted => run.scratch.row.put_bytes(instr.a, path),
             _ => Ok(()),
         }
