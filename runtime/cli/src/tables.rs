@@ -6,14 +6,14 @@ use super::trace::{self, InputIndex, PlannedReport, Reporter, SystemOptions};
 use super::trace_args::TraceArgs;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use tfbc::internal::Output;
-use tfbc::internal::rows::{RowOptions, RowSink, rows};
-use tfbc::{Formats, Monitor, Notice, ReportError, TraceInfo};
+use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts, rows};
+use tfbc::{Formats, Monitor, Notice, ReportError, ReportOptions, TraceInfo};
 #[cfg(feature = "parquet")]
 use tfbc_data::ParquetFile;
 use tfbc_data::{
@@ -45,9 +45,17 @@ pub struct TableFlags {
     /// (arrow, parquet)
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = time_zero)]
     pub time_zero: Option<i128>,
-    /// Compression of the file: snappy, the default, or none (parquet)
-    #[arg(long, value_name = "NAME", value_parser = ["none", "snappy"])]
-    pub compress: Option<String>,
+    /// Compression: none, the default of arrow; snappy, the default of parquet; or lz4
+    #[arg(long, value_name = "NAME")]
+    pub compress: Option<Compression>,
+}
+
+/// Compression of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Compression {
+    None,
+    Snappy,
+    Lz4,
 }
 
 /// Parses the start of a trace: a date of ISO 8601, or nanoseconds since 1970.
@@ -84,9 +92,9 @@ impl TableFile {
     /// Creates the table of notices. The suffix of the file decides its form; `None` if it is unknown.
     fn of_notices(path: &Path) -> Option<io::Result<Self>> {
         let form = match path.extension().and_then(|end| end.to_str())? {
-            "arrows" => return Some(Self::create(TableForm::Arrow, false, Some(path))),
+            "arrows" => return Some(Self::create(TableForm::Arrow, None, Some(path))),
             #[cfg(feature = "parquet")]
-            "parquet" => return Some(Self::create(TableForm::Parquet, true, Some(path))),
+            "parquet" => return Some(Self::create(TableForm::Parquet, None, Some(path))),
             "ndjson" => TextForm::Ndjson,
             "tsv" => TextForm::Tsv,
             _ => return None,
@@ -94,15 +102,19 @@ impl TableFile {
         Some(Output::open(Some(path)).map(|out| TableFile::Text(TextTable::new(out, form))))
     }
 
-    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "Arrow streams are not compressed"))]
-    fn create(form: TableForm, is_compressed: bool, path: Option<&Path>) -> io::Result<Self> {
+    fn create(form: TableForm, compression: Option<Compression>, path: Option<&Path>) -> io::Result<Self> {
         let out = Output::open_binary(path)?;
-        Ok(match form {
+        Ok(match (form, compression) {
             #[cfg(feature = "parquet")]
-            TableForm::Parquet => {
+            (TableForm::Parquet, compression) => {
                 let file = ParquetFile::new(out);
-                TableFile::Parquet(Box::new(if is_compressed { file } else { file.uncompressed() }))
+                TableFile::Parquet(Box::new(match compression {
+                    None | Some(Compression::Snappy) => file,
+                    Some(Compression::None) => file.uncompressed(),
+                    Some(Compression::Lz4) => file.with_lz4(),
+                }))
             }
+            (_, Some(Compression::Lz4)) => TableFile::Arrow(Box::new(IpcStream::compressed(out)?)),
             _ => TableFile::Arrow(Box::new(IpcStream::new(out))),
         })
     }
@@ -249,7 +261,7 @@ impl Drop for NewDirectory {
 /// Opens a file for each event, or standard output for a single one.
 struct EventFiles<'d> {
     form: TableForm,
-    is_compressed: bool,
+    compression: Option<Compression>,
     directory: Option<PathBuf>,
     output: Option<&'d Path>,
     /// Files and their rows.
@@ -284,7 +296,7 @@ impl OpenTables for EventFiles<'_> {
             }
             None => self.output.map(Path::to_owned),
         };
-        Ok(Box::new(OwnTable(TableFile::create(self.form, self.is_compressed, path.as_deref())?)))
+        Ok(Box::new(OwnTable(TableFile::create(self.form, self.compression, path.as_deref())?)))
     }
 
     fn close(&mut self, id: &str, table: Box<dyn BatchSink>, n_rows: u64) -> io::Result<()> {
@@ -319,8 +331,8 @@ impl TableRun<'_> {
         if is_stdout && self.form == TableForm::Parquet {
             return Err(usage(String::from("--to parquet needs a file: give -o FILE")));
         }
-        if self.flags.compress.is_some() && self.form == TableForm::Arrow {
-            return Err(usage(String::from("--compress: an Arrow stream is not compressed; use it with --to parquet")));
+        if self.flags.compress == Some(Compression::Snappy) && self.form == TableForm::Arrow {
+            return Err(usage(String::from("--compress snappy: an Arrow stream is compressed by lz4 or not at all")));
         }
         if is_stdout && io::stdout().is_terminal() {
             let text = format!(
@@ -381,10 +393,9 @@ impl TableRun<'_> {
             NoticeLog::new(table)
         });
 
-        let is_compressed = self.flags.compress.as_deref() != Some("none");
         let mut files = EventFiles {
             form: self.form,
-            is_compressed,
+            compression: self.flags.compress,
             directory: directory.as_ref().map(|directory| directory.unfinished.clone()),
             output: self.output,
             n_rows: BTreeMap::new(),
@@ -392,7 +403,7 @@ impl TableRun<'_> {
         };
         let mut file = match self.flags.by_event {
             true => None,
-            false => Some(TableFile::create(self.form, is_compressed, self.output).map_err(failed)?),
+            false => Some(TableFile::create(self.form, self.flags.compress, self.output).map_err(failed)?),
         };
         let mut tables = match &mut file {
             Some(file) => Tables::Events(Box::new(EventTable::new(options.clone(), file))),
@@ -416,8 +427,10 @@ impl TableRun<'_> {
                 true => EventTables::wanted(&options),
                 false => options.wanted(),
             };
-            // The table of notices has times, too.
-            let wanted = RowOptions { gaps: notices.is_some(), time: wanted.time || notices.is_some(), ..wanted };
+            // The table of notices has times and CPUs, too.
+            let has_notices = notices.is_some();
+            let (time, context) = (wanted.time || has_notices, wanted.context || has_notices);
+            let wanted = RowOptions { gaps: has_notices, time, context, ..wanted };
             let ran = match &notices {
                 Some(log) => {
                     let mut sink = log.rows(tables.sink());
@@ -435,10 +448,9 @@ impl TableRun<'_> {
             status = status.max(if n_faults > 0 { Status::Damaged } else { Status::Well });
             let counts = Summary::of(&summary, tables.n_rows() - before);
             if let Some(log) = &notices {
-                // With several flags, it is not known which one removed an event.
-                let count = (self.wanted.filters.len() == 1).then_some(counts.filtered);
-                let mut flags = self.wanted.filters.iter();
-                log.with(|table| flags.try_for_each(|flag| table.filtered(flag, count))).map_err(failed)?;
+                let removed = self.removed_by_flag(path, plan, &counts);
+                let mut flags = self.wanted.filters.iter().zip(removed);
+                log.with(|table| flags.try_for_each(|(flag, count)| table.filtered(flag, count))).map_err(failed)?;
             }
             all.add(&counts);
         }
@@ -469,6 +481,93 @@ impl TableRun<'_> {
         }
         trace::report_no_match(self.console, &self.wanted.filters, all.rows + all.filtered, all.rows);
         Ok(status)
+    }
+}
+
+impl TableRun<'_> {
+    /// Number of events that each flag removed: those that all flags before it admit. `None` if the input cannot be read
+    /// again, which several flags need.
+    fn removed_by_flag(&self, path: &Path, plan: &PlannedReport, counts: &Summary) -> Vec<Option<u64>> {
+        let flags = &self.wanted.filters;
+        let is_repeatable = !self.args.follow && plan.info.files.iter().all(|file| file.size.is_some());
+        let mut n_left = counts.rows + counts.filtered;
+        let mut removed = Vec::new();
+        for n in 1..=flags.len() {
+            let n_admitted = match n == flags.len() {
+                true => Some(counts.rows),
+                false if is_repeatable => self.count_rows(path, &flags[..n]),
+                false => None,
+            };
+            let Some(n_admitted) = n_admitted else { return vec![None; flags.len()] };
+            removed.push(Some(n_left.saturating_sub(n_admitted)));
+            n_left = n_left.min(n_admitted);
+        }
+        removed
+    }
+
+    /// Counts the events of an input that some of the flags admit; `None` if it cannot be read.
+    fn count_rows(&self, path: &Path, flags: &[&str]) -> Option<u64> {
+        let mut plan = PlannedReport::open(path, self.args, self.wanted).ok()?;
+        keep_filters(&mut plan.options, flags);
+        let (mut count, wanted) = (CountedRows(0), RowOptions::default());
+        rows(&mut plan.trace, self.formats, &plan.options, wanted, &mut count, &mut |_: &Notice| {}).ok()?;
+        Some(count.0)
+    }
+}
+
+/// Sink that only counts rows.
+struct CountedRows(u64);
+
+impl RowSink for CountedRows {
+    fn begin(&mut self, _: &TraceFacts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &RowBlock<'_>, _: &Names<'_>) -> io::Result<()> {
+        self.0 += rows.len() as u64;
+        Ok(())
+    }
+}
+
+/// Removes the filters of all flags but some. On AIX, `--pid` and `--exec` are one filter.
+fn keep_filters(options: &mut ReportOptions, flags: &[&str]) {
+    let lacks = |names: &[&str]| !names.iter().any(|name| flags.contains(name));
+    let (aix, qnx) = (&mut options.aix, &mut options.qnx);
+    if lacks(&["--only"]) {
+        (aix.filter.only, qnx.filter.only) = (None, None);
+    }
+    if lacks(&["--except"]) {
+        (aix.filter.except, qnx.filter.except) = (tfbc::aix::IdSet::default(), None);
+    }
+    if lacks(&["--defined"]) {
+        (aix.defined, qnx.defined) = (false, false);
+    }
+    if lacks(&["--pid", "--exec", "--process"]) {
+        aix.filter.processes = None;
+    }
+    if lacks(&["--pid"]) {
+        qnx.filter.pids = None;
+    }
+    if lacks(&["--exec", "--process"]) {
+        qnx.filter.names = None;
+    }
+    if lacks(&["--tid"]) {
+        (aix.filter.threads, qnx.filter.threads) = (None, None);
+    }
+    if lacks(&["--cpu"]) {
+        (aix.filter.cpus, qnx.filter.cpus) = (None, None);
+    }
+    if lacks(&["--from"]) {
+        (aix.filter.from_ns, aix.filter.from_date, qnx.filter.from_ns) = (None, None, None);
+    }
+    if lacks(&["--until"]) {
+        (aix.filter.to_ns, aix.filter.to_date, qnx.filter.to_ns) = (None, None, None);
+    }
+    if lacks(&["--grep"]) {
+        (aix.grep, qnx.grep) = (None, None);
+    }
+    if lacks(&["--where"]) {
+        (aix.conditions, qnx.conditions) = (None, None);
     }
 }
 

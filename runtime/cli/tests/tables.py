@@ -187,3 +187,36 @@ table = pyarrow.ipc.open_stream(io.BytesIO(run("--to", "arrow", *args, command="
 lines = [json.loads(line) for line in run("--to", "ndjson", *args, command="latency").splitlines()]
 groups = [{**line["by"], **line} for line in lines if line["section"] == "group"]
 assert table.to_pylist() == [{name: group[name] for name in table.column_names} for group in groups] and groups
+
+# Each flag has the number of events that it removed, and together they are all that were removed.
+with tempfile.TemporaryDirectory() as folder:
+    notices = Path(folder) / "notices.ndjson"
+    for name, flags in [
+        ("shell.trc", ["--only", "106,134,101", "--tid", "!8191", "--until", "0.02", "--grep", "a"]),
+        ("shell.trc", ["--pid", "4522", "--exec", "ksh", "--cpu", "0"]),
+        ("user.kev", ["--except", "USER:140", "--pid", "1", "--tid", "!1", "--where", "USER{code>0}"]),
+    ]:
+        stream = run("--to", "arrow", "--columns", "seq", "--notices", notices, *flags, samples / name)
+        n_rows = pyarrow.ipc.open_stream(io.BytesIO(stream)).read_all().num_rows
+        rows = [json.loads(line) for line in notices.read_text().splitlines()]
+        counts = [row["count"] for row in rows if row["kind"] == "filtered"]
+        removed = json.loads(rows[-1]["message"])["filtered"]
+        assert sum(counts) == removed and len(counts) == len(flags) // 2, (counts, removed)
+        # The first flag alone removes as many.
+        alone = pyarrow.ipc.open_stream(io.BytesIO(run("--to", "arrow", *flags[:2], samples / name))).read_all()
+        is_one_filter = "--exec" in flags
+        assert is_one_filter or counts[0] == n_rows + removed - alone.num_rows, (flags, counts)
+
+# Compressed streams and files have the same rows.
+plain = pyarrow.ipc.open_stream(io.BytesIO(run("--to", "arrow", samples / "shell.trc"))).read_all()
+compressed = run("--to", "arrow", "--compress", "lz4", samples / "shell.trc")
+assert pyarrow.ipc.open_stream(io.BytesIO(compressed)).read_all().to_pylist() == plain.to_pylist()
+if polars:
+    assert polars.read_ipc_stream(io.BytesIO(compressed)).height == plain.num_rows
+with tempfile.TemporaryDirectory() as folder:
+    for name in ["none", "snappy", "lz4"]:
+        path = Path(folder) / f"{name}.parquet"
+        run("--to", "parquet", "--compress", name, "-o", path, samples / "shell.trc")
+        assert pyarrow.parquet.read_table(path).to_pylist() == plain.to_pylist()
+        if duckdb:
+            assert duckdb.sql(f"select count(*) from '{path}'").fetchall() == [(plain.num_rows,)]

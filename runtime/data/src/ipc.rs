@@ -12,7 +12,9 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::{
     DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, write_message,
 };
-use arrow_ipc::{Buffer, FieldNode, KeyValue, KeyValueArgs, MessageBuilder, MessageHeader, RecordBatchBuilder};
+use arrow_ipc::{
+    Buffer, CompressionType, FieldNode, KeyValue, KeyValueArgs, MessageBuilder, MessageHeader, RecordBatchBuilder,
+};
 use arrow_schema::SchemaRef;
 use flatbuffers::FlatBufferBuilder;
 use std::io::{self, Write};
@@ -37,9 +39,22 @@ pub struct IpcStream<W> {
 impl<W: Write> IpcStream<W> {
     /// Creates a stream.
     pub fn new(out: W) -> Self {
+        Self::with_options(out, IpcWriteOptions::default())
+    }
+
+    /// Creates a stream whose columns are compressed by LZ4.
+    ///
+    /// # Errors
+    /// Arrow refuses the compression.
+    pub fn compressed(out: W) -> io::Result<Self> {
+        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME));
+        Ok(Self::with_options(out, options.map_err(io::Error::other)?))
+    }
+
+    fn with_options(out: W, options: IpcWriteOptions) -> Self {
         Self {
             out,
-            options: IpcWriteOptions::default(),
+            options,
             tracker: DictionaryTracker::new(false),
             context: IpcWriteContext::default(),
             schema: None,
@@ -110,10 +125,15 @@ fn marked(message: &[u8], summary: &str) -> Result<Vec<u8>, String> {
     let buffers: Vec<Buffer> = batch.buffers().iter().flatten().copied().collect();
     let mut builder = FlatBufferBuilder::new();
     let (nodes, buffers) = (builder.create_vector(&nodes), builder.create_vector(&buffers));
+    let compression = batch.compression().map(|compression| {
+        let codec = arrow_ipc::BodyCompressionArgs { codec: compression.codec(), method: compression.method() };
+        arrow_ipc::BodyCompression::create(&mut builder, &codec)
+    });
     let mut header = RecordBatchBuilder::new(&mut builder);
     header.add_length(batch.length());
     header.add_nodes(nodes);
     header.add_buffers(buffers);
+    compression.into_iter().for_each(|compression| header.add_compression(compression));
     let header = header.finish();
     let (key, value) = (builder.create_string(END_KEY), builder.create_string(summary));
     let pair = KeyValue::create(&mut builder, &KeyValueArgs { key: Some(key), value: Some(value) });

@@ -46,6 +46,12 @@ impl<W: Write + Send> ParquetFile<W> {
         Self { compression: Compression::UNCOMPRESSED, ..self }
     }
 
+    /// Compresses by LZ4.
+    #[must_use]
+    pub fn with_lz4(self) -> Self {
+        Self { compression: Compression::LZ4_RAW, ..self }
+    }
+
     /// Completes the file. Returns the output.
     ///
     /// # Errors

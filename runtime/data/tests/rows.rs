@@ -3,8 +3,9 @@
 use crate::tools::{SAMPLES, batches, formats, kev, objects, sample, stream, with_threads};
 use serde_json::{Map, Value, json};
 use tfbc::aix::Filter;
-use tfbc::{Column, Columns, Form, Item, ReportOptions, Trace, report};
-use tfbc_data::{EventColumn, TableOptions};
+use tfbc::internal::rows::rows;
+use tfbc::{Column, Columns, Form, Item, Notice, ReportOptions, Trace, report};
+use tfbc_data::{EventColumn, EventTable, IpcStream, TableOptions};
 
 fn open(name: &str) -> Trace {
     Trace::open(sample(name)).unwrap()
@@ -211,4 +212,18 @@ fn readers_can_stop_early() {
     let n_rows: usize = reader.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
     assert!(n_rows >= 1);
     assert!(reader.outcome().unwrap().summary.rows > 100);
+}
+
+#[test]
+fn a_compressed_stream_has_the_same_rows() {
+    let (formats, report, options) = (formats(&[]), ReportOptions::default(), TableOptions::default());
+    let (plain, ..) = stream(&mut open("shell.trc"), &formats, &report, &options);
+    let mut compressed = IpcStream::compressed(Vec::new()).unwrap();
+    let mut table = EventTable::new(options.clone(), &mut compressed);
+    let mut monitor = |_: &Notice| {};
+    rows(&mut open("shell.trc"), &formats, &report, options.wanted(), &mut table, &mut monitor).unwrap();
+    table.finish().unwrap();
+    let bytes = compressed.finish("{}").unwrap();
+    assert_eq!(objects(&bytes), objects(&plain));
+    assert!(bytes.len() < plain.len(), "{} {}", bytes.len(), plain.len());
 }
