@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tfbc_recorder::clock::ClockSource;
 use tfbc_recorder::hooks;
-use tfbc_recorder::options::{Mode, Options, Output};
+use tfbc_recorder::options::{Mode, Output, TraceOptions};
 use tfbc_recorder::record::Width::W64;
 use tfbc_recorder::session::{self, Task};
 use tfbc_tracing::Recorder;
@@ -123,12 +123,12 @@ fn main() -> ExitCode {
     let mut criterion = Criterion::default().configure_from_args();
     off(&mut criterion);
     tracing_subscriber::registry().with(Recorder::default().layer()).init();
-    let options = Options {
+    let options = TraceOptions {
         output: Output::File(folder.join("log")),
         mode: Mode::Circular,
         buffer_size: 16 << 20,
         log_size: 32 << 20,
-        ..Options::default()
+        ..TraceOptions::default()
     };
     let channel = session::start(&Task::Aix(options)).unwrap();
     on(&mut criterion, folder);

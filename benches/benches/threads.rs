@@ -15,15 +15,15 @@ const PICK: Pick = Pick::Mix(200);
 const PIECE: usize = 512 << 10;
 
 /// Input and output of a report, removed at the end.
-struct Files {
+struct ReportFiles {
     input: PathBuf,
     output: PathBuf,
 }
 
-impl Files {
+impl ReportFiles {
     fn new(stream: &[u8]) -> Self {
         let path = |name: &str| std::env::temp_dir().join(format!("tfbc-threads-{}.{name}", std::process::id()));
-        let files = Files { input: path("trc"), output: path("txt") };
+        let files = ReportFiles { input: path("trc"), output: path("txt") };
         fs::write(&files.input, stream).expect("temporary files can be written");
         files
     }
@@ -39,7 +39,7 @@ impl Files {
     }
 }
 
-impl Drop for Files {
+impl Drop for ReportFiles {
     fn drop(&mut self) {
         for path in [&self.input, &self.output] {
             let gone = fs::remove_file(path);
@@ -51,7 +51,7 @@ impl Drop for Files {
 fn threads(criterion: &mut Criterion) {
     let events = mix_buffers(PICK, EVENTS, 1).flatten();
     let stream: &'static [u8] = STREAM64_MAGIC.into_iter().chain(events).collect::<Vec<u8>>().leak();
-    let files = Files::new(stream);
+    let files = ReportFiles::new(stream);
     let mut runs = [1, 2].map(|n_threads| {
         let mut run = ReportRun::new(&templates(PICK.n_templates()));
         run.set_threads(n_threads);

@@ -108,7 +108,7 @@ impl NativeText {
 
     /// Appends a line of at most half a window.
     #[inline(always)]
-    pub(crate) fn line(&mut self, put: impl FnOnce(&mut Window<'_>)) {
+    pub(crate) fn line(&mut self, put: impl FnOnce(&mut LineWindow<'_>)) {
         let mut line = self.window();
         put(&mut line);
         let n = line.at;
@@ -182,15 +182,15 @@ impl NativeText {
         self.buf.resize((self.len + n).next_power_of_two().max(1 << 16), 0);
     }
 
-    pub(crate) fn window(&mut self) -> Window<'_> {
+    pub(crate) fn window(&mut self) -> LineWindow<'_> {
         self.window_at(0)
     }
 
     /// Window whose first `at` bytes already contain text.
     #[inline(always)]
-    pub(crate) fn window_at(&mut self, at: usize) -> Window<'_> {
+    pub(crate) fn window_at(&mut self, at: usize) -> LineWindow<'_> {
         let Some(window) = self.room(WINDOW).first_chunk_mut() else { unreachable!("room gives what is asked") };
-        Window { bytes: window, at }
+        LineWindow { bytes: window, at }
     }
 
     /// Appends the line of one event; `None`, without output, if the event is too short.
@@ -215,12 +215,12 @@ impl NativeText {
 }
 
 /// A line while it is written.
-pub(crate) struct Window<'w> {
+pub(crate) struct LineWindow<'w> {
     bytes: &'w mut [u8; WINDOW],
     pub(crate) at: usize,
 }
 
-impl Window<'_> {
+impl LineWindow<'_> {
     /// Stores `N` bytes, of which the first `len` are text.
     #[inline(always)]
     pub(crate) fn put<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
@@ -301,7 +301,7 @@ fn low_half(data: &[u8; 24], word: usize) -> u32 {
 }
 
 #[inline(always)]
-fn disk_read(data: &[u8], mut line: Window<'_>) -> Option<usize> {
+fn disk_read(data: &[u8], mut line: LineWindow<'_>) -> Option<usize> {
     let data: &[u8; 24] = data.first_chunk()?;
     line.literal(b"DISK READ dev=");
     line.hex(low_half(data, 0));
@@ -314,7 +314,7 @@ fn disk_read(data: &[u8], mut line: Window<'_>) -> Option<usize> {
 }
 
 #[inline(always)]
-fn ioctl(data: &[u8], mut line: Window<'_>) -> Option<usize> {
+fn ioctl(data: &[u8], mut line: LineWindow<'_>) -> Option<usize> {
     let data: &[u8; 24] = data.first_chunk()?;
     line.literal(b"IOCTL flags=");
     line.flags(low_half(data, 0) as usize);
@@ -330,7 +330,7 @@ fn ioctl(data: &[u8], mut line: Window<'_>) -> Option<usize> {
 }
 
 #[inline(always)]
-fn wakeup(data: &[u8], mut line: Window<'_>) -> Option<usize> {
+fn wakeup(data: &[u8], mut line: LineWindow<'_>) -> Option<usize> {
     let (numbers, name): (&[u8; 24], &[u8; 16]) = (data.first_chunk()?, data.get(16..)?.first_chunk()?);
     line.literal(b"WAKEUP comm=");
     let (name, len) = printable(name);

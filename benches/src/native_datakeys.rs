@@ -10,7 +10,7 @@ use tfbc_vm::Event;
 
 use crate::UserEvent;
 use crate::datakeys::{AREAS, FAULTS, N_CODES, code};
-use crate::native::{ASCII_ZEROS, LOWER, NativeText, Window, hex_digits};
+use crate::native::{ASCII_ZEROS, LOWER, LineWindow, NativeText, hex_digits};
 
 /// Texts by index, each after `before`; the last byte is the length.
 const fn labels<const N: usize, const LEN: usize>(before: &str, texts: [&str; N]) -> [[u8; LEN]; N] {
@@ -188,14 +188,14 @@ impl NativeText {
     }
 }
 
-fn value(payload: u64, line: &mut Window<'_>) {
+fn value(payload: u64, line: &mut LineWindow<'_>) {
     let value = payload as u32;
     line.literal(b"mydata:0x");
     line.hex_min(value);
     line.label(VALUES.get(value as usize));
 }
 
-fn masks(payload: u64, line: &mut Window<'_>) {
+fn masks(payload: u64, line: &mut LineWindow<'_>) {
     let (first, second) = (payload as u16, (payload >> 16) as u16);
     line.literal(b"ipicmd:0x");
     line.hex_min(first.into());
@@ -205,7 +205,7 @@ fn masks(payload: u64, line: &mut Window<'_>) {
     line.label(Some(SECOND_COMMANDS.get(usize::from(second)).unwrap_or(&SECOND_COMMANDS[0])));
 }
 
-fn bits(payload: u64, line: &mut Window<'_>) {
+fn bits(payload: u64, line: &mut LineWindow<'_>) {
     line.literal(b"command:0x");
     line.hex_byte((payload >> 8) as u8);
     line.literal(b" argument:0x");
@@ -216,7 +216,7 @@ fn bits(payload: u64, line: &mut Window<'_>) {
     line.label(STATUSES.get(usize::from(status)));
 }
 
-fn state(payload: u64, line: &mut Window<'_>) {
+fn state(payload: u64, line: &mut LineWindow<'_>) {
     let state = payload as u32;
     line.literal(b"state:0x");
     line.hex_min(state);
@@ -225,14 +225,14 @@ fn state(payload: u64, line: &mut Window<'_>) {
     line.signed((payload >> 32) as i32);
 }
 
-fn numbers(payload: u64, line: &mut Window<'_>) {
+fn numbers(payload: u64, line: &mut LineWindow<'_>) {
     line.literal(b"seq_id:");
     line.signed(payload as i32);
     line.literal(b" latency:");
     line.signed((payload >> 32) as i32);
 }
 
-fn name(payload: u64, rest: &[u8], line: &mut Window<'_>) -> Option<()> {
+fn name(payload: u64, rest: &[u8], line: &mut LineWindow<'_>) -> Option<()> {
     line.literal(b"pid:");
     line.decimal(payload as u32);
     line.literal(b" name:");
@@ -243,7 +243,7 @@ fn name(payload: u64, rest: &[u8], line: &mut Window<'_>) -> Option<()> {
     }
 }
 
-fn conditions(payload: u64, line: &mut Window<'_>) {
+fn conditions(payload: u64, line: &mut LineWindow<'_>) {
     let (kind, second) = (payload as u8, (payload >> 32) as u32);
     line.literal(b"kind:0x");
     line.hex_byte(kind);
@@ -258,7 +258,7 @@ fn conditions(payload: u64, line: &mut Window<'_>) {
     }
 }
 
-fn codes(payload: u64, line: &mut Window<'_>) {
+fn codes(payload: u64, line: &mut LineWindow<'_>) {
     let code = payload as u32;
     line.literal(b"code:0x");
     line.hex_min(code);
@@ -269,19 +269,19 @@ fn codes(payload: u64, line: &mut Window<'_>) {
     }
 }
 
-fn octal(payload: u64, line: &mut Window<'_>) {
+fn octal(payload: u64, line: &mut LineWindow<'_>) {
     line.literal(b"mode:0");
     line.octal(payload as u32);
     line.literal(b" uid:");
     line.decimal((payload >> 32) as u32);
 }
 
-fn address(payload: u64, line: &mut Window<'_>) {
+fn address(payload: u64, line: &mut LineWindow<'_>) {
     line.literal(b"address:0x");
     line.hex_min_long(payload);
 }
 
-fn message(payload: u64, rest: &[u8], line: &mut Window<'_>) -> Option<()> {
+fn message(payload: u64, rest: &[u8], line: &mut LineWindow<'_>) -> Option<()> {
     let (address, text) = rest.split_first_chunk()?;
     line.literal(b"channel:");
     line.decimal(payload as u32);
@@ -295,7 +295,7 @@ fn message(payload: u64, rest: &[u8], line: &mut Window<'_>) -> Option<()> {
     line.text(text)
 }
 
-fn phases(payload: u64, line: &mut Window<'_>) {
+fn phases(payload: u64, line: &mut LineWindow<'_>) {
     line.literal(b"phase");
     line.phase(payload as u8);
     line.literal(b" next");
@@ -304,7 +304,7 @@ fn phases(payload: u64, line: &mut Window<'_>) {
     line.signed(((payload >> 16) as i16).into());
 }
 
-impl Window<'_> {
+impl LineWindow<'_> {
     /// Appends lower-case hex without leading zeros.
     #[inline(always)]
     fn hex_min(&mut self, value: u32) {

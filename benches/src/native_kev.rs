@@ -6,7 +6,7 @@
 //!
 //! Each class and event has a row: text, first word, text, second word, text. Only little-endian logs are supported.
 
-use crate::native::{LOWER, NativeText, Window, hex_digits};
+use crate::native::{LOWER, LineWindow, NativeText, hex_digits};
 use crate::{KevLoad, SLOT_BYTES};
 
 /// Format of a word.
@@ -140,9 +140,9 @@ impl NativeKev {
 }
 
 #[inline(always)]
-fn word(line: &mut Window<'_>, kind: Word, bytes: [u8; 4]) {
+fn word(line: &mut LineWindow<'_>, kind: Word, bytes: [u8; 4]) {
     let value = u32::from_le_bytes(bytes);
-    let hex = |line: &mut Window<'_>| {
+    let hex = |line: &mut LineWindow<'_>| {
         line.literal(b"0x");
         line.literal(&hex_digits::<LOWER>(value));
     };

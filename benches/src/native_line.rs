@@ -9,7 +9,7 @@
 //! delta, and text at the margin of level KERN. It does the checks that any trace needs: it verifies each event's
 //! length, converts its time stamp, and skips the header's events.
 
-use crate::native::{HEX_BYTE, NativeText, Window};
+use crate::native::{HEX_BYTE, LineWindow, NativeText};
 use crate::{STREAM64_MAGIC, template_id};
 
 const TRACE_ON: u16 = 0x0010;
@@ -191,7 +191,7 @@ impl NativeReport {
 
 /// Writes id, elapsed seconds, delta milliseconds, and the blanks before text of level KERN.
 #[inline(always)]
-fn native_columns(line: &mut Window<'_>, id: u16, elapsed_ns: u64, last_ns: u64, wide_ids: bool) {
+fn native_columns(line: &mut LineWindow<'_>, id: u16, elapsed_ns: u64, last_ns: u64, wide_ids: bool) {
     let [[_, a, b, _], [_, c, mut last, _]] = id.to_be_bytes().map(|byte| HEX_BYTE[usize::from(byte)]);
     if id & 15 == 0 {
         last = b' ';
@@ -216,7 +216,7 @@ fn native_columns(line: &mut Window<'_>, id: u16, elapsed_ns: u64, last_ns: u64,
 
 /// Slow path for rare times: above 1000 s, more than 1 s after the last event, or before it.
 #[cold]
-fn long_times(line: &mut Window<'_>, elapsed_ns: u64, delta_ns: i128) {
+fn long_times(line: &mut LineWindow<'_>, elapsed_ns: u64, delta_ns: i128) {
     let (seconds, fraction) = (elapsed_ns / 1_000_000_000, elapsed_ns % 1_000_000_000);
     let (sign, delta) = (if delta_ns < 0 { "-" } else { "" }, delta_ns.unsigned_abs());
     let delta = format!("{sign}{}.{:06}", delta / 1_000_000, delta % 1_000_000);

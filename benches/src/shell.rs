@@ -27,26 +27,26 @@ pub fn shell_buffers(width: Width, seed: u64) -> impl Iterator<Item = Vec<u8>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Thread {
+struct ShellThread {
     pid: u64,
     tid: u64,
     priority: u64,
 }
 
-const IDLE: Thread = Thread { pid: 516, tid: 517, priority: 127 };
-const TRACE: Thread = Thread { pid: 6160, tid: 9747, priority: 60 };
-const KSH: Thread = Thread { pid: 4522, tid: 8191, priority: 60 };
-const LS: Thread = Thread { pid: 6418, tid: 10011, priority: 61 };
-const SORT: Thread = Thread { pid: 6420, tid: 10015, priority: 61 };
-const SORT_MERGE: Thread = Thread { pid: 6420, tid: 10017, priority: 62 };
-const CAT: Thread = Thread { pid: 6422, tid: 10021, priority: 61 };
+const IDLE: ShellThread = ShellThread { pid: 516, tid: 517, priority: 127 };
+const TRACE: ShellThread = ShellThread { pid: 6160, tid: 9747, priority: 60 };
+const KSH: ShellThread = ShellThread { pid: 4522, tid: 8191, priority: 60 };
+const LS: ShellThread = ShellThread { pid: 6418, tid: 10011, priority: 61 };
+const SORT: ShellThread = ShellThread { pid: 6420, tid: 10015, priority: 61 };
+const SORT_MERGE: ShellThread = ShellThread { pid: 6420, tid: 10017, priority: 62 };
+const CAT: ShellThread = ShellThread { pid: 6422, tid: 10021, priority: 61 };
 
 /// The traced machine: its clock, the running thread, and the buffers.
 struct System {
     width: Width,
     rng: Rng,
     time_ns: u64,
-    running: Thread,
+    running: ShellThread,
     writer: EventWriter,
     full: Vec<Vec<u8>>,
     next_buf: u64,
@@ -112,7 +112,7 @@ impl System {
 
 /// Actions of the kernel, with their hooks.
 impl System {
-    fn dispatch(&mut self, thread: Thread) {
+    fn dispatch(&mut self, thread: ShellThread) {
         let old = self.running;
         let id = if thread == IDLE { 0x10C0 } else { 0x1060 };
         self.running = thread;
@@ -187,7 +187,7 @@ impl System {
         self.disk(2, block, len);
     }
 
-    fn fork(&mut self, child: Thread) {
+    fn fork(&mut self, child: ShellThread) {
         self.enter("kfork");
         self.pass(60_000, 110_000);
         self.trace(TraceHook::words(0x1390, CPU, &[child.pid, child.tid]));
@@ -213,7 +213,7 @@ impl System {
         self.trace(TraceHook::words(0x1350, CPU, &[self.running.pid, code << 8]));
     }
 
-    fn create_thread(&mut self, thread: Thread) {
+    fn create_thread(&mut self, thread: ShellThread) {
         self.enter("thread_create");
         self.trace(TraceHook::words(0x4650, CPU, &[thread.pid, thread.tid, thread.priority, 0]));
         self.leave("thread_create", thread.tid as i64, 0);
@@ -234,7 +234,7 @@ impl System {
     }
 
     /// The shell reads a line, forks, and waits for the child, which runs `work`.
-    fn command(&mut self, line_bytes: i64, child: Thread, work: fn(&mut Self)) {
+    fn command(&mut self, line_bytes: i64, child: ShellThread, work: fn(&mut Self)) {
         self.enter("kread");
         self.dispatch(IDLE);
         self.pass(1_500_000, 4_000_000);

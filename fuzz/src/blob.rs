@@ -1,7 +1,7 @@
 //! Fuzz target for blobs: arbitrary bytes, generated programs, and edited compiled programs.
 
 use crate::oracle;
-use crate::programs::{Draft, edit, generate};
+use crate::programs::{ProgramDraft, edit, generate};
 use std::sync::LazyLock;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
@@ -16,7 +16,7 @@ const EDITS: usize = 4;
 const LARGE: usize = 6000;
 
 /// Compiled programs of one hook or record.
-static COMPILED: LazyLock<Vec<Draft>> = LazyLock::new(|| {
+static COMPILED: LazyLock<Vec<ProgramDraft>> = LazyLock::new(|| {
     let compiled = |name: &str, file: &str| {
         let mut sources = Sources::new();
         sources.add(Source::new(name, file));
@@ -27,7 +27,7 @@ static COMPILED: LazyLock<Vec<Draft>> = LazyLock::new(|| {
     let files = (0..8).flat_map(|seed| definitions(&mut Rng::new(seed)).files);
     let blobs = templates.chain(files.filter_map(|file| compiled("a.xml", &file)));
     let own = |blob: Vec<u8>| {
-        let program = Draft::read(&blob);
+        let program = ProgramDraft::read(&blob);
         // Built-in stanzas are part of every blob.
         let hooks = program.hooks.iter().filter(|hook| hook.flags & 2 == 0);
         hooks.map(|hook| program.with_hooks(&[*hook]).compact()).collect::<Vec<_>>()
@@ -108,7 +108,9 @@ mod tests {
         for seed in 0..CASES {
             let (blob, _) = edited(6, &mut Rng::new(seed));
             if Program::open(&blob).is_ok() {
-                ops.extend(Draft::read(&blob).routines.iter().flat_map(|routine| &routine.code).map(|instr| instr.op));
+                ops.extend(
+                    ProgramDraft::read(&blob).routines.iter().flat_map(|routine| &routine.code).map(|instr| instr.op),
+                );
             }
         }
         let missing: Vec<_> = Op::ALL.iter().filter(|op| !ops.contains(&(**op as u8))).collect();

@@ -3,7 +3,7 @@
 //! Events are printed into one shared buffer, and each one alone. Both texts of an event must be equal: they must not
 //! depend on other events, their text, registers they wrote, or old bytes in the buffers.
 
-use crate::programs::{Draft, Routine, strings_len, table_lens};
+use crate::programs::{ProgramDraft, Routine, strings_len, table_lens};
 use std::sync::LazyLock;
 use tfbc_snapshots::generate::{Facts, Rng, facts};
 use tfbc_vm::{
@@ -61,7 +61,7 @@ static MATERIAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
 static CONTEXTS: LazyLock<Vec<Facts>> = LazyLock::new(|| (0..8).map(|seed| facts(&mut Rng::new(seed))).collect());
 
 /// An event with everything its text depends on.
-struct Job<'p> {
+struct OracleJob<'p> {
     entry: Hook<'p>,
     bytes: Vec<u8>,
     wide: bool,
@@ -73,7 +73,7 @@ struct Job<'p> {
     columns: &'static [u8],
 }
 
-impl<'p> Job<'p> {
+impl<'p> OracleJob<'p> {
     /// Start of the event's line in a buffer of the given length.
     fn start(&self, line: usize) -> LineStart {
         LineStart { layout: self.layout, line }
@@ -102,7 +102,7 @@ impl<'p> Job<'p> {
                 bytes.iter_mut().skip(4).zip(entry.id.to_be_bytes()).for_each(|(byte, of_id)| *byte = of_id);
             }
         }
-        Job {
+        OracleJob {
             entry,
             bytes,
             wide,
@@ -116,7 +116,7 @@ impl<'p> Job<'p> {
     }
 
     fn event(&self) -> Event<'_> {
-        let Job { bytes, wide, record, time_ns, offset, .. } = self;
+        let OracleJob { bytes, wide, record, time_ns, offset, .. } = self;
         Event { bytes, wide: *wide, record: *record, time_ns: *time_ns, offset: *offset }
     }
 }
@@ -125,14 +125,14 @@ impl<'p> Job<'p> {
 struct FuzzCase<'p> {
     program: &'p Program<'p>,
     limits: Limits,
-    jobs: Vec<Job<'p>>,
+    jobs: Vec<OracleJob<'p>>,
     blob: &'p [u8],
     /// Text at the start of the shared buffer.
     before: &'static [u8],
 }
 
 /// Text of an event with its columns, and its outcome.
-type Printed = (Vec<u8>, Outcome);
+type PrintedText = (Vec<u8>, Outcome);
 
 /// Checks the text of a verified program for events that `rng` chooses. `rng` also decides about the slower
 /// comparisons.
@@ -181,7 +181,7 @@ impl<'p> FuzzCase<'p> {
         let entries = entries(program, rng);
         let job = |rng: &mut Rng| {
             let (entry, need) = *entries.get(rng.below(entries.len()))?;
-            Some(Job::new(entry, need, rng))
+            Some(OracleJob::new(entry, need, rng))
         };
         let jobs = (0..2 + rng.below(EVENTS - 1)).map_while(|_| job(rng)).collect();
         let before = *rng.pick(&[b"" as &[u8], b"ANOTHER event\n", b"  ", b"No line end"]);
@@ -190,10 +190,10 @@ impl<'p> FuzzCase<'p> {
 
     /// Prints each event with the checked interpreter, into a separate buffer and after different events. An event sees
     /// only timers of earlier events that run even if they are filtered out.
-    fn each_alone(&self) -> Vec<Printed> {
+    fn each_alone(&self) -> Vec<PrintedText> {
         let (mut machine, mut timers, mut out) = (Machine::checked(self.limits), Timers::new(), TextBuf::new());
-        let mut all = vec![Printed::default(); self.jobs.len()];
-        let carries_timers = |job: &Job<'_>| job.entry.space == Space::Hook && job.entry.has_effects;
+        let mut all = vec![PrintedText::default(); self.jobs.len()];
+        let carries_timers = |job: &OracleJob<'_>| job.entry.space == Space::Hook && job.entry.has_effects;
         let (first, rest): (Vec<_>, Vec<_>) = self.jobs.iter().zip(&mut all).partition(|(job, _)| carries_timers(job));
         for (job, printed) in first.into_iter().chain(rest.into_iter().rev()) {
             self.fill(&mut out, &OTHER_STALE);
@@ -216,7 +216,7 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Checks that the text of an event keeps its limits.
-    fn keeps_limits(&self, job: &Job<'_>, text: &[u8], outcome: Outcome) {
+    fn keeps_limits(&self, job: &OracleJob<'_>, text: &[u8], outcome: Outcome) {
         if outcome.refused {
             return;
         }
@@ -253,7 +253,7 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Checks that a buffer grew by at most a text at its limit and one instruction's output.
-    fn is_bounded(&self, job: &Job<'_>, out: &TextBuf) {
+    fn is_bounded(&self, job: &OracleJob<'_>, out: &TextBuf) {
         if out.capacity() <= (ROOM + SLACK).next_power_of_two() {
             return;
         }
@@ -268,10 +268,10 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Prints all events in one run of the fast machine, into one buffer.
-    fn in_one_buffer(&self, expected: &[Printed]) {
+    fn in_one_buffer(&self, expected: &[PrintedText]) {
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
-        let mut shared = Shared::new(self);
-        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let mut shared = SharedText::new(self);
+        let events: Vec<_> = self.jobs.iter().map(OracleJob::event).collect();
         let mut run = machine.start(self.program, &mut timers);
         for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
             shared.print(job, expected, |line, out| {
@@ -282,12 +282,12 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Prints all events in one run of a program. Opening it verified only the code that prints text, or no code.
-    fn lazily(&self, blob: &[u8], expected: &[Printed], looked_up: bool) {
+    fn lazily(&self, blob: &[u8], expected: &[PrintedText], looked_up: bool) {
         let open = if self.jobs.len().is_multiple_of(2) { Program::open_for_text } else { Program::open_lazily };
         let lazy = open(blob).expect("what is verified as a whole is opened lazily");
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
-        let mut shared = Shared::new(self);
-        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let mut shared = SharedText::new(self);
+        let events: Vec<_> = self.jobs.iter().map(OracleJob::event).collect();
         let mut run = machine.start(&lazy, &mut timers);
         for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
             shared.print(job, expected, |line, out| {
@@ -301,12 +301,12 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Prints all events with events of another program in between.
-    fn between_others(&self, expected: &[Printed]) {
+    fn between_others(&self, expected: &[PrintedText]) {
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
-        let mut shared = Shared::new(self);
-        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let mut shared = SharedText::new(self);
+        let events: Vec<_> = self.jobs.iter().map(OracleJob::event).collect();
         let other = Program::open(&OTHER).expect("a sound program");
-        let theirs = Job::new(other.hooks().next().expect("a hook"), 16, &mut Rng::new(0));
+        let theirs = OracleJob::new(other.hooks().next().expect("a hook"), 16, &mut Rng::new(0));
         let their_event = theirs.event();
         let mut run = machine.start(self.program, &mut timers);
         let mut their_out = TextBuf::new();
@@ -324,11 +324,11 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Prints all events under an observer that counts every instruction.
-    fn watched(&self, expected: &[Printed]) {
+    fn watched(&self, expected: &[PrintedText]) {
         let (tables, uncounted) = (table_lens(self.blob), self.instrs().count());
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
-        let mut shared = Shared::new(self);
-        let events: Vec<_> = self.jobs.iter().map(Job::event).collect();
+        let mut shared = SharedText::new(self);
+        let events: Vec<_> = self.jobs.iter().map(OracleJob::event).collect();
         let mut run = machine.start(self.program, &mut timers);
         for ((job, event), expected) in self.jobs.iter().zip(&events).zip(expected) {
             let mut meter = CostMeter {
@@ -356,7 +356,7 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Prints all events with the flattened routine, if there is one.
-    fn flat(&self, expected: &[Printed]) {
+    fn flat(&self, expected: &[PrintedText]) {
         for (job, (text, outcome)) in self.jobs.iter().zip(expected) {
             let event = job.event();
             let (is_bare, room) = (job.layout.first == 0, self.limits.text >= FlatRoutine::MAX_TEXT);
@@ -380,8 +380,8 @@ impl<'p> FuzzCase<'p> {
 
     /// Program and event, for the reader of a finding.
     #[cold]
-    fn shown(&self, job: &Job<'_>) -> String {
-        let Job { entry, bytes, wide, record, layout, .. } = job;
+    fn shown(&self, job: &OracleJob<'_>) -> String {
+        let OracleJob { entry, bytes, wide, record, layout, .. } = job;
         let routines = self.program.disassemble(Some(entry));
         format!("{entry:?} {layout:?} {:?}\nwide {wide} {record:?} {bytes:02x?}\n{routines}", self.limits)
     }
@@ -391,7 +391,7 @@ impl<'p> FuzzCase<'p> {
 fn run_prepared<'r>(
     run: &mut Run<'r>,
     program: &'r Program<'r>,
-    job: &'r Job<'_>,
+    job: &'r OracleJob<'_>,
     event: &'r Event<'r>,
     line: usize,
     out: &mut TextBuf,
@@ -407,22 +407,27 @@ fn run_prepared<'r>(
 }
 
 /// Buffer that several events are printed into, and its expected contents.
-struct Shared<'c> {
+struct SharedText<'c> {
     case: &'c FuzzCase<'c>,
     out: TextBuf,
     expected: Vec<u8>,
 }
 
-impl<'c> Shared<'c> {
+impl<'c> SharedText<'c> {
     fn new(case: &'c FuzzCase<'_>) -> Self {
         let mut out = TextBuf::new();
         case.fill(&mut out, &STALE);
         out.push(case.before);
-        Shared { case, out, expected: case.before.to_vec() }
+        SharedText { case, out, expected: case.before.to_vec() }
     }
 
     /// Prints an event with `print`, which receives the start of its line.
-    fn print(&mut self, job: &Job<'_>, expected: &Printed, print: impl FnOnce(usize, &mut TextBuf) -> Outcome) {
+    fn print(
+        &mut self,
+        job: &OracleJob<'_>,
+        expected: &PrintedText,
+        print: impl FnOnce(usize, &mut TextBuf) -> Outcome,
+    ) {
         let outcome = print(self.out.len(), &mut self.out);
         self.expected.extend_from_slice(&expected.0);
         let differs = self.out.as_bytes() != self.expected || comparable(outcome) != comparable(expected.1);
@@ -461,7 +466,7 @@ static OTHER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     };
     let hook = HookRow { id: 0x0200, flags: 4, tab_origin: 3, routines: [1; 4], ..HookRow::default() };
     let routines = vec![routine(1, &called), routine(0, &code)];
-    Draft { routines, hooks: vec![hook], ..Draft::default() }.write()
+    ProgramDraft { routines, hooks: vec![hook], ..ProgramDraft::default() }.write()
 });
 
 /// Outcome to compare. After a limit, later outcomes of the event are ignored.
@@ -489,7 +494,7 @@ fn entries<'p>(program: &'p Program<'_>, rng: &mut Rng) -> Vec<(Hook<'p>, usize)
 /// Counts the cost of an event, and panics if it exceeds its limits.
 struct CostMeter<'c> {
     case: &'c FuzzCase<'c>,
-    job: &'c Job<'c>,
+    job: &'c OracleJob<'c>,
     /// Number of words per table.
     tables: &'c [usize],
     /// Maximum number of steps since the last jump, call or return, which no limit has counted yet.

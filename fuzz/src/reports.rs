@@ -1,7 +1,7 @@
 //! Shared by the report targets of both systems: ways to read an input, templates, and properties of every output
 //! format.
 
-use crate::programs::{Draft, generate};
+use crate::programs::{ProgramDraft, generate};
 use serde::de::IgnoredAny;
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -126,7 +126,7 @@ pub fn catalog(usual: &'static Catalog<'static>, seed: u64) -> &'static Catalog<
 /// Small valid programs for AIX hooks, QNX records and their fields.
 fn hostile(seed: u64) -> Catalog<'static> {
     let rng = &mut Rng::new(seed);
-    let mut all = Draft::default();
+    let mut all = ProgramDraft::default();
     let hooks = (0x001..0x140).map(|id: u16| (Space::Hook, id << 4));
     let records = (0..32).flat_map(|class| (0..17).chain([65, 100, 101, 102, 111]).map(move |event| (class, event)));
     let records = records.map(|(class, event)| Space::record_id(class, event));
@@ -150,7 +150,7 @@ fn hostile(seed: u64) -> Catalog<'static> {
 }
 
 /// Small valid program of one hook or record.
-fn accepted(space: Space, rng: &mut Rng) -> Draft {
+fn accepted(space: Space, rng: &mut Rng) -> ProgramDraft {
     loop {
         let mut program = generate(rng);
         let effects = if space == Space::Hook { program.hooks[0].flags & 4 } else { 0 };

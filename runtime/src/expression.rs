@@ -44,7 +44,7 @@ struct Pattern {
 pub struct Condition<F> {
     field: F,
     operator: Operator,
-    value: Literal,
+    value: Constant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,19 +72,19 @@ const OPERATORS: [(&str, Operator); 8] = [
 
 /// Value of a condition.
 #[derive(Debug, Clone)]
-struct Literal {
+struct Constant {
     text: String,
     number: Option<i128>,
     regex: Option<Regex>,
 }
 
-impl PartialEq for Literal {
+impl PartialEq for Constant {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
 }
 
-impl Eq for Literal {}
+impl Eq for Constant {}
 
 /// Mistake in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -313,7 +313,7 @@ impl<F> Condition<F> {
 
     /// True if a value meets the condition.
     pub fn is_met_by(&self, found: &Operand<'_>) -> bool {
-        let Literal { text, number, regex } = &self.value;
+        let Constant { text, number, regex } = &self.value;
         let order = match (found, number) {
             (Operand::Number(found), Some(number)) if regex.is_none() => found.cmp(number),
             (Operand::Number(found), _) => {
@@ -458,7 +458,7 @@ impl<'t> Parser<'t> {
             _ => None,
         };
         let number = number(&text).filter(|_| !is_quoted);
-        Ok(Condition { field: field.to_owned(), operator: *operator, value: Literal { text, number, regex } })
+        Ok(Condition { field: field.to_owned(), operator: *operator, value: Constant { text, number, regex } })
     }
 
     /// Value, and true if it is in quotes.

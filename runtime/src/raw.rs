@@ -10,7 +10,7 @@ use crate::engine::WRITE_AT;
 use crate::ids::IdSet;
 use crate::monitor::{Monitor, PROGRESS_EVERY, ReportError};
 use crate::reader::aix::{AixKind, Kernel, LogInfo, LogItem, Logs, PASSED, RawEvent, Step, TimedEvent, hooks};
-use crate::selection::Selection;
+use crate::selection::ContextFilter;
 use std::io::Write;
 
 /// P flag in the first byte of a 64-bit hook word: the event ends in a CPU number.
@@ -28,7 +28,7 @@ pub fn write_raw(
 ) -> Result<AixSummary, ReportError> {
     refuse_mixed(logs)?;
     let infos = logs.logs().to_vec();
-    let mut selection = Selection::new(options);
+    let mut selection = ContextFilter::new(options);
     logs.need(needed(options));
     let mut summary = AixSummary::default();
     let mut bytes = first_word(&infos);

@@ -8,7 +8,7 @@ use crate::reader::aix::{TimedEvent, TraceState, hooks};
 use std::sync::Arc;
 
 /// A filter and the context that it needs, updated by every event.
-pub struct Selection {
+pub struct ContextFilter {
     filter: Filter,
     /// True if the filter depends on more than the hook id.
     needs_context: bool,
@@ -16,7 +16,7 @@ pub struct Selection {
     context: ContextState,
 }
 
-impl Selection {
+impl ContextFilter {
     /// The filter of a report's options, in its state before the first event.
     pub fn new(options: &AixReportOptions) -> Self {
         Self {

@@ -26,7 +26,8 @@ pub mod input {
 pub mod qnx {
     pub use crate::qnx_report::report;
     pub use crate::reader::kev::{
-        KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, Section, classes, is_kev,
+        KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, PageSection, classes,
+        is_kev,
     };
 }
 

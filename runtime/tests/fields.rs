@@ -9,7 +9,7 @@ use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Context, Event, EventInput, Machine, ProcessNames, TextBuf, Timers};
 
 /// Event: hook word and data in hex, and its time.
-type EventRow<'e> = (&'e str, u64);
+type EventSpec<'e> = (&'e str, u64);
 
 pub fn blob(source: &str) -> Vec<u8> {
     let mut sources = Sources::new();
@@ -24,7 +24,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 /// Fields of events in turn, as JSON. `wide` is true for 64-bit hooks.
-fn fields_of(set: &FormatSet, wide: bool, events: &[EventRow<'_>], processes: &ProcessNames) -> Vec<String> {
+fn fields_of(set: &FormatSet, wide: bool, events: &[EventSpec<'_>], processes: &ProcessNames) -> Vec<String> {
     let catalog = set.catalog().unwrap();
     let (mut machine, mut timers, mut scratch) = (Machine::default(), Timers::new(), TextBuf::new());
     let mut found = Vec::new();
@@ -48,12 +48,12 @@ fn fields_of(set: &FormatSet, wide: bool, events: &[EventRow<'_>], processes: &P
 }
 
 #[track_caller]
-fn check(source: &str, events: &[EventRow<'_>], expected: &[&str]) {
+fn check(source: &str, events: &[EventSpec<'_>], expected: &[&str]) {
     check_with(source, false, events, &ProcessNames::new(), expected);
 }
 
 #[track_caller]
-fn check_with(source: &str, wide: bool, events: &[EventRow<'_>], processes: &ProcessNames, expected: &[&str]) {
+fn check_with(source: &str, wide: bool, events: &[EventSpec<'_>], processes: &ProcessNames, expected: &[&str]) {
     let set = FormatSet::from_blob(blob(source));
     assert_eq!(fields_of(&set, wide, events, processes), expected, "{source}");
 }

@@ -11,7 +11,7 @@ use tfbc::Notice;
 use tfbc::qnx::{KevCounts, KevRefusal, KevRefusalKind};
 use tfbc::testing::input::Input;
 use tfbc::testing::qnx::{
-    KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, Section, is_kev,
+    KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, PageSection, is_kev,
 };
 
 const CONTROL: u32 = 1;
@@ -532,7 +532,7 @@ fn headers_come_in_any_order() {
         (page.size(), page.total_size(), page.machine(), page.n_cpus()),
         (Some(64), Some(128), Some(0), Some(4))
     );
-    assert_eq!((page.bytes(), page.section(Section::Qtime)), (&log.syspage[..], Some(&log.syspage[64..])));
+    assert_eq!((page.bytes(), page.section(PageSection::Qtime)), (&log.syspage[..], Some(&log.syspage[64..])));
 }
 
 #[test]

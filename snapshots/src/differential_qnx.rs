@@ -9,7 +9,7 @@ use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{Limits, Machine};
 
 use crate::datakey::xml::LineColumn;
-use crate::datakey::{Definitions, Finding, Record, ReferenceField, ReferenceValue, Severity, diagnostics_of};
+use crate::datakey::{Definitions, Finding, ReferenceField, ReferenceRecord, ReferenceValue, Severity, diagnostics_of};
 use crate::generate::Rng;
 use crate::generate::datakey::{GeneratedRecord, definitions, record};
 use crate::kev::{self, Log, LogRecord};
@@ -59,9 +59,9 @@ impl RecordCase {
 }
 
 /// Generated record as the reference's type.
-pub fn as_record((big_endian, record): &(bool, GeneratedRecord)) -> Record<'_> {
+pub fn as_record((big_endian, record): &(bool, GeneratedRecord)) -> ReferenceRecord<'_> {
     let GeneratedRecord { class, id, wide, payload } = record;
-    Record { class: *class, id: *id, wide: *wide, big_endian: *big_endian, payload }
+    ReferenceRecord { class: *class, id: *id, wide: *wide, big_endian: *big_endian, payload }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -135,7 +135,7 @@ pub fn compare_case(case: &RecordCase) -> Result<(Definitions, Sources, Compiled
             }
             let got = runner.show(&record);
             if got != wanted {
-                let Record { class, id, wide, big_endian, payload } = record;
+                let ReferenceRecord { class, id, wide, big_endian, payload } = record;
                 return Err(format!(
                     "class {class} id {id} wide {wide} big-endian {big_endian} data {}\nreference {}\n{name} {}\n{}{}",
                     hex(payload),

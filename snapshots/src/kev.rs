@@ -135,10 +135,10 @@ pub fn read(file: &[u8]) -> Result<Log, &'static str> {
 }
 
 /// Open combine records by CPU, class, event and stamp.
-type Open = BTreeMap<(u8, u8, u16, u32), (Option<u32>, Vec<u8>)>;
+type OpenCombines = BTreeMap<(u8, u8, u16, u32), (Option<u32>, Vec<u8>)>;
 
 fn slots(log: &mut Log, bytes: &[u8], one_clock: bool) {
-    let mut open = Open::new();
+    let mut open = OpenCombines::new();
     let mut high = BTreeMap::new();
     let mut last_buffer = None;
     for slot in bytes.chunks_exact(16) {

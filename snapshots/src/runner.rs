@@ -38,17 +38,17 @@ impl<'p> Runner<'p> {
     }
 
     /// Shows one record as [`EventRun::show`] does, in a separate run.
-    pub fn show(&mut self, record: &datakey::Record) -> Option<(Vec<u8>, bool)> {
+    pub fn show(&mut self, record: &datakey::ReferenceRecord) -> Option<(Vec<u8>, bool)> {
         self.begin().show(record)
     }
 
     /// Lists one record's fields as [`EventRun::objects`] does, in a separate run.
-    pub fn objects(&mut self, record: &datakey::Record) -> Option<String> {
+    pub fn objects(&mut self, record: &datakey::ReferenceRecord) -> Option<String> {
         self.begin().objects(record)
     }
 
     /// Lists one record's fields as [`EventRun::row`] does, in a separate run.
-    pub fn row(&mut self, record: &datakey::Record) -> Option<String> {
+    pub fn row(&mut self, record: &datakey::ReferenceRecord) -> Option<String> {
         self.begin().row(record)
     }
 
@@ -103,12 +103,12 @@ impl<'r> EventRun<'r> {
 
     /// Text of a QNX record without the line end; true if it counts as truncated. `None` if no definition names the
     /// record, or all conditions fail.
-    pub fn show(&mut self, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
+    pub fn show(&mut self, record: &datakey::ReferenceRecord<'r>) -> Option<(Vec<u8>, bool)> {
         self.run_record(record)
     }
 
     /// JSON object of a QNX record's fields; `None` if no definition applies.
-    pub fn row(&mut self, record: &datakey::Record<'r>) -> Option<String> {
+    pub fn row(&mut self, record: &datakey::ReferenceRecord<'r>) -> Option<String> {
         let (schema, outcome) = self.run_fields(record)?;
         let mut json = TextBuf::new();
         write_row(&schema, self.run.row(), &mut json);
@@ -116,7 +116,7 @@ impl<'r> EventRun<'r> {
     }
 
     /// Text of a QNX record by its fields, as a JSON string; `None` if no definition applies.
-    pub fn text_by_row(&mut self, record: &datakey::Record<'r>) -> Option<String> {
+    pub fn text_by_row(&mut self, record: &datakey::ReferenceRecord<'r>) -> Option<String> {
         let (schema, outcome) = self.run_fields(record)?;
         let mut json = TextBuf::new();
         write_record_text(&schema, self.run.row(), &mut json);
@@ -124,14 +124,14 @@ impl<'r> EventRun<'r> {
     }
 
     /// JSON array of a QNX record's fields, as `tfbc report` prints it; `None` if no definition applies.
-    pub fn objects(&mut self, record: &datakey::Record<'r>) -> Option<String> {
+    pub fn objects(&mut self, record: &datakey::ReferenceRecord<'r>) -> Option<String> {
         let (schema, outcome) = self.run_fields(record)?;
         let mut json = TextBuf::new();
         write_objects(&schema, self.run.row(), &mut json);
         (!outcome.skipped).then(|| String::from_utf8_lossy(json.as_bytes()).into_owned())
     }
 
-    fn run_fields(&mut self, record: &datakey::Record<'r>) -> Option<(Schema, Outcome)> {
+    fn run_fields(&mut self, record: &datakey::ReferenceRecord<'r>) -> Option<(Schema, Outcome)> {
         let class = if record.class == 13 { 5 } else { record.class };
         let hook = self.program.entry(Space::RecordFields, Space::record_id(class, record.id))?;
         let event = event(record);
@@ -140,7 +140,7 @@ impl<'r> EventRun<'r> {
         Some((self.program.record_schema(class, record.id)?, outcome))
     }
 
-    fn run_record(&mut self, record: &datakey::Record<'r>) -> Option<(Vec<u8>, bool)> {
+    fn run_record(&mut self, record: &datakey::ReferenceRecord<'r>) -> Option<(Vec<u8>, bool)> {
         // Callers of a program map class 13 to class 5.
         let class = if record.class == 13 { 5 } else { record.class };
         let hook = self.program.entry(Space::Record, Space::record_id(class, record.id))?;
@@ -155,7 +155,7 @@ impl<'r> EventRun<'r> {
 }
 
 /// Record as definitions see it.
-fn event<'r>(record: &datakey::Record<'r>) -> Event<'r> {
+fn event<'r>(record: &datakey::ReferenceRecord<'r>) -> Event<'r> {
     let header = tfbc_vm::RecordHeader { event: record.id, big_endian: record.big_endian };
     Event { bytes: record.payload, wide: record.wide, record: Some(header), time_ns: 0, offset: 0 }
 }

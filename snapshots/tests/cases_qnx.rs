@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tfbc::testing::qnx::{KevItem, KevLog, KevOptions, KevRecord};
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
-use tfbc_snapshots::datakey::{Definitions, Record, class_name};
+use tfbc_snapshots::datakey::{Definitions, ReferenceRecord, class_name};
 use tfbc_snapshots::kev;
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Limits, Machine};
@@ -43,7 +43,7 @@ fn column(value: &[u8]) -> Vec<u8> {
 }
 
 /// Report line of a defined record.
-fn line(record: &Record, text: &[u8]) -> Vec<u8> {
+fn line(record: &ReferenceRecord, text: &[u8]) -> Vec<u8> {
     let mut line = format!("{}\t{}\t", class_name(record.class), record.id).into_bytes();
     line.extend(column(text));
     line.push(b'\n');
@@ -56,7 +56,7 @@ fn by_reference(xml: &[u8], log: &[u8]) -> Vec<u8> {
     let log = kev::read(log).expect("the cases' headers are whole");
     let mut lines = HEADING.to_vec();
     for found in &log.records {
-        let record = Record {
+        let record = ReferenceRecord {
             class: found.class,
             id: found.event,
             wide: found.wide,
@@ -80,7 +80,7 @@ fn by_machine(xml: &[u8], log: &[u8], machine: Machine) -> Vec<u8> {
     let mut lines = HEADING.to_vec();
     while let Some(item) = log.next().expect("bytes in memory") {
         let KevItem::Record(KevRecord { class, event, wide, bytes, .. }) = item else { continue };
-        let record = Record { class, id: event, wide, big_endian, payload: bytes };
+        let record = ReferenceRecord { class, id: event, wide, big_endian, payload: bytes };
         lines.extend(runner.show(&record).map(|(text, _)| line(&record, &text)).unwrap_or_default());
     }
     lines

@@ -2,7 +2,7 @@
 
 use tfbc_compiler::{ConvertOptions, Converted, Options, compile, convert};
 use tfbc_grammar::{Source, Sources};
-use tfbc_snapshots::datakey::Record;
+use tfbc_snapshots::datakey::ReferenceRecord;
 use tfbc_snapshots::generate::datakey::{definitions, record};
 use tfbc_snapshots::generate::{Rng, facts};
 use tfbc_snapshots::reference::Line;
@@ -73,8 +73,13 @@ fn a_definition_and_its_stanza_show_the_same() {
         let mut back = Runner::new(&back_blob, Machine::default()).unwrap();
         for _ in 0..8 {
             let made = record(&mut rng, &generated, true);
-            let record =
-                Record { class: made.class, id: made.id, wide: made.wide, big_endian: true, payload: &made.payload };
+            let record = ReferenceRecord {
+                class: made.class,
+                id: made.id,
+                wide: made.wide,
+                big_endian: true,
+                payload: &made.payload,
+            };
             let Some((wanted, false)) = definitions.show(&record) else { continue };
             if wanted.iter().any(|byte| !matches!(byte, b' '..=b'~') || *byte == b'\\') {
                 continue;
@@ -112,7 +117,7 @@ fn of_stanza(stanza: &str, options: ConvertOptions, id: u16, payload: &[u8]) -> 
     let text = converted.text.unwrap();
     let compiled = compile(&sources("a.xml", &[&text]), &Options::default());
     let blob = compiled.blob.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
-    let record = Record { class: 6, id, wide: false, big_endian: true, payload };
+    let record = ReferenceRecord { class: 6, id, wide: false, big_endian: true, payload };
     let shown = Runner::new(&blob, Machine::default()).unwrap().show(&record);
     (shown.map_or(String::new(), |(text, _)| String::from_utf8(text).unwrap()), said)
 }

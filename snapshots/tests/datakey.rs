@@ -6,7 +6,7 @@ use tfbc_authoring::render;
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_snapshots::datakey::case::DatakeyCase;
-use tfbc_snapshots::datakey::{Definitions, Record, diagnostics_of};
+use tfbc_snapshots::datakey::{Definitions, ReferenceRecord, diagnostics_of};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::{Limits, Machine};
 
@@ -62,7 +62,7 @@ fn long_arrays_and_strings_are_whole() {
     let mut payload = vec![7; 20_000];
     payload.extend([b'x'; 60_000]);
     payload.extend([0, 0x2a]);
-    let record = Record { class: 6, id: 1, wide: true, big_endian: false, payload: &payload };
+    let record = ReferenceRecord { class: 6, id: 1, wide: true, big_endian: false, payload: &payload };
     let wanted = format!("list:[7{}] text:{} end:0x2a", ", 7".repeat(19_999), "x".repeat(60_000));
     let shown = Definitions::read(&[xml]).show(&record).expect("a record that is named");
     assert_eq!(String::from_utf8_lossy(&shown.text), wanted);

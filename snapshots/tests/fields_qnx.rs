@@ -2,7 +2,7 @@
 
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Severity, Source, Sources};
-use tfbc_snapshots::datakey::{Definitions, Record};
+use tfbc_snapshots::datakey::{Definitions, ReferenceRecord};
 use tfbc_snapshots::runner::Runner;
 use tfbc_vm::Machine;
 
@@ -36,7 +36,7 @@ fn columns(datakeys: &str) -> String {
 fn row(datakeys: &str, payload: &[u8]) -> String {
     let text = file(datakeys);
     let (blob, _) = compiled(&text);
-    let record = Record { class: 6, id: 65, wide: false, big_endian: false, payload };
+    let record = ReferenceRecord { class: 6, id: 65, wide: false, big_endian: false, payload };
     let expected = Definitions::read(&[&text]).row(&record);
     for machine in [Machine::default(), Machine::checked(Default::default())] {
         assert_eq!(Runner::new(&blob, machine).unwrap().row(&record), expected, "{text}");

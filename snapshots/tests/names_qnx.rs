@@ -11,17 +11,17 @@ use tfbc_snapshots::datakey::class_name;
 use tfbc_vm::Program;
 
 /// Event numbers by class and name.
-type Names = BTreeMap<(u8, String), BTreeSet<u16>>;
+type EventNumbers = BTreeMap<(u8, String), BTreeSet<u16>>;
 
 fn class_number(name: &str) -> u8 {
     (0..12).find(|class| class_name(*class) == name).unwrap_or_else(|| panic!("class {name}"))
 }
 
 /// Reads the names from the table, line by line.
-fn names() -> Names {
+fn names() -> EventNumbers {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compiler/src/events/qnx-events.toml");
     let table = std::fs::read_to_string(path).expect("the event table");
-    let mut names = Names::new();
+    let mut names = EventNumbers::new();
     for section in table.split("\n[[").skip(1) {
         let value = |key: &str| {
             let line = section.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));

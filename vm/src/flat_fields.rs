@@ -39,7 +39,7 @@ pub struct FlatNumber {
 pub struct FlatWord {
     cell: u16,
     window: Window,
-    names: Names,
+    names: NumberNames,
 }
 
 /// Names of a number's bits that are stored in a cell.
@@ -68,7 +68,7 @@ const MAX_FLAGS: usize = 256;
 
 /// Source of the names of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Names {
+enum NumberNames {
     /// Table of labels.
     Table(u32),
     Errno,
@@ -169,8 +169,8 @@ impl FlatFields<'_> {
     pub fn read_word(&self, word: FlatWord, bytes: &[u8]) -> CellValue<'static> {
         let number = word.window.read(bytes);
         match word.names {
-            Names::Errno => errno_name(number).map_or(CellValue::Null, |name| CellValue::Bytes(name.as_bytes())),
-            Names::Table(index) => {
+            NumberNames::Errno => errno_name(number).map_or(CellValue::Null, |name| CellValue::Bytes(name.as_bytes())),
+            NumberNames::Table(index) => {
                 let label = table::find_label(self.program.table(index), number);
                 label.map_or(CellValue::Null, CellValue::Label)
             }
@@ -235,12 +235,12 @@ impl FlatFields<'_> {
             Op::FieldErrno => {
                 let bits = get(instr.b)?.part(0, instr.c.min(8) * 8)?;
                 let cell = self.new_cell(instr.a, *n_cells)?;
-                self.words.push(FlatWord { cell, window: bits.window(), names: Names::Errno });
+                self.words.push(FlatWord { cell, window: bits.window(), names: NumberNames::Errno });
                 return Some(());
             }
             Op::FieldCase => {
                 let (cell, bits) = (self.new_cell(instr.a, *n_cells)?, get(instr.b)?);
-                self.words.push(FlatWord { cell, window: bits.window(), names: Names::Table(instr.c) });
+                self.words.push(FlatWord { cell, window: bits.window(), names: NumberNames::Table(instr.c) });
                 return Some(());
             }
             Op::FieldFlags => {

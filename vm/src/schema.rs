@@ -216,10 +216,10 @@ impl Schema {
         if bytes.is_empty() {
             return Some(Schema::default());
         }
-        let mut reader = Reader { bytes };
+        let mut reader = SchemaReader { bytes };
         let mut schema = Schema { fields: reader.fields(0)?, ..Schema::default() };
         if !reader.bytes.is_empty() {
-            (schema.omitted, schema.formats) = (reader.fields(0)?, reader.list(Reader::format)?);
+            (schema.omitted, schema.formats) = (reader.fields(0)?, reader.list(SchemaReader::format)?);
         }
         reader.bytes.is_empty().then_some(schema)
     }
@@ -284,11 +284,11 @@ fn put_shape(out: &mut Vec<u8>, shape: &Shape) {
     }
 }
 
-struct Reader<'b> {
+struct SchemaReader<'b> {
     bytes: &'b [u8],
 }
 
-impl<'b> Reader<'b> {
+impl<'b> SchemaReader<'b> {
     fn number(&mut self) -> Option<u32> {
         let mut number = 0u32;
         for shift in (0..32).step_by(7) {

@@ -5,7 +5,7 @@
 
 use super::case::{BenchCase, Measure, Side, assert_same};
 use super::run::formatted;
-use crate::native::Window;
+use crate::native::LineWindow;
 use crate::{FLAGS, NativeText, Rng};
 use std::fmt::Write;
 use tfbc_vm::Event;
@@ -17,7 +17,7 @@ struct Number {
     descriptor: &'static str,
     /// Maps a random word to a value.
     value: fn(&mut Rng) -> u64,
-    native: fn(&mut Window<'_>, u64),
+    native: fn(&mut LineWindow<'_>, u64),
     plain: fn(&mut String, u64),
 }
 
@@ -98,7 +98,7 @@ fn put(text: &mut String, arguments: std::fmt::Arguments<'_>) {
     text.write_fmt(arguments).expect("a string takes everything");
 }
 
-fn octal(line: &mut Window<'_>, value: u64) {
+fn octal(line: &mut LineWindow<'_>, value: u64) {
     let value = value as u32;
     let n = (32 - value.leading_zeros()).div_ceil(3).max(1) as usize;
     let digits: [u8; 11] = std::array::from_fn(|place| b'0' + (value >> (30 - 3 * place as u32) & 7) as u8);
@@ -107,7 +107,7 @@ fn octal(line: &mut Window<'_>, value: u64) {
     line.put(&shown, n);
 }
 
-fn binary(line: &mut Window<'_>, value: u64) {
+fn binary(line: &mut LineWindow<'_>, value: u64) {
     line.literal::<16>(&std::array::from_fn(|place| b'0' + (value >> (15 - place) & 1) as u8));
 }
 

@@ -67,7 +67,7 @@ struct StanzaWriter<'m> {
 
 /// Parameters for printing the enum texts of a field.
 #[derive(Clone, Copy)]
-struct Texts<'s> {
+struct EnumTexts<'s> {
     /// Expression that is tested, such as `$state%X2`.
     tested: &'s str,
     /// Expression that prints the value, such as `$state%U2`.
@@ -312,7 +312,7 @@ impl<'m> StanzaWriter<'m> {
         if let Some(any) = &any {
             let _ = write!(ByteWriter(line), " {{{{ ${any} = 0 }}}}");
         }
-        let texts = Texts { tested, shown, with_value, any: any.as_deref() };
+        let texts = EnumTexts { tested, shown, with_value, any: any.as_deref() };
         if !self.rest(line, field, &field.enums, texts, 0) {
             self.losses.left_out(source, field.span, "too many consecutive enums with `!`");
         }
@@ -324,7 +324,7 @@ impl<'m> StanzaWriter<'m> {
         line: &mut Vec<u8>,
         field: &FormatField,
         enums: &[EnumLabel],
-        texts: Texts<'_>,
+        texts: EnumTexts<'_>,
         depth: usize,
     ) -> bool {
         if depth > MAX_DEPTH {
@@ -377,7 +377,7 @@ impl<'m> StanzaWriter<'m> {
     }
 
     /// Writes a test that does not end the search.
-    fn one_test(&mut self, line: &mut Vec<u8>, test: Test, text: &[u8], texts: Texts<'_>) {
+    fn one_test(&mut self, line: &mut Vec<u8>, test: Test, text: &[u8], texts: EnumTexts<'_>) {
         match test {
             Test::Value { bits: None, not } | Test::Mask { bits: None, not } if !not => {}
             Test::Value { bits: None, .. } | Test::Mask { bits: None, .. } => {
@@ -395,9 +395,9 @@ impl<'m> StanzaWriter<'m> {
     }
 
     /// Writes the output for values that no `value` enum matched.
-    fn otherwise(&mut self, line: &mut Vec<u8>, field: &FormatField, texts: Texts<'_>) {
+    fn otherwise(&mut self, line: &mut Vec<u8>, field: &FormatField, texts: EnumTexts<'_>) {
         let mut items = match (&field.default, texts.with_value) {
-            (Some(text), _) => self.items(text, Texts { any: None, ..texts }, false),
+            (Some(text), _) => self.items(text, EnumTexts { any: None, ..texts }, false),
             (None, true) => return,
             (None, false) => texts.shown.as_bytes().to_vec(),
         };
@@ -409,12 +409,12 @@ impl<'m> StanzaWriter<'m> {
     }
 
     /// Body of a case that prints an enum's text.
-    fn shown_text(&self, text: &[u8], texts: Texts<'_>, goes_on: bool) -> Vec<u8> {
+    fn shown_text(&self, text: &[u8], texts: EnumTexts<'_>, goes_on: bool) -> Vec<u8> {
         body(&self.items(text, texts, goes_on))
     }
 
     /// Items that print an enum's text after earlier output.
-    fn items(&self, text: &[u8], texts: Texts<'_>, goes_on: bool) -> Vec<u8> {
+    fn items(&self, text: &[u8], texts: EnumTexts<'_>, goes_on: bool) -> Vec<u8> {
         let mut out = Vec::new();
         let blank: &[u8] = if texts.with_value { b" " } else { b"" };
         if let (Some(any), false) = (texts.any, texts.with_value) {

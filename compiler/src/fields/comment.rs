@@ -1,7 +1,7 @@
 //! `fields` comments, with which the author of a stanza chooses names and types.
 
 use super::derive::{Deriver, Draft, Texts};
-use super::expand::{FieldId, Step, StepSpan, is_data_macro};
+use super::expand::{ExpandedItem, FieldId, StepSpan, is_data_macro};
 use super::form::{Form, code_shown};
 use super::names;
 use crate::codes::{FIELD_ENTRY, SURPLUS_FIELDS};
@@ -32,7 +32,7 @@ pub(super) enum ExtraSource {
 pub(super) fn apply<'ast>(
     stanza: &Stanza<'ast>,
     scope: &mut UnitLowerer<'_, 'ast>,
-    steps: &[Step<'ast>],
+    steps: &[ExpandedItem<'ast>],
     deriver: &mut Deriver<'ast>,
     fields: &mut Vec<FieldId>,
     found: &mut Vec<Diagnostic>,
@@ -56,7 +56,7 @@ pub(super) fn apply<'ast>(
 
 struct Comment<'c, 's, 'ast> {
     scope: &'c mut UnitLowerer<'s, 'ast>,
-    steps: &'c [Step<'ast>],
+    steps: &'c [ExpandedItem<'ast>],
     deriver: &'c mut Deriver<'ast>,
     /// Fields that the template prints.
     shown: Vec<FieldId>,

@@ -1,8 +1,10 @@
 //! Derives fields from the steps of an expanded stanza: decides which values are fields, merges those that are the same
 //! field, and gives them names and types.
 
-use super::expand::{FieldId, FlagsStep, LoopStep, Printed, PrintedSource, Role, Step, StepSpan, Subject, SwitchStep};
-use super::form::{Form, Width};
+use super::expand::{
+    ExpandedItem, FieldId, FlagsStep, LoopStep, Printed, PrintedSource, Role, StepSpan, Subject, SwitchStep,
+};
+use super::form::{Form, NumberWidth};
 use super::names;
 use crate::ir::Value;
 use foldhash::HashMap;
@@ -127,7 +129,7 @@ pub(super) const NO_CELL: u16 = u16::MAX;
 struct ActiveSwitch<'ast> {
     subject: Subject<'ast>,
     /// Width of its selector; `None` until a printed value sets it.
-    width: Option<Width>,
+    width: Option<NumberWidth>,
     /// True if a value printed in a case can belong to the selector's field.
     can_own: bool,
     field: FieldId,
@@ -168,27 +170,27 @@ impl<'ast> Deriver<'ast> {
     }
 
     /// Visits a block. Adds its fields to `fields`, in order.
-    pub fn block(&mut self, steps: &mut [Step<'ast>], fields: &mut Vec<FieldId>) {
+    pub fn block(&mut self, steps: &mut [ExpandedItem<'ast>], fields: &mut Vec<FieldId>) {
         for step in steps {
             // A stanza with too many fields gets warning C56 and no fields at all, so the rest need not be visited.
             if self.drafts.len() > MAX_FIELDS {
                 return;
             }
             match step {
-                Step::Text(text) => self.text.extend_from_slice(text),
-                Step::Soft | Step::Tab => self.text.push(b' '),
+                ExpandedItem::Text(text) => self.text.extend_from_slice(text),
+                ExpandedItem::Soft | ExpandedItem::Tab => self.text.push(b' '),
                 // A text names a field only on the same line.
-                Step::Newline(_) | Step::Message => self.text.clear(),
-                Step::Inst(_) | Step::Break(_) => {}
+                ExpandedItem::Newline(_) | ExpandedItem::Message => self.text.clear(),
+                ExpandedItem::Inst(_) | ExpandedItem::Break(_) => {}
                 // The macro no longer has the value that the switch tested, so it is another field.
-                Step::Assign(subject, _) => {
+                ExpandedItem::Assign(subject, _) => {
                     let assigned = self.active.iter_mut().filter(|active| active.subject == *subject);
                     assigned.for_each(|active| active.is_assigned = true);
                 }
-                Step::Printed(show) => self.show(show, fields),
-                Step::Switch(switch) => self.switch(switch, fields),
-                Step::Loop(looping) => self.repeat(looping, fields),
-                Step::Flags(flags) => self.flags(flags, fields),
+                ExpandedItem::Printed(show) => self.show(show, fields),
+                ExpandedItem::Switch(switch) => self.switch(switch, fields),
+                ExpandedItem::Loop(looping) => self.repeat(looping, fields),
+                ExpandedItem::Flags(flags) => self.flags(flags, fields),
             }
         }
     }
@@ -228,7 +230,12 @@ impl<'ast> Deriver<'ast> {
 
     /// Field of the enclosing switch, if a printed value of the same macro belongs to it. True if the printed value
     /// sets the type of the field.
-    fn own(&mut self, subject: Option<Subject<'ast>>, form: Form, width: Option<Width>) -> Option<(FieldId, bool)> {
+    fn own(
+        &mut self,
+        subject: Option<Subject<'ast>>,
+        form: Form,
+        width: Option<NumberWidth>,
+    ) -> Option<(FieldId, bool)> {
         let (subject, width) = (subject?, width?);
         // Innermost switch on the same macro. The case prints the value that the switch tested, so both are one field.
         let active = self.active[self.floor..].iter_mut().rfind(|active| active.subject == subject)?;
@@ -239,7 +246,7 @@ impl<'ast> Deriver<'ast> {
         match active.width {
             Some(own) => (own == width).then_some((field, false)),
             // A bit range is not the whole value.
-            None if matches!(width, Width::Range(..)) => None,
+            None if matches!(width, NumberWidth::Range(..)) => None,
             None => {
                 let same = self.active.iter_mut().filter(|active| active.field == field && active.width.is_none());
                 same.for_each(|active| active.width = Some(width));
@@ -499,10 +506,10 @@ impl<'ast> Deriver<'ast> {
     }
 
     /// Texts of all cases of a field's switches, in order, for a `fields` comment that asks for a text per case.
-    pub fn enum_texts(&self, steps: &[Step<'ast>], field: FieldId, texts: &mut Vec<String>) {
+    pub fn enum_texts(&self, steps: &[ExpandedItem<'ast>], field: FieldId, texts: &mut Vec<String>) {
         for step in steps {
             match step {
-                Step::Switch(switch) => {
+                ExpandedItem::Switch(switch) => {
                     let (is_main, is_own) = match switch.role {
                         Role::Field(id) => (self.root(id) == field, false),
                         Role::Own(id, _) => (false, self.root(id) == field),
@@ -517,7 +524,7 @@ impl<'ast> Deriver<'ast> {
                         self.enum_texts(case, field, texts);
                     }
                 }
-                Step::Loop(looping) => self.enum_texts(&looping.body, field, texts),
+                ExpandedItem::Loop(looping) => self.enum_texts(&looping.body, field, texts),
                 _ => {}
             }
         }
@@ -537,39 +544,43 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
 }
 
 /// Text of a case that prints only text.
-pub(super) fn case_text(steps: &[Step<'_>]) -> Option<String> {
+pub(super) fn case_text(steps: &[ExpandedItem<'_>]) -> Option<String> {
     let (text, has_value) = printed(steps);
     text.filter(|_| !has_value)
 }
 
 /// Text that a case prints before its first value.
-pub(super) fn first_text(steps: &[Step<'_>]) -> Option<String> {
+pub(super) fn first_text(steps: &[ExpandedItem<'_>]) -> Option<String> {
     printed(steps).0
 }
 
 /// Text before the first value, trimmed, or `None` if it is empty; and true if there is a value.
-fn printed(steps: &[Step<'_>]) -> (Option<String>, bool) {
+fn printed(steps: &[ExpandedItem<'_>]) -> (Option<String>, bool) {
     // Most cases are one text.
-    if let [Step::Text(text)] | [Step::Text(text), Step::Soft] = steps {
+    if let [ExpandedItem::Text(text)] | [ExpandedItem::Text(text), ExpandedItem::Soft] = steps {
         return (shown(text), false);
     }
     let (mut text, mut is_soft, mut has_value) = (Vec::new(), false, false);
     for step in steps {
         match step {
-            Step::Text(more) => {
+            ExpandedItem::Text(more) => {
                 if std::mem::take(&mut is_soft) && !matches!(more, [b' ' | b'\t', ..]) {
                     text.push(b' ');
                 }
                 text.extend_from_slice(more);
             }
-            Step::Soft => is_soft = true,
-            Step::Tab | Step::Newline(_) => {
+            ExpandedItem::Soft => is_soft = true,
+            ExpandedItem::Tab | ExpandedItem::Newline(_) => {
                 is_soft = false;
                 text.push(b' ');
             }
-            Step::Assign(..) | Step::Inst(_) => {}
-            Step::Break(_) => break,
-            Step::Message | Step::Printed(_) | Step::Switch(_) | Step::Loop(_) | Step::Flags(_) => {
+            ExpandedItem::Assign(..) | ExpandedItem::Inst(_) => {}
+            ExpandedItem::Break(_) => break,
+            ExpandedItem::Message
+            | ExpandedItem::Printed(_)
+            | ExpandedItem::Switch(_)
+            | ExpandedItem::Loop(_)
+            | ExpandedItem::Flags(_) => {
                 has_value = true;
                 break;
             }

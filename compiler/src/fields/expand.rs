@@ -1,6 +1,6 @@
 //! Expands a stanza to steps. Functions and subroutines are inlined, and every printed value becomes a step.
 
-use crate::fields::form::{Form, Width, code_shown, macro_shown};
+use crate::fields::form::{Form, NumberWidth, code_shown, macro_shown};
 use crate::ir::{self, Block, FieldInst, Flag, If, Inst, Node, SwitchSelector, Value, VarSlot};
 use crate::lower::{AssignTarget, ResolvedName, UnitLowerer};
 use crate::names::{NameTable, Unit};
@@ -27,7 +27,7 @@ pub(super) struct StepSpan {
 pub(super) type FieldId = usize;
 
 /// Part of an expanded stanza.
-pub(super) enum Step<'ast> {
+pub(super) enum ExpandedItem<'ast> {
     Text(&'ast [u8]),
     /// A soft blank.
     Soft,
@@ -107,12 +107,12 @@ pub(super) struct SwitchStep<'ast> {
     pub is_field: bool,
     pub on: SwitchSelector,
     pub default: Option<usize>,
-    pub cases: Vec<Vec<Step<'ast>>>,
+    pub cases: Vec<Vec<ExpandedItem<'ast>>>,
     /// True if the only case is for the value 1.
     pub is_for_one: bool,
     /// Width of the compared number; `None` if it compares a text. Without a cast, it comes from the first printed
     /// value of the macro in the cases, or from the macro.
-    pub width: Option<Width>,
+    pub width: Option<NumberWidth>,
     pub role: Role,
     /// True if the switch prints the name of a flag, so that the text of its case is the name of the field.
     pub is_flag: bool,
@@ -125,7 +125,7 @@ pub(super) struct LoopStep<'ast> {
     pub all: bool,
     /// Code of a body that is exactly `X0`, `X1` or `A1`.
     pub single: Option<Code>,
-    pub body: Vec<Step<'ast>>,
+    pub body: Vec<ExpandedItem<'ast>>,
     pub role: Role,
 }
 
@@ -161,7 +161,7 @@ pub(super) struct Expander<'s, 'ast> {
 /// Error: the stanza expands to too many steps.
 pub(super) struct TooLarge;
 
-type Steps<'ast> = Result<Vec<Step<'ast>>, TooLarge>;
+type Steps<'ast> = Result<Vec<ExpandedItem<'ast>>, TooLarge>;
 
 impl<'s, 'ast> Expander<'s, 'ast> {
     pub fn new(units: &'s [Unit<'ast>], names: &'s NameTable<'ast>) -> Self {
@@ -211,13 +211,13 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         let end = items.last().map_or(Span::default(), DescriptorItem::span);
         if let Some(flag) = self.error_flag {
             let slot = VarSlot::Local(flag);
-            steps.insert(0, Step::Inst(Node { inst: Inst::Assign(slot, Value::Const(0)), span: end }));
+            steps.insert(0, ExpandedItem::Inst(Node { inst: Inst::Assign(slot, Value::Const(0)), span: end }));
             let then = vec![abort(end)];
             let stop = If { on: Value::Slot(slot), then, otherwise: Vec::new() };
-            steps.push(Step::Inst(Node { inst: Inst::If(stop.into()), span: end }));
+            steps.push(ExpandedItem::Inst(Node { inst: Inst::If(stop.into()), span: end }));
         }
         if self.error {
-            steps.push(Step::Inst(abort(end)));
+            steps.push(ExpandedItem::Inst(abort(end)));
         }
         (self.error, self.error_flag) = (outer, outer_flag);
         Ok(steps)
@@ -234,7 +234,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         &mut self,
         scope: &mut UnitLowerer<'_, 'ast>,
         item: &DescriptorItem<'ast>,
-        out: &mut Vec<Step<'ast>>,
+        out: &mut Vec<ExpandedItem<'ast>>,
     ) -> Result<(), TooLarge> {
         self.n_steps += 1;
         // Inlining can make a small file arbitrarily large.
@@ -244,8 +244,8 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         match item {
             DescriptorItem::Text(text) => push_text(text, out),
             DescriptorItem::Backquoted(text) => self.backquoted(scope, text, out)?,
-            DescriptorItem::Newline(span) => out.push(Step::Newline(*span)),
-            DescriptorItem::Tab(_) => out.push(Step::Tab),
+            DescriptorItem::Newline(span) => out.push(ExpandedItem::Newline(*span)),
+            DescriptorItem::Tab(_) => out.push(ExpandedItem::Tab),
             DescriptorItem::Move(step) => out.push(inst(step.span, Inst::Move(step.node))),
             DescriptorItem::Code(code) => out.push(show_code(scope, code.node, code.span)),
             DescriptorItem::Macro(node) => self.print_macro(scope, node, out)?,
@@ -255,7 +255,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                 out.push(match target {
                     Some(AssignTarget::Slot(slot)) => {
                         let inst = Inst::Assign(slot, value);
-                        Step::Assign(Subject::Slot(slot), Node { inst, span: node.span })
+                        ExpandedItem::Assign(Subject::Slot(slot), Node { inst, span: node.span })
                     }
                     Some(AssignTarget::Pointer) => inst(node.span, Inst::SetPointer(value)),
                     Some(AssignTarget::Base) => inst(node.span, Inst::SetBase(value)),
@@ -266,7 +266,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             DescriptorItem::Call(call) => self.call(scope, call, out)?,
             DescriptorItem::Switch(switch) => {
                 let step = self.switch(scope, switch)?;
-                out.push(Step::Switch(Box::new(step)));
+                out.push(ExpandedItem::Switch(Box::new(step)));
             }
             DescriptorItem::Loop(node) => {
                 let single = match node.body.items {
@@ -280,14 +280,14 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                 let place = StepSpan { source: scope.unit.id, span: node.span };
                 let (count, all) = (scope.number_of(&node.count), scope.unit.dialect.loop_counts);
                 let body = self.group(scope, node.body.items)?;
-                out.push(Step::Loop(Box::new(LoopStep { place, count, all, single, body, role: Role::None })));
+                out.push(ExpandedItem::Loop(Box::new(LoopStep { place, count, all, single, body, role: Role::None })));
             }
             DescriptorItem::Bitflags(node) => {
                 let mut block = Vec::new();
                 scope.bitflags(node, &mut block);
                 let Some(Node { inst: Inst::Flags(flags), .. }) = block.pop() else { return Ok(()) };
                 let selector = selector(scope, &node.selector);
-                out.push(Step::Flags(Box::new(FlagsStep {
+                out.push(ExpandedItem::Flags(Box::new(FlagsStep {
                     place: StepSpan { source: scope.unit.id, span: node.span },
                     own_name: selector.own_name,
                     form: selector.form,
@@ -301,7 +301,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
                 let pair = [scope.expr(timer.first), scope.expr(timer.second)];
                 out.push(match timer.action {
                     TimerAction::Start => inst(timer.span, Inst::TimerStart(Box::new(pair))),
-                    TimerAction::End => Step::Printed(Printed {
+                    TimerAction::End => ExpandedItem::Printed(Printed {
                         place: StepSpan { source: scope.unit.id, span: timer.span },
                         shown: "endtimer".into(),
                         subject: None,
@@ -320,12 +320,12 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         &mut self,
         scope: &mut UnitLowerer<'_, 'ast>,
         text: &Backquoted<'ast>,
-        out: &mut Vec<Step<'ast>>,
+        out: &mut Vec<ExpandedItem<'ast>>,
     ) -> Result<(), TooLarge> {
         for part in text.parts {
             match part {
                 BackquotedPart::Text(text) if text.node.is_empty() => {}
-                BackquotedPart::Text(text) => out.push(Step::Text(text.node)),
+                BackquotedPart::Text(text) => out.push(ExpandedItem::Text(text.node)),
                 BackquotedPart::Code(code) => out.push(show_code(scope, code.node, code.span)),
                 BackquotedPart::Move(step) => out.push(inst(step.span, Inst::Move(step.node))),
                 BackquotedPart::Macro(node) => self.print_macro(scope, node, out)?,
@@ -338,18 +338,18 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         &mut self,
         scope: &mut UnitLowerer<'_, 'ast>,
         node: &MacroRef<'ast>,
-        out: &mut Vec<Step<'ast>>,
+        out: &mut Vec<ExpandedItem<'ast>>,
     ) -> Result<(), TooLarge> {
         if node.cast.is_none() {
             let action = match scope.resolve(node.name) {
                 ResolvedName::Subroutine(id) => return self.insert(id, node.span, out),
                 ResolvedName::Predefined(Predefined::Default) => return self.insert(0x0080, node.span, out),
                 ResolvedName::Predefined(Predefined::Stop) => inst(node.span, Inst::Stop),
-                ResolvedName::Predefined(Predefined::Break) => Step::Break(node.span),
+                ResolvedName::Predefined(Predefined::Break) => ExpandedItem::Break(node.span),
                 ResolvedName::Predefined(Predefined::Skip) => inst(node.span, Inst::Skip),
                 ResolvedName::Predefined(Predefined::Error) => {
                     self.error = true;
-                    Step::Message
+                    ExpandedItem::Message
                 }
                 _ => {
                     out.push(show_macro(scope, node));
@@ -364,7 +364,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
     }
 
     /// Inlines a template subroutine.
-    fn insert(&mut self, id: u16, span: Span, out: &mut Vec<Step<'ast>>) -> Result<(), TooLarge> {
+    fn insert(&mut self, id: u16, span: Span, out: &mut Vec<ExpandedItem<'ast>>) -> Result<(), TooLarge> {
         let Some((unit, index)) = self.names.stanzas.get(&id).copied() else { return Ok(()) };
         let unit = &self.units[unit];
         let stanza = &unit.file.stanzas[index];
@@ -373,7 +373,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
             && !label.hidden
             && !label.text.bytes.is_empty()
         {
-            out.extend([Step::Text(label.text.bytes), Step::Soft]);
+            out.extend([ExpandedItem::Text(label.text.bytes), ExpandedItem::Soft]);
         }
         self.deeper(|expander| {
             let steps = expander.with_stanza(unit, stanza, |expander, scope| expander.group(scope, stanza.body))?;
@@ -399,7 +399,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         &mut self,
         scope: &mut UnitLowerer<'_, 'ast>,
         call: &Call<'ast>,
-        out: &mut Vec<Step<'ast>>,
+        out: &mut Vec<ExpandedItem<'ast>>,
     ) -> Result<(), TooLarge> {
         let Some(definition) = self.names.functions.get(call.name.node) else { return Ok(()) };
         let definition = self.names.definitions[*definition];
@@ -496,24 +496,28 @@ impl<'s, 'ast> Expander<'s, 'ast> {
 
 /// Searches a case for the first printed value of a macro that can set the width of the switch on that macro. An
 /// assignment to the macro ends the search. `is_own` is false in loops and in other switches on the macro.
-fn first_width<'ast>(steps: &[Step<'ast>], of: Subject<'ast>, is_own: bool) -> ControlFlow<Option<Width>> {
-    let found = |subject: Option<Subject<'ast>>, width: Option<Width>| match width {
-        Some(Width::Range(..)) | None => ControlFlow::Continue(()),
+fn first_width<'ast>(
+    steps: &[ExpandedItem<'ast>],
+    of: Subject<'ast>,
+    is_own: bool,
+) -> ControlFlow<Option<NumberWidth>> {
+    let found = |subject: Option<Subject<'ast>>, width: Option<NumberWidth>| match width {
+        Some(NumberWidth::Range(..)) | None => ControlFlow::Continue(()),
         width if is_own && subject == Some(of) => ControlFlow::Break(width),
         _ => ControlFlow::Continue(()),
     };
     for step in steps {
         match step {
-            Step::Assign(subject, _) if *subject == of => return ControlFlow::Break(None),
-            Step::Printed(show) if !matches!(show.what, PrintedSource::Nothing) => {
+            ExpandedItem::Assign(subject, _) if *subject == of => return ControlFlow::Break(None),
+            ExpandedItem::Printed(show) if !matches!(show.what, PrintedSource::Nothing) => {
                 found(show.subject, show.form.width())?
             }
-            Step::Switch(switch) => {
+            ExpandedItem::Switch(switch) => {
                 found(switch.subject, switch.width.filter(|_| !switch.has_mask))?;
                 let is_own = is_own && switch.subject != Some(of);
                 switch.cases.iter().try_for_each(|case| first_width(case, of, is_own))?;
             }
-            Step::Loop(looping) => first_width(&looping.body, of, false)?,
+            ExpandedItem::Loop(looping) => first_width(&looping.body, of, false)?,
             _ => {}
         }
     }
@@ -525,20 +529,20 @@ fn abort(span: Span) -> Node {
     Node { inst: Inst::Field(Box::new(FieldInst::Abort)), span }
 }
 
-fn inst<'ast>(span: Span, inst: Inst) -> Step<'ast> {
-    Step::Inst(Node { inst, span })
+fn inst<'ast>(span: Span, inst: Inst) -> ExpandedItem<'ast> {
+    ExpandedItem::Inst(Node { inst, span })
 }
 
-fn push_text<'ast>(text: &Text<'ast>, out: &mut Vec<Step<'ast>>) {
+fn push_text<'ast>(text: &Text<'ast>, out: &mut Vec<ExpandedItem<'ast>>) {
     if !text.bytes.is_empty() {
-        out.push(Step::Text(text.bytes));
+        out.push(ExpandedItem::Text(text.bytes));
     }
     if text.kind == (TextKind::Word { soft: true }) {
-        out.push(Step::Soft);
+        out.push(ExpandedItem::Soft);
     }
 }
 
-fn show_code<'ast>(scope: &mut UnitLowerer<'_, 'ast>, code: Code, span: Span) -> Step<'ast> {
+fn show_code<'ast>(scope: &mut UnitLowerer<'_, 'ast>, code: Code, span: Span) -> ExpandedItem<'ast> {
     let place = StepSpan { source: scope.unit.id, span };
     let shown = code_shown(&scope.unit.text[span.start as usize..span.end as usize]);
     let what = match code {
@@ -549,7 +553,7 @@ fn show_code<'ast>(scope: &mut UnitLowerer<'_, 'ast>, code: Code, span: Span) ->
         Code::HookType => PrintedSource::Number(Value::Env(EnvValue::HookType)),
         _ => PrintedSource::Read,
     };
-    Step::Printed(Printed {
+    ExpandedItem::Printed(Printed {
         place,
         shown,
         subject: None,
@@ -560,7 +564,7 @@ fn show_code<'ast>(scope: &mut UnitLowerer<'_, 'ast>, code: Code, span: Span) ->
     })
 }
 
-fn show_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>) -> Step<'ast> {
+fn show_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>) -> ExpandedItem<'ast> {
     let Selected { subject, own_name, form, is_field, shown } = selected_macro(scope, node);
     let what = match form {
         // A counted text is read at the data pointer and does not depend on the macro.
@@ -587,7 +591,7 @@ fn show_macro<'ast>(scope: &mut UnitLowerer<'_, 'ast>, node: &MacroRef<'ast>) ->
         _ => PrintedSource::Number(number(scope, node)),
     };
     let place = StepSpan { source: scope.unit.id, span: node.span };
-    Step::Printed(Printed { place, shown, subject, own_name, form, what, role: Role::None })
+    ExpandedItem::Printed(Printed { place, shown, subject, own_name, form, what, role: Role::None })
 }
 
 /// Number of a macro before its cast.

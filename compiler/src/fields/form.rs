@@ -28,7 +28,7 @@ pub(crate) enum Form {
 
 /// Width of a number. Forms with equal widths show the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Width {
+pub(crate) enum NumberWidth {
     Bits(u32),
     Word,
     /// `%Wm.n`
@@ -61,15 +61,15 @@ impl Form {
     }
 
     /// Width of the printed number; `None` if the form prints something else.
-    pub fn width(self) -> Option<Width> {
+    pub fn width(self) -> Option<NumberWidth> {
         let sized = |size| match size {
-            Size::Bytes(n) => Some(Width::Bits(u32::from(n) * 8)),
-            Size::Word => Some(Width::Word),
+            Size::Bytes(n) => Some(NumberWidth::Bits(u32::from(n) * 8)),
+            Size::Word => Some(NumberWidth::Word),
         };
         match self {
             Form::Code(code) => match code {
-                Code::HexByte => Some(Width::Bits(8)),
-                Code::Binary { bits } => Some(Width::Bits(bits.into())),
+                Code::HexByte => Some(NumberWidth::Bits(8)),
+                Code::Binary { bits } => Some(NumberWidth::Bits(bits.into())),
                 Code::Hex(size)
                 | Code::Signed(size)
                 | Code::Unsigned(size)
@@ -79,10 +79,10 @@ impl Form {
                 | Code::Path(size) => sized(size),
                 Code::Ascii { .. } | Code::Counted(_) | Code::Float(_) | Code::HookBytes | Code::HookType => None,
             },
-            Form::Bits { low, high } => Some(Width::Range(low, high)),
-            Form::DataWord => Some(Width::Word),
-            Form::HookData => Some(Width::Bits(16)),
-            Form::Plain | Form::UnknownCast => Some(Width::Bits(64)),
+            Form::Bits { low, high } => Some(NumberWidth::Range(low, high)),
+            Form::DataWord => Some(NumberWidth::Word),
+            Form::HookData => Some(NumberWidth::Bits(16)),
+            Form::Plain | Form::UnknownCast => Some(NumberWidth::Bits(64)),
             Form::Timer => None,
         }
     }

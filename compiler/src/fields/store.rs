@@ -2,7 +2,7 @@
 
 use super::comment::{Extra, ExtraSource};
 use super::derive::{Deriver, NO_CELL, case_text, first_text, trimmed};
-use super::expand::{FieldId, FlagsStep, LoopStep, Printed, PrintedSource, Role, Step, SwitchStep};
+use super::expand::{ExpandedItem, FieldId, FlagsStep, LoopStep, Printed, PrintedSource, Role, SwitchStep};
 use super::form::Form;
 use crate::ir::{self, Block, FieldInst, FlagText, Inst, Node, SwitchSelector, Value, ValueFormat, VarSlot};
 use tfbc_grammar::Span;
@@ -17,19 +17,19 @@ pub(super) struct Storer<'d, 'ast> {
 }
 
 impl<'ast> Storer<'_, 'ast> {
-    pub fn block(&self, steps: Vec<Step<'ast>>) -> Block {
+    pub fn block(&self, steps: Vec<ExpandedItem<'ast>>) -> Block {
         let mut out = Vec::new();
         for step in steps {
             match step {
-                Step::Text(_) | Step::Soft | Step::Tab | Step::Message => {}
-                Step::Newline(span) if self.keeps_lines => push(&mut out, span, Inst::Newline),
-                Step::Newline(_) => {}
-                Step::Assign(_, node) | Step::Inst(node) => out.push(node),
-                Step::Break(span) => push(&mut out, span, Inst::Break),
-                Step::Printed(show) => self.show(show, &mut out),
-                Step::Switch(switch) => self.switch(*switch, &mut out),
-                Step::Loop(looping) => self.repeat(*looping, &mut out),
-                Step::Flags(flags) => self.flags(*flags, &mut out),
+                ExpandedItem::Text(_) | ExpandedItem::Soft | ExpandedItem::Tab | ExpandedItem::Message => {}
+                ExpandedItem::Newline(span) if self.keeps_lines => push(&mut out, span, Inst::Newline),
+                ExpandedItem::Newline(_) => {}
+                ExpandedItem::Assign(_, node) | ExpandedItem::Inst(node) => out.push(node),
+                ExpandedItem::Break(span) => push(&mut out, span, Inst::Break),
+                ExpandedItem::Printed(show) => self.show(show, &mut out),
+                ExpandedItem::Switch(switch) => self.switch(*switch, &mut out),
+                ExpandedItem::Loop(looping) => self.repeat(*looping, &mut out),
+                ExpandedItem::Flags(flags) => self.flags(*flags, &mut out),
             }
         }
         out

@@ -1,6 +1,6 @@
 //! Joins programs, and removes tables, words and strings that no instruction uses.
 
-use super::{Draft, Table};
+use super::{ProgramDraft, TableWords};
 use std::collections::BTreeMap;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, pack_str, unpack_str};
 use tfbc_vm::{Instr, Op, OperandKind};
@@ -13,16 +13,16 @@ struct Copied {
     words: BTreeMap<u32, u32>,
 }
 
-impl Draft {
+impl ProgramDraft {
     /// Removes everything that no instruction uses.
-    pub fn compact(&self) -> Draft {
-        let mut small = Draft { dialect: self.dialect.clone(), ..Draft::default() };
+    pub fn compact(&self) -> ProgramDraft {
+        let mut small = ProgramDraft { dialect: self.dialect.clone(), ..ProgramDraft::default() };
         small.add(self);
         small
     }
 
     /// Adds the routines and hooks of a valid program. Hooks lose their labels.
-    pub fn add(&mut self, other: &Draft) {
+    pub fn add(&mut self, other: &ProgramDraft) {
         let mut copied = Copied::default();
         let first = self.routines.len() as u32;
         for routine in &other.routines {
@@ -40,7 +40,7 @@ impl Draft {
         }
     }
 
-    fn add_operands(&mut self, other: &Draft, instr: &mut Instr, first: u32, copied: &mut Copied) {
+    fn add_operands(&mut self, other: &ProgramDraft, instr: &mut Instr, first: u32, copied: &mut Copied) {
         let operands = Op::from_u8(instr.op).map_or(&[][..], |op| op.info().operands);
         for (_, slot, kind) in operands {
             let old = instr.slot(*slot);
@@ -64,13 +64,13 @@ impl Draft {
         }
     }
 
-    fn add_string(&mut self, other: &Draft, [offset, len]: [u32; 2]) -> u32 {
+    fn add_string(&mut self, other: &ProgramDraft, [offset, len]: [u32; 2]) -> u32 {
         let at = self.strings.len() as u32;
         self.strings.extend_from_slice(&other.strings[offset as usize..][..len as usize]);
         at
     }
 
-    fn add_words(&mut self, other: &Draft, at: usize, kind: OperandKind) -> u32 {
+    fn add_words(&mut self, other: &ProgramDraft, at: usize, kind: OperandKind) -> u32 {
         let head = other.words[at];
         let n = match kind {
             OperandKind::Nibbles => 5 + (head & 0xff) * 64,
@@ -81,13 +81,13 @@ impl Draft {
     }
 
     /// Adds a table. Its targets are texts if `of_texts`.
-    fn add_table(&mut self, other: &Draft, index: u32, of_texts: bool) -> u32 {
-        let Table { kind, mut words } = other.tables[index as usize].clone();
+    fn add_table(&mut self, other: &ProgramDraft, index: u32, of_texts: bool) -> u32 {
+        let TableWords { kind, mut words } = other.tables[index as usize].clone();
         for word in strings(kind, &mut words, of_texts) {
             let (offset, len) = unpack_str(*word);
             *word = pack_str(self.add_string(other, [offset as u32, len as u32]), len as u32);
         }
-        self.tables.push(Table { kind, words });
+        self.tables.push(TableWords { kind, words });
         self.tables.len() as u32 - 1
     }
 }

@@ -1,7 +1,7 @@
 //! Edits of a program: an instruction, an operand, a row, a table, a text.
 
 use super::generate::{dialect, offset};
-use super::{Draft, Routine, Table};
+use super::{ProgramDraft, Routine, TableWords};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::{Instr, Op, OperandKind, Slot, form};
 
@@ -10,7 +10,7 @@ const EDGES: [u32; 24] =
     [0, 1, 2, 3, 4, 7, 8, 9, 10, 12, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1022, 1023, 1024, 1 << 20, u32::MAX];
 
 /// Makes one edit, which may violate any rule.
-pub fn edit(draft: &mut Draft, rng: &mut Rng) {
+pub fn edit(draft: &mut ProgramDraft, rng: &mut Rng) {
     let routine = rng.below(draft.routines.len());
     match rng.below(24) {
         0..=5 => with_instr(draft, routine, rng, operand),
@@ -29,7 +29,12 @@ pub fn edit(draft: &mut Draft, rng: &mut Rng) {
 }
 
 /// Changes an instruction of a routine. `change` receives the bytes that the routine needs, and its length.
-fn with_instr(draft: &mut Draft, routine: usize, rng: &mut Rng, change: impl Fn(&mut Instr, [u32; 2], &mut Rng)) {
+fn with_instr(
+    draft: &mut ProgramDraft,
+    routine: usize,
+    rng: &mut Rng,
+    change: impl Fn(&mut Instr, [u32; 2], &mut Rng),
+) {
     let Some(Routine { code, need, .. }) = draft.routines.get_mut(routine) else { return };
     let len = code.len() as u32;
     let at = rng.below(code.len());
@@ -92,7 +97,7 @@ fn literal(instr: &mut Instr, _: [u32; 2], rng: &mut Rng) {
 }
 
 /// Inserts an instruction from any routine. Jumps keep their targets, except those through tables.
-fn insert(draft: &mut Draft, routine: usize, rng: &mut Rng) {
+fn insert(draft: &mut ProgramDraft, routine: usize, rng: &mut Rng) {
     let from = rng.below(draft.routines.len());
     let Some(from) = draft.routines.get(from) else { return };
     let Some(instr) = from.code.get(rng.below(from.code.len())).copied() else { return };
@@ -102,7 +107,7 @@ fn insert(draft: &mut Draft, routine: usize, rng: &mut Rng) {
     routine.code.insert(at as usize, instr);
 }
 
-fn remove(draft: &mut Draft, routine: usize, rng: &mut Rng) {
+fn remove(draft: &mut ProgramDraft, routine: usize, rng: &mut Rng) {
     let Some(routine) = draft.routines.get_mut(routine).filter(|routine| routine.code.len() > 1) else { return };
     let at = rng.below(routine.code.len());
     routine.code.remove(at);
@@ -125,7 +130,7 @@ fn shift(routine: &mut Routine, from: u32, by: u32) {
     }
 }
 
-fn swap(draft: &mut Draft, routine: usize, rng: &mut Rng) {
+fn swap(draft: &mut ProgramDraft, routine: usize, rng: &mut Rng) {
     let Some(Routine { code, .. }) = draft.routines.get_mut(routine) else { return };
     let (one, other) = (rng.below(code.len()), rng.below(code.len()));
     if one < code.len() && other < code.len() {
@@ -133,7 +138,7 @@ fn swap(draft: &mut Draft, routine: usize, rng: &mut Rng) {
     }
 }
 
-fn routine_row(draft: &mut Draft, routine: usize, rng: &mut Rng) {
+fn routine_row(draft: &mut ProgramDraft, routine: usize, rng: &mut Rng) {
     let Some(row) = draft.routines.get_mut(routine) else { return };
     match rng.below(6) {
         0..=1 => row.need = offset(rng, row.need),
@@ -143,7 +148,7 @@ fn routine_row(draft: &mut Draft, routine: usize, rng: &mut Rng) {
     }
 }
 
-fn hook_row(draft: &mut Draft, rng: &mut Rng) {
+fn hook_row(draft: &mut ProgramDraft, rng: &mut Rng) {
     let which = rng.below(draft.hooks.len());
     let n_routines = draft.routines.len();
     let Some(row) = draft.hooks.get_mut(which) else { return };
@@ -156,9 +161,9 @@ fn hook_row(draft: &mut Draft, rng: &mut Rng) {
     }
 }
 
-fn table(draft: &mut Draft, rng: &mut Rng) {
+fn table(draft: &mut ProgramDraft, rng: &mut Rng) {
     let which = rng.below(draft.tables.len());
-    let Some(Table { kind, words }) = draft.tables.get_mut(which) else { return };
+    let Some(TableWords { kind, words }) = draft.tables.get_mut(which) else { return };
     match rng.below(8) {
         0 => *kind = rng.below(5) as u32,
         1 => drop(words.pop()),
@@ -181,7 +186,7 @@ fn word(words: &mut [u64], rng: &mut Rng) {
     };
 }
 
-fn string(draft: &mut Draft, rng: &mut Rng) {
+fn string(draft: &mut ProgramDraft, rng: &mut Rng) {
     let at = rng.below(draft.strings.len());
     match (rng.below(4), draft.strings.get_mut(at)) {
         (0, _) => draft.strings.truncate(at),

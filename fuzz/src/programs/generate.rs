@@ -1,6 +1,6 @@
 //! Generates small programs from the instruction table. Most of them pass the verifier.
 
-use super::{Draft, Routine, Table};
+use super::{ProgramDraft, Routine, TableWords};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
 use tfbc_vm::{EnvText, EnvValue, HookRow, Instr, Op, OperandKind, Space, form};
@@ -30,7 +30,7 @@ const LONG: usize = 1500;
 const MARK: u32 = 7;
 
 /// A program of up to three hooks or records.
-pub fn generate(rng: &mut Rng) -> Draft {
+pub fn generate(rng: &mut Rng) -> ProgramDraft {
     let space = match rng.below(8) {
         0 => Space::Record,
         1 => Space::RecordFields,
@@ -38,7 +38,7 @@ pub fn generate(rng: &mut Rng) -> Draft {
     };
     let zeroed = *rng.pick(&[8, 8, 8, 8, 5, 1, 0]);
     let need = *rng.pick(&[8, 8, 12, 16, 16, 24, 40, 0, 4, 9, 31]);
-    let mut draft = Draft { strings: TEXTS.concat(), ..Draft::default() };
+    let mut draft = ProgramDraft { strings: TEXTS.concat(), ..ProgramDraft::default() };
     if rng.below(8) == 0 {
         draft.strings.resize(draft.strings.len() + LONG, b'=');
     }
@@ -118,7 +118,7 @@ fn number(rng: &mut Rng) -> u64 {
 /// State while a routine is generated: its position, and what its instructions may use.
 struct Maker<'r> {
     rng: &'r mut Rng,
-    draft: &'r mut Draft,
+    draft: &'r mut ProgramDraft,
     space: Space,
     need: u32,
     called: bool,
@@ -439,7 +439,7 @@ impl Maker<'_> {
     }
 
     fn add(&mut self, kind: TableKind, words: Vec<u64>) -> u32 {
-        self.draft.tables.push(Table { kind: kind as u32, words });
+        self.draft.tables.push(TableWords { kind: kind as u32, words });
         self.draft.tables.len() as u32 - 1
     }
 

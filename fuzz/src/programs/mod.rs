@@ -21,11 +21,11 @@ const N_SECTIONS: usize = 9;
 
 /// Program that may violate the verifier's rules.
 #[derive(Debug, Clone, Default)]
-pub struct Draft {
+pub struct ProgramDraft {
     pub routines: Vec<Routine>,
     /// Sorted by space and id, as a blob requires.
     pub hooks: Vec<HookRow>,
-    pub tables: Vec<Table>,
+    pub tables: Vec<TableWords>,
     /// Words that instructions refer to by offset: short texts and nibble texts.
     pub words: Vec<u64>,
     pub strings: Vec<u8>,
@@ -50,12 +50,12 @@ pub struct Routine {
 
 /// Kind number and words of a table.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct TableWords {
     pub kind: u32,
     pub words: Vec<u64>,
 }
 
-impl Draft {
+impl ProgramDraft {
     /// Blob of the program.
     pub fn write(&self) -> Vec<u8> {
         let n_instrs = self.routines.iter().map(|routine| routine.code.len()).sum();
@@ -69,7 +69,7 @@ impl Draft {
         }
         let mut words = self.words.clone();
         let mut tables = Vec::with_capacity(self.tables.len());
-        for Table { kind, words: own } in &self.tables {
+        for TableWords { kind, words: own } in &self.tables {
             tables.push(TableRow { kind: *kind, start: words.len() as u32, len: own.len() as u32 });
             words.extend_from_slice(own);
         }
@@ -89,7 +89,7 @@ impl Draft {
     }
 
     /// Reads a valid blob.
-    pub fn read(blob: &[u8]) -> Draft {
+    pub fn read(blob: &[u8]) -> ProgramDraft {
         let code: Vec<Instr> = rows(blob, 1);
         let words: Vec<u64> = rows(blob, 6);
         let routines = rows::<RoutineRow>(blob, 3).into_iter().map(|row| Routine {
@@ -101,11 +101,11 @@ impl Draft {
             code: code[row.start as usize..(row.start + row.len) as usize].to_vec(),
         });
         let tables = rows::<TableRow>(blob, 5);
-        let table = |row: &TableRow| Table {
+        let table = |row: &TableRow| TableWords {
             kind: row.kind,
             words: words[row.start as usize..(row.start + row.len) as usize].to_vec(),
         };
-        Draft {
+        ProgramDraft {
             routines: routines.collect(),
             hooks: rows(blob, 4),
             tables: tables.iter().map(table).collect(),
@@ -116,7 +116,7 @@ impl Draft {
     }
 
     /// Program with some of the hooks, and the routines that they need.
-    pub fn with_hooks(&self, hooks: &[HookRow]) -> Draft {
+    pub fn with_hooks(&self, hooks: &[HookRow]) -> ProgramDraft {
         let mut used = vec![false; self.routines.len()];
         let mut waiting: Vec<u32> = hooks.iter().flat_map(|hook| hook.routines).collect();
         while let Some(index) = waiting.pop() {
@@ -127,7 +127,7 @@ impl Draft {
         }
         let renumbered: Vec<u32> =
             used.iter().scan(0, |next, used| Some(std::mem::replace(next, *next + u32::from(*used)))).collect();
-        let mut kept = Draft { routines: Vec::new(), hooks: hooks.to_vec(), ..self.clone() };
+        let mut kept = ProgramDraft { routines: Vec::new(), hooks: hooks.to_vec(), ..self.clone() };
         for (routine, _) in self.routines.iter().zip(used).filter(|(_, used)| *used) {
             let mut routine = routine.clone();
             let calls = routine.code.iter_mut().filter(|instr| instr.op == Op::Call as u8);

@@ -61,7 +61,7 @@ pub enum Lexeme {
 /// assert_eq!(kinds, [Lexeme::Macro, Lexeme::Cast, Lexeme::Mark, Lexeme::Value, Lexeme::Text]);
 /// ```
 pub fn lexemes(source: &Source, line: Span) -> Vec<(Lexeme, Span)> {
-    let mut words = Words { source, found: Vec::new(), n_values: 0, n_open: 0 };
+    let mut words = WordCollector { source, found: Vec::new(), n_values: 0, n_open: 0 };
     // A match value and a code can be the same token. A comma before it, outside of parentheses, makes it a match
     // value.
     let mut before = Token::Stray;
@@ -72,7 +72,7 @@ pub fn lexemes(source: &Source, line: Span) -> Vec<(Lexeme, Span)> {
     words.found
 }
 
-struct Words<'s> {
+struct WordCollector<'s> {
     source: &'s Source,
     found: Vec<(Lexeme, Span)>,
     /// Number of following words that are values.
@@ -81,7 +81,7 @@ struct Words<'s> {
     n_open: usize,
 }
 
-impl Words<'_> {
+impl WordCollector<'_> {
     fn add(&mut self, before: Token, token: Token, span: Span) {
         let is_value = self.n_values > 0;
         self.n_values = self.n_values.saturating_sub(1);

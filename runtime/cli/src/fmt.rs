@@ -34,7 +34,7 @@ pub struct FmtArgs {
 
 /// Number of files by result.
 #[derive(Debug, Default)]
-struct Tally {
+struct FileCounts {
     n_changed: u64,
     n_same: u64,
     /// Files that cannot be read or written, or that contain stanzas or documents with errors.
@@ -44,7 +44,7 @@ struct Tally {
 impl FmtArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
-        let mut tally = Tally::default();
+        let mut tally = FileCounts::default();
         for path in &self.files {
             match self.file(console, path, &mut tally) {
                 Ok(()) => {}
@@ -67,7 +67,7 @@ impl FmtArgs {
         self.stdout || self.files.iter().all(|path| path == Path::new("-"))
     }
 
-    fn summary(&self, tally: &Tally) -> String {
+    fn summary(&self, tally: &FileCounts) -> String {
         let changed = match self.check {
             true => "would change",
             false => "changed",
@@ -79,7 +79,7 @@ impl FmtArgs {
         text
     }
 
-    fn file(&self, console: &Console, path: &Path, tally: &mut Tally) -> Result<(), Failure> {
+    fn file(&self, console: &Console, path: &Path, tally: &mut FileCounts) -> Result<(), Failure> {
         let limits = self.limits.limits();
         let to_stdout = self.stdout || path == Path::new("-");
         let in_place = !self.check && !to_stdout;

@@ -15,7 +15,7 @@ fn streams() -> [(AixKind, Vec<u8>); 2] {
 }
 
 /// Bytes after the damage whose events are lost. The damaged log is `longer` bytes longer.
-fn lost(whole: &Outcome, found: &Outcome, from_offset: u64, longer: i64) -> u64 {
+fn lost(whole: &DamagedRead, found: &DamagedRead, from_offset: u64, longer: i64) -> u64 {
     let expected =
         whole.events.iter().filter(|event| event.from >= from_offset).map(|event| (event, event.from as i64 + longer));
     let expected: Vec<_> = expected.collect();

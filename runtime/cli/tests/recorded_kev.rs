@@ -7,7 +7,7 @@ use tfbc::testing::qnx::{KevItem, KevLog, KevOptions};
 use tfbc_recorder::clock::{Clock, ClockSource};
 use tfbc_recorder::logger::{EventRange, Logger};
 use tfbc_recorder::record::{EventContent, Record};
-use tfbc_recorder::write::{LogLayout, Machine, Setup, Summary, ThreadFacts, ThreadInfo, Writer};
+use tfbc_recorder::write::{HostMachine, LogLayout, Setup, ThreadFacts, ThreadInfo, WriteSummary, Writer};
 
 /// 5 seconds before the low half of the clock wraps.
 const START: u64 = (6 << 32) - 5_000_000_000;
@@ -21,7 +21,7 @@ fn setup(logger: Logger) -> Setup {
         clock: Clock { source: ClockSource::Monotonic, hertz: 1_000_000_000 },
         start_ticks: START,
         start_seconds: 1_245_840_778,
-        machine: Machine {
+        machine: HostMachine {
             sysname: "Linux".into(),
             nodename: "moscow".into(),
             release: "6.12.43".into(),
@@ -76,7 +76,7 @@ impl OwnedRecord {
     }
 }
 
-fn write(setup: &Setup, puts: &[OwnedRecord]) -> (Vec<u8>, Summary) {
+fn write(setup: &Setup, puts: &[OwnedRecord]) -> (Vec<u8>, WriteSummary) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.kev");
     let mut writer = Writer::create(setup, &path).unwrap();

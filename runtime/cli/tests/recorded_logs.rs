@@ -10,19 +10,21 @@ use tfbc::aix::{AixKind, ReadOptions};
 use tfbc::testing::aix::{LogItem, Logs, Trace};
 use tfbc::testing::input::Input;
 use tfbc_recorder::clock::{Clock, ClockSource};
-use tfbc_recorder::options::{Hooks, Mode, Options};
+use tfbc_recorder::options::{Hooks, Mode, TraceOptions};
 use tfbc_recorder::record::{Data, EventContent, Record, Width};
-use tfbc_recorder::write::{AixLog, AixStream, LogLayout, Machine, Note, Setup, Summary, Symbol, ThreadInfo, Writer};
+use tfbc_recorder::write::{
+    AixLog, AixStream, HostMachine, LogLayout, Note, Setup, Symbol, ThreadInfo, WriteSummary, Writer,
+};
 
 const START: u64 = 5_000_000_000;
 
-fn setup(options: Options) -> Setup {
+fn setup(options: TraceOptions) -> Setup {
     Setup {
         layout: LogLayout::Aix { options, channel: 3 },
         clock: Clock { source: ClockSource::Monotonic, hertz: 1_000_000_000 },
         start_ticks: START,
         start_seconds: 941_117_645,
-        machine: Machine {
+        machine: HostMachine {
             sysname: "Linux".into(),
             nodename: "moscow".into(),
             release: "6.12".into(),
@@ -38,8 +40,8 @@ fn setup(options: Options) -> Setup {
     }
 }
 
-fn options(trace: Width, mode: Mode, buffer_size: u64, log_size: u64) -> Options {
-    Options { trace, mode, buffer_size, log_size, command: b"trace -a".to_vec(), ..Options::default() }
+fn options(trace: Width, mode: Mode, buffer_size: u64, log_size: u64) -> TraceOptions {
+    TraceOptions { trace, mode, buffer_size, log_size, command: b"trace -a".to_vec(), ..TraceOptions::default() }
 }
 
 /// File in memory that records its writes; one or all of them can be made to fail.
@@ -227,7 +229,7 @@ fn assert_same(events: &[OwnedEvent], hooks: &[OwnedHook], trace: Width, flags: 
     }
 }
 
-fn log_of(setup: &Setup, hooks: &[OwnedHook]) -> (Disk, Summary) {
+fn log_of(setup: &Setup, hooks: &[OwnedHook]) -> (Disk, WriteSummary) {
     let disk = Disk::default();
     let mut log = AixLog::create(disk.clone(), setup).unwrap();
     for hook in hooks {
@@ -264,7 +266,7 @@ fn every_layout_comes_back_as_it_was_recorded() {
             let hooks = hooks(400, &[width], 4096, 1000);
             let flags = if cpu_ids && trace == Width::W64 { 0x1000 } else { 0 };
             for mode in [Mode::Alternate, Mode::Circular, Mode::Single] {
-                let setup = setup(Options { cpu_ids, ..options(trace, mode, 1 << 20, 2 << 20) });
+                let setup = setup(TraceOptions { cpu_ids, ..options(trace, mode, 1 << 20, 2 << 20) });
                 let (disk, summary) = log_of(&setup, &hooks);
                 let read = read(&disk.bytes());
                 assert_eq!(read.warnings, [""; 0]);
@@ -273,7 +275,7 @@ fn every_layout_comes_back_as_it_was_recorded() {
                 let cpu = (cpu_ids && trace == Width::W64).then_some(2);
                 assert!(programs(&read).iter().all(|event| event.cpu == cpu));
             }
-            let setup = setup(Options { cpu_ids, ..options(trace, Mode::Alternate, 0, 0) });
+            let setup = setup(TraceOptions { cpu_ids, ..options(trace, Mode::Alternate, 0, 0) });
             let read = read(&stream_of(&setup, &hooks));
             assert_eq!(read.warnings, [""; 0]);
             assert_same(&programs(&read), &hooks, trace, flags);
@@ -422,7 +424,7 @@ fn the_initial_conditions_outlive_every_wrap() {
 #[test]
 fn log_that_stops_when_full_keeps_oldest_events() {
     for trace in [Width::W32, Width::W64] {
-        let options = Options { stops_when_full: true, ..options(trace, Mode::Alternate, 800, 1600) };
+        let options = TraceOptions { stops_when_full: true, ..options(trace, Mode::Alternate, 800, 1600) };
         let disk = Disk::default();
         let mut log = AixLog::create(disk.clone(), &setup(options)).unwrap();
         let mut n = 0;
@@ -524,10 +526,10 @@ fn check_whole(bytes: &[u8], what: &str) -> Option<u64> {
     numbers.last().copied()
 }
 
-fn modes() -> Vec<Options> {
+fn modes() -> Vec<TraceOptions> {
     let of = |trace| {
         let alternate = options(trace, Mode::Alternate, 600, 1700);
-        let stops = Options { stops_when_full: true, ..alternate.clone() };
+        let stops = TraceOptions { stops_when_full: true, ..alternate.clone() };
         let at_end = [Mode::Circular, Mode::Single].map(|mode| options(trace, mode, 900, 900));
         [alternate, stops].into_iter().chain(at_end)
     };
@@ -627,7 +629,7 @@ fn an_old_log_is_kept_or_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     fs::write(&path, "old").unwrap();
-    let with = |keeps_old| setup(Options { keeps_old, ..options(Width::W64, Mode::Alternate, 8192, 8192) });
+    let with = |keeps_old| setup(TraceOptions { keeps_old, ..options(Width::W64, Mode::Alternate, 8192, 8192) });
     Writer::create(&with(true), &path).unwrap();
     assert_eq!(fs::read(folder.path().join("log.old")).unwrap(), b"old");
     Writer::create(&with(false), &path).unwrap();
@@ -638,7 +640,7 @@ fn an_old_log_is_kept_or_replaced() {
 const REPORT: &str = "\
 Thu Oct 28 13:34:05 1999
 System: Linux moscow Node: #1 SMP a version that is far to
-Machine: x86_64
+HostMachine: x86_64
 Internet Protocol Address: 0930A2B4 9.48.162.180
 Buffering: Separate Segment
 
@@ -681,7 +683,7 @@ fn the_heading_is_complete_and_time_begins_at_zero() {
 fn the_header_has_hooks_command_and_message() {
     let listed = |hooks| {
         let options =
-            Options { hooks, message: Some(b"why".to_vec()), ..options(Width::W64, Mode::Alternate, 8192, 8192) };
+            TraceOptions { hooks, message: Some(b"why".to_vec()), ..options(Width::W64, Mode::Alternate, 8192, 8192) };
         let read = read(&log_of(&setup(options), &[]).0.bytes());
         own(&read, 0x0030).iter().map(|event| event.bytes[8..].to_vec()).collect::<Vec<_>>()
     };
@@ -698,8 +700,11 @@ fn the_header_has_hooks_command_and_message() {
 
 #[test]
 fn a_headless_log_has_no_date_system_and_message() {
-    let options =
-        Options { headless: true, message: Some(b"why".to_vec()), ..options(Width::W64, Mode::Alternate, 8192, 8192) };
+    let options = TraceOptions {
+        headless: true,
+        message: Some(b"why".to_vec()),
+        ..options(Width::W64, Mode::Alternate, 8192, 8192)
+    };
     let read = read(&log_of(&setup(options), &[]).0.bytes());
     let kinds: Vec<u8> = own(&read, 0x0030).iter().map(|event| event.bytes[15]).collect();
     assert_eq!(kinds, [2, 3]);
@@ -709,7 +714,7 @@ fn a_headless_log_has_no_date_system_and_message() {
 fn session_started_off_counts_from_first_trcon() {
     for trace in [Width::W32, Width::W64] {
         let disk = Disk::default();
-        let options = Options { off: true, ..options(trace, Mode::Alternate, 8192, 8192) };
+        let options = TraceOptions { off: true, ..options(trace, Mode::Alternate, 8192, 8192) };
         let mut log = AixLog::create(disk.clone(), &setup(options)).unwrap();
         log.note(Note::On(START + (7 << 32))).unwrap();
         let hook = OwnedHook { ticks: START + (7 << 32) + 5, ..numbered(1)[0].clone() };

@@ -14,7 +14,7 @@ use tfbc::aix::ReadOptions;
 use tfbc::testing::aix::{AixItem, Trace};
 use tfbc::testing::input::Input;
 use tfbc_recorder::hooks;
-use tfbc_recorder::options::{Hooks, Mode, Options, Output};
+use tfbc_recorder::options::{Hooks, Mode, Output, TraceOptions};
 use tfbc_recorder::record::Width;
 use tfbc_recorder::session::{self, Error, Task};
 
@@ -52,11 +52,11 @@ fn is_part(name: &str) -> bool {
     std::env::var_os("TFBC_TEST_PART").is_some_and(|part| part == name)
 }
 
-fn task(log: &Path) -> Options {
-    Options { output: Output::File(log.to_owned()), background: true, ..Options::default() }
+fn task(log: &Path) -> TraceOptions {
+    TraceOptions { output: Output::File(log.to_owned()), background: true, ..TraceOptions::default() }
 }
 
-fn start(options: Options) -> usize {
+fn start(options: TraceOptions) -> usize {
     session::start(&Task::Aix(options)).unwrap()
 }
 
@@ -157,7 +157,7 @@ fn threads_and_processes_record_into_one_channel() {
         let log = folder.join("log");
         // Nothing is recorded before the start and after the stop.
         count(0, 0);
-        assert_eq!(start(Options { trace, buffer_size: 1 << 20, log_size: 8 << 20, ..task(&log) }), 0);
+        assert_eq!(start(TraceOptions { trace, buffer_size: 1 << 20, log_size: 8 << 20, ..task(&log) }), 0);
         let mut others = [part(NAME, &folder, "other")];
         numbers(1);
         others.iter_mut().for_each(|other| assert!(other.wait().unwrap().success()));
@@ -173,7 +173,7 @@ fn threads_and_processes_record_into_one_channel() {
 fn collection_is_turned_off_and_on() {
     let Some(folder) = in_own_process("collection_is_turned_off_and_on") else { return };
     let log = folder.join("log");
-    start(Options { off: true, ..task(&log) });
+    start(TraceOptions { off: true, ..task(&log) });
     count(1, 100);
     session::on(0).unwrap();
     (0..10).for_each(|n| count(1, n));
@@ -194,7 +194,7 @@ fn ids_are_chosen() {
     for (hooks, expected) in
         [(Hooks::Only(vec![0x0100]), [true, false, false]), (Hooks::Except(vec![0x0100, 0x0300]), [false, true, false])]
     {
-        start(Options { hooks, ..task(&log) });
+        start(TraceOptions { hooks, ..task(&log) });
         let ids = [0x0100u16, 0x0200, 0x0300];
         assert_eq!(ids.map(|id| hooks::is_hook_on(0, id)), expected);
         assert!(!hooks::is_hook_on(1, 0x0100) && !hooks::is_hook_on(99, 0x0100));
@@ -212,7 +212,7 @@ fn circular_keeps_newest_and_single_keeps_first_events() {
     let log = folder.join("log");
     const ALL: u64 = 200_000;
     for (mode, buffer_size) in [(Mode::Circular, 64 << 10), (Mode::Single, 64 << 10), (Mode::Circular, 8192)] {
-        start(Options { mode, buffer_size, log_size: buffer_size, ..task(&log) });
+        start(TraceOptions { mode, buffer_size, log_size: buffer_size, ..task(&log) });
         (0..ALL).for_each(|n| count(1, n));
         session::stop(0, false).unwrap();
         let counts = read(&log);
@@ -237,7 +237,7 @@ fn circular_keeps_newest_and_single_keeps_first_events() {
 fn a_log_that_wraps_keeps_the_newest() {
     let Some(folder) = in_own_process("a_log_that_wraps_keeps_the_newest") else { return };
     let log = folder.join("log");
-    start(Options { buffer_size: 64 << 10, log_size: 256 << 10, ..task(&log) });
+    start(TraceOptions { buffer_size: 64 << 10, log_size: 256 << 10, ..task(&log) });
     // Slow enough for a log that is written at the same time.
     for n in 0..50_000 {
         count(1, n);
@@ -264,7 +264,7 @@ fn existing_and_missing_sessions_are_reported() {
     assert!(matches!(session::start(&Task::Aix(task(&log))), Err(Error::Active { channel: 0, pid }) if pid > 1));
     assert!(matches!(session::recover(0, &folder.join("x"), true), Err(Error::Active { .. })));
     // Channels 1 to 7 are in use.
-    let generic = |n: usize| Options { generic: true, ..task(&folder.join(format!("g{n}"))) };
+    let generic = |n: usize| TraceOptions { generic: true, ..task(&folder.join(format!("g{n}"))) };
     for n in 1..8 {
         assert_eq!(start(generic(n)), n);
     }
@@ -307,7 +307,7 @@ fn killed_programs_lose_their_unfinished_event_only() {
         }
     }
     let log = folder.join("log");
-    start(Options { buffer_size: 8 << 20, log_size: 64 << 20, ..task(&log) });
+    start(TraceOptions { buffer_size: 8 << 20, log_size: 64 << 20, ..task(&log) });
     let mut killed = Vec::new();
     for round in 0..20u64 {
         let mut command = alone(NAME, &folder);
@@ -335,7 +335,7 @@ fn killed_sessions_leave_a_log_and_recoverable_events() {
     let log = folder.join("log");
     let rest = folder.join("rest");
     for round in 0..20u64 {
-        start(Options { buffer_size: 256 << 10, log_size: 64 << 20, ..task(&log) });
+        start(TraceOptions { buffer_size: 256 << 10, log_size: 64 << 20, ..task(&log) });
         let pid = session::sessions().unwrap()[0].pid;
         let killer = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_micros(3000 + 1931 * round));
@@ -366,7 +366,7 @@ fn killed_sessions_leave_a_log_and_recoverable_events() {
 fn hooks_of_a_killed_session_turn_off() {
     let Some(folder) = in_own_process("hooks_of_a_killed_session_turn_off") else { return };
     let log = folder.join("log");
-    start(Options { buffer_size: 8192, log_size: 64 << 10, ..task(&log) });
+    start(TraceOptions { buffer_size: 8192, log_size: 64 << 10, ..task(&log) });
     let pid = session::sessions().unwrap()[0].pid;
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
     while session::sessions().unwrap()[0].is_alive {
@@ -438,7 +438,7 @@ extern "C" fn on_alarm(_: libc::c_int) {
 fn signal_handlers_record_within_hooks() {
     let Some(folder) = in_own_process("signal_handlers_record_within_hooks") else { return };
     let log = folder.join("log");
-    start(Options { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
+    start(TraceOptions { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
     let is_over = std::sync::atomic::AtomicBool::new(false);
     let alarms = Alarms::of_this_thread();
     std::thread::scope(|scope| {
@@ -466,7 +466,7 @@ fn signal_handlers_record_within_hooks() {
 fn signal_handlers_record_within_a_threads_first_hook() {
     let Some(folder) = in_own_process("signal_handlers_record_within_a_threads_first_hook") else { return };
     let log = folder.join("log");
-    start(Options { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
+    start(TraceOptions { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
     const N_THREADS: u64 = 300;
     RECORDS.store(false, std::sync::atomic::Ordering::Relaxed);
     for who in 100..100 + N_THREADS {
@@ -521,7 +521,7 @@ fn ended_threads_return_their_memory() {
     let log = folder.join("log");
     let maps = || std::fs::read_to_string("/proc/self/maps").unwrap().matches("/memory/").count();
     for round in 0..40 {
-        start(Options { log_size: 16 << 20, ..task(&log) });
+        start(TraceOptions { log_size: 16 << 20, ..task(&log) });
         for who in 0..200u64 {
             std::thread::spawn(move || (0..20).for_each(|n| count(who, n))).join().unwrap();
         }
@@ -554,7 +554,7 @@ fn events_lost_to_a_full_disk_are_reported() {
     // Smaller than the session's memory.
     const DISK: u64 = (8 << 20) + 1234;
     limit_files(DISK);
-    start(Options { buffer_size: 256 << 10, log_size: 16 << 20, ..task(&log) });
+    start(TraceOptions { buffer_size: 256 << 10, log_size: 16 << 20, ..task(&log) });
     (0..300_000).for_each(|n| count(1, n));
     let stopped = session::stop(0, false);
     assert!(
@@ -680,7 +680,7 @@ fn functions_are_named_where_the_log_knows_them() {
     let Some(folder) = in_own_process("functions_are_named_where_the_log_knows_them") else { return };
     let log = folder.join("log");
     for symbols in [true, false] {
-        start(Options { symbols, log_size: 16 << 20, buffer_size: 4 << 20, ..task(&log) });
+        start(TraceOptions { symbols, log_size: 16 << 20, buffer_size: 4 << 20, ..task(&log) });
         traced_function();
         session::stop(0, false).unwrap();
         let mut command = command("trcrpt");

@@ -187,15 +187,15 @@ fn open(traces: &[Vec<u8>], piped: bool) -> Option<Logs> {
 
 /// Output whose length can be read while it is written.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Shared {
+impl SharedOutput {
     fn len(&self) -> usize {
         self.0.lock().unwrap().len()
     }
 }
 
-impl Write for Shared {
+impl Write for SharedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -209,7 +209,7 @@ impl Write for Shared {
 type RunOutput = (String, Vec<(usize, String)>, Result<AixSummary, String>);
 
 fn run(logs: &mut Logs, catalog: &Catalog<'_>, options: &AixReportOptions) -> RunOutput {
-    let mut out = Shared::default();
+    let mut out = SharedOutput::default();
     let mut notices = Vec::new();
     let written = out.clone();
     let mut monitor = |notice: &Notice| notices.push((written.len(), notice.message.clone()));

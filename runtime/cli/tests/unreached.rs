@@ -1,7 +1,7 @@
 //! Events outside the range in a log's header: they are always reported, and `--salvage` reads them if they are
 //! well-formed.
 
-use crate::common::damage::{Outcome, check_bytes};
+use crate::common::damage::{DamagedRead, check_bytes};
 use crate::common::*;
 use std::fs;
 use std::ops::Range;
@@ -39,13 +39,13 @@ fn logs(wide: bool) -> [(&'static str, LogBuilder); 5] {
     ]
 }
 
-fn outcome(bytes: &[u8], salvage: bool) -> Option<Outcome> {
+fn outcome(bytes: &[u8], salvage: bool) -> Option<DamagedRead> {
     let options = ReadOptions { salvage, ..ReadOptions::default() };
     damage::outcome_with(Input::from_bytes(bytes.to_vec()), &options)
 }
 
 /// Reads a log with every bit of its header flipped, with and without salvage.
-fn sweep(bytes: &[u8], head_len: usize, check: impl Fn(usize, &[u8], Outcome, Outcome)) {
+fn sweep(bytes: &[u8], head_len: usize, check: impl Fn(usize, &[u8], DamagedRead, DamagedRead)) {
     for bit in 0..8 * head_len {
         let mut flipped = bytes.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
@@ -59,7 +59,7 @@ fn sweep(bytes: &[u8], head_len: usize, check: impl Fn(usize, &[u8], Outcome, Ou
 }
 
 /// True if an event or a damaged place overlaps these bytes.
-fn touches(outcome: &Outcome, from: u64, to: u64) -> bool {
+fn touches(outcome: &DamagedRead, from: u64, to: u64) -> bool {
     let skipped = outcome.notices.iter().filter(|notice| !notice.message.starts_with("the header does not refer to"));
     let skipped = skipped.filter_map(|notice| notice.skipped);
     let mut places = outcome.events.iter().map(|event| (event.from, event.to)).chain(skipped);
@@ -108,7 +108,7 @@ fn log_without_named_entries_is_salvaged_in_order() {
             let intact = outcome(&bytes, false).unwrap();
             bytes[4..8].fill(0);
             let read = outcome(&bytes, true).unwrap();
-            let in_file_order = |mut outcome: Outcome| {
+            let in_file_order = |mut outcome: DamagedRead| {
                 outcome.events.sort_by_key(|event| event.from);
                 outcome.events
             };

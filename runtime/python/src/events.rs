@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tfbc::{Events, Formats, Item, ReportError, ReportOptions, Trace};
 
 self_cell!(
-    struct Pass {
+    struct EventPass {
         owner: PassOwner,
         #[not_covariant]
         dependent: Events,
@@ -44,13 +44,13 @@ struct Core {
 }
 
 struct Reader {
-    pass: Pass,
+    pass: EventPass,
     /// Number of events returned so far.
     n_returned: u64,
 }
 
 /// Result of a step of the pass.
-enum Step {
+enum PassStep {
     Event,
     /// Message of a damaged place.
     Damage(String),
@@ -59,7 +59,7 @@ enum Step {
 }
 
 /// Storage of an event: a position in the current chunk, or a copy.
-struct Slot {
+struct EventStorage {
     /// The pass; `None` for an event without a trace.
     core: Option<Arc<Core>>,
     state: Mutex<SlotState>,
@@ -132,16 +132,16 @@ impl Reader {
         self.pass.with_dependent(|_, events| events.has_buffered())
     }
 
-    fn step(&mut self) -> Result<Step, ReportError> {
+    fn step(&mut self) -> Result<PassStep, ReportError> {
         let step = self.pass.with_dependent_mut(|_, events| {
             Ok(match events.next()? {
-                Some(Item::Event(_)) => Step::Event,
-                Some(Item::Notice(notice)) if notice.damage => Step::Damage(notice.message),
-                Some(Item::Notice(_)) => Step::Warning,
-                None => Step::End,
+                Some(Item::Event(_)) => PassStep::Event,
+                Some(Item::Notice(notice)) if notice.damage => PassStep::Damage(notice.message),
+                Some(Item::Notice(_)) => PassStep::Warning,
+                None => PassStep::End,
             })
         });
-        self.n_returned += u64::from(matches!(step, Ok(Step::Event)));
+        self.n_returned += u64::from(matches!(step, Ok(PassStep::Event)));
         step
     }
 
@@ -152,7 +152,7 @@ impl Reader {
     }
 }
 
-impl Slot {
+impl EventStorage {
     /// Calls a function with the event.
     fn read<T>(&self, py: Python<'_>, read: impl FnOnce(View<'_>) -> T) -> PyResult<T> {
         let state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
@@ -196,7 +196,7 @@ pub struct EventIterator {
 struct IteratorState {
     worker: Worker,
     /// Events of the current chunk that have been returned and may still be used.
-    pending: Vec<Arc<Slot>>,
+    pending: Vec<Arc<EventStorage>>,
     n_damaged: u64,
     first_damage: Option<String>,
     has_ended: bool,
@@ -212,7 +212,7 @@ impl EventIterator {
         strict: bool,
     ) -> Self {
         let owner = PassOwner { trace: MutBorrow::new(trace), formats };
-        let pass = Pass::new(owner, |owner| owner.trace.borrow_mut().events(&owner.formats).with_options(options));
+        let pass = EventPass::new(owner, |owner| owner.trace.borrow_mut().events(&owner.formats).with_options(options));
         let state = IteratorState { worker, pending: Vec::new(), n_damaged: 0, first_damage: None, has_ended: false };
         Self {
             core: Arc::new(Core { name, reader: Mutex::new(Reader { pass, n_returned: 0 }), raised }),
@@ -244,13 +244,13 @@ impl IteratorState {
                 self.worker.run(py, job)?
             };
             match step {
-                Ok(Step::Event) => return Ok(true),
-                Ok(Step::Damage(message)) => {
+                Ok(PassStep::Event) => return Ok(true),
+                Ok(PassStep::Damage(message)) => {
                     self.n_damaged += 1;
                     self.first_damage.get_or_insert(message);
                 }
-                Ok(Step::Warning) => {}
-                Ok(Step::End) => {
+                Ok(PassStep::Warning) => {}
+                Ok(PassStep::End) => {
                     self.report_damage(py, &core.name, strict)?;
                     return Ok(false);
                 }
@@ -294,7 +294,10 @@ impl EventIterator {
             }
         }
         let number = self.core.reader(py).n_returned;
-        let slot = Arc::new(Slot { core: Some(Arc::clone(&self.core)), state: Mutex::new(SlotState::InChunk(number)) });
+        let slot = Arc::new(EventStorage {
+            core: Some(Arc::clone(&self.core)),
+            state: Mutex::new(SlotState::InChunk(number)),
+        });
         state.pending.push(Arc::clone(&slot));
         Ok(Some(Event { slot }))
     }
@@ -319,7 +322,7 @@ impl Drop for EventIterator {
 /// {'cmd': '/usr/bin/ls', 'cmd_2': None, 'cmd_2_text': None, 'arg_pid': 6418}
 #[pyclass(module = "tfbc", frozen)]
 pub struct Event {
-    slot: Arc<Slot>,
+    slot: Arc<EventStorage>,
 }
 
 /// Names of the values that every event has, in the order of `keys`.
@@ -329,7 +332,7 @@ impl Event {
     /// Event without a trace.
     pub fn alone(event: CopiedEvent) -> Self {
         let state = Mutex::new(SlotState::Copied(Box::new(event)));
-        Self { slot: Arc::new(Slot { core: None, state }) }
+        Self { slot: Arc::new(EventStorage { core: None, state }) }
     }
 
     fn value<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {

@@ -1,8 +1,8 @@
-//! Flags of `trace`, and the rules that turn them into [`Options`].
+//! Flags of `trace`, and the rules that turn them into [`TraceOptions`].
 
 use crate::groups;
 use crate::groups::{GroupError, Groups};
-use crate::options::{Chosen, CpuLogs, Hooks, Mode, Options, Output, Propagation};
+use crate::options::{Chosen, CpuLogs, Hooks, Mode, Output, Propagation, TraceOptions};
 use crate::record::Width;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -233,7 +233,7 @@ impl Flags {
     ///
     /// # Errors
     /// The first rule that the flags violate.
-    pub fn options(&self) -> Result<(Options, Vec<Notice>), Notice> {
+    pub fn options(&self) -> Result<(TraceOptions, Vec<Notice>), Notice> {
         // Checked before anything is opened, because a refused flag must have no effect at all.
         self.refuse_flags()?;
         let trace = match self.bits.as_deref() {
@@ -243,7 +243,7 @@ impl Flags {
         };
         let mode = self.mode();
         let (log_size, buffer_size) = self.sizes(mode, trace)?;
-        let mut options = Options {
+        let mut options = TraceOptions {
             background: self.background,
             off: self.off,
             mode,
@@ -329,7 +329,7 @@ impl Flags {
             return Ok(Some(CpuLogs::All));
         }
         let cpus = numbers("-C", "a CPU", self.cpus.iter())?;
-        let n_cpus = crate::write::Machine::this().n_cpus;
+        let n_cpus = crate::write::HostMachine::this().n_cpus;
         match cpus.iter().find(|cpu| **cpu >= n_cpus) {
             Some(cpu) => Err(Notice::usage(format!("-C: there is no CPU {cpu}: the last one is {}", n_cpus - 1))),
             None => Ok(Some(CpuLogs::Only(cpus.into_iter().map(|cpu| cpu as u16).collect()))),
@@ -384,7 +384,7 @@ impl Flags {
     }
 
     /// Removes options that have no effect with other flags or on this system, and returns a warning for each.
-    fn leave_out(&self, options: &mut Options) -> Vec<Notice> {
+    fn leave_out(&self, options: &mut TraceOptions) -> Vec<Notice> {
         let mut warnings = Vec::new();
         let mut warn = |number, text: &str| warnings.push(Notice::new(number, text));
         if let Some(flag) = self.allocation {
@@ -510,16 +510,16 @@ pub fn words(text: &str) -> Result<Vec<String>, Notice> {
     Ok(words)
 }
 
-impl Options {
+impl TraceOptions {
     /// Parses options as text, in the form that `trcstart` takes: flags of `trace` separated by blanks. Quotes protect
     /// blanks, and a backslash protects the next character. The session always runs in the background.
     ///
     /// ```
-    /// use tfbc_recorder::options::{Hooks, Options};
-    /// let options = Options::parse("-ad -j 010 -m 'a message'")?;
+    /// use tfbc_recorder::options::{Hooks, TraceOptions};
+    /// let options = TraceOptions::parse("-ad -j 010 -m 'a message'")?;
     /// assert!(options.background && options.off && options.message == Some(b"a message".to_vec()));
     /// assert_eq!(options.hooks, Hooks::Only(vec![0x0100]));
-    /// assert_eq!(Options::parse("-j xyz").unwrap_err().number, 13);
+    /// assert_eq!(TraceOptions::parse("-j xyz").unwrap_err().number, 13);
     /// # Ok::<(), tfbc_recorder::flags::Notice>(())
     /// ```
     ///

@@ -188,7 +188,7 @@ impl Groups {
     /// # Errors
     /// The error of the first line with a syntax error.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, GroupsSyntaxError> {
-        let objects = Parser { bytes: &bytes, at: 0, line: 0 }.objects()?;
+        let objects = GroupParser { bytes: &bytes, at: 0, line: 0 }.objects()?;
         let mut groups = Self { bytes, objects: Vec::new(), groups: Vec::new(), by_name: HashMap::new() };
         for (name, description, hooks) in BUILT_IN {
             let group = groups.entry(name);
@@ -412,14 +412,14 @@ impl GroupProperty {
     }
 }
 
-struct Parser<'b> {
+struct GroupParser<'b> {
     bytes: &'b [u8],
     at: usize,
     /// Number of the current line, from 1.
     line: usize,
 }
 
-impl<'b> Parser<'b> {
+impl<'b> GroupParser<'b> {
     fn objects(mut self) -> Result<Vec<GroupStanza>, GroupsSyntaxError> {
         let mut objects: Vec<GroupStanza> = Vec::new();
         let mut is_class = false;

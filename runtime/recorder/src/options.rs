@@ -92,7 +92,7 @@ pub enum CpuLogs {
 
 /// Flags of `trace`, which `trcstart` also takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct TraceOptions {
     /// `-a`: in the background, without a prompt.
     pub background: bool,
     /// `-d`: start with collection off.
@@ -131,10 +131,10 @@ pub struct Options {
     pub command: Vec<u8>,
 }
 
-impl Default for Options {
+impl Default for TraceOptions {
     /// A 64-bit trace of channel 0 with the default sizes of `trace`: 256 KiB per buffer, 2.5 MiB for the log.
     fn default() -> Self {
-        Options {
+        TraceOptions {
             background: false,
             off: false,
             mode: Mode::default(),

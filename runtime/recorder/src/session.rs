@@ -22,7 +22,7 @@ pub use start::{recover, start};
 use crate::buffer_pool::{BufferPool, PoolSize, flag};
 use crate::control::{self, ALL_CHANNELS, CHANNELS};
 use crate::logger::Logger;
-use crate::options::{Hooks, Mode, Options, Output};
+use crate::options::{Hooks, Mode, Output, TraceOptions};
 use crate::record::Width;
 use crate::sys;
 use crate::thread_writer;
@@ -39,7 +39,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     /// AIX hooks, as started by `trace` and `trcstart`.
-    Aix(Options),
+    Aix(TraceOptions),
     /// QNX events, as started by `tracelogger`.
     Kev(Logger),
 }

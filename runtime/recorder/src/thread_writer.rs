@@ -530,7 +530,7 @@ extern "C" fn in_child() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Options, Output};
+    use crate::options::{Output, TraceOptions};
     use crate::session::{self, Task};
     use std::process::Command;
 
@@ -589,11 +589,11 @@ mod tests {
         }
         let log = std::path::Path::new(&folder).join("log");
         let hooks = crate::options::Hooks::Only(vec![0x0100]);
-        session::start(&Task::Aix(Options {
+        session::start(&Task::Aix(TraceOptions {
             output: Output::File(log),
             background: true,
             hooks,
-            ..Options::default()
+            ..TraceOptions::default()
         }))
         .unwrap();
         let missed = || session::sessions().unwrap()[0].missed;

@@ -1,14 +1,14 @@
 //! Rules of `trace`'s flags: resulting options, and each message with its number.
 
 use tfbc_recorder::flags::{Flags, MAX_BUFFER, MIN_BUFFER, Notice, Program, REFUSED, words};
-use tfbc_recorder::options::{Hooks, Mode, Options, Output};
+use tfbc_recorder::options::{Hooks, Mode, Output, TraceOptions};
 use tfbc_recorder::record::Width;
 
 fn parse(text: &str) -> Result<Flags, Notice> {
     Flags::parse(words(text).unwrap())
 }
 
-fn options(text: &str) -> Options {
+fn options(text: &str) -> TraceOptions {
     parse(text).and_then(|flags| flags.options()).unwrap_or_else(|error| panic!("{text}: {error}")).0
 }
 
@@ -16,24 +16,24 @@ fn refused(text: &str) -> Notice {
     parse(text).and_then(|flags| flags.options()).expect_err(text)
 }
 
-fn warned(text: &str) -> (Options, Vec<u16>) {
+fn warned(text: &str) -> (TraceOptions, Vec<u16>) {
     let (options, warnings) = parse(text).unwrap().options().unwrap();
     (options, warnings.iter().map(|warning| warning.number).collect())
 }
 
 #[test]
 fn flags_are_accepted_as_by_getopt() {
-    let expected = Options {
+    let expected = TraceOptions {
         background: true,
         off: true,
         output: Output::File("my file".into()),
         message: Some(b"-x".to_vec()),
-        ..Options::default()
+        ..TraceOptions::default()
     };
     for text in ["-ad -o 'my file' -m -x", "-a -d -o'my file' -m-x", "-dao 'my file' -m -x --", "-am-x -d -o my\\ file"]
     {
         let options = options(text);
-        assert_eq!(Options { command: expected.command.clone(), ..options }, expected, "{text}");
+        assert_eq!(TraceOptions { command: expected.command.clone(), ..options }, expected, "{text}");
     }
     assert_eq!(options("-a  -d").command, b"trace -a -d");
     assert_eq!(parse("-X 'prog a b'").unwrap().program, Some(Program { command: "prog a b".into(), outlived: true }));
@@ -148,13 +148,13 @@ fn flags_without_meaning_are_left_out_with_a_warning() {
 
 #[test]
 fn a_program_starts_sessions_in_the_background_alone() {
-    assert!(Options::parse("-d").unwrap().background);
-    assert!(Options::parse("-g").unwrap().generic);
+    assert!(TraceOptions::parse("-d").unwrap().background);
+    assert!(TraceOptions::parse("-g").unwrap().generic);
     let mut warnings = Vec::new();
-    Options::parse_with("-b -r PURR", |warning| warnings.push(warning.number)).unwrap();
+    TraceOptions::parse_with("-b -r PURR", |warning| warnings.push(warning.number)).unwrap();
     assert_eq!(warnings, [8, 47]);
     for text in ["-S", "-x ls", "-X ls"] {
-        assert_eq!(Options::parse(text).unwrap_err().number, 900, "{text}");
+        assert_eq!(TraceOptions::parse(text).unwrap_err().number, 900, "{text}");
     }
 }
 

@@ -14,7 +14,7 @@ const MAX_ROW: usize = 1 << 9;
 
 /// Some records with their payloads.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct RecordBatch {
     items: Vec<Item>,
     /// Payloads of records.
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ pub(super) struct BatchPos {
     record: usize,
 }
 
-impl Batch {
+impl RecordBatch {
     /// Empties the batch and keeps its allocations.
     pub fn clear(&mut self) {
         self.items.clear();

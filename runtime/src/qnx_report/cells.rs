@@ -10,7 +10,7 @@
 //! per owner.
 
 use super::clock::{Clock, TimeForm, date_and_time};
-use super::fields::{Fields, push_escaped};
+use super::fields::{RecordFields, push_escaped};
 use super::owners::Owner;
 use crate::columns::{Column, ColumnWriter, Columns, OwnerValue, QnxWriter, Side, ValueType};
 use crate::events::{BuiltInEvents, is_interrupt};
@@ -22,15 +22,15 @@ use crate::terminal::ReportColour;
 use tfbc_vm::{TextBuf, num};
 
 /// Cells of a report.
-pub(super) struct Cells {
-    pub list: Box<[Cell]>,
-    /// Columns per [`Cell::Event`] and [`Cell::Owner`].
+pub(super) struct LineCells {
+    pub list: Box<[LineCell]>,
+    /// Columns per [`LineCell::Event`] and [`LineCell::Owner`].
     pub segments: Box<[Segment]>,
 }
 
 /// A part of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cell {
+pub(super) enum LineCell {
     Literal(Literal),
     /// Comma before a key, unless the object is empty so far.
     Comma,
@@ -67,7 +67,7 @@ pub(super) struct Segment {
     end: Vec<u8>,
 }
 
-impl Cells {
+impl LineCells {
     pub fn new(columns: &Columns, form: Form, colour: ReportColour) -> Self {
         let mut cells = Builder { columns, form, colour, list: Vec::new(), segments: Vec::new(), len: 0 };
         match form {
@@ -83,7 +83,7 @@ struct Builder<'c> {
     columns: &'c Columns,
     form: Form,
     colour: ReportColour,
-    list: Vec<Cell>,
+    list: Vec<LineCell>,
     segments: Vec<Segment>,
     /// Bytes of the cells since the last one that is written directly to the output.
     len: usize,
@@ -119,7 +119,7 @@ impl Builder<'_> {
             // A field that the record does not have is left out with its key.
             let may_be_first = list[..at].iter().all(is_argument);
             if is_argument(column) || (may_be_first && at > 0) {
-                self.put(Cell::Comma, 1);
+                self.put(LineCell::Comma, 1);
             } else if at > 0 {
                 self.literal(b",");
             }
@@ -129,7 +129,7 @@ impl Builder<'_> {
             self.value(*column, false);
         }
         if list.contains(&Column::Data) {
-            self.put(Cell::Fields, 0);
+            self.put(LineCell::Fields, 0);
         }
         self.literal(b"}\n");
     }
@@ -138,27 +138,27 @@ impl Builder<'_> {
         let ColumnWriter::Qnx(writer) = column.info().writer else { return };
         let is_text = self.form == Form::Text;
         match writer {
-            QnxWriter::Number => self.put(if is_text { Cell::Number } else { Cell::BareNumber }, 20),
-            QnxWriter::Cpu => self.put(if is_text { Cell::Cpu } else { Cell::BareCpu }, 8),
+            QnxWriter::Number => self.put(if is_text { LineCell::Number } else { LineCell::BareNumber }, 20),
+            QnxWriter::Cpu => self.put(if is_text { LineCell::Cpu } else { LineCell::BareCpu }, 8),
             QnxWriter::Time => {
                 let cell = match self.form {
-                    Form::Text => Cell::Time,
-                    Form::Tsv | Form::Csv => Cell::BareTime,
-                    Form::Ndjson => Cell::JsonTime,
+                    Form::Text => LineCell::Time,
+                    Form::Tsv | Form::Csv => LineCell::BareTime,
+                    Form::Ndjson => LineCell::JsonTime,
                 };
                 self.put(cell, Literal::MAX);
             }
-            QnxWriter::Event(_) => self.segment(column, Cell::Event, last),
-            QnxWriter::Owner(_) => self.segment(column, Cell::Owner, last),
-            QnxWriter::Argument => self.put(Cell::Argument { column, last }, 0),
-            QnxWriter::Data => self.put(Cell::Data, 0),
+            QnxWriter::Event(_) => self.segment(column, LineCell::Event, last),
+            QnxWriter::Owner(_) => self.segment(column, LineCell::Owner, last),
+            QnxWriter::Argument => self.put(LineCell::Argument { column, last }, 0),
+            QnxWriter::Data => self.put(LineCell::Data, 0),
         }
     }
 
     /// Adds a column to the last cell if both are of the same kind, together with the literals between them.
-    fn segment(&mut self, column: Column, cell: fn(u8) -> Cell, last: bool) {
+    fn segment(&mut self, column: Column, cell: fn(u8) -> LineCell, last: bool) {
         let mut before = Vec::new();
-        while let Some(Cell::Literal(literal)) = self.list.last() {
+        while let Some(LineCell::Literal(literal)) = self.list.last() {
             before.splice(..0, literal.as_bytes().iter().copied());
             self.list.pop();
         }
@@ -177,9 +177,9 @@ impl Builder<'_> {
     }
 
     /// Adds a cell of at most `len` bytes, or 0 if it is written directly to the output.
-    fn put(&mut self, cell: Cell, len: usize) {
+    fn put(&mut self, cell: LineCell, len: usize) {
         if self.len + len > TextBuf::SPARE - Literal::MAX {
-            self.list.push(Cell::Flush);
+            self.list.push(LineCell::Flush);
             self.len = 0;
         }
         self.len = if len == 0 { 0 } else { self.len + len };
@@ -189,16 +189,16 @@ impl Builder<'_> {
     /// Adds bytes, to the last literal or segment.
     fn literal(&mut self, bytes: &[u8]) {
         let rest = match self.list.last_mut() {
-            Some(Cell::Event(_) | Cell::Owner(_)) => {
+            Some(LineCell::Event(_) | LineCell::Owner(_)) => {
                 if let Some(segment) = self.segments.last_mut() {
                     segment.end.extend_from_slice(bytes);
                 }
                 return;
             }
-            Some(Cell::Literal(last)) => last.append(bytes),
+            Some(LineCell::Literal(last)) => last.append(bytes),
             _ => bytes,
         };
-        Literal::all(rest).for_each(|literal| self.put(Cell::Literal(literal), Literal::MAX));
+        Literal::all(rest).for_each(|literal| self.put(LineCell::Literal(literal), Literal::MAX));
     }
 }
 
@@ -332,7 +332,7 @@ impl EventTexts {
     /// Appends the text of one segment, and caches the texts of the event. The label of an interrupt contains its
     /// number, which is data, so its texts are not cached.
     #[inline(never)]
-    pub fn append(&mut self, n: u8, cells: &Cells, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
+    pub fn append(&mut self, n: u8, cells: &LineCells, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
         if !is_interrupt(record.class, record.event)
             && let Some(kept) = self.places.get_mut(Self::place(record)).filter(|place| **place == 0)
         {
@@ -397,18 +397,18 @@ impl Times {
     /// Fast path: writes the time of a cell at an offset, and returns its end. `None` for a date, an unknown or
     /// negative time, and a time wider than its column.
     #[inline(always)]
-    pub fn put(&self, cell: Cell, ns: Option<u64>, room: &mut [u8], at: usize) -> Option<usize> {
+    pub fn put(&self, cell: LineCell, ns: Option<u64>, room: &mut [u8], at: usize) -> Option<usize> {
         let ns = match self.form {
             TimeForm::Absolute => ns?,
             TimeForm::Relative => u64::try_from(self.shown_ns(ns?)).ok()?,
             TimeForm::Clock => return None,
         };
         match cell {
-            Cell::Time => {
+            LineCell::Time => {
                 let column = room.get_mut(at..)?.first_chunk_mut::<TIME_WIDTH>()?;
                 num::fixed::<TIME_WIDTH, 9>(column, ns).then_some(at + TIME_WIDTH)
             }
-            Cell::BareTime => Some(num::decimal::<9>(room, at, ns)),
+            LineCell::BareTime => Some(num::decimal::<9>(room, at, ns)),
             _ => Some(num::dec(room, at, ns)),
         }
     }
@@ -501,7 +501,8 @@ pub(super) fn append_argument(
 ) {
     let Source { events, columns, form, .. } = source;
     let start = out.len();
-    let field = (!is_defined).then(|| Fields::new(events.arguments(record)).find(columns.argument(column))).flatten();
+    let field =
+        (!is_defined).then(|| RecordFields::new(events.arguments(record)).find(columns.argument(column))).flatten();
     match (field, form) {
         (Some(field), Form::Ndjson) => {
             out.push(&columns.key(column));

@@ -6,7 +6,7 @@ use crate::json;
 use tfbc_vm::{TextBuf, num};
 
 /// Fields of one record in the order of its argument list; equal names are numbered.
-pub(super) struct Fields<'r> {
+pub(super) struct RecordFields<'r> {
     arguments: Arguments<'r>,
     /// Names of the fields so far. Words without a name need no check, because their names contain their index.
     met: Vec<&'static str>,
@@ -20,7 +20,7 @@ pub(super) struct RecordField<'r> {
     value: Value<'r>,
 }
 
-impl<'r> Fields<'r> {
+impl<'r> RecordFields<'r> {
     pub fn new(arguments: Arguments<'r>) -> Self {
         Self { arguments, met: Vec::new() }
     }
@@ -31,7 +31,7 @@ impl<'r> Fields<'r> {
     }
 }
 
-impl<'r> Iterator for Fields<'r> {
+impl<'r> Iterator for RecordFields<'r> {
     type Item = RecordField<'r>;
 
     fn next(&mut self) -> Option<RecordField<'r>> {
@@ -232,7 +232,7 @@ mod tests {
         let (wide, bytes) = (words.len() > 2, &bytes[..]);
         let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes };
         let (mut scratch, mut out) = (TextBuf::new(), TextBuf::new());
-        for field in Fields::new(BuiltInEvents::of(Some(release), false).arguments(&record)) {
+        for field in RecordFields::new(BuiltInEvents::of(Some(release), false).arguments(&record)) {
             field.push_object(&mut scratch, &mut out);
         }
         String::from_utf8_lossy(out.as_bytes()).into_owned()

@@ -1,6 +1,6 @@
 //! Writer of a log's report: a line per record, or counts.
 
-use super::cells::{Cell, Cells, EventTexts, ShortText, Source, Times, append_argument, cpu_texts, put_number};
+use super::cells::{EventTexts, LineCell, LineCells, ShortText, Source, Times, append_argument, cpu_texts, put_number};
 use super::options::{FieldLayout, QnxReportOptions};
 use super::owners::Owner;
 use super::print::RecordPrinter;
@@ -22,7 +22,7 @@ pub(super) struct RowWriter<'r> {
     options: &'r QnxReportOptions,
     /// Byte order, release and clock.
     header: KevHeader,
-    cells: Cells,
+    cells: LineCells,
     source: Source,
     /// True if times are shown or filtered.
     is_timed: bool,
@@ -140,7 +140,7 @@ impl DataUse {
 impl<'r> RowWriter<'r> {
     pub fn new(catalog: &'r Catalog<'r>, options: &'r QnxReportOptions, header: &KevHeader, start: TraceStart) -> Self {
         let columns = options.columns.clone().with_time_form(options.time);
-        let cells = Cells::new(&columns, options.form, options.colour);
+        let cells = LineCells::new(&columns, options.form, options.colour);
         let printer = RecordPrinter::new(catalog, header.big_endian, header.release, options.limits)
             .with_max_work(options.max_work);
         let data_use = DataUse::of(options, catalog);
@@ -219,21 +219,21 @@ impl<'r> RowWriter<'r> {
                 };
                 next += 1;
                 match cell {
-                    Cell::Literal(literal) => at = literal.put(room, at),
-                    Cell::Number => at = put_number(room, at, record.number),
-                    Cell::BareNumber => at = num::dec(room, at, record.number),
-                    Cell::Cpu => {
+                    LineCell::Literal(literal) => at = literal.put(room, at),
+                    LineCell::Number => at = put_number(room, at, record.number),
+                    LineCell::BareNumber => at = num::dec(room, at, record.number),
+                    LineCell::Cpu => {
                         store(room, at, self.cpus[usize::from(record.cpu)]);
                         at += 3;
                     }
-                    Cell::BareCpu => at = num::dec(room, at, record.cpu.into()),
-                    Cell::Time | Cell::BareTime | Cell::JsonTime => {
+                    LineCell::BareCpu => at = num::dec(room, at, record.cpu.into()),
+                    LineCell::Time | LineCell::BareTime | LineCell::JsonTime => {
                         match self.source.times.put(*cell, time_ns, room, at) {
                             Some(end) => at = end,
                             None => break *cell,
                         }
                     }
-                    Cell::Event(n) => match self.event_texts.find(*n, record) {
+                    LineCell::Event(n) => match self.event_texts.find(*n, record) {
                         // A short text is stored as one block of fixed length, which must not pass the end of the
                         // buffer.
                         Some(text) if at <= ShortText::MAX_START => {
@@ -249,17 +249,17 @@ impl<'r> RowWriter<'r> {
             out.advance(at);
             let source = &mut self.source;
             match cell {
-                Cell::Event(n) => self.event_texts.append(n, &self.cells, source, record, out),
-                Cell::Owner(n) => self.owners.append(n, &self.cells, out),
-                Cell::Time => source.times.append(time_ns, out),
-                Cell::BareTime => source.times.append_bare(time_ns, out),
-                Cell::JsonTime => source.times.append_json(time_ns, out),
+                LineCell::Event(n) => self.event_texts.append(n, &self.cells, source, record, out),
+                LineCell::Owner(n) => self.owners.append(n, &self.cells, out),
+                LineCell::Time => source.times.append(time_ns, out),
+                LineCell::BareTime => source.times.append_bare(time_ns, out),
+                LineCell::JsonTime => source.times.append_json(time_ns, out),
                 // Columns without a value are left out of JSON, so only the text before shows whether a comma is due.
-                Cell::Comma => out.push(if out.as_bytes().ends_with(b"{") { b"" } else { b"," }),
-                Cell::Argument { column, last } => {
+                LineCell::Comma => out.push(if out.as_bytes().ends_with(b"{") { b"" } else { b"," }),
+                LineCell::Argument { column, last } => {
                     append_argument((column, last), source, defined == Some(true), record, out);
                 }
-                Cell::Data => {
+                LineCell::Data => {
                     let form = source.form;
                     let start = form.begin_value(out);
                     if defined.is_some() {
@@ -284,8 +284,13 @@ impl<'r> RowWriter<'r> {
                     }
                     form.end_value(start, out);
                 }
-                Cell::Fields => self.fields(record, defined == Some(true), out),
-                Cell::Flush | Cell::Literal(_) | Cell::Number | Cell::BareNumber | Cell::Cpu | Cell::BareCpu => {}
+                LineCell::Fields => self.fields(record, defined == Some(true), out),
+                LineCell::Flush
+                | LineCell::Literal(_)
+                | LineCell::Number
+                | LineCell::BareNumber
+                | LineCell::Cpu
+                | LineCell::BareCpu => {}
             }
         }
     }
@@ -350,7 +355,7 @@ impl OwnerTexts {
     }
 
     #[inline(always)]
-    fn set(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &QnxReportOptions) {
+    fn set(&mut self, id: u32, owner: &Owner, cells: &LineCells, options: &QnxReportOptions) {
         self.current = match self.known.get(id as usize) {
             Some(Some(known)) => *known,
             _ => self.render(id, owner, cells, options),
@@ -358,7 +363,7 @@ impl OwnerTexts {
     }
 
     #[inline(never)]
-    fn render(&mut self, id: u32, owner: &Owner, cells: &Cells, options: &QnxReportOptions) -> (bool, u32) {
+    fn render(&mut self, id: u32, owner: &Owner, cells: &LineCells, options: &QnxReportOptions) -> (bool, u32) {
         self.ends.push(self.texts.len() as u32);
         let known = (options.filter.admits(owner), self.ends.len() as u32 - 1);
         for segment in &cells.segments {
@@ -374,7 +379,7 @@ impl OwnerTexts {
 
     /// Appends the text of one segment.
     #[inline]
-    fn append(&self, n: u8, cells: &Cells, out: &mut TextBuf) {
+    fn append(&self, n: u8, cells: &LineCells, out: &mut TextBuf) {
         debug_assert!(usize::from(n) < cells.segments.len());
         let first = self.current.1 as usize + usize::from(n);
         if let Some(&[start, end]) = self.ends.get(first..first + 2)
@@ -476,7 +481,7 @@ mod tests {
     use crate::events::{BuiltInEvents, class_name};
     use crate::json;
     use crate::pattern::Pattern;
-    use crate::qnx_report::fields::{Fields, RecordField, push_escaped};
+    use crate::qnx_report::fields::{RecordField, RecordFields, push_escaped};
     use crate::terminal::ReportColour;
 
     #[test]
@@ -546,7 +551,7 @@ mod tests {
                 Column::OwnerThread => name(thread),
                 Column::Argument(_) => {
                     let name = self.options.columns.argument(column);
-                    let field = Fields::new(self.events.arguments(record)).find(name);
+                    let field = RecordFields::new(self.events.arguments(record)).find(name);
                     let is_json = self.options.form == Form::Ndjson;
                     let push = |field: RecordField<'_>| {
                         text(|out| if is_json { field.push_raw(out) } else { field.push_text(out) })
@@ -584,7 +589,7 @@ mod tests {
                 });
                 let mut members: Vec<Vec<u8>> = members.collect();
                 if columns.has("data") {
-                    let fields = Fields::new(self.events.arguments(record));
+                    let fields = RecordFields::new(self.events.arguments(record));
                     let objects: Vec<Vec<u8>> =
                         fields.map(|field| text(|out| field.push_object(&mut TextBuf::new(), out))).collect();
                     members.extend(record.wide.then(|| b"\"wide\":true".to_vec()));

@@ -1,7 +1,7 @@
 //! Text of one record, by the definitions that name its event or by the built-in tables.
 
 use super::defined::{DefinedEvents, DefinedFields};
-use super::fields::{Fields, named, push_members};
+use super::fields::{RecordFields, named, push_members};
 use super::writer::FormatCounts;
 use crate::catalog::{Catalog, RecordEntry};
 use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments};
@@ -275,7 +275,7 @@ impl<'r> RecordPrinter<'r> {
         if self.flat_fields.print(record, out) {
             return;
         }
-        for (at, field) in Fields::new(self.events.arguments(record)).enumerate() {
+        for (at, field) in RecordFields::new(self.events.arguments(record)).enumerate() {
             out.push(if at > 0 { b"," } else { b"" });
             field.push_object(&mut self.scratch, out);
         }
@@ -367,7 +367,7 @@ mod tests {
                     events.argument_printer(true).print(&record, &mut expected);
                     assert_eq!(text.as_bytes(), expected.as_bytes().trim_ascii(), "{record:?}");
                     printer.argument_fields(&record, &mut fields);
-                    for (at, field) in Fields::new(events.arguments(&record)).enumerate() {
+                    for (at, field) in RecordFields::new(events.arguments(&record)).enumerate() {
                         objects.push(if at > 0 { b"," } else { b"" });
                         field.push_object(&mut TextBuf::new(), &mut objects);
                     }

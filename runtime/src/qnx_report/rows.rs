@@ -25,7 +25,7 @@ use tfbc_vm::TextBuf;
 #[derive(Clone)]
 struct TableWriter<'r> {
     lines: RowWriter<'r>,
-    source: Arc<Source<'r>>,
+    source: Arc<RowSource<'r>>,
     wanted: RowOptions,
     /// Printer of fields; texts do not use it.
     printer: FieldPrinter<'r>,
@@ -36,7 +36,7 @@ struct TableWriter<'r> {
 }
 
 /// Data that all rows of a log share.
-struct Source<'r> {
+struct RowSource<'r> {
     catalog: &'r Catalog<'r>,
     options: &'r QnxReportOptions,
     header: KevHeader,
@@ -46,11 +46,11 @@ struct Source<'r> {
 }
 
 /// Printer of one thread.
-struct FieldPrinter<'r>(RecordPrinter<'r>, Arc<Source<'r>>);
+struct FieldPrinter<'r>(RecordPrinter<'r>, Arc<RowSource<'r>>);
 
 impl<'r> FieldPrinter<'r> {
-    fn new(source: Arc<Source<'r>>) -> Self {
-        let Source { catalog, options, header, .. } = &*source;
+    fn new(source: Arc<RowSource<'r>>) -> Self {
+        let RowSource { catalog, options, header, .. } = &*source;
         let printer = RecordPrinter::new(catalog, header.big_endian, header.release, options.limits);
         Self(printer, source)
     }
@@ -77,7 +77,7 @@ impl Clone for Rows {
     }
 }
 
-impl Source<'_> {
+impl RowSource<'_> {
     /// Time of the start, once the reader has found it.
     fn start_ns(&self) -> Option<u64> {
         self.start.cycles().zip(self.clock).map(|(cycles, clock)| clock.ns(cycles))
@@ -229,7 +229,7 @@ pub(crate) fn write_rows(
         log.list_gaps();
     }
     let header = log.header().clone();
-    let source = Arc::new(Source {
+    let source = Arc::new(RowSource {
         catalog,
         options: &options,
         clock: Clock::new(&header),

@@ -1,6 +1,6 @@
 //! Report of a log: records are formatted in parallel and written in order.
 
-use super::batch::{Batch, BatchPos};
+use super::batch::{BatchPos, RecordBatch};
 use super::options::QnxSummary;
 use super::owners::Owners;
 use super::writer::{FormatCounts, RecordWriter};
@@ -56,7 +56,7 @@ impl<'w> RecordProducer<'w> {
         Self { live: log.is_live(), log, owners, n_damaged: 0 }
     }
 
-    fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
+    fn fill_batch(&mut self, chunk: &mut Chunk<RecordBatch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { log, live, owners, n_damaged } = self;
         owners.iter_mut().for_each(Owners::begin_batch);
         while chunk.events.room() > 0 {
@@ -97,9 +97,9 @@ impl<'w> RecordProducer<'w> {
 }
 
 impl Producer for RecordProducer<'_> {
-    type Storage = Batch;
+    type Storage = RecordBatch;
 
-    fn fill(&mut self, chunk: &mut Chunk<Batch>, waited: bool) -> Result<bool, ReportError> {
+    fn fill(&mut self, chunk: &mut Chunk<RecordBatch>, waited: bool) -> Result<bool, ReportError> {
         chunk.events.clear();
         chunk.events.bytes_before = self.log.offset();
         let filled = self.fill_batch(chunk, waited);
@@ -139,7 +139,7 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
         &self.writer
     }
 
-    fn begin_batch(&mut self, batch: &Batch, work: Option<&Work>) {
+    fn begin_batch(&mut self, batch: &RecordBatch, work: Option<&Work>) {
         (self.in_batch, self.is_guess) = (true, work.is_none());
         self.writer.begin_batch();
         self.before = (self.writer.tallied(), self.n_formatted);
@@ -167,11 +167,11 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
 }
 
 /// A record's line depends only on the record and on the steps that its definitions may still use.
-impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
+impl<W: RecordWriter> Format<RecordBatch> for RecordFormat<'_, W> {
     type State = Work;
     const NOTICES_FIRST: bool = W::IS_TABLE;
 
-    fn format(&mut self, batch: &Batch, work: Option<&mut Work>, text: &mut TextBuf) -> bool {
+    fn format(&mut self, batch: &RecordBatch, work: Option<&mut Work>, text: &mut TextBuf) -> bool {
         self.writer.begin_text();
         if !self.in_batch {
             self.begin_batch(batch, work.as_deref());
@@ -194,7 +194,7 @@ impl<W: RecordWriter> Format<Batch> for RecordFormat<'_, W> {
         more
     }
 
-    fn resolve(&mut self, _: &Batch, work: &mut Work, _: &mut TextBuf) -> bool {
+    fn resolve(&mut self, _: &RecordBatch, work: &mut Work, _: &mut TextBuf) -> bool {
         if !std::mem::take(&mut self.is_guess) {
             return true;
         }

@@ -100,7 +100,7 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
 
 /// A row in memory: its time and its text.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct SortedRow {
     ns: u64,
     start: usize,
     len: usize,
@@ -115,7 +115,7 @@ pub(crate) struct Sorter {
     texts: Vec<u8>,
     /// Start of the next row's text.
     start: usize,
-    rows: Vec<Row>,
+    rows: Vec<SortedRow>,
     /// Time of the row before.
     last_ns: u64,
     /// Sorted rows on disk.
@@ -155,10 +155,10 @@ impl Sorter {
             self.last_ns = if *kind == TIMED { ns } else { self.last_ns };
             let (start, len) = (self.start, self.texts.len() - self.start);
             if len > 0 {
-                self.rows.push(Row { ns: self.last_ns, start, len });
+                self.rows.push(SortedRow { ns: self.last_ns, start, len });
             }
             self.start = self.texts.len();
-            if self.texts.len() + self.rows.len() * size_of::<Row>() > self.max_memory {
+            if self.texts.len() + self.rows.len() * size_of::<SortedRow>() > self.max_memory {
                 self.spill()?;
             }
         }
@@ -169,7 +169,7 @@ impl Sorter {
     fn spill(&mut self) -> io::Result<()> {
         self.rows.sort_by_key(|row| row.ns);
         let mut file = BufWriter::new(tempfile::tempfile()?);
-        for Row { ns, start, len } in self.rows.drain(..) {
+        for SortedRow { ns, start, len } in self.rows.drain(..) {
             file.write_all(&ns.to_le_bytes())?;
             file.write_all(&(len as u64).to_le_bytes())?;
             file.write_all(&self.texts[start..start + len])?;

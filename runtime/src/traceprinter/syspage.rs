@@ -1,6 +1,6 @@
 //! The system page as `-v` shows it.
 
-use crate::reader::kev::{Section, Syspage};
+use crate::reader::kev::{PageSection, Syspage};
 
 /// Bytes of a processor's entry.
 const CPU_BYTES: usize = 32;
@@ -56,7 +56,7 @@ impl PageWriter<'_> {
     }
 
     /// Offset of a part, if it exists and ends inside of the page.
-    fn part(&self, section: Section) -> Option<usize> {
+    fn part(&self, section: PageSection) -> Option<usize> {
         let (start, size) = self.entry(section as usize).filter(|entry| *entry != (0, 0))?;
         (start + size <= self.page.total_size()?.into()).then_some(start)
     }
@@ -71,21 +71,25 @@ impl PageWriter<'_> {
 
     fn unversioned(mut self) {
         let [size, total] = self.sizes();
-        let entry = |name: &str, section: Section| self.shown_entry(name, section as usize);
+        let entry = |name: &str, section: PageSection| self.shown_entry(name, section as usize);
         let lines = [
-            [size, total, entry("system_private", Section::SystemPrivate)],
-            [entry("asinfo", Section::Asinfo), entry("meminfo", Section::Meminfo), entry("hwinfo", Section::Hwinfo)],
+            [size, total, entry("system_private", PageSection::SystemPrivate)],
             [
-                entry("cpuinfo", Section::Cpuinfo),
-                entry("cacheattr", Section::Cacheattr),
-                entry("qtime", Section::Qtime),
+                entry("asinfo", PageSection::Asinfo),
+                entry("meminfo", PageSection::Meminfo),
+                entry("hwinfo", PageSection::Hwinfo),
             ],
             [
-                entry("callout", Section::Callout),
-                entry("callin", Section::Callin),
-                entry("intrinfo", Section::Intrinfo),
+                entry("cpuinfo", PageSection::Cpuinfo),
+                entry("cacheattr", PageSection::Cacheattr),
+                entry("qtime", PageSection::Qtime),
             ],
-            [entry("typed_strings", Section::TypedStrings), entry("strings", Section::Strings), None],
+            [
+                entry("callout", PageSection::Callout),
+                entry("callin", PageSection::Callin),
+                entry("intrinfo", PageSection::Intrinfo),
+            ],
+            [entry("typed_strings", PageSection::TypedStrings), entry("strings", PageSection::Strings), None],
         ];
         lines.iter().for_each(|line| self.line(line));
         self.processors();
@@ -108,11 +112,11 @@ impl PageWriter<'_> {
     }
 
     fn cpus(&mut self) {
-        let Some(start) = self.part(Section::Cpuinfo) else { return };
+        let Some(start) = self.part(PageSection::Cpuinfo) else { return };
         // Without strings, processors have no names.
-        let strings = match self.entry(Section::Strings as usize) {
+        let strings = match self.entry(PageSection::Strings as usize) {
             Some((0, 0)) => None,
-            _ => match self.part(Section::Strings) {
+            _ => match self.part(PageSection::Strings) {
                 Some(strings) => Some(strings),
                 None => return,
             },
@@ -157,7 +161,7 @@ impl PageWriter<'_> {
     }
 
     fn qtime(&mut self) {
-        let Some(at) = self.part(Section::Qtime) else { return };
+        let Some(at) = self.part(PageSection::Qtime) else { return };
         let page = self.page;
         let signed = |at| page.u32(at).map(|word| word as i32);
         self.line(&[
@@ -179,7 +183,7 @@ impl PageWriter<'_> {
     }
 
     fn typed_strings(&mut self) {
-        let Some(mut at) = self.part(Section::TypedStrings) else { return };
+        let Some(mut at) = self.part(PageSection::TypedStrings) else { return };
         let mut last = None;
         while let Some(kind) = self.page.u32(at).filter(|kind| *kind != 0) {
             let text = self.page.c_string(at + 4);

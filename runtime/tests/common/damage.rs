@@ -180,19 +180,19 @@ pub struct Placed {
 
 /// Result of reading a damaged trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct DamagedRead {
     pub events: Vec<Placed>,
     pub notices: Vec<Notice>,
     pub tally: Tally,
 }
 
 /// Reads a trace to its end; `None` if it is refused.
-pub fn outcome(input: Input, kind: Option<AixKind>, after_damage: AfterDamage) -> Option<Outcome> {
+pub fn outcome(input: Input, kind: Option<AixKind>, after_damage: AfterDamage) -> Option<DamagedRead> {
     outcome_with(input, &ReadOptions { format: kind.map(TraceKind::Aix), after_damage, ..ReadOptions::default() })
 }
 
 /// Like [`outcome`], with any options.
-pub fn outcome_with(input: Input, options: &ReadOptions) -> Option<Outcome> {
+pub fn outcome_with(input: Input, options: &ReadOptions) -> Option<DamagedRead> {
     let mut trace = Trace::from_input("x", input, options).ok()?;
     let (mut events, mut notices) = (Vec::new(), Vec::new());
     while let Some(item) = trace.next().unwrap() {
@@ -206,12 +206,12 @@ pub fn outcome_with(input: Input, options: &ReadOptions) -> Option<Outcome> {
         }
     }
     assert!(trace.next().unwrap().is_none(), "a trace that has ended has ended");
-    Some(Outcome { events, notices, tally: trace.tally() })
+    Some(DamagedRead { events, notices, tally: trace.tally() })
 }
 
 /// Checks that each of a trace's bytes is in one event, in a header, or in a notice about skipped bytes.
-pub fn check_bytes(outcome: &Outcome, n_bytes: usize) {
-    let Outcome { events, notices, tally } = outcome;
+pub fn check_bytes(outcome: &DamagedRead, n_bytes: usize) {
+    let DamagedRead { events, notices, tally } = outcome;
     tally.check().unwrap();
     assert_eq!(tally.read, n_bytes as u64, "all bytes are read: {notices:?}");
     let skipped = notices.iter().filter_map(|notice| notice.skipped);

@@ -16,7 +16,7 @@ use std::path::Path;
 use tfbc_grammar::{Source, Sources};
 
 use super::xml::LineColumn;
-use super::{Definitions, Finding, Record, Severity};
+use super::{Definitions, Finding, ReferenceRecord, Severity};
 use crate::case::{bytes, number};
 
 /// One corpus file.
@@ -50,9 +50,9 @@ pub struct CaseRecord {
 
 impl CaseRecord {
     /// The record.
-    pub fn record(&self) -> Record<'_> {
+    pub fn record(&self) -> ReferenceRecord<'_> {
         let CaseRecord { class, id, wide, big_endian, payload } = self;
-        Record { class: *class, id: *id, wide: *wide, big_endian: *big_endian, payload }
+        ReferenceRecord { class: *class, id: *id, wide: *wide, big_endian: *big_endian, payload }
     }
 
     fn new(options: &[&str], body: &str) -> Self {
@@ -111,7 +111,7 @@ impl DatakeyCase {
     ///
     /// # Errors
     /// All differences.
-    pub fn check(&self, mut show: impl FnMut(&Record) -> Option<(Vec<u8>, bool)>) -> Result<(), String> {
+    pub fn check(&self, mut show: impl FnMut(&ReferenceRecord) -> Option<(Vec<u8>, bool)>) -> Result<(), String> {
         let text =
             |text: Option<&Vec<u8>>| text.map_or("(none)".into(), |text| String::from_utf8_lossy(text).into_owned());
         let mut differences = String::new();

@@ -48,7 +48,7 @@ pub struct Key {
     /// `show_masked_value`
     pub show_masked_value: bool,
     /// Conditions, except those on its own labels.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<KeyCondition>,
     /// Entries of its `fields` comments.
     pub comment: Vec<String>,
 }
@@ -79,7 +79,7 @@ pub struct Enum {
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
+pub struct KeyCondition {
     /// Label that is tested.
     pub label: String,
     /// `value`
@@ -455,7 +455,7 @@ impl DocumentReader<'_> {
         if key.fields.iter().any(|field| field.field.label == label) {
             return self.warn(element.place, "a condition on its own field");
         }
-        key.conditions.push(Condition { label, value, mask, place: element.place });
+        key.conditions.push(KeyCondition { label, value, mask, place: element.place });
     }
 }
 

@@ -4,7 +4,7 @@ use super::document::Key;
 use super::format::{FieldKind, Show};
 use super::number::mask;
 use super::show::{RecordView, ReferenceField, ReferenceValue};
-use super::{Definitions, Record};
+use super::{Definitions, ReferenceRecord};
 use crate::reference::fields::json_text;
 use crate::reference::fields::name::{COLUMNS, from_phrase};
 
@@ -230,7 +230,7 @@ impl Definitions {
     }
 
     /// JSON object of a record's fields; `None` if no datakey applies.
-    pub fn row(&self, record: &Record) -> Option<String> {
+    pub fn row(&self, record: &ReferenceRecord) -> Option<String> {
         let class = if record.class == 13 { 5 } else { record.class };
         let shown = RecordView::new(&self.keys, &self.links, record).show_by_key()?;
         let mut members = Vec::new();

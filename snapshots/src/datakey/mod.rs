@@ -10,7 +10,7 @@ mod resolve;
 mod show;
 pub mod xml;
 
-pub use document::{Condition, Enum, Finding, Key, KeyField, Severity};
+pub use document::{Enum, Finding, Key, KeyCondition, KeyField, Severity};
 pub use names::class_name;
 pub use number::NumberLiteral;
 pub use show::{FormattedRecord, ReferenceField, ReferenceValue};
@@ -24,7 +24,7 @@ use xml::{Element, Malformed};
 
 /// One record of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record<'r> {
+pub struct ReferenceRecord<'r> {
     /// Class in the record's header.
     pub class: u8,
     /// Event number.
@@ -100,7 +100,7 @@ impl Definitions {
     }
 
     /// Formats a record; `None` if no datakey names it, or all conditions fail.
-    pub fn show(&self, record: &Record) -> Option<FormattedRecord> {
+    pub fn show(&self, record: &ReferenceRecord) -> Option<FormattedRecord> {
         RecordView::new(&self.keys, &self.links, record).show()
     }
 

@@ -1,7 +1,7 @@
 //! Formats one record.
 
-use super::Record;
-use super::document::{Condition, Key, KeyField};
+use super::ReferenceRecord;
+use super::document::{Key, KeyCondition, KeyField};
 use super::format::{FieldKind, FormatField, Show};
 use super::number::{NumberLiteral, mask};
 use super::resolve::Links;
@@ -50,7 +50,7 @@ pub enum ReferenceValue {
 pub struct RecordView<'s> {
     keys: &'s [Key],
     links: &'s Links,
-    record: &'s Record<'s>,
+    record: &'s ReferenceRecord<'s>,
     event: (u8, u16),
 }
 
@@ -64,7 +64,7 @@ enum RawFieldValue {
 
 impl<'s> RecordView<'s> {
     /// Pairs a record with the keys.
-    pub fn new(keys: &'s [Key], links: &'s Links, record: &'s Record<'s>) -> Self {
+    pub fn new(keys: &'s [Key], links: &'s Links, record: &'s ReferenceRecord<'s>) -> Self {
         let class = if record.class == 13 { 5 } else { record.class };
         RecordView { keys, links, record, event: (class, record.id) }
     }
@@ -113,7 +113,7 @@ impl<'s> RecordView<'s> {
     /// True if a key is valid and its conditions are met.
     fn applies(&self, at: usize) -> bool {
         let key = &self.keys[at];
-        let is_met = |(number, condition): (usize, &Condition)| {
+        let is_met = |(number, condition): (usize, &KeyCondition)| {
             let Some((other, field)) = self.links.reads.get(&(self.event, at, number)) else { return true };
             if !self.applies(*other) {
                 return false;
@@ -204,7 +204,7 @@ fn masked(field: &KeyField, bits: u64) -> u64 {
     }
 }
 
-fn condition_holds(condition: &Condition, bits: u64, size: u32) -> bool {
+fn condition_holds(condition: &KeyCondition, bits: u64, size: u32) -> bool {
     let pattern = |literal: Option<NumberLiteral>| literal.map(|literal| literal.pattern(size));
     let is_met = match (pattern(condition.mask), pattern(condition.value)) {
         (None, None) => true,

@@ -7,7 +7,7 @@ use super::datakey::GeneratedRecord;
 pub fn log(rng: &mut Rng, records: &[GeneratedRecord], big_endian: bool) -> Vec<u8> {
     let mut file = header(rng, big_endian);
     let damaged = rng.chance(50);
-    let mut cpus: Vec<Cpu> = (0..1 + rng.below(4)).map(|at| Cpu::new(rng, at as u8 * 21)).collect();
+    let mut cpus: Vec<CpuQueue> = (0..1 + rng.below(4)).map(|at| CpuQueue::new(rng, at as u8 * 21)).collect();
     let mut records = records.iter().peekable();
     let mut buffer = rng.below(2048) as u32;
     loop {
@@ -45,17 +45,17 @@ pub fn log(rng: &mut Rng, records: &[GeneratedRecord], big_endian: bool) -> Vec<
 }
 
 /// One CPU, and the slots that it has still to write.
-struct Cpu {
+struct CpuQueue {
     number: u8,
     stamp: u32,
     high: u32,
     waiting: Vec<[u32; 4]>,
 }
 
-impl Cpu {
+impl CpuQueue {
     fn new(rng: &mut Rng, number: u8) -> Self {
         // All CPUs start with the same stamp, so that a reader that confuses them fails.
-        Cpu { number, stamp: 0xffff_fff0, high: rng.below(3) as u32, waiting: Vec::new() }
+        CpuQueue { number, stamp: 0xffff_fff0, high: rng.below(3) as u32, waiting: Vec::new() }
     }
 
     /// Splits a record into slots.

@@ -2,45 +2,45 @@
 
 /// Base of a number without prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Base {
+pub(super) enum NumberBase {
     Binary,
     Octal,
     Decimal,
     Hex,
 }
 
-impl Base {
+impl NumberBase {
     fn radix(self) -> u32 {
         match self {
-            Base::Binary => 2,
-            Base::Octal => 8,
-            Base::Decimal => 10,
-            Base::Hex => 16,
+            NumberBase::Binary => 2,
+            NumberBase::Octal => 8,
+            NumberBase::Decimal => 10,
+            NumberBase::Hex => 16,
         }
     }
 }
 
 /// Parses a number: `0x` for hex, a leading `o` for octal, otherwise the given base. A binary base falls back to
 /// decimal, and a decimal one accepts a minus. `None` if the word is not a number of less than 128 bits.
-pub(super) fn number(word: &[u8], base: Base) -> Option<i128> {
+pub(super) fn number(word: &[u8], base: NumberBase) -> Option<i128> {
     let word = std::str::from_utf8(word).ok()?;
     if let Some(digits) = word.strip_prefix("0x").or(word.strip_prefix("0X")) {
-        return digits_in(digits, Base::Hex);
+        return digits_in(digits, NumberBase::Hex);
     }
     if let Some(digits) = word.strip_prefix('o') {
-        return digits_in(digits, Base::Octal);
+        return digits_in(digits, NumberBase::Octal);
     }
     match base {
-        Base::Decimal => match word.strip_prefix('-') {
+        NumberBase::Decimal => match word.strip_prefix('-') {
             Some(digits) => digits_in(digits, base).map(|value| -value),
             None => digits_in(word, base),
         },
-        Base::Binary => digits_in(word, base).or_else(|| digits_in(word, Base::Decimal)),
-        Base::Octal | Base::Hex => digits_in(word, base),
+        NumberBase::Binary => digits_in(word, base).or_else(|| digits_in(word, NumberBase::Decimal)),
+        NumberBase::Octal | NumberBase::Hex => digits_in(word, base),
     }
 }
 
-fn digits_in(digits: &str, base: Base) -> Option<i128> {
+fn digits_in(digits: &str, base: NumberBase) -> Option<i128> {
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base.radix())) {
         return None;
     }

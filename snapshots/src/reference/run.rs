@@ -8,7 +8,7 @@ use tfbc_vm::{Context, Event, Limits, errno_name, errno_value};
 
 use super::buffer::{Buffer, Read};
 use super::fields::{Frame, PrintedValue};
-use super::literal::{self, Base};
+use super::literal::{self, NumberBase};
 use super::number;
 use super::page::Page;
 use super::{MAX_MACROS, Reference, Timers};
@@ -82,7 +82,7 @@ enum Meaning {
 
 /// Value of a selector, for comparison.
 enum Selected {
-    Number { value: u64, bits: u32, base: Base, errno: bool },
+    Number { value: u64, bits: u32, base: NumberBase, errno: bool },
     Text(Vec<u8>),
 }
 
@@ -710,19 +710,19 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     /// Number base of match values without a prefix.
-    fn base_of(&mut self, selector: &Selector<'ast>, scope: &Scope<'ast>) -> Base {
+    fn base_of(&mut self, selector: &Selector<'ast>, scope: &Scope<'ast>) -> NumberBase {
         let node = match selector {
             Selector::Code(code) => return base_of_code(code.node),
             Selector::Macro(node) => node,
         };
         match node.cast.map(|cast| cast.node) {
             Some(Cast::Code(code)) => base_of_code(code),
-            Some(Cast::Bits { .. } | Cast::Unknown(_)) => Base::Hex,
+            Some(Cast::Bits { .. } | Cast::Unknown(_)) => NumberBase::Hex,
             None => match self.meaning(node.name, scope) {
                 Meaning::Value(MacroValue::Number { shown: MacroForm::Decimal | MacroForm::SignedDecimal, .. }) => {
-                    Base::Decimal
+                    NumberBase::Decimal
                 }
-                _ => Base::Hex,
+                _ => NumberBase::Hex,
             },
         }
     }
@@ -771,12 +771,12 @@ impl<'ast> Run<'_, 'ast> {
     fn bitflags(&mut self, node: &Bitflags<'ast>, scope: &mut Scope<'ast>) {
         let base = match node.selector {
             Selector::Macro(MacroRef { cast: Some(cast), .. }) => match cast.node {
-                Cast::Code(Code::Octal(_)) => Base::Octal,
-                Cast::Code(Code::Signed(_) | Code::Unsigned(_)) => Base::Decimal,
-                Cast::Code(Code::Binary { .. }) => Base::Binary,
-                _ => Base::Hex,
+                Cast::Code(Code::Octal(_)) => NumberBase::Octal,
+                Cast::Code(Code::Signed(_) | Code::Unsigned(_)) => NumberBase::Decimal,
+                Cast::Code(Code::Binary { .. }) => NumberBase::Binary,
+                _ => NumberBase::Hex,
             },
-            _ => Base::Hex,
+            _ => NumberBase::Hex,
         };
         self.null = false;
         let pointer = self.pointer;
@@ -786,7 +786,7 @@ impl<'ast> Run<'_, 'ast> {
         let (null, mut flags) = (self.null, Vec::new());
         // A number beyond 64 bits never matches. A word that is not octal where the cast expects octal is read as hex.
         let number = |word: &RawValue| match literal::number(word.node, base) {
-            None if base == Base::Octal => literal::number(word.node, Base::Hex),
+            None if base == NumberBase::Octal => literal::number(word.node, NumberBase::Hex),
             number => number,
         };
         let bits = |word: &RawValue| number(word).and_then(|number| literal::pattern(number, 64));
@@ -877,12 +877,12 @@ fn soft_blank_follows(code: Code) -> bool {
     }
 }
 
-fn base_of_code(code: Code) -> Base {
+fn base_of_code(code: Code) -> NumberBase {
     match code {
-        Code::Binary { .. } => Base::Binary,
-        Code::Octal(_) => Base::Octal,
-        Code::Signed(_) | Code::Unsigned(_) | Code::HookBytes | Code::Errno(_) => Base::Decimal,
-        _ => Base::Hex,
+        Code::Binary { .. } => NumberBase::Binary,
+        Code::Octal(_) => NumberBase::Octal,
+        Code::Signed(_) | Code::Unsigned(_) | Code::HookBytes | Code::Errno(_) => NumberBase::Decimal,
+        _ => NumberBase::Hex,
     }
 }
 

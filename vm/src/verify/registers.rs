@@ -94,7 +94,7 @@ pub(crate) struct RegisterUse {
 
 /// Contents of the registers at one point, over all paths to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Contents {
+struct RegisterContents {
     /// Registers that every path wrote.
     written: Registers,
     /// Registers that may hold a number written on some path.
@@ -103,9 +103,9 @@ struct Contents {
     marks: Registers,
 }
 
-impl Contents {
-    fn meet(self, other: Contents) -> Contents {
-        Contents {
+impl RegisterContents {
+    fn meet(self, other: RegisterContents) -> RegisterContents {
+        RegisterContents {
             written: self.written.and(other.written),
             numbers: self.numbers.or(other.numbers),
             marks: self.marks.or(other.marks),
@@ -129,11 +129,11 @@ impl Contents {
 #[derive(Default)]
 struct FlowAnalysis {
     /// Join points, with the joined contents of all paths that reached them so far.
-    joins: BTreeMap<u32, Option<Contents>>,
+    joins: BTreeMap<u32, Option<RegisterContents>>,
     /// Join points to visit.
     open: BTreeSet<u32>,
     /// Joined contents at all switches over the same table.
-    switched: BTreeMap<u32, Contents>,
+    switched: BTreeMap<u32, RegisterContents>,
     /// Registers used so far.
     found: RegisterUse,
     /// True if a mark was read as a number, or a number as a mark.
@@ -150,7 +150,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     pub fn register_use(&self) -> Result<RegisterUse, Rule> {
         let mut analysis = FlowAnalysis::default();
         self.find_joins(&mut analysis);
-        analysis.reach(0, Contents { written: self.zeroed, numbers: self.zeroed, marks: Registers::default() });
+        analysis.reach(0, RegisterContents { written: self.zeroed, numbers: self.zeroed, marks: Registers::default() });
         // The lowest join first: code jumps mostly forward, so a join is rarely visited before all paths to it are
         // known.
         while let Some(from) = analysis.open.pop_first() {
@@ -209,7 +209,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     }
 
     /// Notes the registers that an instruction reads.
-    fn read(&self, analysis: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &Contents) {
+    fn read(&self, analysis: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &RegisterContents) {
         if op == Op::Call {
             let callee = (self.callee)(instr.b);
             analysis.read_numbers(callee.numbers_expected, contents);
@@ -227,7 +227,7 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
     }
 
     /// Notes the registers that an instruction writes.
-    fn write(&self, analysis: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &mut Contents) {
+    fn write(&self, analysis: &mut FlowAnalysis, instr: &Instr, op: Op, contents: &mut RegisterContents) {
         if op == Op::Call {
             // The callee may or may not have written these.
             let callee = (self.callee)(instr.b);
@@ -255,21 +255,21 @@ impl<'f, T: Fn(u32) -> &'f [u32], C: Fn(u32) -> RegisterUse> Flow<'f, T, C> {
 
 impl FlowAnalysis {
     /// Reads registers as numbers.
-    fn read_numbers(&mut self, registers: Registers, contents: &Contents) {
+    fn read_numbers(&mut self, registers: Registers, contents: &RegisterContents) {
         let expected = &mut self.found.numbers_expected;
         *expected = expected.or(registers.without(contents.written));
         self.confused |= !registers.and(contents.marks).is_empty();
     }
 
     /// Reads registers as marks.
-    fn read_marks(&mut self, registers: Registers, contents: &Contents) {
+    fn read_marks(&mut self, registers: Registers, contents: &RegisterContents) {
         let expected = &mut self.found.marks_expected;
         *expected = expected.or(registers.without(contents.written));
         self.confused |= !registers.and(contents.numbers).is_empty();
     }
 
     /// Adds the contents of a path to a join point.
-    fn reach(&mut self, to: u32, contents: Contents) {
+    fn reach(&mut self, to: u32, contents: RegisterContents) {
         // A join is only visited again if this path adds something, so the analysis ends.
         let known = self.joins.entry(to).or_default();
         let both = known.map_or(contents, |known| known.meet(contents));
@@ -280,7 +280,7 @@ impl FlowAnalysis {
     }
 
     /// Adds the contents of a path to a switch. Returns true if they changed.
-    fn switch(&mut self, table: u32, contents: Contents) -> bool {
+    fn switch(&mut self, table: u32, contents: RegisterContents) -> bool {
         let known = self.switched.get(&table).copied();
         let both = known.map_or(contents, |known| known.meet(contents));
         self.switched.insert(table, both);

@@ -7,7 +7,7 @@
 
 use std::error::Error;
 use tfbc_recorder::hook::{Hook, format_file};
-use tfbc_recorder::options::{Options, Output};
+use tfbc_recorder::options::{Output, TraceOptions};
 use tfbc_recorder::session::{self, Task};
 
 tfbc_recorder::hook! {
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (log, formats) = tfbc_examples::names("sample");
     std::fs::write(formats, format_file([user_event::STANZA]))?;
     println!("configuring trace collection");
-    let options = Options { output: Output::File(log), ..Options::parse("-ad")? };
+    let options = TraceOptions { output: Output::File(log), ..TraceOptions::parse("-ad")? };
     let channel = session::start(&Task::Aix(options))?;
     println!("turning trace on");
     session::on(channel)?;

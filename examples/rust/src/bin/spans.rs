@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use std::error::Error;
-use tfbc_recorder::options::{Options, Output};
+use tfbc_recorder::options::{Output, TraceOptions};
 use tfbc_recorder::session::{self, Task};
 use tfbc_tracing::Recorder;
 use tracing::{info, info_span, warn};
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let recorder = Recorder::default();
     tracing_subscriber::registry().with(recorder.layer()).init();
     // Starts its own trace; `trace -a` and `trcstop` in a shell do this for any program.
-    let options = Options { output: Output::File(log), ..Options::parse("-a")? };
+    let options = TraceOptions { output: Output::File(log), ..TraceOptions::parse("-a")? };
     let channel = session::start(&Task::Aix(options))?;
     for peer in ["10.0.0.7", "10.0.0.8"] {
         serve(peer);

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tfbc_recorder::hook::{Hook, format_file};
-use tfbc_recorder::options::{Options, Output};
+use tfbc_recorder::options::{Output, TraceOptions};
 use tfbc_recorder::session::{self, Task};
 
 tfbc_recorder::hook! {
@@ -24,7 +24,7 @@ const N_PIECES: u32 = 100;
 fn main() -> Result<(), Box<dyn Error>> {
     let (log, formats) = tfbc_examples::names("threads");
     std::fs::write(formats, format_file([begin::STANZA, end::STANZA]))?;
-    let options = Options { output: Output::File(log), ..Options::parse("-a")? };
+    let options = TraceOptions { output: Output::File(log), ..TraceOptions::parse("-a")? };
     let channel = session::start(&Task::Aix(options))?;
     let next = AtomicU32::new(0);
     std::thread::scope(|threads| {

@@ -164,7 +164,7 @@ impl fmt::Display for UpdateFault {
 impl Script {
     /// Parses an update file and reports all problems. If the first line is wrong, only that is reported.
     pub fn parse(source: &Source) -> (Self, Vec<Problem>) {
-        let mut parser = Parser { source, script: Self::default(), problems: Vec::new(), place: None };
+        let mut parser = ScriptParser { source, script: Self::default(), problems: Vec::new(), place: None };
         let mut lines = raw_lines(source);
         let first = lines.next();
         if is_update(source) {
@@ -177,7 +177,7 @@ impl Script {
     }
 }
 
-struct Parser<'s> {
+struct ScriptParser<'s> {
     source: &'s Source,
     script: Script,
     problems: Vec<Problem>,
@@ -185,7 +185,7 @@ struct Parser<'s> {
     place: Option<UndoPlace>,
 }
 
-impl Parser<'_> {
+impl ScriptParser<'_> {
     fn line(&mut self, line: &LogicalLine) {
         let text = self.source.slice(line.span);
         let indent = text.len() - text.trim_ascii_start().len();

@@ -4,7 +4,7 @@ use crate::console::{CommandResult, Console, Failure, Message, Status};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::thread;
 use tfbc::internal::hint;
-use tfbc_recorder::options::{Options, Output};
+use tfbc_recorder::options::{Output, TraceOptions};
 use tfbc_recorder::session::{self, Error, Task};
 
 const COMMANDS: &str = "\
@@ -17,7 +17,7 @@ q, quit   end the trace, as the end of the input does
 
 /// Records, and reads commands until one of them or a signal ends the trace. A stream without a terminal has no prompt;
 /// it ends with a signal, trcstop, or its reader.
-pub fn run(console: &Console, mut options: Options) -> CommandResult {
+pub fn run(console: &Console, mut options: TraceOptions) -> CommandResult {
     let (console, aside) = (*console, options.output == Output::Stdout);
     let is_attended = !aside || io::stdin().is_terminal();
     options.background |= !is_attended;

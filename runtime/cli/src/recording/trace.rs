@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
 use tfbc_recorder::flags::{self, Flags, Program, REFUSED};
 use tfbc_recorder::groups;
-use tfbc_recorder::options::{Options, Output};
+use tfbc_recorder::options::{Output, TraceOptions};
 use tfbc_recorder::record::Width;
 use tfbc_recorder::session::{self, Task};
 
@@ -238,19 +238,19 @@ fn sizes() -> String {
     line(64, Width::W64) + &line(32, Width::W32)
 }
 
-fn start(options: Options) -> Result<usize, Failure> {
+fn start(options: TraceOptions) -> Result<usize, Failure> {
     session::start(&Task::Aix(options)).map_err(super::failure)
 }
 
 /// Records while a program runs (`-x` and `-X`).
-fn run_program(console: &Console, options: Options, program: &Program) -> CommandResult {
+fn run_program(console: &Console, options: TraceOptions, program: &Program) -> CommandResult {
     if options.output == Output::Stdout {
         let text = "-o - and -x exclude each other: the program has standard output to itself";
         return Err(Failure::Error(Message::Usage, text.to_owned()));
     }
     // A signal that interrupts the program must not end its trace.
     let _signals = super::signals::IgnoredSignals::new();
-    let channel = start(Options { background: true, ..options })?;
+    let channel = start(TraceOptions { background: true, ..options })?;
     let run = std::process::Command::new("sh").arg("-c").arg(&program.command).status();
     if !program.outlived || run.is_err() {
         session::stop(channel, false).map_err(super::failure)?;

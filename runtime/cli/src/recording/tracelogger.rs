@@ -32,7 +32,7 @@ pub struct TraceloggerArgs {
     /// Leave out a class: 0 none, 1 kernel calls, 2 interrupts, 3 processes, 4 threads, 5 virtual threads, 6
     /// communication, 7 system; or a class by its name, such as COMM
     #[arg(short = 'F', value_name = "CLASS", value_parser = class, allow_negative_numbers = true)]
-    except: Vec<Class>,
+    except: Vec<ExcludedEvents>,
     /// Keep the newest buffers in memory and write them at the end; -k or -n sets their number
     #[arg(short = 'r')]
     ring: bool,
@@ -151,12 +151,12 @@ impl Args for WithoutEffect {
 
 /// Events of a class that `-F` leaves out.
 #[derive(Debug, Clone)]
-struct Class(Vec<EventRange>);
+struct ExcludedEvents(Vec<EventRange>);
 
 /// Parses a class of `-F`.
-fn class(text: &str) -> Result<Class, String> {
+fn class(text: &str) -> Result<ExcludedEvents, String> {
     let name = match text {
-        "0" => return Ok(Class(Vec::new())),
+        "0" => return Ok(ExcludedEvents(Vec::new())),
         "1" => "KER_CALL",
         "2" => "INT",
         "3" => "PROCESS",
@@ -176,7 +176,7 @@ fn class(text: &str) -> Result<Class, String> {
             _ => ranges.push(EventRange { class, first: event, last: event }),
         }
     }
-    Ok(Class(ranges))
+    Ok(ExcludedEvents(ranges))
 }
 
 /// Parses seconds with a decimal fraction.

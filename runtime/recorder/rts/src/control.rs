@@ -5,7 +5,7 @@ use crate::{answered, fails};
 use std::ffi::{CStr, c_char, c_int};
 use std::io::Write;
 use tfbc_recorder::hooks::CHANNELS;
-use tfbc_recorder::options::Options;
+use tfbc_recorder::options::TraceOptions;
 use tfbc_recorder::session::{self, Error, Task};
 
 /// Bits that may be added to the channel of `trcstop`.
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn trcstart(args: *const c_char) -> c_int {
 
 fn start(args: &CStr) -> Result<c_int, c_int> {
     let args = args.to_str().map_err(|_| libc::EINVAL)?;
-    let options = Options::parse_with(args, |warning| say(&warning.to_string())).map_err(|error| {
+    let options = TraceOptions::parse_with(args, |warning| say(&warning.to_string())).map_err(|error| {
         say(&error.to_string());
         libc::EINVAL
     })?;

@@ -7,7 +7,7 @@ use crate::clock::{Clock, ClockSource};
 use crate::control;
 use crate::logger::Logger;
 use crate::merger::Merger;
-use crate::options::{Chosen, Mode, Options};
+use crate::options::{Chosen, Mode, TraceOptions};
 use crate::record::{EventContent, Record, Width};
 use crate::write::{self, LogLayout, Setup, ThreadFacts, Writer};
 use crate::{symbols, sys};
@@ -39,7 +39,7 @@ struct Daemon {
     /// Its lock shows that the session is alive.
     _file: File,
     merger: Merger,
-    sink: Sink,
+    sink: LogSink,
     /// True if nothing is written before the stop.
     is_deferred: bool,
     is_stream: bool,
@@ -49,7 +49,7 @@ struct Daemon {
 }
 
 /// Destination of the events from the buffers.
-struct Sink {
+struct LogSink {
     writer: Writer,
     pool: BufferPool,
     /// True if the log contains the functions of programs.
@@ -72,13 +72,13 @@ struct Sink {
     slots: u64,
 }
 
-impl Sink {
+impl LogSink {
     fn new(writer: Writer, pool: BufferPool, names_functions: bool, chosen: Option<&Chosen>) -> Self {
         let (known, switches) = (HashSet::new(), VecDeque::new());
         let choice = chosen.map(Choice::new);
         let (last, is_chosen) = ((0, 0), choice.is_none());
         let (parents, gone) = (HashMap::new(), Vec::new());
-        Sink {
+        LogSink {
             writer,
             pool,
             names_functions,
@@ -227,12 +227,12 @@ impl Daemon {
             Task::Aix(options) => (options.symbols, options.chosen.as_ref()),
             Task::Kev(_) => (false, None),
         };
-        let sink = Sink::new(writer, pool, symbols, chosen);
+        let sink = LogSink::new(writer, pool, symbols, chosen);
         Ok(Daemon { channel, path, _file: file, merger, sink, is_deferred, is_stream, ends_at, ends_after_slots })
     }
 
     /// Writes the log until the session is stopped. If the log cannot be written, the reply to the stop is that error.
-    fn keep(mut self) -> Result<write::Summary, Error> {
+    fn keep(mut self) -> Result<write::WriteSummary, Error> {
         let mut failed = None;
         let mut reaped = Instant::now();
         let pool = *self.merger.pool();
@@ -319,7 +319,7 @@ impl Daemon {
     }
 
     /// Completes the log and frees the session's memory.
-    fn finish(mut self, discards: bool) -> Result<write::Summary, Error> {
+    fn finish(mut self, discards: bool) -> Result<write::WriteSummary, Error> {
         let was_on = control::is_on(self.channel);
         control::set_on(self.channel, false);
         // Uses the time at which hooks went off, not the time at which the buffers are empty.
@@ -353,7 +353,7 @@ impl Daemon {
     }
 
     /// Ends a session whose log cannot be written. Its memory stays, so that the events can be recovered.
-    fn leave(self, error: Error) -> Result<write::Summary, Error> {
+    fn leave(self, error: Error) -> Result<write::WriteSummary, Error> {
         control::set_on(self.channel, false);
         match &error {
             // Without a reader, the rest of a stream is not needed.
@@ -409,7 +409,7 @@ fn open(setup: &Setup, target: Option<&Path>) -> Result<Writer, write::Error> {
 ///
 /// # Errors
 /// The errors of [`start`](super::start) and [`stop`](super::stop).
-pub fn run(task: &Task, started: impl FnOnce(usize)) -> Result<write::Summary, Error> {
+pub fn run(task: &Task, started: impl FnOnce(usize)) -> Result<write::WriteSummary, Error> {
     map()?;
     sys::note_ending_signals();
     let daemon = {
@@ -440,7 +440,7 @@ pub(super) fn run_alone(task: &Task, channel: usize, to_caller: BorrowedFd<'_>) 
 }
 
 /// Writes the events that a killed session left.
-pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<write::Summary, Error> {
+pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<write::WriteSummary, Error> {
     let header = pool.header();
     let flags = header.flags.load(Ordering::Relaxed);
     let is_set = |bit| flags & bit != 0;
@@ -452,7 +452,8 @@ pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<
         })
     } else {
         let trace = if is_set(flag::TRACE32) { Width::W32 } else { Width::W64 };
-        let options = Options { trace, cpu_ids: is_set(flag::CPU), command: b"trcdead".to_vec(), ..Options::default() };
+        let options =
+            TraceOptions { trace, cpu_ids: is_set(flag::CPU), command: b"trcdead".to_vec(), ..TraceOptions::default() };
         LogLayout::Aix { options, channel }
     };
     let from = header.written_until.load(Ordering::Acquire).max(header.dropped_until.load(Ordering::Relaxed));
@@ -469,7 +470,7 @@ pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<
         let file = File::create(path).map_err(log)?;
         Writer::stream(&setup, Box::new(file), &path.to_string_lossy())?
     };
-    let mut sink = Sink::new(writer, *pool, false, None);
+    let mut sink = LogSink::new(writer, *pool, false, None);
     merger.recover(|record, process| sink.record(record, process))?;
     Ok(sink.writer.finish()?)
 }

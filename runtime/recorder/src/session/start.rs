@@ -57,7 +57,7 @@ fn answer_of(text: &str, channel: usize) -> Result<usize, Error> {
 ///
 /// # Errors
 /// The channel has no session, or a living one, or `path` cannot be written.
-pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::Summary, Error> {
+pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::WriteSummary, Error> {
     map()?;
     // Locked until the end, so that nobody starts a session on this channel meanwhile.
     let _only = lock()?;

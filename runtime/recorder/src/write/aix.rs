@@ -7,9 +7,9 @@
 //! ```
 
 use super::encode::{EncodedHook, Encoder, MAX_BYTES};
-use super::note::{Note, Summary};
+use super::note::{Note, WriteSummary};
 use super::setup::{LogLayout, Setup, Symbol, ThreadInfo};
-use crate::options::{Hooks, Options};
+use crate::options::{Hooks, TraceOptions};
 use crate::record::{Data, Record, Width};
 
 const TRACE_ON: u16 = 0x0010;
@@ -48,7 +48,7 @@ pub(super) struct AixEventWriter {
     untold: u64,
     /// Number of 006 events so far.
     n_misses: u64,
-    pub summary: Summary,
+    pub summary: WriteSummary,
 }
 
 /// State that a [`AixEventWriter`] can return to.
@@ -61,7 +61,7 @@ pub(super) struct Mark {
 
 impl AixEventWriter {
     /// Creates the writer at the start of a session. `is_stamped` is true if the header contains time stamps.
-    pub fn new(setup: &Setup, options: &Options, channel: usize) -> Self {
+    pub fn new(setup: &Setup, options: &TraceOptions, channel: usize) -> Self {
         AixEventWriter {
             encoder: Encoder { trace: options.trace, cpu_ids: options.cpu_ids && options.trace == Width::W64 },
             last: setup.start_ticks,
@@ -70,7 +70,7 @@ impl AixEventWriter {
             tid: setup.recorder.into(),
             untold: 0,
             n_misses: 0,
-            summary: Summary::default(),
+            summary: WriteSummary::default(),
         }
     }
 
@@ -224,7 +224,7 @@ impl AixEventWriter {
 
     /// Events before all others. The time stamps of a 64-bit trace start here. In a 32-bit trace they would mislead:
     /// after a wrap of the log, later events do not count from them.
-    pub fn header(&mut self, setup: &Setup, options: &Options) -> Vec<u8> {
+    pub fn header(&mut self, setup: &Setup, options: &TraceOptions) -> Vec<u8> {
         let mut out = Vec::new();
         let ticks = (options.trace == Width::W64).then_some(setup.start_ticks);
         self.is_stamped = ticks.is_some();
@@ -258,7 +258,7 @@ impl AixEventWriter {
 }
 
 /// Options and channel of an AIX trace.
-pub(super) fn options(setup: &Setup) -> std::io::Result<(&Options, usize)> {
+pub(super) fn options(setup: &Setup) -> std::io::Result<(&TraceOptions, usize)> {
     match &setup.layout {
         LogLayout::Aix { options, channel } => Ok((options, *channel)),
         LogLayout::Kev(_) => Err(std::io::Error::other("the setup is that of a .kev log")),

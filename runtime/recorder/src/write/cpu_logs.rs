@@ -2,7 +2,7 @@
 
 use super::aix;
 use super::log_file::{AixLog, LogRole};
-use super::note::{Note, Summary};
+use super::note::{Note, WriteSummary};
 use super::setup::{self, Setup};
 use crate::options;
 use crate::record::Record;
@@ -59,8 +59,8 @@ impl CpuLogs {
     }
 
     /// Total counts of all files.
-    pub fn summary(&self) -> Summary {
-        self.logs.values().map(AixLog::summary).fold(self.base.summary(), |sum, log| Summary {
+    pub fn summary(&self) -> WriteSummary {
+        self.logs.values().map(AixLog::summary).fold(self.base.summary(), |sum, log| WriteSummary {
             events: sum.events + log.events,
             lost: sum.lost + log.lost,
             refused: sum.refused + log.refused,

@@ -17,10 +17,10 @@
 
 use super::aix::{self, AixEventWriter, Mark};
 use super::encode::MAX_EVENT;
-use super::note::{Note, Summary};
+use super::note::{Note, WriteSummary};
 use super::ring::Ring;
 use super::setup::Setup;
-use crate::options::{Mode, Options};
+use crate::options::{Mode, TraceOptions};
 use crate::record::{Record, Width};
 use std::collections::HashSet;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -93,7 +93,7 @@ struct BufferTable {
 }
 
 impl BufferTable {
-    fn new(options: &Options, role: &LogRole, ic_len: usize) -> io::Result<Self> {
+    fn new(options: &TraceOptions, role: &LogRole, ic_len: usize) -> io::Result<Self> {
         let trace = options.trace;
         let slot_len = options.buffer_size.max(1);
         let n_slots = options.log_size.div_ceil(slot_len).max(1);
@@ -454,9 +454,9 @@ impl<F: Write + Seek> AixLog<F> {
     }
 
     /// Counts of the events so far.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> WriteSummary {
         let overwritten = self.ring.as_ref().map_or(0, |ring| ring.overwritten);
-        Summary { overwritten, ..self.events.summary }
+        WriteSummary { overwritten, ..self.events.summary }
     }
 
     /// True if there is no room for more events.

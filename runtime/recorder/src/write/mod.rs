@@ -24,11 +24,11 @@ mod stream;
 pub use encode::{EncodeError, Encoder};
 pub use kev::ThreadFacts;
 pub use log_file::AixLog;
-pub use note::{Note, Summary};
-pub use setup::{LogLayout, Machine, Setup, Symbol, ThreadInfo};
+pub use note::{Note, WriteSummary};
+pub use setup::{HostMachine, LogLayout, Setup, Symbol, ThreadInfo};
 pub use stream::AixStream;
 
-use crate::options::Options;
+use crate::options::TraceOptions;
 use crate::record::Record;
 use cpu_logs::CpuLogs;
 use std::fmt;
@@ -73,7 +73,7 @@ impl Writer {
     /// GiB.
     pub fn create(setup: &Setup, path: &Path) -> Result<Self, Error> {
         let kind = match &setup.layout {
-            LogLayout::Aix { options: Options { cpu_logs: Some(cpus), .. }, .. } => {
+            LogLayout::Aix { options: TraceOptions { cpu_logs: Some(cpus), .. }, .. } => {
                 CpuLogs::create(cpus, setup, path).map(|logs| LogKind::Cpus(Box::new(logs)))
             }
             LogLayout::Aix { options, .. } => {
@@ -202,7 +202,7 @@ impl Writer {
     ///
     /// # Errors
     /// The file cannot be written. The call may be repeated.
-    pub fn finish(&mut self) -> Result<Summary, Error> {
+    pub fn finish(&mut self) -> Result<WriteSummary, Error> {
         let finished = match &mut self.kind {
             LogKind::Log(log) => log.finish(),
             LogKind::Cpus(logs) => logs.each(AixLog::finish),
@@ -214,7 +214,7 @@ impl Writer {
     }
 
     /// Counts of the events so far.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> WriteSummary {
         match &self.kind {
             LogKind::Log(log) => log.summary(),
             LogKind::Cpus(logs) => logs.summary(),

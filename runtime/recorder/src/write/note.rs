@@ -17,7 +17,7 @@ pub enum Note<'n> {
 
 /// Counts of events by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct WriteSummary {
     /// Events accepted: written, in memory, or overwritten later.
     pub events: u64,
     /// Events lost by the recorder, from [`Writer::missed`](super::Writer::missed).
@@ -37,7 +37,7 @@ pub struct Summary {
     pub buffers: u64,
 }
 
-impl Summary {
+impl WriteSummary {
     /// All events that are not in the log, except those from overwritten buffers of a wrapped log.
     pub fn missed(&self) -> u64 {
         self.lost + self.refused + self.over + self.overwritten

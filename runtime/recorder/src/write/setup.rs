@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::logger::Logger;
-use crate::options::Options;
+use crate::options::TraceOptions;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -21,7 +21,7 @@ pub struct Setup {
     /// Start in wall-clock time, in seconds since 1970.
     pub start_seconds: u64,
     /// The machine.
-    pub machine: Machine,
+    pub machine: HostMachine,
     /// Processes and threads at the start.
     pub processes: Vec<ThreadInfo>,
     /// Thread id of the recorder's own events.
@@ -36,7 +36,7 @@ pub enum LogLayout {
     /// An AIX trace.
     Aix {
         /// The flags of `trace`.
-        options: Options,
+        options: TraceOptions,
         /// Channel of the session, for 001 and 002.
         channel: usize,
     },
@@ -46,7 +46,7 @@ pub enum LogLayout {
 
 /// Properties of the machine. Unknown ones are empty, 0 or `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Machine {
+pub struct HostMachine {
     /// `uname -s`.
     pub sysname: String,
     /// `uname -n`.
@@ -100,7 +100,7 @@ impl Setup {
             clock,
             start_ticks: ticks,
             start_seconds: now,
-            machine: Machine::this(),
+            machine: HostMachine::this(),
             processes: own.into_iter().collect(),
             recorder: pid,
             symbols: Vec::new(),
@@ -123,14 +123,14 @@ fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
     one
 }
 
-impl Machine {
+impl HostMachine {
     /// The machine that this code runs on.
     pub fn this() -> Self {
         let fact = |name: &str| {
             let text = fs::read(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
             String::from_utf8_lossy(text.trim_ascii()).into_owned()
         };
-        Machine {
+        HostMachine {
             sysname: fact("ostype"),
             nodename: fact("hostname"),
             release: fact("osrelease"),

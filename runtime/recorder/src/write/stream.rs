@@ -1,7 +1,7 @@
 //! Sequential streams (`trace -o -`). A 64-bit stream begins with EFDF1114, a 32-bit one with its first event.
 
 use super::aix::{self, AixEventWriter};
-use super::note::{Note, Summary};
+use super::note::{Note, WriteSummary};
 use super::pending::Pending;
 use super::setup::Setup;
 use crate::record::{Record, Width};
@@ -82,7 +82,7 @@ impl<W: Write> AixStream<W> {
     }
 
     /// Counts of the events so far.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> WriteSummary {
         self.events.summary
     }
 }

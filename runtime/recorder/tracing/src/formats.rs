@@ -9,12 +9,12 @@ use tracing_core::Metadata;
 
 /// Format file of all callsites that the program has reached when the file is written.
 #[derive(Debug, Clone)]
-pub struct Formats {
+pub struct CallsiteFormats {
     id: u16,
     callsites: Arc<Callsites>,
 }
 
-impl Formats {
+impl CallsiteFormats {
     pub(crate) fn new(id: u16, callsites: Arc<Callsites>) -> Self {
         Self { id, callsites }
     }
@@ -63,7 +63,7 @@ impl Formats {
 /// Writes a format file on drop.
 #[derive(Debug)]
 pub struct AtEnd {
-    formats: Formats,
+    formats: CallsiteFormats,
     path: PathBuf,
 }
 

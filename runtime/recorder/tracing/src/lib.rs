@@ -51,7 +51,7 @@ mod formats;
 mod layer;
 mod payload;
 
-pub use formats::{AtEnd, Formats};
+pub use formats::{AtEnd, CallsiteFormats};
 pub use layer::{IsOn, RecorderLayer};
 
 use callsites::Callsites;
@@ -99,8 +99,8 @@ impl Recorder {
     }
 
     /// Format file of the recorded events.
-    pub fn formats(&self) -> Formats {
-        Formats::new(self.id, self.callsites.clone())
+    pub fn formats(&self) -> CallsiteFormats {
+        CallsiteFormats::new(self.id, self.callsites.clone())
     }
 
     /// Layer for a subscriber with other layers. While the channel is off, only this layer is disabled.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tfbc_grammar::{Source, Sources};
 use tfbc_recorder::hooks;
-use tfbc_recorder::options::{Options, Output};
+use tfbc_recorder::options::{Output, TraceOptions};
 use tfbc_recorder::session::{self, Task};
 use tfbc_tracing::Recorder;
 use tracing_subscriber::layer::{Context, Layer};
@@ -34,7 +34,8 @@ fn run(test: &str, folder: &Path) {
 fn record(folder: &Path, recorder: &Recorder, program: impl FnOnce()) {
     hooks::prepare();
     let output = Output::File(folder.join("log"));
-    let channel = session::start(&Task::Aix(Options { output, background: true, ..Options::default() })).unwrap();
+    let channel =
+        session::start(&Task::Aix(TraceOptions { output, background: true, ..TraceOptions::default() })).unwrap();
     tracing_subscriber::registry().with(recorder.layer()).set_default_for(program);
     session::stop(channel, false).unwrap();
     recorder.formats().write(folder.join("formats")).unwrap();

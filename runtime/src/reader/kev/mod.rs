@@ -36,7 +36,7 @@ pub use record::KevRecord;
 pub(crate) use row::Clocks;
 pub use row::KevRow;
 pub(crate) use slot::SLOT_BYTES;
-pub use syspage::{Section, Syspage};
+pub use syspage::{PageSection, Syspage};
 
 /// Classes by number.
 pub mod classes {

@@ -24,7 +24,7 @@ pub struct Syspage {
 /// Part of the system page. The value is the offset of its entry in the page's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the system page")]
-pub enum Section {
+pub enum PageSection {
     SystemPrivate = 8,
     Asinfo = 12,
     Meminfo = 16,
@@ -43,7 +43,7 @@ pub enum Section {
 
 /// Processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cpu<'s> {
+pub struct PageCpu<'s> {
     /// The processor's type word.
     pub kind: u32,
     /// Speed in MHz.
@@ -65,25 +65,25 @@ pub struct Qtime {
     pub flags: u32,
 }
 
-impl Section {
+impl PageSection {
     /// Entry of the array of processors in a versioned page: offset, size, size of an element.
     const CPUINFO_ENTRY: usize = 206;
 
     /// Offset of the part's entry in a versioned page.
     const fn versioned_entry(self) -> Option<usize> {
         Some(match self {
-            Section::SystemPrivate => 8,
-            Section::Hwinfo => 16,
-            Section::Qtime => 20,
-            Section::Callout => 24,
-            Section::TypedStrings => 28,
-            Section::Strings => 32,
-            Section::Smp => 36,
-            Section::Asinfo => 200,
-            Section::Cpuinfo => Self::CPUINFO_ENTRY,
-            Section::Cacheattr => 212,
-            Section::Intrinfo => 218,
-            Section::Meminfo | Section::Callin | Section::Pminfo => return None,
+            PageSection::SystemPrivate => 8,
+            PageSection::Hwinfo => 16,
+            PageSection::Qtime => 20,
+            PageSection::Callout => 24,
+            PageSection::TypedStrings => 28,
+            PageSection::Strings => 32,
+            PageSection::Smp => 36,
+            PageSection::Asinfo => 200,
+            PageSection::Cpuinfo => Self::CPUINFO_ENTRY,
+            PageSection::Cacheattr => 212,
+            PageSection::Intrinfo => 218,
+            PageSection::Meminfo | PageSection::Callin | PageSection::Pminfo => return None,
         })
     }
 }
@@ -131,7 +131,7 @@ impl Syspage {
     }
 
     /// Bytes of a part, if the page has its entry and the part is inside the page.
-    pub fn section(&self, section: Section) -> Option<&[u8]> {
+    pub fn section(&self, section: PageSection) -> Option<&[u8]> {
         let (entry, head) = match self.is_versioned() {
             false => (section as usize, HEAD_BYTES),
             true if self.unknown_version().is_some() => return None,
@@ -146,7 +146,7 @@ impl Syspage {
 
     /// Properties of the clock.
     pub fn qtime(&self) -> Option<Qtime> {
-        let qtime = self.section(Section::Qtime)?;
+        let qtime = self.section(PageSection::Qtime)?;
         let (boot_time, flags) = if self.is_versioned() { (20, 48) } else { (28, 60) };
         Some(Qtime {
             cycles_per_sec: self.u64_of(qtime, 0)?,
@@ -156,12 +156,13 @@ impl Syspage {
     }
 
     /// Processors whose entries are inside the page.
-    pub fn cpus(&self) -> impl Iterator<Item = Cpu<'_>> {
-        let entries = self.section(Section::Cpuinfo).unwrap_or_default();
-        let versioned_size = || self.u16(Section::CPUINFO_ENTRY + 4).map(usize::from).filter(|size| *size >= CPU_BYTES);
+    pub fn cpus(&self) -> impl Iterator<Item = PageCpu<'_>> {
+        let entries = self.section(PageSection::Cpuinfo).unwrap_or_default();
+        let versioned_size =
+            || self.u16(PageSection::CPUINFO_ENTRY + 4).map(usize::from).filter(|size| *size >= CPU_BYTES);
         let size = if self.is_versioned() { versioned_size().unwrap_or(CPU_BYTES) } else { CPU_BYTES };
         entries.chunks_exact(size).take(usize::from(self.n_cpus().unwrap_or(0))).filter_map(|entry| {
-            Some(Cpu {
+            Some(PageCpu {
                 kind: self.u32_of(entry, 0)?,
                 speed_mhz: self.u32_of(entry, 4)?,
                 flags: self.u32_of(entry, 8)?,
@@ -182,7 +183,7 @@ impl Syspage {
     }
 
     fn string(&self, at: u16) -> &[u8] {
-        let strings = self.section(Section::Strings).unwrap_or_default();
+        let strings = self.section(PageSection::Strings).unwrap_or_default();
         let rest = strings.get(usize::from(at)..).unwrap_or_default();
         rest.split(|&byte| byte == 0).next().unwrap_or_default()
     }
@@ -258,7 +259,7 @@ mod tests {
             let page = Syspage::new(page(big), big);
             assert_eq!((page.size(), page.total_size(), page.n_cpus()), (Some(64), Some(144), Some(2)));
             assert_eq!(page.machine(), Some(0x104));
-            let cpu = |kind, speed_mhz, flags, name| Cpu { kind, speed_mhz, flags, name };
+            let cpu = |kind, speed_mhz, flags, name| PageCpu { kind, speed_mhz, flags, name };
             let expected = [cpu(7, 1000, 5, &b"first"[..]), cpu(8, 2000, 6, b"second")];
             assert_eq!(page.cpus().collect::<Vec<_>>(), expected);
         }
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn sections_are_after_the_head_inside_the_page() {
-        let names = |page: Syspage| page.section(Section::Strings).map(<[u8]>::len);
+        let names = |page: Syspage| page.section(PageSection::Strings).map(<[u8]>::len);
         assert_eq!(names(Syspage::new(page(false), false)), Some(16));
         assert_eq!(names(with(page(false), 48, 64)), Some(16));
         assert_eq!(names(with(page(false), 48, 63)), None);

@@ -238,7 +238,7 @@ impl<'ast> Expander<'_, 'ast> {
     fn case(&mut self, case: &SwitchCase<'ast>, scope: &BodyScope<'ast>) -> CaseNode {
         // Only needed for switches on one bit, whose numbers are binary.
         let is_one = match case.value {
-            MatchValue::Word(word) => literal::number(word.node, literal::Base::Binary) == Some(1),
+            MatchValue::Word(word) => literal::number(word.node, literal::NumberBase::Binary) == Some(1),
             MatchValue::Any(_) | MatchValue::Quoted(_) => false,
         };
         let body = self.apart(|inside| match &case.body {

@@ -15,7 +15,7 @@ mod header;
 mod syspage;
 mod threads;
 
-use super::note::{Note, Summary};
+use super::note::{Note, WriteSummary};
 use super::pending::Pending;
 use super::setup::{LogLayout, Setup};
 use crate::logger::{EventRange, Logger};
@@ -71,7 +71,7 @@ pub(super) struct KevLog<W> {
     /// Properties of the thread that will be described next.
     facts: Option<(u32, u32, ThreadFacts)>,
     pending: Pending,
-    summary: Summary,
+    summary: WriteSummary,
 }
 
 /// Newest buffers of a log.
@@ -122,7 +122,7 @@ impl<W: Write> KevLog<W> {
             running: [None; N_CPUS],
             facts: None,
             pending: Pending::new(head),
-            summary: Summary::default(),
+            summary: WriteSummary::default(),
         };
         for process in &setup.processes {
             log.process(setup.start_ticks, process.pid, process.tid, &process.path)?;
@@ -363,7 +363,7 @@ impl<W: Write> KevLog<W> {
         self.out.flush()
     }
 
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> WriteSummary {
         self.summary
     }
 }
