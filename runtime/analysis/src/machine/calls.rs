@@ -174,7 +174,10 @@ impl Machine {
             Some(name) => self.call(class, Some(&name)),
             None => self.new_call(class, None, Some(address)),
         };
-        self.calls[class].by_address.insert(address, row);
+        // Addresses beyond the limit share a row.
+        if self.calls[class].by_address.len() < self.max_calls {
+            self.calls[class].by_address.insert(address, row);
+        }
         row
     }
 
@@ -201,5 +204,23 @@ impl Machine {
     /// Forgets which calls are at which addresses: there are new names.
     pub fn forget_addresses(&mut self) {
         self.calls.iter_mut().for_each(|rows| rows.by_address.clear());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use tfbc::System;
+
+    #[test]
+    fn addresses_beyond_the_limit_take_no_memory() {
+        let mut machine = Machine::new(System::Aix, &Options { max_calls: 3, ..Options::default() });
+        let slot = machine.thread(5);
+        for address in 0..100 {
+            machine.enter_address(None, slot, ClassName::SYSCALL, address, |_| None, address);
+        }
+        assert!(machine.calls.iter().all(|rows| rows.by_address.len() <= 3));
+        assert_eq!(machine.totals.calls.iter().map(|call| call.n_not_returned).sum::<u64>(), 99);
     }
 }
