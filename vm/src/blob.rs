@@ -507,8 +507,9 @@ impl BlobBuilder {
         self.named_routine(row, &[], code, places)
     }
 
-    /// Adds a routine, or finds one with the same code and places under any name, which is given in parts. Returns its
-    /// index. Sets `start`, `len` and `name` of the row; a `body` of 0 means all of the code. [`BlobBuilder::finish`] sets `shape`.
+    /// Adds a routine, or finds one with the same code and places under any name. `name` is given in parts. Returns its
+    /// index. Sets `start`, `len` and `name` of the row; a `body` of 0 means all of the code. [`BlobBuilder::finish`]
+    /// sets `shape`.
     pub fn named_routine(&mut self, mut row: RoutineRow, name: &[&str], code: &[Instr], places: &[SourcePos]) -> u32 {
         row.body = if row.body == 0 { code.len() as u32 } else { row.body };
         row.len = code.len() as u32;

@@ -150,7 +150,7 @@ impl<'e> Cursor<'e> {
     #[inline(always)]
     pub fn window(&self, at: i64, width: u32) -> Option<u64> {
         let rest = self.bytes.get(usize::try_from(at).ok()?..)?;
-        // The usual widths are one load each. Others take a loop, because they are rare and may be up to eight.
+        // The usual widths take one load each. Other widths, up to eight bytes, are rare and take a loop.
         Some(match width {
             1 => u64::from(*rest.first()?),
             2 => u64::from(u16::from_be_bytes(*rest.first_chunk()?)),

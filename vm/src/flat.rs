@@ -71,7 +71,7 @@ enum Notation {
     Int,
     Hex,
     HexMin,
-    /// As `take.words`.
+    /// Like `take.words`.
     Words,
 }
 
@@ -242,7 +242,7 @@ impl FlatRoutineBuilder {
             // fields become one check before the line.
             Op::Reach => self.need = self.need.max(instr.b as usize),
             Op::Jump => return Some(Some(instr.d as usize)),
-            // One condition is enough for the built-in events: an argument that is printed otherwise for one value.
+            // One condition is enough for the built-in events: an argument that is printed differently for one value.
             Op::JumpDifferAt if self.unless.is_none() => {
                 let window = self.window(instr.a.into(), instr.c)?;
                 self.unless = Some(Guard { window, value: instr.b.into() });

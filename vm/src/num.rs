@@ -95,8 +95,8 @@ fn put_short(buf: &mut [u8], at: usize, n: u32) -> usize {
     if n < 1000 {
         return put_first(buf, at, n);
     }
-    // Groups of three digits come from tables. A loop over single digits mispredicts its end; to avoid that gained more
-    // than any change of the dispatch.
+    // Groups of three digits come from tables. A loop over single digits mispredicts its end; avoiding that gained more
+    // than any change to the dispatch.
     let (thousands, rest) = (n / 1000, n % 1000);
     let at = if thousands < 1000 {
         put_first(buf, at, thousands)

@@ -15,7 +15,7 @@ impl PreparedEntry<'_> {
         !code.is_empty() && code.iter().all(|instr| self.instruction_prints_only(instr, &is_wanted).unwrap_or(false))
     }
 
-    /// [`PreparedEntry::prints_only`] for an instruction; `None` if its texts are not known.
+    /// Like [`PreparedEntry::prints_only`], for one instruction; `None` if its texts are not known.
     fn instruction_prints_only(&self, instr: &Instr, is_wanted: &impl Fn(&[u8]) -> bool) -> Option<bool> {
         let op = Op::from_u8(instr.op).filter(|op| prints_known_text(*op))?;
         let string = |word: u64| {

@@ -26,7 +26,7 @@ const _: () = {
 /// Settings of the dialect that act at run time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunSettings {
-    /// Timers print ms from this many µs on, µs below.
+    /// Time in µs from which timers print ms; shorter times print µs.
     pub msec_from_usec: u64,
     /// True if the key of a timer includes the thread.
     pub timer_by_thread: bool,

@@ -88,11 +88,11 @@ struct Code {
 #[derive(Debug, PartialEq, Eq)]
 enum Violation {
     /// An operand of an instruction.
-    Said,
+    Operand,
     /// A jump target.
-    Goes,
-    /// A register that is read.
-    Reads,
+    Target,
+    /// A register that is read before it is written.
+    UnwrittenRegister,
 }
 
 /// Set of written registers, as bits.
@@ -100,7 +100,7 @@ type Written = u8;
 
 impl Code {
     /// Successors of an instruction, with the registers written then.
-    fn ways(&self, pc: usize, written: Written) -> Vec<(usize, Written)> {
+    fn successors(&self, pc: usize, written: Written) -> Vec<(usize, Written)> {
         let next = pc + 1;
         match self.atoms[pc] {
             Const(dst) => vec![(next, written | 1 << dst)],
@@ -126,7 +126,7 @@ impl Code {
     }
 
     /// True if the operands of an instruction are valid, even if it never runs.
-    fn says_what_is(&self, atom: Atom) -> bool {
+    fn has_valid_operands(&self, atom: Atom) -> bool {
         match atom {
             Unknown => false,
             Const(register) | Put(register) => (register as usize) < N,
@@ -141,7 +141,7 @@ impl Code {
 
     /// True if the jump targets of an instruction are valid, even if it never runs: forward to an instruction or an
     /// event's end, or back from a loop's end to its start.
-    fn goes_where_it_may(&self, pc: usize) -> bool {
+    fn has_valid_target(&self, pc: usize) -> bool {
         let len = self.atoms.len();
         let is_place = |to: usize| to < len || (to == self.body && !self.called);
         let jumps = |to: u32| is_place(to as usize) && to as usize > pc;
@@ -170,11 +170,11 @@ impl Code {
 
     /// Property that the program violates, if any.
     fn fault(&self) -> Option<Violation> {
-        if !self.atoms.iter().all(|atom| self.says_what_is(*atom)) {
-            return Some(Violation::Said);
+        if !self.atoms.iter().all(|atom| self.has_valid_operands(*atom)) {
+            return Some(Violation::Operand);
         }
-        if !(0..self.atoms.len()).all(|pc| self.goes_where_it_may(pc)) || !self.ends() {
-            return Some(Violation::Goes);
+        if !(0..self.atoms.len()).all(|pc| self.has_valid_target(pc)) || !self.ends() {
+            return Some(Violation::Target);
         }
         // A called routine may read registers that its caller wrote.
         let begin = if self.called { Written::MAX } else { 0 };
@@ -184,9 +184,9 @@ impl Code {
                 continue;
             }
             if self.reads(pc) & !written != 0 {
-                return Some(Violation::Reads);
+                return Some(Violation::UnwrittenRegister);
             }
-            open.extend(self.ways(pc, written));
+            open.extend(self.successors(pc, written));
         }
         None
     }
@@ -297,9 +297,9 @@ fn run(machine: &mut Machine, program: &Program<'_>, bytes: &[u8]) -> String {
 #[derive(Debug, Default)]
 struct Verdicts {
     accepted: usize,
-    said: usize,
-    goes: usize,
-    reads: usize,
+    bad_operand: usize,
+    bad_target: usize,
+    unwritten_register: usize,
 }
 
 /// Checks one program.
@@ -310,12 +310,14 @@ fn check(code: &Code, machines: &mut [Machine; 2], seen: &mut Verdicts) {
     match (&verdict, &fault) {
         (Ok(_), None) => seen.accepted += 1,
         // Another violation may be found first.
-        (Err(BlobError::Instr { .. }), Some(Violation::Said)) => seen.said += 1,
+        (Err(BlobError::Instr { .. }), Some(Violation::Operand)) => seen.bad_operand += 1,
         (
             Err(BlobError::Instr { rule: Rule::Targets | Rule::Loops | Rule::Ends | Rule::TableTargets, .. }),
-            Some(Violation::Goes),
-        ) => seen.goes += 1,
-        (Err(BlobError::Instr { rule: Rule::Initialized, .. }), Some(Violation::Reads)) => seen.reads += 1,
+            Some(Violation::Target),
+        ) => seen.bad_target += 1,
+        (Err(BlobError::Instr { rule: Rule::Initialized, .. }), Some(Violation::UnwrittenRegister)) => {
+            seen.unwritten_register += 1
+        }
         _ => panic!("{code:?}: {fault:?}, and the verifier says {:?}", verdict.err()),
     }
     let Ok(program) = verdict else { return };
@@ -352,13 +354,16 @@ fn sweep(len: usize) -> Verdicts {
 #[test]
 fn programs_of_one_and_two_instructions() {
     let one = sweep(1);
-    assert!(one.accepted >= 10 && one.said >= 10 && one.reads >= 3, "{one:?}");
+    assert!(one.accepted >= 10 && one.bad_operand >= 10 && one.unwritten_register >= 3, "{one:?}");
     let two = sweep(2);
-    assert!(two.accepted > 150 && two.goes > 200 && two.reads > 50, "{two:?}");
+    assert!(two.accepted > 150 && two.bad_target > 200 && two.unwritten_register > 50, "{two:?}");
 }
 
 #[test]
 fn programs_of_three_instructions() {
     let seen = sweep(3);
-    assert!(seen.accepted > 4000 && seen.said > 10_000 && seen.goes > 10_000 && seen.reads > 5000, "{seen:?}");
+    assert!(
+        seen.accepted > 4000 && seen.bad_operand > 10_000 && seen.bad_target > 10_000 && seen.unwritten_register > 5000,
+        "{seen:?}"
+    );
 }

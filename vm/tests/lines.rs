@@ -165,10 +165,10 @@ fn the_text_of_a_selector_does_not_count() {
         let (text, outcome) = print(how(3), selected(length));
         assert_eq!((text.as_str(), outcome.limited), (" 1 columnstex [limit]\n", true), "{length}");
     }
-    // Except for text longer than any event.
+    // The exception is text longer than any event.
     let (text, outcome) = print(how(3), selected((1 << 20) + 10));
     assert_eq!((text.as_str(), outcome.limited), (" 1 columnssss [limit]\n", true));
-    // An event that ends inside of it.
+    // The event ends inside the selector.
     let code = [Instr::of(Op::Mark, &[1]), printed("selector")];
     assert_eq!(of(how(3), &code), " 1 columnssel [limit]\n");
     assert_eq!(of(how(8), &code), " 1 columnsselector\n");
@@ -475,7 +475,7 @@ fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_onc
 
 #[test]
 fn columns_written_with_an_event_equal_earlier_ones() {
-    // The buffer is full, and grows, somewhere near here.
+    // Near these lengths, the buffer is full and grows.
     for before in (0..8).chain(3500..4200) {
         for columns in [&[b'c'; COLUMNS][..], b"010 ", b""] {
             for (first, max_text) in [(0, 1 << 20), (19, 1 << 20), (32, 30), (33, 1 << 20), (300, 310), (19, 20)] {

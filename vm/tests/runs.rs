@@ -25,8 +25,8 @@ fn blob(first: &[Instr], second: &[Instr], zeroed: u16) -> Vec<u8> {
     blob.finish()
 }
 
-/// Changes as much state as an event can.
-fn leaves() -> Vec<Instr> {
+/// Instructions that change as much state as an event can.
+fn change_everything() -> Vec<Instr> {
     let mut code = vec![
         Instr::of(Op::PtrSet, &[5, 3]),
         Instr::of(Op::Const, &[0, 7]),
@@ -46,7 +46,7 @@ fn leaves() -> Vec<Instr> {
 }
 
 /// Instructions that read state, one by one.
-fn looks() -> Vec<Vec<Instr>> {
+fn state_readers() -> Vec<Vec<Instr>> {
     let shown = |instr: Instr| vec![instr, Instr::of(Op::PutHex, &[0, 16])];
     let mut all: Vec<Vec<Instr>> = vec![
         shown(Instr::of(Op::Take, &[0, 2])),
@@ -97,7 +97,7 @@ fn looks() -> Vec<Vec<Instr>> {
 }
 
 /// Event of a hook with its context.
-fn surrounded(id: u16, bytes: &'static [u8]) -> (Event<'static>, Context<'static>, Layout) {
+fn event_with_context(id: u16, bytes: &'static [u8]) -> (Event<'static>, Context<'static>, Layout) {
     let first = id == FIRST;
     let event = Event { bytes, wide: false, record: None, time_ns: 5, offset: if first { 1000 } else { 20 } };
     let context = if first {
@@ -115,7 +115,7 @@ fn print(
     bytes: &'static [u8],
     observer: &mut impl Observer,
 ) -> (String, Outcome) {
-    let (event, context, layout) = surrounded(id, bytes);
+    let (event, context, layout) = event_with_context(id, bytes);
     let mut out = TextBuf::new();
     let hook = program.hook(id).expect("a hook of the program").index;
     let outcome = run.observed(
@@ -130,7 +130,7 @@ fn print(
 
 /// Event whose entry was prepared, with its context.
 fn print_prepared<'r>(run: &mut Run<'r>, entry: PreparedEntry<'r>, id: u16, bytes: &'static [u8]) -> (String, Outcome) {
-    let (event, context, layout) = surrounded(id, bytes);
+    let (event, context, layout) = event_with_context(id, bytes);
     let mut out = TextBuf::new();
     let is_usual = run.run_prepared(
         &entry,
@@ -145,7 +145,7 @@ fn print_prepared<'r>(run: &mut Run<'r>, entry: PreparedEntry<'r>, id: u16, byte
 
 fn look_up<'r>(program: &'r Program<'r>, id: u16, bytes: &'static [u8]) -> PreparedEntry<'r> {
     let hook = program.hook(id).expect("a hook of the program").index;
-    program.prepare(hook, surrounded(id, bytes).0.env_index()).expect("a routine that is sound")
+    program.prepare(hook, event_with_context(id, bytes).0.env_index()).expect("a routine that is sound")
 }
 
 /// Output of the second hook for some bytes: observed, as the first event, after the first hook, and with an entry
@@ -156,7 +156,7 @@ fn printed(
     machine: impl Fn() -> Machine,
     bytes: &'static [u8],
 ) -> [(String, Outcome); 4] {
-    let blob = blob(&leaves(), second, zeroed);
+    let blob = blob(&change_everything(), second, zeroed);
     let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {second:?}"));
     let (mut first, mut timers) = (machine(), Timers::new());
     let watched = print(&mut first.start(&program, &mut timers), &program, SECOND, bytes, &mut |_: Step<'_>| {});
@@ -173,7 +173,7 @@ fn printed(
 #[test]
 fn an_event_sees_nothing_of_the_one_before() {
     let whole: &[u8] = b"\x01\x1a\x12\x34ab\0d\x88\x99some more";
-    for second in looks() {
+    for second in state_readers() {
         for zeroed in [0, 4] {
             for bytes in [whole, &whole[..5], &[]] {
                 let texts = printed(&second, zeroed, Machine::default, bytes);
@@ -196,7 +196,7 @@ fn registers_that_are_zeroed_are_so_in_each_event() {
 
 #[test]
 fn processes_are_those_of_the_event() {
-    let blob = blob(&leaves(), &[Instr::of(Op::Const, &[0, 9]), Instr::of(Op::PutPath, &[0])], 0);
+    let blob = blob(&change_everything(), &[Instr::of(Op::Const, &[0, 9]), Instr::of(Op::PutPath, &[0])], 0);
     let program = Program::open(&blob).unwrap();
     let names = ProcessNames::from([(9, b"/bin/ls".to_vec())]);
     let (mut machine, mut timers, mut out) = (Machine::default(), Timers::new(), TextBuf::new());
@@ -216,7 +216,11 @@ fn processes_are_those_of_the_event() {
 
 #[test]
 fn who_watches_may_unwind_an_event() {
-    let blob = blob(&leaves(), &[Instr::of(Op::Env, &[0, EnvValue::RelLine as u32]), Instr::of(Op::PutDec, &[0])], 0);
+    let blob = blob(
+        &change_everything(),
+        &[Instr::of(Op::Env, &[0, EnvValue::RelLine as u32]), Instr::of(Op::PutDec, &[0])],
+        0,
+    );
     let program = Program::open(&blob).unwrap();
     let (mut machine, mut timers) = (Machine::default(), Timers::new());
     let mut unwind = |step: Step<'_>| {

@@ -6,9 +6,9 @@
 //! so no handler needs to know about this.
 //!
 //! In most events, all registers have values. So an event that is long enough first runs in the ordinary loop. It runs
-//! again in this loop if a read passed the event's end. Routines that use timers or the context, which that could
-//! change, run in this loop alone. Routines of QNX records never need it, because they check the record's length before
-//! each read.
+//! again in this loop if a read passed the event's end. Routines that use timers or the context run only in this loop,
+//! because a first run could change these. Routines of QNX records never need it, because they check the record's
+//! length before each read.
 
 use super::texts::{low_bits, matching_texts};
 use super::{End, Run, STEP};
@@ -29,7 +29,7 @@ pub(super) struct Missing {
     /// True if any register ever lacked a value in this event.
     any: bool,
     /// True if an instruction since the last mark read past the event's end or used a register without value. Outside
-    /// the loop, data words and `field.missing` alone set it.
+    /// the loop, only data words and `field.missing` set it.
     gap: bool,
     /// True while fields are stored. In the routine of a text, the instructions do nothing.
     is_active: bool,
@@ -147,7 +147,8 @@ impl<'r> Run<'r> {
     }
 
     /// Runs a routine of fields. With `TRACKS`, tracks which registers have no value. Without it, the result is `None`
-    /// if any may have none. With `RECORD`, the event is a QNX record, which may be shorter than its routine needs.
+    /// if any value may be missing. With `RECORD`, the event is a QNX record, which may be shorter than its routine
+    /// needs.
     #[inline(always)]
     fn run_fields<const TRACKS: bool, const RECORD: bool>(
         &mut self,

@@ -489,7 +489,7 @@ impl<'r> Run<'r> {
         observer: &mut O,
     ) -> bool {
         if O::ACTIVE {
-            // The observer may have unwound the event before.
+            // The observer may have unwound during the previous event.
             self.reset();
         }
         // An observer may look at any state.

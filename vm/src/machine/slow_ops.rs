@@ -304,7 +304,7 @@ impl Run<'_> {
         self.timers.note_pid(pid);
         match self.context().processes.get(&pid) {
             Some(path) => out.push(path),
-            // The form of AIX for a process whose program is unknown.
+            // AIX's text for a process whose program is unknown.
             None => {
                 out.room(0);
                 store(&mut out.buf, out.len, [b'-']);

@@ -54,8 +54,8 @@ pub(super) fn put_escaped(out: &mut TextBuf, text: &[u8]) {
     let mut rest = text;
     while let Some(at) = rest.iter().position(special) {
         out.push(&rest[..at]);
-        // Only control characters: the report must not steer a terminal (docs/readings.md, QNX). Bytes from 0x80 may be
-        // UTF-8.
+        // Only control characters: the report must not control a terminal (docs/readings.md, QNX). Bytes from 0x80 may
+        // be UTF-8.
         match rest[at] {
             b'\t' => out.push(b"\\t"),
             b'\n' => out.push(b"\\n"),

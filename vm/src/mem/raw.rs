@@ -206,9 +206,9 @@ impl<'r> ExecState<'r> {
     /// Room after the text.
     ///
     /// # Safety
-    /// `at` must be at most [`super::BEFORE`] bytes after a position that is held, or at which the text was opened from
-    /// `out`. An instruction prints no more before it asks for room; for instructions that run together, rule V10
-    /// limits the digits.
+    /// `at` must be at most [`super::BEFORE`] bytes after a position for which `has_room` is true, or at which the text
+    /// was opened from `out`. An instruction prints no more before it asks for room; for instructions that run
+    /// together, rule V10 limits the digits.
     #[inline(always)]
     pub unsafe fn room<'t>(&self, _out: &'t mut TextBuf, at: OutPtr) -> &'t mut [u8; ROOM] {
         // SAFETY: the buffer has `TextBuf::SLACK` initialised bytes after `limit`: `BEFORE` plus those lent here.

@@ -8,10 +8,10 @@
 //!
 //! | rule | what keeps unproved code from running |
 //! | --- | --- |
-//! | P1 | a run begins by what [`crate::Program::start`] gives out alone, of routines that were proved when the program was opened, or [`crate::Program::start_lazily`], which asks for the proof |
-//! | P2 | a routine is proved only when all that it calls is: a run reaches no other code |
-//! | P3 | a proof is about bytes that nobody can alter: the program borrows them |
-//! | P4 | what is refused stays refused |
+//! | P1 | a run starts only with a result of [`crate::Program::start`], for routines proved when the program was opened, or of [`crate::Program::start_lazily`], which proves the routine first |
+//! | P2 | a routine is proved only after all routines that it calls, so a run reaches no unproved code |
+//! | P3 | nobody can alter the bytes after the proof, because the program borrows them |
+//! | P4 | a refused routine stays refused |
 
 mod registers;
 
@@ -311,7 +311,7 @@ pub(crate) fn check_rows(sections: &Sections<'_>) -> Result<(), BlobError> {
     }
     let mut least = 0;
     for (at, row) in sections.hooks.iter().enumerate() {
-        // A called routine ends with `ret`, which has no return address in an event's own run.
+        // An event must not run a called routine directly, because its `ret` would have no return address.
         let own = |index: &u32| routines.get(*index as usize).is_some_and(|row| row.called == 0);
         // Entries are found by binary search. Equal ids are refused too: only one of them would be found.
         let key = (row.space() as u32) << 16 | u32::from(row.id);

@@ -120,7 +120,7 @@ fn v4_loops_jump_back_to_after_their_start() {
     assert_eq!(looped(1), None);
     assert_eq!(looped(2), broken(4, 0, 2));
     assert_eq!(looped(3), broken(4, 0, 2));
-    // The start of a loop alone, and one that is after its end.
+    // A loop start without an end, and one after its end.
     assert_eq!(routines(&[(row, &[start, turn(1), start, turn(3)])]), None);
     assert_eq!(routines(&[(row, &[turn(2), Instr::of(Op::Loop, &[0, 0, 3]), Instr::new(Op::Soft)])]), broken(4, 0, 0));
 }

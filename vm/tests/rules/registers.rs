@@ -54,7 +54,7 @@ fn v14_callees_read_what_callers_have_written() {
         assert_eq!(routines(&[(row, &callee), (RoutineRow { zeroed: 4, ..EVENT }, &[call])]), None);
         assert_eq!(routines(&[(row, &callee), (RoutineRow { zeroed: 3, ..EVENT }, &[call])]), broken(14, 1, 2));
     }
-    // Through a routine in between, with and without a write.
+    // The call goes through another routine, with and without a write.
     let between =
         |code: &[Instr]| routines(&[(CALLED, &callee), (CALLED, code), (EVENT, &[Instr::of(Op::Call, &[1])])]);
     assert_eq!(between(&[set, call, Instr::new(Op::Ret)]), None);

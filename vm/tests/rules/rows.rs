@@ -106,7 +106,7 @@ fn routines_need_only_state_the_machine_has() {
 #[test]
 fn every_instruction_has_a_place() {
     let mut blob = blob();
-    // One row less in section 2, the places.
+    // Section 2, the places, has one row too few.
     let at = 32 + 16 + 8;
     blob[at..at + 4].copy_from_slice(&24u32.to_le_bytes());
     tfbc_vm::write_checksum(&mut blob);
@@ -144,7 +144,7 @@ fn rows_of_fields_have_a_schema() {
     assert_eq!(Program::open(&labelled(0)).err(), None, "no fields");
     let malformed = labelled(1);
     assert_eq!(Program::open(&malformed).err(), outside(4, 1));
-    // Where fields are verified when they are asked for, such an entry has none.
+    // If fields are verified on demand, such an entry has none.
     for opened in [Program::open_for_text(&malformed), Program::open_lazily(&malformed)] {
         assert_eq!(opened.expect("rows inside the sections").schema(0x0200), None);
     }
