@@ -547,7 +547,7 @@ impl<'p> Emitter<'p, '_> {
             }
             Inst::CallFunction { function, arguments } => self.call_function(*function, arguments),
             Inst::TimerStart(pair) => {
-                // In the order of the source, because a code in an argument moves the pointer.
+                // Evaluated in source order, because a code in an argument moves the pointer.
                 let [first, second] = pair.each_ref().map(|value| self.eval(value));
                 self.op(Op::TimerStart, &[first.into(), second.into()]);
             }
@@ -737,7 +737,7 @@ impl<'p> Emitter<'p, '_> {
         if let Some(value) = self.fold(on) {
             return self.block(if value != 0 { then } else { otherwise });
         }
-        // Flags with a text for "none of them" are one table instead of two passes over the flags.
+        // Flags with a text for "none of them" become one table instead of two passes over the flags.
         if let (Value::AnyFlag(_), [Node { inst: Inst::Flags(flags), .. }], [otherwise]) =
             (on, &then[..], &otherwise[..])
             && let Inst::Text(default) = &otherwise.inst
@@ -911,7 +911,8 @@ impl<'p> Emitter<'p, '_> {
         if !self.shape.lower_hex {
             return print(self);
         }
-        // Two instructions around it, instead of a second set of hex instructions: few files ask for lower case.
+        // Two instructions change the case of the printed digits. Few files ask for lower case, so a second set of hex
+        // instructions is not worth it.
         let mark = self.temp();
         self.op(Op::Mark, &[mark.into()]);
         print(self);
@@ -990,7 +991,7 @@ impl<'p> Emitter<'p, '_> {
     /// Text that a constant prints, if it needs no run-time state.
     fn constant_text(&self, value: u64, how: ValueFormat) -> Option<Vec<u8>> {
         let mut buf = [0; 64];
-        // Only formats that no dialect of the blob changes at run time.
+        // Handles only formats that the blob's dialect cannot change at run time.
         let end = match how {
             ValueFormat::Dec => num::dec(&mut buf, 0, value),
             ValueFormat::Int => num::int(&mut buf, 0, value),
@@ -1117,7 +1118,7 @@ impl<'p> Emitter<'p, '_> {
                 let table = self.flag_table(&flags.entries);
                 self.op(Op::FlagsAny, &[to, src.into(), table]);
             }
-            // `fold` has dealt with them.
+            // `fold` has handled these.
             Value::Const(_) | Value::HookEnv | Value::WordSize | Value::Generic => {}
         }
     }
@@ -1420,7 +1421,8 @@ impl<'p> Emitter<'p, '_> {
             }
             return;
         }
-        // The body runs from the state after itself. It is emitted once, so its first state must suit every iteration.
+        // Later iterations start from the state after the body. The body is emitted once, so its first state must suit
+        // every iteration.
         let (mut moves, mut blanks) = (false, false);
         walk(body, &mut |node| {
             moves |= node.inst.touches_pointer();
@@ -1454,7 +1456,7 @@ impl<'p> Emitter<'p, '_> {
 
     fn flags(&mut self, Flags { value, entries }: &'p Flags) {
         let src = self.eval(value);
-        // No text may be printed at all, so the blank before the flags must be removable.
+        // The flags may print nothing, so the blank before them must be removable.
         self.print_soft();
         if let Some((nibbles, soft)) = self.nibbles(entries) {
             let table = self.table(UnlinkedTable::Nibbles(nibbles));

@@ -167,14 +167,14 @@ pub(crate) enum FieldInst {
         cell: u16,
         value: Value,
     },
-    /// Text that a block prints. With `keep`, it stays for a switch. With `some`, an empty text is null.
+    /// Stores the text that a block prints. With `keep`, a switch can still use the text. With `some`, an empty text is null.
     Text {
         cell: u16,
         body: Block,
         keep: bool,
         some: bool,
     },
-    /// Appends the text that a block prints.
+    /// Appends the text that a block prints to text begun by `Begin`.
     Append {
         cell: u16,
         body: Block,
@@ -184,23 +184,23 @@ pub(crate) enum FieldInst {
         cell: u16,
         count: Value,
     },
-    /// Appends a byte.
+    /// Appends a byte to bytes begun by `Begin`.
     Byte {
         cell: u16,
         value: Value,
     },
-    /// Bytes at the data pointer.
+    /// Stores bytes at the data pointer.
     Bytes {
         cell: u16,
         width: u8,
     },
-    /// A number as this many bytes.
+    /// Stores a number as `width` bytes.
     Wide {
         cell: u16,
         value: Value,
         width: u8,
     },
-    /// Label with a number; with `weak`, only in a null cell.
+    /// Stores the label with this number. With `weak`, stores it only in a null cell.
     Label {
         cell: u16,
         label: u32,

@@ -147,7 +147,7 @@ pub enum Stage {
     Bytecode,
 }
 
-/// Lists the output of one stage; what has errors is left out. Built-in stanzas are left out.
+/// Lists the output of one stage, without built-in stanzas and stanzas with errors.
 pub fn emit(sources: &Sources, options: &Options, stage: Stage) -> (String, Vec<Diagnostic>) {
     match stage {
         Stage::Tokens => {
@@ -215,7 +215,7 @@ fn run<T: Default>(
     (taken, diagnostics, left_out)
 }
 
-/// [`run`] without its type parameter, so that the passes are compiled only once.
+/// Non-generic part of [`run`], so that the passes are compiled only once.
 fn run_passes(
     sources: &Sources,
     options: &Options,
@@ -223,7 +223,7 @@ fn run_passes(
     probes: &mut Probes,
     take: &mut dyn FnMut(&ir::IrProgram, Option<Built<'_>>),
 ) -> (Vec<Diagnostic>, Vec<LeftOut>) {
-    // Last in the list, so that the caller's source ids stay valid.
+    // The built-in source is last in the list, so that the caller's source ids stay valid.
     let core = Source::new("built-in", BUILT_IN_STANZAS);
     let core_id = SourceId(sources.iter().count().min(u16::MAX.into()) as u16);
     let arena = Arena::new();

@@ -157,7 +157,7 @@ impl Linker<'_> {
     fn fused(&mut self, fused: &Fused, span: Span) -> usize {
         let text = &fused.text;
         if text.len() > 16 {
-            // Too long to be removed again, so the check runs on its own before the text.
+            // The text is too long to be removed again, so the check becomes a separate instruction before it.
             if let Some(reach) = fused.reach {
                 self.push(reach, span);
             }
@@ -367,7 +367,7 @@ impl Variables {
             || draft.lines.iter().filter_map(|line| if let AsmItem::Op(op) = &line.plain { Some(op) } else { None });
         // A callee may read any of them.
         let calls = ops().any(|instr| instr.op == Op::Call as u8);
-        // Then no variable is known to be dead, so the list stays empty.
+        // In these cases no variable is known to be dead, so the list stays empty.
         if calls || !ops().any(|instr| registers(instr, OperandKind::Dst).any(|to| below(&to))) {
             return;
         }
@@ -561,7 +561,7 @@ impl<'d> Fuser<'d> {
         let plain = |op| Some(number.instr(op, self.need, |window| [0, window, 0]));
         let digits = |op, digits| Some(number.instr(op, self.need, |window| [digits, window, 0]));
         let full = |op, digits| {
-            // With fewer bits than digits, the number needs leading zeros: no full form.
+            // A number with fewer bits than its digits need gets leading zeros, so it has no full form.
             if digits * 4 > number.count {
                 return None;
             }

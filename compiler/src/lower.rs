@@ -32,7 +32,7 @@ pub(crate) fn lower(
             // A stanza that a later one replaces is lowered for its diagnostics only. Built-in stanzas get none.
             let mut found = Vec::new();
             let wins = names.stanzas.get(&stanza.id.node.0) == Some(&(at, index));
-            // Only what a report can run is counted; a replaced stanza could never be covered.
+            // Coverage counts only code that a report can run; a replaced stanza could never be covered.
             probes.on = probes.wanted && wins && !unit.builtin;
             let mut scope = UnitLowerer::new(unit, names, &mut found, &mut called, probes);
             let lowered = scope.stanza(stanza);
@@ -303,7 +303,7 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
             if !user || self.variables.contains_key(name.node) {
                 continue;
             }
-            // One report is enough. A generated file could have thousands of them.
+            // One report is enough. A generated file could exceed the limit thousands of times.
             if self.variables.len() == MAX_MACROS {
                 let text = format!("`${}` is macro number {}, at most {MAX_MACROS}", show(name.node), MAX_MACROS + 1);
                 self.error(&TOO_MANY_MACROS, name.span, text);

@@ -242,7 +242,7 @@ fn a_file_that_defines_nothing_is_named() {
     for text in ["", "\n\n", "# 010 1.0 X4\n", "<eventdefinitions/>"] {
         check_codes(text, &["C54"]);
     }
-    // The error explains why.
+    // The error already explains why the file defines nothing.
     check_codes("010 1.0 X17\n", &["S07"]);
     let two = check_sources(&["010 1.0 \"E\"\n", "# nothing\n"]);
     assert!(two.blob.is_some());
@@ -275,7 +275,7 @@ fn entries_of_comments_about_fields() {
     check("a, b:U8, c:X4, *, z=$x%D4, w=$PID, p=$EXECPATH, d=$D1%P4", &[]);
     check("*, *, *, *, *, more, most", &["C55 more"]);
     check("A, 1, pid, *, *", &["C20 A", "C20 1", "C20 pid"]);
-    // `x` is the name of the first field, `s_text` that of the words of the third one.
+    // `s_text` is the name of the column with the third field's words.
     check("*, x, *, s_text", &["C20 x", "C20 s_text"]);
     check("-, x, s_2", &[]);
     check("*, *, *, t:U4, u:U4", &["C20 U4", "C20 U4"]);

@@ -69,7 +69,7 @@ impl Candidate<'_> {
 pub(crate) fn check(units: &[XmlUnit<'_>]) -> (Model, Vec<Diagnostic>) {
     let mut findings = Findings::default();
     let mut entries = Vec::new();
-    // All datakeys first: a condition may name a label of any file.
+    // Collects all datakeys first, because a condition may name a label of any file.
     for unit in units {
         for item in unit.file.items {
             match item {

@@ -52,7 +52,7 @@ impl<'f> Labels<'f> {
         debug_assert!(matches!(field.shape, PayloadType::Number { .. }));
         let default = field.default.as_deref();
         let mut by_value: HashMap<u64, Vec<usize>> = HashMap::new();
-        // Enums that match values other than the one they name.
+        // Enums that can match values besides the one they name.
         let mut loose = Vec::new();
         for (at, label) in field.enums.iter().enumerate() {
             match label.test {

@@ -331,7 +331,7 @@ impl<'m> EventLowerer<'m> {
     fn seek(&mut self, key: usize) {
         let [simple, wide] = self.plan.keys[key].offsets;
         let goto = |bytes: u64| Inst::Move(Move::Goto { bytes: bytes.min(u32::MAX.into()) as u32, bits: 0 });
-        // Most definitions read both forms at the same offset, and then share one routine for them.
+        // Most definitions read simple and wide records at the same offset. Then both share one routine.
         if simple == wide {
             return self.push(goto(simple));
         }

@@ -89,8 +89,8 @@ impl<'ast> Storer<'_, 'ast> {
         out.extend(code_text(cell, value, form, weak).map(|inst| Node { inst: Inst::Field(Box::new(inst)), span }));
     }
 
-    /// True if the text of a value that a case prints is stored in addition to that of the field's code. They are the
-    /// same if the value sets the field's type, unless a comment replaces the code.
+    /// True if the text of a value that a case prints is stored in addition to the text of the field's code. Both are
+    /// equal if the value sets the field's type, unless a comment replaces the code.
     fn has_own_text(&self, id: FieldId, sets_type: bool) -> bool {
         let draft = &self.deriver.drafts[self.deriver.root(id)];
         draft.label_cell != NO_CELL && (!sets_type || draft.recode.is_some())
@@ -142,7 +142,8 @@ impl<'ast> Storer<'_, 'ast> {
             Role::Own(id, _) => Some((id, true)),
             Role::None => None,
         };
-        // The switch shares another one's field. Its case texts come first; the text of its code is the fallback.
+        // The switch shares the field of another switch. Its case texts come first; the text of its code is the
+        // fallback.
         let own_text = match (switch.role, own_number(&on)) {
             (Role::Own(id, sets_type), Some(value)) if form.has_texts() && self.has_own_text(id, sets_type) => {
                 Some((self.label_cell(id), form.stored(value)))

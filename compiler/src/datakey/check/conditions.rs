@@ -59,7 +59,7 @@ struct Resolver<'r, 'ast> {
     /// Numbers of the labels that conditions name.
     labels: HashMap<&'ast [u8], usize>,
     /// Per label: the entries that have it, in order, with the index of the field.
-    havers: Vec<Vec<(usize, usize)>>,
+    entries_by_label: Vec<Vec<(usize, usize)>>,
     /// Index of the field by (label, entry), for lookups.
     field_of: HashMap<(usize, usize), usize>,
     contributors: HashMap<(EventKey, usize), Contributor>,
@@ -80,18 +80,28 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             let next = labels.len();
             labels.entry(condition.name.node).or_insert(next);
         }
-        let mut havers = vec![Vec::new(); labels.len()];
+        let mut entries_by_label = vec![Vec::new(); labels.len()];
         let mut field_of = HashMap::new();
         for (entry, fields) in entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.fields.as_ref()?))) {
             for (field, node) in fields.iter().enumerate() {
                 if let Some(label) = labels.get(&node.label[..]) {
-                    havers[*label].push((entry, field));
+                    entries_by_label[*label].push((entry, field));
                     field_of.insert((*label, entry), field);
                 }
             }
         }
         let (contributors, conditions) = (HashMap::new(), Conditions::default());
-        Self { entries, by_event, labels, havers, field_of, contributors, conditions, n_conditions: 0, findings }
+        Self {
+            entries,
+            by_event,
+            labels,
+            entries_by_label,
+            field_of,
+            contributors,
+            conditions,
+            n_conditions: 0,
+            findings,
+        }
     }
 
     /// Resolves the conditions of a datakey. Returns false if it must be refused.
@@ -167,14 +177,14 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             return *known;
         }
         let named = self.by_event.get(&event).map_or(&[][..], Vec::as_slice);
-        let havers = &self.havers[label];
+        let entries_by_label = &self.entries_by_label[label];
         // Both lists are sorted; scan the shorter one.
         let mut found = [None; 2];
-        if named.len() <= havers.len() {
+        if named.len() <= entries_by_label.len() {
             let have = named.iter().filter_map(|entry| Some((*entry, *self.field_of.get(&(label, *entry))?)));
             have.zip(&mut found).for_each(|(have, place)| *place = Some(have));
         } else {
-            let have = havers.iter().copied().filter(|(entry, _)| named.binary_search(entry).is_ok());
+            let have = entries_by_label.iter().copied().filter(|(entry, _)| named.binary_search(entry).is_ok());
             have.zip(&mut found).for_each(|(have, place)| *place = Some(have));
         }
         let contributor = found[0].map(|(entry, field)| (entry, field, found[1].is_some()));
@@ -277,7 +287,7 @@ fn refuse_cycles(entries: &mut [Candidate], conditions: &Conditions, findings: &
 struct ReadGraph {
     /// Datakey per node.
     entries: Vec<usize>,
-    /// Per node: the nodes that it reads, with the tags of the conditions. Datakeys without conditions are no nodes.
+    /// Per node: the nodes that it reads, with the tags of the conditions. Datakeys without conditions are not nodes.
     reads: Vec<Vec<(usize, Span)>>,
 }
 
