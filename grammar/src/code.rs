@@ -213,8 +213,8 @@ pub mod rows {
         /// 010 1.0 "EVENT"
         /// ```
         SETTING = "S21", error, "bad setting";
-        /// The file has 10,000 errors, and the rest is not read (for event definitions: not shown), or it has more than
-        /// 10,000 warnings, and the rest is not shown. It is probably not a trace format file.
+        /// The file has 10,000 errors or warnings, and further ones are left out. A trcfmt file is not read any further
+        /// after 10,000 errors. It is probably not a trace format file.
         LEFT_OUT = "S22", error, "too many findings";
         /// The format files contain more than 65,536 templates, or than the limit given by `--max-templates`. Stanzas,
         /// datakeys and events of eventclasses count.
@@ -241,8 +241,8 @@ pub mod rows {
         /// 010 1.0 "EVENT"
         /// ```
         SWALLOWED_LINE = "S42", warning, "line swallowed by a comment";
-        /// A `# tfbc: NAME=VALUE` comment has an effect only before the first stanza of its file. After it, only `#
-        /// tfbc: allow=CODE` has one: directly above a stanza, for that stanza. A comment `# tfbc: fields=NAME` always
+        /// A `# tfbc: NAME=VALUE` comment has an effect only before the first stanza of its file. After that, only `#
+        /// tfbc: allow=CODE` has an effect, on the stanza directly below it. A comment `# tfbc: fields=NAME` always
         /// belongs to the stanza directly below.
         ///
         /// ```text

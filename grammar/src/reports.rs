@@ -10,7 +10,7 @@ pub(crate) const MAX_FINDINGS: usize = 10_000;
 
 /// Diagnostics of one source, shared by its lexer and grammar actions.
 pub(crate) struct Reports<'s> {
-    /// The source that is parsed.
+    /// Source being parsed.
     pub source: &'s Source,
     id: SourceId,
     /// True if the source is read to its end, no matter how many errors it has.
@@ -29,7 +29,7 @@ pub(crate) struct ReportMark {
 }
 
 impl<'s> Reports<'s> {
-    /// Collector for a source that the parser gives up after too many errors.
+    /// Collector for a source whose parse stops after too many errors.
     pub fn new(id: SourceId, source: &'s Source) -> Self {
         Self {
             source,

@@ -1,8 +1,9 @@
 //! Turns the grammars of `tfbc-grammar` into their parsers.
 //!
-//! `cargo run -p tfbc-parsers` after a change of a `.lalrpop` file. The parsers are committed: whoever builds tfbc does not
-//! wait for the parser generator and its dependencies, a tenth of a first build. This package does not use `tfbc-grammar`,
-//! so that it runs while that one does not compile. Its test compares.
+//! Run `cargo run -p tfbc-parsers` after a change to a `.lalrpop` file. The parsers are committed, so that a build of
+//! tfbc does not need the parser generator and its dependencies, which take a tenth of a first build. This package does
+//! not use `tfbc-grammar`, so it runs even if that package does not compile. A test compares the committed parsers with
+//! generated ones.
 #![forbid(unsafe_code)]
 
 use std::error::Error;

@@ -227,8 +227,8 @@ crate::declare_codes! {
     /// </eventdefinitions>
     /// ```
     LEADING_ZEROS = "X46", warning, "leading zeros";
-    /// A `<!-- tfbc: NAME=VALUE -->` comment has an effect only before the first element inside the root. After it,
-    /// only `<!-- tfbc: allow=CODE -->` has one: directly before an element, for that element.
+    /// A `<!-- tfbc: NAME=VALUE -->` comment has an effect only before the first element inside the root. After that,
+    /// only `<!-- tfbc: allow=CODE -->` has an effect, on the element directly after it.
     ///
     /// ```text
     /// <eventdefinitions>

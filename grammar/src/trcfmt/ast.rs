@@ -248,26 +248,26 @@ pub enum Size {
 pub enum Move {
     /// `Gm.n`: goes to byte m, bit n.
     Goto {
-        /// m
+        /// `m`: byte to go to.
         bytes: u32,
-        /// n, may exceed 7
+        /// `n`: bit to go to; may exceed 7.
         bits: u32,
     },
     /// `Om.n`: skips m bytes and n bits.
     Omit {
-        /// m
+        /// `m`: number of bytes to skip.
         bytes: u32,
-        /// n, may exceed 7
+        /// `n`: number of bits to skip; may exceed 7.
         bits: u32,
     },
     /// `Rm`: goes back m bytes; `R0` rounds down to a whole byte.
     Reverse {
-        /// m
+        /// `m`: number of bytes to go back.
         bytes: u32,
     },
     /// `Wm`: goes to word m of the buffer.
     Word {
-        /// m
+        /// `m`: word to go to.
         words: u32,
     },
 }
@@ -277,16 +277,16 @@ pub enum Move {
 pub enum Code {
     /// `Am.n`: text of up to m bytes, padded to n. `Am` has `width` 0.
     Ascii {
-        /// m
+        /// `m`: maximum length in bytes.
         len: u32,
-        /// n
+        /// `n`: width to which the text is padded.
         width: u32,
     },
     /// `Sm`: a length of m bytes, then that many bytes of text.
     Counted(Size),
     /// `Bm.n`: 8m+n binary digits, 1 to 64.
     Binary {
-        /// 8m+n
+        /// `8m+n`: number of bits.
         bits: u8,
     },
     /// `X0`: one byte as two hex digits, no soft blank.
