@@ -35,7 +35,7 @@ pub struct Engine<'b> {
     /// Index of the hook or user event per id; [`u32::MAX`] if there is none.
     hooks: Vec<u32>,
     /// Cached entries per hook, by environment.
-    begins: Vec<[Option<PreparedEntry<'b>>; 4]>,
+    entries: Vec<[Option<PreparedEntry<'b>>; 4]>,
     machine: Machine,
     timers: Timers,
     text: TextBuf,
@@ -57,8 +57,8 @@ impl<'b> Engine<'b> {
         let entries = || [Space::Hook, Space::Record].into_iter().flat_map(|space| program.entries(space));
         entries().for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
         let n_hooks = entries().map(|hook| hook.index + 1).max().unwrap_or(0);
-        let begins = (0..n_hooks).map(|hook| [0, 1, 2, 3].map(|env| program.prepare(hook, env))).collect();
-        Engine { program, hooks, begins, machine, timers: Timers::new(), text: TextBuf::new() }
+        let entries = (0..n_hooks).map(|hook| [0, 1, 2, 3].map(|env| program.prepare(hook, env))).collect();
+        Engine { program, hooks, entries, machine, timers: Timers::new(), text: TextBuf::new() }
     }
 
     /// Formats a load one event at a time. Returns the bytes of text, of which the last part is kept.
@@ -81,13 +81,13 @@ impl<'b> Engine<'b> {
 
     /// Formats a load with lookahead: cached entries are looked up while the previous event is printed.
     pub fn run_ahead<'e>(&mut self, mut load: impl Iterator<Item = Event<'e>>) -> usize {
-        let Engine { program, hooks, begins, machine, timers, text } = self;
+        let Engine { program, hooks, entries, machine, timers, text } = self;
         text.clear();
         let mut n_bytes = 0;
         let mut run = machine.start(program, timers);
         let mut next = || {
             let event = load.next()?;
-            let begin = begins[hooks[id_of(&event)] as usize][event.env_index()].as_ref()?;
+            let begin = entries[hooks[id_of(&event)] as usize][event.env_index()].as_ref()?;
             begin.prefetch_code();
             Some((begin, event))
         };

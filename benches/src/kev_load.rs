@@ -221,7 +221,7 @@ impl CpuQueue {
         self.record(writer, cycles, class, event, &payload.as_flattened()[..4 * letters.len()]);
     }
 
-    /// Another thread starts to run, or the running one waits.
+    /// Lets another thread run, or makes the running one wait.
     fn schedule(&mut self, rng: &mut Rng) -> u16 {
         self.pid = PROCESSES[rng.below(PROCESSES.len() as u32) as usize].0;
         self.tid = rng.range(1, 5);

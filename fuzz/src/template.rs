@@ -11,11 +11,11 @@ use tfbc_vm::Program;
 /// Compiles a format file. It is refused with an error, or its blob verifies and runs within limits. Diagnostics point
 /// into it, and compilation is deterministic.
 pub fn template(data: &[u8]) {
-    compiles_or_says_why("fuzzed.trcfmt", data);
+    check_compilation("fuzzed.trcfmt", data);
 }
 
 /// Compiles a file of either language, chosen by its content.
-pub(crate) fn compiles_or_says_why(name: &str, data: &[u8]) {
+pub(crate) fn check_compilation(name: &str, data: &[u8]) {
     let mut sources = Sources::new();
     sources.add(Source::new(name, data));
     let seed = seed_of(data);
@@ -46,13 +46,13 @@ pub(crate) fn compiles_or_says_why(name: &str, data: &[u8]) {
         2 => drop(emit(&sources, &Options::default(), Stage::Ast)),
         3 => drop(emit(&sources, &Options::default(), Stage::Ir)),
         4 => drop(emit(&sources, &Options::default(), Stage::Bytecode)),
-        5 => is_laid_out_once(data),
+        5 => check_layout(data),
         _ => converts(&sources),
     }
 }
 
 /// Checks that formatting a formatted file changes nothing, and that the file keeps its encoding.
-fn is_laid_out_once(data: &[u8]) {
+fn check_layout(data: &[u8]) {
     let layout = |source: &Source| {
         let text = format(SourceId(0), source, &SourceLimits::default()).text(source);
         source.encode(&text).into_owned()

@@ -1,7 +1,7 @@
 //! Fuzz target for XML.
 
 use crate::seed::seed_of;
-use crate::template::compiles_or_says_why;
+use crate::template::check_compilation;
 use tfbc_snapshots::datakey::Definitions;
 use tfbc_snapshots::differential_qnx::{RecordCase, compare_case};
 use tfbc_snapshots::generate::Rng;
@@ -12,7 +12,7 @@ const RECORDS: usize = 4;
 
 /// Compiles event definitions. They are refused with an error, or run within limits, and the reference agrees.
 pub fn xml(data: &[u8]) {
-    compiles_or_says_why("fuzzed.xml", data);
+    check_compilation("fuzzed.xml", data);
     // Input that does not look like XML is compiled as an AIX format file.
     if !tfbc_grammar::datakey::looks_like_xml(data) {
         return;

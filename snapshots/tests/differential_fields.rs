@@ -34,7 +34,7 @@ fn rows(case: &TemplateCase, catalog: &Catalog<'_>, ids: &[u16], mut machine: Ma
         let fields = PreparedFields::new(catalog, entry, event.env_index()).expect("fields of every stanza");
         let mut run = machine.start(catalog.program(entry), &mut timers);
         let input = EventInput { event: &event, context: &context };
-        // A trial run first, as in reports.
+        // Runs a trial first, as reports do.
         let mut trial = TextBuf::new();
         fields.write(&mut run, &input, true, &mut trial);
         let (outcome, row) = fields.row(&mut run, input, &mut scratch);

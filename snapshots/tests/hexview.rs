@@ -118,7 +118,7 @@ fn bytes_of_a_field_can_change_its_text() {
             some |= print(&changed, &mut views) != before;
         }
         // A data word is read as a whole, even if only some bits are used.
-        let is_read_in_vain = (20..23).contains(&at) || (4..7).contains(&at);
-        assert!(some != unread.contains(&at) || is_read_in_vain, "byte {at}: {view:#?}");
+        let is_read_unused = (20..23).contains(&at) || (4..7).contains(&at);
+        assert!(some != unread.contains(&at) || is_read_unused, "byte {at}: {view:#?}");
     }
 }

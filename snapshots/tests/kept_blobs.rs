@@ -1,4 +1,4 @@
-//! Blobs of every released format version, in `blobs/v*/`. Those of the versions that are read load and contain the same
+//! Blobs of every released format version, in `blobs/v*/`. Blobs of supported versions load and contain the same
 //! instructions; all others are refused.
 //!
 //! `TFBC_BLOBS=update cargo test -p tfbc-snapshots --test kept kept_blobs` rewrites the current version. After a release

@@ -153,7 +153,7 @@ impl Maker<'_> {
         Routine { need: self.need, zeroed, called: self.called.into(), shape, body: plan.body as u32, code }
     }
 
-    /// True if timers and `stop` may be used. Where the verifier refuses them, they are rare.
+    /// True if timers and `stop` may be used. They are rare if the verifier refuses them.
     fn has_effects(&mut self) -> bool {
         self.space == Space::Hook || self.rng.below(64) == 0
     }

@@ -25,7 +25,7 @@ pub struct Finding {
     /// Position of the tag.
     pub place: LineColumn,
     /// Text of the problem.
-    pub says: &'static str,
+    pub message: &'static str,
 }
 
 /// A datakey, or an event of an eventclass.
@@ -108,13 +108,13 @@ pub struct DocumentReader<'c> {
 }
 
 impl DocumentReader<'_> {
-    fn warn(&mut self, place: LineColumn, says: &'static str) {
-        self.contents.findings.push(Finding { file: self.file, severity: Severity::Warning, place, says });
+    fn warn(&mut self, place: LineColumn, message: &'static str) {
+        self.contents.findings.push(Finding { file: self.file, severity: Severity::Warning, place, message });
     }
 
     /// Adds an error.
-    pub fn error(&mut self, place: LineColumn, says: &'static str) {
-        self.contents.findings.push(Finding { file: self.file, severity: Severity::Error, place, says });
+    pub fn error(&mut self, place: LineColumn, message: &'static str) {
+        self.contents.findings.push(Finding { file: self.file, severity: Severity::Error, place, message });
     }
 
     /// Reads a document; false if it does not contain event definitions.
@@ -127,7 +127,7 @@ impl DocumentReader<'_> {
             self.error(root.place, "unknown root");
             return false;
         }
-        self.look_around(root, &[], &["datakey", "eventclass"]);
+        self.warn_of_unknown(root, &[], &["datakey", "eventclass"]);
         for child in &root.children {
             match child.name.as_str() {
                 "datakey" => self.datakey(child),
@@ -139,7 +139,7 @@ impl DocumentReader<'_> {
     }
 
     /// Warns about unknown attributes and children.
-    fn look_around(&mut self, element: &Element, attributes: &[&str], children: &[&str]) {
+    fn warn_of_unknown(&mut self, element: &Element, attributes: &[&str], children: &[&str]) {
         for (name, _) in &element.attributes {
             if !attributes.contains(&name.as_str()) {
                 self.warn(element.place, "unknown attribute");
@@ -227,10 +227,10 @@ impl DocumentReader<'_> {
     }
 
     fn eventclass(&mut self, element: &Element) {
-        self.look_around(element, &["id", "name"], &["event"]);
+        self.warn_of_unknown(element, &["id", "name"], &["event"]);
         let class = self.class(element, "id");
         for child in element.children.iter().filter(|child| child.name == "event") {
-            self.look_around(child, &["id", "sformat", "format", "name"], &[]);
+            self.warn_of_unknown(child, &["id", "sformat", "format", "name"], &[]);
             let errors = self.errors();
             let id = self.id(child, class);
             if child.attribute("format").is_some() {
@@ -263,8 +263,8 @@ impl DocumentReader<'_> {
             }
         };
         match format::read(text, arrays) {
-            Err(says) => {
-                self.error(element.place, says);
+            Err(message) => {
+                self.error(element.place, message);
                 Vec::new()
             }
             Ok((fields, hint)) => {
@@ -279,7 +279,7 @@ impl DocumentReader<'_> {
 
     fn datakey(&mut self, element: &Element) {
         let attributes = ["format", "sformat", "offset", "wide_offset", "show_masked_value"];
-        self.look_around(element, &attributes, &["event", "bitmask", "condition", "enum"]);
+        self.warn_of_unknown(element, &attributes, &["event", "bitmask", "condition", "enum"]);
         let errors = self.errors();
         if element.attribute("sformat").is_some() {
             self.warn(element.place, "sformat in a datakey");
@@ -337,7 +337,7 @@ impl DocumentReader<'_> {
     }
 
     fn event(&mut self, element: &Element, key: &mut Key) {
-        self.look_around(element, &["class", "id"], &[]);
+        self.warn_of_unknown(element, &["class", "id"], &[]);
         let class = self.class(element, "class");
         let id = self.id(element, class);
         let Some(event) = class.zip(id) else { return };
@@ -379,7 +379,7 @@ impl DocumentReader<'_> {
     }
 
     fn bitmask(&mut self, element: &Element, key: &mut Key) {
-        self.look_around(element, &["name", "key", "value"], &[]);
+        self.warn_of_unknown(element, &["name", "key", "value"], &[]);
         if element.attribute("value").is_none() {
             self.error(element.place, "a bitmask without a value");
         }
@@ -400,7 +400,7 @@ impl DocumentReader<'_> {
     }
 
     fn enumeration(&mut self, element: &Element, key: &mut Key) {
-        self.look_around(element, &["name", "key", "value", "mask", "string", "default"], &[]);
+        self.warn_of_unknown(element, &["name", "key", "value", "mask", "string", "default"], &[]);
         let [value, mask, string, default] = ["value", "mask", "string", "default"].map(|name| element.attribute(name));
         let numbers = usize::from(value.is_some()) + usize::from(mask.is_some());
         let complete = match default {
@@ -438,7 +438,7 @@ impl DocumentReader<'_> {
     }
 
     fn condition(&mut self, element: &Element, key: &mut Key) {
-        self.look_around(element, &["name", "key", "value", "mask"], &[]);
+        self.warn_of_unknown(element, &["name", "key", "value", "mask"], &[]);
         let label = self.label(element);
         if label.is_none() && key.fields.len() > 1 {
             self.error(element.place, "a condition without a name");

@@ -24,7 +24,7 @@ pub enum FieldKind {
     Number,
     /// Several numbers.
     Array(u64),
-    /// So many bytes, shown up to the first NUL.
+    /// This many bytes, shown up to the first NUL.
     Characters(u64),
     /// Bytes up to a NUL or the end.
     Text,
@@ -48,7 +48,7 @@ pub fn label(text: &str) -> String {
     text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a format; true if it needs a hint. `arrays` allows counts above 1.
+/// Reads a format. Returns true if a field causes a hint. `arrays` allows counts above 1.
 ///
 /// # Errors
 /// The reason why the format is invalid.

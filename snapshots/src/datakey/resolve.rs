@@ -66,7 +66,7 @@ pub fn resolve(contents: &mut Contents) -> Links {
         contents.keys[at].refused = true;
         told.insert(((contents.keys[at].file, contents.keys[at].place), Severity::Error, "conditions in a cycle"));
     }
-    let finding = |((file, place), severity, says)| Finding { file, severity, place, says };
+    let finding = |((file, place), severity, message)| Finding { file, severity, place, message };
     contents.findings.extend(told.into_iter().map(finding));
     links
 }
