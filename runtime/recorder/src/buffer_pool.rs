@@ -372,7 +372,7 @@ pub(crate) struct EventWord(pub u64);
 impl EventWord {
     /// Hook of a 32-bit program.
     pub const NARROW: u64 = 1;
-    /// The event shows its time.
+    /// The event has a time stamp in the log.
     pub const STAMPED: u64 = 2;
     /// The event has a data word and bytes.
     pub const GENERIC: u64 = 4;

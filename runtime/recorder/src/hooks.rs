@@ -21,7 +21,7 @@ fn kind_of(width: Width, stamped: bool) -> u64 {
 
 /// Records up to five data words on channel 0, if the channel is on and the id is recorded.
 ///
-/// `stamped` is true if the event shows its time. Words of a 32-bit program are cut to 32 bits.
+/// `stamped` is true if the event gets a time stamp. Words of a 32-bit program are cut to 32 bits.
 ///
 /// ```
 /// use tfbc_recorder::{hooks, record::Width};

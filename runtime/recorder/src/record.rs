@@ -12,7 +12,8 @@ pub enum Width {
 /// One recorded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'b> {
-    /// Time in ticks of the session's [`Clock`](crate::clock::Clock), present even if the event does not show it.
+    /// Time in ticks of the session's [`Clock`](crate::clock::Clock), present even if the event has no time stamp in
+    /// the log.
     pub ticks: u64,
     /// Process that recorded the event.
     pub pid: u32,
@@ -31,7 +32,7 @@ pub enum EventContent<'b> {
     Hook {
         /// Word size of the program.
         width: Width,
-        /// True if the event shows its time: the macros with T.
+        /// True if the event has a time stamp in the log: the macros with T.
         stamped: bool,
         /// 16-bit id; id `hhh` is `hhh0`. The low digit of a 32-bit hook is 0.
         id: u16,

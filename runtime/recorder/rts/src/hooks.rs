@@ -107,7 +107,7 @@ pub unsafe extern "C" fn trcgen(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint
     unsafe { generic(OWN, ch, false, hw, d1, len, buf.cast()) }
 }
 
-/// Records a generic event that shows its time.
+/// Records a generic event with a time stamp.
 ///
 /// # Safety
 /// See [`trcgen`].
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn trcgen32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint
     unsafe { generic(Width::W32, ch, false, hw.into(), d1.into(), len, buf.cast()) }
 }
 
-/// Records a generic event of a 32-bit program that shows its time.
+/// Records a generic event of a 32-bit program with a time stamp.
 ///
 /// # Safety
 /// See [`trcgen`].

@@ -45,7 +45,7 @@ pub(super) struct AixEventWriter {
     /// Thread id of the recorder's own events.
     tid: u64,
     /// Refused events that no 006 event has reported yet.
-    untold: u64,
+    unreported: u64,
     /// Number of 006 events so far.
     n_misses: u64,
     pub summary: WriteSummary,
@@ -68,7 +68,7 @@ impl AixEventWriter {
             is_stamped: false,
             channel: channel as u16,
             tid: setup.recorder.into(),
-            untold: 0,
+            unreported: 0,
             n_misses: 0,
             summary: WriteSummary::default(),
         }
@@ -88,7 +88,7 @@ impl AixEventWriter {
     #[cold]
     fn count_refused(&mut self) {
         self.summary.refused += 1;
-        self.untold += 1;
+        self.unreported += 1;
     }
 
     /// Time stamp for a time, never less than the previous one. In a 32-bit trace, sync events fill a long gap.
@@ -152,7 +152,7 @@ impl AixEventWriter {
     /// 006: total number of losses, and number of events lost this time. Without `ticks`, it has the time of the last
     /// event.
     pub fn push_missed(&mut self, n: u64, ticks: Option<u64>, out: &mut Vec<u8>) {
-        let n = n + std::mem::take(&mut self.untold);
+        let n = n + std::mem::take(&mut self.unreported);
         if n == 0 {
             return;
         }
@@ -195,14 +195,14 @@ impl AixEventWriter {
     pub fn lose(&mut self, mark: Mark) {
         let n = self.take_back(mark);
         self.summary.lost += n;
-        self.untold += n;
+        self.unreported += n;
     }
 
     /// Undoes events that no buffer is large enough for.
     pub fn refuse(&mut self, mark: Mark) {
         let n = self.take_back(mark);
         self.summary.refused += n;
-        self.untold += n;
+        self.unreported += n;
     }
 
     /// 00A/1, without a time stamp, because it applies to all following events.

@@ -280,19 +280,19 @@ impl<F: Write + Seek> AixLog<F> {
     /// Bytes of events that the buffer may contain.
     #[inline]
     fn limit(&self) -> usize {
-        if self.may_go_on() { self.capacity } else { self.capacity.saturating_sub(RESERVE) }
+        if self.can_continue() { self.capacity } else { self.capacity.saturating_sub(RESERVE) }
     }
 
     /// True if another buffer can follow this one.
     #[inline]
-    fn may_go_on(&self) -> bool {
+    fn can_continue(&self) -> bool {
         self.mode == Mode::Alternate && !(self.stops_when_full && self.slot + 1 == self.table.extents.len())
     }
 
     #[cold]
     fn overflow(&mut self, start: usize, mark: Mark) -> io::Result<()> {
         let tail = self.buffer.split_off(start);
-        if !self.may_go_on() {
+        if !self.can_continue() {
             self.is_full = true;
             self.events.pass_over(mark);
             return if self.mode == Mode::Alternate { self.publish() } else { Ok(()) };

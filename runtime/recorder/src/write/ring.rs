@@ -104,7 +104,7 @@ mod tests {
         }
         assert_eq!(ring.parts().concat(), [event(3), event(4), event(5)].concat());
         assert_eq!(ring.overwritten, 2);
-        ring.push(&[0x10, 0x09, 0, 6, 0, 0, 0, 6, 0, 0, 0, 7]); // 12 bytes: one gives way
+        ring.push(&[0x10, 0x09, 0, 6, 0, 0, 0, 6, 0, 0, 0, 7]); // 12 bytes: the oldest event is dropped
         assert_eq!(ring.parts().concat().len(), 28);
         assert_eq!((ring.overwritten, ring.first_stamp()), (3, None));
         ring.push(&event(9));

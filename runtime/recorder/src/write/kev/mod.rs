@@ -188,7 +188,7 @@ impl<W: Write> KevLog<W> {
         // The facts are read just before the thread's first event, so they are valid only for the same thread.
         let facts = self.facts.take_if(|(process, thread, _)| (*process, *thread) == (pid, tid));
         let facts = facts.map(|(.., facts)| facts).unwrap_or_default();
-        let (thread, is_new) = self.threads.meet(pid, tid, &facts);
+        let (thread, is_new) = self.threads.find_or_add(pid, tid, &facts);
         if is_new {
             self.state(ticks, THREAD_CREATED, [pid, thread.number], b"")?;
             if !facts.name.is_empty() {
@@ -242,7 +242,7 @@ impl<W: Write> KevLog<W> {
     /// Describes a process by its program, and its thread, in the way QNX describes those that are already running.
     fn process(&mut self, ticks: u64, pid: u32, tid: u32, path: &[u8]) -> io::Result<()> {
         let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len()).min(MAX_NAME);
-        if self.threads.meet_program(pid, &path[..end]) {
+        if self.threads.set_program(pid, &path[..end]) {
             let facts = self.facts.as_ref().filter(|(process, ..)| *process == pid);
             let parent = facts.map_or(0, |(.., facts)| facts.parent);
             self.state(ticks, PROCESS_CREATED, [parent, pid], &[&path[..end], &[0]].concat())?;

@@ -51,7 +51,7 @@ pub(super) struct Threads {
 
 impl Threads {
     /// Notes the program of a process; true if the log must describe it.
-    pub fn meet_program(&mut self, pid: u32, path: &[u8]) -> bool {
+    pub fn set_program(&mut self, pid: u32, path: &[u8]) -> bool {
         let process = self.process(pid);
         if process.path.as_deref() == Some(path) {
             return false;
@@ -62,7 +62,7 @@ impl Threads {
     }
 
     /// Looks up or adds a thread. Returns true if the log must describe it; `facts` are used only then.
-    pub fn meet(&mut self, pid: u32, tid: u32, facts: &ThreadFacts) -> (KnownThread, bool) {
+    pub fn find_or_add(&mut self, pid: u32, tid: u32, facts: &ThreadFacts) -> (KnownThread, bool) {
         let process = self.process(pid);
         if let Some(thread) = process.threads.get(&tid) {
             return (*thread, false);
@@ -99,7 +99,7 @@ mod tests {
     fn main_thread_is_1_and_others_follow_in_order() {
         let mut threads = Threads::default();
         let mut number = |pid, tid| {
-            let (thread, is_new) = threads.meet(pid, tid, &ThreadFacts::default());
+            let (thread, is_new) = threads.find_or_add(pid, tid, &ThreadFacts::default());
             (thread.number, is_new)
         };
         assert_eq!(
@@ -107,8 +107,8 @@ mod tests {
             [(2, true), (1, true), (3, true), (2, false)]
         );
         assert_eq!(number(8, 8), (1, true));
-        assert!(threads.meet_program(7, b"a") && !threads.meet_program(7, b"a") && threads.meet_program(7, b"b"));
-        assert_eq!(threads.meet(7, 8, &ThreadFacts::default()).0.number, 2);
+        assert!(threads.set_program(7, b"a") && !threads.set_program(7, b"a") && threads.set_program(7, b"b"));
+        assert_eq!(threads.find_or_add(7, 8, &ThreadFacts::default()).0.number, 2);
         assert!(threads.forget(7) && !threads.forget(7));
     }
 }
