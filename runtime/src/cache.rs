@@ -59,7 +59,7 @@ impl Cache {
             return None;
         }
         let mut hash = blake3::Hasher::new();
-        // Each part with its length, so that bytes cannot move from one part to the next without another hash.
+        // Each part is hashed with its length, so that moving bytes from one part to the next changes the hash.
         let mut add = |bytes: &[u8]| {
             hash.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
         };
@@ -106,7 +106,7 @@ impl CachedBlob<'_> {
     pub fn write(&self, blob: &[u8]) {
         let write = || -> io::Result<()> {
             make_folder(self.directory)?;
-            // The cache creates only regular files, so a link or a pipe of this name is not its own.
+            // The cache creates only regular files, so a link or pipe with this name is not replaced.
             if fs::symlink_metadata(&self.file).is_ok_and(|found| !found.is_file()) {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }

@@ -339,7 +339,7 @@ impl FormatSet {
             }
             None => tfbc_compiler::compile(&sources, &options.compile),
         };
-        // Only without warnings: the next run must print them again.
+        // Sources with warnings are not cached: the next run must print the warnings again.
         if let (Some(cached), Some(blob), true) = (cached, &blob, diagnostics.is_empty() && !is_kept) {
             cached.write(blob);
         }
@@ -461,7 +461,8 @@ fn read(path: &Path, options: &LoadOptions) -> Result<FileContent, LoadError> {
     file.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64).map_err(fail)?;
     // No source starts with the first byte of a blob's label, so even one byte of it means a truncated blob.
     let is_blob = !bytes.is_empty() && tfbc_vm::LABEL.starts_with(&bytes);
-    // A 32-bit stream has no first word, so it is recognised by its events; only then, because that reads the file.
+    // A 32-bit stream has no first word and is recognised by its events. It is tested last, because that test reads the
+    // file.
     let is_stream32 =
         || may_be_stream32(&bytes) && path.is_file() && TraceKind::of_file(path).is_ok_and(|it| it.is_some());
     let other = if is_trace(&bytes) || bytes.starts_with(b"TRACE_HE") || is_stream32() {

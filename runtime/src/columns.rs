@@ -114,7 +114,7 @@ pub(crate) struct ContextRow<'r> {
 /// Value of a context column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ContextValue<'r> {
-    /// Empty if it is not known.
+    /// Text; empty if it is not known.
     Text(&'r [u8]),
     Number(Option<u64>),
 }
@@ -201,7 +201,7 @@ columns! {
     /// CPU, blank if it is unknown.
     Cpu: Aix "cpu", "CPU" 4 Left, "cpu" Number, Context by AixWriter::Context(|row| ContextValue::Number(row.facts.cpu)),
         -O "cpuid" "the CPU column";
-    /// Number of CPU logs that continue: `$REPORTEDCPUS`.
+    /// Number of CPUs whose logs have not ended, as in `$REPORTEDCPUS`.
     ReportedCpus: Aix "reportedcpus", "RCPUS" 6 Left, "reportedcpus" Number, Log
         by AixWriter::Context(|row| ContextValue::Number(Some(row.reported_cpus.into()))),
         -O "reportedcpus" "the number of CPU logs that still have events; also reportedprocessors";
@@ -291,7 +291,7 @@ impl Column {
         self.info().name
     }
 
-    /// The form of the column for a form of times.
+    /// Variant of the column for a format of AIX's times.
     fn with_timestamp(self, timestamp: Timestamp) -> Self {
         match (self, timestamp) {
             (Column::Elapsed, Timestamp::Short) => Column::ElapsedShort,
@@ -300,7 +300,7 @@ impl Column {
         }
     }
 
-    /// The form of the column for a form of QNX's times.
+    /// Variant of the column for a format of QNX's times.
     fn with_time_form(self, form: TimeForm) -> Self {
         match (self, form) {
             (Column::Time, TimeForm::Relative) => Column::TimeRelative,
@@ -325,7 +325,7 @@ pub enum Timestamp {
 }
 
 impl Timestamp {
-    /// The form with a number, 0 to 3.
+    /// Format with a number from 0 to 3.
     #[doc(hidden)]
     pub fn from_number(number: u64) -> Option<Self> {
         [Timestamp::Milli, Timestamp::Short, Timestamp::Micro, Timestamp::None]
@@ -348,7 +348,7 @@ impl std::error::Error for ColumnsError {}
 
 /// Blanks between the columns and the text's first margin.
 const GAP: usize = 3;
-/// Column of the text that has a line of its own.
+/// Column in which the text starts if it has its own line.
 const SECOND_LINE: usize = 8;
 
 /// The columns of a report, in their order.
@@ -392,8 +392,8 @@ impl Columns {
         }
     }
 
-    /// Columns of AIX in the order of reports. Adds the columns that belong to them: the depth of interrupts for a
-    /// process's name or id, and the times that `timestamp` selects.
+    /// Creates a list of AIX columns in report order. Adds dependent columns: the depth of interrupts for a process's
+    /// name or id, and the times that `timestamp` selects.
     pub fn new(wanted: &[Column], timestamp: Timestamp) -> Self {
         let times: &[Column] = match timestamp {
             Timestamp::Milli | Timestamp::Micro => &[Column::Elapsed, Column::Delta],

@@ -82,7 +82,8 @@ fn is_field(name: &str, formats: &Formats, system: System, release: Option<(u32,
         || system == System::Qnx && EventColumns::any_has(name, release)
 }
 
-/// Bound expression of `--where`. One whose ids do not exist, which [`Expression::check`] refuses, selects nothing.
+/// Binds an expression of `--where`. An expression with unknown ids, which [`Expression::check`] refuses, selects
+/// nothing.
 fn bind(expression: &Expression, system: System, release: Option<(u32, u32)>) -> Bound<Subject> {
     expression.bind(system, release, |name| Ok(Subject::parse(name))).unwrap_or_default()
 }
@@ -98,7 +99,7 @@ impl HookConditions {
         Self { bound: bind(expression, System::Aix, None), fields: FieldReader::new(limits, max_work) }
     }
 
-    /// True if the expression selects an event. The timers stay as they are.
+    /// True if the expression selects an event. Does not change the timers.
     pub fn select(
         &mut self,
         catalog: &Catalog<'_>,
@@ -196,7 +197,7 @@ fn meets_path(condition: &Condition<Subject>, path: &[u8]) -> Option<bool> {
     (!path.is_empty()).then(|| condition.is_met_by(&Operand::from(path)))
 }
 
-/// Tests the field of a name; `None` if the event does not have it.
+/// Tests the field with a name; `None` if the event does not have it.
 fn meets(condition: &Condition<Subject>, fields: &[Field], name: &str) -> Option<bool> {
     fields.iter().find(|field| field.name == name).and_then(|field| meets_value(condition, &field.value))
 }

@@ -49,7 +49,7 @@ impl Demand {
         Self { ids: Some(ids), context: asked.context, wanted: asked.wanted, timers: asked.timers }
     }
 
-    /// Needs of a report that shows nearly all events: all ids are read, and only unused context is left out.
+    /// Demand of a report that shows nearly all events: all ids are read, and only unused context is left out.
     fn of_nearly_all(readers: &mut Readers<'_>, options: &AixReportOptions) -> Self {
         let catalog = readers.catalog;
         let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);

@@ -365,9 +365,9 @@ impl<'e> Event<'e> {
     /// Typed fields: of an AIX event, the values that its template prints, in the order of [`EventFormat::fields`]; of a
     /// QNX event, those that its definition names, or the arguments of a kernel event.
     ///
-    /// They are computed by this call, so an iteration that never calls it costs nothing more. Templates that exceed the
-    /// limit on the work of a report leave all fields missing. If a `fields` comment gives a number the code `P`, and the
-    /// text does not print it as a path, the path is missing.
+    /// They are computed by this call, so iterating without it costs nothing. Templates that exceed the limit on the
+    /// work of a report leave all fields missing. If a `fields` comment gives a number the code `P`, and the text does
+    /// not print it as a path, the path is missing.
     ///
     /// ```
     /// use tfbc::{FieldValue, Formats, Item, Trace};

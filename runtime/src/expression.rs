@@ -58,7 +58,7 @@ enum Operator {
     Matches,
 }
 
-/// Operators, each before those that it begins with.
+/// Operators. A longer one comes before its own prefix: `<=` before `<`.
 const OPERATORS: [(&str, Operator); 8] = [
     ("!=", Operator::NotEqual),
     ("==", Operator::Equal),
@@ -152,7 +152,7 @@ enum Ids {
 /// Result of [`Bound::test`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The event is none of those that the expression chooses.
+    /// The expression does not choose the event.
     No,
     /// The expression chooses the event.
     Yes,
@@ -187,7 +187,7 @@ impl Expression {
         Ok(Self { events })
     }
 
-    /// Looks up the ids and the fields of the conditions. `release` is that of a QNX log, whose names of events depend
+    /// Looks up the ids and the fields of the conditions. `release` is the release of a QNX log; its event names depend
     /// on it.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ impl Expression {
     }
 }
 
-/// Hooks of an id such as `101`, `0101`, `10` (all of them) or `105.1`.
+/// Hooks that an id means: one for `101` and `0101`, all that start with it for `10`, and a subhook for `105.1`.
 fn hooks(id: &str) -> Result<Ids, String> {
     let (hook, subhook) = id.split_once('.').map_or((id, None), |(hook, subhook)| (hook, Some(subhook)));
     let no_hook = |_| format!("`{id}` is not a hook id: expected 2, 3 or 4 hex digits, such as `101` or `105.1`");
@@ -301,12 +301,12 @@ impl<F> Bound<F> {
 }
 
 impl<F> Condition<F> {
-    /// The field.
+    /// Field that the condition tests.
     pub fn field(&self) -> &F {
         &self.field
     }
 
-    /// The value as text.
+    /// Value of the condition as text.
     pub fn text(&self) -> &str {
         &self.value.text
     }
@@ -346,7 +346,7 @@ impl<F> Condition<F> {
 }
 
 impl Operator {
-    /// True if a value that compares to the condition's value in this way meets the condition.
+    /// True if the operator accepts a value that compares to the condition's value in this order.
     fn admits(self, order: Ordering) -> bool {
         match self {
             Operator::Equal => order.is_eq(),
@@ -428,7 +428,7 @@ impl<'t> Parser<'t> {
         Ok(Pattern { id: Some(id.to_owned()), conditions })
     }
 
-    /// Conditions; `ends` are the letters that end a value without quotes.
+    /// Parses conditions; `ends` are the letters that end a value without quotes.
     fn conditions(&mut self, ends: &[char]) -> Result<Vec<Condition<String>>, ExpressionError> {
         let mut conditions = vec![self.condition(ends)?];
         while self.take(",") || self.take("&&") {
@@ -461,7 +461,7 @@ impl<'t> Parser<'t> {
         Ok(Condition { field: field.to_owned(), operator: *operator, value: Constant { text, number, regex } })
     }
 
-    /// Value, and true if it is in quotes.
+    /// Parses a value; returns it, and true if it is in quotes.
     fn value(&mut self, ends: &[char]) -> Result<(String, bool), ExpressionError> {
         if !self.rest().starts_with('"') {
             let rest = self.rest();
@@ -479,7 +479,7 @@ impl<'t> Parser<'t> {
                 }
                 '\\' => match letters.next() {
                     Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
-                    // Regular expressions have backslashes of their own.
+                    // Regular expressions use backslashes themselves.
                     Some((_, other)) => value.extend(['\\', other]),
                     None => break,
                 },

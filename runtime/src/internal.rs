@@ -1,8 +1,7 @@
 //! Items that the packages above this one use besides the public ones. They may change at any time.
 //!
-//! Reports do not need them. Two kinds of code do: tools for single events, and tools that must follow the same rules
-//! as a report, so that the rules are not written twice. Methods of public types that are only for these packages are
-//! marked `#[doc(hidden)]`.
+//! Reports do not need them. Tools for single events do, and tools that follow the same rules as a report, so that the
+//! rules are written once. Methods of public types that are only for these packages are marked `#[doc(hidden)]`.
 
 /// Lookup of templates, for tools that run one of them with an observer, or list them: `tfbc event`, `hexview`,
 /// `disasm`, `list` and `test`.

@@ -21,7 +21,7 @@ impl Write for TextWriter<'_> {
 /// True if a text needs no escapes in a JSON string: printable ASCII without quotes and backslashes.
 #[inline(always)]
 pub(crate) fn is_plain(text: &[u8]) -> bool {
-    // Bytes from 128 on are negative.
+    // As signed bytes, those from 128 on are negative.
     !contains_any::<{ u32::from_be_bytes(*b"\"\\\x7F\x7F") }, 0x20>(text)
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn string(text: &[u8], out: &mut TextBuf) {
         out.push(text);
         return out.push(b"\"");
     }
-    // Control characters, and bytes from 128 on, which are negative.
+    // Control characters, and bytes from 128 on, which are negative as signed bytes.
     if contains_any::<0, 0x20>(text) {
         // Writing to memory cannot fail.
         let _ = serde_json::to_writer(TextWriter(out), &String::from_utf8_lossy(text));

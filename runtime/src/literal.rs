@@ -28,7 +28,7 @@ impl Literal {
         text.chunks(Self::MAX).map(Self::of)
     }
 
-    /// Appends bytes if there is room for all of them; returns those that are left.
+    /// Appends bytes up to the capacity; returns those that did not fit.
     pub fn append<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let start = usize::from(self.len);
         let Some(room) = self.text.get_mut(start..start + bytes.len()) else { return bytes };
@@ -51,7 +51,7 @@ impl Literal {
         self.len.into()
     }
 
-    /// Writes the text at a place; returns the place after it.
+    /// Writes the text at an offset; returns the offset after it.
     #[inline(always)]
     pub fn put(&self, room: &mut [u8], at: usize) -> usize {
         store(room, at, self.text);
@@ -59,7 +59,7 @@ impl Literal {
     }
 }
 
-/// Writes bytes at a place; nothing if there is no room for all of them.
+/// Writes bytes at an offset; writes nothing if there is no room for all of them.
 #[inline(always)]
 pub(crate) fn store<const N: usize>(room: &mut [u8], at: usize, bytes: [u8; N]) {
     if let Some(room) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {

@@ -43,17 +43,18 @@ impl std::error::Error for ReportError {}
 
 /// Callbacks of a running report.
 pub trait Monitor {
-    /// A damaged place or a warning; the report up to there has been written.
+    /// Reports a damaged place or a warning. The report up to there has been written.
     fn notice(&mut self, notice: &Notice);
-    /// Progress, about every 16,000 events.
+    /// Reports progress, about every 16,000 events: the offset in the input and the number of events.
     fn progress(&mut self, offset: u64, n_events: u64) {
         let _ = (offset, n_events);
     }
-    /// Built-in stanzas printed events of these hooks, but the trace does not confirm their layouts (`docs/hooks.md`).
+    /// Reports hooks whose events were printed with built-in stanzas, although the trace does not confirm their layouts
+    /// (`docs/hooks.md`).
     fn guessed_layouts(&mut self, hooks: &IdSet) {
         let _ = hooks;
     }
-    /// A template takes most of the time.
+    /// Reports a template that takes most of the time.
     fn slow(&mut self, template: &str) {
         let _ = template;
     }

@@ -66,7 +66,7 @@ impl Output {
     }
 
     fn open_file(path: &Path) -> io::Result<Destination> {
-        // The link stays, and the file that it leads to is replaced.
+        // A link is kept; the file that it points to is replaced.
         let path = path.canonicalize().or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(found) if found.is_file() => {
@@ -355,7 +355,7 @@ mod tests {
         fs::create_dir(at(".tfbc-folder.tmp")).unwrap();
         let running = Output::open(Some(&at("one"))).unwrap();
         assert!(!at(".tfbc-abc123.tmp").exists());
-        // The file of a running process stays.
+        // The file of a running process is not removed.
         Output::open(Some(&at("two"))).unwrap().commit().unwrap();
         running.commit().unwrap();
         let left = names(directory.path());

@@ -130,7 +130,7 @@ impl Form {
         }
     }
 
-    /// Replaces the text from `start` on by the escaped or quoted value.
+    /// Replaces the text from offset `start` to the end by the escaped or quoted value.
     fn rewrite(self, value: &[u8], start: usize, out: &mut TextBuf) {
         out.truncate(start);
         match self {

@@ -38,7 +38,7 @@ impl Pattern {
         self.is_match_in_line(text).unwrap_or_else(|| self.is_match_by_regex(text))
     }
 
-    /// True if a line has a match; `None` if a search in the table does not tell, as in a text of several lines.
+    /// True if a line has a match; `None` if the table cannot decide, as for a text of several lines.
     #[inline]
     pub(crate) fn is_match_in_line(&self, text: &[u8]) -> Option<bool> {
         self.automaton.as_ref().and_then(|automaton| automaton.search(text))
@@ -73,7 +73,7 @@ const ROW: u16 = 256;
 const MATCHED: u16 = 0;
 /// State in which no match is possible.
 const FAILED: u16 = ROW;
-/// State after a byte that the table does not know: a newline, or one from 128 on next to `\b`.
+/// State after a byte that the table cannot handle: a newline, or next to `\b` a byte from 128 on.
 const UNKNOWN: u16 = 2 * ROW;
 /// First of the other states. No byte leaves the states before it.
 const FIRST: u16 = 3 * ROW;
@@ -116,7 +116,7 @@ impl Automaton {
         Some(Self { table, ends, start, leaving })
     }
 
-    /// True if a text has a match; `None` if the table does not tell.
+    /// True if a text has a match; `None` if the table cannot decide.
     #[inline(always)]
     fn search(&self, text: &[u8]) -> Option<bool> {
         let stays = |state: u16, block: &[u8; BLOCK]| {
@@ -132,7 +132,7 @@ impl Automaton {
                 }
             }
         }
-        // The last bytes again, because a block is tested at once.
+        // The last block overlaps the one before, because only whole blocks can be tested.
         if !text.last_chunk().is_some_and(|block| stays(state, block)) {
             state = rest.iter().fold(state, |state, byte| self.after(state, *byte));
         }
@@ -144,7 +144,7 @@ impl Automaton {
         self.table[usize::from(state | u16::from(byte))]
     }
 
-    // A call, because the compiler would take the bytes from the words of `any_equal`.
+    // Not inlined, because the compiler would then extract the bytes from the words of `any_equal`.
     #[inline(never)]
     fn after_block(&self, state: u16, block: &[u8; BLOCK]) -> u16 {
         block.iter().fold(state, |state, byte| self.after(state, *byte))

@@ -70,7 +70,7 @@ fn refuse_mixed(logs: &Logs) -> Result<(), ReportError> {
     logs.no_stream().map_or(Ok(()), |why| Err(ReportError::NoStream(why)))
 }
 
-/// Ids that must be read: those that may be written, and those that the filter's context comes from.
+/// Ids that must be read: those to write, and those that provide the context for the filter.
 fn needed(options: &AixReportOptions) -> IdSet {
     let mut ids = IdSet::default();
     (0..=u16::MAX).filter(|id| options.filter.shows(*id) || is_internal(*id)).for_each(|id| ids.insert(id));
@@ -92,7 +92,7 @@ fn is_internal(id: u16) -> bool {
     (hooks::TRACE_ON..=hooks::WRAPPED).contains(&id)
 }
 
-/// Appends an event; the CPU number, if there is one, becomes its last word.
+/// Appends an event. If it has a CPU number, that becomes its last word.
 fn put(timed: &TimedEvent<'_>, log: &LogInfo, out: &mut Vec<u8>) {
     let RawEvent { recorded, cpu, .. } = timed.event;
     let start = out.len();

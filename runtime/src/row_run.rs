@@ -22,13 +22,13 @@ pub fn names(formats: &Formats, release: Option<Option<(u32, u32)>>) -> Names<'_
     Names::new(formats.catalog(), release.map(|release| BuiltInEvents::of(release, false)))
 }
 
-/// Passes a row for each event of a report to a sink. The options for columns, form, heading, pages, order and counts
-/// have no effect.
+/// Passes a row for each event of a report to a sink. Ignores the options for columns, output format, heading, pages,
+/// order and counts.
 ///
 /// Rows are the same for any number of threads.
 ///
 /// # Errors
-/// Reading the trace fails, or the sink fails, which gives [`ReportError::Write`].
+/// Reading the trace failed, or the sink failed ([`ReportError::Write`]).
 pub fn rows(
     trace: &mut Trace,
     formats: &Formats,

@@ -35,7 +35,7 @@ pub struct RowOptions {
     pub depth: bool,
     /// True to track system calls (AIX).
     pub svc: bool,
-    /// True if events that show gaps in the recording give notices too.
+    /// True if events that show gaps in the recording also cause notices.
     pub gaps: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct TraceFacts {
     pub system: Vec<(&'static str, String)>,
 }
 
-/// First reason why the text or the fields of an event are incomplete.
+/// First reason found why the text or the fields of an event are incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RowNote {
     /// Text and fields are complete.
@@ -90,7 +90,7 @@ pub trait RowSink: Send {
     /// The sink fails; the report ends.
     fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()>;
 
-    /// Passes on buffered rows, because the next event may come late. Called before a wait, and at the end.
+    /// Passes on buffered rows, because the next event may be delayed. Called before a wait, and at the end.
     ///
     /// # Errors
     /// The sink fails; the report ends.

@@ -43,10 +43,8 @@ impl ContextFilter {
     }
 }
 
-/// True if an event passes the conditions other than its id. State and context must be up to date with the event.
-///
-/// # Errors
-/// The filter has dates, but the trace does not contain its start time.
+/// True if an event passes all conditions except the one on its id. State and context must be up to date with the
+/// event.
 pub fn admits(
     filter: &mut Filter,
     state: &TraceState,
@@ -56,7 +54,7 @@ pub fn admits(
     if filter.has_dates() {
         match state.system().start_time {
             Some(start) => filter.date(start),
-            // The header's events come before the start time is known, and are never shown.
+            // The header events come before the start time is known, and are never shown.
             None if matches!(timed.event.id, hooks::HEADER | hooks::UTILITY) => return Ok(false),
             None => return Err(ReportError::NoStart),
         }
@@ -65,7 +63,7 @@ pub fn admits(
     Ok(admits_facts(filter, context, thread, timed.time.elapsed_ns))
 }
 
-/// [`admits`] without dates, for an event of a thread and CPU.
+/// Like [`admits`], but without dates and for a given thread and CPU.
 pub(crate) fn admits_facts(
     filter: &mut Filter,
     context: &mut ContextState,

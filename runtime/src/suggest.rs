@@ -1,6 +1,6 @@
 //! Suggestions for misspelled names.
 
-/// The known name closest to `name`, if one is close enough.
+/// Returns the known name closest to `name`, if one is similar enough.
 #[cfg(feature = "compile")]
 pub fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     let near = tfbc_grammar::nearest(name.as_bytes(), names.iter().map(|known| known.as_bytes()))?;
@@ -13,7 +13,7 @@ pub fn closest<'n>(_: &str, _: &[&'n str]) -> Option<&'n str> {
     None
 }
 
-/// End of a message about an unknown name: `; did you mean …?`, or empty if no known name is close.
+/// End of a message about an unknown name: `; did you mean …?`, or empty if no known name is similar.
 pub fn hint(name: &str, names: &[&str]) -> String {
     closest(name, names).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }

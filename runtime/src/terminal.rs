@@ -30,7 +30,7 @@ pub enum ReportColour {
     Off,
     /// Escape sequences of ANSI terminals.
     Ansi,
-    /// Marks that a [`TerminalWriter`] replaces, so that the text of a trace cannot do the same.
+    /// Marks that a [`TerminalWriter`] replaces. So the text of a trace cannot set colours itself.
     Marked,
 }
 

@@ -21,7 +21,8 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 /// Largest accepted zone file, in bytes. Real ones are below 4 KiB.
 const MAX_ZONE_FILE: u64 = 1 << 20;
 
-/// Seconds since 1970 as date and time in UTC, such as `1999-10-28T13:34:05`. A number beyond the calendar stays one.
+/// Formats seconds since 1970 as date and time in UTC, such as `1999-10-28T13:34:05`. A time outside the calendar is
+/// printed as a number.
 pub(crate) fn utc(seconds: i64, separator: char) -> String {
     let Ok(moment) = Timestamp::from_second(seconds) else { return seconds.to_string() };
     let moment = moment.to_datetime(Offset::UTC);
@@ -60,7 +61,7 @@ impl Rules {
         }
     }
 
-    /// Time of a local date. A date that occurs twice means the first occurrence.
+    /// Time of a local date. If the date occurs twice, the first occurrence is meant.
     fn timestamp(&self, date: DateTime) -> Option<Timestamp> {
         match self {
             Self::Utc => Offset::UTC.to_timestamp(date).ok(),
@@ -142,7 +143,7 @@ impl TimeZone {
 
 /// Reads a zone file; `None` if there is none.
 fn zone_file(path: &Path) -> Option<Vec<u8>> {
-    // The name may also lead to a folder or a device.
+    // The name may also be that of a folder or device.
     let is_file = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_ZONE_FILE);
     let mut bytes = Vec::new();
     File::open(path).ok().filter(|_| is_file)?.take(MAX_ZONE_FILE).read_to_end(&mut bytes).ok()?;

@@ -1,4 +1,4 @@
-//! The library's trace type, and the two functions that write a report of it.
+//! The library's trace type, and the two functions that write its report.
 
 use crate::aix_report::{self, AixReportOptions, AixSummary};
 use crate::formats::Formats;
@@ -14,19 +14,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-/// An opened AIX trace or QNX kernel log. The first bytes of the input show which.
-///
-/// Inputs compressed by gzip, zstd or compress (`.Z`) are unpacked as they are read.
-///
-/// ```
-/// use tfbc::{Formats, ReportOptions, Trace, report};
-///
-/// let trace = std::fs::read("samples/shell.trc")?;
-/// let mut text = Vec::new();
-/// report(&mut Trace::from_bytes("shell.trc", trace)?, &Formats::builtin(), &ReportOptions::default(), &mut text)?;
-/// assert!(String::from_utf8(text)?.contains("ELAPSED_SEC"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// An open AIX trace or QNX kernel log. Its first bytes decide which.
 pub struct Trace {
     source: AnyTrace,
     prepared: Prepared,
@@ -47,11 +35,11 @@ pub struct TraceInfo {
     pub system: System,
     /// Kind of the first file.
     pub kind: TraceKind,
-    /// Name used in messages.
+    /// Name for messages.
     pub name: String,
-    /// Its files. There are several after [`Trace::merge`], and for a log with a file per CPU.
+    /// Files of the trace. There are several after [`Trace::merge`], and in a log with one file per CPU.
     pub files: Vec<TraceFile>,
-    /// True if each log has a file per CPU.
+    /// True if each log has one file per CPU.
     pub has_cpu_files: bool,
     /// Last offset of [`Monitor::progress`]; `None` if a file is a pipe.
     pub progress_end: Option<u64>,
@@ -64,7 +52,7 @@ pub struct TraceInfo {
 /// Properties of one file of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceFile {
-    /// Name used in messages.
+    /// Name for messages.
     pub name: String,
     /// Size in bytes, unpacked; `None` if it is not known in advance.
     pub size: Option<u64>,
@@ -72,14 +60,14 @@ pub struct TraceFile {
     pub compression: Option<Compression>,
     /// Size of a compressed file on disk in bytes, if it is known.
     pub compressed_size: Option<u64>,
-    /// CPU of the file, in a log with a file per CPU.
+    /// CPU of the file, in a log with one file per CPU.
     pub cpu: Option<u32>,
 }
 
 /// Properties in the header of a QNX log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QnxHeader {
-    /// All attributes in their order: keys without `TRACE_`, and values.
+    /// All attributes in their order, each with its key (without `TRACE_`) and value.
     pub attributes: Vec<HeaderAttribute>,
     /// True if the traced machine is big-endian.
     pub big_endian: bool,

@@ -3,7 +3,7 @@
 //! On Linux, the first such file of a command starts a thread that waits for HUP, INT and TERM. The thread removes the
 //! files and ends the process with the same signal, so that a shell sees the real cause. A signal that was ignored when
 //! the command started, as `nohup` does, stays ignored. Other systems do not report ignored signals, so no thread is
-//! started there; the next command removes the files that are left.
+//! started there; the next command removes leftover files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ mod signals {
         }
         STARTED.call_once(|| {
             let (ready, is_ready) = mpsc::channel();
-            // If the thread cannot start, signals end the process as usual and the files stay.
+            // If the thread cannot start, signals end the process as usual and leave the files.
             let started = thread::Builder::new().name(String::from("signals")).spawn(move || {
                 let signals = Signals::new(with_default_action());
                 let _ = ready.send(());

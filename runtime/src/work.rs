@@ -5,9 +5,9 @@
 //! Events above the budget do not run and print ` [limit]`.
 //!
 //! The budget of an event depends on all earlier events, but events are formatted in parallel. So a thread starts with
-//! a guess of the steps taken before, which is never too high. If its events cannot have reached the limit anyway, their
-//! text is valid; else they are formatted again once the real number is known (`Meter::resolve`). Only hostile templates
-//! get that far.
+//! a guess of the steps taken before, which is never too high. If its events cannot have reached the limit anyway,
+//! their text is valid; else they are formatted again once the real number is known (`Meter::resolve`). Only hostile
+//! templates cause that.
 
 use tfbc_vm::{Event, EventInput, LineStart, Observer, Outcome, PreparedEntry, Run, TextBuf};
 
@@ -173,7 +173,7 @@ impl Meter {
         Some(outcome)
     }
 
-    /// True if the guess was so low that the chunk has to be formatted again anyway.
+    /// True if the guess was so low that the chunk must be formatted again anyway.
     #[inline]
     pub fn has_given_up(&self) -> bool {
         self.has_given_up

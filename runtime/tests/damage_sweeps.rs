@@ -37,7 +37,7 @@ fn aix_traces_with_damage_at_every_byte() {
         on_both_cores(&every_damage(bytes.len()), |n, damage| {
             let damaged = damage.of(&bytes);
             let Some(found) = outcome(Input::from_bytes(damaged.clone()), kind, AfterDamage::Resync) else {
-                // Damage at the start may make it another kind of file, which is refused at opening.
+                // Damage at the start may turn the file into another kind, which is refused when it is opened.
                 assert!(damage.at() < head.max(4), "{name} {damage:?}");
                 return;
             };

@@ -111,7 +111,7 @@ fn check_fields(source: &str, events: &[&[u32]], expected: &[&[(&str, FieldValue
 
 #[test]
 fn timers_have_the_values_of_their_event() {
-    // All three events are in one batch. The second end has no start.
+    // All three events are in one batch. The second end has no matching start.
     let events: [&[u32]; 3] = [&[0x010A_0000, 1], &[0x010A_0000, 2], &[0x010A_0000, 3]];
     let (count, time) = ("loop_iterations", "elapsed_time_last_loop");
     check_fields(
@@ -213,7 +213,7 @@ fn timers_cross_batches() {
 
 #[test]
 fn a_path_belongs_to_the_event() {
-    // A process has another path after exec. Its dispatches before and after that are in one batch.
+    // A process has another path after exec. One batch contains its dispatches before and after that.
     let formats = Formats::builtin();
     let mut trace = Trace::open(concat!(env!("CARGO_MANIFEST_DIR"), "/samples/shell.trc")).unwrap();
     let mut events = trace.events(&formats);

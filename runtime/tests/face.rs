@@ -333,7 +333,7 @@ fn a_record_filter_leaves_events_of_qnx_out() {
 
 #[test]
 fn bytes_and_streams_are_read_with_options() {
-    // Without a header of the trace, only the option says that the bytes are a stream of AIX.
+    // The trace has no header, so only the option says that the bytes are an AIX stream.
     let bytes: Vec<u8> = (1..=3).flat_map(|word| event32(word, word)).collect();
     let options = ReadOptions { format: Some(TraceKind::Aix(AixKind::Stream32)), ..ReadOptions::default() };
     assert!(Trace::from_bytes("a", bytes.clone()).is_err());

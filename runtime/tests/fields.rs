@@ -110,7 +110,7 @@ fn selectors_have_values_and_words() {
     let (one, zero) = (two("00000001"), two("00000000"));
     let state = "015 1.0 \"\" \"state=\" $D2%U4, 0 \"off\", 1 \"on\", \\* \"unknown\"";
     check(state, &[(&one, 0), (&zero, 0)], &[r#"{"state":1,"state_text":"on"}"#, r#"{"state":0,"state_text":"off"}"#]);
-    // Without the word there is no value, although the text shows `off`.
+    // If the word is missing there is no value, although the text shows `off`.
     check(state, &[("01520000 00000000", 0)], &["{}"]);
     let error = "015 1.0 \"\" $D2, 0 \"\", \\* { \"error=\" $D2%EW }";
     let enoent = two("00000002");
@@ -220,7 +220,7 @@ fn the_schema_has_its_keys_in_order() {
     assert_eq!(schema(source), expected);
 }
 
-/// Names of all fields, of the built-in format file too.
+/// Names of all fields, including those of the built-in format file.
 #[test]
 fn built_in_stanzas_have_names() {
     let set = FormatSet::load(&[], &LoadOptions::default()).unwrap();

@@ -1,6 +1,6 @@
-//! Tests of the reader of `.kev` logs: headers, combines, clocks, lost buffers, damage.
+//! Tests of the `.kev` reader: headers, combines, clocks, lost buffers, damage.
 //!
-//! The logs are built byte by byte. [`expected`] is a second, much simpler reader to compare with.
+//! The logs are built byte by byte. [`expected`] is a second, much simpler reader, whose results the tests compare.
 
 use crate::common::damage::ShortReader;
 use std::collections::HashMap;
@@ -701,7 +701,7 @@ fn the_versioned_page_of_8_0_is_read() {
         let cpus: Vec<_> = page.cpus().map(|cpu| (cpu.kind, cpu.speed_mhz, cpu.name.to_vec())).collect();
         assert_eq!(cpus, [(7, 1000, b"first".to_vec()), (8, 2000, b"second".to_vec())]);
         assert_eq!(first_notice(&log, &KevOptions::default()).unwrap(), None);
-        // Of an unknown version, only the type and the number of CPUs are used, and the header of the log.
+        // For an unknown version, only the type, the number of CPUs and the header of the log are used.
         let log = KevBuilder::new(big).with_syspage(versioned_page(big, 3));
         let notice = first_notice(&log, &KevOptions::default()).unwrap().unwrap();
         assert!(notice.message.starts_with("the system page has version 3.0, expected 2") && !notice.damage);
@@ -965,7 +965,7 @@ fn an_unused_bit_in_one_slot_is_ignored() {
 fn misaligned_slots_are_found_among_plausible_bytes() {
     let mut log = KevBuilder::new(false);
     for stamp in 0..40 {
-        // At a shift of eight bytes, every fourth slot looks like an event of the class USER.
+        // Shifted by eight bytes, every fourth slot looks like an event of the class USER.
         let word = if stamp % 4 == 0 { USER << 10 } else { u32::MAX };
         log.simple(0, USER, 1, stamp, [word, stamp]);
     }
@@ -980,7 +980,7 @@ fn misaligned_slots_are_found_among_plausible_bytes() {
         let skipped: Vec<_> = notices.iter().map(|notice| notice.skipped).collect();
         assert_eq!(skipped, [Some((at as u64, at as u64 + 8))]);
     }
-    // The slot at the shift may be damaged itself.
+    // The slot at the shift may itself be damaged.
     let at = head + 16 * 10;
     let damaged = [&bytes[..at], &[0xFF; 20], &bytes[at + 16..]].concat();
     let (records, notices) = in_step(&damaged);
@@ -1050,7 +1050,7 @@ fn missing_bytes_must_be_waited_for() {
     let mut gap = KevBuilder::new(false);
     gap.buffer(1, 1).buffer(3, 2);
     assert_eq!(waits(piped(&gap.bytes())), [false, false, false, true, false]);
-    // A slot of an unknown CPU is judged together with the half KiB that follows.
+    // A slot of an unknown CPU is judged together with the next half KiB.
     for (n_slots, waits) in [(20, true), (31, true), (32, false), (40, false)] {
         let mut odd = KevBuilder::new(false);
         odd.simple(9, USER, 1, 1, [1, 1]);
@@ -1143,7 +1143,7 @@ fn sample(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/qnx").join(name)
 }
 
-/// Compares stamps, CPUs and header attributes with the output of QNX's own traceprinter.
+/// Compares stamps, CPUs and header attributes with the output of QNX's traceprinter.
 #[test]
 fn samples_read_as_the_real_tool_prints_them() {
     for name in ["doc_sample_641", "interleaved_le", "public_lines", "rollover", "user_le"] {

@@ -1,4 +1,4 @@
-//! The `.Z` codec compared with the tools of the system, if they are installed.
+//! The `.Z` codec compared with the installed tools for it.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ fn noise(len: usize, n_values: u64, seed: u64) -> Vec<u8> {
     std::iter::repeat_with(next).take(len).collect()
 }
 
-/// Inputs that end in every possible way and use every code width; the last ones need CLEAR codes.
+/// Inputs that end in every possible way and use every code width. The last ones need CLEAR codes.
 fn samples() -> Vec<Vec<u8>> {
     let mut samples: Vec<_> = (0..20).chain([300, 511, 512, 513, 4096]).map(|len| noise(len, 256, 1)).collect();
     samples.extend((700..800).step_by(7).map(|len| noise(len, 256, 2)));
@@ -51,10 +51,10 @@ fn the_systems_tools_unpack_our_files() {
 
 #[test]
 fn what_the_systems_tool_packs_is_unpacked() {
-    // Common tools cannot read their own output with 9 bits.
+    // Common tools cannot read their own output with codes of 9 bits.
     for width in 10..=16 {
         for sample in samples() {
-            // Exit status 2 means that the output is not smaller than the input. It is complete anyway.
+            // Exit status 2 means that the output is not smaller than the input; it is complete anyway.
             let Some(packed) = run("sh", &["-c", &format!("compress -f -b {width} -c || [ $? = 2 ]")], &sample) else {
                 return;
             };

@@ -15,7 +15,7 @@ use tfbc::{Monitor, System};
 const LOG_WRAP: u16 = 0x0050;
 /// Hooks that describe the trace.
 const HEADERS: [u16; 4] = [hooks::ZERO, hooks::HEADER, hooks::UTILITY, LOG_WRAP];
-/// Effects of an event that are kept. Those of more than that are read twice.
+/// Maximum number of effects of an event that are kept. If there are more, the event is read twice.
 const MAX_EFFECTS: usize = 4;
 /// Number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;

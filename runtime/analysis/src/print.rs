@@ -115,7 +115,7 @@ fn push_milliseconds(ns: i128, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a number with at least so many digits. Formatting macros take several times as long.
+/// Appends a number with at least `digits` digits. Formatting macros take several times as long.
 fn push_number(mut number: u64, digits: usize, out: &mut Vec<u8>) {
     let mut text = [b'0'; 20];
     let mut at = text.len();
@@ -222,7 +222,7 @@ fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
     if total.is_some() {
         grid.cell(|out| out.extend_from_slice(b"share"));
     }
-    // The categories of a CPU also in percent of its span.
+    // The categories of a CPU are also printed in percent of its span.
     let span = section.column("span_ns").filter(|_| section.name == "cpu");
     for row in section.rows() {
         let named = number.map(|at| &row[at]);
@@ -260,7 +260,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Creates a table of so many columns.
+    /// Creates a table with `n_columns` columns.
     pub fn new(n_columns: usize) -> Self {
         Self { text: Vec::new(), cells: Vec::new(), widths: vec![0; n_columns] }
     }

@@ -420,7 +420,7 @@ fn head(totals: &Totals, system: System, files: Vec<String>, categories: &Catego
     section
 }
 
-/// Notes on kinds of events that were not recorded, and on the categories that suffer.
+/// Notes on kinds of events that were not recorded, and on the categories that this affects.
 fn notes(totals: &Totals, system: System) -> Vec<String> {
     let mut notes = Vec::new();
     if totals.n_events == 0 {

@@ -13,7 +13,7 @@ const MAX_ROUNDS: usize = 64;
 /// Limit on compilations per round, for the search for a harmful fix.
 const MAX_TRIALS: usize = 64;
 
-/// Which fixes are applied.
+/// Fixes to apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixLevel {
     /// Fixes that keep the meaning of the file, or that the author surely meant.

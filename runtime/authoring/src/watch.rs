@@ -51,8 +51,8 @@ pub struct Saves {
 }
 
 impl Saves {
-    /// Watches these files from their present state on, and no longer the previous ones. Files that do not exist yet
-    /// are watched for, too.
+    /// Watches these files instead of the previous ones, starting from their present state. Files that do not exist yet
+    /// are watched too.
     pub fn watch(&mut self, files: impl IntoIterator<Item = PathBuf>) {
         self.files = files.into_iter().map(|path| (path.clone(), FileState::at(&path))).collect();
     }

@@ -1,7 +1,7 @@
 //! The functions that `tfbc.h` declares.
 //!
-//! No panic leaves a function. The pointers that C passes are its promise: a trace comes from [`tfbc_open`] and is not
-//! closed yet, texts end with a NUL, and what a function stores to can be written.
+//! No panic leaves a function. C guarantees the pointers that it passes: a trace comes from [`tfbc_open`] and is not
+//! closed yet, texts end with a NUL, and memory for results is writable.
 #![expect(unsafe_code, reason = "C passes pointers")]
 
 use crate::{EINVAL, EIO, Failure, OpenedTrace};
@@ -129,7 +129,7 @@ unsafe fn text<'t>(text: *const c_char) -> Result<Option<&'t str>, Failure> {
     if text.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(text) }.to_str();
     text.map(Some).map_err(|_| Failure { errno: EINVAL, message: String::from("a text is not UTF-8") })
 }
@@ -139,7 +139,7 @@ unsafe fn text<'t>(text: *const c_char) -> Result<Option<&'t str>, Failure> {
 /// # Safety
 /// `trace` is null or an open trace, `name` null or a text of C, and both stay as they are for `'t`.
 unsafe fn named<'t>(trace: *mut OpenedTrace, name: *const c_char) -> Result<(&'t OpenedTrace, &'t str), Failure> {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let (trace, name) = unsafe { (trace.as_ref(), text(name)) };
     let missing = || Failure { errno: EINVAL, message: String::from("expected a trace and a name, found NULL") };
     trace.zip(name?).ok_or_else(missing)
@@ -160,7 +160,7 @@ unsafe fn give<T>(result: Result<T, Failure>, out: *mut T, error: *mut *mut c_ch
         Err(failure) => failure,
     };
     let errno = failure.errno;
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { store(error, failure) };
     errno
 }
@@ -172,7 +172,7 @@ unsafe fn give<T>(result: Result<T, Failure>, out: *mut T, error: *mut *mut c_ch
 unsafe fn store(error: *mut *mut c_char, failure: Failure) {
     if !error.is_null() {
         let message = CString::new(failure.message.replace('\0', " ")).unwrap_or_default();
-        // SAFETY: the caller says so.
+        // SAFETY: guaranteed by the caller.
         unsafe { ptr::write(error, message.into_raw()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Flags and steps that the commands about time have in common: `summary`, `latency` and `timeline`.
+//! Flags and steps shared by the commands about time: `summary`, `latency` and `timeline`.
 
 use super::console::{Console, Failure, Message};
 use super::context_args;
@@ -28,7 +28,7 @@ pub struct SpanArgs {
     /// Number of CPUs of the machine, if the trace does not contain it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CPUS))]
     cpus: Option<u64>,
-    /// Table of what events mean, added to the built-in one (docs/context.md)
+    /// Context table: the meaning of events, added to the built-in table (docs/context.md)
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
     /// List of names by address, from trcnm (AIX)
@@ -147,8 +147,7 @@ pub fn analyse<T>(
     })
 }
 
-/// Analyses traces one after the other. If there are several, one that cannot be read is reported, and the others
-/// follow.
+/// Analyses traces one after the other. If there are several, an unreadable one is reported and skipped.
 pub fn each(
     console: &Console,
     traces: &[PathBuf],

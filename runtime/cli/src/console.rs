@@ -176,7 +176,7 @@ pub enum Failure {
     Error(Message, String),
     /// An error that has already been printed.
     AlreadyReported,
-    /// The reader of the output has gone, which is not an error.
+    /// The reader has closed the output, which is not an error.
     ClosedPipe,
 }
 

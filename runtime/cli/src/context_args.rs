@@ -20,7 +20,7 @@ pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
     }))
 }
 
-/// Context table of a file alone.
+/// Context table of a file, without the built-in one.
 pub fn own(path: Option<&Path>) -> Result<Option<ContextTable>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let own = ContextTable::load(path).map_err(|error| match error {

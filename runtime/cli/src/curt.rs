@@ -66,7 +66,7 @@ pub struct CurtArgs {
     /// WPARs; refused, because it is not public how a trace names them
     #[arg(short = '@', value_name = "WPARS", num_args = 0..=1, default_missing_value = "ALL")]
     wpars: Option<String>,
-    /// Table of what hooks mean, added to the built-in one (docs/context.md)
+    /// Context table: the meaning of hooks, added to the built-in table (docs/context.md)
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
 }
@@ -127,7 +127,7 @@ impl CurtArgs {
         context_args::context(self.context.as_deref())
     }
 
-    /// Names of addresses from both lists. Lines of another shape are skipped and counted.
+    /// Names of addresses from both lists. Lines of other forms are skipped and counted.
     fn names(&self, console: &Console) -> Result<Arc<AddressNames>, Failure> {
         let mut list = Vec::new();
         for path in [&self.gensyms, &self.trcnm].into_iter().flatten() {

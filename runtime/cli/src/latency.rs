@@ -34,7 +34,7 @@ pub struct LatencyArgs {
     /// '101{svc=kread}' or '105.1|105.2'
     #[arg(long, value_name = "EXPR", value_parser = Expression::parse, requires = "end")]
     start: Option<Expression>,
-    /// Events that end it
+    /// Events that end a pair
     #[arg(long, value_name = "EXPR", value_parser = Expression::parse, requires = "start")]
     end: Option<Expression>,
     /// Pair of the context table. AIX: svc, slih, flih, run, lvm. QNX: kercall, irq, handler, ready, reply
@@ -92,13 +92,13 @@ pub struct LatencyArgs {
     /// File for the result
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Starts that are open at once
+    /// Maximum number of starts that are open at once
     #[arg(long, value_name = "N", default_value_t = 1 << 20, help_heading = "Limits")]
     max_open: u32,
-    /// Groups; pairs of further ones share a row
+    /// Maximum number of groups; pairs of further groups share a row
     #[arg(long, value_name = "N", default_value_t = 1 << 16, help_heading = "Limits")]
     max_groups: u32,
-    /// Times in memory; with more, percentiles are approximate
+    /// Maximum number of times in memory; with more, percentiles are approximate
     #[arg(long, value_name = "N", default_value_t = 1 << 22, help_heading = "Limits")]
     max_values: u32,
     #[command(flatten)]

@@ -87,7 +87,7 @@ pub struct SummaryArgs {
     /// Idle threads (QNX), such as 1.1,1.2. By default the threads of process 1 with priority 0
     #[arg(long, value_name = "PID.TID", value_delimiter = ',', value_parser = analyse::thread)]
     idle: Vec<(u32, u32)>,
-    /// List of processes whose names the trace does not tell: lines of a pid and a name
+    /// List of names for processes that the trace does not name: lines of a pid and a name
     #[arg(long, value_name = "FILE")]
     pids: Option<PathBuf>,
     /// File for the summary

@@ -24,7 +24,7 @@ pub struct TimelineArgs {
     /// File for the timeline. `.json` and `.json.gz` mean Chrome's format, `.pftrace` Perfetto's
     #[arg(short = 'o', long, value_name = "FILE")]
     output: PathBuf,
-    /// Format of the file, if its name does not tell
+    /// Format of the file, if its name does not show it
     #[arg(long, value_name = "FORM", value_enum)]
     to: Option<FormArg>,
     /// Groups of tracks: cpus, calls, states, timers, counters, events, marks, flows. By default all
@@ -34,7 +34,7 @@ pub struct TimelineArgs {
     /// `none`, or ids as --only takes them, such as '1A0|1A1'
     #[arg(long, value_name = "IDS", default_value = "defined", value_parser = instants)]
     instants: InstantChoice,
-    /// Pair of the context table to show besides those of --context, such as svc or ready
+    /// Pair of the context table to show in addition to those of --context, such as svc or ready
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pair: Vec<String>,
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub struct TimelineArgs {
     /// Idle threads (QNX), such as 1.1,1.2. By default the threads of process 1 with priority 0
     #[arg(long, value_name = "PID.TID", value_delimiter = ',', value_parser = analyse::thread)]
     idle: Vec<(u32, u32)>,
-    /// Slices, instants and values of counters that are written
+    /// Maximum number of slices, instants and counter values that are written
     #[arg(long, value_name = "N", default_value_t = 20_000_000, help_heading = "Limits")]
     max_slices: u64,
     #[command(flatten)]

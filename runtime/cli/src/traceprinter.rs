@@ -130,7 +130,7 @@ impl TraceprinterArgs {
     fn report_counts(&self, console: &Console, summary: &QnxSummary) -> Status {
         if summary.n_left_out > 0 {
             let n = super::count(summary.n_left_out, "event");
-            console.note(format!("{}: {n} left out that traceprinter 1.02 does not know", self.file.display()));
+            console.note(format!("{}: left out {n} unknown to traceprinter 1.02", self.file.display()));
         }
         let (name, limits) = (self.file.to_string_lossy(), self.limits);
         trace::report_limited(console, &name, summary.n_limited, limits.limits());

@@ -141,7 +141,7 @@ fn replay(scratch: &Scratch, fence: &Fence<'_>) -> Vec<String> {
 }
 
 /// Expected text of a page.
-fn played(page: &str) -> String {
+fn replayed(page: &str) -> String {
     let mut scratch = Scratch::new();
     if page.contains("-l rts") {
         scratch.librts = Some(crate::librts::PREFIX.path().to_owned());
@@ -177,29 +177,29 @@ fn every_example_does_what_it_shows() {
             .map(|name| {
                 scope.spawn(move || {
                     let page = fs::read_to_string(docs().join(&name)).unwrap();
-                    let played = played(&page);
-                    (name, page, played)
+                    let replayed = replayed(&page);
+                    (name, page, replayed)
                 })
             })
             .collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
-    for (name, page, played) in found {
-        if page == played {
+    for (name, page, replayed) in found {
+        if page == replayed {
             continue;
         }
         if wanted == "update" {
-            fs::write(docs().join(name), played).unwrap();
+            fs::write(docs().join(name), replayed).unwrap();
             continue;
         }
         let differs = |(shown, is): &(&str, &str)| shown != is;
-        let at = page.lines().zip(played.lines()).take_while(|pair| !differs(pair)).count();
+        let at = page.lines().zip(replayed.lines()).take_while(|pair| !differs(pair)).count();
         let around = |text: &str| text.lines().skip(at).take(6).map(|line| format!("    {line}\n")).collect::<String>();
         wrong.push(format!(
             "{name}:{}: shown is\n{}and the command prints\n{}",
             at + 1,
             around(&page),
-            around(&played)
+            around(&replayed)
         ));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -247,6 +247,6 @@ fn what_is_shown_is_compared() {
     }
     let page = "```sh,file=a b\nword\n```\n```console\n$ cat 'a b'; false\nwrong\n$ echo x \\\n  y\nx y\n```\n";
     let right = "```sh,file=a b\nword\n```\n```console\n$ cat 'a b'; false\nword\n[1]\n$ echo x \\\n  y\nx y\n```\n";
-    assert_eq!(played(page), right);
-    assert_eq!(played(right), right);
+    assert_eq!(replayed(page), right);
+    assert_eq!(replayed(right), right);
 }

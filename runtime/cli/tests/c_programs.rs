@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::common::{collected, program, root};
-use crate::librts::{PREFIX, well};
+use crate::librts::{PREFIX, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -52,7 +52,7 @@ impl Bench {
     }
 
     fn run(&self, name: &str, args: &[&str]) -> String {
-        well(self.command(name).args(args))
+        succeed(self.command(name).args(args))
     }
 
     /// Error message and status of a command that fails.
@@ -72,7 +72,7 @@ impl Bench {
             Link::Fixed => cc.arg("-no-pie").arg("-L").arg(prefix.join("lib")).args(["-l", "rts"]),
             Link::Static => cc.arg(prefix.join("lib/librts.a")),
         };
-        well(&mut cc);
+        succeed(&mut cc);
     }
 
     fn example(&self, name: &str) -> PathBuf {
@@ -103,11 +103,11 @@ impl Bench {
             "01,02,03,04,05,06,07,08,09,0A,0B,0C,0D,0E,0F,F5F1",
         ]);
         command.arg("-t").arg(formats).args(args);
-        well(&mut command).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        succeed(&mut command).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     }
 }
 
-/// Numbers after each `before`.
+/// Numbers after each occurrence of `before`.
 fn numbers(text: &str, before: &str) -> Vec<u64> {
     let number = |rest: &str| {
         let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
@@ -187,7 +187,7 @@ fn logger(bench: &Bench, args: &[&str]) -> Child {
 }
 
 fn interrupt(child: Child) -> String {
-    well(Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]));
+    succeed(Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]));
     let (out, err, status) = collected(child.wait_with_output().unwrap());
     assert_eq!(status, 0, "{out}{err}");
     err

@@ -436,7 +436,7 @@ fn a_full_disk_is_an_error() {
         assert_eq!(status, 1, "{args:?}");
         assert!(err.starts_with("0454-903 cannot write"), "{err}");
     }
-    // Also for short text, which is written at the very end.
+    // Short text is tested too, because it is written at the very end.
     for args in [&["report", &sample(32)][..], &["--help"], &["list"], &["explain", "S01"]] {
         let mut command = std::process::Command::new(program("tfbc"));
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -42,7 +42,7 @@ c  8-11 bits 4-11  $D2%W4.11    a.trcfmt:1:21  d2  \" 00FF\"
 d  4.0-4.2         B0.3         a.trcfmt:1:31  f3  \" 000\"
                    \\n           a.trcfmt:1:36      \"\\n\"
 e  5-8             A4           a.trcfmt:1:39  f4  \"...\"
--  12-16  read by nothing
+-  12-16  not read
 
 > E n=0007 00FF 000
 > ...
@@ -82,7 +82,7 @@ fn iterations_over_adjacent_bytes_are_one_part() {
     assert!(has("d  4  ", "\"A1\""), "{out}");
     assert!(has("f  6-8 from b  ", "a.trcfmt:1:65  f2    \"A3B1B2\""), "{out}");
     assert!(has("   from b bits 0-1  $n%W0.1 ", "\"0003\""), "{out}");
-    assert!(has("-  9-11  read by nothing", "") && has("> LOOPS data=00 :A1 :A2 :A3B1B20003", ""), "{out}");
+    assert!(has("-  9-11  not read", "") && has("> LOOPS data=00 :A1 :A2 :A3B1B20003", ""), "{out}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn texts_end_at_their_nul() {
     let (out, ..) = tfbc(&directory, &args);
     assert!(out.contains("b  2-4"), "{out}");
     assert!(out.contains("c  10-12"), "{out}");
-    assert!(out.contains("-  8-9, 13-15  read by nothing"), "{out}");
+    assert!(out.contains("-  8-9, 13-15  not read"), "{out}");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn fields_of_event_definitions_are_parts() {
         tfbc(&directory, &["hexview", "-t", &user, "--class", "USER", "--id", "65", "00 03 04 00 00"]);
     assert_eq!((err.as_str(), status), ("", 0));
     assert!(out.starts_with("event 6:65, simple, 5 bytes\n"), "{out}");
-    assert!(out.contains("a  0-1  %2u1x ipicmd ") && out.contains("-  4  read by nothing"), "{out}");
+    assert!(out.contains("a  0-1  %2u1x ipicmd ") && out.contains("-  4  not read"), "{out}");
     assert!(out.ends_with("> ipicmd:0x300 1_bit_8 1_bit_9 ipicmd2:0x4 2_val_3\n"), "{out}");
     let (out, ..) = tfbc(&directory, &["hexview", "-t", &user, "--only", "USER:180", &sample("user.kev")]);
     assert!(out.contains("c  2-3  %2s1d level "), "{out}");

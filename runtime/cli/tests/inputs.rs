@@ -207,7 +207,7 @@ fn what_follows_a_member_must_be_one() {
 fn file_errors_are_reported_even_after_trace_end() {
     let mut packed = gzip(&[stream(3), vec![0xFF; 8], events(3)].concat());
     let n = packed.len();
-    packed[n - 5] ^= 1; // of the sum
+    packed[n - 5] ^= 1; // in the checksum
     let directory = directory(&[("x.gz", &packed), ("log.gz", &gzip(&log(3)))]);
     let options = ReadOptions { after_damage: AfterDamage::NextEntry, ..ReadOptions::default() };
     let mut trace = Trace::open(&directory.path().join("x.gz"), &options).unwrap();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// Runs a command that must succeed; returns its standard output.
-pub fn well(command: &mut Command) -> String {
+pub fn succeed(command: &mut Command) -> String {
     let (out, err, status) = collected(command.output().unwrap());
     assert_eq!(status, 0, "{command:?}:\n{out}{err}");
     out
@@ -15,7 +15,7 @@ pub fn well(command: &mut Command) -> String {
 
 /// Directory where cargo builds the two libraries.
 fn built() -> PathBuf {
-    let messages = well(
+    let messages = succeed(
         Command::new(env!("CARGO"))
             .args(["build", "--locked", "--package", "tfbc-rts", "--message-format", "json", "--quiet"])
             .current_dir(root()),
@@ -31,6 +31,6 @@ pub static PREFIX: LazyLock<TempDir> = LazyLock::new(|| {
     let directory = tempfile::tempdir().unwrap();
     let script = root().join("runtime/recorder/rts/install.sh");
     let (prefix, built) = (directory.path(), built());
-    well(Command::new("sh").arg(script).arg("--prefix").arg(prefix).arg("--built").arg(built));
+    succeed(Command::new("sh").arg(script).arg("--prefix").arg(prefix).arg("--built").arg(built));
     directory
 });

@@ -37,7 +37,7 @@ fn status_kb(child: &Child, name: &str) -> u64 {
     line.map_or(0, |line| line.trim().split(' ').next().unwrap().parse().unwrap())
 }
 
-/// Peak memory of a report of `n_bytes` of repeated events.
+/// Peak memory in KB of a report of `n_bytes` of repeated events.
 fn peak(events: &[u8], n_bytes: usize) -> u64 {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("x.trcfmt"), FORMATS).unwrap();
@@ -99,7 +99,7 @@ fn many_logs_that_are_merged_share_their_buffers() {
     assert!(all <= two + (13 << 10), "{two} KB, then {all} KB");
 }
 
-/// Peak memory of a report of a pipe, without the program's own pages, which are many in a debug build.
+/// Peak memory in KB of a report of a pipe, without the program's own pages, which are many in a debug build.
 fn own_peak(head: &[u8], chunks: impl Iterator<Item = Vec<u8>>) -> u64 {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("x.trcfmt"), FORMATS).unwrap();

@@ -297,7 +297,7 @@ fn killed_programs_lose_their_unfinished_event_only() {
         let who = u64::from(std::process::id());
         count(who, 0);
         println!("{READY}");
-        // For some ten milliseconds, and never more than the buffers can store.
+        // Records for about ten milliseconds, and never more than the buffers can store.
         for n in 1..10_000 {
             count(who, n);
             (0..100).for_each(|_| std::hint::spin_loop());
@@ -638,7 +638,7 @@ fn qnx_events_are_printed_as_they_were_logged() {
         let mut command = command("traceprinter");
         let (text, err, status) = run(command.args(["--compat=1.02", "-n", "-f"]).arg(&log));
         assert_eq!((err.as_str(), status), ("", 0));
-        // Without the times and CPUs of this run.
+        // Removes the times and CPUs of this run.
         let events: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("t:0x")?.get(16..)).collect();
         let is_own = |event: &&str| !["CONTROL", "PROCESS", "THREAD"].iter().any(|class| event.starts_with(class));
         let (events, around): (Vec<&str>, Vec<&str>) = events.into_iter().partition(is_own);

@@ -69,7 +69,7 @@ impl Bench {
     }
 
     /// Process of the session of channel 0, from the error message about it.
-    fn keeper(&self) -> String {
+    fn session_process(&self) -> String {
         let message = self.fails("trace", &["-a"]);
         let pid = message.split("process ").nth(1).unwrap();
         pid.chars().take_while(char::is_ascii_digit).collect()
@@ -289,7 +289,7 @@ fn what_a_killed_session_left_is_recovered() {
     bench.quiet("trace", &["-a", "-o", "my.trc"]);
     let living = bench.fails("trcdead", &[]);
     assert!(living.starts_with("0454-072 "), "{living}");
-    signal("KILL", &bench.keeper());
+    signal("KILL", &bench.session_process());
     let killed = "0454-076 the trace of channel 0 was killed: `trcdead` recovers its events";
     wait_until("death", || bench.run("trcon", &[]).1 == format!("{killed}\n"));
     assert_eq!(bench.fails("trcstop", &[]), killed);
@@ -322,7 +322,7 @@ fn session_with_overwritten_header_ends_by_force() {
     for byte in [0, 0x5A, 0xFF] {
         let bench = Bench::new();
         bench.quiet("trace", &["-a", "-o", "my.trc"]);
-        let keeper = bench.keeper();
+        let session_process = bench.session_process();
         overwrite_header(&bench, byte);
         let told = "0454-072 the header of the shared memory of channel 0's trace was overwritten: `trcstop --force` ends that \
                     trace, and says what is lost";
@@ -332,7 +332,7 @@ fn session_with_overwritten_header_ends_by_force() {
         let (out, err, status) = bench.run("trcstop", &["--force"]);
         let log = fs::canonicalize(bench.path("my.trc")).unwrap();
         let said = format!(
-            "0454-905 the header of the shared memory of channel 0's trace was overwritten: process {keeper} has ended; {} is \
+            "0454-905 the header of the shared memory of channel 0's trace was overwritten: process {session_process} has ended; {} is \
              complete, except for threads that began to record afterwards; how many events were missed is not known\n",
             log.display()
         );
@@ -350,7 +350,7 @@ fn session_with_overwritten_header_ends_by_force() {
 fn stopped_session_with_overwritten_header_completes_its_log() {
     let bench = Bench::new();
     bench.quiet("trace", &["-a", "-o", "my.trc"]);
-    signal("STOP", &bench.keeper());
+    signal("STOP", &bench.session_process());
     overwrite_header(&bench, 0);
     let (_, err, status) = bench.run("trcstop", &["--force"]);
     assert!(status == 2 && err.contains("has ended; "), "{err}");
@@ -361,8 +361,8 @@ fn stopped_session_with_overwritten_header_completes_its_log() {
 fn killed_session_with_overwritten_header_ends_by_force() {
     let bench = Bench::new();
     bench.quiet("trace", &["-a", "-o", "my.trc"]);
-    let keeper = bench.keeper();
-    signal("KILL", &keeper);
+    let session_process = bench.session_process();
+    signal("KILL", &session_process);
     wait_until("death", || bench.run("trcon", &[]).1.starts_with("0454-076 "));
     overwrite_header(&bench, 0);
     assert!(bench.fails("trcdead", &[]).contains("was overwritten"));

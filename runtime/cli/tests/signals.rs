@@ -68,8 +68,8 @@ fn world(old: Option<&str>) -> tempfile::TempDir {
     directory
 }
 
-/// Signals that this process does not ignore, and so neither do its children.
-fn heard() -> Vec<Signal> {
+/// Signals that neither this process nor its children ignore.
+fn unignored_signals() -> Vec<Signal> {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
     let ignored = u64::from_str_radix(mask.trim(), 16).unwrap();
@@ -79,9 +79,9 @@ fn heard() -> Vec<Signal> {
 
 #[test]
 fn a_signal_removes_the_unfinished_file() {
-    assert!(heard().contains(&Signal::TERM));
+    assert!(unignored_signals().contains(&Signal::TERM));
     for (name, args) in COMMANDS {
-        for signal in heard() {
+        for signal in unignored_signals() {
             for old in [None, Some("old")] {
                 let world = world(old);
                 let mut child = start(world.path(), "", name, args);

@@ -119,7 +119,7 @@ fn timers_counters_and_events_have_tracks() {
     assert_eq!((err.as_str(), status), ("", 0));
     let json = std::fs::read_to_string(&path).unwrap();
     let count = |text: &str| json.matches(text).count();
-    // 73 calls, each as a timer of the templates and as a pair; timers of 102 and 106 besides.
+    // 73 calls, each as a timer of the templates and as a pair, and the timers of 102 and 106.
     assert_eq!((count("\"args\":{\"name\":\"svc2\"}"), count("\"args\":{\"name\":\"0x101\"}")), (1, 1));
     assert_eq!(count("\"ph\":\"b\""), count("\"ph\":\"e\""));
     assert_eq!((count("\"ph\":\"C\""), count("\"cat\":\"SYSCALL\"")), (76, 76));

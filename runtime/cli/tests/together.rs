@@ -43,7 +43,7 @@ fn wait_for_waiter(child: &mut Child) {
 }
 
 /// Runs a command on a file that an update is about to replace, as `trcupdate` would.
-fn met(args: &[&str], before: &str, updated: &str) -> (String, String, i32) {
+fn run_during_update(args: &[&str], before: &str, updated: &str) -> (String, String, i32) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("fmt");
     fs::write(&path, before).unwrap();
@@ -61,7 +61,7 @@ fn met(args: &[&str], before: &str, updated: &str) -> (String, String, i32) {
 
 #[test]
 fn fmt_waits_for_an_update_and_formats_it() {
-    let (text, err, status) = met(&["fmt", "fmt"], UNTIDY, UPDATED);
+    let (text, err, status) = run_during_update(&["fmt", "fmt"], UNTIDY, UPDATED);
     assert_eq!(status, 0, "{err}");
     assert!(text.contains("020 1.0 L=APPL \"NEW\""), "{text}");
 }
@@ -69,9 +69,9 @@ fn fmt_waits_for_an_update_and_formats_it() {
 #[test]
 fn fixes_are_not_written_over_an_update() {
     for fix in ["--fix", "--fix=all"] {
-        let (text, err, status) = met(&["check", fix, "fmt"], FIXABLE, UPDATED);
+        let (text, err, status) = run_during_update(&["check", fix, "fmt"], FIXABLE, UPDATED);
         assert_eq!(status, 1, "{err}");
-        assert!(err.contains("cannot write fmt: it has changed since it was read, and is left as it is"), "{err}");
+        assert!(err.contains("cannot write fmt: the file changed after it was read, so it was not replaced"), "{err}");
         assert_eq!(text, UPDATED);
     }
 }
@@ -107,7 +107,7 @@ fn no_change_is_lost_among_many_commands() {
     for (n, command) in commands.into_iter().enumerate() {
         let (err, status) = end(command);
         // The fixes may come too late.
-        assert!(status == 0 || n % 3 == 2 && err.contains("has changed since it was read"), "{err}");
+        assert!(status == 0 || n % 3 == 2 && err.contains("changed after it was read"), "{err}");
     }
     let text = fs::read_to_string(at("fmt")).unwrap();
     assert!(ids.iter().all(|id| text.contains(&format!("STANZA {id}"))), "{text}");

@@ -44,7 +44,7 @@ pub trait BatchSink: Send {
         Ok(())
     }
 
-    /// Writes buffered batches, because the next event may come late.
+    /// Writes buffered batches, because the next event may be delayed.
     ///
     /// # Errors
     /// It cannot be written.

@@ -12,7 +12,7 @@ use tfbc::internal::iso_time;
 /// Form of a table as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextForm {
-    /// An object of JSON per line, with nulls.
+    /// One JSON object per line, including nulls.
     Ndjson,
     /// Values between tabs under a heading. A null is `-`.
     Tsv,

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Message from the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// Question that gets a response.
+    /// Message that gets a response.
     Request {
         /// Number or string, chosen by the client.
         id: Value,
@@ -15,7 +15,7 @@ pub enum Message {
         /// Parameters; null if there are none.
         params: Value,
     },
-    /// News that gets no response.
+    /// Message that gets no response.
     Notification {
         /// Name of the notification.
         method: String,
@@ -188,7 +188,7 @@ pub enum CompletionKind {
     TypeParameter = 25,
 }
 
-/// Parameters of a request or notification. A missing or misshapen one is an error that names it.
+/// Parameters of a request or notification. A missing or malformed one is an error that names it.
 #[derive(Debug)]
 pub struct Params(pub Value);
 

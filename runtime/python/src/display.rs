@@ -1,4 +1,4 @@
-//! Text of table values for notebooks. Hints of the columns decide on the form, such as hexadecimal.
+//! Text of table values for notebooks. Hints of the columns decide the format, such as hexadecimal.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

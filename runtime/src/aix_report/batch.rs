@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
 
-/// Maximum bytes of a batch's copied events, names and texts; also of the part of the reader's buffer it keeps.
+/// Maximum size of a batch's copied events, names and texts, and of the part of the reader's buffer that it keeps, in
+/// bytes.
 const MAX_BYTES: usize = 128 << 10;
 /// Number of bytes of a system call's name that are copied at once.
 pub(super) const BLOCK: usize = 32;
@@ -26,9 +27,9 @@ pub(super) struct Batch {
     copies: Vec<u8>,
     copied: Vec<CopiedEvent>,
     pub events: Vec<EventRef>,
-    /// Bytes of the events in earlier batches.
+    /// Number of bytes of the events in earlier batches.
     pub bytes_before: u64,
-    /// Bytes of the events.
+    /// Number of bytes of the events in this batch.
     pub n_bytes: u64,
     settings: Vec<SharedContext>,
     threads: Vec<SharedThread>,
@@ -102,26 +103,26 @@ pub(super) enum Position {
     /// In the reader's buffer.
     #[default]
     BufferPos,
-    /// Among the copies.
+    /// Copied.
     Copied,
-    /// Among the copies, and its text is ready.
+    /// Copied, and its text is already formatted.
     Ready,
 }
 
 impl EventRef {
-    /// True if its text is ready.
+    /// True if the text is already formatted.
     #[inline(always)]
     pub fn is_ready(&self) -> bool {
         self.position == Position::Ready
     }
 }
 
-/// Data of a copied event for which [`EventRef`] has no room.
+/// Data of a copied event that does not fit into [`EventRef`].
 #[derive(Debug, Clone, Copy)]
 struct CopiedEvent {
     /// Offset of the event in [`Batch::copies`].
     at: u32,
-    /// Index of its text, if that is ready.
+    /// Index of its text, if that is already formatted.
     ready: u32,
     /// Offset in the file.
     offset: u64,
@@ -139,7 +140,7 @@ pub(super) struct SharedContext {
     pub svc: SvcText,
 }
 
-/// Position in a batch of the name of a system call.
+/// Position of a system call's name in the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SvcText {
     at: u32,
@@ -420,7 +421,7 @@ impl Batch {
         ThreadContext { tid, pid, path, name, cpu, depth: context.depth, priority, svc: self.svc(context).0 }
     }
 
-    /// Elapsed time of the event before, if deltas are measured from it.
+    /// Elapsed time of the previous event, if deltas are measured from it.
     pub fn previous_ns(&self, event: &EventRef) -> Option<u64> {
         match event.position {
             Position::BufferPos => None,

@@ -1,12 +1,12 @@
 //! Everything that precedes an event's text, compiled once per report into a list of cells: columns, the delimiters and
-//! keys of tables, and the marks of colours.
+//! keys of tables, and colour codes.
 //!
 //! ```text
 //! --columns id,exec,pid,svc,elapsed,delta,text      Id  Context(0)  Svc  Times
 //! --to tsv                                          Hook  Elapsed "\t"  Delta "\t"
 //! ```
 //!
-//! Parts that all events of a hook share are rendered once per hook, columns of the context once per thread and
+//! Parts that all events of a hook share are rendered once per hook. Context columns are rendered once per thread and
 //! context, because neighbouring events share them.
 
 use super::batch::{BLOCK, Batch, EventRef, SharedContext};
@@ -23,15 +23,15 @@ use tfbc_vm::{COLUMNS, Level, TextBuf, num};
 /// The cells of a report.
 pub(super) struct Cells {
     list: Box<[Cell]>,
-    /// Context columns per [`CellContent::Context`], in the order of the cells.
+    /// Groups of context columns, by the index in [`CellContent::Context`].
     segments: Box<[Segment]>,
     form: Form,
     colour: ReportColour,
     quick: FastLayout,
-    /// True if there are columns of the context.
+    /// True if there are context columns.
     has_context: bool,
     has_svc: bool,
-    /// Width of the column of system calls, 0 without one.
+    /// Width of the system call column; 0 without one.
     svc_width: u8,
     /// Bytes before and after the id in [`CellContent::Hook`].
     around_id: [Box<[u8]>; 2],
@@ -42,12 +42,12 @@ pub(super) struct Cells {
 enum FastLayout {
     /// Id and times in their common forms, at fixed offsets.
     Plain(Plain),
-    /// Id and times with columns of the context: all offsets are equal for a thread's events, see [`Head`]. The number
-    /// is the width of the id's column, 0 without one.
+    /// Id and times with context columns: all offsets are equal for a thread's events, see [`Head`]. The number is the
+    /// width of the id column, 0 without one.
     Headed(u8),
-    /// Id, columns of the context if there are any, elapsed time and delta of a table, see [`is_table_row`].
+    /// Id, context columns if there are any, elapsed time and delta of a table, see [`is_table_row`].
     TableRow,
-    /// Cells one after the other.
+    /// Cells written one by one.
     InOrder,
     /// No fast path: the cells may need a larger buffer.
     Never,
@@ -63,20 +63,20 @@ pub(super) enum CellsPath {
     Any,
 }
 
-/// Fixed offsets of cells. A missing cell gets the offset after the last one, so the text overwrites it: no branch
-/// needed.
+/// Fixed offsets of cells. A missing cell gets the offset after the last one, where the text overwrites it, so no
+/// branch is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Plain {
     len: u8,
     id_at: u8,
-    /// Width of the id's column; 0 without one.
+    /// Width of the id column; 0 without one.
     id_width: u8,
     elapsed_at: u8,
     delta_at: u8,
 }
 
-/// Text that the lines of a thread begin with: columns of the context, and blanks for the other cells, which have
-/// fixed offsets. Times come last, so that a wide system call moves only them.
+/// Start of all lines of a thread: its context columns, and blanks for the other cells, which have fixed offsets. Times
+/// come last, so that a wide system call moves only them.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     blocks: [[u8; 32]; 4],
@@ -91,11 +91,11 @@ struct Head {
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     put: CellContent,
-    /// Function that writes the value and the bytes after it: a call costs less than one large `match`.
+    /// Function that writes the value and the bytes after it. A call costs less than one large `match`.
     write: Write,
     /// Width of the column, or index of the segment.
     number: u8,
-    /// True if a blank is inserted before a value that would touch the one before it.
+    /// True if a blank must separate the value from the previous one when they would touch.
     apart: bool,
     after: Literal,
 }
@@ -111,7 +111,7 @@ enum CellContent {
     Nothing,
     /// Hook id in a column of this width.
     Id(u8),
-    /// Everything in a table's row that depends on the hook alone: id, label, and the bytes around them.
+    /// Part of a table row that depends on the hook alone: id, label, and the bytes around them.
     Hook,
     /// Columns of one segment.
     Context(u8),
@@ -124,7 +124,7 @@ enum CellContent {
     JsonSvc,
     /// Fields as JSON.
     Fields,
-    /// Elapsed time and delta in their usual columns.
+    /// Elapsed time and delta in their default columns.
     Times,
     Elapsed,
     ElapsedShort,
@@ -138,17 +138,17 @@ enum CellContent {
     EndLine,
 }
 
-/// Context columns in a row, each with the bytes before it.
+/// Adjacent context columns, each with the bytes before it and its width.
 #[derive(Debug, Default)]
 struct Segment(Vec<(Vec<u8>, Column, usize)>);
 
 impl Cells {
-    /// Cells for a report's columns. No cells if nothing of an event is written.
+    /// Cells for a report's columns. Empty if nothing but the text is written.
     pub fn new(columns: &Columns, form: Form, colour: ReportColour) -> Self {
         Self::build(columns, form, colour, false)
     }
 
-    /// Cells of JSON lines up to the value of the last column, which is that of the fields.
+    /// Cells of a JSON line before the value of its last column, which contains the fields.
     pub fn before_fields(columns: &Columns) -> Self {
         Self::build(columns, Form::Ndjson, ReportColour::Off, true)
     }
@@ -221,7 +221,7 @@ impl Cells {
         self.list.is_empty()
     }
 
-    /// True if there are columns of the context.
+    /// True if there are context columns.
     pub fn has_context(&self) -> bool {
         self.has_context
     }
@@ -257,7 +257,7 @@ impl Cells {
         IdCells::new(id, text.as_bytes())
     }
 
-    /// True if [`Cells::put`] writes the cells of a hook's events, unless a value is wider than its column.
+    /// True if [`Cells::put`] can write the cells of a hook's events, unless a value is wider than its column.
     pub fn fit(&self, id: &IdCells) -> bool {
         match self.quick {
             FastLayout::Plain(Plain { id_width, .. }) | FastLayout::Headed(id_width) => {
@@ -268,7 +268,8 @@ impl Cells {
         }
     }
 
-    /// True if all times of an event leave a blank free in their columns. Tables have no columns.
+    /// True if all times of an event leave at least one blank in their columns. Always true for tables, which have no
+    /// columns.
     #[inline(always)]
     pub fn times_fit(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
         times.advance(elapsed_ns, last_ns) || self.form != Form::Text
@@ -287,7 +288,7 @@ impl Cells {
     ) -> usize {
         match &self.quick {
             FastLayout::Plain(plain) => plain.put(id, (elapsed_ns, last_ns), times, room),
-            // A thread whose values do not fit has no head, but its lines can still be written in order.
+            // A thread whose values do not fit has no head, but its lines can still be written cell by cell.
             FastLayout::Headed(_) => match values().texts {
                 ContextTexts { headed: Some(context), heads, .. } if context.head < heads.len() => {
                     context.put(&heads[context.head], id, (elapsed_ns, last_ns), times, room)
@@ -316,7 +317,7 @@ impl Cells {
         delta.end(room, at)
     }
 
-    /// The path on which [`Cells::put_on`] writes the cells.
+    /// Path that [`Cells::put_on`] takes to write the cells.
     pub fn path(&self) -> CellsPath {
         match self.quick {
             FastLayout::Plain(_) => CellsPath::Plain,
@@ -325,7 +326,7 @@ impl Cells {
         }
     }
 
-    /// [`Cells::put`] on a known path, which is that of [`Cells::path`] or any.
+    /// Like [`Cells::put`], on a known path: the result of [`Cells::path`], or any path.
     #[inline(always)]
     pub fn put_on<'v>(
         &self,
@@ -353,11 +354,11 @@ impl Cells {
     #[inline(never)]
     pub fn append(&self, values: &EventValues<'_>, is_narrow: bool, out: &mut TextBuf) {
         let line = out.len() + self.colour_len();
-        // `room[0]` is a copy of the last byte appended, so that a cell can see if it touches the previous one.
+        // `room[0]` is a copy of the last byte appended, so that a cell can detect if it touches the previous one.
         let mut room = [b' '; COLUMNS];
         let mut at = 1;
-        // Cells that fit still use their fast writer, in `room`. Only those that do not are appended directly, after
-        // what `room` contains.
+        // Cells that fit still use their fast writer, in `room`. The others are appended directly, after the contents
+        // of `room`.
         for cell in &self.list {
             let long = match cell.put {
                 CellContent::Hook => Some(&values.id.text_of_hook[..]),
@@ -391,7 +392,7 @@ impl Cells {
                     } else {
                         &[cell.put]
                     };
-                    // A first cell touches nothing.
+                    // The first cell has no previous value to touch.
                     let line = if cell.apart { line } else { out.len() };
                     columns.iter().for_each(|put| put.wide_time(values, line, out));
                     (room[0], at) = (out.as_bytes().last().copied().unwrap_or(b' '), 1);
@@ -424,13 +425,13 @@ impl Cells {
         if self.has_svc { batch.svc(shared) } else { (&[], &[b' '; BLOCK]) }
     }
 
-    /// True if [`Cells::put`] writes a system call.
+    /// True if [`Cells::put`] can write a system call.
     #[inline]
     fn fits_svc(&self, svc: &[u8]) -> bool {
         svc.len() < BLOCK && (self.form == Form::Text || self.form.is_plain(svc))
     }
 
-    /// Length of the mark before the first column.
+    /// Length of the colour code before the first column.
     fn colour_len(&self) -> usize {
         match self.list.first() {
             Some(Cell { put: CellContent::Nothing, after, .. }) if after.as_bytes() == self.colour.dim() => after.len(),
@@ -440,7 +441,7 @@ impl Cells {
 }
 
 impl Plain {
-    /// Computes the offsets; `None` if there is anything but an id and times in their usual forms.
+    /// Computes the offsets; `None` if there are cells other than an id and times in their default columns.
     fn of(list: &[Cell]) -> Option<Self> {
         let (mut plain, mut at) = (Self::default(), 0);
         let (mut elapsed_at, mut delta_at) = (None, None);
@@ -448,7 +449,7 @@ impl Plain {
             match cell.put {
                 // An id is stored with blanks after it, so its column must come first.
                 CellContent::Id(width) if at == 0 => (plain.id_width, at) = (width, width),
-                // The elapsed column has 14 bytes and the delta 15; the two together are one cell.
+                // The elapsed column has 14 bytes and the delta column 15. Both together are one cell.
                 CellContent::Times => (elapsed_at, delta_at, at) = (Some(at), Some(at + 14), at + Times::WIDTH as u8),
                 CellContent::Elapsed => (elapsed_at, at) = (Some(at), at + 14),
                 CellContent::Delta => (delta_at, at) = (Some(at), at + 15),
@@ -473,7 +474,7 @@ impl Plain {
         self.put_times((elapsed_ns, last_ns), times, room, 0)
     }
 
-    /// Writes the times, moved by some bytes, and returns the length of all cells.
+    /// Writes the times, shifted by `excess` bytes, and returns the length of all cells.
     #[inline(always)]
     fn put_times(&self, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut Room, excess: usize) -> usize {
         // Offsets come from this report's layout and always fit. `first_chunk_mut` proves the length to the compiler,
@@ -489,11 +490,11 @@ impl Plain {
 }
 
 impl Head {
-    /// Width of the id's column; `None` if the cells have no fixed offsets.
+    /// Width of the id column; `None` if the cells have no fixed offsets.
     fn id_width(list: &[Cell]) -> Option<u8> {
         let (mut width, mut n_ended) = (0, 0);
         for cell in list {
-            // Cells after a system call or a time have no fixed offset, except other times.
+            // A cell after a system call or a time has no fixed offset, unless it is a time too.
             match cell.put {
                 CellContent::Times | CellContent::Elapsed | CellContent::Delta => n_ended += 1,
                 CellContent::Svc(_) if n_ended == 0 => n_ended += 1,
@@ -508,9 +509,9 @@ impl Head {
         Some(width)
     }
 
-    /// Head of a thread; `None` if a value touches the next cell, or if it is too long.
+    /// Head of a thread's lines; `None` if a value touches the next cell, or if the head would be too long.
     fn new(list: &[Cell], texts: &[ContextText]) -> Option<Self> {
-        // Four blocks of 32 bytes: enough for the usual columns of the context. Wider ones are written in order.
+        // Four blocks of 32 bytes are enough for the default context columns. Wider ones are written cell by cell.
         let mut head = Self { blocks: [[b' '; 32]; 4], n_blocks: 0, depth_at: 0, svc_at: 0, plain: Plain::default() };
         let (text, plain) = (head.blocks.as_flattened_mut(), &mut head.plain);
         let (mut at, mut copied) = (0, 0);
@@ -596,7 +597,7 @@ impl Cell {
         self.after.put(room, at)
     }
 
-    /// Separates a value from the one before it. Right-aligned values that fit begin with a blank anyway.
+    /// Separates a value from the previous one. Right-aligned values that fit start with a blank anyway.
     #[inline(always)]
     fn begin(&self, values: &EventValues<'_>, room: &mut Room, at: usize) -> usize {
         // For the first cell of a line, `wrapping_sub` gives an index outside of `room`, where no value can touch it.
@@ -732,7 +733,7 @@ impl CellContent {
     }
 }
 
-/// True if cells are those of [`FastLayout::TableRow`].
+/// True if the cells are those of [`FastLayout::TableRow`].
 fn is_table_row(list: &[Cell]) -> bool {
     use CellContent::{BareDelta, BareElapsed, Context, Hook};
     let is_row = |cells: &[CellContent]| {
@@ -746,7 +747,7 @@ fn is_table_row(list: &[Cell]) -> bool {
 pub(super) struct EventValues<'e> {
     pub id: &'e IdCells,
     pub elapsed_ns: u64,
-    /// Elapsed time that the delta is measured from.
+    /// Elapsed time from which the delta is measured.
     pub last_ns: u64,
     pub times: &'e Times,
     pub texts: &'e ContextTexts,
@@ -763,7 +764,7 @@ impl<'e> EventValues<'e> {
         self.batch.shared_context(self.setting)
     }
 
-    /// Text of a segment.
+    /// Text of a group of context columns.
     #[inline(always)]
     fn context(&self, n: u8) -> &'e ContextText {
         self.texts.of(self.shared(), n)
@@ -778,7 +779,7 @@ impl<'e> EventValues<'e> {
         at + text.len()
     }
 
-    /// Writes a cell of columns of the context, and returns its end.
+    /// Writes a cell of context columns, and returns its end.
     #[inline(always)]
     fn put_context(&self, cell: &Cell, room: &mut Room, at: usize) -> usize {
         let at = cell.begin(self, room, at);
@@ -807,13 +808,13 @@ impl<'e> EventValues<'e> {
         }
     }
 
-    /// Time since the event before, without its sign.
+    /// Absolute time between the previous event and this one.
     #[inline(always)]
     fn delta(&self) -> u64 {
         self.elapsed_ns.abs_diff(self.last_ns)
     }
 
-    /// Writes a minus if time went back, and returns its end.
+    /// Writes a minus sign if time went back, and returns its end.
     #[inline(always)]
     fn sign(&self, room: &mut [u8], at: usize) -> usize {
         let is_negative = self.elapsed_ns < self.last_ns;
@@ -850,7 +851,7 @@ impl<'e> EventValues<'e> {
         at + 8
     }
 
-    /// True if the first value of a cell is empty, so the cell starts with a blank.
+    /// True if the first value of a cell is empty, so that the cell starts with a blank.
     #[inline(always)]
     fn starts_blank(&self, put: CellContent) -> bool {
         match put {
@@ -966,11 +967,11 @@ impl Builder<'_> {
         self.put(put);
     }
 
-    /// Adds a context column. It joins the last segment if there are only literals between.
+    /// Adds a context column. It joins the last group if only literals are between them.
     fn context(&mut self, column: Column, apart: bool) {
         let width = self.columns.width(column);
         let is_nothing = |cell: &&Cell| matches!(cell.put, CellContent::Nothing);
-        // Neighbouring columns of the context are stored as one text per thread, so that an event copies them at once.
+        // Adjacent context columns are stored as one text per thread, so that an event copies them at once.
         let last = self.list.iter().rev().find(|cell| !is_nothing(cell));
         if !last.is_some_and(|cell| matches!(cell.put, CellContent::Context(_))) {
             let put = CellContent::Context(self.segments.len() as u8);
@@ -1044,7 +1045,7 @@ pub(super) struct IdCells {
 }
 
 impl IdCells {
-    /// Longest text of a hook that [`Cells::put`] writes.
+    /// Longest text of a hook that [`Cells::put`] can write.
     const MAX_LEN: usize = 2 * BLOCKS;
 
     fn new(id: u16, text_of_hook: &[u8]) -> Self {
@@ -1062,17 +1063,17 @@ const MS: u64 = 1_000_000;
 pub(super) struct Times {
     /// Start of the millisecond.
     since_ns: u64,
-    /// Its text, seconds included.
+    /// Text of the millisecond, seconds included.
     text: [u8; 8],
-    /// The text without its blanks.
+    /// Text of the millisecond without blanks.
     bare: [u8; 8],
     bare_len: u8,
-    /// True if elapsed times have the short form.
+    /// True if elapsed times have 6 decimals.
     is_short: bool,
 }
 
 impl Times {
-    /// Bytes of both columns.
+    /// Width of both columns in bytes.
     const WIDTH: usize = 14 + 15;
 
     pub fn new(columns: &Columns) -> Self {
@@ -1080,13 +1081,13 @@ impl Times {
         Self { since_ns: 0, text, bare, bare_len: 5, is_short: columns.list().contains(&Column::ElapsedShort) }
     }
 
-    /// Moves the cache to an elapsed time. Returns false if the time or its delta may need its whole column.
+    /// Moves the cache to an elapsed time. Returns false if the time or the delta may fill its whole column.
     #[inline(always)]
     pub fn advance(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
         (elapsed_ns.wrapping_sub(self.since_ns) < MS || self.go_to(elapsed_ns)) && last_ns <= elapsed_ns
     }
 
-    /// Writes an elapsed time in the cached millisecond.
+    /// Writes an elapsed time that is in the cached millisecond.
     #[inline(always)]
     fn elapsed(&self, elapsed_ns: u64, text: &mut [u8; 14]) {
         if let Some(text) = text.last_chunk_mut() {
@@ -1141,23 +1142,23 @@ impl Times {
     }
 }
 
-/// Text of the context columns of one segment.
+/// Text of a group of context columns.
 #[derive(Debug, Clone)]
 pub(super) struct ContextText {
     text: [u8; Self::MAX],
     len: u8,
     /// True if the first value is empty.
     starts_blank: bool,
-    /// The text, if it is longer than `text`.
+    /// The whole text, if it is longer than `text`.
     long: Option<Box<[u8]>>,
 }
 
 impl ContextText {
-    /// Bytes of all context columns of a table with their keys, unless names are long.
+    /// Maximum size of a table's context columns with their keys, in bytes, unless names are long.
     const MAX: usize = 3 * BLOCKS;
 }
 
-/// Context of an event whose thread has a head.
+/// Context of an event whose thread has a [`Head`].
 #[derive(Debug, Clone, Copy)]
 struct HeadedContext {
     /// Index of the head.
@@ -1170,7 +1171,7 @@ struct HeadedContext {
 }
 
 impl HeadedContext {
-    /// `None` if a value touches the next cell.
+    /// Returns `None` if a value touches the next cell.
     #[inline(always)]
     fn new(head: usize, depth: u32, (svc, block): (&[u8], &[u8; BLOCK]), svc_width: usize) -> Option<Self> {
         let digit = if depth == 0 { b' ' } else { b'0' + depth.min(9) as u8 };
@@ -1213,25 +1214,25 @@ struct ThreadTexts {
     /// Thread id of the texts.
     tid: u64,
     is_known: bool,
-    /// True if [`Cells::put`] may write the texts.
+    /// True if [`Cells::put`] can write the texts.
     is_quick: bool,
-    /// True if the thread's lines can begin with a head.
+    /// True if the thread has a [`Head`].
     has_head: bool,
 }
 
 /// Cache of the texts of a batch's contexts.
 #[derive(Debug, Default)]
 pub(super) struct ContextTexts {
-    /// By [`SharedContext::thread`].
+    /// Texts by [`SharedContext::thread`].
     threads: Vec<ThreadTexts>,
     n_segments: usize,
-    /// Texts by thread and segment.
+    /// Texts by thread and group of columns.
     texts: Vec<ContextText>,
     /// Heads by thread, if all cells have fixed offsets.
     heads: Vec<Head>,
-    /// Context and thread id of the last event, if [`Cells::put`] may write its texts.
+    /// Context and thread id of the last event, if [`Cells::put`] can write its texts.
     last: Option<(u32, u64)>,
-    /// Context of the last event, if its thread has a head.
+    /// Context of the last event, if its thread has a [`Head`].
     headed: Option<HeadedContext>,
     scratch: TextBuf,
     value: TextBuf,
@@ -1260,7 +1261,7 @@ impl ContextTexts {
         is_quick
     }
 
-    /// Text of a segment in a context that [`ContextTexts::find`] has found.
+    /// Text of a group of columns, in a context that [`ContextTexts::find`] has found.
     #[inline(always)]
     fn of(&self, shared: &SharedContext, n: u8) -> &ContextText {
         &self.texts[self.n_segments * shared.thread as usize + usize::from(n)]
@@ -1314,7 +1315,7 @@ impl<'r> ContextRow<'r> {
 }
 
 impl Segment {
-    /// Text of values that are shorter than their columns.
+    /// Texts of the values, if each is shorter than its column.
     fn columns(&self, row: &ContextRow<'_>) -> Option<ContextText> {
         let mut text = ContextText { text: [b' '; ContextText::MAX], len: 0, starts_blank: false, long: None };
         let mut at = 0;
@@ -1408,17 +1409,17 @@ impl ContextValue<'_> {
     }
 }
 
-/// Bytes that are stored at once.
+/// Number of bytes that one store writes.
 const BLOCKS: usize = 64;
 
-/// [`num::decimal`] for values that are rare.
+/// Like [`num::decimal`], but not inlined, for rare values.
 #[cold]
 #[inline(never)]
 fn any_decimal<const DECIMALS: usize>(room: &mut Room, at: usize, units: u64) -> usize {
     num::decimal::<DECIMALS>(room, at, units)
 }
 
-/// Writes a text of `len` bytes, at most all blocks.
+/// Writes a text of `len` bytes, which may fill all blocks.
 #[inline(always)]
 fn store_blocks<const MORE: usize>(room: &mut Room, at: usize, len: usize, first: &[u8; BLOCKS], more: &[u8; MORE]) {
     store(room, at, *first);
@@ -1439,10 +1440,10 @@ mod tests {
         reported_cpus: 0,
     };
 
-    /// Id, elapsed time and the time that the delta is measured from.
+    /// Id, elapsed time, and time from which the delta is measured.
     type ElapsedInput = (u16, u64, u64);
 
-    /// Cells of an event, written by the fast and the slow path. `None` for [`Cells::put`] if they do not fit.
+    /// Cells of an event, written by the fast and the slow path. The fast one is `None` if they do not fit.
     fn both(
         cells: &Cells,
         times: &mut Times,

@@ -18,12 +18,12 @@ use tfbc_vm::Context;
 /// Events of a trace with their texts.
 pub(crate) struct AixEvents<'a> {
     steps: Stepper<LogProducer<'a>, LineFormat<'a>>,
-    /// Index of the next line of the text.
+    /// Index of the line to return next.
     next: usize,
     shared: Shared<'a>,
 }
 
-/// Data that all events use.
+/// Data that all events share.
 struct Shared<'a> {
     catalog: &'a Catalog<'a>,
     logs: &'a [LogInfo],

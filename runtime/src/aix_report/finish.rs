@@ -1,4 +1,4 @@
-//! The end of a line, after its text is formatted: `--grep`, the values of tables, texts that are not shown.
+//! The end of a line, after its text is formatted: `--grep`, values of tables, and hidden texts.
 
 use super::options::AixReportOptions;
 use crate::columns::Columns;
@@ -17,13 +17,13 @@ pub(super) struct Finish {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineEnding {
-    /// The text as it is.
+    /// Text, unchanged.
     Text,
-    /// The text on a line of its own; no line if it is empty.
+    /// Text on its own line. Omitted if it is empty.
     SecondLine,
-    /// The text as the last value of a table's row.
+    /// Text as the last value of a table row.
     Value(Form),
-    /// Nothing: the line has columns only.
+    /// No text: the line has columns only.
     Dropped,
 }
 
@@ -39,7 +39,7 @@ impl Finish {
         Self { grep: options.grep.as_ref().map(Grep::new), ending, counts_lines: has_pages && options.is_text() }
     }
 
-    /// True if lines stay as they are.
+    /// True if lines need no change.
     pub fn is_nothing(&self) -> bool {
         self.grep.is_none() && self.ending == LineEnding::Text && !self.counts_lines
     }
@@ -117,14 +117,14 @@ impl Grep {
     }
 }
 
-/// Lines without the margin of all but the first.
+/// Removes the margin from all lines but the first.
 fn without_margins(text: &[u8], margin: usize) -> Vec<u8> {
     let lines: Vec<_> = text.split(|byte| *byte == b'\n').collect();
     let further = lines[1..].iter().map(|line| without_blanks(line, margin));
     std::iter::once(lines[0]).chain(further).collect::<Vec<_>>().join(&b'\n')
 }
 
-/// A line without its first `n` bytes, if these are blanks.
+/// Removes the first `n` bytes of a line if they are blanks.
 fn without_blanks(line: &[u8], n: usize) -> &[u8] {
     match line.split_at_checked(n) {
         Some((blanks, rest)) if blanks.iter().all(|byte| *byte == b' ') => rest,

@@ -1,4 +1,4 @@
-//! Text before the first line of a report and after the last one.
+//! Text before the first and after the last line of a report.
 
 use crate::catalog::Catalog;
 use crate::columns::trim;
@@ -8,7 +8,7 @@ use crate::reader::aix::SystemInfo;
 use crate::time_zone::TimeZone;
 use tfbc_vm::TextBuf;
 
-/// Writes the heading block above the heading line, without the properties that the trace does not contain.
+/// Writes the block above the heading line. Properties that the trace does not contain are left out.
 pub(super) fn write_heading(system: &SystemInfo, zone: &TimeZone, out: &mut TextBuf) {
     let start = out.len();
     if let Some(seconds) = system.start_time {

@@ -94,7 +94,7 @@ struct LineWriter<'r> {
     counts: Vec<u64>,
     /// Ids counted while the start of the text is deferred; subtracted again if the text is formatted a second time.
     unresolved: Option<Vec<u16>>,
-    /// Hooks whose events a stanza of the built-in format file printed.
+    /// Hooks whose events were printed by a stanza of the built-in format file.
     guessed: IdSet,
     /// Ends of the lines in the text; empty unless `collects_ends`.
     ends: Vec<LineEnd>,
@@ -123,12 +123,12 @@ pub(super) struct LineEnd {
     pub note: RowNote,
 }
 
-/// The head of a batch's text, deferred because the preceding line was not known yet.
+/// Start of a batch's text, deferred because the preceding line was not known yet.
 #[derive(Debug, Clone, Copy, Default)]
 struct Deferred {
-    /// Index of the event after the heading, if there is none yet.
+    /// Index of the event after the deferred heading, if there is one.
     heading: Option<usize>,
-    /// Index of the first event that is reported: its delta was not known.
+    /// Index of the first reported event, whose delta was not known.
     reported: Option<usize>,
     /// State after the text.
     state: LineState,
@@ -143,8 +143,8 @@ enum RunLength {
     Many,
 }
 
-/// Path of [`LineFormat::format_on`], which is compiled once for each: the lines of a report need only a few of the
-/// checks, and all events are formatted there.
+/// Variant of [`LineFormat::format_on`], compiled separately for each implementation: the lines of a report need only a
+/// few of the checks, and all events are formatted there.
 trait Path {
     const CELLS: CellsPath;
     const END: EndPath;
@@ -153,7 +153,7 @@ trait Path {
 /// Work after the text of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndPath {
-    /// None.
+    /// No work.
     Text,
     /// The end of the line is collected.
     CollectedText,
@@ -184,9 +184,9 @@ paths! {
 #[derive(Clone, Copy)]
 struct RunLimits {
     extent: RunLength,
-    /// Steps of one event, if they are fewer than any event may take.
+    /// Maximum number of steps of one event, if it is below the normal limit.
     limit: Option<u64>,
-    /// Steps of all events.
+    /// Maximum number of steps of all events together.
     steps: u64,
 }
 
@@ -289,8 +289,8 @@ impl<'r> LineFormat<'r> {
     }
 
     /// Prepares for lines that become rows of a table: they do not depend on each other, and have no heading. Fields
-    /// are shown if the options have them as a column. Texts are not formatted if neither the columns of the lines nor
-    /// a pattern need them, unless `with_notes` is true.
+    /// are shown if they are one of the columns. Texts are formatted only if the columns, a pattern or `with_notes`
+    /// need them.
     pub fn for_rows(&mut self, fields: FieldsForm, with_notes: bool) {
         self.collect_ends();
         self.is_independent = true;
@@ -317,7 +317,7 @@ impl<'r> LineFormat<'r> {
         &self.line.ends
     }
 
-    /// Hooks whose events a stanza of the built-in format file printed.
+    /// Hooks whose events were printed by a stanza of the built-in format file.
     pub fn guessed(&self) -> &IdSet {
         &self.line.guessed
     }
@@ -392,7 +392,8 @@ impl<'r> LineFormat<'r> {
         false
     }
 
-    /// Sets the limit of the next event. Returns false if the batch's text is useless and must be formatted again.
+    /// Sets the limit of the next event. Returns false if the work limit makes the batch's text invalid, so that it
+    /// must be formatted again.
     #[inline]
     fn has_work_left(&mut self, batch: &Batch) -> bool {
         self.meter.room() > 0 || self.look(batch)
@@ -409,7 +410,7 @@ impl<'r> LineFormat<'r> {
         !self.meter.has_given_up()
     }
 
-    /// Begins a batch. `state` is the state before it, if known.
+    /// Starts a batch. `state` is the state before it, if known.
     fn begin_batch(&mut self, batch: &Batch, state: Option<&LineState>) {
         (self.in_batch, self.n_metered) = (true, 0);
         self.before = self.line.counted;
@@ -418,7 +419,7 @@ impl<'r> LineFormat<'r> {
         self.meter.begin(Work { steps, bytes: batch.bytes_before }, state.is_none());
     }
 
-    /// Discards the text of a batch that was formatted with a wrong guess of the steps before it.
+    /// Discards the text of a batch for which the number of earlier steps was guessed wrongly.
     #[cold]
     fn take_back(&mut self) {
         self.line.counted = self.before;
@@ -484,7 +485,7 @@ impl<'r> LineFormat<'r> {
     #[cold]
     fn prepare(&mut self, event: &EventRef) {
         let entry = self.catalog.lookup(event.id);
-        // An event whose text nobody reads is only counted. But a template with `$SKIP` must still run, because a
+        // An event whose text is not needed is only counted. But a template with `$SKIP` must still run, because a
         // skipped event is not counted.
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
@@ -539,7 +540,7 @@ impl<'r> LineFormat<'r> {
         }
     }
 
-    /// [`LineFormat::format_lines`] on one of its paths.
+    /// Like [`LineFormat::format_lines`], compiled for one path.
     #[inline(never)]
     fn format_on<'b, P: Path>(&mut self, batch: &'b Batch, extent: RunLength, state: &mut LineState, text: &mut TextBuf)
     where
@@ -786,7 +787,7 @@ impl<'r> LineWriter<'r> {
         }
     }
 
-    /// True if [`Cells::put_on`] writes the cells of an event.
+    /// True if [`Cells::put_on`] can write the cells of an event.
     #[inline(always)]
     fn is_fast<P: Path>(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
         if P::CELLS == CellsPath::Plain {
@@ -796,7 +797,7 @@ impl<'r> LineWriter<'r> {
             && (!self.has_more_conditions || self.meets_conditions(batch, event))
     }
 
-    /// EventValues of the cells of an event.
+    /// Values for the cells of an event.
     #[inline(always)]
     fn values<'v>(&'v self, batch: &'v Batch, event: &EventRef, id: &'v IdCells, last_ns: u64) -> EventValues<'v> {
         let Self { times, context_texts: texts, fields_json, .. } = self;
@@ -810,7 +811,7 @@ impl<'r> LineWriter<'r> {
         has_simple_times && self.context_texts.find(batch, event, &self.cells, self.logs)
     }
 
-    /// Begins a run of lines.
+    /// Starts a run of lines.
     fn begin(&mut self, bounds: RunLimits) {
         self.bounds = bounds;
         self.has_more_conditions = bounds.limit.is_some() || self.delta_of_all || self.cells.has_context();
@@ -818,7 +819,7 @@ impl<'r> LineWriter<'r> {
         self.ends_simply = !self.collects_ends && bounds.extent == RunLength::Many;
     }
 
-    /// True if the text of a line has a match; if not, the line is removed.
+    /// True if the text of a line matches the pattern. Otherwise the line is removed.
     #[inline(always)]
     fn keeps(&self, layout: Layout, place: LinePos, text: &mut TextBuf) -> bool {
         let keeps = self.finish.admits(layout, place.text, text);
@@ -828,8 +829,8 @@ impl<'r> LineWriter<'r> {
         keeps
     }
 
-    /// Slow path: ends a line whose text was printed, and which is kept if it ended normally. Returns false if the run of
-    /// lines ends after it.
+    /// Slow path: ends a line whose text was printed, and keeps it if the event ended normally. Returns false if the
+    /// run of lines ends after it.
     #[inline(never)]
     fn end_slowly<'b>(
         &mut self,
@@ -885,7 +886,7 @@ impl<'r> LineWriter<'r> {
         }
         let place = LinePos { index, start, text: text.len() };
         let outcome = match &prepared.text {
-            // The report's steps are used up.
+            // The step limit of the whole report is used up.
             Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
             Text::Run(_) if self.has_only_fields() && of_fields.is_some() => of_fields,
             Text::Run(entry) => {
@@ -955,8 +956,8 @@ impl<'r> LineWriter<'r> {
         run.n_steps() < self.bounds.steps
     }
 
-    /// Appends the JSON line of an event whose fields come last and whose text is not shown. Returns false if the run of
-    /// lines ends after it.
+    /// Appends the JSON line of an event that ends with its fields and has no text. Returns false if the run of lines
+    /// ends after it.
     #[inline(never)]
     fn write_fields<'b>(
         &mut self,
@@ -1050,7 +1051,7 @@ impl<'r> LineWriter<'r> {
     }
 
     /// Ends a line whose text is kept. Returns false if the run of lines ends after it. `ended` is `None` if the event
-    /// ended normally; otherwise it has the run's steps, too.
+    /// ended normally; otherwise it contains the run's steps too.
     #[inline(never)]
     fn end(
         &mut self,
@@ -1090,7 +1091,7 @@ impl<'r> LineWriter<'r> {
         has_steps && self.bounds.extent == RunLength::Many && state.lines_on_page < self.page_size
     }
 
-    /// Records the end of a line, its number of lines on the page, and its hook.
+    /// Records the end of a line, its number of lines on the page, and the hook of its event.
     fn note(
         &mut self,
         (event, prepared): (&EventRef, &PreparedLine<'_>),

@@ -1,4 +1,4 @@
-//! Content and layout of a report, and its counts.
+//! Options of a report, and its counts.
 
 use crate::catalog::Catalog;
 use crate::columns::{Column, Columns};
@@ -31,7 +31,7 @@ impl Default for TableLimits {
     }
 }
 
-/// Content and layout of a report.
+/// Options of a report.
 #[derive(Debug, Clone, Default)]
 pub struct AixReportOptions {
     /// The columns.
@@ -44,7 +44,7 @@ pub struct AixReportOptions {
     pub delta_of_all: bool,
     /// Time zone of the heading's date.
     pub time_zone: TimeZone,
-    /// Which events are reported.
+    /// Filter of the events.
     pub filter: Filter,
     /// True if only events with a stanza in the given files are reported.
     pub defined: bool,
@@ -53,7 +53,7 @@ pub struct AixReportOptions {
     /// Conditions on the properties and fields of events.
     #[doc(hidden)]
     pub conditions: Option<Expression>,
-    /// The form: as lines, or as a table.
+    /// Output format: lines or a table.
     pub form: Form,
     /// Colours of columns and heading.
     pub colour: ReportColour,
@@ -73,7 +73,7 @@ pub struct AixReportOptions {
     pub max_work: MaxWork,
     /// Limits on the state kept between events.
     pub tables: TableLimits,
-    /// Threads that format; `None` for as many as there are processors. The report is the same for any number.
+    /// Number of formatting threads; `None` for one per processor. The report is the same for any number.
     pub threads: Option<NonZeroUsize>,
     /// Events per batch; `None` for a number chosen for speed. The report is the same for any number.
     pub batch: Option<NonZeroUsize>,
@@ -116,7 +116,7 @@ pub struct AixSummary {
     pub n_divided: u64,
     /// Events whose template the verifier refuses.
     pub n_refused: u64,
-    /// 32-bit stamps that went back a little.
+    /// Number of 32-bit stamps that went back slightly and were replaced by the previous stamp.
     pub n_clamped: u64,
     /// Timers dropped because the table was full.
     pub n_timers_lost: u64,
@@ -124,25 +124,25 @@ pub struct AixSummary {
     pub n_processes_lost: u64,
     /// Bytes read, and bytes reported as unreadable.
     pub bytes: (u64, u64),
-    /// Use of the bytes that were read.
+    /// Accounting of the bytes that were read.
     #[doc(hidden)]
     pub tally: Tally,
-    /// `$STOP` ended the report.
+    /// True if `$STOP` ended the report.
     pub stopped: bool,
     /// Mismatch between the bytes read and the bytes accounted for: a bug in this program.
     #[doc(hidden)]
     pub imbalance: Option<Imbalance>,
 }
 
-/// Fields in the lines of a report.
+/// Place of the fields in the lines of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldPlacement {
     No,
     /// In a column, with the text.
     Column,
-    /// Without the text, which is not run.
+    /// In a column, without the text, which is not formatted.
     Only,
-    /// In the last column of JSON lines, without the text, which is not run.
+    /// In the last column of JSON lines, without the text, which is not formatted.
     Alone,
     /// At the end of JSON lines.
     Last,

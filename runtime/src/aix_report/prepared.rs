@@ -1,4 +1,4 @@
-//! Cache of prepared lines: everything that the lines of one hook in one environment have in common, looked up once.
+//! Cache of prepared lines: data that all lines of one hook in one environment share, looked up once.
 
 use super::batch::{EventRef, Position};
 use super::cells::{Cells, IdCells};
@@ -12,28 +12,29 @@ use tfbc_vm::{Layout, Level, PreparedEntry};
 /// A thread's cache of prepared lines.
 pub(super) struct PreparedLines<'r> {
     lines: Vec<PreparedLine<'r>>,
-    /// A hash table with open addressing, at most half full: an index of `lines` plus 1, or 0.
+    /// Hash table with open addressing, at most half full: indices into `lines` plus 1, or 0.
     slots: Vec<u32>,
-    /// Shift that makes a hash an index of `slots`.
+    /// Right shift that turns a hash into an index of `slots`.
     shift: u32,
 }
 
-/// The line of a hook's events in one environment.
+/// Prepared line for the events of one hook in one environment.
 pub(super) struct PreparedLine<'r> {
     pub text: Text<'r>,
     pub id: IdCells,
     pub layout: Layout,
     /// True if something precedes the text. Lines of level 0 have no columns.
     pub has_cells: bool,
-    /// True if [`Cells::put`] writes that before the text of a routine, unless a value is wider than its column.
+    /// True if [`Cells::put`] can write the cells before the text of a routine, unless a value is wider than its
+    /// column.
     pub fits: bool,
-    /// True if `fits`, and the event need not be recorded as the first one that a guessed layout prints.
+    /// True if `fits`, unless the event must be recorded as the first one printed with a guessed layout.
     pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
     /// True if the text is one line that needs no escapes in the report's form.
     pub is_plain: bool,
-    /// Fields, if the report shows them.
+    /// Prepared fields, if the report shows them.
     pub fields: Option<Box<PreparedFields<'r>>>,
     key: u32,
 }
@@ -57,7 +58,7 @@ impl<'r> PreparedLines<'r> {
         Self { lines: Vec::new(), slots: vec![0; 1 << FIRST_BITS], shift: u32::BITS - FIRST_BITS }
     }
 
-    /// The line of an event, if it is known.
+    /// Line of an event, if it is prepared.
     #[inline(always)]
     pub fn get(&self, event: &EventRef) -> Option<&PreparedLine<'r>> {
         let key = key(event);
@@ -66,7 +67,7 @@ impl<'r> PreparedLines<'r> {
         if line.key == key { Some(line) } else { self.get_after(first, key) }
     }
 
-    /// The line of a key that is not in its first slot.
+    /// Line of a key that is not in its first slot.
     #[cold]
     fn get_after(&self, first: usize, key: u32) -> Option<&PreparedLine<'r>> {
         (first + 1..).map_while(|slot| self.in_slot(slot)).find(|line| line.key == key)
@@ -83,7 +84,7 @@ impl<'r> PreparedLines<'r> {
         self.lines.get((number as usize).wrapping_sub(1))
     }
 
-    /// Puts a line into its slot.
+    /// Stores the index of a line in its slot.
     fn enter(&mut self, line: usize) {
         let mut slot = self.slot(self.lines[line].key);
         while self.in_slot(slot).is_some() {
@@ -94,7 +95,7 @@ impl<'r> PreparedLines<'r> {
     }
 
     /// Looks up and prefetches the lines of the next events, up to one not in the cache, and returns their number. With
-    /// many templates, most lines have left the CPU's caches when their event comes.
+    /// many templates, most lines are no longer in the CPU's caches when their event comes.
     #[inline(always)]
     pub fn look_ahead<'s>(&'s self, events: &[EventRef], lines: &mut [&'s PreparedLine<'r>; AHEAD]) -> usize {
         let mut n_known = 0;

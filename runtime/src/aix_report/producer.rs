@@ -42,12 +42,13 @@ pub(super) struct ProducerCounts {
     pub n_damaged: u64,
     /// Shown events that the producer formatted and that reached the report's work limit.
     pub n_over_work: u64,
-    /// True if `$STOP` ended the producer.
+    /// True if `$STOP` ended the run.
     pub stopped: bool,
 }
 
 impl<'w> LogProducer<'w> {
-    /// Creates a producer. With `keeps_trails`, the fields of its events can be computed from its batches.
+    /// Creates a producer. With `keeps_trails`, batches contain all that is needed to compute the fields of their
+    /// events.
     pub fn new(
         logs: &'w mut Logs,
         infos: &'w [LogInfo],
@@ -102,7 +103,7 @@ impl<'w> LogProducer<'w> {
         self.collector.start
     }
 
-    /// Facts about the system that the trace has contained so far.
+    /// Properties of the system that the trace has contained so far.
     pub fn state(&self) -> &TraceState {
         &self.collector.state
     }
@@ -129,6 +130,7 @@ impl<'w> LogProducer<'w> {
                         chunk
                             .notices
                             .push(Notice { n_before: collector.n_events + logs.n_passed() % PASSED, ..notice });
+                        // The notice comes before the next event and gets that event's time.
                         if chunk.ends_at_notice(collector.n_damaged) {
                             break;
                         }
@@ -184,8 +186,8 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// Takes the next event that may show a gap. With one file per CPU, each file is switched off and on separately, so
-    /// only events of no CPU count unless the log `is_alone`.
+    /// Processes the next event that may show a gap. With one file per CPU, each file is switched off and on
+    /// separately. So unless the log `is_alone`, only events without a CPU count.
     fn advance(&mut self, timed: &TimedEvent<'_>, is_alone: bool) -> Option<Notice> {
         let TimedEvent { event, time, .. } = timed;
         let (offset, of_all) = (event.offset, is_alone || event.cpu.is_none());
@@ -433,7 +435,7 @@ impl<'w> Collector<'w> {
         batch.push_copy(timed, setting);
     }
 
-    /// Formats an event here, because its text depends on the order, and adds it with its text.
+    /// Formats an event in the producer, because its text depends on the order, and adds it with its text.
     fn show_in_order(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
         let Some((outcome, layout)) = self.run(timed, true) else { return };
         let text = self.text.as_bytes();
@@ -504,13 +506,14 @@ impl<'w> Collector<'w> {
 struct Settings {
     /// By log; used if nothing needs the context.
     by_log: Vec<CachedContext>,
-    /// By hash of thread and log; used if something needs the context. Events return to the same few threads.
+    /// Contexts by hash of thread and log; used if something needs the context. Events often return to the same few
+    /// threads.
     known: Box<[CachedContext; N_KNOWN]>,
-    /// Last event, if something needs the context: its key with the version of all facts, its context, and the
-    /// number of changes before it.
+    /// Context of the last event, if something needs it: key and version of all facts, index, and number of earlier
+    /// changes.
     last: CachedContext,
     n_changes: u64,
-    /// True if contexts have filled the batch.
+    /// True if the batch is full of contexts.
     fills_batch: bool,
     /// Incremented per batch and per change of the system properties, which makes older entries stale.
     generation: u64,
@@ -531,7 +534,7 @@ struct CachedContext {
     svc: u64,
 }
 
-/// Key of the events with equal facts, except depth and system call.
+/// Key of events that have equal facts, except depth and system call.
 #[derive(Debug, Clone, Copy, Default)]
 struct Key {
     generation: u64,
@@ -567,7 +570,7 @@ impl Settings {
         }
     }
 
-    /// Makes all entries stale: the batch or the system properties changed.
+    /// Makes all entries stale, because the batch or the system properties changed.
     fn forget(&mut self) {
         self.generation += 1;
         self.system = None;
@@ -588,7 +591,7 @@ impl Settings {
         }
     }
 
-    /// Index of the context that all events of a log share if nothing needs more.
+    /// Index of the context that all events of a log share if no column or filter needs more.
     fn without_context(
         &mut self,
         log: usize,

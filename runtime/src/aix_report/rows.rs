@@ -128,7 +128,7 @@ impl Format<Batch> for RowFormat<'_> {
     }
 
     fn resolve(&mut self, batch: &Batch, state: &mut LineState, head: &mut TextBuf) -> bool {
-        // No line depends on those before it, so `head` stays empty.
+        // No line depends on earlier ones, so `head` stays empty.
         self.lines.resolve(batch, state, head)
     }
 
@@ -137,7 +137,7 @@ impl Format<Batch> for RowFormat<'_> {
     }
 }
 
-/// Facts that are known at an event.
+/// Properties of the trace that are known at an event.
 fn facts(batch: &Batch, index: usize) -> TraceFacts {
     let Some(event) = batch.events.get(index) else { return TraceFacts::default() };
     let start = batch.start.filter(|(_, first)| index >= *first);

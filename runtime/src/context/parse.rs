@@ -250,7 +250,7 @@ fn words(line: &str) -> Vec<(u32, &str)> {
     words
 }
 
-/// Parses a heading `[daemon NAME]` to the name, and `[qnx]` to `None`.
+/// Parses a heading: returns the name for `[daemon NAME]`, and `None` for `[qnx]`.
 fn section(words: &[(u32, &str)]) -> Result<Option<Vec<u8>>, LineError> {
     match words {
         [(_, "[daemon"), (_, name)] if name.len() > 1 && name.ends_with(']') => {

@@ -103,7 +103,7 @@ pub enum Effect<'e> {
     Off,
 }
 
-/// Name, or address of something that has one.
+/// Name as recorded, or an address to look it up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name<'e> {
     /// Name as recorded.
@@ -112,7 +112,7 @@ pub enum Name<'e> {
     Address(u64),
 }
 
-/// ValuePos of a number or a text in an event, such as `D1`, `U4@12` or `S@W2`.
+/// Position of a number or a text in an event, such as `D1`, `U4@12` or `S@W2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventPlace(ValuePos);
 
@@ -123,13 +123,13 @@ enum ValuePos {
 }
 
 impl EventPlace {
-    /// Parses a place as context tables have them; `None` if the text is none.
+    /// Parses a position in the notation of context tables; `None` if the text is not a position.
     pub fn parse(text: &str) -> Option<Self> {
         let place = parse::number(text).map(ValuePos::Number).or_else(|| parse::text(text).map(ValuePos::Text));
         place.map(Self)
     }
 
-    /// Value at the place; `None` if the event is too short.
+    /// Value at the position; `None` if the event is too short.
     pub fn read<'e>(self, event: &RawEvent<'e>) -> Option<Operand<'e>> {
         let event = DecodedHook::new(event);
         match self.0 {
@@ -151,7 +151,7 @@ impl ContextRules {
         self.lookup.find(id) != 0
     }
 
-    /// True if every event of a hook is a mark of lost events.
+    /// True if every event of a hook marks lost events.
     pub fn is_loss(&self, id: u16) -> bool {
         let is_mark = |action| matches!(action, Action::Lost { .. });
         self.lookup.list_of(id).iter().any(|entry| {

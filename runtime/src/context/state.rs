@@ -109,10 +109,10 @@ pub struct ContextState {
     versions: Box<[u64; N_VERSIONS]>,
 }
 
-/// Places of threads' versions.
+/// Size of the table of thread versions.
 const N_VERSIONS: usize = 256;
 
-/// Place of a thread's version.
+/// Index of a thread's version in the table.
 #[inline]
 fn version_place(tid: u64) -> usize {
     (tid.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % N_VERSIONS

@@ -63,7 +63,7 @@ pub struct CounterRule {
     pub events: Expression,
     /// Field with the value.
     pub value: String,
-    /// Field whose values have counters of their own.
+    /// Field that splits the counter: each of its values gets a counter of its own.
     pub key: Option<String>,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct TableEntry {
     pub generic: Option<bool>,
     /// Required data word of a generic event; `None` for any.
     pub kind: Option<u64>,
-    /// Place that must have a value.
+    /// Position and the value required there.
     pub condition: Option<(NumberPos, u64)>,
     /// Position of the CPU number.
     pub cpu: Option<NumberPos>,
@@ -187,7 +187,7 @@ pub(super) enum Action {
     Off,
 }
 
-/// Position of a name, or of an address that has one.
+/// Position of a name, or of an address that can be resolved to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamePos {
     Text(TextPos),
@@ -241,7 +241,7 @@ impl ContextTable {
         self.sections.iter().filter(move |section| !section.is_qnx && applies(section))
     }
 
-    /// Pair of a name, for traces of any recorder of a system. Later pairs override earlier ones.
+    /// Pair with a name, for traces of any recorder of a system. Later pairs override earlier ones.
     #[doc(hidden)]
     pub fn pair(&self, name: &str, system: System) -> Option<&PairRule> {
         self.pairs(system).rfind(|pair| pair.name == name)

@@ -282,7 +282,7 @@ mod tests {
     fn names_of_arguments_become_columns() {
         assert_eq!(names(classes::USER, 65), ["str", "d0", "d1"]);
         assert_eq!(names(classes::PR_TH, 24)[..2], ["arg_pid", "arg_tid"]);
-        // Two arguments of one name.
+        // Two arguments have the same name.
         assert_eq!(names(1, 4)[..2], ["cookie", "cookie_2"]);
     }
 

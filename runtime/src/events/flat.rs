@@ -1,14 +1,14 @@
 //! Argument lists flattened to texts and numbers at fixed words.
 //!
-//! The arguments of a record depend on its class, event number, length and little else. So the list of a kind's first
-//! record is flattened, and later records of that kind are printed without looking at the tables.
+//! The arguments of a record depend on its class, event number, length and little else. So the argument list of the
+//! first record of a kind is flattened, and later records of that kind are printed without looking at the tables.
 //!
 //! ```text
 //! pid:4098 tid:2          "pid:" Int(0)  " tid:" Int(1)
 //! the same as JSON        {"name":"pid","raw":  Int(0)  },{"name":"tid","raw":  Int(1)  }
 //! ```
 //!
-//! `report --columns data` on a log of `make-kev` takes 672 instructions a slot with it.
+//! `report --columns data` on a log of `make-kev` takes 672 instructions per slot.
 
 use super::arguments::{Arguments, push_name, text_of_words};
 use super::table::{ArgStyle, ArgType};
@@ -22,7 +22,7 @@ use tfbc_vm::{TextBuf, num};
 const MAX_WORDS: usize = 32;
 /// Limit on flattened lists. Records of further kinds are printed one argument after the other.
 const MAX_LISTS: usize = 1 << 13;
-/// Words of a text at most.
+/// Maximum number of words of a text.
 const MAX_TEXT_WORDS: usize = 4;
 /// Maximum length of a 64-bit number with its sign.
 const MAX_INT: usize = 20;
@@ -42,9 +42,9 @@ pub(crate) struct FlatArguments {
 /// The form in which arguments are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArgNotation {
-    /// As [`ArgumentPrinter`](super::ArgumentPrinter) prints them on one line, without the blanks around them.
+    /// Text in the one-line form of [`ArgumentPrinter`](super::ArgumentPrinter), without surrounding blanks.
     Text,
-    /// Objects of an array of JSON.
+    /// Objects of a JSON array.
     Json,
 }
 
@@ -54,7 +54,7 @@ struct FlatList {
     kind: RecordShape,
     /// `None` if records of this kind are printed one argument after the other.
     steps: Option<Box<[PrintStep]>>,
-    /// Words from here on are not shown: they have to be 0.
+    /// Index of the first word that is not shown; it and all later words must be 0.
     end: usize,
     /// Index plus 1 of the next list of the same event.
     next: u32,
@@ -88,7 +88,7 @@ enum ValueNotation {
     Pointer,
     Int64,
     Hex64,
-    /// Text of so many words, and the words.
+    /// Text of this many words, followed by the words in hexadecimal.
     Words(u8),
 }
 
@@ -97,7 +97,7 @@ impl FlatArguments {
         Self { events, form, places: vec![0; 1 << 15], lists: Vec::new() }
     }
 
-    /// Appends the arguments of a record; false, and nothing appended, if its list is not flattened.
+    /// Appends the arguments of a record. Returns false and appends nothing if its list is not flattened.
     #[inline]
     pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let n_words = record.bytes.len() / 4;
@@ -153,7 +153,7 @@ impl FlatArguments {
     }
 }
 
-/// Appends the values of flattened arguments; false if a text needs more than that.
+/// Appends the values of flattened arguments. Returns false if a text cannot be printed from its words alone.
 #[inline(always)]
 fn print<const BIG_ENDIAN: bool>(steps: &[PrintStep], is_json: bool, bytes: &[u8], out: &mut TextBuf) -> bool {
     let mut room = out.spare();
@@ -334,7 +334,7 @@ fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<Print
     Some((builder.finish(form), end))
 }
 
-/// Steps that are being put together.
+/// Builder of a list of steps.
 struct PrintStepBuilder {
     steps: Vec<PrintStep>,
     /// Text before the next value.

@@ -108,7 +108,7 @@ pub enum LayoutPart {
 }
 
 impl LayoutPart {
-    /// The program that prints it.
+    /// Program that prints this part.
     pub(super) fn opened(self) -> &'static OpenedProgram {
         let blob = match self {
             LayoutPart::Compat => &COMPAT,

@@ -1,4 +1,4 @@
-//! Fields of an event, and their description, as the library's face shows them.
+//! Fields of an event and their descriptions, as the library presents them.
 
 /// Named value of an event.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,10 +59,10 @@ pub struct FieldFormat {
     pub texts: Vec<String>,
     /// Fields of the structs of a list.
     pub members: Vec<FieldFormat>,
-    /// Format file that shows the value, as it was named; `None` for a built-in stanza.
+    /// Format file that prints the value, as the user named it; `None` for a built-in stanza.
     pub file: Option<String>,
-    /// Line of the showing's first byte, from 1.
+    /// Line in which the code that prints the value starts, from 1.
     pub line: u32,
-    /// Column of the showing's first byte, from 1.
+    /// Column in which the code that prints the value starts, from 1.
     pub column: u32,
 }

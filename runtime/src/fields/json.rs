@@ -44,7 +44,7 @@ pub(crate) fn write_members(fields: &[SchemaField], cells: Cells<'_>, is_first: 
     }
 }
 
-/// JSON of a field that all events share.
+/// Parts of a field's JSON that are equal in all events.
 #[derive(Debug)]
 pub(super) struct FieldKeys {
     /// `,"name":`
@@ -126,7 +126,7 @@ pub(super) fn write_prepared(schema: &Schema, keys: &[FieldKeys], row: &Row, out
     out.push(if before == b'{' { b"{}" } else { b"}" });
 }
 
-/// Writes an integer at a place and returns its end. Values of other kinds write nothing.
+/// Writes an integer at an offset and returns its end. Writes nothing for values of other kinds.
 #[inline(always)]
 fn write_integer(kind: FieldKind, number: u64, room: &mut [u8], at: usize) -> usize {
     match kind {
@@ -136,7 +136,7 @@ fn write_integer(kind: FieldKind, number: u64, room: &mut [u8], at: usize) -> us
     }
 }
 
-/// Writes an unsigned number at a place and returns its end. Readers would round a large one, so it is a string.
+/// Writes an unsigned number at an offset and returns its end. Readers would round a large one, so it is a string.
 #[inline(always)]
 fn write_unsigned(number: u64, room: &mut [u8], at: usize) -> usize {
     if number <= MAX_EXACT {
@@ -148,7 +148,7 @@ fn write_unsigned(number: u64, room: &mut [u8], at: usize) -> usize {
     end + 1
 }
 
-/// Integers and their labels, which are read without the machine.
+/// Integers and their labels, which can be read without the machine.
 #[derive(Debug)]
 pub(super) struct FlatRow<'r> {
     source: FlatFields<'r>,
@@ -188,7 +188,7 @@ struct FlagTexts {
 const MAX_VALUE: usize = 22;
 
 impl<'r> FlatRow<'r> {
-    /// `None` if there are other values than integers and their labels, or if one of them is long.
+    /// Returns `None` if the row has other values than integers and their labels, or if one of them is long.
     pub fn new(source: FlatFields<'r>, schema: &Schema) -> Option<Self> {
         let mut items = Vec::new();
         let mut add = |name: &str, value: FlatValue| {
@@ -280,7 +280,7 @@ impl FlatItem {
         self.key.len() + value
     }
 
-    /// Writes the member at a place and returns its end.
+    /// Writes the member at an offset and returns its end.
     #[inline(always)]
     fn put(&self, source: &FlatFields<'_>, bytes: &[u8], room: &mut [u8; COLUMNS], at: usize) -> usize {
         let start = self.key.put(room, at);
@@ -317,7 +317,7 @@ fn put_flags(number: u64, texts: &[FlagTexts], room: &mut [u8; COLUMNS], at: usi
         let text = if number & mask == *value { name } else { other };
         text.put(room, at)
     });
-    // Instead of the last comma.
+    // The closing bracket replaces the last comma.
     let end = end.max(at + 2);
     store(room, end - 1, [b']']);
     end

@@ -48,7 +48,7 @@ pub struct PreparedFields<'r> {
     entry: PreparedEntry<'r>,
     schema: Schema,
     keys: Vec<FieldKeys>,
-    /// The fields, if they are read without the machine.
+    /// Fields that can be read without the machine.
     flat: Option<FlatRow<'r>>,
 }
 
@@ -64,7 +64,7 @@ impl<'r> PreparedFields<'r> {
         Some(Self { entry, schema, keys, flat })
     }
 
-    /// The schema.
+    /// Schema of the fields.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -82,7 +82,7 @@ impl<'r> PreparedFields<'r> {
         self.write_between(run, input, is_trial, (&nothing, &nothing), out)
     }
 
-    /// [`PreparedFields::write`] between two texts.
+    /// Like [`PreparedFields::write`], but between two texts.
     #[inline]
     pub(crate) fn write_between(
         &self,
@@ -114,7 +114,7 @@ impl<'r> PreparedFields<'r> {
         outcome
     }
 
-    /// Runs the routine of an event and appends its fields in a form.
+    /// Runs the routine of an event and appends its fields as JSON or as encoded cells.
     pub(crate) fn write_as(
         &self,
         form: FieldsForm,
@@ -131,7 +131,7 @@ impl<'r> PreparedFields<'r> {
         outcome
     }
 
-    /// Runs the routine of an event. Returns its row.
+    /// Runs the routine of an event and returns its row.
     pub fn row<'s>(
         &self,
         run: &'s mut Run<'r>,

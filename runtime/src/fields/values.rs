@@ -33,8 +33,8 @@ impl FieldReader {
         }
     }
 
-    /// Runs the routine of an event's fields. There are none if the blob has no routine, or if the verifier refuses it.
-    /// The timers stay as they are.
+    /// Runs the routine of an event's fields. Returns none if the blob has no routine, or if the verifier refuses it.
+    /// Does not change the timers.
     pub fn read(
         &mut self,
         catalog: &Catalog<'_>,
@@ -57,7 +57,7 @@ impl FieldReader {
         fields(&schema.fields, None)
     }
 
-    /// Appends the fields of an event as in JSON lines. The timers stay as they are.
+    /// Appends the fields of an event as in JSON lines. Does not change the timers.
     pub fn write_json(
         &mut self,
         catalog: &Catalog<'_>,
@@ -106,7 +106,7 @@ pub fn fields(schema: &[SchemaField], cells: Option<Cells<'_>>) -> Vec<Field> {
     found
 }
 
-/// Value as JSON, which `write` appends, without quotation marks. Texts have no escapes.
+/// Value as text: the JSON that `write` appends, without quotation marks and escapes.
 fn text(value: &FieldValue, write: impl FnOnce(&mut TextBuf)) -> String {
     match value {
         FieldValue::Missing => String::new(),
@@ -144,7 +144,7 @@ fn value(shape: &Shape, cell: CellValue<'_>) -> FieldValue {
     }
 }
 
-/// Descriptions of fields of a program, and of their labels.
+/// Descriptions of a program's fields and of their labels.
 pub fn describe(schema: &[SchemaField], program: &Program<'_>) -> Vec<FieldFormat> {
     let mut found = Vec::new();
     for field in schema {

@@ -155,8 +155,8 @@ impl AixInventory {
         times.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
     }
 
-    /// Recorded hooks that the built-in format file formats with guessed layouts: the trace does not declare that it
-    /// uses these layouts.
+    /// Recorded hooks that the built-in format file formats with guessed layouts, because the trace does not declare
+    /// its own.
     #[doc(hidden)]
     pub fn guessed_layouts(&self, formats: &Formats) -> IdSet {
         let mut hooks = IdSet::default();

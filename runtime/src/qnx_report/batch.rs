@@ -114,7 +114,7 @@ impl RecordBatch {
         if self.bytes.len() >= MAX_BYTES { 0 } else { room }
     }
 
-    /// Passes the owner of the record at a position to a writer, and moves to the next owner.
+    /// Passes the owner of the record at a position to a writer, and moves to the next record's owner.
     #[inline]
     fn own(&self, at: &mut BatchPos, writer: &mut impl RecordWriter) {
         if let Some(id) = self.owner_ids.get(at.record)
@@ -125,7 +125,7 @@ impl RecordBatch {
         }
     }
 
-    /// Appends the text of the part at a position, and moves past it; returns the number of its records, or `None` at
+    /// Appends the text of the item at a position and moves past it. Returns the number of its records, or `None` at
     /// the end.
     #[inline]
     pub fn write_next(&self, at: &mut BatchPos, writer: &mut impl RecordWriter, out: &mut TextBuf) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! Cells of a record's line, compiled once per report: columns, delimiters, keys, the marks of colours, and the data.
+//! Cells of a record's line, compiled once per report: columns, delimiters, keys, colour codes, and the data.
 //!
 //! ```text
 //! default                 Number "  " Time "  " Cpu Event(0) Data "\n"        Event(0): class, id, type and their blanks
@@ -441,7 +441,7 @@ impl Times {
             let text = date_and_time(ns);
             match text.as_bytes().split_first_chunk() {
                 Some((first, [b'.', ..])) => self.second = (second, *first),
-                // Beyond the calendar.
+                // The time is outside the calendar.
                 _ => return out.push(text.as_bytes()),
             }
         }
@@ -545,7 +545,7 @@ mod tests {
 
     #[test]
     fn names_of_known_events_are_kept() {
-        // A column has a delimiter, a key and quotes at most.
+        // A column adds at most a delimiter, a key and quotes.
         let others = r#","class":"KER_CALL","id":1023,"type":"","data":"#.len();
         for class in 0..32 {
             for release in [None, Some((7, 1)), Some((8, 0))] {

@@ -5,7 +5,7 @@ use crate::time_zone::utc;
 
 const NS: u64 = 1_000_000_000;
 
-/// Form of times in a report.
+/// Format of times in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeForm {
     /// Seconds of the clock.
@@ -39,7 +39,7 @@ impl Clock {
         Some(Clock { rate, inverse: u64::MAX / rate })
     }
 
-    /// As [`KevHeader::ns`].
+    /// Like [`KevHeader::ns`].
     #[inline]
     pub fn ns(self, cycles: u64) -> u64 {
         let (seconds, rest) = self.divide(cycles);

@@ -1,9 +1,4 @@
-//! Fields of records that event definitions format, and their notation as an array of JSON.
-//!
-//! ```text
-//! "fields":[{"name":"ipicmd","raw":768,"text":"0x300 1_bit_8 1_bit_9"}]      the array
-//! "fields":{"ipicmd":768,"ipicmd_text":["1_bit_8","1_bit_9"]}                the object
-//! ```
+//! Fields of records that event definitions format, and their form as a JSON array.
 
 use crate::catalog::Catalog;
 use crate::fields::{RecordSchema, record_schemas};
@@ -53,7 +48,7 @@ struct JsonField {
     words: Vec<Piece>,
 }
 
-/// Fixed text as in a JSON string. A short one is stored at once.
+/// Fixed text, escaped for a JSON string. A short one is written by one store.
 #[derive(Debug)]
 struct Piece {
     short: [u8; Piece::MAX],
@@ -126,14 +121,14 @@ impl<'r> DefinedFields<'r> {
         push_objects(&self.formats, cells, is_first, out);
     }
 
-    /// Appends the text that the definitions print, as in a JSON string without its quotation marks.
+    /// Appends the text that the definitions print, escaped for a JSON string.
     pub fn push_text(&self, cells: Cells<'_>, out: &mut TextBuf) {
         push_text(&self.formats, cells, out);
     }
 }
 
-/// Visits the fields that are shown, with their values. A field without value is left out; if the record ends too
-/// early, the first of them is shown without value, and no more of its format.
+/// Visits the fields that are shown, with their values. A field without value is left out. If the record ends too
+/// early, the first missing field is shown without value, and the rest of its format is left out.
 #[inline(always)]
 fn each_field<'c>(
     formats: &[JsonFormat],
@@ -191,7 +186,7 @@ pub fn write_objects(schema: &Schema, row: &Row, out: &mut TextBuf) {
     push_objects(&formats, row.cells(), &mut true, out);
 }
 
-/// Appends the text of a row, as in a JSON string without its quotation marks.
+/// Appends the text of a row, escaped for a JSON string.
 pub fn write_record_text(schema: &Schema, row: &Row, out: &mut TextBuf) {
     let formats: Vec<_> = schema.formats.iter().map(|format| JsonFormat::new(format, schema)).collect();
     push_text(&formats, row.cells(), out);
@@ -218,7 +213,7 @@ impl JsonFormat {
     }
 }
 
-/// Text as in a JSON string, without the quotation marks.
+/// Escapes a text for a JSON string, without quotation marks.
 fn escaped(text: &[u8]) -> Vec<u8> {
     let mut out = TextBuf::new();
     json::string(text, &mut out);
@@ -245,7 +240,7 @@ impl JsonField {
         }
     }
 
-    /// Appends the text, as in a JSON string without its quotation marks.
+    /// Appends the text, escaped for a JSON string.
     #[inline(always)]
     fn push_text(&self, value: CellValue<'_>, cells: Cells<'_>, shows_value: bool, out: &mut TextBuf) {
         match (value, self.shown.words.map_or(CellValue::Null, |cell| cells.get(cell))) {
@@ -331,7 +326,7 @@ impl JsonField {
     }
 }
 
-/// Appends a text as in a JSON string, without quotation marks.
+/// Appends a text, escaped for a JSON string.
 fn push_escaped(text: &[u8], out: &mut TextBuf) {
     if json::is_plain(text) {
         return out.push(text);

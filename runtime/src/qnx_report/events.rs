@@ -23,22 +23,22 @@ use tfbc_vm::TextBuf;
 /// Events of a log with their texts.
 pub(crate) struct QnxEvents<'a> {
     steps: Stepper<RecordProducer<'a>, RecordFormat<'a, Collector<'a>>>,
-    /// Index of the next line of the text.
+    /// Index of the line to return next.
     next: usize,
     shared: Shared<RefCell<RecordPrinter<'a>>>,
 }
 
-/// Data that all events use.
+/// Data that all events share.
 struct Shared<P: ?Sized> {
     clock: Option<Clock>,
     start: TraceStart,
     /// Nanoseconds from 1970 to the boot.
     boot_ns: Option<i128>,
-    /// Printer of fields; texts do not use it.
+    /// Printer of fields, which texts do not need.
     printer: P,
 }
 
-/// One event. It has references only: the iterator moves it several times.
+/// One event. It contains only references, because the iterator moves it several times.
 #[derive(Clone, Copy)]
 pub(crate) struct QnxEvent<'e> {
     written: &'e WrittenRecord,
@@ -63,7 +63,7 @@ pub(super) struct Collector<'a> {
     owner: Owner,
 }
 
-/// Record whose line is written.
+/// Record whose line was written.
 #[derive(Clone)]
 struct WrittenRecord {
     record: KevRecord<'static>,
@@ -160,7 +160,7 @@ impl<'a> QnxEvents<'a> {
         Ok(StepResult::Text)
     }
 
-    /// True if the chunk has an event after the current one.
+    /// True if the chunk has another event after the current one.
     #[inline]
     pub fn has_buffered(&self) -> bool {
         self.next.wrapping_add(1) < self.written().len()

@@ -46,7 +46,7 @@ impl<'r> Iterator for RecordFields<'r> {
 }
 
 impl RecordField<'_> {
-    /// True if the field has a name such as `pid`, `empty_2` or `w3`.
+    /// True if the field has this name, such as `pid`, `empty_2` or `w3`.
     fn is_called(&self, wanted: &str) -> bool {
         let number = |text: &str| text.parse().ok().filter(|number: &usize| number.to_string() == text);
         match self.name {
@@ -118,7 +118,7 @@ impl RecordField<'_> {
     }
 }
 
-/// Appends the arguments as members of an object of JSON.
+/// Appends the arguments as members of a JSON object.
 pub(super) fn push_members(columns: &EventColumns, arguments: Arguments<'_>, out: &mut TextBuf) {
     let mut n_words = 0;
     for (at, (column, value)) in columns.values(arguments).enumerate() {

@@ -12,11 +12,11 @@ pub struct RecordFilter {
     pub only: Option<RecordIds>,
     /// All but these events.
     pub except: Option<RecordIds>,
-    /// Only these CPUs, a bit each.
+    /// Only these CPUs, one bit per CPU.
     pub cpus: Option<u64>,
-    /// From this time on, in ns as the report shows times. With a time range, records of unknown time are left out.
+    /// Earliest time, in ns of the report's time format. With a time range, records of unknown time are left out.
     pub from_ns: Option<i128>,
-    /// Up to this time, in ns as the report shows times.
+    /// Latest time, in ns of the report's time format.
     pub to_ns: Option<i128>,
     /// Only records of these processes.
     pub pids: Option<BTreeSet<u64>>,
@@ -98,8 +98,8 @@ impl RecordFilter {
             && self.names.as_ref().is_none_or(has_name)
     }
 
-    /// True if the filter admits a record, without a test of its owner; class 13 is class 5 here. `time_ns` is the
-    /// displayed time, which only a time range uses.
+    /// True if the filter admits a record. Does not test the record's owner; class 13 counts as class 5. `time_ns` is
+    /// the displayed time, which only a time range uses.
     #[inline]
     #[doc(hidden)]
     pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<i128>) -> bool {

@@ -6,7 +6,7 @@ use crate::reader::kev::classes;
 use crate::suggest::hint;
 use std::fmt;
 
-/// Classes and events of one class.
+/// Number of classes, and of events per class.
 const N_CLASSES: usize = 32;
 const N_EVENTS: usize = 1024;
 
@@ -124,7 +124,7 @@ impl RecordIds {
     }
 }
 
-/// The events of a class with a name.
+/// Events of a class with this name.
 fn named(release: Option<(u32, u32)>, class: u8, text: &str) -> Result<Vec<u16>, String> {
     let events = BuiltInEvents::of(release, false);
     let (name, kind) = spelling::split_call(class, text);

@@ -31,18 +31,18 @@ pub(super) struct RowWriter<'r> {
     conditions: Option<RecordConditions<'r>>,
     /// True if every record is shown.
     shows_all: bool,
-    /// True if lines have the fields of the data, after it.
+    /// True if lines have the fields of the data after the data.
     has_fields: bool,
     printer: RecordPrinter<'r>,
     cpus: [[u8; 4]; 256],
     event_texts: EventTexts,
     owners: OwnerTexts,
-    /// Buffer for data formatted before the line; `None` while in use, because an empty buffer would cost an
+    /// Buffer for data formatted before the line. `None` while in use, because an empty replacement would cost an
     /// allocation.
     data: Option<TextBuf>,
     n_reported: u64,
     counts: Arc<EventCounts>,
-    /// The events of a batch that were counted.
+    /// Events counted in the current batch.
     counted: Vec<(u8, u16)>,
 }
 
@@ -67,7 +67,7 @@ struct OwnerTexts {
     /// Ends of the texts; a text starts at the end of the previous one.
     ends: Vec<u32>,
     texts: TextBuf,
-    /// The owner of the next record.
+    /// Owner of the next record: true if the filter admits it, and the index of its first text.
     current: (bool, u32),
 }
 
@@ -94,7 +94,7 @@ impl EventCounts {
         }
     }
 
-    /// Class, event and count of every event that was reported, in their order.
+    /// Class, event and count of every reported event, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (u8, u16, u64)> {
         let counts = self.0.iter().enumerate().map(|(at, n)| (at, n.load(Ordering::Relaxed)));
         counts.filter(|(_, n)| *n > 0).map(|(at, n)| ((at / Self::N_EVENTS) as u8, (at % Self::N_EVENTS) as u16, n))
@@ -117,7 +117,7 @@ impl DataUse {
         let columns = options.columns.list();
         let is_argument = |column: &Column| matches!(column, Column::Argument(_));
         let is_data = |column: &Column| *column == Column::Data;
-        // Counting needs no text unless something selects by it. Then no template runs at all.
+        // Counting needs no text unless a filter depends on it. Otherwise no template runs at all.
         if options.stats && options.grep.is_none() && !options.defined {
             DataUse::Never
         } else if options.grep.is_some() || options.stats {
@@ -197,8 +197,8 @@ impl<'r> RowWriter<'r> {
         }
     }
 
-    /// Appends the line of a record. `defined` is true if definitions gave `data`, and `None` if the data is formatted
-    /// in its cell; then the result is false if there is no line.
+    /// Appends the line of a record. `defined` is true if definitions produced `data`, and `None` if the data is
+    /// formatted in its cell; then the result is false if the record has no line.
     fn line(
         &mut self,
         record: &KevRecord<'_>,
@@ -273,7 +273,7 @@ impl<'r> RowWriter<'r> {
                         continue;
                     } else {
                         let is_defined = self.printer.definitions(record, out);
-                        // Known only in the middle of the row. The caller removes the cells already written.
+                        // This is known only in the middle of the row. The caller removes the cells already written.
                         if !is_defined && self.options.defined {
                             return false;
                         }
@@ -316,7 +316,8 @@ impl<'r> RowWriter<'r> {
         out.push(b"]");
     }
 
-    /// Formats the data of a record before its line; `None` if there is no line, otherwise true if definitions gave it.
+    /// Formats the data of a record before its line. Returns `None` if the record has no line, otherwise true if
+    /// definitions produced the data.
     fn first(&mut self, record: &KevRecord<'_>, data: &mut TextBuf) -> Option<bool> {
         let defined = self.printer.definitions(record, data);
         if !defined && self.options.defined {
@@ -463,7 +464,7 @@ impl RecordWriter for RowWriter<'_> {
     }
 
     fn meter(&mut self) -> Option<&mut Meter> {
-        // Records that are counted alone take no steps.
+        // Records that are only counted take no steps.
         (self.data_use != DataUse::Never).then(|| self.printer.meter())
     }
 
@@ -501,7 +502,7 @@ mod tests {
         out.as_bytes().to_vec()
     }
 
-    /// A log, and how it is reported.
+    /// A log and the options of its report.
     struct ReportSetup<'s> {
         options: &'s QnxReportOptions,
         header: KevHeader,
@@ -515,7 +516,7 @@ mod tests {
             text(|out| printer.print(record, out)).trim_ascii().to_vec()
         }
 
-        /// A value as people read it; `None` for a field that the record does not have.
+        /// Value as the report shows it; `None` for a field that the record does not have.
         fn value(&self, column: Column, record: &KevRecord<'_>) -> Option<Vec<u8>> {
             let ns = Clock::new(&self.header).zip(record.cycles()).map(|(clock, cycles)| i128::from(clock.ns(cycles)));
             let seconds = |ns: i128| {

@@ -1,4 +1,4 @@
-//! Content and form of a log's report, and its counts.
+//! Options of a log's report, and its counts.
 
 use super::clock::TimeForm;
 use super::filter::RecordFilter;
@@ -23,16 +23,16 @@ pub enum FieldLayout {
     Object,
 }
 
-/// Content and form of a log's report.
+/// Options of a log's report.
 #[derive(Debug, Clone)]
 pub struct QnxReportOptions {
     /// The columns.
     pub columns: Columns,
-    /// The form.
+    /// Output format.
     pub form: Form,
-    /// The form of fields in JSON lines.
+    /// Form of the fields in JSON lines.
     pub fields: FieldLayout,
-    /// The form of times.
+    /// Format of times.
     pub time: TimeForm,
     /// True if rows come in ascending time.
     pub sort: bool,
@@ -57,7 +57,7 @@ pub struct QnxReportOptions {
     pub limits: Limits,
     /// Limits of all records together.
     pub max_work: MaxWork,
-    /// Threads that format; `None` for all processors.
+    /// Number of formatting threads; `None` for one per processor.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -103,7 +103,7 @@ pub struct QnxSummary {
     pub n_damaged: u64,
     /// Counts of the reader.
     pub counts: KevCounts,
-    /// Use of the bytes that were read.
+    /// Accounting of the bytes that were read.
     #[doc(hidden)]
     pub tally: Tally,
     /// Set if the number of records read differs from those formatted, filtered out and skipped: a bug of this program.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// CPUs of a log.
 const N_CPUS: usize = 64;
-/// Numbers of buffers count up to here.
+/// Number of distinct buffer numbers, which wrap.
 const BUFFER_NUMBERS: u32 = 2048;
 /// Limit on the total size of names in bytes. Further names are not stored.
 const MAX_NAME_BYTES: usize = 64 << 20;
@@ -20,7 +20,7 @@ mod events {
     pub const RUNNING: u16 = 1;
     pub const THREAD_CREATE: u16 = 24;
     pub const THREAD_DESTROY: u16 = 25;
-    /// Events below are of threads.
+    /// First number of process events; those below are about threads.
     pub const PROCESSES: u16 = 64;
     pub const CREATE: u16 = 64;
     pub const DESTROY: u16 = 128;
@@ -29,7 +29,7 @@ mod events {
     pub const THREAD_NAME: u16 = 320;
 }
 
-/// Process and thread of a record; `None` for what is not known.
+/// Process and thread of a record; unknown parts are `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owner {
     /// The process id.
@@ -72,7 +72,7 @@ pub(super) struct Owners {
     n_bytes: usize,
     /// Cache of the batch's owners by process and thread: consecutive records belong to few threads.
     cache: Box<[CachedOwner; N_CACHED]>,
-    /// Index in the batch of the unknown owner.
+    /// Index of the unknown owner in the batch.
     nobody: Option<u32>,
     /// Incremented per batch and per change of a name, which makes the cache stale.
     epoch: u64,
@@ -277,7 +277,7 @@ fn cost(name: &[u8]) -> usize {
     NAME_COST + name.len()
 }
 
-/// The text after the first two words, up to its NUL or the data's end.
+/// Text after the first two words, up to its NUL or the end of the data.
 fn name_bytes<'r>(record: &KevRecord<'r>) -> &'r [u8] {
     let text = record.bytes.get(8..).unwrap_or_default();
     &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())]

@@ -93,7 +93,7 @@ impl<'r> RecordPrinter<'r> {
         &mut self.slow
     }
 
-    /// Counts so far.
+    /// Counts so far, for [`RecordPrinter::set_tallied`].
     pub(crate) fn tallied(&self) -> FormatCounts {
         let Self { n_truncated, n_limited, n_refused, n_over_work, .. } = *self;
         FormatCounts { n_truncated, n_limited, n_refused, n_over_work, ..FormatCounts::default() }
@@ -124,9 +124,9 @@ impl<'r> RecordPrinter<'r> {
         !self.catalog.records(Space::Record, record.class, record.event).is_empty()
     }
 
-    /// Appends the text of the definitions as in a JSON string, without its quotation marks. The text comes from the
-    /// row of their fields, which [`RecordPrinter::fields`] reuses. False if no definition applies. `None`, with
-    /// nothing appended, if [`RecordPrinter::definitions`] has to print the text.
+    /// Appends the text of the definitions as in a JSON string, without its quotation marks. The text is made from the
+    /// row of their fields, which [`RecordPrinter::fields`] reuses. Returns false if no definition applies. Returns
+    /// `None` and appends nothing if [`RecordPrinter::definitions`] must print the text.
     pub(super) fn text_by_row(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> Option<bool> {
         if self.catalog.records(Space::Record, record.class, record.event).len() != 1 {
             return None;
@@ -180,7 +180,7 @@ impl<'r> RecordPrinter<'r> {
         }
     }
 
-    /// Appends the arguments of a record as traceprinter's default layout has them, without the blanks around them.
+    /// Appends the arguments of a record as in traceprinter's default layout, without surrounding blanks.
     pub fn arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         if !self.flat_arguments.print(record, out) {
             self.scratch.clear();
@@ -189,7 +189,7 @@ impl<'r> RecordPrinter<'r> {
         }
     }
 
-    /// Appends the members of an object of JSON: the fields of the definitions that apply if `defined`, or the
+    /// Appends members of a JSON object: the fields of the definitions that apply if `defined`, otherwise the
     /// arguments.
     pub fn members(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
         if defined {
@@ -229,12 +229,13 @@ impl<'r> RecordPrinter<'r> {
 
     /// Appends the encoded row of the definitions that name the record's event, or of its arguments.
     ///
-    /// Several programs with definitions have a row each, after its length: 0 if none of a program's definitions applies.
+    /// If several programs have definitions, each has a row after its length, which is 0 if none of its definitions
+    /// applies.
     pub(super) fn cells(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         if !self.is_named(record) {
             let arguments = self.events.arguments(record);
             let mut row = std::mem::take(&mut self.arguments_row);
-            // A record is far smaller than a row may be.
+            // A record is far smaller than the limit of a row.
             if self.columns(record).fill(arguments, &mut row).is_ok() {
                 row.encode(|bytes| out.push(bytes));
             }
@@ -270,7 +271,7 @@ impl<'r> RecordPrinter<'r> {
         self.columns.entry(id).or_insert_with(|| EventColumns::of(events, record.meant_class(), record.event))
     }
 
-    /// Appends the arguments of a record as objects of an array of JSON.
+    /// Appends the arguments of a record as objects of a JSON array.
     pub(super) fn argument_fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         if self.flat_fields.print(record, out) {
             return;
@@ -298,7 +299,7 @@ impl<'r> RecordPrinter<'r> {
         any
     }
 
-    /// Appends the text of one program's definitions; `observer` sees each instruction first.
+    /// Appends the text of one program's definitions. `observer` is called before each instruction.
     #[inline]
     pub fn one<O: Observer>(
         &mut self,

@@ -27,7 +27,7 @@ struct TableWriter<'r> {
     lines: RowWriter<'r>,
     source: Arc<RowSource<'r>>,
     wanted: RowOptions,
-    /// Printer of fields; texts do not use it.
+    /// Printer of fields, which texts do not need.
     printer: FieldPrinter<'r>,
     owner: Owner,
     /// Index of the owner in its batch.

@@ -45,7 +45,7 @@ pub(crate) fn run(
 pub(super) struct RecordProducer<'w> {
     log: &'w mut KevLog,
     live: bool,
-    /// Processes and threads, if they are needed.
+    /// Tracker of processes and threads, if they are needed.
     owners: Option<Owners>,
     n_damaged: u64,
 }
@@ -81,7 +81,7 @@ impl<'w> RecordProducer<'w> {
                     chunk.events.push(&record);
                 }
                 Some(KevItem::Slot(slot)) => chunk.events.push_slot(slot),
-                // Usually ends the batch, so that the notice is written right after the records before it.
+                // A notice usually ends the batch, so that it is written right after the records before it.
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
                     chunk.notices.push(Notice { n_before: log.counts().records, ..notice });
@@ -115,10 +115,10 @@ pub(super) struct RecordFormat<'r, W> {
     known_steps: &'r AtomicU64,
     at: BatchPos,
     in_batch: bool,
-    /// True if the batch was started with a guess of the steps that earlier batches used.
+    /// True if the steps of earlier batches were guessed when this batch was started.
     is_guess: bool,
     n_formatted: u64,
-    /// Counts and number of formatted records before the batch.
+    /// Counts, and number of formatted records, before the batch.
     before: (FormatCounts, u64),
 }
 

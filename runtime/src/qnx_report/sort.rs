@@ -23,7 +23,7 @@ const HEADER: usize = 1 + 8 + 8;
 /// Kinds of texts.
 const UNTIMED: u8 = 0;
 const TIMED: u8 = 1;
-/// The text belongs to the record that follows.
+/// Kind of a text that belongs to the next record.
 const AHEAD: u8 = 2;
 
 /// Writer of records for a [`Sorter`].
@@ -56,7 +56,7 @@ impl<W: RecordWriter> RecordWriter for Timed<W> {
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         self.text.clear();
         self.writer.record(record, &mut self.text);
-        // A record without text still sets the time of later records that have none.
+        // A record without text still sets the time for later records without a time of their own.
         match self.clock.zip(record.cycles()) {
             Some((clock, cycles)) => self.push(TIMED, clock.ns(cycles), out),
             None => self.push(UNTIMED, 0, out),
@@ -111,7 +111,7 @@ pub(crate) struct Sorter {
     max_memory: usize,
     /// Bytes written so far of a text that is not complete.
     pending: Vec<u8>,
-    /// Texts of the rows in memory, then the texts that belong to the next row.
+    /// Texts of the rows in memory, followed by the texts that belong to the next row.
     texts: Vec<u8>,
     /// Start of the next row's text.
     start: usize,
@@ -250,7 +250,7 @@ fn merge(mut runs: Vec<SortedRun>, out: &mut dyn Write) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Texts as a [`Timed`] writer gives them.
+    /// Texts as a [`Timed`] writer produces them.
     fn written(texts: &[(u8, u64, &str)]) -> Vec<u8> {
         let one = |(kind, ns, text): &(u8, u64, &str)| {
             let len = text.len() as u64;

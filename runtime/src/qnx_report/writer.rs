@@ -1,4 +1,4 @@
-//! The interface between the run over a log and what writes its lines.
+//! Interface between the run over a log and the writer of its lines.
 
 use super::options::QnxSummary;
 use super::owners::Owner;
@@ -15,12 +15,12 @@ pub(crate) trait RecordWriter: Clone + Send {
     /// Appends the line of a record, if it has one.
     fn record(&mut self, record: &KevRecord<'_>, out: &mut TextBuf);
 
-    /// Appends a slot. There are slots only if the log was opened for them.
+    /// Appends a slot. Called only if the log was opened with slots.
     fn slot(&mut self, slot: KevSlot, out: &mut TextBuf) {
         let _ = (slot, out);
     }
 
-    /// True if [`RecordWriter::set_owner`] has to be called before each record.
+    /// True if [`RecordWriter::set_owner`] must be called before each record.
     fn needs_owners(&self) -> bool {
         false
     }
@@ -30,10 +30,10 @@ pub(crate) trait RecordWriter: Clone + Send {
         let _ = (id, owner);
     }
 
-    /// Begins a batch.
+    /// Starts a batch.
     fn begin_batch(&mut self) {}
 
-    /// Begins a text.
+    /// Starts a text.
     fn begin_text(&mut self) {}
 
     /// Ends a text.
@@ -66,7 +66,7 @@ pub(crate) struct FormatCounts {
 }
 
 impl FormatCounts {
-    /// Note of a record, from the counts before and after its line.
+    /// Note for the row of a record, by the counts before its line (`before`) and after it.
     pub(super) fn note_since(self, before: Self) -> RowNote {
         if self.n_truncated > before.n_truncated {
             RowNote::Truncated

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Number of first bytes searched for QNX's marker in an input that also looks like an AIX trace.
 const MAX_AIX_HEAD: usize = 4096;
 
-/// An opened trace of either vendor.
+/// An open trace of either vendor.
 pub enum AnyTrace {
     /// An AIX trace.
     Aix(Box<Logs>),

@@ -1,4 +1,4 @@
-//! Readers: from the bytes of a trace to its events.
+//! Readers, which turn the bytes of a trace into events.
 
 pub mod aix;
 mod any;

@@ -30,7 +30,8 @@ pub struct RecordingGap {
     pub n_bytes: u64,
     /// CPU of the event that shows the gap.
     pub cpu: Option<u32>,
-    /// True if an event of the trace says the same, which a report prints. Only tables of notices ask for such notices.
+    /// True if an event of the trace reports the gap too, so that a report prints it anyway. Only tables of notices
+    /// request such notices.
     pub is_event: bool,
 }
 
@@ -50,7 +51,7 @@ impl Notice {
         Self { gap: Some(gap), ..self }
     }
 
-    /// True if an event of the trace says the same, so that a report does not.
+    /// True if an event of the trace reports the gap too, so that a report omits the notice.
     #[doc(hidden)]
     pub fn is_quiet(&self) -> bool {
         self.gap.is_some_and(|gap| gap.is_event)

@@ -398,7 +398,7 @@ pub(in crate::reader) struct Window {
     /// Buffer with the retained bytes, after the window has moved on to another one.
     left: Option<SharedBuf>,
     ended: bool,
-    /// State of a compressed input that was copied to a temporary file.
+    /// State of the compressed input whose unpacked bytes were copied to a temporary file.
     spooled: Option<Packing>,
     /// Size of one read in bytes.
     chunk: usize,
@@ -520,7 +520,7 @@ impl Window {
         if self.at_end() {
             return Ok(false);
         }
-        // Room is made before the read, so that one call gets as many bytes as there are.
+        // Room is made before the read, so that one call gets all available bytes.
         self.make_room();
         let n = match (&mut self.buf, &mut self.ahead) {
             (Buffer::Own(bytes), None) => self.input.read(&mut bytes[self.end..])?,
@@ -580,7 +580,7 @@ impl Window {
         }
     }
 
-    /// Replaces the buffer. The old one is kept if it has retained bytes.
+    /// Replaces the buffer. Keeps the old one if it has retained bytes.
     fn leave(&mut self, other: Buffer) {
         let bytes = std::mem::replace(&mut self.buf, other);
         if self.is_retained() {
@@ -621,7 +621,7 @@ impl Window {
         self.is_retained() && !self.has_room() && !self.at_end()
     }
 
-    /// Borrows the buffer of a batch if the window's own was handed over. A thread so reads into the memory that it
+    /// Borrows the buffer of a batch if the window's own was detached. A thread then reads into the memory that it
     /// formats from, which stays in its cache.
     pub fn recycle(&mut self, own: &mut SharedBuf) {
         if self.retained.is_some() {
@@ -636,8 +636,8 @@ impl Window {
         }
     }
 
-    /// Passes on the retained bytes at their offsets: the buffer itself, or a copy if most of the buffer is still
-    /// unread.
+    /// Moves the retained bytes to a batch, at their offsets: the buffer itself, or a copy if most of the buffer is
+    /// still unread.
     pub fn detach(&mut self, to: &mut SharedBuf) {
         let Some(retained) = self.retained.take() else { return };
         let n_left = self.end - self.start;
@@ -654,8 +654,8 @@ impl Window {
             *to = SharedBuf { bytes: Buffer::Own(bytes), offset: self.first_offset() };
         } else {
             let offset = self.first_offset();
-            // A small rest is copied to a buffer of just its size, since the next batch lends a real one. A large rest
-            // goes to its final buffer at once.
+            // A small rest is copied to a buffer of just its size, since the next batch lends a larger one. A large
+            // rest goes to its final buffer at once.
             let mut other =
                 if n_left < LITTLE { vec![0; n_left] } else { self.roomy(std::mem::take(&mut to.bytes), n_left) };
             other[..n_left].copy_from_slice(&self.buf[self.start..self.end]);
@@ -709,7 +709,7 @@ impl Window {
         Ok(())
     }
 
-    /// Limits the window to the bytes before a file offset.
+    /// Sets the file offset at which the area of the window ends.
     pub fn set_area_end(&mut self, end: u64) {
         self.area_end = end;
         self.ended = false;

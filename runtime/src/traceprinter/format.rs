@@ -11,11 +11,11 @@ const MAX_WIDTH: u32 = 4096;
 
 /// Text before an event's arguments, as C's `printf` would write it.
 ///
-/// `%c` is the clock in hex, `%C` the CPU, `%e` the running number of the event in ten digits or more, `%t` the time
-/// since the trace's start as `seconds.milliseconds.microseconds` and `us`, `%Z` the class, `%z` the event, `%%` a
-/// percent sign. A conversion may have flags (`-`, `0`, blank, `+`, `#`), a width, and a precision after a dot: the
-/// longest length of texts, the least digits of numbers. A negative precision cuts leading characters. `%t` takes none
-/// of them, and `%e` only a width.
+/// `%c` is the clock in hex, `%C` the CPU, `%e` the number of the event in at least ten digits, `%t` the time since the
+/// trace's start as `seconds.milliseconds.microseconds` and `us`, `%Z` the class, `%z` the event, `%%` a percent sign.
+/// A conversion may have flags (`-`, `0`, blank, `+`, `#`), a width, and a precision after a dot: the maximum length of
+/// texts, the minimum digits of numbers. A negative precision cuts leading characters. `%t` takes none of them, and
+/// `%e` only a width.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineFormat {
     pub(super) pieces: Vec<Piece>,
@@ -58,7 +58,7 @@ pub(super) struct ConversionSpec {
 enum Precision {
     /// Number of characters of a text, or minimum digits of a number.
     Plain(usize),
-    /// The last characters.
+    /// Number of characters to keep at the end of a text.
     Last(usize),
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Line<'l> {
     pub event_text: &'l [u8],
 }
 
-/// Time of an event since the trace's start.
+/// Time of an event since the start of the trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Elapsed {
     /// The clock's rate is not known.
@@ -131,11 +131,11 @@ impl LineFormat {
     /// use tfbc::traceprinter::LineFormat;
     /// assert!(LineFormat::parse("%t %-16Z:%z").is_ok());
     /// let error = LineFormat::parse("%08x").unwrap_err();
-    /// assert_eq!(error.to_string(), "`%08x` at column 1: expected one of c, C, e, t, Z, z and % as its letter");
+    /// assert_eq!(error.to_string(), "`%08x` at column 1: expected one of the letters c, C, e, t, Z, z and %");
     /// ```
     ///
     /// # Errors
-    /// A conversion that does not exist or is not complete, a width above 4096.
+    /// The format contains an unknown or incomplete conversion, or a width above 4096.
     pub fn parse(text: &str) -> Result<Self, LineFormatError> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -192,7 +192,7 @@ impl Default for LineFormat {
 }
 
 fn refused(spec_text: &str, column: usize) -> LineFormatError {
-    LineFormatError(format!("`{spec_text}` at column {column}: expected one of c, C, e, t, Z, z and % as its letter"))
+    LineFormatError(format!("`{spec_text}` at column {column}: expected one of the letters c, C, e, t, Z, z and %"))
 }
 
 fn bad_spec(spec_text: &str, column: usize) -> LineFormatError {
@@ -257,7 +257,7 @@ fn field(conversion: Conversion, spec: &str) -> Option<ConversionSpec> {
     })
 }
 
-/// A width or precision: none is 0.
+/// Parses a width or precision; an empty one is 0.
 fn number(text: &str) -> Option<usize> {
     if text.is_empty() {
         return Some(0);

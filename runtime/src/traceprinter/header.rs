@@ -4,9 +4,9 @@ use super::syspage;
 use crate::reader::kev::{HeaderAttribute, KevHeader, KevRefusal, KevRefusalKind};
 use tfbc_vm::TextBuf;
 
-/// The first lines, as QNX 6.4 prints them. Those of QNX 7 are not public.
+/// First lines, as QNX 6.4 prints them. The lines of QNX 7 are not public.
 const VERSIONS: &str = "TRACEPRINTER version 1.02\nTRACEPARSER LIBRARY version 1.02\n";
-/// Columns up to a key's end.
+/// Column in which keys end.
 const KEY_END: usize = 22;
 
 /// Writes everything up to the first event.

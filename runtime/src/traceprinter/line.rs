@@ -22,7 +22,7 @@ pub(super) struct LineWriter {
 enum LinePart {
     Text(FixedText),
     Cycles(ConversionSpec),
-    /// Time since the trace's start, or the running number of the event.
+    /// Time since the start of the trace, or number of the event.
     OfRecord(ConversionSpec),
     /// One text per CPU.
     Cpu(Vec<FixedText>),
@@ -30,7 +30,7 @@ enum LinePart {
     Named(usize),
 }
 
-/// A text that is appended often. The fast path copies the whole array of a short one.
+/// A text that is appended often. If it is short, the fast path copies the whole array.
 #[derive(Debug, Clone)]
 enum FixedText {
     Short { text: [u8; FixedText::SHORT], len: usize },
@@ -49,7 +49,7 @@ impl FixedText {
         FixedText::Short { text, len: bytes.len() }
     }
 
-    /// The text that `write` appends.
+    /// Stores the text that `write` appends.
     fn of(write: impl FnOnce(&mut TextBuf)) -> Self {
         let mut out = TextBuf::new();
         write(&mut out);
@@ -195,7 +195,7 @@ impl LineWriter {
     }
 }
 
-/// Texts of an event's class and of the event.
+/// Texts for the class and for the event of a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Names<'l> {
     pub class_text: &'l [u8],
@@ -209,7 +209,7 @@ impl<'l> Names<'l> {
     }
 }
 
-/// Clock of the log, and the trace's start in cycles if it is known.
+/// Clock of the log, and start of the trace in cycles if it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeBase<'t> {
     pub header: &'t KevHeader,

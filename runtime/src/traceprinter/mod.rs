@@ -35,14 +35,14 @@ use tfbc_vm::{Limits, TextBuf, num};
 /// Layout of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Layout {
-    /// The layout of QNX 7 and 8.
+    /// Layout of QNX 7 and 8.
     Default {
         /// Text before the arguments (`-p`).
         format: LineFormat,
         /// True if all arguments are on the event's line (`-n`).
         one_line: bool,
     },
-    /// The layout of traceprinter 1.02.
+    /// Layout of traceprinter 1.02.
     Compat {
         /// True if all arguments are on the event's line (`-n`).
         one_line: bool,
@@ -58,7 +58,7 @@ impl Default for Layout {
 /// Options of [`print()`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PrintOptions {
-    /// The layout.
+    /// Layout of the lines.
     pub layout: Layout,
     /// True if every slot is printed, too (`-v`). The log must have been opened with
     /// [`ReadOptions::slots`](crate::aix::ReadOptions::slots).
@@ -69,7 +69,7 @@ pub struct PrintOptions {
     pub limits: Limits,
     /// Limit on the work for all events together.
     pub max_work: MaxWork,
-    /// Threads that format; `None` for as many as there are processors.
+    /// Number of formatting threads; `None` for one per processor.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn print_log(
     run(log, printer, options.threads, out, monitor)
 }
 
-/// Appends the line of a slot, and the message of 1.02 if it belongs to no combine.
+/// Appends the line of a slot, and the message of traceprinter 1.02 if the slot belongs to no combine.
 fn write_slot(slot: KevSlot, out: &mut TextBuf) {
     out.push(b"event =>");
     for (name, word) in [" h:0x", " d0:0x", " d1:0x", " d2:0x"].iter().zip(slot.words) {
@@ -146,7 +146,7 @@ fn push_hex(word: u32, out: &mut TextBuf) {
 struct Printer<'p> {
     catalog: Option<&'p Catalog<'p>>,
     options: &'p PrintOptions,
-    /// The clock and the byte order.
+    /// Header with clock and byte order.
     header: KevHeader,
     start: TraceStart,
     events: BuiltInEvents,
@@ -159,7 +159,7 @@ struct Printer<'p> {
     n_left_out: u64,
 }
 
-/// The parts of a layout's lines.
+/// Parts of a line, by layout.
 enum LineParts {
     Compat(EventPrinter),
     Default(LineWriter, ArgumentPrinter),
@@ -202,7 +202,7 @@ impl<'p> Printer<'p> {
         }
     }
 
-    /// Puts the text of the record's definitions into `data`; false if none applies.
+    /// Writes the text of the record's definitions to `data`; false if none applies.
     fn define(&mut self, record: &KevRecord<'_>) -> bool {
         let Some(definitions) = &mut self.definitions else { return false };
         self.data.clear();
@@ -210,7 +210,7 @@ impl<'p> Printer<'p> {
         definitions.text.definitions(&KevRecord { class, ..*record }, &mut self.data)
     }
 
-    /// Appends a record in the default layout, or in a log with definitions.
+    /// Appends a record of a log with definitions, or of any log in the default layout.
     #[inline(never)]
     fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let defined = self.definitions.is_some() && self.define(record);
@@ -233,7 +233,7 @@ impl<'p> Printer<'p> {
         if self.definitions.as_mut().is_some_and(|definitions| definitions.heading.print(record, out)) {
             out.truncate(out.len() - 1);
         } else {
-            // 1.02 has no name for it.
+            // Layout 1.02 has no name for this event.
             self.name(record);
             out.push(self.class_text.as_bytes());
             out.pad(8usize.saturating_sub(self.class_text.len()));
@@ -320,7 +320,7 @@ impl RecordWriter for Printer<'_> {
     }
 }
 
-/// Time and CPU as 1.02 prints them.
+/// Time and CPU as traceprinter 1.02 prints them.
 #[inline]
 fn prefix(record: &KevRecord<'_>) -> [u8; 20] {
     let mut text = *b"t:0x00000000 CPU:00 ";
@@ -331,7 +331,7 @@ fn prefix(record: &KevRecord<'_>) -> [u8; 20] {
     text
 }
 
-/// One text per CPU.
+/// Texts of all CPUs.
 static CPUS: [[u8; 8]; 64] = {
     let mut texts = [*b" CPU:00 "; 64];
     let mut cpu = 0;

@@ -1,4 +1,4 @@
-//! The system page as `-v` shows it.
+//! Prints the system page for `-v`.
 
 use crate::reader::kev::{PageSection, Syspage};
 
@@ -145,7 +145,7 @@ impl PageWriter<'_> {
         const X86: &[&str] =
             &["CPUID", "RDTSC", "INVLPG", "WP", "BSWAP", "MMX", "CMOV", "PSE", "PGE", "MTRR", "SEP", "SIMD", "FXSR"];
         const PPC: &[&str] = &["EAR", "HW_HT", "HW_POW", "FPREGS", "SW_HT", "ALTIVEC"];
-        // C's `%#08x`.
+        // The format `%#08x` of C.
         self.push(&if flags == 0 { String::from("  flags=00000000") } else { format!("  flags={flags:#08x}") });
         let own = match self.page.machine() {
             Some(0) => X86,

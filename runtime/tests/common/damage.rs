@@ -11,13 +11,13 @@ use tfbc::{Notice, Tally, TraceKind};
 pub struct Reference {
     pub name: &'static str,
     pub bytes: Vec<u8>,
-    /// Size of header and tables in bytes; damage there may affect every event.
+    /// Size of header and tables in bytes; damage in them may affect every event.
     pub head: usize,
-    /// Kind, for logs without a header and for those whose header may get lost.
+    /// Kind of a log without a header, or of one whose header the damage may destroy.
     pub kind: Option<AixKind>,
 }
 
-/// Typical events of a 64-bit kernel: most have words, some a text, some a CPU.
+/// Typical events of a 64-bit kernel: most have words, some a text or a CPU.
 pub fn events64(noise: &mut Noise, n: u64, first_ticks: u64) -> Vec<Vec<u8>> {
     let mut ticks = first_ticks;
     let mut events = Vec::new();

@@ -29,7 +29,7 @@ pub struct TraceContents {
 }
 
 impl TraceContents {
-    /// Last byte per event, which identifies it in these tests.
+    /// Last byte of each event, which identifies it in these tests.
     pub fn marks(&self) -> Vec<u8> {
         self.events.iter().map(|event| *event.bytes.last().unwrap()).collect()
     }
@@ -118,7 +118,7 @@ impl LogBuilder {
         fixed + row * self.entries.len()
     }
 
-    /// Offset of an entry in the table.
+    /// Offset of a table entry.
     pub fn row(&self, slot: usize) -> usize {
         if self.wide { 48 + 16 * slot } else { 36 + 8 * slot }
     }

@@ -13,7 +13,7 @@ use tfbc::{EventId, FieldValue, aix, qnx};
 
 /// Longest text of a key or group in bytes. An event with a longer one is treated as if it had none.
 const MAX_TEXT: usize = 255;
-/// Numbers of kernel calls, and of the event that names a thread.
+/// Numbers of events: kernel calls per kind of record, the first process event, and the event that names a thread.
 const CALLS: u16 = 128;
 const PROCESSES: u16 = 64;
 const THREAD_NAME: u16 = 320;
@@ -311,7 +311,7 @@ fn formatted<'e>(format: &RefCell<&mut dyn Format>, field: &Field) -> Option<Ope
     }
 }
 
-/// Appends a value to the encoded values of a key or group. False if it is missing or too long.
+/// Appends a value to the encoded values of a key or group. Returns false if it is missing or too long.
 pub fn encode(value: Option<Operand<'_>>, out: &mut Vec<u8>) -> bool {
     match value {
         Some(Operand::Number(number)) => {

@@ -51,11 +51,11 @@ pub enum PairSource {
 pub struct PairOptions {
     /// Pairs to look for.
     pub source: PairSource,
-    /// Fields that start and end have in common; `None` for the usual ones.
+    /// Fields that start and end have in common; `None` for the default ones.
     pub key: Option<String>,
-    /// Fields of the groups; `None` for the usual ones.
+    /// Fields of the groups; `None` for the default ones.
     pub by: Option<String>,
-    /// Which start an end belongs to if several are open.
+    /// Rule that assigns an end to a start if several are open.
     pub matching: Matching,
     /// True if untraced time does not cut pairs.
     pub across_gaps: bool,
@@ -65,7 +65,7 @@ pub struct PairOptions {
     pub outliers: usize,
     /// Largest number of starts that are open at once.
     pub max_open: usize,
-    /// Largest number of groups. Pairs of further ones share one.
+    /// Largest number of groups. Pairs of further groups share one.
     pub max_groups: usize,
     /// Largest number of values in memory. With more, percentiles are approximate.
     pub max_values: usize,

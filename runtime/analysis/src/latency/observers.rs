@@ -1,4 +1,4 @@
-//! Passes the events of a trace to the matcher, with what their fields need.
+//! Passes the events of a trace to the matcher, with the data that their fields need.
 
 use super::fields::{Field, HookFields, RecordFields};
 use super::formats::{HookTemplate, HookTemplates, RecordTemplate};

@@ -4,7 +4,7 @@ use super::lanes::Lanes;
 use crate::gaps::GapStarts;
 use std::collections::{HashMap, VecDeque};
 
-/// Which start an end belongs to if several are open.
+/// Rule that assigns an end to a start if several are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Matching {
     /// The latest; earlier ones are dropped.

@@ -183,7 +183,7 @@ impl Latency {
         grid.write(&is_left, out);
     }
 
-    /// Appends histograms of the first groups, as [`bars`].
+    /// Appends histograms of the first `n` groups, in the form of [`bars`].
     pub fn write_histograms(&self, n: usize, width: Option<usize>, bar: char, out: &mut TextBuf) {
         for (key, numbers) in self.groups.iter().take(n) {
             let fields = self.fields_of(key.as_deref());
@@ -209,8 +209,8 @@ fn short(number: u128) -> String {
     format!("{}{suffix}", number >> shift)
 }
 
-/// Lines of a histogram: bucket, count and bar. `width` is that of a terminal; bars have at least 10 places, and 40
-/// without a terminal.
+/// Lines of a histogram: bucket, count and bar. `width` is the width of the terminal. Bars have at least 10 characters,
+/// and 40 without a terminal.
 pub fn bars(buckets: &[(u128, u128, u64)], width: Option<usize>, bar: char) -> String {
     let labels: Vec<String> =
         buckets.iter().map(|(from, to, _)| format!("[{}, {})", short(*from), short(*to))).collect();

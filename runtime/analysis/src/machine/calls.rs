@@ -201,7 +201,7 @@ impl Machine {
         row
     }
 
-    /// Forgets which calls are at which addresses: there are new names.
+    /// Forgets the calls at all addresses, because there are new names.
     pub fn forget_addresses(&mut self) {
         self.calls.iter_mut().for_each(|rows| rows.by_address.clear());
     }

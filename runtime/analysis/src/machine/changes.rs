@@ -6,13 +6,13 @@ use super::{Machine, ThreadSlot};
 /// Change of a CPU or thread, for a timeline. The other changes at an event are only on the event's own CPU.
 #[derive(Debug, Clone, Copy)]
 pub enum Change {
-    /// Everything that a CPU did ends.
+    /// All activity of a CPU ends.
     Ended { at: usize, time: u64 },
     /// The state of a CPU may have changed.
     Touched { at: usize, time: u64 },
     /// A CPU without interrupts gets another state, at the begin or end of a gap or for another reason.
     Base { at: usize, time: u64, base: Option<Base> },
-    /// The CPU without a number is none any more.
+    /// The CPU without a number is dropped, because an event has named a real CPU.
     Dropped { time: u64 },
     /// A dispatch took this time.
     Dispatched { at: usize, from: u64, to: u64, idle: bool },
@@ -81,7 +81,7 @@ impl Machine {
         }
     }
 
-    /// Adds to the changes that a running thread is another one, or an idle one, since its CPU was last charged.
+    /// Adds a change: a running thread was replaced, or became idle, since its CPU was last charged.
     pub(super) fn note_thread(&mut self, slot: ThreadSlot) {
         let at = self.threads[slot as usize].cpu.map(|at| at as usize);
         // Interrupts on top of it take the time until they end.
@@ -100,7 +100,7 @@ impl Machine {
         self.note(Change::Mark { cpu, name, missed, time });
     }
 
-    /// Adds to the changes that the state of a CPU may be another.
+    /// Adds a change: the state of a CPU may have changed.
     pub fn touch(&mut self, at: usize, time: u64) {
         self.note(Change::Touched { at, time });
     }

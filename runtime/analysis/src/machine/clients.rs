@@ -12,7 +12,7 @@ pub(super) const MAX_CHAIN: usize = 64;
 pub(super) const MAX_SERVERS: usize = 1024;
 
 impl Machine {
-    /// A thread that runs on a CPU sends a message to a process.
+    /// Handles a message that the thread on a CPU sends to a process.
     pub fn send(&mut self, at: usize, rcvid: u32, server: u32, now: u64) {
         let Some((id, slot)) = self.cpus[at].thread.filter(|(_, slot)| *slot != OTHERS) else { return };
         if self.sent.len() >= MAX_SENT {
@@ -23,7 +23,7 @@ impl Machine {
         self.note(Change::Message { thread: slot, step: MessageStep::Sent, id: self.n_messages, time: now });
     }
 
-    /// A thread that runs on a CPU receives a message from a process. From now on it works for the sender.
+    /// Handles a message that the thread on a CPU receives from a process. From now on the thread works for the sender.
     pub fn receive(&mut self, at: usize, rcvid: u32, client: u32, now: u64) {
         let Some((id, slot)) = self.cpus[at].thread.filter(|(_, slot)| *slot != OTHERS) else { return };
         self.totals.n_receives += 1;
@@ -35,7 +35,7 @@ impl Machine {
         self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
     }
 
-    /// A message of a thread is answered, or fails.
+    /// Handles the answer to a message of a thread, or its failure.
     pub fn reply(&mut self, at: usize, client: u64, now: u64) {
         let Some(client) = self.thread_by_id.get(&client).copied() else { return };
         self.charge_all_clients(now);

@@ -7,7 +7,7 @@ use tfbc_vm::TextBuf;
 
 /// Largest size of the slices of a track that wait for the one that contains them.
 const MAX_WAITING: usize = 1 << 14;
-/// Size of the text from which on it is written.
+/// Size of the text at which it is written, in bytes.
 const FULL: usize = 1 << 16;
 
 /// Writer of JSON.

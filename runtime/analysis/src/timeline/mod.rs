@@ -37,7 +37,7 @@ use tfbc::{Monitor, System, Trace};
 
 /// Limit on changes of CPUs that wait for an event that proves their times.
 const MAX_HELD: usize = 1 << 16;
-/// Number of no track.
+/// Number that no track has.
 const NO_TRACK: Track = Track { group: 0, id: 0 };
 
 /// Format of a timeline.
@@ -92,7 +92,7 @@ pub struct TimelineCounts {
     pub n_damaged: u64,
     /// True if slices were left out because of the limit.
     pub is_full: bool,
-    /// True if CPUs have gaps because the trace showed too late what their times mean.
+    /// True if CPUs have gaps because too many changes were held.
     pub has_unproven: bool,
     /// Number of pairs, events and values of counters that were left out because there are too many tracks.
     pub n_left_out: u64,
@@ -198,10 +198,10 @@ struct Held {
     proof: Proof,
 }
 
-/// Evidence that the time of a slice is what it says.
+/// Evidence that a slice needs before it is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Proof {
-    /// Nothing is missing.
+    /// None.
     Given,
     /// A dispatch somewhere in the trace.
     Dispatch,
@@ -209,7 +209,7 @@ enum Proof {
     End(usize),
 }
 
-/// Body of the slices of a thread, and the version of the names for which it is right.
+/// Body of the slices of a thread, and the version of the names for which it is valid.
 #[derive(Default)]
 struct RunBody {
     version: u64,
@@ -239,11 +239,11 @@ struct Timeline<'o, S> {
     off: Vec<u8>,
     dispatch: [Vec<u8>; 2],
     on_cpu: Vec<Vec<u8>>,
-    /// Changes of the tracks of CPUs, while it is not known what their times mean.
+    /// Held changes of CPU tracks, until the trace shows what their times mean.
     held: Option<Vec<Held>>,
     /// Classes of interrupts that the held changes wait for, each once.
     held_classes: Vec<usize>,
-    /// True if there were too many of them.
+    /// True if CPUs have gaps because too many changes were held.
     has_unproven: bool,
     proven: Vec<bool>,
     state_names: Vec<String>,
@@ -384,7 +384,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
 
     // Tracks of CPUs.
 
-    /// Makes the open slices of a CPU those of its state.
+    /// Updates the open slices of a CPU to match its state.
     #[inline]
     fn sync(&mut self, at: usize, time: u64, machine: &Machine, rules: Option<&ContextRules>) {
         if !self.shows.cpus {
@@ -626,7 +626,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
         }
     }
 
-    /// Gives the slices that were held without proof the name `unknown`.
+    /// Renames the held slices without proof to `unknown`.
     fn call_unknown(&mut self, has_dispatch: bool) {
         let mut unknown = Vec::new();
         self.slices.sink.encode(b"unknown", "unknown", &[], &mut unknown);

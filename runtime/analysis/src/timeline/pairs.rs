@@ -43,7 +43,7 @@ struct Finished {
 pub struct FinishedPairs(RefCell<Vec<Finished>>);
 
 impl FinishedPairs {
-    /// Visitor that keeps pairs of a kind.
+    /// Visitor that collects pairs of one kind.
     pub fn visit<'m>(&'m self, measured: &'m Measured) -> impl FnMut(&Pair<'_>) + 'm {
         |pair| {
             let key = measured.key.iter().cloned().zip(values(pair.key, measured.n_key)).collect();

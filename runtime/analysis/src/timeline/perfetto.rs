@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// Limit on interned names; further ones are written in full.
 const MAX_NAMES: usize = 1 << 16;
-/// Size of the packets from which on they are written.
+/// Size of the packets at which they are written, in bytes.
 const FULL: usize = 1 << 16;
 /// Bit of a track's identity that distinguishes groups from tracks.
 const GROUP: u64 = 1 << 32;

@@ -5,9 +5,9 @@ use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
 use tfbc::terminal::visible;
 
-/// Lines around what differs.
+/// Number of context lines around a difference.
 const AROUND: usize = 3;
-/// Lines above which two texts are not compared line by line.
+/// Maximum number of lines of a text that is compared line by line.
 const MAX_LINES: usize = 200_000;
 
 /// A text with the name that the diff shows for it.

@@ -55,7 +55,7 @@ pub struct ExecutedStep {
     pub reads: Vec<Range<u64>>,
     /// Ranges of the text that it printed.
     pub text: Vec<Range<usize>>,
-    /// Parts whose values it used.
+    /// Parts whose values the step used.
     pub from: Vec<usize>,
     /// Lowest and highest bit of the value that mattered; the lowest bit is 0.
     pub bits: Option<(u32, u32)>,

@@ -159,7 +159,7 @@ impl Dump<'_> {
         if !unread.is_empty() {
             let listed: Vec<String> = unread.iter().map(|run| span_of(run.start, run.end - 1)).collect();
             let gap = widths.first().copied().unwrap_or(1).max(1);
-            let _ = writeln!(out, "{:<gap$}  {}  read by nothing", "-", listed.join(", "));
+            let _ = writeln!(out, "{:<gap$}  {}  not read", "-", listed.join(", "));
         }
     }
 

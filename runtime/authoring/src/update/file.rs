@@ -129,7 +129,7 @@ pub fn replace(path: &Path, old: &[u8], new: &[u8]) -> io::Result<()> {
 
 /// Error for a file that another program changed.
 pub fn changed() -> io::Error {
-    io::Error::other("it has changed since it was read, and is left as it is; run the command again")
+    io::Error::other("the file changed after it was read, so it was not replaced; run the command again")
 }
 
 /// Opens a file and locks it against other tfbc processes. On systems without locks it is only opened.

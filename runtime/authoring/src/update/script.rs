@@ -108,7 +108,7 @@ pub enum UpdateFault {
     Repeated {
         /// Id of the stanza.
         id: HookId,
-        /// Line of the replaced one.
+        /// Line of the replaced stanza.
         first: u32,
     },
     /// Warning: a comment ends in `\`, so the next entry is part of it.

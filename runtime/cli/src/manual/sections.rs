@@ -57,9 +57,11 @@ fn exit_status(command: &str) -> Vec<ListRow> {
             ("255", "With --compat=1.02, instead of 1."),
         ],
         "check" | "compile" => {
-            vec![WELL, ("1", "Errors in the format files, and with --strict warnings; usage; unreadable files.")]
+            vec![WELL, ("1", "Errors in the format files, and with --strict warnings; wrong usage; unreadable files.")]
         }
-        "fmt" => vec![WELL, ("1", "Errors in a file; with --check, a file would change; usage; unreadable files.")],
+        "fmt" => {
+            vec![WELL, ("1", "Errors in a file; with --check, a file would change; wrong usage; unreadable files.")]
+        }
         "test" => vec![WELL, ("1", "A text has changed, is new or is missing; no case file is found; usage.")],
         "verify" => vec![WELL, ("1", "A blob is refused or cannot be read; usage.")],
         "hexview" => {
@@ -67,7 +69,9 @@ fn exit_status(command: &str) -> Vec<ListRow> {
         }
         "curt" => vec![WELL, ("1", "Usage, unreadable input, an output that cannot be written."), DAMAGED],
         "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is unchanged; usage.")],
-        "install" => vec![WELL, ("1", "A file of another program is in the way; usage; a file cannot be written.")],
+        "install" => {
+            vec![WELL, ("1", "A file of another program has the same name; wrong usage; a file cannot be written.")]
+        }
         "trace" => vec![WELL, ("1", "The trace cannot be recorded; the program of -x failed; usage.")],
         "tfbc" => vec![
             WELL,

@@ -193,7 +193,7 @@ impl Elapsed {
         Self { from_trace_on, zero: None }
     }
 
-    /// Elapsed time of an event at `time_ns`.
+    /// Elapsed time of an event whose time is `time_ns`.
     #[inline]
     pub fn at(&mut self, trace: usize, clock: &TraceClock, id: u16, time_ns: u64) -> u64 {
         match self.zero {

@@ -73,7 +73,7 @@ impl Duplicates {
         }
     }
 
-    /// True once if an event was forgotten whose duplicates may still follow.
+    /// True, once, if an event was forgotten while its duplicates could still follow.
     pub fn take_overflow(&mut self) -> bool {
         std::mem::take(&mut self.overflowed)
     }

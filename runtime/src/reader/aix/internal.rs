@@ -115,7 +115,7 @@ impl SystemInfo {
         self.recorder.as_deref() == Some(b"tfbc")
     }
 
-    /// Number of CPUs that still report events: as the event says, otherwise the number of traced CPUs.
+    /// Number of CPUs that still report events: the event's own count, or else the number of traced CPUs.
     #[inline]
     pub(crate) fn reported_cpus(&self, told: Option<u32>) -> u32 {
         told.or(self.traced_cpus).unwrap_or(0)

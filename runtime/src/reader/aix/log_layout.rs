@@ -118,7 +118,7 @@ fn parse_row(kernel: Kernel, bytes: &[u8]) -> Option<EventRegion> {
     Some(EventRegion { offset: number(0)?, size: number(kernel.word())? })
 }
 
-/// Byte ranges of a file that are taken, so that no byte is read as two events.
+/// Byte ranges of a file that are in use, so that no byte is read as part of two events.
 #[derive(Debug, Default)]
 pub(super) struct ClaimedRanges {
     ends: BTreeMap<u64, u64>,
@@ -137,7 +137,7 @@ impl ClaimedRanges {
         Ok(())
     }
 
-    /// Unclaimed ranges up to an end.
+    /// Unclaimed ranges before the offset `end`.
     pub fn gaps(&self, end: u64) -> Vec<(u64, u64)> {
         let mut gaps = Vec::new();
         let mut at = 0;

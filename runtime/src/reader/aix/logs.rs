@@ -60,17 +60,17 @@ pub(crate) struct EventSpan {
 /// Position of an event in the retained buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BufferPos {
-    /// Offset of its first byte in the buffer that is handed over.
+    /// Offset of its first byte in the detached buffer.
     pub at: usize,
     pub env: Env,
 }
 
-/// Ids of the events that [`Logs::common`] hands over.
+/// Ids of the events that [`Logs::common`] returns.
 #[derive(Debug, Clone)]
 pub struct CommonIds(Box<SkipPolicy>);
 
 impl CommonIds {
-    /// All ids but some.
+    /// All ids except those in `left`.
     pub fn all_but(left: &[u16]) -> Self {
         let mut policy = Box::<SkipPolicy>::default();
         (0..=u16::MAX).filter(|id| !left.contains(id)).for_each(|id| policy.set(id, SkipAction::Take));
@@ -391,10 +391,7 @@ impl Logs {
         Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
     }
 
-    /// Finds the next item of one log, before its turn in the merge. [`Logs::next`] is not affected.
-    ///
-    /// # Errors
-    /// Reading an input failed.
+    /// Finds the next item of one log before the merge reaches it. Does not affect [`Logs::next`].
     pub fn look_ahead(&mut self, log: usize) -> io::Result<Ahead> {
         match &mut self.merge {
             Some(merge) => merge.look_ahead(&mut self.inputs, log),
@@ -534,19 +531,19 @@ impl Logs {
         self.inputs[0].trace.retain(span.n_bytes);
     }
 
-    /// Reads into the buffer of a batch that has no events.
+    /// Gives the window the buffer of an empty batch to read into.
     pub(crate) fn recycle(&mut self, own: &mut SharedBuf) {
         if self.merge.is_none() {
             self.inputs[0].trace.recycle(own);
         }
     }
 
-    /// Passes on the buffer with the retained events.
+    /// Moves the buffer with the retained events to a batch.
     pub(crate) fn detach(&mut self, to: &mut SharedBuf) {
         self.inputs[0].trace.detach(to);
     }
 
-    /// True if the retained events should be handed over before the next read.
+    /// True if the retained events should be detached before the next read.
     pub(crate) fn should_detach(&self) -> bool {
         self.inputs[0].trace.should_detach()
     }
@@ -684,7 +681,7 @@ mod tests {
                 ),
                 (false, 0) => be32(&[0x5008_0006 | id32 << 20, 7, 0x0102_0304, 0x0506_0000, 1, ticks32]),
                 (false, 1) => be32(&[0x5002_0000 | id32 << 20, 7, 2]),
-                // A 64-bit program's.
+                // Event of a 64-bit program on a 32-bit kernel.
                 (false, 2) => be32(&[0x00B8_000C, 0x8000_0008, 0x5000_0000 | id32 << 16, 0, 9, 3, ticks32]),
                 (false, 4) if noise.below(8) == 0 => {
                     be32(&[&[0x5008_0800 | id32 << 20, 7][..], &[ticks32; 512], &[5, ticks32]].concat())

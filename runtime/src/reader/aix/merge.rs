@@ -40,7 +40,7 @@ impl MergeInput {
         Self { trace, clock, cpu, log: 0, position: NextPosition::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
 
-    /// Merge key of the next event, with this stamp and CPU.
+    /// Merge key of the input's next event, which has this stamp and CPU.
     #[inline(always)]
     fn head(&mut self, input: usize, ticks: Option<u64>, cpu: Option<u64>) -> MergeKey {
         // Events of one time are in the order of CPUs, so that a report does not depend on the order of files.
@@ -234,7 +234,8 @@ impl Merge {
     /// Finds the next event or notice of a trace.
     fn find(&mut self, at: usize, input: &mut MergeInput) -> io::Result<Result<Option<MergeKey>, Notice>> {
         let found = input.trace.find()?;
-        // A CPU stops reporting only when its trace off was printed, and that is when the next event is looked for.
+        // A CPU counts as silent only after its trace-off event was printed, so the test is made when its next event is
+        // looked for.
         if input.reports && (input.last_id == hooks::TRACE_OFF || matches!(found, NextItem::End)) {
             input.reports = false;
             self.n_reporting -= 1;

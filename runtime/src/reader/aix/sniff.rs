@@ -17,7 +17,7 @@ pub enum AixKind {
     Log64,
 }
 
-/// First words of the kinds that have a header.
+/// First words of traces that have one, by kind.
 pub(super) const MAGIC_LOG_AIX3: u32 = 0xEFDF_1111;
 pub(super) const MAGIC_LOG32: u32 = 0xEFDF_1112;
 pub(super) const MAGIC_LOG64: u32 = 0xEFDF_1113;

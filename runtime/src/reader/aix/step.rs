@@ -221,7 +221,7 @@ impl StepRules {
         match stepped {
             Ok(parts) if parts.size > bytes.len() => Step::Short(parts.size),
             Ok(parts) => Step::Whole(parts),
-            // A malformed event of known size is only skipped if all of it is there; otherwise more bytes decide.
+            // A malformed event of known size is skipped only if all of it is buffered. Otherwise more bytes decide.
             Err(Step::Malformed { fault, size: Some(size) }) if size <= bytes.len() => {
                 Step::Malformed { fault, size: Some(size) }
             }
@@ -308,8 +308,7 @@ impl StepRules {
         let place = if flags & FLAG_CPUID != 0 { self.cpuid_word } else { CpuidWord::None };
         let mut at = 8;
         let mut cpu = None;
-        // The parts follow one another in a fixed order; only the optional ones differ. So this reads as the layout
-        // itself.
+        // The parts come in a fixed order, and only some are optional. So this code reads like the layout itself.
         let mut take = |bytes: usize| {
             at += bytes;
             at - bytes
@@ -323,7 +322,7 @@ impl StepRules {
             cpu = Some(take(8));
         }
         let stamp = (flags & FLAG_STAMPED != 0).then(|| take(8));
-        // Their values are in no report, but they are before the CPU word.
+        // Reports do not show registers, but the CPU word follows them.
         if flags & FLAG_REGISTERS != 0 {
             take(8 * ((flags & 7) as usize + 1));
         }

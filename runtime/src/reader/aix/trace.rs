@@ -98,7 +98,7 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OpenError::Io(error) => error.fmt(f),
-            OpenError::Empty => f.write_str("empty; --format stream32 reads it as a trace without events"),
+            OpenError::Empty => f.write_str("the file is empty; use --format stream32 to read it as a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
             OpenError::NoCpu { cpu, known } => write!(f, "found no events of CPU {cpu}; the trace {known}"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
@@ -167,7 +167,7 @@ struct PlannedRange {
     what: RangeKind,
     start: u64,
     end: u64,
-    /// End by the header, if the file ends before it.
+    /// End according to the header, if the file ends before it.
     cut_from: Option<u64>,
     refused: Option<Refusal>,
 }
@@ -600,7 +600,7 @@ impl Trace {
         let left = self.window.bytes().len();
         let (offset, number) = (self.window.offset(), self.number + 1);
         let PlannedRange { what, cut_from, .. } = self.areas[self.next_area - 1];
-        // A hook word with a damaged length makes the rest of the area one huge event. Events inside of it are used
+        // A hook word with a damaged length turns the rest of the area into one huge event. Events inside it are used
         // only if they are perfect.
         self.in_area = left > 0 && self.after_damage == AfterDamage::Resync && self.seek_events(SURE)?;
         if !self.in_area {
@@ -710,7 +710,7 @@ impl Trace {
         Ok(true)
     }
 
-    /// Skips bytes of a log; true if all are zeros. Zeros count as part of the table, which often has spare room.
+    /// Skips bytes of a log; true if all are zeros. Zeros count as part of the table, which often has unused room.
     fn pass(&mut self, from: u64, to: u64) -> io::Result<bool> {
         self.window.set_area_end(to);
         self.window.seek(from)?;
@@ -843,7 +843,7 @@ impl Trace {
         let mut stamped = Vec::new();
         for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.size > 0) {
             let end = entry.offset.saturating_add(entry.size).min(size);
-            // An entry without a stamp comes last; it cannot be placed.
+            // An entry without a stamp cannot be ordered, so it comes last.
             let stamp = if entry.offset < end { self.first_stamp(entry.offset, end)? } else { None };
             stamped.push((stamp.unwrap_or(u64::MAX), at));
         }

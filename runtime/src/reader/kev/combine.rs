@@ -8,7 +8,7 @@ pub const MAX_OPEN_BYTES: usize = 4 << 20;
 /// Limit on the payload of an event in bytes.
 pub const MAX_EVENT_BYTES: usize = 1 << 20;
 
-/// Bytes that an open combine counts for besides its payload.
+/// Bytes that an open combine counts for in addition to its payload.
 const OVERHEAD: usize = 256;
 /// Maximum length of the list that is searched linearly.
 const MAX_RECENT: usize = 16;
@@ -29,14 +29,14 @@ pub(super) struct Combine {
 }
 
 impl Default for Combine {
-    /// An empty place for a combine.
+    /// Empty entry of a table of combines.
     fn default() -> Self {
         Combine { key: NONE, offset: 0, msb: None, payload: Vec::new() }
     }
 }
 
 impl Combine {
-    /// Bytes of its slots in the file.
+    /// Size of its slots in the file, in bytes.
     pub fn slot_bytes(&self) -> u64 {
         (self.payload.len() / PAYLOAD_BYTES * SLOT_BYTES) as u64
     }
@@ -49,7 +49,7 @@ impl Combine {
         OVERHEAD + self.payload.len()
     }
 
-    /// Appends its payload and the payload of the last slot to `into`, and frees its place.
+    /// Appends its payload and the payload of the last slot to `into`, and empties the entry.
     #[inline]
     fn end(&mut self, last: &Payload, into: &mut Vec<u8>) -> CompleteCombine {
         let len = self.payload.len() + PAYLOAD_BYTES;
@@ -86,8 +86,8 @@ pub(super) enum StrayReason {
 
 /// Open combines.
 ///
-/// The latest combine per CPU has a place of its own; undamaged logs need no more. Older ones are in a short list, then
-/// in a map, so that a hostile log of begin slots takes little more time per slot than an undamaged one.
+/// The latest combine per CPU is kept in an array; undamaged logs need no more. Older ones are in a short list, then in
+/// a map, so that a hostile log of begin slots takes little more time per slot than an undamaged one.
 #[derive(Debug)]
 pub(super) struct OpenCombines {
     /// Latest combine per CPU.
@@ -165,7 +165,7 @@ impl OpenCombines {
         Ok(ended)
     }
 
-    /// True if a combine is open.
+    /// True if any combine is open.
     pub fn any(&self) -> bool {
         self.bytes > 0
     }
@@ -219,7 +219,8 @@ impl OpenCombines {
         std::mem::replace(&mut self.last[slot.place()], empty)
     }
 
-    /// Frees the place of a slot's CPU. Returns the open combine with the slot's key.
+    /// Moves the latest combine of a slot's CPU from the array to the list. Removes and returns the open combine with
+    /// the slot's key.
     #[cold]
     fn free_place(&mut self, slot: Slot) -> Option<Combine> {
         let dropped = self.take(slot);

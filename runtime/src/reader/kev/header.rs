@@ -187,7 +187,7 @@ fn read_attributes(window: &mut Window) -> Result<Vec<HeaderAttribute>, KevRefus
         MarkerSearch::Ended => {
             let at = start + so_far.len();
             let message = format!("truncated at offset {at:#x}: the header has no TRACE_HEADER_END::");
-            // The last value may be incomplete.
+            // The last value may be truncated.
             let mut header = split(so_far);
             header.pop();
             Err(KevRefusal { kind: KevRefusalKind::Cut, header, message })
@@ -268,7 +268,7 @@ fn is_key_byte(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Checks the attributes and reads the system page; the attributes themselves are left out.
+/// Checks the attributes and reads the system page. The caller adds the attributes to the result.
 fn checked(
     window: &mut Window,
     attributes: &[HeaderAttribute],
@@ -284,7 +284,7 @@ fn checked(
     let mut warnings = Vec::from_iter(check_version(attributes, only_new)?);
     let image = read_image(window, number(attributes, "SYSPAGE_LEN").unwrap_or(0))?;
     let page_len = image.len();
-    // With both keys, the sizes at the page's start decide: they make sense in one byte order only.
+    // If both keys are present, the sizes at the page's start decide: they make sense in one byte order only.
     let big_endian = if little && big { deciding(&image)? } else { big };
     // A page of an unknown version is used, because some of its facts are at fixed offsets.
     let syspage = (!image.is_empty()).then(|| Syspage::new(image, big_endian));

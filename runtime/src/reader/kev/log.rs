@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// Number of buffer numbers: they count modulo this.
+/// Number of distinct buffer numbers, which wrap.
 const BUFFER_NUMBERS: u32 = 2048;
 /// Limit on the joined payloads of a row in bytes; its last combine may exceed it.
 const MAX_ROW_BYTES: usize = 128 << 10;
@@ -67,7 +67,7 @@ pub struct KevSlot {
 pub struct TraceStart(Arc<OnceLock<u64>>);
 
 impl TraceStart {
-    /// The clock in cycles; `None` before that record.
+    /// Clock in cycles; `None` before that record.
     pub fn cycles(&self) -> Option<u64> {
         self.0.get().copied()
     }
@@ -204,7 +204,8 @@ impl KevLog {
         Ok(log)
     }
 
-    /// Skips the slots that the header counts as system page, or with `salvage` only the page itself, and reports it.
+    /// Skips the slots that the header counts as system page, and reports that. With `salvage`, skips only the page
+    /// itself.
     fn skip_hidden(&mut self, from: usize, to: usize) {
         let (start, n) = (self.window.offset(), to - from);
         let (from_offset, to_offset) = (start + from as u64, start + to as u64);
@@ -534,7 +535,7 @@ impl KevLog {
         self.detour = true;
     }
 
-    /// True if these bytes may not be the start of a slot, so the slots after them must decide.
+    /// True if these bytes may not be the start of a slot. Then the slots after them decide.
     #[inline]
     fn looks_out_of_step(&self, bytes: &[u8; SLOT_BYTES]) -> bool {
         !self.options.out_of_step && self.marks.is_foreign(bytes)
@@ -629,6 +630,6 @@ fn out_of_step(bytes: &[u8], is_likely: impl Fn(&[u8; SLOT_BYTES]) -> bool, big_
         is_likely(next) && word(next, 1, big_endian).wrapping_sub(word(one, 1, big_endian)) < 1 << 31
     };
     let n_strange = |at: &usize| slots(*at).zip(slots(*at).skip(1)).filter(|(one, next)| !follows(one, next)).count();
-    // Two slots are enough: positions repeat after one slot, and the second is for the case that the first is damaged.
+    // Two slots are enough: positions repeat after one slot, and the first one may be damaged.
     (1..2 * SLOT_BYTES).filter(|at| n_likely(*at) == JUDGED_SLOTS).min_by_key(n_strange)
 }

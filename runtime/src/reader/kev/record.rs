@@ -32,7 +32,7 @@ impl KevRecord<'_> {
         self.msb.map(|msb| u64::from(msb) << 32 | u64::from(self.stamp))
     }
 
-    /// The class, with [`classes::STRAY_SYSTEM`] of QNX 6.4 corrected to [`classes::SYSTEM`].
+    /// Class, with [`classes::STRAY_SYSTEM`] of QNX 6.4 corrected to [`classes::SYSTEM`].
     #[inline]
     pub fn meant_class(&self) -> u8 {
         if self.class == classes::STRAY_SYSTEM { classes::SYSTEM } else { self.class }

@@ -247,7 +247,7 @@ mod tests {
         page
     }
 
-    /// The page with another half word.
+    /// The page with one half word replaced.
     fn with(mut page: Vec<u8>, at: usize, n: u16) -> Syspage {
         page[at..at + 2].copy_from_slice(&n.to_le_bytes());
         Syspage::new(page, false)
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(names(with(page(false), 48, 64)), Some(16));
         assert_eq!(names(with(page(false), 48, 63)), None);
         assert_eq!(names(with(page(false), 48, 129)), None);
-        // A versioned page of no known version.
+        // A versioned page of an unknown version.
         assert_eq!(names(with(page(false), 4, 0x1104)), None);
     }
 

@@ -140,7 +140,7 @@ impl Gzip {
     fn trailer(&mut self) -> io::Result<()> {
         let start = self.input.offset();
         let [sum, size] = [self.number()?, self.number()?];
-        // Reported after the bytes, which have been returned already. Most damage shows in the events before this.
+        // Reported after the bytes, which were returned already. Most damage shows earlier, in the events.
         if (sum, size) != (self.sum.sum(), self.sum.amount()) {
             let found = format_args!(
                 "the unpacked bytes have checksum {:08x} and size {}, expected {sum:08x} and {size}",

@@ -183,7 +183,7 @@ impl Read for Unpacker {
             Codec::Zstd(zstd) => zstd.read(out),
             Codec::Compress(reader) => reader.read(out),
         };
-        // An error of the disk is not damage of the file, and ends with status 1.
+        // An error of the disk is not damage to the file, and ends with status 1.
         if let Some(error) = self.meter.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
         }

@@ -7,8 +7,8 @@
 //!
 //! Codes below 256 are bytes. In block mode, code 256 is CLEAR and empties the table. Each code adds an entry to the
 //! table, except the first one and the first after a CLEAR: the text of the previous code plus the first byte of its
-//! own text. The rest of a group of eight codes is unused after a CLEAR, and if the next entry needs a wider code. The
-//! format has neither an end mark nor a checksum, so the only detectable damage is an impossible code.
+//! own text. After a CLEAR, or when codes become wider, the rest of a group of eight codes is unused. The format has
+//! neither an end mark nor a checksum, so the only detectable damage is an impossible code.
 
 use std::io::{self, BufReader, Read};
 
@@ -65,7 +65,7 @@ impl<R: Read> Reader<R> {
         Self { codes, table: None, text: Vec::new(), end: None }
     }
 
-    /// Decodes the next code into `self.text`; false at the end.
+    /// Decodes the next code into `self.text`. Returns false at the end.
     fn next_text(&mut self) -> io::Result<bool> {
         let table = match &mut self.table {
             Some(table) => table,
@@ -210,7 +210,7 @@ impl<R: Read> Codes<R> {
 /// Meaning of the codes from 257 on.
 #[derive(Debug)]
 struct CodeTable {
-    /// Entry per code: the code of its text without the last byte, and that byte.
+    /// Entry per code: the code for its text without the last byte, and the last byte.
     entries: Vec<(u16, u8)>,
     block_mode: bool,
     /// Largest number of entries.
@@ -265,8 +265,8 @@ impl CodeTable {
         }
     }
 
-    /// Writes the text of a code in reverse order, and adds the entry that the code completes. False for an impossible
-    /// code.
+    /// Writes the text of a code in reverse order, and adds the entry that the code completes. Returns false if the
+    /// code is impossible.
     fn expand(&mut self, code: u16, text: &mut Vec<u8>) -> bool {
         if u32::from(code) > self.greatest() {
             return false;

@@ -12,7 +12,7 @@ pub(crate) enum SkipAction {
     /// Left to the slow path.
     #[default]
     Leave,
-    /// Passed to the caller.
+    /// Passed to the visitor.
     Take,
     /// Skipped.
     Pass,
@@ -295,17 +295,17 @@ impl Trace {
         self.window.retain(n_bytes);
     }
 
-    /// Reads into the buffer of a batch that has no events.
+    /// Gives the window the buffer of an empty batch to read into.
     pub(in crate::reader::aix) fn recycle(&mut self, own: &mut SharedBuf) {
         self.window.recycle(own);
     }
 
-    /// Passes on the buffer with the retained events.
+    /// Moves the buffer with the retained events to a batch.
     pub(in crate::reader::aix) fn detach(&mut self, to: &mut SharedBuf) {
         self.window.detach(to);
     }
 
-    /// True if the retained events should be handed over, because the buffer has no room for the next event.
+    /// True if the retained events should be detached, because the buffer has no room for the next event.
     pub(in crate::reader::aix) fn should_detach(&self) -> bool {
         let left = self.window.bytes().get(self.pending..).unwrap_or_default();
         let may_be_cut = left.len() < LARGE_EVENT || self.rules.lenient;
@@ -368,7 +368,7 @@ mod tests {
         }
     }
 
-    /// Bytes to follow a hook word; no two words are equal.
+    /// Bytes for the part after a hook word; no two words are equal.
     fn filling() -> Vec<u8> {
         (0..600u64).flat_map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63).to_be_bytes()).collect()
     }
@@ -383,7 +383,7 @@ mod tests {
                 for cpuid_word in PLACES {
                     let rules =
                         StepRules { kernel: Kernel::Bits64, cpuid_word, lenient: false, short_generic_word: false };
-                    // Events with registers, or with a CPU id elsewhere than last, are left to the slow path.
+                    // Events with registers, or with a CPU id that is not the last word, are left to the slow path.
                     let plain_flags = flags & 0x0800 == 0 && (flags & 0x1000 == 0 || cpuid_word == CpuidWord::Last);
                     check(&rules, &bytes, |form| form == BufferConversion::Plain && plain_flags && flags & 7 == 0);
                 }

@@ -9,7 +9,7 @@ pub(super) type Plausibility = u8;
 
 /// Plausibility of events that are valid but look like data.
 pub(super) const CLEAN: Plausibility = 1;
-/// Plausibility of perfect events, required inside bytes that may be one cut event.
+/// Plausibility of perfect events. Required inside bytes that may be one event with a damaged length.
 pub(super) const SURE: Plausibility = CLEAN + 2 * CLEAN_EVENTS;
 
 /// Judged positions at or after the current search position.
@@ -42,7 +42,7 @@ impl JudgedPositions {
         self.credits.push_back(credit);
     }
 
-    /// Drops all positions, because the judgement depends on the end of the area.
+    /// Drops all positions: they were judged by the old end of the area.
     pub fn clear(&mut self) {
         self.credits.clear();
     }

@@ -50,8 +50,8 @@ fn is_not_before(kernel: Kernel, last: u64, ticks: u64) -> bool {
 }
 
 impl Trace {
-    /// Skips bytes to the next position of at least some plausibility, or to the area's end. The search starts one byte
-    /// after the window's start. Returns true if such a position was found.
+    /// Skips bytes to the next position with at least this plausibility, or to the area's end. The search starts one
+    /// byte after the window's start. Returns true if a position was found.
     pub(super) fn seek_events(&mut self, least: Plausibility) -> io::Result<bool> {
         self.judged.forget(self.window.offset());
         let mut at = 1;

@@ -78,7 +78,7 @@ impl Trace {
     pub(super) fn salvage(&mut self, claims: &mut ClaimedRanges, size: u64) -> io::Result<()> {
         let mut runs = Vec::new();
         for (from, to) in claims.gaps(size) {
-            // First the strict test. Only if it finds nothing at all, events without stamps count.
+            // The strict test comes first. Events without stamps count only if it finds nothing at all.
             let before = runs.len();
             self.find_runs(EventRegion { offset: from, size: to - from }, Evidence::Stamps, &mut runs)?;
             if runs.len() == before {
