@@ -27,7 +27,7 @@ pub type SlotBytes = [u8; SLOT_BYTES];
 pub struct KevEvent {
     /// CPU, below 64.
     pub cpu: u8,
-    /// Class as slots number it, below 32.
+    /// Class number as stored in slots, below 32.
     pub class: u8,
     /// Event in its class, below 1024.
     pub event: u16,

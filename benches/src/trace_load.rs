@@ -18,7 +18,7 @@ pub enum TraceKind {
 /// Length of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceLength {
-    /// This many events, without those that begin and end the trace.
+    /// Number of events, not counting those that begin and end the trace.
     Events(u64),
     /// Events with at least this many bytes in total.
     Bytes(u64),

@@ -127,7 +127,7 @@ impl Dialect {
         (
             "loop-end",
             &["data", "count"],
-            "end of a LOOP at the end of the data: there, or after all iterations, which read zeros",
+            "end of a LOOP if the data ends early: with the data, or after all iterations, which then read zeros",
         ),
         ("tabs", &["margin", "line"], "origin of tab stops: the margin of the level, or the first column of the line"),
         ("first-tab", &["3", "8"], "first tab stop of a stanza with L=0"),

@@ -251,7 +251,7 @@ impl<'a> Rule<'a> {
 
     fn unused(&self, source: SourceId, known: &CodeInfo) -> Diagnostic {
         let here = if self.scope.is_some() { "here" } else { "in this file" };
-        let message = format!("nothing {here} has {} ({}), so it need not be allowed", known.code, known.title);
+        let message = format!("{} ({}) does not occur {here}, so it need not be allowed", known.code, known.title);
         let warning = Diagnostic::warning(&UNUSED_ALLOW, source, self.code.span, message);
         warning.with_help("delete it").with_fix(self.deletion())
     }

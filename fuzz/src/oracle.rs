@@ -32,7 +32,7 @@ const STEP: usize = 32;
 const FREE: usize = 256;
 /// Number of entries of a program to run.
 const ENTRIES: usize = 3;
-/// Maximum bytes that an event provides for its routine's need.
+/// Maximum number of bytes that an event contains because its routine needs them.
 const MOST_NEEDED: u32 = 4096;
 /// Maximum number of events in a case.
 const EVENTS: usize = 6;

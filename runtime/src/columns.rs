@@ -443,7 +443,7 @@ impl Columns {
                 continue;
             }
             if columns.text {
-                return Err(ColumnsError(format!("column `{name}` comes after `text`, which is the last one")));
+                return Err(ColumnsError(format!("`text` must be the last column, but `{name}` follows it")));
             }
             let column = columns.named(name)?;
             if columns.list.contains(&column) {
@@ -679,7 +679,7 @@ fn unknown_column(name: &str, system: System) -> String {
     };
     let what = match name {
         "" => String::from("a column without a name"),
-        _ if Column::names(other).any(|known| known == name) => format!("column `{name}` is of {traces}"),
+        _ if Column::names(other).any(|known| known == name) => format!("column `{name}` is only for {traces}"),
         _ => format!("unknown column `{name}`"),
     };
     format!("{what}, expected one of {}{}", names.join(", "), hint(name, &names))
@@ -821,8 +821,8 @@ mod tests {
         let qnx = |list| Columns::parse_qnx(list).unwrap_err().to_string();
         let (aix_names, qnx_names) =
             [System::Aix, System::Qnx].map(|system| Column::names(system).collect::<Vec<_>>().join(", ")).into();
-        assert_eq!(aix("thread"), format!("column `thread` is of QNX logs, expected one of {aix_names}"));
-        assert_eq!(qnx("exec"), format!("column `exec` is of AIX traces, expected one of {qnx_names}"));
+        assert_eq!(aix("thread"), format!("column `thread` is only for QNX logs, expected one of {aix_names}"));
+        assert_eq!(qnx("exec"), format!("column `exec` is only for AIX traces, expected one of {qnx_names}"));
         assert_eq!(aix("arg.pid"), format!("unknown column `arg.pid`, expected one of {aix_names}"));
         assert!(qnx("threat").ends_with("did you mean `thread`?"));
         assert!(qnx("arg.").starts_with("unknown column `arg.`"));
@@ -832,7 +832,7 @@ mod tests {
             [qnx("data,text"), qnx("arg.a,arg.a")],
             ["column `text` is named twice", "column `arg.a` is named twice"]
         );
-        assert_eq!(aix("text,id"), "column `id` comes after `text`, which is the last one");
+        assert_eq!(aix("text,id"), "`text` must be the last column, but `id` follows it");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub enum ReportError {
 impl fmt::Display for ReportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReportError::Read(error) => write!(f, "cannot read on: {error}"),
+            ReportError::Read(error) => write!(f, "cannot continue reading: {error}"),
             ReportError::Write(error) => write!(f, "cannot write: {error}"),
             ReportError::NoStart => f.write_str(
                 "the trace has no start time (hook 003 of kind 1), so its events have no dates; give times in seconds \

@@ -222,7 +222,7 @@ impl BlobError {
         ),
         (
             "B04",
-            "blob cut short or lengthened",
+            "blob of the wrong length",
             "The file does not have the length that its header states.\nA usual cause is an interrupted copy.",
         ),
         (

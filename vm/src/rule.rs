@@ -40,11 +40,11 @@ rules! {
     Tables = 8;
     /// The targets of a table satisfy V3 and V4.
     TableTargets = 9;
-    /// Every width, bit count and digit count is in its range, every name known; a number that is printed with all its digits begins with a byte, and no more digits are printed than it has.
+    /// Every width, bit count and digit count is in its range, every name known; a number that is printed with all its digits begins at a byte boundary, and no more digits are printed than it has.
     Operands = 10;
     /// A call goes to a called routine with a lower number that needs no more event bytes; calls are at most 64 deep.
     Calls = 11;
-    /// The rows of routines, hooks, tables and sources point inside their sections; routines and tables follow one another; no body is empty; a hook's routines are not called ones.
+    /// The rows of routines, hooks, tables and sources point inside their sections; routines and tables follow one another; no body is empty; no instruction calls a hook's routine.
     Rows = 12;
     /// Instructions that run together have the same opcode and are all in the body, or all after it.
     RunTogether = 13;

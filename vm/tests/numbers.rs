@@ -2,7 +2,7 @@
 
 use tfbc_vm::num;
 
-/// Output at an offset of a buffer with other content.
+/// Output written at an offset into a buffer that is not empty.
 fn text(put: impl FnOnce(&mut [u8], usize) -> usize) -> String {
     let mut buf = [b'#'; 128];
     let end = put(&mut buf, 3);

@@ -367,7 +367,7 @@ impl<'m> EventLowerer<'m> {
 
     /// Emits the fields of a key.
     fn key(&mut self, key: usize) -> LowerResult<()> {
-        // After a key that is always printed, the blank before the next one is certain.
+        // After a key that is always printed, the next one always begins with a blank.
         let shown = |keys: std::ops::Range<usize>| self.applies[keys].contains(&Applicability::Always);
         let (blank, soft) = (shown(0..key), !shown(0..key + 1));
         let body = self.inside(|inside| {

@@ -123,7 +123,7 @@ impl Explainer<'_, '_> {
         let span = if open.follows_brace { Span::new(open.span.start - 1, open.span.end) } else { open.span };
         let message = format!("`{}` is not closed", self.text(span));
         let error = self.reports.error(&codes::BRACKET, span, message).with_label("opened here");
-        Some(error.with_secondary(self.reports.id(), self.found.span, "expected its end before this"))
+        Some(error.with_secondary(self.reports.id(), self.found.span, "expected the closing bracket before this"))
     }
 
     fn bad_hook_id(&self) -> Diagnostic {
@@ -276,7 +276,7 @@ impl Explainer<'_, '_> {
     fn open_paren(&self) -> Diagnostic {
         let [(before, place), _] = self.before();
         let is_word = matches!(before, Token::Word | Token::Number | Token::Code(_) | Token::Move(_));
-        let error = self.error(&codes::BRACKET, "`(` begins no call here");
+        let error = self.error(&codes::BRACKET, "`(` does not begin a call here");
         if is_word && place.end < self.found.span.start {
             let fix = Fix::guess("delete the blank", [Edit::delete(Span::new(place.end, self.found.span.start))]);
             error.with_help(format!("write the call without a blank: `{}(`", self.text(place))).with_fix(fix)

@@ -287,7 +287,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let n_before = next.iter().take_while(|byte| is_blank(**byte) || matches!(byte, b'\r' | b'\n')).count();
             if quote.is_none() && next.get(n_before) == Some(&b'#') {
                 let start = join.end + n_before as u32;
-                let message = "`#` begins no comment inside a stanza: the line is printed";
+                let message = "`#` does not begin a comment inside a stanza: the line is printed";
                 let mark = Span::new(start, start + 1);
                 let warning = self.reports.warning(&codes::COMMENT_IN_STANZA, mark, message);
                 self.reports.add(warning.with_help("move the comment above the stanza, or put the text in quotes"));

@@ -453,9 +453,9 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     }
     if totals.classes.is_empty() {
         notes.push(if is_aix {
-            format!("no interrupts (100 to 103, 200): their time is in the other categories; {hooks}")
+            format!("no interrupts (100 to 103, 200): their time is counted in the other categories; {hooks}")
         } else {
-            String::from("no interrupts: their time is in the other categories; record the class INT")
+            String::from("no interrupts: their time is counted in the other categories; record the class INT")
         });
     }
     for class in totals.classes.iter().filter(|class| !class.has_first) {

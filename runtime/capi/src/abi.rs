@@ -117,7 +117,7 @@ pub extern "C" fn tfbc_version() -> *const c_char {
 
 /// Runs a function, and turns its panic into a failure.
 fn caught<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    let failed = || Failure { errno: EIO, message: String::from("a fault of the library: it has panicked") };
+    let failed = || Failure { errno: EIO, message: String::from("the library has panicked: this is a bug in tfbc") };
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(failed()))
 }
 

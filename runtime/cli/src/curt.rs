@@ -45,10 +45,10 @@ pub struct CurtArgs {
     /// Until this time, in seconds
     #[arg(short = 'l', value_name = "SECONDS", value_parser = seconds)]
     until: Option<u64>,
-    /// Elapsed times of system calls
+    /// Report the elapsed times of system calls
     #[arg(short = 'e')]
     elapsed: bool,
-    /// Errors of system calls
+    /// Report the errors of system calls
     #[arg(short = 's')]
     errors: bool,
     /// Report per thread
@@ -57,7 +57,7 @@ pub struct CurtArgs {
     /// Report per process
     #[arg(short = 'p')]
     processes: bool,
-    /// Report of pthreads
+    /// Report on pthreads
     #[arg(short = 'P')]
     pthreads: bool,
     /// PURR times; refused, because it is not public which events carry them

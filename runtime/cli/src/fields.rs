@@ -57,5 +57,5 @@ fn listed_id(id: &str) -> Result<EventId, String> {
         return RecordIds::one(class, event).map(|(class, event)| EventId::Record(class, event));
     }
     let ids = IdSet::parse(id).map_err(|error| error.to_string())?;
-    ids.iter().next().map(EventId::Hook).ok_or_else(|| format!("`{id}` is no id"))
+    ids.iter().next().map(EventId::Hook).ok_or_else(|| format!("`{id}` is not an event id"))
 }

@@ -72,7 +72,7 @@ impl FmtArgs {
             true => "would change",
             false => "changed",
         };
-        let mut text = format!("{} {changed}, {} as it should be", super::count(tally.n_changed, "file"), tally.n_same);
+        let mut text = format!("{} {changed}, {} unchanged", super::count(tally.n_changed, "file"), tally.n_same);
         if tally.n_failed > 0 {
             let _ = write!(text, ", {} with errors", tally.n_failed);
         }

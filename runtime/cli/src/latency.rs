@@ -195,7 +195,7 @@ impl LatencyArgs {
             return Err(usage("--to arrow is for groups: list pairs with `--to csv` or `--to ndjson`"));
         }
         if self.hist && (self.to != FormArg::Text || self.lists_pairs()) {
-            return Err(usage("--hist is for groups as text; `--to ndjson` has `buckets`"));
+            return Err(usage("--hist draws histograms as text; `--to ndjson` has them as `buckets`"));
         }
         let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;

@@ -248,7 +248,7 @@ impl SummaryArgs {
             }
             if self.at.is_some() && summary.system == System::Aix {
                 return Err(usage(String::from(
-                    "--at is for QNX logs: traces of AIX do not tell the states of threads",
+                    "--at is for QNX logs: AIX traces do not contain the states of threads",
                 )));
             }
             self.print(&sections, base.as_ref(), &summary, &mut out)?;

@@ -89,7 +89,9 @@ impl TimelineArgs {
         let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
         let [path] = &traces[..] else {
-            return Err(usage("a timeline is of one trace; an example is `tfbc timeline -o shell.json shell.trc`"));
+            return Err(usage(
+                "a timeline needs exactly one trace; an example is `tfbc timeline -o shell.json shell.trc`",
+            ));
         };
         let told = self.span.files().chain(&self.formats);
         overwrite::refuse([Some(&*self.output)], told.map(PathBuf::as_path))?;
@@ -130,7 +132,7 @@ impl TimelineArgs {
             console.note(format_args!("{}: the trace has no events", path.display()));
         }
         if counts.has_unproven {
-            let text = "some times of CPUs are called unknown: the trace shows too late which of its events end them";
+            let text = "some CPU time is shown as unknown: the trace showed too late which events end it";
             console.warning(Message::Notable, String::from(text));
         }
         if counts.n_left_out > 0 {

@@ -138,7 +138,7 @@ impl TrcevgrpArgs {
         let (has_description, has_hooks) = (self.description.is_some(), self.hooks.is_some());
         match action {
             GroupAction::List | GroupAction::Remove if has_description || has_hooks => {
-                usage("-d and -h go with -a and -u alone")
+                usage("-d and -h are only for -a and -u")
             }
             GroupAction::Remove if self.groups.is_empty() => usage("-r: expected names of event groups"),
             GroupAction::Add if !(has_description && has_hooks) => {

@@ -20,11 +20,11 @@ fn files_are_laid_out_in_place() {
     fs::write(directory.path().join("b.xml"), "<eventdefinitions></eventdefinitions>\n").unwrap();
     let files = ["a.trcfmt", "b.xml"];
     let (out, err, status) = run(directory.path(), &files, "");
-    assert_eq!((status, out.as_str(), err.as_str()), (0, "", "2 files changed, 0 as it should be\n"));
+    assert_eq!((status, out.as_str(), err.as_str()), (0, "", "2 files changed, 0 unchanged\n"));
     assert_eq!(fs::read_to_string(directory.path().join("a.trcfmt")).unwrap(), "010 1.0 \"A\" X4\n");
     assert_eq!(fs::read_to_string(directory.path().join("b.xml")).unwrap(), "<eventdefinitions/>\n");
     let (_, err, status) = run(directory.path(), &files, "");
-    assert_eq!((status, err.as_str()), (0, "0 files changed, 2 as it should be\n"));
+    assert_eq!((status, err.as_str()), (0, "0 files changed, 2 unchanged\n"));
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn what_cannot_be_read_stays_and_is_said() {
     let (out, err, status) = run(directory.path(), &["a.trcfmt"], "");
     assert_eq!((status, out.as_str()), (1, ""));
     assert!(err.contains("error[S07]") && err.contains("a.trcfmt:3:9"), "{err}");
-    assert!(err.ends_with("1 file changed, 0 as it should be, 1 with errors\n"), "{err}");
+    assert!(err.ends_with("1 file changed, 0 unchanged, 1 with errors\n"), "{err}");
     assert_eq!(fs::read_to_string(&path).unwrap(), GOOD);
     for (name, bytes, why) in [
         ("blob", tfbc_vm::LABEL.to_vec(), "compiled blob"),
@@ -58,7 +58,7 @@ fn a_check_shows_what_would_change() {
     fs::write(&path, "# x\n010   1.0 \"A\" X4\n").unwrap();
     let (out, err, status) = run(directory.path(), &["--check", "a.trcfmt"], "");
     assert_eq!(out, "--- a.trcfmt\n+++ a.trcfmt\n@@ -1,2 +1,2 @@\n # x\n-010   1.0 \"A\" X4\n+010 1.0 \"A\" X4\n");
-    assert_eq!((status, err.as_str()), (1, "1 file would change, 0 as it should be\n"));
+    assert_eq!((status, err.as_str()), (1, "1 file would change, 0 unchanged\n"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "# x\n010   1.0 \"A\" X4\n");
     let (out, _, status) = run(directory.path(), &["--check", "-"], GOOD.split_at(15).0);
     assert_eq!((status, out.as_str()), (0, ""));

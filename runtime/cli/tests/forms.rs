@@ -105,7 +105,7 @@ fn only_texts_that_match_are_reported() {
     let desk = Fixture::new();
     let all = desk.report(&["-t", "f", "t"]);
     assert_eq!(desk.report(&["-t", "f", "--grep", "", "t"]), all, "every text has an empty match");
-    // Columns and margins are not part of the text; further lines are.
+    // The text includes further lines, but not columns and margins.
     let out = desk.report(&["-t", "f", "--columns", "id,delta,text", "--no-heading", "--grep", "^hook = .?2$", "t"]);
     let expected = "010        6.000000                   hook = 2\n\
                     \x20                                     more\\of it\n\

@@ -574,7 +574,7 @@ fn damage_notices_have_offset_and_size() {
         "event 3 at offset 0x5c: undefined event flags FFFF, expected none of 07F8; skipped to offset 0x64 (8 bytes)";
     let told = notice(file(&[&[0xFF; 8], &more]), resync);
     assert_eq!(told, (21, 20, message.to_owned(), Some((0x5c, 0x64))));
-    // Without resync the stream ends there; for a pipe, the bytes already read are counted.
+    // Without `--after-damage=resync`, the report ends at the damage. For a pipe, it counts the bytes that it read.
     let end = 0x64 + more.len() as u64;
     let message = format!(
         "event 3 at offset 0x5c: undefined event flags FFFF, expected none of 07F8; the rest of the stream is skipped ({} bytes), \

@@ -368,7 +368,7 @@ fn first_error_ends_run_and_keeps_earlier_text() {
         let input = Input::from_read(Broken(io::Cursor::new(trace.clone()))).unwrap();
         let mut logs = Logs::from(Trace::from_input("x", input, &ReadOptions::default()).unwrap());
         let (text, _, ended) = run(&mut logs, &catalog, &options);
-        assert!(ended.unwrap_err().starts_with("cannot read on"));
+        assert!(ended.unwrap_err().starts_with("cannot continue reading"));
         texts.push(text);
     }
     assert!(texts[0].lines().count() > 3000);

@@ -60,7 +60,7 @@ impl<W: Write + Send> ParquetFile<W> {
         match self.state {
             State::New(out) => Ok(out),
             State::Open(writer) => writer.into_inner().map_err(to_io),
-            State::Failed => Err(io::Error::other("the file has failed before")),
+            State::Failed => Err(io::Error::other("writing the file failed earlier")),
         }
     }
 }

@@ -298,7 +298,7 @@ impl Iterator for EventReader {
             Some(Sent::Failed(error)) => Some(Err(ArrowError::ExternalError(error.into()))),
             Some(Sent::Schema(_)) => None,
             None if self.outcome().is_none() => {
-                Some(Err(ArrowError::ExternalError("the run has ended early: a fault of this program".into())))
+                Some(Err(ArrowError::ExternalError("the run has ended early: this is a bug in tfbc".into())))
             }
             None => None,
         }

@@ -26,7 +26,7 @@ pub fn hover(project: &Project, key: &str, offset: u32) -> Option<(String, Span)
     let text = match lexeme {
         Lexeme::HookId(id) => head(project, id.0),
         Lexeme::Version => {
-            String::from("Version and release: of several stanzas of one id, `trcupdate` keeps the newest.")
+            String::from("Version and release. If stanzas have the same id, `trcupdate` keeps the newest.")
         }
         Lexeme::Level => vocabulary::level(&word)?.to_owned(),
         Lexeme::Keyword | Lexeme::Escape => vocabulary::keyword(&word)?.to_owned(),

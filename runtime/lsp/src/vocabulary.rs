@@ -182,7 +182,7 @@ fn prints(code: Code) -> String {
     };
     let first = what[..1].to_uppercase();
     let blank = if blank { BLANK } else { "No blank follows." };
-    format!("{first}{}, big-endian. Moves on by that. {blank}\n\nExample: {example}.", &what[1..])
+    format!("{first}{}, big-endian. Moves past the value. {blank}\n\nExample: {example}.", &what[1..])
 }
 
 fn moves(code: Move) -> String {

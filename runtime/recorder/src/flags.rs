@@ -277,7 +277,7 @@ impl Flags {
         }
         if self.single && self.circular {
             return Err(Notice::usage(
-                "-f and -l exclude each other: a single buffer either stops when it is full or wraps",
+                "-f and -l cannot be combined: a single buffer either stops when it is full or wraps",
             ));
         }
         if self.generic && !self.background && self.program.is_none() {
@@ -323,7 +323,7 @@ impl Flags {
             return Ok(None);
         }
         if self.output.as_deref() == Some(Path::new("-")) {
-            return Err(Notice::usage("-C and -o - exclude each other: a stream cannot have one log per CPU"));
+            return Err(Notice::usage("-C and -o - cannot be combined: a stream cannot have one log per CPU"));
         }
         if self.cpus.iter().any(|list| list.trim() == "all") {
             return Ok(Some(CpuLogs::All));

@@ -72,7 +72,7 @@ pub struct Chosen {
 /// Later threads and processes to record if selected ones start them (`-P`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Propagation {
-    /// `n`: none.
+    /// `n`: no later threads or processes.
     #[default]
     None,
     /// `t`: later threads of the same processes.

@@ -288,7 +288,7 @@ impl Writer<'_> {
         if name.is_empty() || self.rng.chance(80) { self.number(class.into()) } else { name.into() }
     }
 
-    /// True if something should be invalid.
+    /// Decides whether to generate an invalid part here.
     fn fault(&mut self) -> bool {
         self.faulty && self.rng.chance(6)
     }

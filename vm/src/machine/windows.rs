@@ -44,7 +44,7 @@ impl<'r> Run<'r> {
     #[inline(always)]
     pub(super) fn high_first<const MODE: u8, const ORDER: u8>(&mut self, at: u32, how: u32) -> Option<[u8; 8]> {
         let bytes = u64::from_le_bytes(self.window::<MODE>(at)?);
-        // Hex digits are printed from bytes, so the number is never brought to the low end of a word.
+        // Hex digits are printed from bytes, so the number need not be shifted to the low end of the word.
         let left = how & form::LEFT;
         Some(if is_little::<ORDER>(how) { (bytes << left).to_be_bytes() } else { (bytes >> left).to_le_bytes() })
     }

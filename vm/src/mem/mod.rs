@@ -29,7 +29,7 @@ pub(crate) use debug_assert_rule;
 /// Maximum number of bytes that an instruction prints before it asks for room: its literal (16) and a sign or a hex
 /// number (at most 18), also of the instructions that run with it, each of at most 16 digits (rule V10).
 pub(crate) const BEFORE: usize = 36 * (1 + form::MAX_MORE as usize);
-/// Room that an instruction has after this much text.
+/// Bytes that an instruction may print after these, without asking for more room.
 pub(crate) const ROOM: usize = crate::TextBuf::SLACK - BEFORE;
 
 /// Longest margin that is written by one store.

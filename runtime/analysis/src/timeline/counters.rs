@@ -46,7 +46,7 @@ impl Format for NoFormat {
 }
 
 impl Counters {
-    /// Looks up the counters of the context table. QNX logs have a header.
+    /// Looks up the counters of the context table. `header` is that of a QNX log.
     pub fn new(options: &Options, header: Option<&KevHeader>) -> Result<Self, AnalysisError> {
         let system = if header.is_some() { System::Qnx } else { System::Aix };
         let release = header.and_then(|header| header.release);

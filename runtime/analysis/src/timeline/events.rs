@@ -55,7 +55,7 @@ fn chosen(
         InstantChoice::Never => Ok(Err(())),
         InstantChoice::Defined => Ok(if system == System::Qnx || what.has_formats { Ok(None) } else { Err(()) }),
         InstantChoice::Events(expression) => {
-            let no_fields = |name: &str| Err(format!("conditions such as on `{name}` are not for instants"));
+            let no_fields = |name: &str| Err(format!("conditions on fields such as `{name}` are not allowed here"));
             let bound = expression.bind(system, release, no_fields);
             Ok(Ok(Some(bound.map_err(|text| AnalysisError::Pairs(format!("--instants: {text}")))?)))
         }

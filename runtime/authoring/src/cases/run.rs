@@ -349,7 +349,7 @@ fn read(path: &Path) -> Result<CaseFile, CaseError> {
     let bytes = Input::open(path).and_then(|mut input| input.read_whole(MAX_CASE_FILE));
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
     let text =
-        std::str::from_utf8(&bytes).map_err(|_| failed(String::from("it is not UTF-8, as a case file must be")))?;
+        std::str::from_utf8(&bytes).map_err(|_| failed(String::from("it is not UTF-8; a case file must be UTF-8")))?;
     CaseFile::parse(path, text).map_err(CaseError::Case)
 }
 

@@ -46,13 +46,13 @@ fn exit_status(command: &str) -> Vec<ListRow> {
         "report" | "info" | "trcrpt" => {
             vec![
                 WELL,
-                ("1", "Usage, unreadable input, errors in format files, an output that cannot be written."),
+                ("1", "Wrong usage, unreadable input, errors in format files, an output that cannot be written."),
                 DAMAGED,
             ]
         }
         "traceprinter" => vec![
             WELL,
-            ("1", "Usage, unreadable input, errors in event definitions, an output that cannot be written."),
+            ("1", "Wrong usage, unreadable input, errors in event definitions, an output that cannot be written."),
             DAMAGED,
             ("255", "With --compat=1.02, instead of 1."),
         ],
@@ -62,23 +62,23 @@ fn exit_status(command: &str) -> Vec<ListRow> {
         "fmt" => {
             vec![WELL, ("1", "Errors in a file; with --check, a file would change; wrong usage; unreadable files.")]
         }
-        "test" => vec![WELL, ("1", "A text has changed, is new or is missing; no case file is found; usage.")],
-        "verify" => vec![WELL, ("1", "A blob is refused or cannot be read; usage.")],
+        "test" => vec![WELL, ("1", "A text has changed, is new or is missing; no case file is found; wrong usage.")],
+        "verify" => vec![WELL, ("1", "A blob is refused or cannot be read; wrong usage.")],
         "hexview" => {
-            vec![WELL, ("1", "No template formats the event; usage, unreadable input, errors in format files.")]
+            vec![WELL, ("1", "No template formats the event; wrong usage; unreadable input; errors in format files.")]
         }
-        "curt" => vec![WELL, ("1", "Usage, unreadable input, an output that cannot be written."), DAMAGED],
-        "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is unchanged; usage.")],
+        "curt" => vec![WELL, ("1", "Wrong usage, unreadable input, an output that cannot be written."), DAMAGED],
+        "trcupdate" => vec![WELL, ("1", "The update is refused, and the format file is unchanged; wrong usage.")],
         "install" => {
             vec![WELL, ("1", "A file of another program has the same name; wrong usage; a file cannot be written.")]
         }
-        "trace" => vec![WELL, ("1", "The trace cannot be recorded; the program of -x failed; usage.")],
+        "trace" => vec![WELL, ("1", "The trace cannot be recorded; the program of -x failed; wrong usage.")],
         "tfbc" => vec![
             WELL,
-            ("1", "Usage, unreadable input, errors in format files, an output that cannot be written."),
+            ("1", "Wrong usage, unreadable input, errors in format files, an output that cannot be written."),
             DAMAGED,
         ],
-        _ => vec![WELL, ("1", "Usage, unreadable input, an output that cannot be written.")],
+        _ => vec![WELL, ("1", "Wrong usage, unreadable input, an output that cannot be written.")],
     }
 }
 

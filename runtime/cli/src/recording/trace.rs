@@ -245,7 +245,7 @@ fn start(options: TraceOptions) -> Result<usize, Failure> {
 /// Records while a program runs (`-x` and `-X`).
 fn run_program(console: &Console, options: TraceOptions, program: &Program) -> CommandResult {
     if options.output == Output::Stdout {
-        let text = "-o - and -x exclude each other: the program has standard output to itself";
+        let text = "-o - and -x cannot be combined: the program uses standard output";
         return Err(Failure::Error(Message::Usage, text.to_owned()));
     }
     // A signal that interrupts the program must not end its trace.

@@ -535,7 +535,7 @@ impl KevLog {
         self.detour = true;
     }
 
-    /// True if these bytes may not be the start of a slot. Then the slots after them decide.
+    /// True if these bytes might not be the start of a slot. If so, the slots after them decide.
     #[inline]
     fn looks_out_of_step(&self, bytes: &[u8; SLOT_BYTES]) -> bool {
         !self.options.out_of_step && self.marks.is_foreign(bytes)
