@@ -1,3 +1,5 @@
+//! Runs compiled templates over a load, without a report.
+
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{

@@ -1,3 +1,5 @@
+//! Events that the trace command writes at the start of a trace.
+
 use crate::{EventWriter, Stamp, TraceHook, Width};
 
 /// A process that was running when the trace started.

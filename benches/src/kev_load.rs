@@ -137,7 +137,7 @@ impl Target {
         let at = busy.unwrap_or_else(|| self.rng.below(u32::from(N_CPUS)) as usize);
         let cpu = &mut self.cpus[at];
         if cpu.queue.is_empty() {
-            cpu.act(self.writer, &mut self.rng, left > TAIL_SLOTS);
+            cpu.next_event(self.writer, &mut self.rng, left > TAIL_SLOTS);
         }
         if std::mem::take(&mut cpu.needs_time) {
             let words = [(cpu.cycles >> 32) as u32, cpu.cycles as u32];
@@ -200,7 +200,7 @@ impl CpuQueue {
     }
 
     /// Generates the next event; `combines` allows records of several slots.
-    fn act(&mut self, writer: KevWriter, rng: &mut Rng, combines: bool) {
+    fn next_event(&mut self, writer: KevWriter, rng: &mut Rng, combines: bool) {
         let wide = combines && !self.is_simple && rng.below(4) == 0;
         let cycles = rng.below(2 * MEAN_CYCLES);
         // Numbers from 94 on are combine records or user events.

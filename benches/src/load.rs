@@ -243,7 +243,7 @@ impl Load {
     pub fn new(pick: Pick, n_events: usize) -> Self {
         let mut load = Load { bytes: Vec::new(), events: Vec::new() };
         for (hook, time_ns) in hooks(pick, 0x9E37_79B9_7F4A_7C15).take(n_events) {
-            load.bytes.extend(hook.presented(true));
+            load.bytes.extend(hook.template_bytes(true));
             load.events.push((load.bytes.len(), time_ns));
         }
         load

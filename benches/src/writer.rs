@@ -54,7 +54,7 @@ pub enum Data {
 /// use tfbc_benches::{TraceHook, Width};
 ///
 /// let hook = TraceHook::words(0x0100, 0, &[10]).width(Width::W32);
-/// assert_eq!(hook.presented(true), [0x01, 0x0A, 0, 0, 0, 0, 0, 10]);
+/// assert_eq!(hook.template_bytes(true), [0x01, 0x0A, 0, 0, 0, 0, 0, 10]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceHook {
@@ -113,7 +113,7 @@ impl TraceHook {
     ///
     /// # Panics
     /// See [`EventWriter::put`].
-    pub fn presented(&self, stamped: bool) -> Vec<u8> {
+    pub fn template_bytes(&self, stamped: bool) -> Vec<u8> {
         let mut out = Vec::new();
         match self.width {
             Width::W32 => {
@@ -279,7 +279,7 @@ impl EventWriter {
     fn put_native32(&mut self, hook: &TraceHook, stamp: &Stamp<'_>) {
         assert!(stamp.registers.is_empty() && stamp.cpu.is_none(), "a 32-bit trace holds no registers and CPU ids");
         let start = self.events.len();
-        self.events.extend(hook.presented(stamp.ticks.is_some()));
+        self.events.extend(hook.template_bytes(stamp.ticks.is_some()));
         self.fill(start, 4);
         push_word(Width::W32, stamp.tid, &mut self.events);
         if let Some(ticks) = stamp.ticks {
@@ -334,7 +334,7 @@ fn added_flags(hook: &TraceHook, stamp: &Stamp<'_>) -> u64 {
 
 /// Wraps a 64-bit hook in hook 00B, whose data word is the high half of the inner hook word.
 fn wrapped(hook: &TraceHook, stamped: bool) -> TraceHook {
-    let inner = hook.presented(stamped);
+    let inner = hook.template_bytes(stamped);
     let (high, rest) = inner.split_at(4);
     let word = high.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
     TraceHook { width: Width::W32, id: 0x00B0, subhook: 0, data: Data::Generic { word, bytes: rest.to_vec() } }

@@ -24,7 +24,7 @@ fn lines(hooks: &[TraceHook]) -> String {
     let processes = ProcessNames::from([(4522, b"/usr/bin/ksh".to_vec())]);
     let context = Context { tid: 8191, processes: &processes, ..Context::EMPTY };
     for (hook, time_ns) in hooks.iter().zip((0..).step_by(1500)) {
-        let bytes = hook.presented(true);
+        let bytes = hook.template_bytes(true);
         let event = Event { bytes: &bytes, wide: hook.width == Width::W64, record: None, time_ns, offset: 0 };
         let layout = Layout::default();
         let line = out.len();

@@ -17,7 +17,7 @@ fn check(descriptor: &str, events: impl Iterator<Item = (TraceHook, String)>) {
     let program = program(&blob);
     let mut engines = [Engine::new(&program), Engine::checked(&program)];
     for (hook, expected) in events {
-        let bytes = hook.presented(true);
+        let bytes = hook.template_bytes(true);
         let wide = hook.width == Width::W64;
         for engine in &mut engines {
             let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };

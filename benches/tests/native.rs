@@ -36,7 +36,7 @@ fn line(event: &[u8]) -> String {
 }
 
 fn check(hook: TraceHook) {
-    let bytes = hook.presented(true);
+    let bytes = hook.template_bytes(true);
     let mut text = NativeText::new();
     text.event(&Event { bytes: &bytes, wide: true, record: None, time_ns: 0, offset: 0 }).unwrap();
     assert_eq!(String::from_utf8_lossy(text.as_bytes()), line(&bytes));
@@ -102,7 +102,7 @@ fn dumps_of_any_length() {
 
 #[test]
 fn an_event_that_is_too_short_prints_nothing() {
-    let bytes = TraceHook::words(0x1000, 0, &[1, 2, 3]).presented(true);
+    let bytes = TraceHook::words(0x1000, 0, &[1, 2, 3]).template_bytes(true);
     let mut text = NativeText::new();
     for len in 0..bytes.len() {
         let event = Event { bytes: &bytes[..len], wide: true, record: None, time_ns: 0, offset: 0 };

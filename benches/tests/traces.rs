@@ -17,7 +17,7 @@ fn check(trace: Width, hook: TraceHook, stamped: bool, event: &str, presented: &
     let stamp = if stamped { Stamp::at(TID, TICKS) } else { Stamp::unstamped(TID) };
     writer.put(&hook, &stamp);
     assert_eq!(hex(writer.events()), event.replace(' ', ""));
-    assert_eq!(hex(&hook.presented(stamped)), presented.replace(' ', ""));
+    assert_eq!(hex(&hook.template_bytes(stamped)), presented.replace(' ', ""));
 }
 
 fn five() -> TraceHook {
@@ -184,5 +184,5 @@ fn a_mix_has_as_many_events_as_asked() {
 #[test]
 fn data_words_are_cut_to_the_hooks_width() {
     let hook = TraceHook { width: Width::W32, id: 0x0100, subhook: 0, data: Data::Words(vec![0xFFFF_FFFF_0000_0001]) };
-    assert_eq!(hex(&hook.presented(false)), "0102000000000001");
+    assert_eq!(hex(&hook.template_bytes(false)), "0102000000000001");
 }

@@ -304,7 +304,7 @@ impl<'p> ProgramBuilder<'p> {
         let max = N_REGS - usize::from(self.program.probed);
         if draft.end > max {
             let text = format!("{name} and its callees need {} registers, at most {max}", draft.end);
-            self.complain(&TOO_MANY_REGISTERS, plan, text);
+            self.report_error(&TOO_MANY_REGISTERS, plan, text);
         }
         if !self.fits(&draft, plan) {
             return Callee { first, deps, ..Callee::default() };
@@ -341,7 +341,7 @@ impl<'p> ProgramBuilder<'p> {
     }
 
     /// Reports an error of a stanza or function once, although several environments have it.
-    fn complain(&mut self, code: &'static CodeInfo, plan: &RoutinePlan<'_>, text: String) {
+    fn report_error(&mut self, code: &'static CodeInfo, plan: &RoutinePlan<'_>, text: String) {
         // All four environments have the same mistake.
         let found = Diagnostic::error(code, plan.source, plan.span, text);
         if !self.diagnostics.iter().any(|known| known.code == code && known.primary == found.primary) {
@@ -361,7 +361,7 @@ impl<'p> ProgramBuilder<'p> {
         } else {
             return self.n_lines <= MAX_PROGRAM;
         };
-        self.complain(&TOO_LARGE, plan, text);
+        self.report_error(&TOO_LARGE, plan, text);
         false
     }
 

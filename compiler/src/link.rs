@@ -122,7 +122,7 @@ fn run_together(code: &mut [Instr]) {
     for at in (0..code.len()).rev() {
         let same = code.get(at + 1).is_some_and(|next| next.op == code[at].op);
         following = if same { (following + 1).min(form::MAX_MORE) } else { 0 };
-        if Op::from_u8(code[at].op).is_some_and(form::together) {
+        if Op::from_u8(code[at].op).is_some_and(form::can_run_together) {
             code[at].c |= following << form::MORE;
         }
     }
@@ -450,7 +450,7 @@ impl<'d> Fuser<'d> {
                 text.extend_from_slice(more);
                 next += 1;
             }
-            if let Some((instr, n)) = self.string(next, reach) {
+            if let Some((instr, n)) = self.find_string(next, reach) {
                 return Some(Fused { instr, text, reach: deps.copied(), n_lines: next + n - at });
             }
         }
@@ -465,7 +465,7 @@ impl<'d> Fuser<'d> {
     }
 
     /// String that is checked for and printed.
-    fn string(&self, at: usize, reach: &Instr) -> Option<(Instr, usize)> {
+    fn find_string(&self, at: usize, reach: &Instr) -> Option<(Instr, usize)> {
         let ((Op::PtrSet, set), (Op::TakeString, _)) = (self.op(at)?, self.op(at + 1)?) else { return None };
         // The check must be for exactly one byte: an empty string still has its NUL.
         let fits = set.c == 0 && set.b.checked_add(1) == Some(reach.b);

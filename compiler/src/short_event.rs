@@ -19,7 +19,7 @@ const SIZES: &[&[u8]] = &[b"GENERIC", b"HOOKENV", b"TRACEENV", b"WORDSIZE", b"HL
 
 /// Warns about template subroutines that move the data pointer past the end of the shortest event.
 pub(crate) fn check(units: &[Unit<'_>], names: &NameTable<'_>) -> Vec<Diagnostic> {
-    let careful = careful(units, names);
+    let careful = ids_after_size_checks(units, names);
     let mut found = Vec::new();
     for unit in units.iter().filter(|unit| !unit.builtin) {
         for stanza in unit.file.stanzas {
@@ -27,7 +27,7 @@ pub(crate) fn check(units: &[Unit<'_>], names: &NameTable<'_>) -> Vec<Diagnostic
             if !names.inserted.contains(&id) || careful.contains(&id) || checks_size(stanza.body) {
                 continue;
             }
-            if let Some((span, end)) = PointerPosition::default().past(stanza.body) {
+            if let Some((span, end)) = PointerPosition::default().first_past_end(stanza.body) {
                 let text = format!("template subroutine ${} goes to byte {end} of the event", ShowId(id));
                 let text = format!("{text}, but an event of five 32-bit words has {SMALLEST}");
                 let warning = Diagnostic::warning(&PAST_SMALLEST, unit.id, span, text);
@@ -41,7 +41,7 @@ pub(crate) fn check(units: &[Unit<'_>], names: &NameTable<'_>) -> Vec<Diagnostic
 }
 
 /// Ids inserted by stanzas that check the event's size: their callers presumably call them only for long events.
-fn careful(units: &[Unit<'_>], names: &NameTable<'_>) -> HashSet<u16> {
+fn ids_after_size_checks(units: &[Unit<'_>], names: &NameTable<'_>) -> HashSet<u16> {
     let mut ids = HashSet::new();
     for stanza in units.iter().flat_map(|unit| unit.file.stanzas) {
         if checks_size(stanza.body) {
@@ -88,7 +88,7 @@ struct PointerPosition {
 
 impl PointerPosition {
     /// First item that goes past the shortest event, and the byte it goes to.
-    fn past(&mut self, items: Descriptor<'_>) -> Option<(Span, u64)> {
+    fn first_past_end(&mut self, items: Descriptor<'_>) -> Option<(Span, u64)> {
         items.iter().find_map(|item| match item {
             DescriptorItem::Move(step) => self.step(step),
             DescriptorItem::Code(code) => self.read(code.node, code.span),
@@ -102,7 +102,7 @@ impl PointerPosition {
             }
             DescriptorItem::Switch(switch) => self.switch(switch),
             DescriptorItem::Loop(node) => {
-                let found = self.selector(&node.count).or_else(|| self.past(node.body.items));
+                let found = self.selector(&node.count).or_else(|| self.first_past_end(node.body.items));
                 self.at = None;
                 found
             }
@@ -125,7 +125,7 @@ impl PointerPosition {
         let found = self.selector(&switch.selector);
         let before = *self;
         let in_case = |case: &SwitchCase<'_>| match &case.body {
-            Body::Group(group) => before.clone().past(group.items),
+            Body::Group(group) => before.clone().first_past_end(group.items),
             _ => None,
         };
         let found = found.or_else(|| switch.cases.iter().find_map(in_case));

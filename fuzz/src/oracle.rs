@@ -141,7 +141,7 @@ pub fn check(program: &Program<'_>, blob: &[u8], rng: &mut Rng) {
     let expected = case.each_alone();
     case.in_one_buffer(&expected);
     match rng.below(8) {
-        0 => case.watched(&expected),
+        0 => case.check_observed(&expected),
         1 => case.lazily(blob, &expected, rng.below(2) == 1),
         2 => case.between_others(&expected),
         3 => case.flat(&expected),

@@ -116,7 +116,7 @@ pub static TEMPLATES: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all
 pub static DEFINITIONS: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all.xml"));
 
 /// Programs that no compiler produces, for all ids in logs.
-static HOSTILE: LazyLock<[Catalog<'static>; 4]> = LazyLock::new(|| [0, 1, 2, 3].map(hostile));
+static HOSTILE: LazyLock<[Catalog<'static>; 4]> = LazyLock::new(|| [0, 1, 2, 3].map(generated_programs));
 
 /// Templates for an input; in one of four cases, programs that no compiler produces.
 pub fn catalog(usual: &'static Catalog<'static>, seed: u64) -> &'static Catalog<'static> {
@@ -124,7 +124,7 @@ pub fn catalog(usual: &'static Catalog<'static>, seed: u64) -> &'static Catalog<
 }
 
 /// Small valid programs for AIX hooks, QNX records and their fields.
-fn hostile(seed: u64) -> Catalog<'static> {
+fn generated_programs(seed: u64) -> Catalog<'static> {
     let rng = &mut Rng::new(seed);
     let mut all = ProgramDraft::default();
     let hooks = (0x001..0x140).map(|id: u16| (Space::Hook, id << 4));

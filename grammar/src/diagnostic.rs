@@ -1,3 +1,5 @@
+//! Diagnostics: messages with positions, help and fixes.
+
 use crate::code::{CodeInfo, Severity};
 use crate::source::SourceId;
 use crate::span::Span;

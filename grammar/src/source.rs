@@ -1,3 +1,5 @@
+//! Source files: their text, lines and encoding.
+
 use std::borrow::Cow;
 use std::ops::Range;
 

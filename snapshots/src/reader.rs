@@ -185,7 +185,7 @@ impl StreamReader<'_> {
             self.clock.factors = factors;
         }
         let time_ns = self.clock.time(tail.stamp);
-        let Some((bytes, wide)) = presented(raw, self.wide) else {
+        let Some((bytes, wide)) = template_bytes(raw, self.wide) else {
             self.damaged();
             return;
         };
@@ -252,7 +252,7 @@ impl Header64 {
 }
 
 /// Bytes that a template sees; true for a 64-bit hook. `None` for a 00B event with inconsistent lengths.
-fn presented(raw: &[u8], wide: bool) -> Option<(Vec<u8>, bool)> {
+fn template_bytes(raw: &[u8], wide: bool) -> Option<(Vec<u8>, bool)> {
     if wide {
         let header = Header64::new(number(&raw[..8]));
         return match header.narrow {

@@ -163,7 +163,7 @@ fn generated_files_keep_their_meaning() {
 }
 
 /// Source with other blanks and line ends between its tokens.
-fn shaken(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
+fn with_other_blanks(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
     let source = Source::new("t", bytes);
     let mut out = Vec::new();
     let mut in_string = None;
@@ -194,7 +194,7 @@ fn result_does_not_depend_on_the_sources_layout() {
         let source = layout(template(&mut rng, 1 + (seed % 40) as usize).source.as_bytes());
         // Continued strings keep their lines, and padding consists of blanks.
         if !source.windows(2).any(|pair| pair == b"\\\n") {
-            let shaken = shaken(&source, &mut rng);
+            let shaken = with_other_blanks(&source, &mut rng);
             assert_eq!(lossy(&layout(&shaken)), lossy(&source), "seed {seed}\n{}", lossy(&shaken));
         }
     }

@@ -6,7 +6,7 @@ use tfbc_snapshots::generate::{Rng, event, template};
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Program, TextBuf, Timers};
 
 /// Recomputes the checksum at offset 24.
-fn seal(blob: &mut [u8]) {
+fn update_checksum(blob: &mut [u8]) {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&blob[..24]);
     hasher.update(&blob[28..]);
@@ -24,7 +24,7 @@ fn alter(blob: &mut [u8], rng: &mut Rng) {
             _ => 255,
         };
     }
-    seal(blob);
+    update_checksum(blob);
 }
 
 #[test]

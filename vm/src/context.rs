@@ -1,3 +1,5 @@
+//! Context of an event: process, thread, CPU and trace properties that templates can print.
+
 use std::collections::BTreeMap;
 
 /// Paths of executables by process id.

@@ -112,7 +112,7 @@ impl<'e> Cursor<'e> {
     pub fn take_string(&mut self) -> &'e [u8] {
         self.ceil();
         let rest = self.rest();
-        let len = nul(rest).unwrap_or(rest.len());
+        let len = nul_position(rest).unwrap_or(rest.len());
         self.add(len as u64 + 1, 0);
         &rest[..len]
     }
@@ -137,7 +137,7 @@ impl<'e> Cursor<'e> {
 
     /// Reads a number at a fixed offset, if the event contains all of it.
     #[inline(always)]
-    pub fn whole(&self, at: u32, width: u32) -> Option<u64> {
+    pub fn number_if_whole(&self, at: u32, width: u32) -> Option<u64> {
         let at = at as usize;
         match width {
             4 => self.bytes.get(at..at + 4)?.first_chunk().map(|word| u32::from_be_bytes(*word).into()),
@@ -195,7 +195,7 @@ impl<'e> Cursor<'e> {
         }
         let rest = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);
         let field = &rest[..rest.len().min(usize::try_from(len).unwrap_or(usize::MAX))];
-        match nul(field) {
+        match nul_position(field) {
             // A NUL inside ends the text, so the event need not contain the rest of the field.
             Some(end) => &field[..end],
             None => {
@@ -256,7 +256,7 @@ pub(crate) fn low_first(value: u64, width: u32) -> u64 {
 
 /// Position of the first NUL; scans eight bytes at a time.
 #[inline(always)]
-fn nul(field: &[u8]) -> Option<usize> {
+fn nul_position(field: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     let (chunks, rest) = field.as_chunks::<8>();
     for (at, chunk) in chunks.iter().enumerate() {
@@ -271,7 +271,7 @@ fn nul(field: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cursor, nul};
+    use super::{Cursor, nul_position};
 
     /// Bytes without a pattern; none is zero.
     fn bytes(n: usize) -> Vec<u8> {
@@ -290,12 +290,12 @@ mod tests {
     fn the_first_nul_is_found_in_every_place() {
         for len in 0..40 {
             let mut field = vec![0x80; len];
-            assert_eq!(nul(&field), None);
+            assert_eq!(nul_position(&field), None);
             for at in (0..len).rev() {
                 field[at] = 0;
-                assert_eq!(nul(&field), Some(at));
+                assert_eq!(nul_position(&field), Some(at));
                 field[at] = 1;
-                assert_eq!(nul(&field), (at + 1..len).find(|at| field[*at] == 0));
+                assert_eq!(nul_position(&field), (at + 1..len).find(|at| field[*at] == 0));
                 field[at] = 0;
             }
         }
@@ -355,7 +355,7 @@ mod tests {
                 assert_eq!(cursor.number_le(at.into(), width), reversed);
                 assert_eq!(cursor.truncated, !whole);
                 assert_eq!(cursor.window(at.into(), width), whole.then_some(expected));
-                assert_eq!(cursor.whole(at, width), whole.then_some(expected));
+                assert_eq!(cursor.number_if_whole(at, width), whole.then_some(expected));
                 // Reads at the pointer give the same numbers, from the next whole byte on and with a base.
                 for base in 0..3u32 {
                     let mut cursor = Cursor::new(&bytes);

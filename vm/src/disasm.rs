@@ -166,7 +166,7 @@ fn list_form(out: &mut String, form: u32) -> fmt::Result {
         0 => {}
         back => write!(out, " back {back}")?,
     }
-    match form::more(form) {
+    match form::n_more(form) {
         0 => Ok(()),
         more => write!(out, " and {more} more"),
     }

@@ -1,3 +1,5 @@
+//! Names of AIX error numbers.
+
 /// AIX error numbers and names (`aix-errno.tsv`), by number.
 pub const ERRNO_NAMES: &[(u16, &str)] = &[
     (1, "EPERM"),

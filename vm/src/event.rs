@@ -1,3 +1,5 @@
+//! Events as templates see them, and the environments that routines are compiled for.
+
 /// Trace event, as templates see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'e> {

@@ -198,7 +198,7 @@ impl Program<'_> {
             return None;
         }
         let start_index = Program::start_index(hook.index, env.index());
-        let start = self.proved(start_index)?;
+        let start = self.verified_start(start_index)?;
         let (code, body) = self.code_at(&start);
         let mut draft = FlatRoutineBuilder::new(start.need as usize, label);
         let mut pc = 0;

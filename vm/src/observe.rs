@@ -1,3 +1,5 @@
+//! Observers: callbacks before each instruction, for coverage and the hex view.
+
 use crate::{Event, Instr};
 
 /// State that an observer sees before an instruction runs.

@@ -253,7 +253,7 @@ pub mod form {
     }
 
     /// Number of following instructions that run with this one.
-    pub const fn more(form: u32) -> u32 {
+    pub const fn n_more(form: u32) -> u32 {
         form >> MORE
     }
 
@@ -271,7 +271,7 @@ pub mod form {
     }
 
     /// True if instructions with this opcode can run together.
-    pub const fn together(op: super::Op) -> bool {
+    pub const fn can_run_together(op: super::Op) -> bool {
         matches!(op, super::Op::HexFullAt | super::Op::HexLowFullAt)
     }
 }

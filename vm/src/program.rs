@@ -1,3 +1,5 @@
+//! Opened blobs: verification, and lookup of the routines for a hook.
+
 use crate::blob::{self, HookRow, RoutineRow, Sections};
 use crate::mem::{part, prefetch, row_at, tail, unchecked};
 use crate::op::StateUse;
@@ -406,7 +408,7 @@ impl<'b> Program<'b> {
     pub(crate) fn start_lazily(&self, start_index: usize) -> Option<Start> {
         let routine = self.sections.hooks.get(start_index / 4)?.routines[start_index % 4];
         let proofs = self.proofs.as_ref()?;
-        proofs.sound(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
+        proofs.satisfies_rules(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
     }
 
     /// Instructions from a routine's first one to the end of the section, and the length of its body.
@@ -419,11 +421,11 @@ impl<'b> Program<'b> {
     /// ([`Event::env_index`](crate::Event::env_index)). Returns `None` for an unknown hook or a refused routine.
     pub fn prepare(&self, hook: u32, env: usize) -> Option<PreparedEntry<'_>> {
         let start_index = Program::start_index(hook, env);
-        Some(PreparedEntry::of(self, start_index, &self.proved(start_index)?))
+        Some(PreparedEntry::of(self, start_index, &self.verified_start(start_index)?))
     }
 
     /// Start data by index; verifies the routine if that has not happened.
-    pub(crate) fn proved(&self, start_index: usize) -> Option<Start> {
+    pub(crate) fn verified_start(&self, start_index: usize) -> Option<Start> {
         self.start(start_index).copied().or_else(|| self.start_lazily(start_index))
     }
 
@@ -458,7 +460,7 @@ impl<'b> Program<'b> {
 
     /// True if a routine may run (rule P1).
     pub(crate) fn is_sound(&self, routine: u32) -> bool {
-        self.proofs.as_ref().is_none_or(|proofs| proofs.sound(&self.sections, routine))
+        self.proofs.as_ref().is_none_or(|proofs| proofs.satisfies_rules(&self.sections, routine))
     }
 
     /// True if there is a hook with the index.

@@ -1,3 +1,5 @@
+//! Text buffer that the machine prints into.
+
 /// Growing buffer of report text.
 ///
 /// The bytes after the text are always initialised, so that short texts can be appended with fixed-size stores.

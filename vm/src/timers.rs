@@ -1,3 +1,5 @@
+//! Timers that templates start and end.
+
 use std::collections::HashMap;
 
 /// Running timers of one report: start times by key.

@@ -450,7 +450,7 @@ fn soft_blanks_of_flags_precede_later_output() {
 }
 
 /// Output of an event after a text and columns, which are written with it or before it; and true if it ended normally.
-fn columned(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_once: bool) -> (Vec<u8>, bool) {
+fn print_with_columns(before: usize, columns: &[u8], layout: Layout, max_text: u32, at_once: bool) -> (Vec<u8>, bool) {
     let bytes = blob(|_| vec![printed("text"), Instr::of(Op::Const, &[0, 7]), Instr::of(Op::PutHex, &[0, 16])]);
     let program = Program::open(&bytes).expect("sound code");
     let limits = Limits { text: max_text, ..Limits::default() };
@@ -479,14 +479,14 @@ fn columns_written_with_an_event_equal_earlier_ones() {
     for before in (0..8).chain(3500..4200) {
         for columns in [&[b'c'; COLUMNS][..], b"010 ", b""] {
             for (first, max_text) in [(0, 1 << 20), (19, 1 << 20), (32, 30), (33, 1 << 20), (300, 310), (19, 20)] {
-                let of = |at_once| columned(before, columns, Layout { first, further: 0 }, max_text, at_once);
+                let of = |at_once| print_with_columns(before, columns, Layout { first, further: 0 }, max_text, at_once);
                 assert_eq!(of(true), of(false), "{} bytes behind {before}, {first} blanks", columns.len());
             }
         }
     }
-    let (text, is_usual) = columned(0, b"010 ", Layout { first: 3, further: 0 }, 100, true);
+    let (text, is_usual) = print_with_columns(0, b"010 ", Layout { first: 3, further: 0 }, 100, true);
     assert_eq!((&text[..], is_usual), (&b"010    text0000000000000007\n"[..], true));
-    let (text, is_usual) = columned(0, b"010 ", Layout { first: 3, further: 0 }, 7, true);
+    let (text, is_usual) = print_with_columns(0, b"010 ", Layout { first: 3, further: 0 }, 7, true);
     assert_eq!((&text[..], is_usual), (&b"010    text000 [limit]\n"[..], false));
 }
 

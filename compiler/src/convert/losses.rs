@@ -16,7 +16,7 @@ impl Losses {
     }
 
     /// Reports a part that is shown differently.
-    pub fn otherwise(&mut self, source: SourceId, span: Span, text: impl Into<String>) {
+    pub fn shown_differently(&mut self, source: SourceId, span: Span, text: impl Into<String>) {
         self.found.push(Diagnostic::warning(&OTHERWISE_SHOWN, source, span, text));
     }
 }

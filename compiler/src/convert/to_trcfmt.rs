@@ -133,7 +133,7 @@ impl<'m> StanzaWriter<'m> {
             let field = &definition.fields[place.1];
             if !key.conditions.is_empty() {
                 let text = "the condition ignores the conditions of the field that it tests";
-                self.losses.otherwise(definition.source, definition.span, text);
+                self.losses.shown_differently(definition.source, definition.span, text);
             }
             // The field is read a second time, in advance: a condition may test a datakey that comes later.
             let before = &definition.fields[..place.1];
@@ -252,7 +252,7 @@ impl<'m> StanzaWriter<'m> {
             NumberStyle::Char => "a character that is not printable is shown as `.`, and NUL not at all",
             NumberStyle::Decimal => return,
         };
-        self.losses.otherwise(source, field.span, text);
+        self.losses.shown_differently(source, field.span, text);
     }
 
     fn text_or_array(&mut self, line: &mut Vec<u8>, source: SourceId, field: &FormatField, blank: &[u8]) {
@@ -283,12 +283,12 @@ impl<'m> StanzaWriter<'m> {
             PayloadType::Chars { count } => {
                 line.extend(quoted(&[blank, &field.label, b":"].concat()));
                 let _ = write!(ByteWriter(line), " A{count}");
-                self.losses.otherwise(source, field.span, UNPRINTABLE);
+                self.losses.shown_differently(source, field.span, UNPRINTABLE);
             }
             PayloadType::Text | PayloadType::Number { .. } => {
                 line.extend(quoted(&[blank, &field.label, b":"].concat()));
                 line.extend_from_slice(b" A65535");
-                self.losses.otherwise(source, field.span, UNPRINTABLE);
+                self.losses.shown_differently(source, field.span, UNPRINTABLE);
             }
         }
     }
@@ -331,7 +331,7 @@ impl<'m> StanzaWriter<'m> {
             return false;
         }
         let Some((first, others)) = enums.split_first() else {
-            self.otherwise(line, field, texts);
+            self.write_unmatched(line, field, texts);
             return true;
         };
         let ends = field.search == EnumSearch::Value;

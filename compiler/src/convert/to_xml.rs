@@ -180,9 +180,9 @@ impl<'u, 'l> Translation<'u, 'l> {
         self.losses.left_out(source, span, text);
     }
 
-    fn otherwise(&mut self, span: Span, text: impl Into<String>) {
+    fn shown_differently(&mut self, span: Span, text: impl Into<String>) {
         let source = self.source();
-        self.losses.otherwise(source, span, text);
+        self.losses.shown_differently(source, span, text);
     }
 
     fn items(&mut self, items: &[DescriptorItem<'_>]) {
@@ -327,20 +327,20 @@ impl<'u, 'l> Translation<'u, 'l> {
             Code::Unsigned(size) => of('u', 'd', self.bytes(size)),
             Code::Octal(size) => of('u', 'o', self.bytes(size)),
             Code::Binary { bits } if bits % 8 == 0 => {
-                self.otherwise(span, "binary digits are shown in hex");
+                self.shown_differently(span, "binary digits are shown in hex");
                 of('u', 'x', u32::from(bits / 8))
             }
             // Event definitions have only numbers and texts. A number with a note is better than nothing.
             Code::Time(size) => {
-                self.otherwise(span, "a time is shown as seconds since 1970");
+                self.shown_differently(span, "a time is shown as seconds since 1970");
                 of('u', 'd', self.bytes(size))
             }
             Code::Errno(size) => {
-                self.otherwise(span, "an error is shown by its number");
+                self.shown_differently(span, "an error is shown by its number");
                 of('s', 'd', self.bytes(size))
             }
             Code::Path(size) => {
-                self.otherwise(span, "a process is shown by its id");
+                self.shown_differently(span, "a process is shown by its id");
                 of('u', 'd', self.bytes(size))
             }
             Code::Binary { .. } | Code::Counted(_) => {
@@ -359,7 +359,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             }
             Code::Ascii { len, width } => {
                 if width > len {
-                    self.otherwise(span, "text is not padded");
+                    self.shown_differently(span, "text is not padded");
                 }
                 of('u', 'c', len)
             }
@@ -641,7 +641,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             Some(last) => last.enums = field.enums,
             None => {
                 if !field.enums.iter().any(|(test, _)| test.starts_with("default")) {
-                    self.otherwise(switch.span, "a value without a case is shown as a number");
+                    self.shown_differently(switch.span, "a value without a case is shown as a number");
                 }
                 self.field(field, true);
             }
@@ -769,7 +769,10 @@ impl<'u, 'l> Translation<'u, 'l> {
                 }
             }
         }
-        self.otherwise(flags.span, "texts of flags are separated by blanks; the number is shown if there are none");
+        self.shown_differently(
+            flags.span,
+            "texts of flags are separated by blanks; the number is shown if there are none",
+        );
         self.field(field, true);
         fields.into_iter().for_each(|field| self.field(field, true));
     }

@@ -100,7 +100,7 @@ fn check_datakey<'ast>(unit: &XmlUnit<'ast>, datakey: &Datakey<'ast>, findings: 
     let event_tags = named.finish();
     let fields = datakey.format.and_then(|format| fields::fields(unit, datakey.tag, &format, findings));
     // Bitmasks and enums need the widths of the fields, so a format with an error is not refined.
-    let fields = fields.map(|fields| fields::refine(unit, datakey, fields, findings));
+    let fields = fields.map(|fields| fields::apply_bitmasks_and_enums(unit, datakey, fields, findings));
     let entry = Candidate {
         source: unit.id,
         tag: datakey.tag,

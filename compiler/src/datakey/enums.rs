@@ -71,7 +71,7 @@ impl<'f> Labels<'f> {
             .into_iter()
             .map(|(value, named)| {
                 let mut met: Vec<usize> = named;
-                met.extend(loose.iter().copied().filter(|at| meets(field.enums[*at].test, value)));
+                met.extend(loose.iter().copied().filter(|at| passes(field.enums[*at].test, value)));
                 met.sort_unstable();
                 if field.search == EnumSearch::Value {
                     let last = met.iter().position(|at| matches!(field.enums[*at].test, Test::Value { .. }));
@@ -105,13 +105,13 @@ impl<'f> Labels<'f> {
     /// Code that prints the texts of a field, with its value if needed.
     pub fn block(&self, layout: &LabelOutput<'_>) -> Block {
         let &LabelOutput { value, with_value, shown, span, .. } = layout;
-        let others = self.others(layout);
+        let others = self.unmatched_output(layout);
         let mut block = if with_value { shown() } else { Block::new() };
         if self.cases.is_empty() {
             block.extend(others);
             return block;
         }
-        let mut bodies: Vec<Block> = self.cases.iter().map(|(_, met)| self.met(met, layout)).collect();
+        let mut bodies: Vec<Block> = self.cases.iter().map(|(_, met)| self.matched_output(met, layout)).collect();
         bodies.push(others);
         block.push(Node { inst: Inst::Switch(self.switch(value, bodies).into()), span });
         block
@@ -171,7 +171,7 @@ impl<'f> Labels<'f> {
     }
 
     /// Code for a value that matches these enums.
-    fn met(&self, met: &[usize], layout: &LabelOutput<'_>) -> Block {
+    fn matched_output(&self, met: &[usize], layout: &LabelOutput<'_>) -> Block {
         let enums = met.iter().map(|at| &self.field.enums[*at]);
         let (tags, texts): (Vec<_>, Vec<_>) = enums.map(|met| (met.tag, &met.text[..])).unzip();
         self.or_default(&tags, &texts, layout)
@@ -187,7 +187,7 @@ impl<'f> Labels<'f> {
         block
     }
 
-    fn others(&self, layout: &LabelOutput<'_>) -> Block {
+    fn unmatched_output(&self, layout: &LabelOutput<'_>) -> Block {
         let node = |inst| Node { inst, span: layout.span };
         // All remaining enums always match, so the text is known at compile time.
         if self.others.iter().all(|other| other.mask == 0) {
@@ -254,7 +254,7 @@ impl DefaultEnum<'_> {
 }
 
 /// True if the value passes the test.
-fn meets(test: Test, value: u64) -> bool {
+fn passes(test: Test, value: u64) -> bool {
     match test {
         Test::Value { bits, not } => (bits == Some(value)) != not,
         Test::Mask { bits, not } => bits.is_some_and(|mask| value & mask == mask) != not,

@@ -274,7 +274,7 @@ impl Derivation<'_> {
                     }
                     Some(draft) => change(draft, entry, &mut taken),
                     None if at == definition.fields.len() => {
-                        self.surplus(definition, entry, &drafts[start..end]);
+                        self.warn_of_surplus(definition, entry, &drafts[start..end]);
                         Ok(())
                     }
                     None => Ok(()),
@@ -288,7 +288,7 @@ impl Derivation<'_> {
         }
     }
 
-    fn surplus(&mut self, definition: &Definition, entry: Spanned<&[u8]>, drafts: &[Draft<'_>]) {
+    fn warn_of_surplus(&mut self, definition: &Definition, entry: Spanned<&[u8]>, drafts: &[Draft<'_>]) {
         let n = drafts.len();
         let plural = if n == 1 { "" } else { "s" };
         let message = format!("entry for field {}, but the datakey has {n} field{plural}", n + 1);

@@ -461,7 +461,7 @@ impl<'m> EventLowerer<'m> {
             return Ok(());
         }
         self.push(Inst::Assign(VALUE, masked(field)));
-        self.store(FieldInst::Put { cell, value: how.held() });
+        self.store(FieldInst::Put { cell, value: how.register_value() });
         if cells.raw.is_some() {
             self.character(cells.value);
         }
@@ -472,7 +472,7 @@ impl<'m> EventLowerer<'m> {
         }
         if let Some((code, cell, texts)) = cells.recode {
             let form = Form::Code(code);
-            let value = || form.stored(how.held());
+            let value = || form.stored(how.register_value());
             self.store(store::stored(cell, value(), form, self.span));
             if let Some(inst) = texts.and_then(|cell| store::code_text(cell, value(), form, true)) {
                 self.store(inst);
@@ -528,7 +528,7 @@ impl<'m> EventLowerer<'m> {
         self.block.extend(masks);
         // The only limit that a correct definition may reach: values times masks.
         let labels = Labels::of(field).ok_or_else(|| Box::new(too_large(definition, field)))?;
-        let shown = || how.put(how.held(), self.span);
+        let shown = || how.put(how.register_value(), self.span);
         let probe = |tag: Span| {
             let default = field.default.is_some() && tag == field.default_tag;
             self.probe(key, if default { PointKind::EnumDefault } else { PointKind::Enum }, tag)
@@ -566,7 +566,7 @@ impl NumberFormat {
     }
 
     /// The number in the value register, sign-extended if it prints signed.
-    fn held(self) -> Value {
+    fn register_value(self) -> Value {
         let value = Value::Slot(VALUE);
         if !self.is_signed() {
             return value;

@@ -46,7 +46,7 @@ pub(super) fn apply<'ast>(
         }
         match comment.shown.get(next).copied() {
             Some(field) => comment.change(entry, field),
-            None if next == comment.shown.len() => comment.surplus(entry),
+            None if next == comment.shown.len() => comment.warn_of_surplus(entry),
             None => {}
         }
         next += 1;
@@ -75,7 +75,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
         self.found.push(error.with_help("the field keeps the name and type that it has without the entry"));
     }
 
-    fn surplus(&mut self, entry: &Spanned<&'ast [u8]>) {
+    fn warn_of_surplus(&mut self, entry: &Spanned<&'ast [u8]>) {
         let n = self.shown.len();
         let plural = if n == 1 { "" } else { "s" };
         let message = format!("entry for field {}, but the stanza has {n} field{plural}", n + 1);

@@ -375,7 +375,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         {
             out.extend([ExpandedItem::Text(label.text.bytes), ExpandedItem::Soft]);
         }
-        self.deeper(|expander| {
+        self.expand_callee(|expander| {
             let steps = expander.with_stanza(unit, stanza, |expander, scope| expander.group(scope, stanza.body))?;
             out.extend(steps);
             Ok(())
@@ -383,7 +383,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
     }
 
     /// Expands a callee. Its locals can be reused afterwards.
-    fn deeper(&mut self, expand: impl FnOnce(&mut Self) -> Result<(), TooLarge>) -> Result<(), TooLarge> {
+    fn expand_callee(&mut self, expand: impl FnOnce(&mut Self) -> Result<(), TooLarge>) -> Result<(), TooLarge> {
         if self.depth > MAX_DEPTH {
             return Err(TooLarge);
         }
@@ -405,7 +405,7 @@ impl<'s, 'ast> Expander<'s, 'ast> {
         let definition = self.names.definitions[*definition];
         let (unit, function) = (&self.units[definition.unit], definition.function);
         let arguments: Vec<_> = call.arguments.iter().map(|argument| scope.expr(argument)).collect();
-        self.deeper(|expander| {
+        self.expand_callee(|expander| {
             let (mut found, mut called, mut probes) = (Vec::new(), HashSet::new(), Default::default());
             let mut scope = UnitLowerer::new(unit, expander.names, &mut found, &mut called, &mut probes);
             expander.n_instances += 1;

@@ -79,7 +79,7 @@ pub(crate) fn derive(
         let n_cells = place_cells(&mut deriver, &fields);
         let storer = Storer { deriver: &deriver, scratch: expander.n_locals, keeps_lines: expander.uses_lines };
         let body = storer.block(steps);
-        let last = storer.extras(extras);
+        let last = storer.store_comment_fields(extras);
         let whole = Inst::Field(Box::new(FieldInst::Whole { n_cells, body, last }));
         let builtin = |id: SourceId| units.iter().any(|unit| unit.id == id && unit.builtin);
         let schema = Schema { fields: schema_fields(&mut deriver, &fields, sources, &builtin), ..Schema::default() };

@@ -36,7 +36,7 @@ impl<'ast> Storer<'_, 'ast> {
     }
 
     /// Code that stores the fields that comments add.
-    pub fn extras(&self, extras: Vec<Extra>) -> Block {
+    pub fn store_comment_fields(&self, extras: Vec<Extra>) -> Block {
         let mut out = Vec::new();
         for extra in extras {
             let span = self.deriver.drafts[extra.id].place.span;

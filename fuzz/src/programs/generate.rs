@@ -169,13 +169,13 @@ impl Maker<'_> {
             match self.rng.below(12) {
                 0 => {
                     ops.push(Op::Mark);
-                    self.some(&mut ops);
+                    self.few_ops(&mut ops);
                     ops.push(*self.rng.pick(&[Op::SwitchText, Op::SwitchText, Op::Lower]));
                 }
                 1 => {
                     let first = ops.len();
                     ops.push(Op::Loop);
-                    self.some(&mut ops);
+                    self.few_ops(&mut ops);
                     loops.push((first, ops.len()));
                     ops.push(Op::LoopNext);
                 }
@@ -195,14 +195,14 @@ impl Maker<'_> {
         }
         let body = ops.len();
         if self.rng.below(5) == 0 {
-            self.some(&mut ops);
+            self.few_ops(&mut ops);
             ops.push(*self.rng.pick(&[Op::Back, Op::End, Op::Skip]));
         }
         Plan { ops, body, loops }
     }
 
     /// Up to three opcodes.
-    fn some(&mut self, ops: &mut Vec<Op>) {
+    fn few_ops(&mut self, ops: &mut Vec<Op>) {
         for _ in 0..self.rng.below(4) {
             ops.push(self.op());
         }
@@ -391,18 +391,18 @@ impl Maker<'_> {
         };
         let skipped = self.rng.below(9 - width as usize) as u32;
         let (mut left, mut right) = (8 * skipped, 64 - 8 * width);
-        if self.rng.below(if form::together(op) { 200 } else { 4 }) == 0 {
+        if self.rng.below(if form::can_run_together(op) { 200 } else { 4 }) == 0 {
             right = self.rng.below(64) as u32;
         }
         if self.rng.below(8) == 0 {
-            left = self.rng.below(64) as u32 & if form::together(op) { !7 } else { !0 };
+            left = self.rng.below(64) as u32 & if form::can_run_together(op) { !7 } else { !0 };
         }
         let mode = *self.rng.pick(&[form::LOAD, form::LOAD, form::WORD, form::FIELD]);
         let mode = if self.has_target(plan, pc) { mode } else { form::LOAD };
         let back = if mode == form::FIELD { self.rng.below(usize::from(instr.lit_len) + 1) as u32 } else { 0 };
         let following = plan.ops[pc + 1..].iter().take_while(|next| **next == op).count().min(3);
         let in_body = if pc < plan.body { following.min(plan.body - pc - 1) } else { following };
-        let more = if form::together(op) { self.rng.below(in_body + 1) as u32 } else { 0 };
+        let more = if form::can_run_together(op) { self.rng.below(in_body + 1) as u32 } else { 0 };
         let little = if self.rng.below(3) == 0 { form::LITTLE } else { 0 };
         left | right << form::RIGHT
             | little

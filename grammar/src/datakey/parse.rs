@@ -186,7 +186,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     /// Reads to the end of an element that has no children, and warns about any it contains.
-    fn leaf(&mut self, parent: &str) -> Result<(), FatalError> {
+    fn expect_no_children(&mut self, parent: &str) -> Result<(), FatalError> {
         while let Some(tag) = self.child()? {
             self.unknown_element(&tag, parent, &[])?;
         }
@@ -199,7 +199,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let message = format!("`{parent}` has no element `{name}`: it is ignored");
         let warning = self.reports.warning(&codes::UNKNOWN_ELEMENT, tag.span, message);
         let near = near(tag.name, known);
-        let help = near.map(|known| format!("did you mean `{known}`?")).or_else(|| home(tag.name));
+        let help = near.map(|known| format!("did you mean `{known}`?")).or_else(|| right_parent(tag.name));
         // The fix renames the end tag too, whose position is only known after the element was skipped.
         let skipped = self.skip();
         let fix = near.filter(|_| skipped.is_ok()).map(|known| self.rename(tag, known));
@@ -310,7 +310,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
     }
 
     /// Range of an element whose end has been read, with the blanks before it on its line.
-    fn whole(&self, tag: &Tag) -> Span {
+    fn element_span(&self, tag: &Tag) -> Span {
         allow::with_blanks(self.reports.source, Span::new(tag.span.start, self.xml.offset()))
     }
 
@@ -319,8 +319,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let class = self.key(tag, "class", "`class=\"6\"` is the class of user events");
         let id = self.key(tag, "id", "`id=\"65\"` is the event of `trace_logf(65, …)`");
         // Read to the end before the element is judged: its span is needed for fixes that delete it.
-        self.leaf(tag.name)?;
-        let whole = self.whole(tag);
+        self.expect_no_children(tag.name)?;
+        let whole = self.element_span(tag);
         Ok(class.zip(id).map(|(class, id)| EventElement { tag: tag.span, whole, class, id }))
     }
 
@@ -348,7 +348,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let id = self.key(tag, "id", "for example `id=\"65\"`; older samples by QNX omit it");
         let format = self.format(tag, "sformat", "format");
         let refused = self.reports.n_errors() != n_errors;
-        self.leaf(tag.name)?;
+        self.expect_no_children(tag.name)?;
         Ok(ClassEvent { tag: tag.span, refused, id, format })
     }
 
@@ -359,7 +359,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             self.missing(tag, "value", "for example `value=\"0xff00\"`");
         }
         let value = self.number(tag, "value", false);
-        self.leaf(tag.name)?;
+        self.expect_no_children(tag.name)?;
         Ok(value.map(|value| Bitmask { tag: tag.span, name, value }))
     }
 
@@ -399,7 +399,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let warning = warning.with_help("delete both");
             self.reports.add(if is_plain { warning.with_fix(fix) } else { warning });
         }
-        self.leaf(tag.name)?;
+        self.expect_no_children(tag.name)?;
         let is_good = is_good && (value.is_some() || mask.is_some());
         Ok(name.filter(|_| is_good).map(|name| Condition { tag: tag.span, name, value, mask }))
     }
@@ -408,8 +408,8 @@ impl<'ast, 's> FileParser<'ast, 's> {
         self.warn_unknown(tag, ENUM);
         let name = self.name(tag);
         let body = self.enum_body(tag);
-        self.leaf(tag.name)?;
-        let whole = self.whole(tag);
+        self.expect_no_children(tag.name)?;
+        let whole = self.element_span(tag);
         Ok(body.map(|(test, text)| Enum { tag: tag.span, whole, name, test, text }))
     }
 
@@ -625,7 +625,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
 }
 
 /// Help for a known element in the wrong parent.
-fn home(name: &str) -> Option<String> {
+fn right_parent(name: &str) -> Option<String> {
     let home = match name {
         "datakey" | "eventclass" => "`eventdefinitions`",
         "event" => "`datakey` or `eventclass`",

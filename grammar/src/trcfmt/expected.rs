@@ -103,7 +103,7 @@ impl Explainer<'_, '_> {
     }
 
     /// The two tokens before the unexpected one, nearest first.
-    fn before(&self) -> [(Token, Span); 2] {
+    fn previous_tokens(&self) -> [(Token, Span); 2] {
         let [first, second, third] = self.lexer.recent();
         if self.found.token.is_some() { [second, first] } else { [third, second] }
     }
@@ -169,7 +169,7 @@ impl Explainer<'_, '_> {
     }
 
     fn stray_byte(&self) -> Diagnostic {
-        let [(before, place), _] = self.before();
+        let [(before, place), _] = self.previous_tokens();
         let bytes = self.reports.source.slice(Span::new(self.found.span.start, self.lexer.end()));
         match bytes.first() {
             Some(b'%') if matches!(before, Token::Macro) && place.end == self.found.span.start => {
@@ -195,7 +195,7 @@ impl Explainer<'_, '_> {
 
     /// Reports a misplaced `&`. It is valid in BITFLAGS, in the mask of a switch and in expressions.
     fn stray_ampersand(&self) -> Option<Diagnostic> {
-        let [(before, place), (second, second_place)] = self.before();
+        let [(before, place), (second, second_place)] = self.previous_tokens();
         let is_selector = |token| matches!(token, Token::Code(_) | Token::IllegalCode | Token::Macro);
         let in_text = !self.lexer.is_in_expression();
         let is_ampersand = matches!(self.found.token, Some(Token::Ampersand));
@@ -248,7 +248,7 @@ impl Explainer<'_, '_> {
     }
 
     fn lone_brace(&self) -> Diagnostic {
-        let [(before, place), (second, second_place)] = self.before();
+        let [(before, place), (second, second_place)] = self.previous_tokens();
         let error = self.error(&codes::BRACKET, "`{` begins neither an assignment nor the body of a case");
         let text = self.text(place);
         let ends_case = matches!(second, Token::Quoted | Token::Backquoted | Token::Word | Token::CloseBrace);
@@ -274,7 +274,7 @@ impl Explainer<'_, '_> {
     }
 
     fn open_paren(&self) -> Diagnostic {
-        let [(before, place), _] = self.before();
+        let [(before, place), _] = self.previous_tokens();
         let is_word = matches!(before, Token::Word | Token::Number | Token::Code(_) | Token::Move(_));
         let error = self.error(&codes::BRACKET, "`(` does not begin a call here");
         if is_word && place.end < self.found.span.start {
@@ -288,7 +288,7 @@ impl Explainer<'_, '_> {
     }
 
     fn stray_comma(&self) -> Diagnostic {
-        let [(before, place), _] = self.before();
+        let [(before, place), _] = self.previous_tokens();
         if matches!(before, Token::Move(_)) {
             let message = format!("`{}` moves the data pointer and cannot select", self.text(place));
             return self

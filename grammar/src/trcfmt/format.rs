@@ -98,7 +98,7 @@ impl RewriteBuilder<'_> {
         }
         self.begun = true;
         if let Some(text) = text {
-            self.replace(whole, self.ended(text));
+            self.replace(whole, self.with_line_end(text));
         }
     }
 
@@ -114,7 +114,7 @@ impl RewriteBuilder<'_> {
     }
 
     /// Adds a line end. A text that ends in `\r` gets `\r\n`, so that the `\r` stays part of the text.
-    fn ended(&self, mut text: Vec<u8>) -> Vec<u8> {
+    fn with_line_end(&self, mut text: Vec<u8>) -> Vec<u8> {
         text.extend_from_slice(if text.ends_with(b"\r") { b"\r\n" } else { self.line_end });
         text
     }

@@ -421,7 +421,7 @@ impl StanzaLayout<'_> {
         }
     }
 
-    /// Width to which values are padded; each value is a pair of start and end piece.
+    /// Width to which values are padded. Each value is given by its first and last piece.
     fn padded<'p>(&self, values: impl Iterator<Item = (&'p usize, &'p usize)>) -> usize {
         let widest = values.map(|(start, end)| self.width(*start..*end)).max().unwrap_or(0);
         // One long value would push all texts to the right.

@@ -293,7 +293,7 @@ impl DocumentReader<'_> {
             fields,
             offset: self.offset(element, "offset").unwrap_or(0),
             wide_offset: self.offset(element, "wide_offset"),
-            show_masked_value: self.truth(element, "show_masked_value").unwrap_or(true),
+            show_masked_value: self.boolean(element, "show_masked_value").unwrap_or(true),
             conditions: Vec::new(),
             comment: element.comments.iter().flat_map(|comment| fields::entries(comment)).collect(),
         };
@@ -325,7 +325,7 @@ impl DocumentReader<'_> {
         u64::try_from(offset).ok()
     }
 
-    fn truth(&mut self, element: &Element, name: &str) -> Option<bool> {
+    fn boolean(&mut self, element: &Element, name: &str) -> Option<bool> {
         match number::trim(element.attribute(name)?).to_ascii_lowercase().as_str() {
             "true" => Some(true),
             "false" => Some(false),
@@ -429,7 +429,7 @@ impl DocumentReader<'_> {
                 self.warn(element.place, "never matches");
             }
             let is_mask = mask.is_some();
-            let unreachable = !is_mask && field.enums.iter().any(|other| other.takes(literal, size));
+            let unreachable = !is_mask && field.enums.iter().any(|other| other.hides(literal, size));
             if unreachable {
                 self.warn(element.place, "unreachable");
             }
@@ -461,7 +461,7 @@ impl DocumentReader<'_> {
 
 impl Enum {
     /// True if a later value can never match because of this enum.
-    fn takes(&self, later: NumberLiteral, size: u32) -> bool {
+    fn hides(&self, later: NumberLiteral, size: u32) -> bool {
         let (Some(own), Some(other)) = (self.literal.pattern(size), later.pattern(size)) else { return false };
         !self.is_mask && !later.not && (own == other) != self.literal.not
     }

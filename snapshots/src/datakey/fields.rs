@@ -115,7 +115,7 @@ impl RecordField<'_> {
             ReferenceValue::Number(value) => {
                 let pattern = self.pattern(*value);
                 let number = match &self.code {
-                    Some(code) => coded(code, pattern),
+                    Some(code) => json_by_code(code, pattern),
                     None => json_number(pattern, &self.value_type()),
                 };
                 add(name, number);
@@ -161,7 +161,7 @@ fn low(value: i128, bytes: &str) -> u64 {
 }
 
 /// Value by the code of a comment, as JSON.
-fn coded(code: &str, value: i128) -> String {
+fn json_by_code(code: &str, value: i128) -> String {
     let bits = low(value, &code[1..]);
     let bytes: u32 = code[1..].parse().expect("a number of bytes");
     match &code[..1] {

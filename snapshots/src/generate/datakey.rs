@@ -323,7 +323,7 @@ impl Writer<'_> {
         (text, fields)
     }
 
-    /// Size, sign, count and fmt of one field; the bytes of an item, and the number of items.
+    /// Size, sign, count and format of one field; the bytes of an item; and the number of items.
     fn spec(&mut self, arrays: bool) -> (String, u32, usize) {
         if self.rng.chance(12) {
             return ((*self.rng.pick(&["1s0", "1u0", "1s0", "10", "s"])).into(), 0, 1);

@@ -383,7 +383,7 @@ impl<'ast> Run<'_, 'ast> {
     fn print_code(&mut self, code: &Spanned<Code>, soft: bool) {
         self.null = false;
         let datum = self.read(code.node);
-        self.see(code.span, PrintedValue::of(&datum, None));
+        self.record_value(code.span, PrintedValue::of(&datum, None));
         self.print(code.node, &datum, soft);
     }
 
@@ -395,7 +395,7 @@ impl<'ast> Run<'_, 'ast> {
     }
 
     /// Records a printed value of the item at a span. It is null if the last value was.
-    fn see(&mut self, span: Span, seen: PrintedValue) {
+    fn record_value(&mut self, span: Span, seen: PrintedValue) {
         let null = self.null;
         let path = self.path(span);
         if let Some(frame) = self.frames.as_mut().and_then(|frames| frames.last_mut()) {
@@ -453,11 +453,11 @@ impl<'ast> Run<'_, 'ast> {
             Some(Cast::Unknown(_)) => (value, MacroForm::HexAtLeast4),
             Some(Cast::Code(code)) => {
                 let datum = self.cast(code, value);
-                self.see(node.span, PrintedValue::of(&datum, Some(number)));
+                self.record_value(node.span, PrintedValue::of(&datum, Some(number)));
                 return self.print(code, &datum, soft);
             }
         };
-        self.see(node.span, PrintedValue::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(number)));
+        self.record_value(node.span, PrintedValue::of(&Datum::Number { raw: value.into(), bits: 64 }, Some(number)));
         self.page.value(&match shown {
             MacroForm::HexDigits(digits) => number::hex(value.into(), digits),
             MacroForm::HexAtLeast4 => number::hex_at_least_4(value),
@@ -658,7 +658,7 @@ impl<'ast> Run<'_, 'ast> {
         };
         let case = node.cases.iter().position(|case| matches(&selected, &case.value));
         let number = self.uncast(&node.selector, scope);
-        self.see(node.span, PrintedValue { case, ..PrintedValue::of(&datum, number) });
+        self.record_value(node.span, PrintedValue { case, ..PrintedValue::of(&datum, number) });
         match case.map(|case| &node.cases[case]) {
             None => Flow::Next,
             Some(case) => {
@@ -764,7 +764,7 @@ impl<'ast> Run<'_, 'ast> {
             }
         }
         self.null = null;
-        self.see(node.span, PrintedValue { turns, ..PrintedValue::default() });
+        self.record_value(node.span, PrintedValue { turns, ..PrintedValue::default() });
         flow
     }
 
@@ -812,7 +812,7 @@ impl<'ast> Run<'_, 'ast> {
         }
         let number = self.uncast(&node.selector, scope);
         self.null = null;
-        self.see(node.span, PrintedValue { flags: Some(flags), ..PrintedValue::of(&datum, number) });
+        self.record_value(node.span, PrintedValue { flags: Some(flags), ..PrintedValue::of(&datum, number) });
     }
 
     fn subroutine(&mut self, id: u16, call: Span) -> Flow {
@@ -851,7 +851,7 @@ impl<'ast> Run<'_, 'ast> {
                 let since = started.map(|started| self.event.time_ns.saturating_sub(started));
                 let raw = since.unwrap_or(0).into();
                 self.null = since.is_none();
-                self.see(node.span, PrintedValue::of(&Datum::Number { raw, bits: 64 }, None));
+                self.record_value(node.span, PrintedValue::of(&Datum::Number { raw, bits: 64 }, None));
                 if let Some(since) = since {
                     let usec = since / 1000;
                     let text = if usec < 1000 { format!("[{usec} usec]") } else { format!("[{} msec]", usec / 1000) };

@@ -64,9 +64,9 @@ doing! {
     const_ |run, instr| run.set(instr.a, instr.wide());
     move_ |run, instr| run.set(instr.a, run.reg(instr.b));
     word |run, instr| {
-        let word = run.cursor.whole(instr.b, instr.c);
+        let word = run.cursor.number_if_whole(instr.b, instr.c);
         if word.is_none() {
-            run.lack();
+            run.mark_missing();
         }
         run.set(instr.a, word.unwrap_or(0));
     };
@@ -226,7 +226,7 @@ macro_rules! digits_at {
         ) -> (OutPtr, Pc) {
             // Observers must see every instruction, and a window cut by the event's end belongs to one instruction
             // alone.
-            let mut more = if ORDER == ALONE { 0 } else { form::more(instr.c) };
+            let mut more = if ORDER == ALONE { 0 } else { form::n_more(instr.c) };
             loop {
                 let Some(digits) = run.high_first::<MODE, ORDER>(instr.b, instr.c) else { return run.read_cut_window(at, instr, out, instr.b) };
                 let room = unchecked!(room: run.stage.room(out, at));

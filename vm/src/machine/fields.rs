@@ -237,7 +237,7 @@ impl<'r> Run<'r> {
 
     /// Notes that a value is missing.
     #[cold]
-    pub(super) fn lack(&mut self) {
+    pub(super) fn mark_missing(&mut self) {
         self.scratch.missing.gap = true;
     }
 
@@ -382,7 +382,7 @@ storing! {
 
 pub(super) fn missing<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     run.set(instr.a, 0);
-    run.lack();
+    run.mark_missing();
     (at, run.stage.after(instr))
 }
 

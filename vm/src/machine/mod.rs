@@ -713,7 +713,7 @@ impl<'r> Run<'r> {
             let state = self.change();
             state.steps = state.steps.saturating_sub(n.try_into().unwrap_or(u32::MAX));
             if state.steps == 0 {
-                self.stage.exhaust();
+                self.stage.close_room();
             }
         }
     }
@@ -723,7 +723,7 @@ impl<'r> Run<'r> {
     fn reopen(&mut self, out: &mut TextBuf) -> OutPtr {
         let at = self.stage.open(out, self.text_limit());
         if self.state().steps == 0 {
-            self.stage.exhaust();
+            self.stage.close_room();
         }
         at
     }

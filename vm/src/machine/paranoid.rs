@@ -128,7 +128,7 @@ impl<'r> Run<'r> {
             },
             OperandKind::Form => {
                 let (code, _) = self.program.code_of(routine);
-                let mut others = (1..=u64::from(form::more(value))).map(|n| code.get((here + n) as usize));
+                let mut others = (1..=u64::from(form::n_more(value))).map(|n| code.get((here + n) as usize));
                 form::mode(value) <= form::FIELD && others.all(|other| other.is_some_and(|other| other.op == instr.op))
             }
             OperandKind::Short => form::mode(instr.c) != form::FIELD || place(value.into()),

@@ -39,7 +39,7 @@ pub(super) fn put_ascii(buf: &mut [u8], value: u64) -> usize {
         store(buf, 0, [value as u8]);
         return 1;
     }
-    // A number of several bytes is no character either.
+    // A number above 0xFF is printed in hex too.
     put_hex_c(buf, value)
 }
 
@@ -338,7 +338,7 @@ pub(super) fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
     let (to, to_rest) = room.as_chunks_mut::<8>();
     // Eight bytes are tested at once; texts with unprintable bytes are rare.
     for (to, from) in to.iter_mut().zip(chunks) {
-        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { dotted(*from) };
+        *to = if all_printable(u64::from_le_bytes(*from)) { *from } else { dots_for_unprintable(*from) };
     }
     for (to, from) in to_rest.iter_mut().zip(rest) {
         *to = printable(*from);
@@ -347,7 +347,7 @@ pub(super) fn copy_printable(buf: &mut [u8], at: usize, text: &[u8]) -> usize {
 }
 
 #[cold]
-fn dotted(bytes: [u8; 8]) -> [u8; 8] {
+fn dots_for_unprintable(bytes: [u8; 8]) -> [u8; 8] {
     bytes.map(printable)
 }
 

@@ -82,7 +82,11 @@ impl<'r> Run<'r> {
     /// Reads a number at a fixed offset. Outside of the checked loop the event is long enough (rule V6).
     #[inline(always)]
     pub(super) fn load<const MODE: u8>(&mut self, at: u32, width: u32) -> u64 {
-        if MODE == WHOLE { self.cursor.whole(at, width).unwrap_or(0) } else { self.cursor.number(at.into(), width) }
+        if MODE == WHOLE {
+            self.cursor.number_if_whole(at, width).unwrap_or(0)
+        } else {
+            self.cursor.number(at.into(), width)
+        }
     }
 }
 

@@ -73,7 +73,7 @@ impl<'r> ExecState<'r> {
     }
 
     /// Makes `has_room` false until the text is opened again.
-    pub fn exhaust(&mut self) {
+    pub fn close_room(&mut self) {
         self.limit = None;
     }
 

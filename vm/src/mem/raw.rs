@@ -100,7 +100,7 @@ impl<'r> ExecState<'r> {
 
     /// Makes `has_room` false until the text is opened again.
     #[inline(always)]
-    pub fn exhaust(&mut self) {
+    pub fn close_room(&mut self) {
         self.limit = null_mut();
     }
 

@@ -97,7 +97,7 @@ impl Proofs {
 
     /// True if a routine may run. Checks it, with its callees, on the first call.
     #[inline]
-    pub fn sound(&self, sections: &Sections<'_>, routine: u32) -> bool {
+    pub fn satisfies_rules(&self, sections: &Sections<'_>, routine: u32) -> bool {
         match self.routines.get(routine as usize).map_or(REFUSED, |state| state.load(Ordering::Acquire)) {
             UNKNOWN => self.prove(sections, routine),
             state => state >= SOUND,
@@ -507,9 +507,9 @@ impl Verifier<'_> {
                     | 7 << form::MORE;
                 let back = form::back(value) <= site.instr.lit_len.into();
                 rule(mode <= form::FIELD && (1..=8).contains(&end) && value & !known == 0 && back, Rule::Operands)?;
-                rule(!form::together(op) || value & form::LEFT & 7 == 0, Rule::Operands)?;
+                rule(!form::can_run_together(op) || value & form::LEFT & 7 == 0, Rule::Operands)?;
                 self.shared |= if value & form::LITTLE != 0 { LITTLE } else { BIG };
-                rule(run_together(site, op, form::more(value)), Rule::RunTogether)
+                rule(run_together(site, op, form::n_more(value)), Rule::RunTogether)
             }
             // The machine always loads eight bytes, however wide the number is.
             OperandKind::Window => rule(u64::from(value) + 8 <= site.row.need.into(), Rule::FixedReads),
@@ -629,7 +629,7 @@ fn run_together(site: &Site<'_>, op: Op, n_more: u32) -> bool {
     let body = site.pc + 1..=site.pc + others.len();
     n_more == 0
         || n_more <= form::MAX_MORE
-            && form::together(op)
+            && form::can_run_together(op)
             && others.iter().all(|other| other.op == op as u8)
             && !body.contains(&(site.row.body as usize))
 }

@@ -47,7 +47,7 @@ fn overwritten(in_section: usize, sets: &[(usize, &[u8])]) -> Vec<u8> {
 }
 
 /// Opens the blob after overwriting some bytes of a section.
-fn with(in_section: usize, sets: &[(usize, &[u8])]) -> Option<BlobError> {
+fn open_with_section_bytes(in_section: usize, sets: &[(usize, &[u8])]) -> Option<BlobError> {
     let blob = overwritten(in_section, sets);
     let whole = Program::open(&blob).err();
     let others = [Program::open_for_text(&blob), Program::open_lazily(&blob)].map(Result::err);
@@ -64,8 +64,9 @@ fn names_are_inside_the_strings() {
     let len = section(&blob(), 7).1 as u32;
     assert!(len > 1);
     for (section, at, row) in [(3, ROUTINE + 20, 1), (4, HOOK + 12, 1), (8, 0, 0)] {
-        let named =
-            |[offset, len]: [u32; 2]| with(section, &[(at, &offset.to_le_bytes()), (at + 4, &len.to_le_bytes())]);
+        let named = |[offset, len]: [u32; 2]| {
+            open_with_section_bytes(section, &[(at, &offset.to_le_bytes()), (at + 4, &len.to_le_bytes())])
+        };
         for inside in [[0, len], [len, 0], [1, len - 1], [0, 0]] {
             assert_eq!(named(inside), None, "{inside:?}");
         }
@@ -78,11 +79,11 @@ fn names_are_inside_the_strings() {
 #[test]
 fn routines_are_inside_the_code() {
     let last = 3 * ROUTINE;
-    let set = |at: usize, value: u32| with(3, &[(last + at, &value.to_le_bytes())]);
+    let set = |at: usize, value: u32| open_with_section_bytes(3, &[(last + at, &value.to_le_bytes())]);
     assert_eq!(set(0, 4), outside(3, 3), "it begins behind the last instruction");
     assert_eq!(set(4, 2), outside(3, 3), "it ends there");
     assert_eq!(set(4, u32::MAX), outside(3, 3));
-    assert_eq!(with(3, &[(last + 4, &[0; 8])]), outside(3, 3), "it has no instructions");
+    assert_eq!(open_with_section_bytes(3, &[(last + 4, &[0; 8])]), outside(3, 3), "it has no instructions");
     assert_eq!(set(8, 0), outside(3, 3), "its body is empty");
     assert_eq!(set(8, 2), outside(3, 3), "its body is longer than it is");
 }
@@ -90,15 +91,15 @@ fn routines_are_inside_the_code() {
 #[test]
 fn routines_need_only_state_the_machine_has() {
     let last = 3 * ROUTINE;
-    let need = |value: u32| with(3, &[(last + 12, &value.to_le_bytes())]);
+    let need = |value: u32| open_with_section_bytes(3, &[(last + 12, &value.to_le_bytes())]);
     assert_eq!(need(1 << 20), None);
     assert_eq!(need((1 << 20) + 1), outside(3, 3));
-    let zeroed = |value: u16| with(3, &[(last + 16, &value.to_le_bytes())]);
+    let zeroed = |value: u16| open_with_section_bytes(3, &[(last + 16, &value.to_le_bytes())]);
     assert_eq!(zeroed(1), None);
     assert_eq!(zeroed(1024), None);
     assert_eq!(zeroed(1025), outside(3, 3));
     // Flags of an event's routine and a called one; others are invalid.
-    let called = |value: u16| with(3, &[(ROUTINE + 18, &value.to_le_bytes())]);
+    let called = |value: u16| open_with_section_bytes(3, &[(ROUTINE + 18, &value.to_le_bytes())]);
     assert_eq!(called(1), None);
     assert_eq!(called(2), outside(3, 1));
 }
@@ -116,7 +117,9 @@ fn every_instruction_has_a_place() {
 #[test]
 fn tables_are_inside_the_words() {
     let words = section(&blob(), 6).1 as u32 / 8;
-    let placed = |start: u32, len: u32| with(5, &[(TABLE - 8, &start.to_le_bytes()), (TABLE - 4, &len.to_le_bytes())]);
+    let placed = |start: u32, len: u32| {
+        open_with_section_bytes(5, &[(TABLE - 8, &start.to_le_bytes()), (TABLE - 4, &len.to_le_bytes())])
+    };
     assert_eq!(placed(0, words), None);
     assert_eq!(placed(words, 0), None);
     assert_eq!(placed(0, words + 1), outside(5, 0));
@@ -127,7 +130,8 @@ fn tables_are_inside_the_words() {
 #[test]
 fn hooks_are_sorted_by_space_and_id() {
     // Space and id of the second hook; the first has id 0100 in space 0.
-    let second = |space: u8, id: u16| with(4, &[(HOOK, &id.to_le_bytes()), (HOOK + 3, &[space << 3])]);
+    let second =
+        |space: u8, id: u16| open_with_section_bytes(4, &[(HOOK, &id.to_le_bytes()), (HOOK + 3, &[space << 3])]);
     assert_eq!(second(0, 0x0101), None);
     assert_eq!(second(0, 0x0100), outside(4, 1));
     assert_eq!(second(0, 0x00ff), outside(4, 1));
@@ -152,17 +156,17 @@ fn rows_of_fields_have_a_schema() {
 
 #[test]
 fn hooks_name_existing_things() {
-    let source = |index: u16| with(4, &[(HOOK + 24, &index.to_le_bytes())]);
+    let source = |index: u16| open_with_section_bytes(4, &[(HOOK + 24, &index.to_le_bytes())]);
     assert_eq!(source(0), None);
     assert_eq!(source(1), outside(4, 1));
-    let level = |level: u8| with(4, &[(HOOK + 2, &[level])]);
+    let level = |level: u8| open_with_section_bytes(4, &[(HOOK + 2, &[level])]);
     for known in 0..=4 {
         assert_eq!(level(known), None);
     }
     assert_eq!(level(5), outside(4, 1));
     assert_eq!(level(255), outside(4, 1));
     for env in 0..4 {
-        let routine = |index: u32| with(4, &[(HOOK + 28 + 4 * env, &index.to_le_bytes())]);
+        let routine = |index: u32| open_with_section_bytes(4, &[(HOOK + 28 + 4 * env, &index.to_le_bytes())]);
         assert_eq!(routine(2), None);
         assert_eq!(routine(1), outside(4, 1), "a called routine");
         assert_eq!(routine(4), outside(4, 1), "no routine");

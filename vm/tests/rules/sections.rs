@@ -6,7 +6,7 @@ use tfbc_vm::{BlobBuilder, BlobError, Instr, Op, Program};
 const HEAD: usize = 32 + 9 * 16;
 
 /// Opens a blob after overwriting some bytes, with a correct checksum.
-fn with(at: usize, bytes: &[u8]) -> Option<BlobError> {
+fn open_with_bytes(at: usize, bytes: &[u8]) -> Option<BlobError> {
     let mut blob = super::blob(&[Instr::new(Op::End)]);
     blob[at..at + bytes.len()].copy_from_slice(bytes);
     tfbc_vm::write_checksum(&mut blob);
@@ -33,14 +33,17 @@ fn what_is_shorter_than_a_header_is_cut() {
 #[test]
 fn each_field_of_the_header_counts() {
     let len = super::blob(&[Instr::new(Op::End)]).len() as u64;
-    assert_eq!(with(0, b"\x88"), Some(BlobError::Label));
-    assert_eq!(with(8, &[3, 0]), Some(BlobError::Version { found: 3 }));
-    assert_eq!(with(8, &[4, 1]), Some(BlobError::Version { found: 0x104 }));
-    assert_eq!(with(10, &[0x12, 0x34]), Some(BlobError::ByteOrder));
-    assert_eq!(with(12, &[8]), Some(BlobError::Section { kind: 0, offset: 12 }));
-    assert_eq!(with(16, &(len + 1).to_le_bytes()), Some(BlobError::Length { expected: len + 1, found: len }));
+    assert_eq!(open_with_bytes(0, b"\x88"), Some(BlobError::Label));
+    assert_eq!(open_with_bytes(8, &[3, 0]), Some(BlobError::Version { found: 3 }));
+    assert_eq!(open_with_bytes(8, &[4, 1]), Some(BlobError::Version { found: 0x104 }));
+    assert_eq!(open_with_bytes(10, &[0x12, 0x34]), Some(BlobError::ByteOrder));
+    assert_eq!(open_with_bytes(12, &[8]), Some(BlobError::Section { kind: 0, offset: 12 }));
+    assert_eq!(
+        open_with_bytes(16, &(len + 1).to_le_bytes()),
+        Some(BlobError::Length { expected: len + 1, found: len })
+    );
     let long = len | 1 << 32;
-    assert_eq!(with(16, &long.to_le_bytes()), Some(BlobError::Length { expected: long, found: len }));
+    assert_eq!(open_with_bytes(16, &long.to_le_bytes()), Some(BlobError::Length { expected: long, found: len }));
 }
 
 #[test]
@@ -51,12 +54,16 @@ fn sections_are_in_order_and_do_not_overlap() {
     for kind in 1..=9 {
         let refused = Some(BlobError::Section { kind, offset: field(kind, 0) as u32 });
         let (start, len) = (number(field(kind, 1)), number(field(kind, 2)));
-        assert_eq!(with(field(kind, 0), &(kind % 9 + 1).to_le_bytes()), refused, "another kind");
-        assert_eq!(with(field(kind, 1), &(start - 8).to_le_bytes()), refused, "it begins in the one before");
-        assert_eq!(with(field(kind, 1), &(start + 4).to_le_bytes()), refused, "it does not begin on a multiple of 8");
-        assert_eq!(with(field(kind, 2), &u32::MAX.to_le_bytes()), refused, "it ends behind the file");
+        assert_eq!(open_with_bytes(field(kind, 0), &(kind % 9 + 1).to_le_bytes()), refused, "another kind");
+        assert_eq!(open_with_bytes(field(kind, 1), &(start - 8).to_le_bytes()), refused, "it begins in the one before");
+        assert_eq!(
+            open_with_bytes(field(kind, 1), &(start + 4).to_le_bytes()),
+            refused,
+            "it does not begin on a multiple of 8"
+        );
+        assert_eq!(open_with_bytes(field(kind, 2), &u32::MAX.to_le_bytes()), refused, "it ends behind the file");
         if ![6, 7, 9].contains(&kind) && len > 0 {
-            assert_eq!(with(field(kind, 2), &(len - 1).to_le_bytes()), refused, "it ends within a row");
+            assert_eq!(open_with_bytes(field(kind, 2), &(len - 1).to_le_bytes()), refused, "it ends within a row");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Resolves conditions: finds the field of another datakey that each condition reads, per event.
 
-use super::events::instead;
+use super::events::with_suggestion;
 use super::fields::{bits, describe, never_matches, show_label};
 use super::{Candidate, EventKey, Findings};
 use crate::codes::{CYCLE, NO_CONTRIBUTOR, NOT_A_NUMBER, OWN_LABEL, SEVERAL_CONTRIBUTORS, TOO_MANY_CONDITIONS};
@@ -220,7 +220,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         let fields = entries.filter_map(|entry| self.entries[*entry].fields.as_ref()).flatten();
         let near = self.findings.near(condition.name.node, fields.map(|field| &field.label[..]));
         self.findings.add(match near {
-            Some(near) => instead(warning, condition.name.span, &near),
+            Some(near) => with_suggestion(warning, condition.name.span, &near),
             None => warning,
         });
     }

@@ -64,7 +64,7 @@ pub(crate) fn class(source: SourceId, tag: Span, key: &Key, findings: &mut Findi
                 let near = findings.near(name, class_names().map(|(_, name)| name.as_bytes()));
                 let names: Vec<&str> = class_names().map(|(_, name)| name).collect();
                 findings.add(match near {
-                    Some(near) => instead(error, key.span, &near),
+                    Some(near) => with_suggestion(error, key.span, &near),
                     None => error.with_help(format!("use 0 to {MAX_CLASS}, {}", names.join(", "))),
                 });
                 return None;
@@ -107,7 +107,7 @@ pub(crate) fn id(source: SourceId, tag: Span, class: Option<u8>, key: &Key, find
         let near = Some(&name).filter(|name| !name.contains(':'));
         let near = near.and_then(|name| findings.near(name.as_bytes(), labels.iter().map(|label| label.as_bytes())));
         findings.add(match near {
-            Some(near) => instead(error, key.span, &near),
+            Some(near) => with_suggestion(error, key.span, &near),
             None => error.with_help(listed(&labels)),
         });
         return None;
@@ -132,7 +132,7 @@ fn listed(labels: &[&str]) -> String {
 }
 
 /// Adds the name that was probably meant, with a fix.
-pub(crate) fn instead(error: Diagnostic, place: Span, name: &str) -> Diagnostic {
+pub(crate) fn with_suggestion(error: Diagnostic, place: Span, name: &str) -> Diagnostic {
     let fix = Fix::guess(format!("write `{name}`"), [Edit::replace(place, name)]);
     error.with_help(format!("did you mean `{name}`?")).with_fix(fix)
 }

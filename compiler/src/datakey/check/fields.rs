@@ -1,6 +1,6 @@
 //! Fields of one datakey: types of their specs, and the bitmasks and enums that refine them.
 
-use super::events::instead;
+use super::events::with_suggestion;
 use super::{Findings, XmlUnit};
 use crate::codes::*;
 use crate::datakey::model::{EnumLabel, EnumSearch, FormatField, NumberStyle, PayloadType, Test};
@@ -105,7 +105,7 @@ fn warn_bare(unit: &XmlUnit, tag: Span, field: &ast::Field, findings: &mut Findi
 }
 
 /// Applies the bitmasks and enums of a datakey to its fields.
-pub(crate) fn refine(
+pub(crate) fn apply_bitmasks_and_enums(
     unit: &XmlUnit,
     datakey: &Datakey,
     fields: Vec<FormatField>,
@@ -140,7 +140,7 @@ impl FieldRefiner<'_> {
             let labels = self.fields.iter().map(|field| &field.label[..]);
             let near = self.findings.near(name.node, labels);
             self.findings.add(match near {
-                Some(near) => instead(error, name.span, &near),
+                Some(near) => with_suggestion(error, name.span, &near),
                 None => error,
             });
             return None;

@@ -71,7 +71,7 @@ impl FieldBuilder {
         if printed.flags.is_none() {
             let shown = ItemForm { path: printed.path.clone(), form: printed.form, recast: false, texts: None };
             if let Some(at) = self.owner(printed.id.as_ref(), width(printed)) {
-                self.owners[at].adopt(width(printed), name, shown);
+                self.owners[at].add_shared_value(width(printed), name, shown);
                 return None;
             }
         }
@@ -156,7 +156,7 @@ impl FieldBuilder {
                             // The field has its type from elsewhere, so the inner switch shows its own selector.
                             (shown.form, shown.recast) = (selector.form, false);
                         }
-                        self.owners[at].adopt(shown_width, name.clone(), shown);
+                        self.owners[at].add_shared_value(shown_width, name.clone(), shown);
                     }
                 }
                 in_cases.collect()
@@ -206,7 +206,7 @@ impl FieldBuilder {
 
 impl OpenSwitch {
     /// Adds a printed value that shares the field.
-    fn adopt(&mut self, width: FormWidth, name: Option<String>, shown: ItemForm) {
+    fn add_shared_value(&mut self, width: FormWidth, name: Option<String>, shown: ItemForm) {
         if self.width.is_none() {
             self.width = Some(width);
             self.form = Some(shown.form);
@@ -285,8 +285,12 @@ fn selector_field(
     if has_text || own.iter().any(|(_, shown)| shown.has_text()) || form.has_text() {
         field.text = TextKind::One;
     }
-    let texts =
-        SwitchTexts { leads: cases.iter().map(|case| lead(&case.body)).collect(), cases: case_texts, own, is_flag };
+    let texts = SwitchTexts {
+        leads: cases.iter().map(|case| text_before_value(&case.body)).collect(),
+        cases: case_texts,
+        own,
+        is_flag,
+    };
     field.texts = distinct(texts.in_order(false));
     let shown = ItemForm { path: selector.path.clone(), form, recast: own_form.is_some(), texts: Some(texts) };
     field.sources = vec![FieldOrigin::Shown(shown)];
@@ -382,7 +386,7 @@ fn case_text(nodes: &[ExpandedItem]) -> Option<Vec<u8>> {
 }
 
 /// Text that a case prints before its first value; `None` if it is empty.
-fn lead(nodes: &[ExpandedItem]) -> Option<Vec<u8>> {
+fn text_before_value(nodes: &[ExpandedItem]) -> Option<Vec<u8>> {
     printed(nodes).0
 }
 

@@ -4,7 +4,7 @@ use tfbc_grammar::trcfmt::ast::{Code, Stanza};
 
 use super::super::macros_in_order;
 use super::build::distinct;
-use super::expand::{data_macro, fact};
+use super::expand::{data_macro, predefined_form};
 use super::form::{self, FieldType, PrintForm};
 use super::{FieldOrigin, FieldSchema, ItemPlace, NameRule, TextKind, TypedField, name};
 
@@ -133,7 +133,7 @@ fn change(fields: &mut [TypedField], at: usize, entry: &str) -> Result<(), &'sta
     match how {
         None => {}
         Some("enum") => by_case(&mut field)?,
-        Some(code) => recast(&mut field, form::parse(code).ok_or("no code that can be applied to a value")?)?,
+        Some(code) => apply_code(&mut field, form::parse(code).ok_or("no code that can be applied to a value")?)?,
     }
     field.name = name.into();
     field.rule = NameRule::Comment;
@@ -161,7 +161,7 @@ fn by_case(field: &mut TypedField) -> Result<(), &'static str> {
 }
 
 /// Applies a code to the value.
-fn recast(field: &mut TypedField, code: Code) -> Result<(), &'static str> {
+fn apply_code(field: &mut TypedField, code: Code) -> Result<(), &'static str> {
     let can_be_cast = match field.ty {
         FieldType::Bool | FieldType::Int64 | FieldType::Uint64 | FieldType::Timestamp => field.hint != Some("ns"),
         _ => false,
@@ -194,7 +194,7 @@ fn add(schema: &mut FieldSchema, entry: &CommentEntry, stanza: &Stanza) -> Resul
         None => (text.as_bytes(), None),
     };
     let own = macros_in_order(stanza.body).contains(&macro_name).then_some(PrintForm::Uncast);
-    let form = fact(macro_name).or_else(|| data_macro(macro_name)).or(own);
+    let form = predefined_form(macro_name).or_else(|| data_macro(macro_name)).or(own);
     let form = form.ok_or("neither a macro of the stanza nor a predefined one with a value")?;
     let (form, shown) = match cast {
         None => (form, shown.to_owned()),

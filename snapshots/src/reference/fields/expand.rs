@@ -107,7 +107,7 @@ const FACTS: [&[u8]; 22] = [
 const TEXTS: [&[u8]; 4] = [b"SVC", b"EXECPATH", b"TRACEID", b"LOGFILE"];
 
 /// Kind of a predefined macro with a value.
-pub(super) fn fact(name: &[u8]) -> Option<PrintForm> {
+pub(super) fn predefined_form(name: &[u8]) -> Option<PrintForm> {
     match name {
         b"IPADDR" => Some(PrintForm::Address),
         b"ERROR" | b"STOP" => None,
@@ -189,7 +189,7 @@ impl<'ast> Expander<'_, 'ast> {
                     [DescriptorItem::Code(code)] => Some(code.node),
                     _ => None,
                 };
-                let body = self.apart(|inside| inside.items(node.body.items, scope));
+                let body = self.expand_separately(|inside| inside.items(node.body.items, scope));
                 let (path, place) = (self.path(node.span), self.place(node.span, scope));
                 self.nodes.push(ExpandedItem::Loop(LoopNode { path, place, only, body }));
             }
@@ -208,7 +208,7 @@ impl<'ast> Expander<'_, 'ast> {
     }
 
     /// Expands items into a list of their own.
-    fn apart(&mut self, expand: impl FnOnce(&mut Self)) -> Vec<ExpandedItem> {
+    fn expand_separately(&mut self, expand: impl FnOnce(&mut Self)) -> Vec<ExpandedItem> {
         let outer = std::mem::take(&mut self.nodes);
         expand(self);
         std::mem::replace(&mut self.nodes, outer)
@@ -241,7 +241,7 @@ impl<'ast> Expander<'_, 'ast> {
             MatchValue::Word(word) => literal::number(word.node, literal::NumberBase::Binary) == Some(1),
             MatchValue::Any(_) | MatchValue::Quoted(_) => false,
         };
-        let body = self.apart(|inside| match &case.body {
+        let body = self.expand_separately(|inside| match &case.body {
             Body::Text(text) => inside.text(text),
             Body::Backquoted(text) => inside.backquoted(text, scope),
             Body::Group(group) => inside.items(group.items, scope),
@@ -357,7 +357,7 @@ impl<'ast> Expander<'_, 'ast> {
     }
 
     fn id(&self, name: &[u8], scope: &BodyScope<'ast>) -> MacroId {
-        if data_macro(name).is_some() || fact(name).is_some() {
+        if data_macro(name).is_some() || predefined_form(name).is_some() {
             return MacroId::Predefined(name.to_vec());
         }
         let slot = scope.slots.as_ref().and_then(|names| names.iter().position(|known| *known == name));
