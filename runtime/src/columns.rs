@@ -645,7 +645,7 @@ impl Columns {
             };
             out.pad(if at > 0 { self.gap() } else { 0 });
             match column.info().side {
-                Side::Right => right(heading.as_bytes(), self.width(*column), line, out),
+                Side::Right => push_right_aligned(heading.as_bytes(), self.width(*column), line, out),
                 Side::Left => left(heading.as_bytes(), self.width(*column), line, out),
             }
         }
@@ -709,7 +709,7 @@ pub(crate) fn left(value: &[u8], width: usize, line: usize, out: &mut TextBuf) {
 }
 
 /// Appends a value at the right of its column.
-pub(crate) fn right(value: &[u8], width: usize, line: usize, out: &mut TextBuf) {
+pub(crate) fn push_right_aligned(value: &[u8], width: usize, line: usize, out: &mut TextBuf) {
     if value.len() < width {
         out.pad(width - value.len());
     } else {

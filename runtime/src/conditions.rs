@@ -120,7 +120,7 @@ impl HookConditions {
                             Some(entry) => fields.read(catalog, entry, timers, (event, context)),
                             None => Vec::new(),
                         });
-                        return meets(condition, fields, name);
+                        return test_condition(condition, fields, name);
                     }
                     Subject::Seq => number(raw.number.checked_sub(1)),
                     Subject::Cpu => number(facts.cpu),
@@ -173,7 +173,11 @@ impl<'r> RecordConditions<'r> {
             |condition| {
                 let operand = match condition.field() {
                     Subject::Field(name) => {
-                        return meets(condition, found.get_or_insert_with(|| printer.list_fields(record)), name);
+                        return test_condition(
+                            condition,
+                            found.get_or_insert_with(|| printer.list_fields(record)),
+                            name,
+                        );
                     }
                     Subject::Seq => record.number.checked_sub(1).map(Operand::from),
                     Subject::Cpu => Some(Operand::from(u64::from(record.cpu))),
@@ -198,7 +202,7 @@ fn meets_path(condition: &Condition<Subject>, path: &[u8]) -> Option<bool> {
 }
 
 /// Tests the field with a name; `None` if the event does not have it.
-fn meets(condition: &Condition<Subject>, fields: &[Field], name: &str) -> Option<bool> {
+fn test_condition(condition: &Condition<Subject>, fields: &[Field], name: &str) -> Option<bool> {
     fields.iter().find(|field| field.name == name).and_then(|field| meets_value(condition, &field.value))
 }
 

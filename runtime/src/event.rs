@@ -401,6 +401,6 @@ impl fmt::Debug for Event<'_> {
 }
 
 const _: () = {
-    const fn is_sent<T: Send>() {}
-    is_sent::<Events<'_>>();
+    const fn assert_send<T: Send>() {}
+    assert_send::<Events<'_>>();
 };

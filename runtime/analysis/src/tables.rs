@@ -466,7 +466,7 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     }
     if totals.n_contradictions > 0 && totals.has_dispatch {
         let often = if u128::from(totals.n_contradictions) * 1000 > u128::from(totals.n_events) {
-            "; events are missing without a mark"
+            "; many events are missing, and the trace does not mark where"
         } else {
             ""
         };

@@ -23,7 +23,7 @@ pub enum FixLevel {
 }
 
 impl FixLevel {
-    fn takes(self, fix: &Fix) -> bool {
+    fn includes(self, fix: &Fix) -> bool {
         fix.safe || self == FixLevel::All
     }
 }
@@ -57,7 +57,7 @@ pub fn fix(sources: Sources, options: &Options, wanted: FixLevel) -> Fixed {
     let mut grade = Grade::Syntax;
     for _ in 0..MAX_ROUNDS {
         // A fix may reveal problems of every grade, so the search starts again at the first grade.
-        grade = if fixer.round(grade) { Grade::Syntax } else { grade.next() };
+        grade = if fixer.apply_grade(grade) { Grade::Syntax } else { grade.next() };
         if grade == Grade::Done {
             break;
         }
@@ -106,7 +106,7 @@ struct Fixer<'o> {
 
 impl Fixer<'_> {
     /// Applies the fixes of one grade; false if none of them helps.
-    fn round(&mut self, grade: Grade) -> bool {
+    fn apply_grade(&mut self, grade: Grade) -> bool {
         let chosen = self.chosen(grade);
         let mut kept: Vec<usize> = Vec::new();
         let mut best = None;
@@ -119,7 +119,7 @@ impl Fixer<'_> {
             n_trials += 1;
             let mut tried = kept.clone();
             tried.extend(&group);
-            let sources = self.with(&tried);
+            let sources = self.with_fixes(&tried);
             let diagnostics = compile(&sources, self.options).diagnostics;
             if self.helps(&tried, grade, &diagnostics) {
                 kept = tried;
@@ -143,7 +143,7 @@ impl Fixer<'_> {
         let mut chosen: Vec<usize> = Vec::new();
         let mut taken: Vec<(SourceId, u32, u32)> = Vec::new();
         for (at, found) in self.fixed.diagnostics.iter().enumerate() {
-            let Some(fix) = found.fix.as_ref().filter(|fix| self.wanted.takes(fix)) else { continue };
+            let Some(fix) = found.fix.as_ref().filter(|fix| self.wanted.includes(fix)) else { continue };
             let source = found.primary.source;
             let whole = fix.edits.first().zip(fix.edits.last());
             let Some((start, end)) = whole.map(|(first, last)| (first.span.start, last.span.end)) else { continue };
@@ -159,7 +159,7 @@ impl Fixer<'_> {
     }
 
     /// Copy of the sources with the fixes of the chosen diagnostics.
-    fn with(&self, chosen: &[usize]) -> Sources {
+    fn with_fixes(&self, chosen: &[usize]) -> Sources {
         let mut sources = Sources::new();
         for (id, source) in self.fixed.sources.iter() {
             let fixes = chosen.iter().map(|at| &self.fixed.diagnostics[*at]);

@@ -148,7 +148,7 @@ pub fn analyse<T>(
 }
 
 /// Analyses traces one after the other. If there are several, an unreadable one is reported and skipped.
-pub fn each(
+pub fn for_each_trace(
     console: &Console,
     traces: &[PathBuf],
     mut run: impl FnMut(usize, &Path) -> super::console::CommandResult,

@@ -158,7 +158,7 @@ impl CheckArgs {
         let findings = Findings::new(sources, diagnostics);
         let status = self.show(console, &findings)?;
         let Findings { sources, diagnostics, .. } = findings;
-        fix::say(console, &Fixed { sources, diagnostics, n_fixed }, self.dry_run);
+        fix::print_counts(console, &Fixed { sources, diagnostics, n_fixed }, self.dry_run);
         Ok(status)
     }
 

@@ -265,13 +265,13 @@ impl Console {
 
     /// Prints an error.
     pub fn error(&self, message: Message, text: impl Display) {
-        self.say("error", anstyle::AnsiColor::BrightRed, message, &text);
+        self.print_message("error", anstyle::AnsiColor::BrightRed, message, &text);
     }
 
     /// Prints a warning.
     pub fn warning(&self, message: Message, text: impl Display) {
         if !self.quiet {
-            self.say("warning", anstyle::AnsiColor::Yellow, message, &text);
+            self.print_message("warning", anstyle::AnsiColor::Yellow, message, &text);
         }
     }
 
@@ -289,7 +289,7 @@ impl Console {
         }
     }
 
-    fn say(&self, word: &str, colour: anstyle::AnsiColor, message: Message, text: &dyn Display) {
+    fn print_message(&self, word: &str, colour: anstyle::AnsiColor, message: Message, text: &dyn Display) {
         let text = text.to_string();
         // Messages quote names and labels from files. Control characters in them could rewrite the terminal's screen.
         let text = visible(&text);
@@ -348,7 +348,7 @@ pub struct Progress {
 
 impl Progress {
     /// Sets the number of this input, counted from 1.
-    pub fn among(&mut self, at: usize, n: usize) {
+    pub fn set_input(&mut self, at: usize, n: usize) {
         if n > 1 {
             self.place = format!("{at} of {n} ");
         }

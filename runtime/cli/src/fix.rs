@@ -78,7 +78,7 @@ pub fn write(console: &Console, before: &Sources, fixed: &Fixed) -> Result<(), F
 }
 
 /// Prints, per file, how many problems were fixed and how many remain.
-pub fn say(console: &Console, fixed: &Fixed, only_shown: bool) {
+pub fn print_counts(console: &Console, fixed: &Fixed, only_shown: bool) {
     for ((id, source), n_fixed) in fixed.sources.iter().zip(&fixed.n_fixed) {
         if *n_fixed > 0 {
             let n_left = fixed.diagnostics.iter().filter(|found| found.primary.source == id).count();

@@ -208,7 +208,7 @@ impl LatencyArgs {
         let (options, pairs) = (self.options()?, self.pairs());
         let formats = formats::load_to_run(console, &self.formats, &self.language)?;
         let mut sink = Sink::open(console, self.output.as_deref())?;
-        let read = analyse::each(console, &traces, |at, path| {
+        let read = analyse::for_each_trace(console, &traces, |at, path| {
             if at > 0 && self.to == FormArg::Text {
                 let mut text = TextBuf::new();
                 text.push(b"\n");

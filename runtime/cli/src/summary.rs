@@ -240,7 +240,7 @@ impl SummaryArgs {
             None => None,
         };
         let mut out = TextBuf::new();
-        let read = analyse::each(console, &traces, |at, path| {
+        let read = analyse::for_each_trace(console, &traces, |at, path| {
             let mut status = Status::Well;
             let summary = self.summary(console, path, &args, &options, &filter, &mut status)?;
             if at > 0 && self.to == FormArg::Text {

@@ -129,11 +129,11 @@ impl TestArgs {
                 print!("{CLEAR}");
             }
             // A save during the run ends the next wait at once.
-            saves.watch(self.watched());
+            saves.watch(self.watched_files());
             if let Err(failure) = self.test(console, options) {
                 match console.end(Err(failure)) {
                     Status::Well => return Ok(Status::Well),
-                    _ => saves.watch(self.watched()),
+                    _ => saves.watch(self.watched_files()),
                 }
             }
             // The run itself writes snapshots below the searched directories. They must not start another run.
@@ -150,7 +150,7 @@ impl TestArgs {
     }
 
     /// Files that the results depend on, and the searched directories.
-    fn watched(&self) -> Vec<PathBuf> {
+    fn watched_files(&self) -> Vec<PathBuf> {
         let mut watched = self.searched();
         let found = cases::find(&watched).unwrap_or_default();
         watched.extend(Suite::read(&found.cases, self.threads).inputs());

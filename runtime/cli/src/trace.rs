@@ -70,7 +70,7 @@ impl<'c> Reporter<'c> {
 
     /// Sets the index of the input. A growing trace shows no progress.
     pub fn place(mut self, place: InputIndex) -> Self {
-        self.progress.among(place.at, place.n);
+        self.progress.set_input(place.at, place.n);
         if place.grows {
             self.progress.leave_out();
         }

@@ -364,7 +364,7 @@ impl TrcrptArgs {
         for list in self.cpus.iter().filter(|list| list.trim() != "all") {
             cpus.add(list).map_err(|message| {
                 let hint = if list.trim().eq_ignore_ascii_case("all") { "; did you mean `all`?" } else { "" };
-                wrong("-C", &format!("{message}, or `all`{hint}"))
+                usage_error("-C", &format!("{message}, or `all`{hint}"))
             })?;
         }
         // `all` wins over numbers in another `-C`, in either order.
@@ -429,18 +429,18 @@ pub fn filter(only: &[String], except: &[String]) -> Result<Filter, Failure> {
 /// Processes from all lists of a flag.
 pub fn processes(flag: &str, lists: &[String]) -> Result<Option<Processes>, Failure> {
     let mut processes = Processes::default();
-    lists.iter().try_for_each(|list| processes.add(list)).map_err(|message| wrong(flag, &message))?;
+    lists.iter().try_for_each(|list| processes.add(list)).map_err(|message| usage_error(flag, &message))?;
     Ok((!lists.is_empty()).then_some(processes))
 }
 
 /// Threads from all lists of a flag.
 pub fn threads(flag: &str, lists: &[String]) -> Result<Option<Threads>, Failure> {
     let mut threads = Threads::default();
-    lists.iter().try_for_each(|list| threads.add(list)).map_err(|message| wrong(flag, &message))?;
+    lists.iter().try_for_each(|list| threads.add(list)).map_err(|message| usage_error(flag, &message))?;
     Ok((!lists.is_empty()).then_some(threads))
 }
 
-fn wrong(flag: &str, message: &str) -> Failure {
+fn usage_error(flag: &str, message: &str) -> Failure {
     Failure::Error(Message::Usage, format!("{flag}: {message}"))
 }
 

@@ -468,7 +468,7 @@ int main(void) {
 "#;
 
 /// Numbers that the program recorded while `trace` ran with these flags; `PID` is replaced by its process id.
-fn relatives(bench: &Bench, flags: &[&str]) -> Vec<String> {
+fn recorded_numbers(bench: &Bench, flags: &[&str]) -> Vec<String> {
     let mut program = bench.command("relatives").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut ready = [0; 6];
     std::io::Read::read_exact(program.stdout.as_mut().unwrap(), &mut ready).unwrap();
@@ -503,7 +503,7 @@ fn only_chosen_threads_are_recorded() {
         (&["-A", &own], ""),
         (&["-A", "PID", "-l"], "1 2"),
     ] {
-        assert_eq!(relatives(&bench, flags).join(" "), expected, "{flags:?}");
+        assert_eq!(recorded_numbers(&bench, flags).join(" "), expected, "{flags:?}");
     }
 }
 
@@ -512,7 +512,7 @@ fn each_cpu_has_a_log_of_its_own() {
     let bench = Bench::new();
     bench.compile(&bench.write("relatives.c", RELATIVES), "relatives", Link::Shared);
     for flags in [&["-C", "all"][..], &["-C", "all", "-l"], &["-C", "all", "-f"], &["-C", "all", "-p"]] {
-        assert_eq!(relatives(&bench, flags).join(" "), "1 2 3 4 5", "{flags:?}");
+        assert_eq!(recorded_numbers(&bench, flags).join(" "), "1 2 3 4 5", "{flags:?}");
         let of_cpu = |cpu: usize| bench.report("010 1.0 \"@\" $D1%U4\n", &[&format!("my.trc-{cpu}")]).len();
         let n_cpus = (0..).take_while(|cpu| bench.path(&format!("my.trc-{cpu}")).exists()).count();
         assert!(n_cpus > 0);

@@ -51,7 +51,7 @@ fn sample(name: &str) -> PathBuf {
 }
 
 /// Accepted text without its header.
-fn kept(folder: &TempDir, name: &str) -> String {
+fn accepted_text(folder: &TempDir, name: &str) -> String {
     let text = read(folder, name);
     text.splitn(3, "---\n").nth(2).unwrap().to_owned()
 }
@@ -64,10 +64,10 @@ fn a_new_text_fails_until_it_is_accepted() {
     assert!(out.starts_with("new door.case.toml: nothing is accepted yet\n--- /dev/null\n"), "{out}");
     assert!(out.contains("+SENSOR door open\n"), "{out}");
     assert!(err.contains("1 case file with 2 events: 0 passed, 1 new\n") && err.contains("--review"), "{err}");
-    assert_eq!(kept(&folder, "door.case.snap.new"), TEXT);
+    assert_eq!(accepted_text(&folder, "door.case.snap.new"), TEXT);
     let (out, _, status) = test(&folder, &["--accept"]);
     assert_eq!((out.as_str(), status), ("accepted door.case.toml\n", 0));
-    assert_eq!(kept(&folder, "door.case.snap"), TEXT);
+    assert_eq!(accepted_text(&folder, "door.case.snap"), TEXT);
     assert_eq!(names(folder.path()), ["door.case.snap", "door.case.toml", "sensor.trcfmt"]);
     assert_eq!(
         test(&folder, &[]),
@@ -84,7 +84,7 @@ fn a_changed_text_is_shown_with_the_accepted_one() {
     assert_eq!(status, 1);
     assert!(out.contains("\n-SENSOR door shut\n+SENSOR door closed\n") && !out.contains("-SENSOR door open"), "{out}");
     assert!(err.contains("0 passed, 1 changed"), "{err}");
-    assert_eq!(kept(&folder, "door.case.snap"), TEXT);
+    assert_eq!(accepted_text(&folder, "door.case.snap"), TEXT);
     // The pending text is removed when the template is restored.
     write(&folder, "sensor.trcfmt", SENSOR);
     assert_eq!(test(&folder, &[]).2, 0);
@@ -102,9 +102,9 @@ fn only_shown_results_are_accepted() {
     let (out, _, status) = test(&folder, &["--accept"]);
     assert_eq!(status, 1);
     assert!(out.contains("+SENSOR door locked"), "{out}");
-    assert_eq!(kept(&folder, "door.case.snap"), TEXT);
+    assert_eq!(accepted_text(&folder, "door.case.snap"), TEXT);
     assert_eq!(test(&folder, &["--accept"]).2, 0);
-    assert_eq!(kept(&folder, "door.case.snap"), TEXT.replace("shut", "locked"));
+    assert_eq!(accepted_text(&folder, "door.case.snap"), TEXT.replace("shut", "locked"));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_review_asks_and_follows_the_answers() {
     let (out, _, status) = review("a\n");
     assert!(out.starts_with("1 of 1: door.case.toml (new)\n"), "{out}");
     assert_eq!(status, 0);
-    assert_eq!(kept(&folder, "door.case.snap"), TEXT);
+    assert_eq!(accepted_text(&folder, "door.case.snap"), TEXT);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn notes_add_what_the_text_lacks() {
     let (_, err, _) = test(&folder, &["--update", "--max-turns", "3"]);
     assert!(err.contains("door.case.toml: `event 3` reached a limit"), "{err}");
     assert_eq!(
-        kept(&folder, "door.case.snap"),
+        accepted_text(&folder, "door.case.snap"),
         "==== event 1\nA 00000000 00010000\nnote: reads past the end of the event\n\n==== event 2\nnote: dropped by $SKIP\n\n\
          ==== event 3\nxxx [limit]\nnote: reached a limit\n\n==== event 4\n0000\nnote: divided by zero\n"
     );
@@ -279,7 +279,7 @@ fn context_values_reach_the_template() {
                 [[event]]\nhex = \"020a0000 00000000\"\ntime = \"1.500009\"\ntotal-cpus = 4\nip-address = 0x0a000001\n";
     write(&folder, "door.case.toml", case);
     assert_eq!(test(&folder, &["--update"]).2, 0);
-    let text = kept(&folder, "door.case.snap");
+    let text = accepted_text(&folder, "door.case.snap");
     assert!(text.contains("A 7 9 /bin/ls kread 3 a.trc"), "{text}");
     assert!(text.contains("[9 usec]") && text.contains("0A000001"), "{text}");
 }
@@ -310,10 +310,10 @@ fn parts_of_traces_of_both_vendors() {
     let lines: Vec<_> = all.lines().collect();
     let expected =
         format!("==== dispatch\n{}\n{}\n\n==== none\nnote: no event of the trace is selected\n", lines[1], lines[2]);
-    assert_eq!(kept(&folder, "door.case.snap"), expected);
+    assert_eq!(accepted_text(&folder, "door.case.snap"), expected);
     let flags = ["-t", "user.xml", "--only", "USER:100", "--columns", "class,id,data", "user.kev"];
     let expected: String = report(&flags).split_inclusive('\n').take(3).collect();
-    assert_eq!(kept(&folder, "user.case.snap"), format!("==== event 1\n{expected}"));
+    assert_eq!(accepted_text(&folder, "user.case.snap"), format!("==== event 1\n{expected}"));
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn a_damaged_trace_says_so_in_the_text() {
     fs::write(folder.path().join("boot.trc"), log.bytes()).unwrap();
     write(&folder, "door.case.toml", "formats = \"sensor.trcfmt\"\n[[event]]\ntrace = \"boot.trc\"\nonly = \"010\"\n");
     test(&folder, &["--update"]);
-    let text = kept(&folder, "door.case.snap");
+    let text = accepted_text(&folder, "door.case.snap");
     assert_eq!(text.matches("SENSOR door").count(), 3, "{text}");
     assert!(text.contains("\ndamaged: ") && text.ends_with("note: the trace is damaged\n"), "{text}");
 }
@@ -345,7 +345,7 @@ fn a_first_case_file_comes_from_a_trace() {
         .args(["report", "--no-heading", "--no-cache", "--columns", "text"])
         .arg(sample("shell.trc")))
     .0;
-    let section = kept(&folder, "shell.case.snap");
+    let section = accepted_text(&folder, "shell.case.snap");
     let fork = section.split("==== ").find(|part| part.starts_with("139 FORK")).unwrap().lines().nth(1).unwrap();
     assert!(report.contains(fork), "{fork}");
     let (xml, log) = (sample("user.xml"), sample("user.kev"));
@@ -353,7 +353,7 @@ fn a_first_case_file_comes_from_a_trace() {
     let flags = ["--new", &log, "-t", &xml, "--only", "USER:65,USER:100", "--first", "3", "-o", "user.case.toml"];
     assert_eq!(test(&folder, &flags).2, 0);
     assert_eq!(test(&folder, &["--update", "user.case.toml"]).2, 0);
-    assert!(kept(&folder, "user.case.snap").contains("==== USER:100 (2)\n"));
+    assert!(accepted_text(&folder, "user.case.snap").contains("==== USER:100 (2)\n"));
     assert_eq!(test(&folder, &["--new", &log, "--only", "USER:1000"]).2, 1);
     assert_eq!(test(&folder, &["--new", &log, "-o", "x.toml"]).2, 1);
 }

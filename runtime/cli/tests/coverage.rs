@@ -36,7 +36,7 @@ fn counts(file: &Covered, kinds: &[PointKind]) -> Vec<(String, u64)> {
     hits.map(|hit| (hit.point.name.clone(), hit.n)).collect()
 }
 
-fn is(file: &Covered, kind: PointKind, expected: &[(&str, u64)]) {
+fn assert_counts(file: &Covered, kind: PointKind, expected: &[(&str, u64)]) {
     let expected: Vec<_> = expected.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
     assert_eq!(counts(file, &[kind]), expected, "{kind:?}");
 }
@@ -72,7 +72,7 @@ fn cases_count_whatever_they_compile_to() {
     let file = &measured.files[0];
     let cases: Vec<_> = counts(file, &[PointKind::Case]).into_iter().map(|(_, n)| n).collect();
     assert_eq!(cases, [1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 2, 0, 0]);
-    is(file, PointKind::Stanza, &[("010", 3), ("020", 1), ("030", 1), ("040", 1), ("050", 1), ("060", 2)]);
+    assert_counts(file, PointKind::Stanza, &[("010", 3), ("020", 1), ("030", 1), ("040", 1), ("050", 1), ("060", 2)]);
 }
 
 #[test]
@@ -83,19 +83,19 @@ fn flags_loops_functions_and_subroutines() {
 ";
     let (_folder, measured) = trcfmt(source, &["010e0000 00000001 00000003", "010e0000 00000032 00000000"]);
     let file = &measured.files[0];
-    is(file, PointKind::FlagSet, &[("1", 0), ("2", 0), ("f0", 0)]);
+    assert_counts(file, PointKind::FlagSet, &[("1", 0), ("2", 0), ("f0", 0)]);
     let measured = trcfmt(
         &source.replace("BITFLAGS X4", "BITFLAGS $D1"),
         &["010e0000 00000001 00000003", "010e0000 00000032 00000000"],
     )
     .1;
     let file = &measured.files[0];
-    is(file, PointKind::FlagSet, &[("1", 1), ("2", 1), ("f0", 1)]);
-    is(file, PointKind::FlagClear, &[("1", 1)]);
-    is(file, PointKind::Loop, &[("LOOP", 3)]);
-    is(file, PointKind::Function, &[("state", 2), ("never", 0)]);
+    assert_counts(file, PointKind::FlagSet, &[("1", 1), ("2", 1), ("f0", 1)]);
+    assert_counts(file, PointKind::FlagClear, &[("1", 1)]);
+    assert_counts(file, PointKind::Loop, &[("LOOP", 3)]);
+    assert_counts(file, PointKind::Function, &[("state", 2), ("never", 0)]);
     // A stanza is also reached as a subroutine.
-    is(file, PointKind::Stanza, &[("010", 2), ("020", 2)]);
+    assert_counts(file, PointKind::Stanza, &[("010", 2), ("020", 2)]);
 }
 
 #[test]
@@ -111,8 +111,8 @@ fn environments_count_together() {
     let source = "010 1.0 \"A\" $HOOKENV, 32 \"narrow\", 64 \"wide\"\n";
     let wide = "env = 64\nhex = \"8000000801000000 0000000000000001\"";
     let (_folder, measured) = coverage("a.trcfmt", source, &[wide, &hook("010a0000 00000001")]);
-    is(&measured.files[0], PointKind::Case, &[("32", 1), ("64", 1)]);
-    is(&measured.files[0], PointKind::Stanza, &[("010", 2)]);
+    assert_counts(&measured.files[0], PointKind::Case, &[("32", 1), ("64", 1)]);
+    assert_counts(&measured.files[0], PointKind::Stanza, &[("010", 2)]);
 }
 
 const XML: &str = r#"<eventdefinitions>
@@ -148,13 +148,13 @@ fn elements_of_event_definitions() {
     ];
     let (_folder, measured) = coverage("a.xml", XML, &events.each_ref().map(String::as_str));
     let file = &measured.files[0];
-    is(file, PointKind::Datakey, &[("%2u1x kind %2u1x state", 4), ("%4u1x more", 1), ("%4u1x always", 0)]);
-    is(file, PointKind::Event, &[("6:1", 3), ("6:2", 1), ("6:1", 1), ("6:3", 0)]);
-    is(file, PointKind::Bitmask, &[("state", 3)]);
-    is(file, PointKind::Enum, &[("one", 1), ("two", 2), ("low", 2), ("not high", 1), ("seven", 1)]);
-    is(file, PointKind::EnumDefault, &[("some", 1)]);
-    is(file, PointKind::ConditionTrue, &[("kind", 1), ("state", 2)]);
-    is(file, PointKind::ConditionFalse, &[("kind", 2), ("state", 1)]);
+    assert_counts(file, PointKind::Datakey, &[("%2u1x kind %2u1x state", 4), ("%4u1x more", 1), ("%4u1x always", 0)]);
+    assert_counts(file, PointKind::Event, &[("6:1", 3), ("6:2", 1), ("6:1", 1), ("6:3", 0)]);
+    assert_counts(file, PointKind::Bitmask, &[("state", 3)]);
+    assert_counts(file, PointKind::Enum, &[("one", 1), ("two", 2), ("low", 2), ("not high", 1), ("seven", 1)]);
+    assert_counts(file, PointKind::EnumDefault, &[("some", 1)]);
+    assert_counts(file, PointKind::ConditionTrue, &[("kind", 1), ("state", 2)]);
+    assert_counts(file, PointKind::ConditionFalse, &[("kind", 2), ("state", 1)]);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn traces_are_covered_as_they_are_reported() {
     let n_shell = text.matches("D shell").count() as u64;
     let suite = Suite::read(&[folder.path().join("a.case.toml")], None);
     let measured = measure(&suite, &RunOptions::default());
-    is(&measured.files[0], PointKind::Case, &[("4522", n_shell), ("\\*", 20 - n_shell)]);
+    assert_counts(&measured.files[0], PointKind::Case, &[("4522", n_shell), ("\\*", 20 - n_shell)]);
     // Enums are counted as often as the report prints their text.
     let modes = text.lines().filter(|line| line.starts_with("code:") && line.ends_with(" unknown")).count() as u64;
     let unknown = counts(&measured.files[1], &[PointKind::EnumDefault]).into_iter().find(|(name, _)| name == "unknown");

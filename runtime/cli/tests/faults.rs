@@ -180,7 +180,7 @@ fn packed(compression: Compression) -> impl Fn(FaultySource) -> Input {
 /// Name of a log kind, its bytes, its input, and its reader.
 type ReaderCase = (&'static str, Vec<u8>, Box<dyn Fn(FaultySource) -> Input>, Reads);
 
-fn ways() -> Vec<ReaderCase> {
+fn reader_cases() -> Vec<ReaderCase> {
     let mut ways: Vec<ReaderCase> = Vec::new();
     let kinds: [(&str, Vec<u8>, Reads); 3] = [("stream", stream(), aix), ("log", log32(), aix), ("kev", qnx(), kev)];
     for (name, bytes, read) in kinds {
@@ -196,7 +196,7 @@ fn ways() -> Vec<ReaderCase> {
 
 #[test]
 fn short_reads_change_nothing() {
-    for (name, bytes, input, read) in ways() {
+    for (name, bytes, input, read) in reader_cases() {
         let source = |max| Faulty::new(Cursor::new(bytes.clone()), max, usize::MAX, None);
         let (expected, end) = read(input(source(usize::MAX)));
         assert!(end.is_ok() && expected.len() > 10, "{name}: {end:?}, {} items", expected.len());
@@ -210,7 +210,7 @@ fn short_reads_change_nothing() {
 /// Makes each call fail in turn, and passes the readers' results to `check`, together with the results of a run without
 /// failures.
 fn fail_each_call(errno: Option<i32>, check: impl Fn(&str, ReadResult, &[String])) {
-    for (name, bytes, input, read) in ways() {
+    for (name, bytes, input, read) in reader_cases() {
         let source = |at| Faulty::new(Cursor::new(bytes.clone()), 29, at, errno);
         let (expected, _) = read(input(source(usize::MAX)));
         let mut n = 0;
@@ -380,7 +380,7 @@ fn shell(directory: &Path, line: &str) -> (String, String, i32) {
 }
 
 /// Directory with a trace, a log, a format file and an update.
-fn world() -> tempfile::TempDir {
+fn test_directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
     let events: Vec<u8> = (0..400).flat_map(|n| plain64(0x0100, 0, &[n], 7, 100 * n)).collect();
@@ -406,7 +406,7 @@ fn full_disk_error_names_the_file_and_leaves_nothing() {
     for (line, product) in lines {
         let mut n_full = 0;
         for blocks in 0.. {
-            let world = world();
+            let world = test_directory();
             let before = names(world.path());
             let old = fs::read(world.path().join(product)).ok();
             let (_, error, status) = shell(world.path(), &format!("ulimit -f {blocks}; {line}"));
@@ -428,7 +428,7 @@ fn full_disk_error_names_the_file_and_leaves_nothing() {
 
 #[test]
 fn a_full_device_is_an_error() {
-    let world = world();
+    let world = test_directory();
     for line in [
         "$tfbc report trace >/dev/full",
         "$tfbc report trace -o /dev/full",
@@ -450,7 +450,7 @@ fn a_full_device_is_an_error() {
 
 #[test]
 fn a_closed_pipe_ends_quietly() {
-    let world = world();
+    let world = test_directory();
     for line in ["$tfbc report trace", "$trcrpt trace", "$traceprinter -f a.kev", "$tfbc ops", "$trcrpt -r trace"] {
         let (_, error, status) = shell(world.path(), &format!("{line} | sleep 0.05; exit ${{PIPESTATUS[0]}}"));
         let damaged = line.contains("kev");
@@ -461,7 +461,7 @@ fn a_closed_pipe_ends_quietly() {
 
 #[test]
 fn a_pipe_may_give_a_byte_at_a_time() {
-    let world = world();
+    let world = test_directory();
     let trace = fs::read(world.path().join("trace")).unwrap()[..3000].to_vec();
     fs::write(world.path().join("short"), &trace).unwrap();
     let (expected, ..) = shell(world.path(), "$tfbc report short");

@@ -17,7 +17,7 @@ fn tfbc(directory: &Path, args: &str) -> (String, String, i32) {
 }
 
 /// Directory with some files.
-fn world(files: &[(&str, &[u8])]) -> TempDir {
+fn test_directory(files: &[(&str, &[u8])]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
         fs::write(directory.path().join(name), bytes).unwrap();
@@ -70,7 +70,7 @@ fn the_documented_defaults_are_those_of_the_commands() {
 fn nesting_has_a_limit() {
     let trcfmt = format!("010 1.0 \"A\" {}X1 {}\n", "LOOP X1 { ".repeat(65), "} ".repeat(65));
     let xml = format!("<eventdefinitions>{}{}</eventdefinitions>", "<a>".repeat(64), "</a>".repeat(64));
-    let world = world(&[("a.trcfmt", trcfmt.as_bytes()), ("a.xml", xml.as_bytes())]);
+    let world = test_directory(&[("a.trcfmt", trcfmt.as_bytes()), ("a.xml", xml.as_bytes())]);
     refused(&world, "check a.trcfmt", "braces and parentheses are nested deeper than 64", "--max-nesting", "65");
     refused(&world, "check a.xml", "elements are nested deeper than 64", "--max-nesting", "65");
     let (_, error, status) = tfbc(world.path(), "check a.trcfmt --max-nesting 201");
@@ -83,7 +83,11 @@ fn templates_have_a_limit() {
     let stanzas: String = (0..0x10001).map(|n| format!("{:04X} 1.0 \"\"\n", 0x1000 + n % 0xF000)).collect();
     let xml = "<eventdefinitions><datakey format=\"%1u1x a\"><event class=\"6\" id=\"1\"/></datakey>\
                <eventclass id=\"7\"><event id=\"0\" sformat=\"%1u1x a\"/></eventclass></eventdefinitions>";
-    let world = world(&[("a.trcfmt", stanzas.as_bytes()), ("b.trcfmt", b"010 1.0 \"A\"\n"), ("a.xml", xml.as_bytes())]);
+    let world = test_directory(&[
+        ("a.trcfmt", stanzas.as_bytes()),
+        ("b.trcfmt", b"010 1.0 \"A\"\n"),
+        ("a.xml", xml.as_bytes()),
+    ]);
     let (_, error, status) = tfbc(world.path(), "check --message-format short a.trcfmt");
     assert_eq!(status, 1);
     assert!(error.contains("a.trcfmt:65537:1: error[S23]: source has more than 65536 templates"), "{error}");
@@ -98,7 +102,7 @@ fn templates_have_a_limit() {
 
 #[test]
 fn sources_have_a_limit() {
-    let world = world(&[
+    let world = test_directory(&[
         ("a.trcfmt", b"010 1.0 \"A\" X4\n"),
         ("a.xml", b"<eventdefinitions></eventdefinitions>"),
         ("large.xml", format!("<eventdefinitions>{}</eventdefinitions>", " ".repeat(16 << 20)).as_bytes()),
@@ -129,7 +133,7 @@ fn in_little_memory(directory: &Path, name: &str, args: &str) -> (String, i32) {
 
 #[test]
 fn endless_and_huge_inputs_are_refused_early() {
-    let world = world(&[
+    let world = test_directory(&[
         ("t.trc", &STREAM64),
         ("case.case.toml", b""),
         ("b.case.toml", b"[[event]]\nname = \"a\"\nhex = \"8000000801000000 01\"\n"),
@@ -205,7 +209,7 @@ fn functions(n: usize, name_len: usize) -> Vec<u8> {
 
 #[test]
 fn total_length_of_elf_names_is_limited() {
-    let world = world(&[("few", &functions(3, 5)), ("many", &functions(100_000, 1 << 20))]);
+    let world = test_directory(&[("few", &functions(3, 5)), ("many", &functions(100_000, 1 << 20))]);
     let (out, error, status) = run(Command::new(program("trcnm")).arg("few").current_dir(world.path()));
     assert_eq!((out.as_str(), status), ("nnnnn 0000000000001000\n", 0), "{error}");
     let (said, status) = in_little_memory(world.path(), "trcnm", "many");
@@ -227,7 +231,7 @@ fn bomb(n_blocks: usize, byte: u8) -> Vec<u8> {
 #[test]
 fn compressed_files_may_not_come_to_too_much() {
     let trace = [vec![0x28, 0xB5, 0x2F, 0xFD, 0x20, 4], vec![0x21, 0, 0], STREAM64.to_vec()].concat();
-    let world = world(&[("a.trcfmt.zst", &bomb(140, b'#')), ("log.zst", &[trace, bomb(140, 0)].concat())]);
+    let world = test_directory(&[("a.trcfmt.zst", &bomb(140, b'#')), ("log.zst", &[trace, bomb(140, 0)].concat())]);
     let message = "more than 1100 times as many; reading stops (--max-ratio raises the limit)";
     let (_, error, status) = tfbc(world.path(), "check a.trcfmt.zst");
     assert_eq!(status, 1);
@@ -242,7 +246,7 @@ fn compressed_files_may_not_come_to_too_much() {
 
 #[test]
 fn turns_and_text_have_limits() {
-    let world = world(&[("a.trcfmt", b"010 1.0 \"@A\" {{ $n = 1000 }} LOOP $n { \"x\" }\n")]);
+    let world = test_directory(&[("a.trcfmt", b"010 1.0 \"@A\" {{ $n = 1000 }} LOOP $n { \"x\" }\n")]);
     let event = |flags: &str| tfbc(world.path(), &format!("event -t a.trcfmt --env 32 010a0000 {flags}"));
     assert_eq!(event("").0.trim_end(), "x".repeat(1000));
     for flags in ["--max-turns 10", "--max-text 10"] {
@@ -270,7 +274,8 @@ fn tables_that_live_through_a_report_have_limits() {
     let timers = |n: u64| [plain64(0x0100, 0, &[n], 7, n), plain64(0x0110, 0, &[0], 7, n + 50)].concat();
     let processes = |n: u64| generic_by64(0x00A0, 1, &process(n, n + 100, "/bin/a"), n, n);
     let log = |event: &dyn Fn(u64) -> Vec<u8>| [STREAM64.to_vec(), (0..5).flat_map(event).collect()].concat();
-    let world = world(&[("a.trcfmt", formats.as_bytes()), ("timers", &log(&timers)), ("processes", &log(&processes))]);
+    let world =
+        test_directory(&[("a.trcfmt", formats.as_bytes()), ("timers", &log(&timers)), ("processes", &log(&processes))]);
     let says = |args: &str, message: Option<&str>| {
         let (_, error, _) = tfbc(world.path(), args);
         assert_eq!(error.contains(" at once: "), message.is_some(), "{args}: {error}");
@@ -322,7 +327,7 @@ fn hostile_format_files_are_refused_by_name() {
         ),
     ];
     for (name, text, message) in files {
-        let world = world(&[(name, text.as_bytes())]);
+        let world = test_directory(&[(name, text.as_bytes())]);
         let (out, status) = bounded(world.path(), &format!("check {name}"));
         assert!(status == 0 || status == 1, "{name}: status {status}: {out}");
         assert!(out.contains(message), "{name}: {out}");
@@ -335,7 +340,7 @@ fn loops_without_end_end() {
     let calls: String = (1..10).map(|n| format!("{{{{ f{n}(a) LOOP $a {{ f{}($a) }} }}}} ", n - 1)).collect();
     let calls = format!("010 1.0 \"A\" {{{{ f0(a) $a }}}} {calls} f9(100)\n");
     for text in [deep, calls] {
-        let world = world(&[("a.trcfmt", text.as_bytes())]);
+        let world = test_directory(&[("a.trcfmt", text.as_bytes())]);
         let (out, status) = bounded(world.path(), "event -t a.trcfmt --env 32 010a0000");
         assert_eq!(status, 0, "{out}");
         assert!(out.contains("[limit]"), "{out}");

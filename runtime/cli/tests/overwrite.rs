@@ -37,7 +37,7 @@ const COMMANDS: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Directory with one input per kind.
-fn world() -> TempDir {
+fn test_directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
     let stream = |first: u64| {
@@ -107,7 +107,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[test]
 fn no_output_is_written_onto_an_input() {
-    let world = world();
+    let world = test_directory();
     let at = |name: &str| world.path().join(name);
     for (command, args, inputs) in COMMANDS {
         // With another output, the command works.
@@ -143,7 +143,7 @@ fn no_output_is_written_onto_an_input() {
 
 #[test]
 fn standard_input_and_output_are_files_as_well() {
-    let world = world();
+    let world = test_directory();
     let at = |name: &str| world.path().join(name);
     let before = fs::read(at("t.trc")).unwrap();
     let open = |name: &str| fs::File::options().read(true).append(true).open(at(name)).unwrap();
@@ -169,7 +169,7 @@ fn standard_input_and_output_are_files_as_well() {
 
 #[test]
 fn report_next_to_its_traces_can_be_repeated() {
-    let world = world();
+    let world = test_directory();
     for _ in 0..2 {
         let (_, err, status) = run_in(&world, "tfbc", "report -o traces/report.txt traces");
         assert_eq!(status, 0, "{err}");
@@ -181,7 +181,7 @@ fn updates_overwrite_neither_input_file() {
     let update = b"* /etc/trcfmt\n+ 010 1.1 L=APPL \"B\" X4\n";
     for links in ["symbolic", "hard"] {
         for (undo_is, format) in [("up.trc", "a.trcfmt"), ("a.trcfmt", "a.trcfmt"), ("", "up.trc")] {
-            let world = world();
+            let world = test_directory();
             let at = |name: &str| world.path().join(name);
             fs::write(at("up.trc"), update).unwrap();
             let link = |to: &str, name: &str| match links {
@@ -203,7 +203,7 @@ fn updates_overwrite_neither_input_file() {
 
 #[test]
 fn snapshot_linked_to_a_trace_is_refused() {
-    let world = world();
+    let world = test_directory();
     let snapshot = world.path().join("x.case.snap");
     fs::remove_file(&snapshot).unwrap();
     symlink("t.trc", &snapshot).unwrap();

@@ -8,7 +8,7 @@ use tfbc::testing::aix::{AixItem, LogItem, Logs, Step, StepRules, Trace, present
 use tfbc::testing::input::{AnyTrace, Input};
 use tfbc::{Notice, TraceKind};
 
-fn unhex(text: &str) -> Vec<u8> {
+fn from_hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
@@ -20,7 +20,7 @@ fn rules(kind: AixKind, cpuid_word: CpuidWord) -> StepRules {
     StepRules { kernel: kind.kernel(), cpuid_word, lenient: false, short_generic_word: false }
 }
 
-fn forced(format: AixKind) -> ReadOptions {
+fn options_for(format: AixKind) -> ReadOptions {
     ReadOptions { format: Some(TraceKind::Aix(format)), ..ReadOptions::default() }
 }
 
@@ -30,7 +30,7 @@ fn published_vectors() {
     for line in text.lines() {
         let vector: serde_json::Value = serde_json::from_str(line).unwrap();
         let name = vector["name"].as_str().unwrap();
-        let bytes = unhex(vector["hex"].as_str().unwrap());
+        let bytes = from_hex(vector["hex"].as_str().unwrap());
         let kind = if vector["trace"] == 32 { AixKind::Stream32 } else { AixKind::Stream64 };
         let rules = rules(kind, CpuidWord::Last);
         let step = rules.step(&bytes);
@@ -62,7 +62,7 @@ fn worked_examples_of_stepping() {
         (AixKind::Stream64, "8000002850000005", 64, 0x5000),
         (AixKind::Stream32, "000000000000000000000000", 12, 0x0000),
     ] {
-        let mut bytes = unhex(&text.replace(' ', ""));
+        let mut bytes = from_hex(&text.replace(' ', ""));
         bytes.resize(size.max(bytes.len()), 0);
         let Step::Whole(parts) = rules(kind, CpuidWord::Last).step(&bytes) else { panic!("{text}") };
         assert_eq!((parts.size, parts.id), (size, id), "{text}");
@@ -83,7 +83,7 @@ fn malformed_events() {
         (AixKind::Stream64, "a000000401010000", "0101"),
         (AixKind::Stream64, "c000100d01000000", "4109 bytes"),
     ] {
-        let step = rules(kind, CpuidWord::Last).step(&unhex(text));
+        let step = rules(kind, CpuidWord::Last).step(&from_hex(text));
         let Step::Malformed { fault, size: None } = step else { panic!("{text}: {step:?}") };
         assert!(fault.to_string().contains(part), "{text}: {fault}");
     }
@@ -91,10 +91,10 @@ fn malformed_events() {
 
 #[test]
 fn the_longest_generic_is_legal_and_leniency_takes_more() {
-    let longest = unhex("0108100c");
+    let longest = from_hex("0108100c");
     assert_eq!(rules(AixKind::Stream32, CpuidWord::Last).step(&longest), Step::Short(8 + 4108 + 8));
     let lenient = StepRules { lenient: true, ..rules(AixKind::Stream32, CpuidWord::Last) };
-    assert_eq!(lenient.step(&unhex("0108ffff")), Step::Short(8 + 65536 + 8));
+    assert_eq!(lenient.step(&from_hex("0108ffff")), Step::Short(8 + 65536 + 8));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
     let mut bytes = factors32(1, 1, 1);
     bytes.extend(event32(1, 10));
     let bad = bytes.len();
-    bytes.extend(unhex("00b8002c8000002050000005"));
+    bytes.extend(from_hex("00b8002c8000002050000005"));
     bytes.extend([0; 48]);
     bytes.extend(event32(2, 20));
     let read = read(&bytes);
@@ -120,8 +120,8 @@ fn a_wrapped_hook_whose_lengths_differ_is_stepped_over() {
 
 #[test]
 fn only_generic_events_of_hook_00b_are_wrapped() {
-    let bytes = unhex("00ba00058000000800001a2b0f00ba50");
-    let read = read_with(&bytes, &forced(AixKind::Stream32));
+    let bytes = from_hex("00ba00058000000800001a2b0f00ba50");
+    let read = read_with(&bytes, &options_for(AixKind::Stream32));
     assert_eq!((read.events[0].id, hex(&read.events[0].bytes)), (0x00B0, "00ba000580000008".to_owned()));
 }
 
@@ -133,14 +133,14 @@ fn the_cpu_id_is_at_the_chosen_position() {
         words.insert(at, 7);
         let mut bytes = words64(&words);
         bytes.extend(event64(1, 0x65));
-        let options = ReadOptions { cpuid_word: place, ..forced(AixKind::Stream64) };
+        let options = ReadOptions { cpuid_word: place, ..options_for(AixKind::Stream64) };
         let read = read_with(&bytes, &options);
         assert_eq!(read.events.len(), 2, "{place:?}");
         let event = &read.events[0];
         assert_eq!((event.tid, event.ticks, event.cpu), (0x1a2b, Some(0x64), Some(7)), "{place:?}");
         assert_eq!(event.bytes, words64(&plain[..2]), "{place:?}");
     }
-    let options = ReadOptions { cpuid_word: CpuidWord::None, ..forced(AixKind::Stream64) };
+    let options = ReadOptions { cpuid_word: CpuidWord::None, ..options_for(AixKind::Stream64) };
     assert_eq!(read_with(&words64(&plain), &options).events[0].cpu, None);
 }
 
@@ -149,7 +149,7 @@ fn registers_follow_the_stamp() {
     // Three registers, then the CPU id.
     let mut bytes = words64(&[0x9802_0008_0100_0000, 0x2a, 0x1a2b, 0x64, 1, 2, 3, 5]);
     bytes.extend(event64(9, 0x65));
-    let read = read_with(&bytes, &forced(AixKind::Stream64));
+    let read = read_with(&bytes, &options_for(AixKind::Stream64));
     assert_eq!(read.marks(), [0x2a, 9]);
     assert_eq!(read.events[0].cpu, Some(5));
 }
@@ -159,7 +159,7 @@ fn generic_32_bit_events_lose_the_high_half() {
     let mut bytes = words64(&[0xE000_0003_0100_0000, 0x1234_5678]);
     bytes.extend(b"abc\0\0\0\0\0");
     bytes.extend(words64(&[0x1a2b, 0x64]));
-    let read = read_with(&bytes, &forced(AixKind::Stream64));
+    let read = read_with(&bytes, &options_for(AixKind::Stream64));
     assert_eq!(hex(&read.events[0].bytes), "010800031234567861626 3".replace(' ', ""));
 }
 
@@ -202,7 +202,7 @@ fn what_is_no_trace_is_refused() {
     let mut bytes = words32(&[0x0019_0000, 1, 2]);
     bytes.extend(words32(&[0x0777_7777; 20]));
     assert!(matches!(open(&bytes), Err(OpenError::Unknown)));
-    assert_eq!(read_with(&bytes, &forced(AixKind::Stream32)).events.len(), 1);
+    assert_eq!(read_with(&bytes, &options_for(AixKind::Stream32)).events.len(), 1);
     // Time factors identify a stream as well as a first word does.
     let mut bytes = factors32(1, 1, 1);
     bytes.extend(words32(&[0x0777_7777; 20]));
@@ -236,7 +236,7 @@ fn hook_00a_with_kind_in_hookdata_is_ignored() {
 #[test]
 fn empty_traces() {
     assert_eq!(read(&[0xEF, 0xDF, 0x11, 0x14]), TraceContents::default());
-    assert_eq!(read_with(b"", &forced(AixKind::Stream32)), TraceContents::default());
+    assert_eq!(read_with(b"", &options_for(AixKind::Stream32)), TraceContents::default());
     for wide in [false, true] {
         assert_eq!(read(&LogBuilder { wide, ..LogBuilder::default() }.bytes()), TraceContents::default());
     }
@@ -509,7 +509,7 @@ fn garbage_after_any_first_word_is_survived() {
         let n = random() % 200;
         let mask = if round % 3 == 0 { 0x0000_0018_00F0_0018 } else { u64::MAX };
         bytes.extend((0..n).flat_map(|_| (random() & mask).to_be_bytes()));
-        let _ = read_with(&bytes, &forced(kind));
+        let _ = read_with(&bytes, &options_for(kind));
     }
 }
 

@@ -412,7 +412,7 @@ fn a_log_tells_who_logged() {
         writer.process(40, 40, b"bin/sensor").unwrap();
         put(&mut writer, 40, 40, 1, 40);
         put(&mut writer, 40, 41, 0, 50);
-        writer.ended(40, 3, START + 60).unwrap();
+        writer.process_ended(40, 3, START + 60).unwrap();
         writer.process(40, 40, b"bin/other").unwrap();
         put(&mut writer, 40, 40, 1, 70);
         writer.finish().unwrap();

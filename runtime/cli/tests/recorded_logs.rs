@@ -141,7 +141,7 @@ impl OwnedHook {
     }
 
     /// Bytes that templates see, from the format's description; `flags` are added by a 64-bit kernel.
-    fn presented(&self, flags: u16) -> Vec<u8> {
+    fn template_bytes(&self, flags: u16) -> Vec<u8> {
         let len = self.bytes.as_ref().map_or(0, Vec::len) as u32;
         let narrow = |word: &u64| (*word as u32).to_be_bytes();
         let tail = self.bytes.clone().unwrap_or_default();
@@ -223,7 +223,7 @@ fn assert_same(events: &[OwnedEvent], hooks: &[OwnedHook], trace: Width, flags: 
     assert_eq!(events.len(), hooks.len());
     for (event, hook) in events.iter().zip(hooks) {
         let ticks = if trace == Width::W32 { hook.ticks & 0xFFFF_FFFF } else { hook.ticks };
-        assert_eq!(event.bytes, hook.presented(flags), "{hook:?}");
+        assert_eq!(event.bytes, hook.template_bytes(flags), "{hook:?}");
         assert_eq!((event.id, event.tid), (hook.id, hook.tid.into()));
         assert_eq!(event.ticks, hook.stamped.then_some(ticks), "{hook:?}");
     }

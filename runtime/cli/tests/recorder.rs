@@ -25,7 +25,7 @@ fn in_own_process(test: &str) -> Option<PathBuf> {
         return Some(folder.into());
     }
     let folder = tempfile::tempdir().unwrap();
-    let output = alone(test, folder.path()).output().unwrap();
+    let output = single_test(test, folder.path()).output().unwrap();
     assert!(
         output.status.success(),
         "{}{}",
@@ -36,7 +36,7 @@ fn in_own_process(test: &str) -> Option<PathBuf> {
 }
 
 /// This program, running a single test.
-fn alone(test: &str, folder: &Path) -> Command {
+fn single_test(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([&format!("recorder::{test}"), "--exact", "--nocapture"]).env("TFBC_TEST_APART", folder);
     command.env("TFBC_TRACE_DIR", folder.join("memory"));
@@ -45,7 +45,7 @@ fn alone(test: &str, folder: &Path) -> Command {
 
 /// Starts the same test as a process with a role in it.
 fn part(test: &str, folder: &Path, part: &str) -> Child {
-    alone(test, folder).env("TFBC_TEST_PART", part).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    single_test(test, folder).env("TFBC_TEST_PART", part).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 fn is_part(name: &str) -> bool {
@@ -310,7 +310,7 @@ fn killed_programs_lose_their_unfinished_event_only() {
     start(TraceOptions { buffer_size: 8 << 20, log_size: 64 << 20, ..task(&log) });
     let mut killed = Vec::new();
     for round in 0..20u64 {
-        let mut command = alone(NAME, &folder);
+        let mut command = single_test(NAME, &folder);
         let mut child = command.env("TFBC_TEST_PART", "endless").stdout(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(said.map_while(Result::ok).any(|line| line == READY));

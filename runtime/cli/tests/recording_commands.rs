@@ -34,7 +34,7 @@ impl Bench {
 
     /// Standard output, standard error and exit status of a command.
     fn run(&self, name: &str, args: &[&str]) -> (String, String, i32) {
-        ended(self.command(name, args).spawn().unwrap())
+        wait_for_end(self.command(name, args).spawn().unwrap())
     }
 
     /// Runs a command that must print nothing.
@@ -54,7 +54,7 @@ impl Bench {
     fn typed(&self, name: &str, args: &[&str], input: &str) -> (String, String, i32) {
         let mut child = self.command(name, args).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        ended(child)
+        wait_for_end(child)
     }
 
     fn is_on(&self, channel: usize) -> bool {
@@ -85,7 +85,7 @@ impl Drop for Bench {
     }
 }
 
-fn ended(child: Child) -> (String, String, i32) {
+fn wait_for_end(child: Child) -> (String, String, i32) {
     collected(child.wait_with_output().unwrap())
 }
 
@@ -261,7 +261,7 @@ fn an_interactive_session_is_ended_where_it_began() {
         assert_eq!(message, expected);
         bench.quiet("trcoff", &[]);
         signal(name, &child.id().to_string());
-        assert_eq!(ended(child).2, 0);
+        assert_eq!(wait_for_end(child).2, 0);
         assert_eq!(bench.ids(&["-d", "001,002", "my.trc"]), ["001", "002"]);
     }
 }
@@ -442,7 +442,7 @@ fn a_log_of_qnx() {
     let (_, err, status) = bench.run("tracelogger", &[]);
     assert_eq!((err, status), (format!("error: a trace is already running: `kill -INT {0}` ends it\n", child.id()), 1));
     signal("INT", &child.id().to_string());
-    assert_eq!(ended(child), (String::new(), "0 events\n".into(), 0));
+    assert_eq!(wait_for_end(child), (String::new(), "0 events\n".into(), 0));
     for (args, expected) in [
         (&["-A", "novalue"][..], "error: -A: expected KEY=VALUE with a key of A-Z, 0-9 and _, found `novalue`\n"),
         (&["-A", "low=1"], "error: -A: expected KEY=VALUE with a key of A-Z, 0-9 and _, found `low=1`\n"),

@@ -59,7 +59,7 @@ fn send(child: &Child, signal: Signal) {
 }
 
 /// Directory with the directory `out`, with or without an old product.
-fn world(old: Option<&str>) -> tempfile::TempDir {
+fn test_directory(old: Option<&str>) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("out")).unwrap();
     if let Some(old) = old {
@@ -83,7 +83,7 @@ fn a_signal_removes_the_unfinished_file() {
     for (name, args) in COMMANDS {
         for signal in unignored_signals() {
             for old in [None, Some("old")] {
-                let world = world(old);
+                let world = test_directory(old);
                 let mut child = start(world.path(), "", name, args);
                 send(&child, signal);
                 // The input stays open: waiting would close it.
@@ -101,7 +101,7 @@ fn a_signal_removes_the_unfinished_file() {
 #[test]
 fn an_ignored_signal_stays_ignored() {
     for (name, args) in COMMANDS {
-        let world = world(None);
+        let world = test_directory(None);
         let mut child = start(world.path(), "trap '' HUP INT;", name, args);
         send(&child, Signal::HUP);
         send(&child, Signal::INT);
@@ -111,7 +111,7 @@ fn an_ignored_signal_stays_ignored() {
         assert!(ended.success(), "{name} {args:?}: {ended}");
         assert_eq!(names(&world.path().join("out")), ["product"]);
     }
-    let world = world(None);
+    let world = test_directory(None);
     let (name, args) = COMMANDS[0];
     let mut child = start(world.path(), "trap '' HUP INT;", name, args);
     send(&child, Signal::TERM);

@@ -247,13 +247,13 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
             let fields = facts.owner(index).into_iter().flat_map(|owner| facts.fields_of(owner));
             fields.map(|field| Choice::new(&field.label, CompletionKind::Field, super::xml::describe(field))).collect()
         }
-        ("condition", "name" | "key") => conditioned(project, document, facts, index),
+        ("condition", "name" | "key") => labels_for_condition(project, document, facts, index),
         _ => Vec::new(),
     }
 }
 
 /// Labels in other datakeys of the same events.
-fn conditioned(project: &Project, document: &Document, facts: &XmlFacts, index: usize) -> Vec<Choice> {
+fn labels_for_condition(project: &Project, document: &Document, facts: &XmlFacts, index: usize) -> Vec<Choice> {
     let Some(own) = facts.owner(index) else { return Vec::new() };
     let wanted = facts.events(own);
     let mut found = BTreeMap::new();

@@ -27,7 +27,7 @@ pub fn label_at(project: &Project, key: &str, offset: u32) -> Option<(Vec<FieldL
     }
     let text = canonical(&attribute.value);
     let labels = match element.name.as_str() {
-        "condition" => conditioned(project, key, facts, index, &text),
+        "condition" => fields_for_condition(project, key, facts, index, &text),
         _ => vec![FieldLabel { key: key.to_owned(), owner: facts.owner(index)?, text }],
     };
     Some((labels, attribute.span))
@@ -39,7 +39,13 @@ fn canonical(text: &str) -> String {
 }
 
 /// Fields that a condition may refer to: those with this label in other datakeys of the same events.
-fn conditioned(project: &Project, key: &str, facts: &XmlFacts, condition: usize, text: &str) -> Vec<FieldLabel> {
+fn fields_for_condition(
+    project: &Project,
+    key: &str,
+    facts: &XmlFacts,
+    condition: usize,
+    text: &str,
+) -> Vec<FieldLabel> {
     let Some(own) = facts.owner(condition) else { return Vec::new() };
     let events = facts.events(own);
     let mut found = Vec::new();
@@ -74,7 +80,7 @@ pub fn places_of(project: &Project, label: &FieldLabel) -> Vec<(FileSpan, bool)>
             };
             let is_named = match element.name.as_str() {
                 "enum" | "bitmask" => *key == label.key && facts.owner(index) == Some(label.owner),
-                "condition" => conditioned(project, key, facts, index, &label.text).contains(label),
+                "condition" => fields_for_condition(project, key, facts, index, &label.text).contains(label),
                 _ => false,
             };
             if is_named {

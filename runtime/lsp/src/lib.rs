@@ -156,9 +156,7 @@ impl Server {
                 self.recheck(session);
                 Ok(answer)
             }
-            (ServerState::New, _) => {
-                Err(RequestError::new(ErrorCode::ServerNotInitialized, "`initialize` comes first"))
-            }
+            (ServerState::New, _) => Err(RequestError::new(ErrorCode::ServerNotInitialized, "send `initialize` first")),
             (ServerState::ShutDown, _) => Err(RequestError::new(ErrorCode::InvalidRequest, "the server is shut down")),
             (ServerState::Running, "initialize") => {
                 Err(RequestError::new(ErrorCode::InvalidRequest, "the server is initialized already"))

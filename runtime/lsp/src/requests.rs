@@ -108,7 +108,7 @@ impl Session {
                 let (uri, version, changes) = (params.uri()?, params.version()?, params.changes()?);
                 let encoding = self.encoding;
                 let document = self.project.get_mut(uri).filter(|document| document.version.is_some());
-                let Some(document) = document else { return Err(unopened(uri)) };
+                let Some(document) = document else { return Err(not_open_error(uri)) };
                 // Applied at once and checked later: a request that follows already sees the new text.
                 document.change(version, &changes, encoding);
                 Ok(true)
@@ -199,7 +199,7 @@ impl Session {
     fn key(&self, params: &Params) -> Result<String, RequestError> {
         let uri = params.uri()?;
         let key = key_of(uri);
-        if self.project.get(&key).is_some() { Ok(key) } else { Err(unopened(uri)) }
+        if self.project.get(&key).is_some() { Ok(key) } else { Err(not_open_error(uri)) }
     }
 
     fn range(&self, key: &str, span: Span) -> Range {
@@ -402,6 +402,6 @@ impl Session {
     }
 }
 
-fn unopened(uri: &str) -> RequestError {
+fn not_open_error(uri: &str) -> RequestError {
     RequestError::new(ErrorCode::InvalidParams, format!("the file {uri} is not open"))
 }

@@ -227,15 +227,15 @@ impl Scanner<'_> {
             self.at = found;
             let rest = &self.bytes[found..];
             if rest.starts_with(b"<!--") {
-                let end = self.past(found + 4, b"-->");
+                let end = self.offset_after(found + 4, b"-->");
                 self.facts.comments.push(Span::new(found as u32, end as u32));
                 self.at = end;
             } else if rest.starts_with(b"<![CDATA[") {
-                self.at = self.past(found, b"]]>");
+                self.at = self.offset_after(found, b"]]>");
             } else if rest.starts_with(b"<?") {
-                self.at = self.past(found, b"?>");
+                self.at = self.offset_after(found, b"?>");
             } else if rest.starts_with(b"<!") {
-                self.at = self.past(found, b">");
+                self.at = self.offset_after(found, b">");
             } else if rest.starts_with(b"</") {
                 self.end_tag();
             } else {
@@ -254,7 +254,7 @@ impl Scanner<'_> {
     }
 
     /// Offset after `what`, or the end of the text.
-    fn past(&self, from: usize, what: &[u8]) -> usize {
+    fn offset_after(&self, from: usize, what: &[u8]) -> usize {
         self.find(from, what).map_or(self.bytes.len(), |at| at + what.len())
     }
 
@@ -277,7 +277,7 @@ impl Scanner<'_> {
         self.at += 2;
         let span = self.skip(is_name);
         let name = self.text(span);
-        self.at = self.past(self.at, b">");
+        self.at = self.offset_after(self.at, b">");
         let Some(depth) = self.open.iter().rposition(|index| self.facts.elements[*index].name == name) else { return };
         for index in self.open.drain(depth..) {
             self.facts.elements[index].whole.end = self.at as u32;

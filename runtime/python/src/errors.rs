@@ -38,7 +38,7 @@ pub fn not_opened(name: &str, error: &TraceError) -> PyErr {
 }
 
 /// Exception for an error that ended a pass.
-pub fn ended(name: &str, error: &ReportError) -> PyErr {
+pub fn pass_error(name: &str, error: &ReportError) -> PyErr {
     match error {
         ReportError::Read(cause) => unreadable(name, cause, cause.raw_os_error()),
         other => Error::new_err(format!("{name}: {other}")),

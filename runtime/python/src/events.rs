@@ -92,7 +92,7 @@ pub struct CopiedEvent {
 
 impl CopiedEvent {
     /// Event without a trace.
-    pub fn alone(id: String, label: String, text: &[u8]) -> Self {
+    pub fn without_trace(id: String, label: String, text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text.trim_ascii_end()).into_owned();
         Self { id, label, text, ..Self::default() }
     }
@@ -255,7 +255,7 @@ impl IteratorState {
                     return Ok(false);
                 }
                 Err(error) => {
-                    return Err(source::take(&core.raised).unwrap_or_else(|| errors::ended(&core.name, &error)));
+                    return Err(source::take(&core.raised).unwrap_or_else(|| errors::pass_error(&core.name, &error)));
                 }
             }
         }
@@ -330,7 +330,7 @@ const VALUES: [&str; 11] = ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "p
 
 impl Event {
     /// Event without a trace.
-    pub fn alone(event: CopiedEvent) -> Self {
+    pub fn without_trace(event: CopiedEvent) -> Self {
         let state = Mutex::new(SlotState::Copied(Box::new(event)));
         Self { slot: Arc::new(EventStorage { core: None, state }) }
     }

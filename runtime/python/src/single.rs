@@ -51,7 +51,7 @@ pub fn format_event(
             Err(String::from("which event? Give env=32 or env=64 for an AIX hook, event_class and id for a QNX event"))
         }
     };
-    found.map(Event::alone).map_err(PyValueError::new_err)
+    found.map(Event::without_trace).map_err(PyValueError::new_err)
 }
 
 fn hook(catalog: &Catalog<'_>, bytes: &[u8], wide: bool) -> Result<CopiedEvent, String> {
@@ -78,7 +78,7 @@ fn hook(catalog: &Catalog<'_>, bytes: &[u8], wide: bool) -> Result<CopiedEvent, 
     let outcome = Machine::new(Limits::default()).run(program, entry.hook, job);
     let label = program.hook(entry.id()).map_or(&b""[..], |hook| hook.label);
     let label = String::from_utf8_lossy(label).into_owned();
-    let mut found = CopiedEvent::alone(display_id(id), label, out.as_bytes());
+    let mut found = CopiedEvent::without_trace(display_id(id), label, out.as_bytes());
     (found.note, found.fields) = (note(outcome), fields);
     Ok(found)
 }
@@ -91,7 +91,7 @@ fn record(catalog: &Catalog<'_>, class: u8, event: u16, bytes: &[u8]) -> CopiedE
         printer.arguments(&record, &mut out);
     }
     let label = qnx::label(None, class, event).unwrap_or_default().to_owned();
-    let mut found = CopiedEvent::alone(qnx::display_id(class, event), label, out.as_bytes());
+    let mut found = CopiedEvent::without_trace(qnx::display_id(class, event), label, out.as_bytes());
     found.fields = printer.list_fields(&record);
     found
 }

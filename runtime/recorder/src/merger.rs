@@ -256,7 +256,7 @@ impl Merger {
     }
 
     /// Marks the buffers of dead threads as full, so that they are read and freed.
-    pub fn reap(&mut self) {
+    pub fn release_dead_threads(&mut self) {
         for head in self.pool.heads() {
             let (pid, tid) = (head.pid.load(Ordering::Relaxed), head.tid.load(Ordering::Relaxed));
             // A killed thread never returns its buffer.
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// Fills buffers with random bytes, or with nearly valid ones: event headers, and lengths just beyond the buffer.
-    fn scribble(pool: &BufferPool, numbers: &mut Random) {
+    fn fill_randomly(pool: &BufferPool, numbers: &mut Random) {
         for (i, head) in pool.heads().iter().enumerate() {
             for at in 0..MIN_BUFFER / 8 {
                 let word = match numbers.below(4) {
@@ -341,7 +341,7 @@ mod tests {
         let mut numbers = Random(0x1234_5678_9ABC_DEF1);
         let mut n = 0;
         for _ in 0..60 {
-            scribble(&pool, &mut numbers);
+            fill_randomly(&pool, &mut numbers);
             let mut merger = Merger::new(pool, numbers.below(10));
             let mut take = |record: &Record<'_>, process: u32| {
                 n += 1;
@@ -354,7 +354,7 @@ mod tests {
             for _ in 0..3 {
                 merger.pass(&mut take).unwrap();
                 merger.free_emitted(u64::MAX);
-                scribble(&pool, &mut numbers);
+                fill_randomly(&pool, &mut numbers);
             }
             merger.recover(&mut take).unwrap();
         }

@@ -303,7 +303,7 @@ fn open(channel: usize, session: u64) -> Option<SessionMemory> {
 }
 
 /// Error for a channel whose session is not among [`sessions`].
-pub fn absent(channel: usize) -> Error {
+pub fn no_session_error(channel: usize) -> Error {
     if overwritten(channel).is_some() { Error::Overwritten { channel } } else { Error::NotActive { channel } }
 }
 
@@ -358,7 +358,7 @@ fn ask(channel: usize, command: Command) -> Result<(), Error> {
     }
     map()?;
     let _only = lock()?;
-    let found = find(channel).ok_or_else(|| absent(channel))?;
+    let found = find(channel).ok_or_else(|| no_session_error(channel))?;
     let header = found.pool.header();
     let pid = header.owner.load(Ordering::Relaxed);
     let is_others = header.flags.load(Ordering::Relaxed) & flag::INTERACTIVE != 0 && pid != sys::pid();

@@ -292,7 +292,7 @@ impl Batch {
     }
 
     /// Timers and paths of processes that the text of an event used, with their values before the event.
-    pub fn before(&self, event: &EventRef) -> (Timers, ProcessNames) {
+    pub fn state_before(&self, event: &EventRef) -> (Timers, ProcessNames) {
         let copied = self.copied.get(event.at as usize).filter(|_| event.is_ready());
         let Some(ready) = copied.and_then(|copied| self.ready.get(copied.ready as usize)) else {
             return (Timers::new(), ProcessNames::new());
@@ -430,7 +430,7 @@ impl Batch {
     }
 
     /// Outcome and text of an event that the producer formatted.
-    pub fn ready(&self, event: &EventRef) -> Option<(Outcome, &[u8])> {
+    pub fn formatted(&self, event: &EventRef) -> Option<(Outcome, &[u8])> {
         if !event.is_ready() {
             return None;
         }

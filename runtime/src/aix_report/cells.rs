@@ -11,7 +11,9 @@
 
 use super::batch::{BLOCK, Batch, EventRef, SharedContext};
 use crate::catalog::Catalog;
-use crate::columns::{AixWriter, Column, ColumnWriter, Columns, ContextRow, ContextValue, ValueType, left, right};
+use crate::columns::{
+    AixWriter, Column, ColumnWriter, Columns, ContextRow, ContextValue, ValueType, left, push_right_aligned,
+};
 use crate::ids::display_id;
 use crate::json;
 use crate::literal::{Literal, store};
@@ -729,7 +731,7 @@ impl CellContent {
             CellContent::Delta => (num::decimal::<6>(&mut text, at, values.delta()), 15),
             _ => (num::decimal::<3>(&mut text, at, values.delta()), 15),
         };
-        right(&text[..len], width, line, out);
+        push_right_aligned(&text[..len], width, line, out);
     }
 }
 

@@ -177,7 +177,7 @@ impl<'e> AixEvent<'e> {
     pub fn fields(&self) -> Vec<Field> {
         let Self { batch, shown, shared: Shared { catalog, logs, fields }, .. } = self;
         let Some(entry) = catalog.lookup(shown.id) else { return Vec::new() };
-        let (mut timers, processes) = batch.before(shown);
+        let (mut timers, processes) = batch.state_before(shown);
         let event = batch.hook(&batch.taken.bytes, shown);
         let context = Context { processes: &processes, ..context_of(batch, shown, logs) };
         fields.borrow_mut().read(catalog, entry, &mut timers, (&event, &context))

@@ -898,7 +898,7 @@ impl<'r> LineWriter<'r> {
             Text::Refused => Some(run.refused(prepared.layout, text)),
             Text::Nothing => Some(Outcome { skipped: true, ..Outcome::default() }),
             Text::Counted => None,
-            Text::Ready => batch.ready(event).map(|(outcome, ready)| {
+            Text::Ready => batch.formatted(event).map(|(outcome, ready)| {
                 if ready.starts_with(b"\n") {
                     trim(start, text);
                 }

@@ -210,7 +210,7 @@ impl Gaps {
             _ => return None,
         };
         let cpu = event.cpu.and_then(|cpu| u32::try_from(cpu).ok());
-        Some(Notice::warning(text).about(RecordingGap { n_missing, offset, n_bytes: 0, cpu, is_event: true }))
+        Some(Notice::warning(text).with_gap(RecordingGap { n_missing, offset, n_bytes: 0, cpu, is_event: true }))
     }
 }
 

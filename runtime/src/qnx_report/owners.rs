@@ -106,20 +106,20 @@ impl Owners {
         match record.meant_class() {
             classes::CONTROL => {
                 self.control(record);
-                self.nobody(known)
+                self.unknown_owner(known)
             }
             classes::PR_TH => match (self.word(record, 0), self.word(record, 1)) {
                 (Some(first), Some(second)) => self.process_or_thread(record, first as i32, second as i32, known),
-                _ => self.nobody(known),
+                _ => self.unknown_owner(known),
             },
             _ => match self.running.get(usize::from(record.cpu)) {
                 Some(Some((pid, tid))) => self.cached(*pid, *tid, known),
-                _ => self.nobody(known),
+                _ => self.unknown_owner(known),
             },
         }
     }
 
-    fn nobody(&mut self, known: &mut Vec<Owner>) -> u32 {
+    fn unknown_owner(&mut self, known: &mut Vec<Owner>) -> u32 {
         *self.nobody.get_or_insert_with(|| add(Owner::default(), known))
     }
 

@@ -152,7 +152,7 @@ impl<'r, W: RecordWriter> RecordFormat<'r, W> {
 
     /// True if formatting should stop early: its result will be discarded, or a slow template has to be reported.
     #[inline]
-    fn pauses(&mut self) -> bool {
+    fn should_stop(&mut self) -> bool {
         self.writer.meter().is_some_and(|meter| meter.has_given_up())
             || self.writer.slow().is_some_and(|slow| slow.is_some())
     }
@@ -179,7 +179,7 @@ impl<W: RecordWriter> Format<RecordBatch> for RecordFormat<'_, W> {
         let mut more = false;
         while let Some(n) = batch.write_next(&mut self.at, &mut self.writer, text) {
             self.n_formatted += n;
-            more = text.len() >= WRITE_AT || self.pauses();
+            more = text.len() >= WRITE_AT || self.should_stop();
             if more {
                 break;
             }

@@ -47,7 +47,7 @@ impl Notice {
     }
 
     /// Adds the gap that the notice is about.
-    pub(crate) fn about(self, gap: RecordingGap) -> Self {
+    pub(crate) fn with_gap(self, gap: RecordingGap) -> Self {
         Self { gap: Some(gap), ..self }
     }
 

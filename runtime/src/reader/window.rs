@@ -565,14 +565,14 @@ impl Window {
     /// Continues in another buffer, which gets a copy of the unconsumed bytes. A buffer that is too small is replaced.
     fn continue_in(&mut self, other: Buffer) {
         let n = self.end - self.start;
-        let mut other = self.roomy(other, n);
+        let mut other = self.buffer_with_room(other, n);
         other[..n].copy_from_slice(&self.buf[self.start..self.end]);
         self.leave(Buffer::Own(other));
         self.move_to_front();
     }
 
     /// Returns the buffer if it has room for a read after `n` bytes, else a new one.
-    fn roomy(&self, buffer: Buffer, n: usize) -> Vec<u8> {
+    fn buffer_with_room(&self, buffer: Buffer, n: usize) -> Vec<u8> {
         match buffer {
             Buffer::Own(bytes) if bytes.len() >= n + self.chunk / 2 => bytes,
             // Zeroed memory comes untouched from the system: its pages are first written by the read.
@@ -656,8 +656,11 @@ impl Window {
             let offset = self.first_offset();
             // A small rest is copied to a buffer of just its size, since the next batch lends a larger one. A large
             // rest goes to its final buffer at once.
-            let mut other =
-                if n_left < LITTLE { vec![0; n_left] } else { self.roomy(std::mem::take(&mut to.bytes), n_left) };
+            let mut other = if n_left < LITTLE {
+                vec![0; n_left]
+            } else {
+                self.buffer_with_room(std::mem::take(&mut to.bytes), n_left)
+            };
             other[..n_left].copy_from_slice(&self.buf[self.start..self.end]);
             *to = SharedBuf { bytes: std::mem::replace(&mut self.buf, Buffer::Own(other)), offset };
             (self.start, self.end) = (0, n_left);

@@ -91,7 +91,7 @@ pub(super) enum Elapsed {
     /// The clock's rate is not known.
     #[default]
     Unknown,
-    /// ns; negative before the start.
+    /// Nanoseconds; negative before the start.
     Ns(i128),
 }
 

@@ -212,7 +212,7 @@ impl<'p> Printer<'p> {
 
     /// Appends a record of a log with definitions, or of any log in the default layout.
     #[inline(never)]
-    fn other(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+    fn append_default(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let defined = self.definitions.is_some() && self.define(record);
         match self.rest {
             LineParts::Compat(_) if defined => self.compat_defined(record, out),
@@ -293,7 +293,7 @@ impl RecordWriter for Printer<'_> {
             self.compat(record, out);
         } else {
             // Passes a copy, so that the record itself can stay in registers in all other branches.
-            self.other(&{ *record }, out);
+            self.append_default(&{ *record }, out);
         }
     }
 

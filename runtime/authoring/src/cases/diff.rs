@@ -19,7 +19,7 @@ pub struct NamedText<'t> {
 
 /// Unified diff from `old` to `new`, which have no line end after the last line.
 pub fn unified(old: NamedText<'_>, new: NamedText<'_>, colour: bool) -> String {
-    let (old_text, new_text) = (ended(old.text), ended(new.text));
+    let (old_text, new_text) = (with_line_end(old.text), with_line_end(new.text));
     let mut out = String::new();
     // Snapshots and case files cannot be trusted more than traces.
     let paint = |out: &mut String, style: Style, line: &str| {
@@ -51,7 +51,7 @@ pub fn unified(old: NamedText<'_>, new: NamedText<'_>, colour: bool) -> String {
     out
 }
 
-fn ended(text: &str) -> String {
+fn with_line_end(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{text}\n") }
 }
 

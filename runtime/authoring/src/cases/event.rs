@@ -1,7 +1,7 @@
 //! Events of a case file: an AIX hook or QNX record in hex, or part of a trace.
 
 use super::codes::{BAD_VALUE, NO_EVENT};
-use super::fields::{Diagnostics, Fields, Located, beside, of_others};
+use super::fields::{Diagnostics, Fields, Located, of_others, resolve_path};
 use crate::times::seconds;
 use std::path::{Path, PathBuf};
 use tfbc::qnx::RecordIds;
@@ -286,7 +286,7 @@ impl EventKeys<'_, '_> {
 
     fn processes(&self, found: &mut Diagnostics) -> ProcessNames {
         let mut names = ProcessNames::new();
-        let Some(table) = self.table("processes").inner("processes", found) else { return names };
+        let Some(table) = self.table("processes").table("processes", found) else { return names };
         for key in table.table.keys() {
             let name: &str = key.get_ref();
             match (name.parse(), table.text(name, found)) {
@@ -327,7 +327,7 @@ impl EventKeys<'_, '_> {
         of_others(self.own, OF_HEX, columns, found);
         let trace = self.table("trace").text("trace", found)?;
         Some(EventSource::Slice(Box::new(Slice {
-            trace: beside(directory, trace.value),
+            trace: resolve_path(directory, trace.value),
             only: self.list("only", found),
             except: self.list("except", found),
             pid: self.list("pid", found),

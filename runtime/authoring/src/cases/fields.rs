@@ -139,7 +139,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Table inside this table.
-    pub fn inner(&self, name: &str, found: &mut Diagnostics) -> Option<Fields<'t>> {
+    pub fn table(&self, name: &str, found: &mut Diagnostics) -> Option<Fields<'t>> {
         let value = self.value(name)?;
         match value.get_ref().as_table() {
             Some(table) => Some(Fields { table, source: self.source, span: span_of(value.span()) }),
@@ -164,7 +164,7 @@ pub fn of_others(own: &Fields<'_>, keys: &[&str], why: &str, found: &mut Diagnos
 }
 
 /// Resolves a path relative to the case file; the name of the built-in format file stays as it is.
-pub fn beside(directory: &Path, path: &str) -> PathBuf {
+pub fn resolve_path(directory: &Path, path: &str) -> PathBuf {
     if path == Formats::BUILT_IN {
         return PathBuf::from(path);
     }

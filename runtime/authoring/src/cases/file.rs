@@ -16,7 +16,7 @@
 
 use super::codes::{BAD_SETTING, BAD_VALUE, NO_EVENT, NO_TOML};
 use super::event::{self, CaseEvent};
-use super::fields::{Diagnostics, Fields, beside, span_of};
+use super::fields::{Diagnostics, Fields, resolve_path, span_of};
 use std::path::{Path, PathBuf};
 use tfbc_compiler::Dialect;
 use tfbc_grammar::{Diagnostic, Source, Sources};
@@ -85,8 +85,8 @@ impl CaseFile {
         top.only(&known, found);
         let directory = self.directory();
         let formats = top.texts("formats", found);
-        self.formats = formats.iter().map(|format| beside(&directory, format.value)).collect();
-        if let Some(settings) = top.inner("dialect", found) {
+        self.formats = formats.iter().map(|format| resolve_path(&directory, format.value)).collect();
+        if let Some(settings) = top.table("dialect", found) {
             self.settings(&settings, found);
         }
         let Some(events) = top.value("event") else {

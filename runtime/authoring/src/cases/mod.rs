@@ -32,7 +32,7 @@ pub use observe::watch as slice_watch;
 pub use record::{json, junit, reason};
 pub use review::{ReviewStyle, Reviewed, review};
 pub use run::{CaseError, CaseResult, EventResult, FormatsOf, Results, RunOptions, SetOfFormats, Suite, Verdict};
-pub(crate) use run::{side_by_side, watch_case};
+pub(crate) use run::{run_case_observed, side_by_side};
 pub use show::ProgramObserver;
 pub use slice::{SliceOptions, text as slice_text};
 pub use snapshot::SnapshotPaths;

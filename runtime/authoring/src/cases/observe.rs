@@ -1,7 +1,7 @@
 //! Runs the templates of a trace's events under an observer.
 
 use super::event::Slice;
-use super::show::{NoObserver, ProgramObserver, watched};
+use super::show::{NoObserver, ProgramObserver, run_observed};
 use super::slice::{SliceOptions, aix_options, qnx_options, unreadable};
 use std::io;
 use std::ops::Range;
@@ -114,9 +114,9 @@ fn watch_records(
         for entry in catalog.records(Space::Record, record.class, record.event) {
             text.clear();
             let outcome = if n_met >= range.start {
-                watched(&mut printer, catalog, entry, &record, &mut text, watch)
+                run_observed(&mut printer, catalog, entry, &record, &mut text, watch)
             } else {
-                watched(&mut printer, catalog, entry, &record, &mut text, &mut unwatched)
+                run_observed(&mut printer, catalog, entry, &record, &mut text, &mut unwatched)
             };
             defined |= !outcome.skipped;
         }

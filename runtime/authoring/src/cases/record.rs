@@ -95,11 +95,15 @@ fn counts(case: &CaseResult) -> (usize, usize, usize) {
     if case.events.is_empty() || case.verdict == Verdict::Broken {
         return (case.events.len().max(1), 0, n(&[Verdict::Broken]).max(1));
     }
-    (case.events.len() + usize::from(whole(case)), n(&[Verdict::Changed, Verdict::New]) + usize::from(whole(case)), 0)
+    (
+        case.events.len() + usize::from(only_order_changed(case)),
+        n(&[Verdict::Changed, Verdict::New]) + usize::from(only_order_changed(case)),
+        0,
+    )
 }
 
 /// True if the case changed but no single event did: events were removed or reordered.
-fn whole(case: &CaseResult) -> bool {
+fn only_order_changed(case: &CaseResult) -> bool {
     case.verdict == Verdict::Changed && case.events.iter().all(|event| event.verdict == Verdict::Passed)
 }
 

@@ -372,7 +372,7 @@ fn run_case(file: &CaseFile, formats: &Formats, options: &RunOptions) -> CaseRes
     }
     let names: Vec<_> = file.formats.iter().map(|path| short_name(path)).collect();
     result.expression = if names.is_empty() { String::from("default") } else { names.join(" ") };
-    let failures: Vec<_> = result.events.iter().filter_map(EventResult::complaint).collect();
+    let failures: Vec<_> = result.events.iter().filter_map(EventResult::problem).collect();
     if !failures.is_empty() {
         result.broken = Some(CaseError::Other(failures));
         return result;
@@ -388,7 +388,7 @@ fn run_case(file: &CaseFile, formats: &Formats, options: &RunOptions) -> CaseRes
 }
 
 /// Formats the events of a case file under an observer.
-pub(crate) fn watch_case(
+pub(crate) fn run_case_observed(
     file: &CaseFile,
     catalog: &Catalog<'_>,
     options: &RunOptions,
@@ -423,7 +423,7 @@ impl EventResult {
         Self { name: name.to_owned(), text, limited: shown.limited, failure: shown.failure, verdict }
     }
 
-    fn complaint(&self) -> Option<String> {
+    fn problem(&self) -> Option<String> {
         self.failure.as_ref().map(|why| format!("{}: {why}", self.name))
     }
 }

@@ -142,7 +142,7 @@ impl<'c> EventPrinter<'c> {
             if defined {
                 out.push(b" ");
             }
-            let ended = watched(&mut printer, self.catalog, entry, &record, &mut out, watch);
+            let ended = run_observed(&mut printer, self.catalog, entry, &record, &mut out, watch);
             if ended.skipped {
                 out.truncate(before);
                 continue;
@@ -174,7 +174,7 @@ fn kev_record(record: &RecordEvent) -> KevRecord<'_> {
 }
 
 /// Runs one definition of a record under an observer.
-pub fn watched(
+pub fn run_observed(
     printer: &mut RecordPrinter<'_>,
     catalog: &Catalog<'_>,
     entry: &RecordEntry,

@@ -77,7 +77,7 @@ fn write_line(
     }
     let more = if cut.len() < text.len() { "…" } else { "" };
     if colour {
-        paint(&line, &under, out);
+        write_coloured(&line, &under, out);
     } else {
         out.push_str(&line);
     }
@@ -88,7 +88,7 @@ fn write_line(
 }
 
 /// Writes a line with its unreached ranges in colour.
-fn paint(line: &str, under: &str, out: &mut String) {
+fn write_coloured(line: &str, under: &str, out: &mut String) {
     let style: Style = AnsiColor::Red.on_default().underline();
     let mut inside = false;
     for (char, sign) in line.chars().zip(under.chars()) {

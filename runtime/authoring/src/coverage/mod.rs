@@ -17,7 +17,7 @@ pub use lcov::lcov;
 pub use marked::marked;
 pub use table::table;
 
-use crate::cases::{ProgramObserver, RunOptions, Suite, watch_case};
+use crate::cases::{ProgramObserver, RunOptions, Suite, run_case_observed};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc::Formats;
@@ -100,7 +100,7 @@ fn count(suite: &Suite, set: usize, loaded: &Formats, options: &RunOptions) -> V
         options.threads,
         || (),
         |(), file| {
-            watch_case(file, catalog, options, &mut Counting { probed, counts: &counts });
+            run_case_observed(file, catalog, options, &mut Counting { probed, counts: &counts });
         },
     );
     counts.into_iter().map(AtomicU64::into_inner).collect()
@@ -114,7 +114,7 @@ struct Counting<'c, 'p> {
 
 impl ProgramObserver for Counting<'_, '_> {
     fn observer(&mut self, program: &Program<'_>) -> impl Observer {
-        let is_probed = self.probed.is_some_and(|probed| same(probed, program));
+        let is_probed = self.probed.is_some_and(|probed| is_same_program(probed, program));
         let counts = self.counts;
         move |step: Step<'_>| {
             if let Some(count) = probe(step.instr).filter(|_| is_probed).and_then(|point| counts.get(point)) {
@@ -125,7 +125,7 @@ impl ProgramObserver for Counting<'_, '_> {
 }
 
 /// True if both are the same program.
-fn same(one: &Program<'_>, other: &Program<'_>) -> bool {
+fn is_same_program(one: &Program<'_>, other: &Program<'_>) -> bool {
     std::ptr::eq(std::ptr::from_ref(one).cast::<u8>(), std::ptr::from_ref(other).cast::<u8>())
 }
 

@@ -73,7 +73,7 @@ struct Dump<'p> {
 }
 
 impl Dump<'_> {
-    fn ink(&self, row: usize) -> Style {
+    fn style(&self, row: usize) -> Style {
         Style::new().fg_color(Some(Color::Ansi(self.inks[row]))).bold()
     }
 
@@ -106,7 +106,7 @@ impl Dump<'_> {
             let _ = write!(out, "{start:04x} ");
             for (byte, readers) in bytes.iter().zip(readers) {
                 out.push(' ');
-                let style = readers.first().map_or(Style::new().dimmed(), |first| self.ink(*first));
+                let style = readers.first().map_or(Style::new().dimmed(), |first| self.style(*first));
                 let style = if readers.len() > 1 { style.underline() } else { style };
                 self.paint(out, style, &format!("{byte:02x}"));
             }
@@ -131,7 +131,7 @@ impl Dump<'_> {
                     Some(_) if layer + 1 == MAX_LAYERS && of_byte.len() > MAX_LAYERS => line.push_str("+ "),
                     Some(row) => {
                         let label = self.labels[*row].as_deref().unwrap_or("");
-                        self.paint(&mut line, self.ink(*row), &format!("{label:<2}"));
+                        self.paint(&mut line, self.style(*row), &format!("{label:<2}"));
                     }
                 }
             }
@@ -148,7 +148,7 @@ impl Dump<'_> {
             for (column, (cell, width)) in cells.iter().zip(widths.iter().chain([&0])).enumerate() {
                 let padded = format!("{cell:<width$}");
                 match column {
-                    0 if self.labels[at].is_some() => self.paint(&mut line, self.ink(at), &padded),
+                    0 if self.labels[at].is_some() => self.paint(&mut line, self.style(at), &padded),
                     _ => line.push_str(&padded),
                 }
                 line.push_str("  ");

@@ -113,7 +113,7 @@ impl<'a> FormatDocument<'a> {
     }
 
     /// True if the file has, or had before this update, a stanza with this id.
-    pub fn had(&self, id: HookId) -> bool {
+    pub fn has_or_had(&self, id: HookId) -> bool {
         self.by_id.contains_key(&id)
     }
 

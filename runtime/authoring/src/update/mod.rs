@@ -125,7 +125,7 @@ fn enter(
     match script.entries[order].action {
         UpdateAction::Delete(id) => {
             // The undo file names a stanza once for each copy, so the id may already be gone.
-            let is_well = document.delete(id, order) || script.undoes.is_some() && document.had(id);
+            let is_well = document.delete(id, order) || script.undoes.is_some() && document.has_or_had(id);
             (!is_well).then_some(UpdateFault::Missing { id })
         }
         UpdateAction::Put { id, version: None, .. } if !is_exact => Some(UpdateFault::BadVersion { id }),

@@ -43,7 +43,7 @@ pub const MARK: &str = "`tfbc install` replaces this file";
 pub fn completions(shell: Shell, program: clap::Command) -> Vec<u8> {
     let name = program.get_name().to_owned();
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut values::offer(program), name, &mut script);
+    clap_complete::generate(shell, &mut values::add_possible_values(program), name, &mut script);
     script.extend_from_slice(format!("\n# {MARK}.\n").as_bytes());
     script
 }

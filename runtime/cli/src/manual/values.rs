@@ -6,9 +6,9 @@ use clap::builder::PossibleValuesParser;
 use tfbc::{Column, System};
 
 /// Adds possible values to a program's flags, for completion scripts only. The commands parse these values themselves.
-pub fn offer(program: Command) -> Command {
+pub fn add_possible_values(program: Command) -> Command {
     let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    let program = names.into_iter().fold(program, |program, name| program.mut_subcommand(name, offer));
+    let program = names.into_iter().fold(program, |program, name| program.mut_subcommand(name, add_possible_values));
     let is_trcrpt = program.get_name() == "trcrpt";
     let is_explain = program.get_name() == "explain";
     let has_columns = ["report", "watch"].contains(&program.get_name());

@@ -46,7 +46,7 @@ pub struct TrconArgs {
 impl TrconArgs {
     /// Runs the command.
     pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
-        (Console::new(true, common), self.channel.number().and_then(|channel| ended(session::on(channel))))
+        (Console::new(true, common), self.channel.number().and_then(|channel| command_result(session::on(channel))))
     }
 }
 
@@ -67,7 +67,7 @@ pub struct TrcoffArgs {
 impl TrcoffArgs {
     /// Runs the command.
     pub fn run(self, common: CommonArgs) -> (Console, CommandResult) {
-        (Console::new(true, common), self.channel.number().and_then(|channel| ended(session::off(channel))))
+        (Console::new(true, common), self.channel.number().and_then(|channel| command_result(session::off(channel))))
     }
 }
 
@@ -149,6 +149,6 @@ fn lost(channel: usize, forced: &Forced) -> String {
     )
 }
 
-fn ended(done: Result<(), Error>) -> CommandResult {
+fn command_result(done: Result<(), Error>) -> CommandResult {
     done.map(|()| Status::Well).map_err(super::failure)
 }

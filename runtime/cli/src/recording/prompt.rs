@@ -42,18 +42,18 @@ impl Prompt {
     /// Reads and runs commands until the last one.
     fn answer(&self) {
         loop {
-            self.say("-> ");
+            self.print("-> ");
             let mut line = String::new();
             if !matches!(io::stdin().lock().read_line(&mut line), Ok(1..)) {
-                self.say("\n");
+                self.print("\n");
                 break;
             }
             match line.trim() {
                 "" => {}
-                "trcon" => self.tell(session::on(self.channel)),
-                "trcoff" => self.tell(session::off(self.channel)),
+                "trcon" => self.print_error(session::on(self.channel)),
+                "trcoff" => self.print_error(session::off(self.channel)),
                 "q" | "quit" => break,
-                "?" => self.say(COMMANDS),
+                "?" => self.print(COMMANDS),
                 line => match line.strip_prefix('!') {
                     Some(command) => self.run(command),
                     None => self.unknown(line),
@@ -64,7 +64,7 @@ impl Prompt {
         let _ = session::stop(self.channel, false);
     }
 
-    fn tell(&self, done: Result<(), Error>) {
+    fn print_error(&self, done: Result<(), Error>) {
         if let Err(error) = done {
             self.console.end(Err(super::failure(error)));
         }
@@ -81,7 +81,7 @@ impl Prompt {
         self.console.error(Message::Usage, format!("`{line}` is not a command: `?` lists all commands{hint}"));
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         let write = |mut out: Box<dyn Write>| out.write_all(text.as_bytes()).and_then(|()| out.flush());
         // If nobody reads the replies, the trace continues.
         let _ = write(if self.aside { Box::new(io::stderr()) } else { Box::new(io::stdout()) });

@@ -47,8 +47,8 @@ impl TrcdeadArgs {
         let channel = self.channel.number_up_to(QNX)?;
         let sessions = session::sessions().map_err(super::failure)?;
         let found = sessions.into_iter().find(|session| session.channel == channel);
-        let session = found.ok_or_else(|| failure(session::absent(channel)))?;
-        let path = self.output.clone().unwrap_or_else(|| beside(&session.log, channel));
+        let session = found.ok_or_else(|| failure(session::no_session_error(channel)))?;
+        let path = self.output.clone().unwrap_or_else(|| default_output(&session.log, channel));
         // Events that are no longer in memory are in the log.
         overwrite::refuse([Some(&*path)], [&*session.memory, &session.log])?;
         if self.keeps_old && !session.is_alive && path.exists() {
@@ -72,7 +72,7 @@ fn failure(error: Error) -> Failure {
 }
 
 /// Default output: in the directory of the session's log, or in the default directory if that log was a stream.
-fn beside(log: &Path, channel: usize) -> PathBuf {
+fn default_output(log: &Path, channel: usize) -> PathBuf {
     if !log.as_os_str().is_empty() {
         return with_end(log, ".dead");
     }

@@ -1,7 +1,7 @@
 //! Control of sessions from a program (`sys/trcctl.h`).
 #![expect(unsafe_code, reason = "C functions take addresses")]
 
-use crate::{answered, fails};
+use crate::{c_result, fails};
 use std::ffi::{CStr, c_char, c_int};
 use std::io::Write;
 use tfbc_recorder::hooks::CHANNELS;
@@ -21,7 +21,7 @@ const DISCARD: c_int = 0x2000_0000;
 pub unsafe extern "C" fn trcstart(args: *const c_char) -> c_int {
     // SAFETY: not null, and NUL-terminated by the caller's promise.
     let args = if args.is_null() { c"" } else { unsafe { CStr::from_ptr(args) } };
-    answered(|| start(args))
+    c_result(|| start(args))
 }
 
 fn start(args: &CStr) -> Result<c_int, c_int> {
@@ -35,20 +35,20 @@ fn start(args: &CStr) -> Result<c_int, c_int> {
 }
 
 /// Prints a line. A closed standard error is ignored.
-fn say(line: &str) {
+fn print_line(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Turns collection on; see `sys/trcctl.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trcon(ch: c_int) -> c_int {
-    told(ch, session::on)
+    control(ch, session::on)
 }
 
 /// Turns collection off; see `sys/trcctl.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn trcoff(ch: c_int) -> c_int {
-    told(ch, session::off)
+    control(ch, session::off)
 }
 
 /// Stops a session; see `sys/trcctl.h`. It always waits until the log is complete.
@@ -57,11 +57,11 @@ pub extern "C" fn trcstop(ch: c_int) -> c_int {
     if ch < 0 {
         return fails(libc::EINVAL);
     }
-    told(ch & !(WAIT | DISCARD), |channel| session::stop(channel, ch & DISCARD != 0))
+    control(ch & !(WAIT | DISCARD), |channel| session::stop(channel, ch & DISCARD != 0))
 }
 
-fn told(channel: c_int, tell: impl FnOnce(usize) -> Result<(), Error>) -> c_int {
-    answered(|| match usize::try_from(channel) {
+fn control(channel: c_int, tell: impl FnOnce(usize) -> Result<(), Error>) -> c_int {
+    c_result(|| match usize::try_from(channel) {
         Ok(channel @ 0..CHANNELS) => tell(channel).map(|()| 0).map_err(|error| error.errno()),
         _ => Err(libc::EINVAL),
     })

@@ -49,7 +49,7 @@ fn fails(error: c_int) -> c_int {
 }
 
 /// Converts a result to a C return value. `errno` is only changed by a failure.
-fn answered(run: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
+fn c_result(run: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     let kept = errno();
     match guarded(Err(libc::EFAULT), run) {
         Ok(value) => {

@@ -152,7 +152,7 @@ impl LogSink {
     }
 
     /// Processes that have ended. Their last events may still be in buffers.
-    fn ended(&self) -> Vec<u32> {
+    fn ended_processes(&self) -> Vec<u32> {
         self.parents.keys().copied().filter(|pid| !sys::is_alive(*pid, *pid)).collect()
     }
 
@@ -162,7 +162,7 @@ impl LogSink {
             if let Some(parent) = self.parents.remove(pid) {
                 self.known.retain(|(of, _)| of != pid);
                 self.last = (0, 0);
-                self.writer.ended(*pid, parent, ticks)?;
+                self.writer.process_ended(*pid, parent, ticks)?;
             }
         }
         Ok(())
@@ -199,7 +199,7 @@ impl Daemon {
             Task::Kev(logger) => LogLayout::Kev(logger.clone()),
         };
         let (pool, file, path) = create(channel, task, clock)?;
-        let setup = Setup::here(layout, clock, source.now());
+        let setup = Setup::for_this_process(layout, clock, source.now());
         // The memory exists before the log does. If the log cannot be created, nobody will read it.
         let writer = open(&setup, target.as_deref()).inspect_err(|_| {
             let _ = fs::remove_file(&path);
@@ -246,7 +246,7 @@ impl Daemon {
             if failed.is_none() && !self.is_deferred {
                 // Looking up every thread in /proc is too slow for every pass.
                 if reaped.elapsed() > REAP {
-                    self.merger.reap();
+                    self.merger.release_dead_threads();
                     reaped = Instant::now();
                 }
                 failed = self.pass().err();
@@ -293,7 +293,7 @@ impl Daemon {
     fn pass(&mut self) -> Result<(), Error> {
         let sink = &mut self.sink;
         // Determined before the merge, because a process that has ended by now has recorded its last event.
-        let gone = sink.ended();
+        let gone = sink.ended_processes();
         let until = self.merger.pass(|record, process| sink.record(record, process))?;
         // Events after `until` belong to the next pass.
         let before = std::mem::replace(&mut sink.gone, gone);
@@ -327,7 +327,7 @@ impl Daemon {
         let sink = &mut self.sink;
         let pool = *self.merger.pool();
         let header = pool.header();
-        let gone = sink.ended();
+        let gone = sink.ended_processes();
         let mut finish = || {
             if !discards {
                 if pool.is_intact() {
@@ -461,7 +461,7 @@ pub(super) fn recover(pool: &BufferPool, channel: usize, path: &Path) -> Result<
     let setup = Setup {
         start_ticks: from.max(header.started_ticks.load(Ordering::Relaxed)),
         start_seconds: header.started_seconds.load(Ordering::Relaxed),
-        ..Setup::here(layout, merger.clock(), from)
+        ..Setup::for_this_process(layout, merger.clock(), from)
     };
     let log = |source| Error::Log { path: path.to_owned(), source };
     let writer = if channel == control::QNX {

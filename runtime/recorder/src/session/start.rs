@@ -1,6 +1,6 @@
 //! The start of a session in a process of its own, and the recovery of one that was killed.
 
-use super::{Error, Task, absent, daemon, find_any, free_channel, lock, map, release};
+use super::{Error, Task, daemon, find_any, free_channel, lock, map, no_session_error, release};
 use crate::{control, sys, write};
 use std::fs;
 use std::io::{self, Read};
@@ -61,7 +61,7 @@ pub fn recover(channel: usize, path: &Path, keep: bool) -> Result<write::WriteSu
     map()?;
     // Locked until the end, so that nobody starts a session on this channel meanwhile.
     let _only = lock()?;
-    let found = find_any(channel).ok_or_else(|| absent(channel))?;
+    let found = find_any(channel).ok_or_else(|| no_session_error(channel))?;
     let pid = found.pool.header().owner.load(Ordering::Relaxed);
     let recovered =
         if found.is_alive { Err(Error::Active { channel, pid }) } else { daemon::recover(&found.pool, channel, path) };

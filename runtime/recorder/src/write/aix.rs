@@ -192,7 +192,7 @@ impl AixEventWriter {
     }
 
     /// Undoes events that could not be written.
-    pub fn lose(&mut self, mark: Mark) {
+    pub fn undo(&mut self, mark: Mark) {
         let n = self.take_back(mark);
         self.summary.lost += n;
         self.unreported += n;

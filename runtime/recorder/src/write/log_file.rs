@@ -300,7 +300,7 @@ impl<F: Write + Seek> AixLog<F> {
         // Otherwise the event alone exceeds the buffer, and no other one has more room.
         if start > 0 {
             if let Err(error) = self.publish() {
-                self.events.lose(mark);
+                self.events.undo(mark);
                 return Err(error);
             }
             self.next_buffer(mark);

@@ -153,9 +153,9 @@ impl Writer {
     ///
     /// # Errors
     /// See [`record`](Writer::record).
-    pub fn ended(&mut self, pid: u32, parent: u32, ticks: u64) -> Result<(), Error> {
+    pub fn process_ended(&mut self, pid: u32, parent: u32, ticks: u64) -> Result<(), Error> {
         let LogKind::Kev(log) = &mut self.kind else { return Ok(()) };
-        log.ended(pid, parent, ticks).map_err(|source| Error::new(&self.name, source))
+        log.process_ended(pid, parent, ticks).map_err(|source| Error::new(&self.name, source))
     }
 
     /// Records the address of a symbol in a process (`-n`); AIX traces only. Names are cut at 1023 bytes.

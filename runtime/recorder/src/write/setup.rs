@@ -90,7 +90,7 @@ pub struct Symbol {
 impl Setup {
     /// Setup for a session of this process that starts at `ticks`. An AIX trace describes this process, which the
     /// recorder's own events belong to; the caller adds other processes and symbols.
-    pub fn here(layout: LogLayout, clock: Clock, ticks: u64) -> Self {
+    pub fn for_this_process(layout: LogLayout, clock: Clock, ticks: u64) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let pid = std::process::id();
         let path = std::env::current_exe().unwrap_or_default().into_os_string().into_encoded_bytes();
@@ -125,7 +125,7 @@ fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
 
 impl HostMachine {
     /// The machine that this code runs on.
-    pub fn this() -> Self {
+    pub fn current() -> Self {
         let fact = |name: &str| {
             let text = fs::read(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
             String::from_utf8_lossy(text.trim_ascii()).into_owned()

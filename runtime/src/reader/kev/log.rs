@@ -506,7 +506,7 @@ impl KevLog {
                 let offset = self.window.offset();
                 let gap =
                     RecordingGap { offset, cpu: Some(slot.cpu().into()), is_event: true, ..RecordingGap::default() };
-                self.damage(Notice::warning(format!("at offset {offset:#x}: buffers dropped")).about(gap));
+                self.damage(Notice::warning(format!("at offset {offset:#x}: buffers dropped")).with_gap(gap));
             }
             _ => {}
         }
@@ -526,7 +526,7 @@ impl KevLog {
             let text = format!("at offset {offset:#x}: buffers lost between sequence {last} and {number}: {lost}");
             let gap =
                 RecordingGap { n_missing: Some(lost.into()), offset, cpu: Some(cpu.into()), ..RecordingGap::default() };
-            self.damage(Notice::damage(text).about(gap));
+            self.damage(Notice::damage(text).with_gap(gap));
         }
     }
 
@@ -585,7 +585,7 @@ impl KevLog {
             self.damage(Notice::damage(text));
         }
         if let Some((message, gap)) = self.joiner.dropped() {
-            self.damage(Notice::damage(message).about(gap));
+            self.damage(Notice::damage(message).with_gap(gap));
         }
     }
 }

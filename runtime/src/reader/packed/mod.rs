@@ -140,7 +140,7 @@ impl Unpacker {
     }
 
     /// Returns a message if the ratio is above the limit.
-    fn excess(&self) -> Option<String> {
+    fn ratio_message(&self) -> Option<String> {
         let (packed, MaxRatio(max)) = (self.packed_offset(), self.max_ratio);
         // Small files are not checked, because a kilobyte of zeros can have any ratio.
         let most = packed.saturating_mul(max.into()).max(UNCHECKED_BYTES);
@@ -194,7 +194,7 @@ impl Read for Unpacker {
             }
             Ok(n) => {
                 self.n_unpacked += n as u64;
-                self.fault = self.excess();
+                self.fault = self.ratio_message();
                 Ok(n)
             }
             got => got,

@@ -204,7 +204,7 @@ impl<W: Write> KevLog<W> {
     }
 
     /// Records the end of a process.
-    pub fn ended(&mut self, pid: u32, parent: u32, ticks: u64) -> io::Result<()> {
+    pub fn process_ended(&mut self, pid: u32, parent: u32, ticks: u64) -> io::Result<()> {
         if !self.threads.forget(pid) {
             return Ok(());
         }

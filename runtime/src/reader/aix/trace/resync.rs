@@ -58,7 +58,7 @@ impl Trace {
         let mut best: Option<(usize, Plausibility)> = None;
         let mut until = usize::MAX;
         while at < until
-            && let Some(credit) = self.credit(at)?
+            && let Some(credit) = self.plausibility_at(at)?
         {
             if credit >= least && best.is_none_or(|(_, known)| known < credit) {
                 // The first candidate may be inside of an event's data. The real start is soon after it.
@@ -81,7 +81,7 @@ impl Trace {
     }
 
     /// Plausibility of the position `at` bytes after the window's start; `None` after the area's end.
-    fn credit(&mut self, at: usize) -> io::Result<Option<Plausibility>> {
+    fn plausibility_at(&mut self, at: usize) -> io::Result<Option<Plausibility>> {
         let offset = self.window.offset() + at as u64;
         if let Some(known) = self.judged.get(offset) {
             return Ok(Some(known));
