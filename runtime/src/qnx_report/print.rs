@@ -229,7 +229,7 @@ impl<'r> RecordPrinter<'r> {
 
     /// Appends the encoded row of the definitions that name the record's event, or of its arguments.
     ///
-    /// If several programs have definitions, each has a row after its length, which is 0 if none of its definitions
+    /// If several programs have definitions, each has a row after its length, which is 0 if no definition of it
     /// applies.
     pub(super) fn cells(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
         if !self.is_named(record) {

@@ -29,7 +29,7 @@ pub struct TraceContents {
 }
 
 impl TraceContents {
-    /// Last byte of each event, which identifies it in these tests.
+    /// Last bytes of the events, which identify them in these tests.
     pub fn marks(&self) -> Vec<u8> {
         self.events.iter().map(|event| *event.bytes.last().unwrap()).collect()
     }
