@@ -63,7 +63,7 @@ pub fn write_curt(summary: &Summary, options: CurtOptions, out: &mut TextBuf) {
     }
     if options.pthreads {
         report.line("");
-        report.line("the context table describes no pthread events");
+        report.line("no pthread events are told of by the context table");
     }
 }
 
@@ -134,7 +134,7 @@ impl Report<'_> {
         let mut rows = Vec::new();
         let mode = get("mode_ns");
         if mode > 0 {
-            rows.push((mode, String::from("THREAD (mode unknown)")));
+            rows.push((mode, String::from("THREAD (mode not told)")));
         }
         rows.push((get("application_ns"), String::from("APPLICATION")));
         rows.push((get("syscall_ns"), String::from("SYSCALL")));
@@ -162,7 +162,7 @@ impl Report<'_> {
         let idle = get("idle_ns");
         self.line(&format!("{:>11}{:>14}{:>14}  IDLE", ms(idle, 2), percent(idle, total, 2), ""));
         for (name, label) in [
-            ("unknown_ns", "UNKNOWN (not in the trace)"),
+            ("unknown_ns", "UNKNOWN (not told by the trace)"),
             ("lost_ns", "LOST (events missed)"),
             ("off_ns", "OFF (tracing was off)"),
         ] {
@@ -248,7 +248,7 @@ impl Report<'_> {
         self.application_table(title, "name (Thread Count)", 9, of_types.collect());
         if threads.rows.iter().any(|row| count(threads, row, "mode_ns") > 0) {
             self.line("");
-            self.line("Note: application time includes time of threads whose mode is unknown.");
+            self.line("Note: application time includes time of threads whose mode is not told.");
         }
     }
 

@@ -60,7 +60,7 @@ const CURT: &str = "
 -----------    ----------       -------
        0.01         60.00        100.00  CPU(s) busy time
        0.01         33.33                IDLE
-       0.00          6.67                UNKNOWN (not in the trace)
+       0.00          6.67                UNKNOWN (not told by the trace)
 -----------    ----------
        0.02                              TOTAL
 

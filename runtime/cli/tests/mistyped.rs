@@ -188,7 +188,7 @@ const OF_VENDORS: &[MistypedLine] = &[
     ("tracelogger -n -1", 1, &["'-1'", "-n"]),
     ("tracelogger -S 8X", 1, &["'8X'", "-S", "k, M or G"]),
     ("tracelogger -d 2", 1, &["'2'", "-d", "1"]),
-    ("tracelogger -s -1", 1, &["'-1'", "-s", "from 0 up"]),
+    ("tracelogger -s -1", 1, &["'-1'", "-s", "number of seconds, 0 or more"]),
     ("tracelogger -k 0", 1, &["'0'", "-k"]),
     ("tracelogger -M", 1, &["-S"]),
 ];

@@ -188,7 +188,7 @@ fn wrong_calls_have_their_numbers() {
         (&["-a", "-d", "x", "a"], "0454-900 -a: expected both"),
         (&["-u", "v6"], "0454-900 -u: expected a description"),
         (&["-r"], "0454-900 -r: expected names"),
-        (&["-l", "-d", "x"], "0454-900 -d and -h go with"),
+        (&["-l", "-d", "x"], "0454-900 -d and -h are only for -a and -u"),
         (&["-z"], "0454-900"),
     ] {
         let (out, error, status) = trcevgrp(&directory, args);

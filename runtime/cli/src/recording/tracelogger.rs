@@ -183,7 +183,7 @@ fn class(text: &str) -> Result<ExcludedEvents, String> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().filter(|seconds: &f64| *seconds >= 0.0);
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| String::from("expected a number of seconds, such as 10 or 0.5"))
+    time.ok_or_else(|| String::from("expected a number of seconds, 0 or more, such as 10 or 0.5"))
 }
 
 /// Parses a size in bytes, optionally followed by `k`, `M` or `G`.
