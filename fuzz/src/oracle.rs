@@ -324,7 +324,7 @@ impl<'p> FuzzCase<'p> {
     }
 
     /// Prints all events under an observer that counts every instruction.
-    fn watched(&self, expected: &[PrintedText]) {
+    fn check_observed(&self, expected: &[PrintedText]) {
         let (tables, uncounted) = (table_lens(self.blob), self.instrs().count());
         let (mut machine, mut timers) = (Machine::new(self.limits), Timers::new());
         let mut shared = SharedText::new(self);

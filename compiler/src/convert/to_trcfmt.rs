@@ -395,7 +395,7 @@ impl<'m> StanzaWriter<'m> {
     }
 
     /// Writes the output for values that no `value` enum matched.
-    fn otherwise(&mut self, line: &mut Vec<u8>, field: &FormatField, texts: EnumTexts<'_>) {
+    fn write_unmatched(&mut self, line: &mut Vec<u8>, field: &FormatField, texts: EnumTexts<'_>) {
         let mut items = match (&field.default, texts.with_value) {
             (Some(text), _) => self.items(text, EnumTexts { any: None, ..texts }, false),
             (None, true) => return,

@@ -26,8 +26,8 @@ pub unsafe extern "C" fn trcstart(args: *const c_char) -> c_int {
 
 fn start(args: &CStr) -> Result<c_int, c_int> {
     let args = args.to_str().map_err(|_| libc::EINVAL)?;
-    let options = TraceOptions::parse_with(args, |warning| say(&warning.to_string())).map_err(|error| {
-        say(&error.to_string());
+    let options = TraceOptions::parse_with(args, |warning| print_line(&warning.to_string())).map_err(|error| {
+        print_line(&error.to_string());
         libc::EINVAL
     })?;
     let channel = session::start(&Task::Aix(options)).map_err(|error| error.errno())?;

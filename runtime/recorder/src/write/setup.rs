@@ -100,7 +100,7 @@ impl Setup {
             clock,
             start_ticks: ticks,
             start_seconds: now,
-            machine: HostMachine::this(),
+            machine: HostMachine::current(),
             processes: own.into_iter().collect(),
             recorder: pid,
             symbols: Vec::new(),
