@@ -34,7 +34,7 @@ report: realistic, instructions | report/default engine | | | 480 | 480
 report: id, elapsed time, text, instructions | report/short engine | | | 720 | 720
 report: elapsed time first, instructions | report/turned engine | | | 720 | 720
 report: text alone, instructions | report/bare engine | | | 720 | 720
-report: realistic with processes, instructions | report/processes engine | | | 720 | 778
+report: realistic with processes, instructions | report/processes engine | | | 720 | 720
 report: colour, instructions | report/colour engine | | | 720 | 720
 report: realistic as a table, instructions | report/table engine | | | 720 | 720
 report: CSV, instructions | report/csv engine | | | 720 | 720

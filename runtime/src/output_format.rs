@@ -89,9 +89,15 @@ impl Form {
         self.end_plain_row(start, out);
     }
 
+    /// [`Form::end_row`] for a text, which `is_plain` if it is one line that needs no escapes.
+    #[inline(always)]
+    pub(crate) fn end(self, start: usize, is_plain: bool, out: &mut TextBuf) {
+        if is_plain { self.end_plain_row(start, out) } else { self.end_row(start, out) }
+    }
+
     /// [`Form::end_row`] for a value that needs no escapes.
     #[inline(always)]
-    pub(crate) fn end_plain_row(self, start: usize, out: &mut TextBuf) {
+    fn end_plain_row(self, start: usize, out: &mut TextBuf) {
         debug_assert!(out.as_bytes()[start..].strip_suffix(b"\n").is_some_and(|value| self.is_plain(value)));
         if self == Form::Ndjson {
             out.truncate(out.len() - 1);

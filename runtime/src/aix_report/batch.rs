@@ -1,6 +1,6 @@
 //! A batch of events read but not yet formatted, with the context each needs.
 
-use crate::context::ThreadContext;
+use crate::context::{SVC_BLOCK, SvcName, ThreadContext};
 use crate::reader::SharedBuf;
 use crate::reader::aix::{BufferPos, RawEvent, SystemInfo, TimedEvent};
 use crate::rows::micros;
@@ -12,7 +12,7 @@ use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
 /// bytes.
 const MAX_BYTES: usize = 128 << 10;
 /// Number of bytes of a system call's name that are copied at once.
-pub(super) const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = SVC_BLOCK;
 /// Maximum events of a batch.
 pub(super) const MAX_EVENTS: usize = 4 << 10;
 
@@ -207,6 +207,12 @@ impl Batch {
             || size_of_val(&self.timers[..]) + size_of_val(&self.paths[..]) >= MAX_BYTES
     }
 
+    /// True if the names alone are the maximum of bytes.
+    #[inline(always)]
+    pub fn has_many_names(&self) -> bool {
+        self.names.len() >= MAX_BYTES
+    }
+
     /// Number of bytes of the reader's buffer that the batch can still take.
     pub fn room(&self) -> usize {
         (2 * MAX_BYTES).saturating_sub(self.n_held)
@@ -338,18 +344,12 @@ impl Batch {
     }
 
     /// Adds the name of a system call.
-    pub fn push_svc(&mut self, svc: &[u8]) -> SvcText {
-        if svc.is_empty() {
-            return SvcText::default();
-        }
-        let text = SvcText { at: self.names.len() as u32, len: svc.len() as u32 };
-        let mut block = [b' '; BLOCK];
-        match block.get_mut(..svc.len()) {
-            Some(room) => {
-                room.copy_from_slice(svc);
-                self.names.extend_from_slice(&block);
-            }
-            None => self.names.extend_from_slice(svc),
+    #[inline(always)]
+    pub fn push_svc(&mut self, svc: &SvcName) -> SvcText {
+        let text = SvcText { at: self.names.len() as u32, len: svc.as_bytes().len() as u32 };
+        match svc.block() {
+            Some(block) => self.names.extend_from_slice(block),
+            None => self.names.extend_from_slice(svc.as_bytes()),
         }
         text
     }

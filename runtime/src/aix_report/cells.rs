@@ -60,6 +60,8 @@ enum FastLayout {
 pub(super) enum CellsPath {
     /// Id and times at fixed offsets, or nothing.
     Plain,
+    /// Id, times and columns of the context at fixed offsets, see [`Head`].
+    Headed,
     /// Row of a table, see [`is_table_row`].
     TableRow,
     Any,
@@ -290,14 +292,27 @@ impl Cells {
     ) -> usize {
         match &self.quick {
             FastLayout::Plain(plain) => plain.put(id, (elapsed_ns, last_ns), times, room),
-            // A thread whose values do not fit has no head, but its lines can still be written cell by cell.
-            FastLayout::Headed(_) => match values().texts {
-                ContextTexts { headed: Some(context), heads, .. } if context.head < heads.len() => {
-                    context.put(&heads[context.head], id, (elapsed_ns, last_ns), times, room)
-                }
-                _ => self.put_in_order(&values(), room),
-            },
+            FastLayout::Headed(_) => self.put_headed(id, values, (elapsed_ns, last_ns), times, room),
             FastLayout::TableRow | FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
+        }
+    }
+
+    /// Writes the cells of [`FastLayout::Headed`].
+    #[inline(always)]
+    fn put_headed<'v>(
+        &self,
+        id: &IdCells,
+        values: impl Fn() -> EventValues<'v>,
+        between_ns: (u64, u64),
+        times: &Times,
+        room: &mut Room,
+    ) -> usize {
+        // A thread whose values do not fit has no head, but its lines can still be written cell by cell.
+        match values().texts {
+            ContextTexts { headed: Some(context), heads, .. } if context.head < heads.len() => {
+                context.put(&heads[context.head], id, between_ns, times, room)
+            }
+            _ => self.put_in_order(&values(), room),
         }
     }
 
@@ -324,7 +339,8 @@ impl Cells {
         match self.quick {
             FastLayout::Plain(_) => CellsPath::Plain,
             FastLayout::TableRow => CellsPath::TableRow,
-            FastLayout::Headed(_) | FastLayout::InOrder | FastLayout::Never => CellsPath::Any,
+            FastLayout::Headed(_) => CellsPath::Headed,
+            FastLayout::InOrder | FastLayout::Never => CellsPath::Any,
         }
     }
 
@@ -341,6 +357,7 @@ impl Cells {
     ) -> usize {
         match (path, &self.quick) {
             (CellsPath::Plain, FastLayout::Plain(plain)) => plain.put(id, between_ns, times, room),
+            (CellsPath::Headed, _) => self.put_headed(id, values, between_ns, times, room),
             (CellsPath::TableRow, _) => self.put_table_row(&values(), room),
             (CellsPath::Plain, _) => 0,
             (CellsPath::Any, _) => self.put(id, values, between_ns, times, room),
@@ -769,7 +786,7 @@ impl<'e> EventValues<'e> {
     /// Text of a group of context columns.
     #[inline(always)]
     fn context(&self, n: u8) -> &'e ContextText {
-        self.texts.of(self.shared(), n)
+        self.texts.of(n)
     }
 
     /// Writes the text of the hook, which contains the bytes after the id, and returns its end.
@@ -1175,10 +1192,18 @@ struct HeadedContext {
 impl HeadedContext {
     /// Returns `None` if a value touches the next cell.
     #[inline(always)]
-    fn new(head: usize, depth: u32, (svc, block): (&[u8], &[u8; BLOCK]), svc_width: usize) -> Option<Self> {
-        let digit = if depth == 0 { b' ' } else { b'0' + depth.min(9) as u8 };
-        let excess = svc.len().saturating_sub(svc_width) as u8;
-        (depth < 10 && svc.len() < BLOCK).then_some(Self { head, depth: digit, excess, svc: *block })
+    fn new(head: usize, depth: u32, svc: (&[u8], &[u8; BLOCK]), svc_width: usize) -> Option<Self> {
+        let mut context = Self { head, depth: b' ', excess: 0, svc: [b' '; BLOCK] };
+        context.set(depth, svc, svc_width);
+        (depth < 10 && svc.0.len() < BLOCK).then_some(context)
+    }
+
+    /// Changes depth and system call.
+    #[inline(always)]
+    fn set(&mut self, depth: u32, (svc, block): (&[u8], &[u8; BLOCK]), svc_width: usize) {
+        self.depth = if depth == 0 { b' ' } else { b'0'.wrapping_add(depth as u8) };
+        self.excess = svc.len().saturating_sub(svc_width) as u8;
+        self.svc = *block;
     }
 
     /// Writes the cells. A missing cell gets the offset after the last one, as in [`Plain`].
@@ -1210,6 +1235,9 @@ impl HeadedContext {
     }
 }
 
+/// Index that no context of a batch has.
+const NO_SETTING: u32 = u32::MAX;
+
 /// Texts of a thread's context.
 #[derive(Debug, Clone, Copy, Default)]
 struct ThreadTexts {
@@ -1230,10 +1258,13 @@ pub(super) struct ContextTexts {
     n_segments: usize,
     /// Texts by thread and group of columns.
     texts: Vec<ContextText>,
+    /// Index of the first text of the last event.
+    first: usize,
     /// Heads by thread, if all cells have fixed offsets.
     heads: Vec<Head>,
-    /// Context and thread id of the last event, if [`Cells::put`] can write its texts.
-    last: Option<(u32, u64)>,
+    /// Index of the context of the last event, [`NO_SETTING`] if [`Cells::put`] cannot write its texts, and its thread
+    /// id.
+    last: (u32, u64),
     /// Context of the last event, if its thread has a [`Head`].
     headed: Option<HeadedContext>,
     scratch: TextBuf,
@@ -1241,10 +1272,35 @@ pub(super) struct ContextTexts {
 }
 
 impl ContextTexts {
+    /// Creates an empty cache.
+    pub fn new() -> Self {
+        Self { last: (NO_SETTING, 0), ..Self::default() }
+    }
+
     /// Finds the texts for an event; false if [`Cells::put`] cannot write them.
     #[inline(always)]
     pub fn find(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
-        self.last == Some((event.setting, event.tid)) || self.look_up(batch, event, cells, logs)
+        let (setting, tid) = self.last;
+        setting == event.setting && tid == event.tid || self.find_again(batch, event, cells, logs)
+    }
+
+    /// Finds the texts for the next context. Usually only the depth and the system call of the thread have changed.
+    #[inline(always)]
+    fn find_again(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
+        let (setting, tid) = &mut self.last;
+        if let Some(headed) = &mut self.headed
+            && *setting != NO_SETTING
+            && *tid == event.tid
+        {
+            let shared = batch.shared_context(event.setting);
+            let svc = cells.svc(batch, shared);
+            if headed.head == shared.thread as usize && shared.depth < 10 && svc.0.len() < BLOCK {
+                headed.set(shared.depth, svc, cells.svc_width.into());
+                *setting = event.setting;
+                return true;
+            }
+        }
+        self.look_up(batch, event, cells, logs)
     }
 
     #[inline(never)]
@@ -1255,18 +1311,19 @@ impl ContextTexts {
             Some(texts) if texts.is_known && texts.tid == event.tid => *texts,
             _ => self.render(batch, event, cells, logs),
         };
+        self.first = self.n_segments * head;
         let svc = cells.svc(batch, shared);
         let is_quick = texts.is_quick && cells.fits_svc(svc.0);
-        self.last = is_quick.then_some((event.setting, event.tid));
+        self.last = (if is_quick { event.setting } else { NO_SETTING }, event.tid);
         self.headed =
             if texts.has_head { HeadedContext::new(head, shared.depth, svc, cells.svc_width.into()) } else { None };
         is_quick
     }
 
-    /// Text of a group of columns, in a context that [`ContextTexts::find`] has found.
+    /// Text of a group of columns, in the context that [`ContextTexts::find`] has looked for last.
     #[inline(always)]
-    fn of(&self, shared: &SharedContext, n: u8) -> &ContextText {
-        &self.texts[self.n_segments * shared.thread as usize + usize::from(n)]
+    fn of(&self, n: u8) -> &ContextText {
+        &self.texts[self.first + usize::from(n)]
     }
 
     #[inline(never)]
@@ -1298,7 +1355,7 @@ impl ContextTexts {
 
     /// Clears the cache at the end of a batch: the next one has other contexts.
     pub fn forget(&mut self) {
-        (self.last, self.headed) = (None, None);
+        (self.last.0, self.headed) = (NO_SETTING, None);
         self.threads.clear();
         self.texts.clear();
     }
@@ -1434,7 +1491,7 @@ fn store_blocks<const MORE: usize>(room: &mut Room, at: usize, len: usize, first
 mod tests {
     use super::*;
     use crate::columns::Timestamp;
-    use crate::context::ThreadContext;
+    use crate::context::{SvcName, ThreadContext};
 
     const NOBODY: ContextRow<'static> = ContextRow {
         facts: ThreadContext { tid: 0, pid: None, path: b"", name: b"", cpu: None, depth: 0, priority: 0, svc: b"" },
@@ -1470,10 +1527,12 @@ mod tests {
             .collect();
         let id = cells.id_with(id, b"LABEL");
         let mut batch = Batch::default();
-        let svc = batch.push_svc(row.facts.svc);
+        let mut svc = SvcName::default();
+        svc.set(row.facts.svc);
+        let svc = batch.push_svc(&svc);
         let setting = batch.push_context(SharedContext { thread: 0, depth: row.facts.depth, svc });
         let is_narrow = times.advance(elapsed_ns, last_ns);
-        let mut texts = ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::default() };
+        let mut texts = ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::new() };
         if let FastLayout::Headed(_) = cells.quick
             && let Some(head) = Head::new(&cells.list, &texts.texts)
         {

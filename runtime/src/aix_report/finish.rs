@@ -44,6 +44,15 @@ impl Finish {
         self.grep.is_none() && self.ending == LineEnding::Text && !self.counts_lines
     }
 
+    /// Form of the rows, if a line only becomes a row.
+    #[inline(always)]
+    pub fn only_rows(&self) -> Option<Form> {
+        match self.ending {
+            LineEnding::Value(form) if self.grep.is_none() && !self.counts_lines => Some(form),
+            _ => None,
+        }
+    }
+
     /// True if the report has pages.
     pub fn counts_lines(&self) -> bool {
         self.counts_lines
@@ -64,8 +73,7 @@ impl Finish {
             LineEnding::SecondLine if out.len() == start + 1 && start > line => out.truncate(start),
             LineEnding::SecondLine => {}
             LineEnding::Dropped => out.truncate(start),
-            LineEnding::Value(form) if is_plain => form.end_plain_row(start, out),
-            LineEnding::Value(form) => form.end_row(start, out),
+            LineEnding::Value(form) => form.end(start, is_plain, out),
         }
     }
 

@@ -81,6 +81,8 @@ struct LineWriter<'r> {
     page_size: u64,
     /// True if a line needs no work after its text, except that its event is counted.
     ends_with_text: bool,
+    /// Form of the rows, if a line needs no more work after its text than to become a row and to be counted.
+    ends_with_row: Option<Form>,
     delta_of_all: bool,
     bounds: RunLimits,
     /// True if [`LineWriter::note`] must be called after a line.
@@ -157,6 +159,8 @@ enum EndPath {
     Text,
     /// The end of the line is collected.
     CollectedText,
+    /// The text is the last value of a row.
+    Row,
     Any,
 }
 
@@ -175,7 +179,9 @@ paths! {
     PlainToText: Plain Text;
     PlainToEnds: Plain CollectedText;
     PlainToAny: Plain Any;
-    TableRow: TableRow Any;
+    RowToRow: TableRow Row;
+    RowToAny: TableRow Any;
+    HeadedToText: Headed Text;
     AnyToText: Any Text;
     AnyToAny: Any Any;
 }
@@ -522,21 +528,24 @@ impl<'r> LineFormat<'r> {
     where
         'r: 'b,
     {
-        let LineWriter { cells, ends_with_text, collects_ends, delta_of_all, .. } = &self.line;
+        let LineWriter { cells, ends_with_text, ends_with_row, collects_ends, delta_of_all, .. } = &self.line;
         let has_limit = self.meter.limit().is_some();
         let cells = if has_limit || *delta_of_all { CellsPath::Any } else { cells.path() };
-        let end = match *ends_with_text && extent == RunLength::Many && !has_limit {
-            true if *collects_ends => EndPath::CollectedText,
-            true => EndPath::Text,
-            false => EndPath::Any,
+        let end = match extent == RunLength::Many && !has_limit {
+            true if *ends_with_text && *collects_ends => EndPath::CollectedText,
+            true if *ends_with_text => EndPath::Text,
+            true if ends_with_row.is_some() && !collects_ends => EndPath::Row,
+            _ => EndPath::Any,
         };
         match (cells, end) {
             (CellsPath::Plain, EndPath::Text) => self.format_on::<PlainToText>(batch, extent, state, text),
             (CellsPath::Plain, EndPath::CollectedText) => self.format_on::<PlainToEnds>(batch, extent, state, text),
-            (CellsPath::Plain, EndPath::Any) => self.format_on::<PlainToAny>(batch, extent, state, text),
-            (CellsPath::TableRow, _) => self.format_on::<TableRow>(batch, extent, state, text),
+            (CellsPath::Plain, _) => self.format_on::<PlainToAny>(batch, extent, state, text),
+            (CellsPath::TableRow, EndPath::Row) => self.format_on::<RowToRow>(batch, extent, state, text),
+            (CellsPath::TableRow, _) => self.format_on::<RowToAny>(batch, extent, state, text),
+            (CellsPath::Headed, EndPath::Text) => self.format_on::<HeadedToText>(batch, extent, state, text),
             (CellsPath::Any, EndPath::Text) => self.format_on::<AnyToText>(batch, extent, state, text),
-            (CellsPath::Any, _) => self.format_on::<AnyToAny>(batch, extent, state, text),
+            (CellsPath::Any | CellsPath::Headed, _) => self.format_on::<AnyToAny>(batch, extent, state, text),
         }
     }
 
@@ -602,6 +611,11 @@ impl<'r> LineFormat<'r> {
                         let place = LinePos { index, start, text: start + n_columns };
                         if is_normal && !matches!(P::END, EndPath::Any) {
                             state.last_elapsed_ns = elapsed_ns;
+                            if matches!(P::END, EndPath::Row)
+                                && let Some(form) = line.ends_with_row
+                            {
+                                form.end(place.text, prepared.is_plain, text);
+                            }
                             if matches!(P::END, EndPath::CollectedText) {
                                 let (event, end) = (index as u32, text.len() as u32);
                                 line.ends.push(LineEnd { event, end, fields: 0, note: RowNote::None });
@@ -754,14 +768,17 @@ impl<'r> LineWriter<'r> {
             FieldPlacement::Alone => Cells::before_fields(columns),
             _ => Cells::new(columns, options.form, options.colour),
         };
-        let ends_with_text = finish.is_nothing() && !options.histogram && !options.stats;
+        let has_counts = options.histogram || options.stats;
+        let ends_with_text = finish.is_nothing() && !has_counts;
+        let ends_with_row = finish.only_rows().filter(|_| !has_counts && fields == FieldPlacement::No);
         Self {
             logs,
             cells,
             times: Times::new(columns),
-            context_texts: ContextTexts::default(),
+            context_texts: ContextTexts::new(),
             page_size: if finish.counts_lines() { options.page_size } else { u64::MAX },
             ends_with_text,
+            ends_with_row,
             finish,
             delta_of_all: options.delta_of_all,
             bounds: RunLimits { extent: RunLength::Many, limit: None, steps: 0 },
@@ -769,7 +786,7 @@ impl<'r> LineWriter<'r> {
             ends_simply: false,
             has_more_conditions: false,
             counted: OutcomeCounts::default(),
-            counts: if options.histogram || options.stats { vec![0; 1 << 16] } else { Vec::new() },
+            counts: if has_counts { vec![0; 1 << 16] } else { Vec::new() },
             unresolved: None,
             guessed: IdSet::default(),
             ends: Vec::new(),
@@ -790,8 +807,17 @@ impl<'r> LineWriter<'r> {
     /// True if [`Cells::put_on`] can write the cells of an event.
     #[inline(always)]
     fn is_fast<P: Path>(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
-        if P::CELLS == CellsPath::Plain {
-            return self.times.advance(event.elapsed_ns, last_ns);
+        match P::CELLS {
+            CellsPath::Plain => return self.times.advance(event.elapsed_ns, last_ns),
+            CellsPath::Headed => {
+                return self.times.advance(event.elapsed_ns, last_ns)
+                    && self.context_texts.find(batch, event, &self.cells, self.logs);
+            }
+            CellsPath::TableRow => {
+                self.times.advance(event.elapsed_ns, last_ns);
+                return !self.has_more_conditions || self.context_texts.find(batch, event, &self.cells, self.logs);
+            }
+            CellsPath::Any => {}
         }
         self.cells.times_fit(&mut self.times, event.elapsed_ns, last_ns)
             && (!self.has_more_conditions || self.meets_conditions(batch, event))

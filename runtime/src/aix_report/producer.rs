@@ -6,7 +6,7 @@ use super::finish::Grep;
 use super::options::AixReportOptions;
 use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
-use crate::context::{ContextState, ThreadContext};
+use crate::context::{ContextState, SvcName, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer};
 use crate::fields::{FieldsForm, PreparedFields};
@@ -317,10 +317,10 @@ impl<'w> Collector<'w> {
             return;
         }
         let before = batch.events.len();
-        let span = if self.by_context || self.by_facts {
-            self.push_run::<true>(logs, batch)
-        } else {
-            self.push_run::<false>(logs, batch)
+        let span = match (self.by_facts, self.by_context) {
+            (true, _) => self.push_run::<BY_FACTS>(logs, batch),
+            (false, true) => self.push_run::<BY_CONTEXT>(logs, batch),
+            (false, false) => self.push_run::<BY_LOG>(logs, batch),
         };
         self.n_events += span.n_events;
         if batch.events.len() > before && !logs.is_merged() {
@@ -329,12 +329,12 @@ impl<'w> Collector<'w> {
         }
     }
 
-    /// Adds the events of a run. `CHOOSES` is true if every event must pass the filter or has a context of its own.
-    /// Otherwise all events of a log share one context.
+    /// Adds the events of a run. `KIND` says what must be done for each of them.
     #[inline(never)]
-    fn push_run<const CHOOSES: bool>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
-        let Self { infos, plan, filter, by_facts, by_context, state, context, settings, max_events, .. } = self;
-        let (room, max_events, by_context) = (batch.room(), *max_events, CHOOSES && *by_context);
+    fn push_run<const KIND: u8>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
+        let Self { infos, plan, filter, by_context, state, context, settings, max_events, .. } = self;
+        let (room, max_events) = (batch.room(), *max_events);
+        let by_context = KIND == BY_CONTEXT || KIND == BY_FACTS && *by_context;
         let alone = (!by_context && !logs.is_merged()).then(|| {
             let reported_cpus = infos[0].cpu.map(|_| 1);
             settings.without_context(0, reported_cpus, state, batch)
@@ -344,28 +344,32 @@ impl<'w> Collector<'w> {
             plan.policy(),
             #[inline(always)]
             |timed: &TimedEvent<'_>, place: Option<BufferPos>| {
-                if CHOOSES {
+                if KIND == BY_FACTS {
                     // Dates need the trace's start time, which the header event has not set yet.
-                    if *by_facts && filter.has_dates() {
+                    if filter.has_dates() {
                         return VisitResult::Leave;
                     }
                     if by_context {
                         context.advance(&timed.event);
                     }
                     let RawEvent { tid, cpu, .. } = timed.event;
-                    if *by_facts && !selection::admits_facts(filter, context, (tid, cpu), timed.time.elapsed_ns) {
+                    if !selection::admits_facts(filter, context, (tid, cpu), timed.time.elapsed_ns) {
                         return VisitResult::Next;
                     }
                 }
                 let setting = match alone {
-                    Some(setting) => setting,
-                    None if by_context => settings.by_context(timed, context, state, batch),
-                    None => settings.without_context(timed.log, timed.reported_cpus, state, batch),
+                    Some(setting) if KIND != BY_CONTEXT => setting,
+                    _ if KIND == BY_CONTEXT => {
+                        context.advance_fast(&timed.event);
+                        settings.by_context(timed, place.is_some(), context, state, batch)
+                    }
+                    _ if by_context => settings.of(timed, Some(context), state, batch),
+                    _ => settings.without_context(timed.log, timed.reported_cpus, state, batch),
                 };
                 let is_full = match place {
                     Some(place) => {
                         batch.push(timed, place, setting);
-                        batch.events.len() >= max_events || (CHOOSES && settings.fills_batch)
+                        batch.events.len() >= max_events || (KIND != BY_LOG && settings.fills_batch)
                     }
                     None => {
                         batch.push_copy(timed, setting);
@@ -502,6 +506,13 @@ impl<'w> Collector<'w> {
     }
 }
 
+/// Kind of [`Collector::push_run`]: all events of a log share one context.
+const BY_LOG: u8 = 0;
+/// Kind of [`Collector::push_run`]: every event has a context of its own.
+const BY_CONTEXT: u8 = 1;
+/// Kind of [`Collector::push_run`]: every event must pass the filter.
+const BY_FACTS: u8 = 2;
+
 /// Cache that finds the [`SharedContext`] of an event in its batch.
 struct Settings {
     /// By log; used if nothing needs the context.
@@ -509,9 +520,10 @@ struct Settings {
     /// Contexts by hash of thread and log; used if something needs the context. Events often return to the same few
     /// threads.
     known: Box<[CachedContext; N_KNOWN]>,
-    /// Context of the last event, if something needs it: key and version of all facts, index, and number of earlier
-    /// changes.
+    /// Context of the last event, if something needs it: key and version of all facts, index, and number of changes up
+    /// to it.
     last: CachedContext,
+    /// [`STALE`] if `last` is of no use.
     n_changes: u64,
     /// True if the batch is full of contexts.
     fills_batch: bool,
@@ -522,6 +534,8 @@ struct Settings {
 }
 
 const N_KNOWN: usize = 256;
+/// Number of changes that no context reaches.
+const STALE: u64 = u64::MAX;
 
 /// Last context of a thread.
 #[derive(Debug, Clone, Copy, Default)]
@@ -563,7 +577,7 @@ impl Settings {
             by_log: Vec::new(),
             known: Box::new([CachedContext::default(); N_KNOWN]),
             last: CachedContext::default(),
-            n_changes: 0,
+            n_changes: STALE,
             fills_batch: false,
             generation: 0,
             system: None,
@@ -573,6 +587,7 @@ impl Settings {
     /// Makes all entries stale, because the batch or the system properties changed.
     fn forget(&mut self) {
         self.generation += 1;
+        self.n_changes = STALE;
         self.system = None;
         self.fills_batch = false;
     }
@@ -586,7 +601,7 @@ impl Settings {
         batch: &mut Batch,
     ) -> u32 {
         match context {
-            Some(context) => self.by_context(timed, context, state, batch),
+            Some(context) => self.by_context(timed, false, context, state, batch),
             None => self.without_context(timed.log, timed.reported_cpus, state, batch),
         }
     }
@@ -614,41 +629,43 @@ impl Settings {
         self.by_log[log].index
     }
 
+    /// Index of the context of an event that `context` and `state` have already processed. `is_alone` is true if there
+    /// is one log.
     #[inline(always)]
     fn by_context(
         &mut self,
         timed: &TimedEvent<'_>,
+        is_alone: bool,
         context: &mut ContextState,
         state: &TraceState,
         batch: &mut Batch,
     ) -> u32 {
-        let TimedEvent { event, log, reported_cpus, .. } = *timed;
-        let (tid, cpu) = (event.tid, event.cpu);
-        let (generation, version) = (self.generation, context.version_of_facts());
-        let key = Key { generation, version, tid, cpu, log, reported_cpus };
-        if self.last.key != key {
-            // Passes values, because a reference would force the event out of registers into memory.
-            self.last = self.by_thread((tid, cpu), (log, reported_cpus), context, state, batch);
-            (self.last.key, self.n_changes) = (key, context.n_changes());
-        } else if self.n_changes != context.n_changes() {
-            self.n_changes = context.n_changes();
-            self.update_last((tid, cpu), context, batch);
+        let TimedEvent { event: RawEvent { tid, cpu, .. }, log, reported_cpus, .. } = *timed;
+        let last = &self.last.key;
+        let is_last =
+            last.tid == tid && last.cpu == cpu && (is_alone || (last.log, last.reported_cpus) == (log, reported_cpus));
+        let n_changes = context.n_changes();
+        if !is_last || self.n_changes != n_changes {
+            let version = context.version_of_facts();
+            if is_last && self.n_changes != STALE && self.last.key.version == version {
+                self.fills_batch |= self.last.update(context.depth_and_svc(tid, cpu), batch);
+            } else {
+                self.last = self.by_thread(tid, cpu, log, reported_cpus, context, state, batch);
+                self.last.key.version = version;
+            }
+            self.n_changes = n_changes;
         }
         self.last.index
     }
 
-    /// Updates depth and system call of the last context.
-    #[inline(never)]
-    fn update_last(&mut self, (tid, cpu): (u64, Option<u64>), context: &mut ContextState, batch: &mut Batch) {
-        let (depth, svc) = context.depth_and_svc(tid, cpu);
-        self.fills_batch |= self.last.update(depth, svc, context, tid, batch);
-    }
-
+    #[expect(clippy::too_many_arguments, reason = "a reference to values of the event would force it into memory")]
     #[inline(never)]
     fn by_thread(
         &mut self,
-        (tid, cpu): (u64, Option<u64>),
-        (log, reported_cpus): (usize, Option<u32>),
+        tid: u64,
+        cpu: Option<u64>,
+        log: usize,
+        reported_cpus: Option<u32>,
         context: &mut ContextState,
         state: &TraceState,
         batch: &mut Batch,
@@ -656,16 +673,15 @@ impl Settings {
         let place = ((tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
         let key = Key { generation: self.generation, version: context.version(tid), tid, cpu, log, reported_cpus };
         let known = &mut self.known[place];
-        let (depth, svc) = context.depth_and_svc(tid, cpu);
         if known.key != key {
             let facts = context.facts_of(tid, cpu);
             let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
             let thread = batch.push_thread(&facts, log, reported_cpus, system);
-            let shared = SharedContext { thread, depth, svc: SvcText::default() };
+            let shared = SharedContext { thread, ..SharedContext::default() };
             *known = CachedContext { key, index: batch.push_context(shared), context: shared, svc: 0 };
             self.fills_batch = batch.is_full(usize::MAX);
         }
-        self.fills_batch |= known.update(depth, svc, context, tid, batch);
+        self.fills_batch |= known.update(context.depth_and_svc(tid, cpu), batch);
         *known
     }
 }
@@ -673,17 +689,20 @@ impl Settings {
 impl CachedContext {
     /// Updates depth and system call. Returns true if that filled the batch.
     #[inline(always)]
-    fn update(&mut self, depth: u32, svc: u64, context: &mut ContextState, tid: u64, batch: &mut Batch) -> bool {
+    fn update(&mut self, (depth, svc, name): (u32, u64, Option<&SvcName>), batch: &mut Batch) -> bool {
         if (self.context.depth, self.svc) == (depth, svc) {
             return false;
         }
         let has_new_svc = self.svc != svc;
         if has_new_svc {
-            self.context.svc = batch.push_svc(context.svc(tid));
+            self.context.svc = match name {
+                Some(name) => batch.push_svc(name),
+                None => SvcText::default(),
+            };
             self.svc = svc;
         }
         self.context.depth = depth;
         self.index = batch.push_context(self.context);
-        has_new_svc && batch.is_full(usize::MAX)
+        has_new_svc && batch.has_many_names()
     }
 }

@@ -26,6 +26,6 @@ pub use load::LoadError;
 pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
 pub use rules::{ContextRules, Effect, EventPlace, Name};
-pub(crate) use state::RequiredContext;
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
+pub(crate) use state::{RequiredContext, SVC_BLOCK, SvcName};
 pub use table::{ClassName, ContextTable, CounterRule, PairRule};

@@ -133,7 +133,7 @@ impl EventPlace {
     pub fn read<'e>(self, event: &RawEvent<'e>) -> Option<Operand<'e>> {
         let event = DecodedHook::new(event);
         match self.0 {
-            ValuePos::Number(place) => event.number(place).map(Operand::from),
+            ValuePos::Number(place) => event.number(&place).map(Operand::from),
             ValuePos::Text(place) => event.text(place).map(Operand::from),
         }
     }
@@ -188,29 +188,27 @@ impl ContextRules {
             self.lookup = self.table.lookup(&self.daemon, |entry| Some(*entry));
             return;
         }
-        self.each_entry(&event, visit);
+        self.each_entry(list, &event, visit);
     }
 
     /// Calls `visit` as [`ContextRules::visit`] does, for an event that it has seen.
     pub fn read<'e>(&self, event: &RawEvent<'e>, visit: impl FnMut(Option<u64>, Effect<'e>)) {
-        self.each_entry(&DecodedHook::new(event), visit);
+        self.each_entry(self.lookup.find(event.id), &DecodedHook::new(event), visit);
     }
 
-    fn each_entry<'e>(&self, event: &DecodedHook<'e>, mut visit: impl FnMut(Option<u64>, Effect<'e>)) {
-        for entry in self.lookup.list_of(event.id).iter().filter(|entry| event.matches(entry)) {
-            let cpu = entry.cpu.and_then(|place| event.number(place));
-            visit(cpu, effect(entry.action, event).unwrap_or(Effect::Nothing));
+    fn each_entry<'e>(&self, list: u32, event: &DecodedHook<'e>, mut visit: impl FnMut(Option<u64>, Effect<'e>)) {
+        for entry in self.lookup.matches(list, event) {
+            let cpu = event.optional(&entry.cpu);
+            visit(cpu, effect(&entry.action, event).unwrap_or(Effect::Nothing));
         }
     }
 }
 
 /// Effect of an action; `None` if the event is too short for it.
-fn effect<'e>(action: Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
-    let optional = |place: Option<NumberPos>| place.and_then(|place| event.number(place));
-    let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| event.number(place));
-    let name = |name: NamePos| {
+fn effect<'e>(action: &Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
+    let name = |name: &NamePos| {
         Some(match name {
-            NamePos::Text(place) => Name::Text(event.text(place)?),
+            NamePos::Text(place) => Name::Text(event.text(*place)?),
             NamePos::Address(place) => Name::Address(event.number(place)?),
         })
     };
@@ -218,38 +216,43 @@ fn effect<'e>(action: Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
         Action::None => Effect::Nothing,
         Action::Process { pid, tid, path } => Effect::Process {
             pid: event.number(pid)?,
-            tid: optional(tid),
+            tid: event.optional(tid),
             path: path.and_then(|path| event.text(path)),
         },
         // If the entry names a process but the event is too short for it, the event's own process is not meant.
         Action::Exec { pid: Some(pid), path } => {
-            Effect::Exec { pid: Some(event.number(pid)?), path: event.text(path)? }
+            Effect::Exec { pid: Some(event.number(pid)?), path: event.text(*path)? }
         }
-        Action::Exec { pid: None, path } => Effect::Exec { pid: None, path: event.text(path)? },
-        Action::Fork { pid, tid } => Effect::Fork { pid: event.number(pid)?, tid: optional(tid) },
+        Action::Exec { pid: None, path } => Effect::Exec { pid: None, path: event.text(*path)? },
+        Action::Fork { pid, tid } => Effect::Fork { pid: event.number(pid)?, tid: event.optional(tid) },
         Action::Thread { tid, pid: Some(pid), .. } => {
             Effect::Thread { tid: event.number(tid)?, pid: Some(event.number(pid)?) }
         }
         Action::Thread { tid, pid: None, .. } => Effect::Thread { tid: event.number(tid)?, pid: None },
         Action::Exit { pid: Some(pid) } => Effect::Exit { pid: Some(event.number(pid)?) },
         Action::Exit { pid: None } => Effect::Exit { pid: None },
-        Action::Dispatch { pid, tid, priority, idle } => {
-            Effect::Dispatch { tid: tid_or_own(tid)?, pid: optional(pid), priority: optional(priority), idle }
+        Action::Dispatch { pid, tid, priority, idle } => Effect::Dispatch {
+            tid: event.tid_or_own(tid)?,
+            pid: event.optional(pid),
+            priority: event.optional(priority),
+            idle: *idle,
+        },
+        Action::Undispatch { tid } => Effect::Undispatch { tid: event.tid_or_own(tid)? },
+        Action::Enter { class, name: at } => Effect::Enter { class: *class, name: name(at).unwrap_or(Name::Text(b"")) },
+        Action::Symbol { address, name } => {
+            Effect::Symbol { address: event.number(address)?, name: event.text(*name)? }
         }
-        Action::Undispatch { tid } => Effect::Undispatch { tid: tid_or_own(tid)? },
-        Action::Enter { class, name: at } => Effect::Enter { class, name: name(at).unwrap_or(Name::Text(b"")) },
-        Action::Symbol { address, name } => Effect::Symbol { address: event.number(address)?, name: event.text(name)? },
         Action::Return { class, name, errno, result } => {
             let name = name.and_then(|name| event.text(name));
-            Effect::Return { class, name, errno: optional(errno), result: optional(result) }
+            Effect::Return { class: *class, name, errno: event.optional(errno), result: event.optional(result) }
         }
         Action::Raise { class, kind, name: at } => {
-            Effect::Raise { class, kind: optional(kind), name: at.and_then(name) }
+            Effect::Raise { class: *class, kind: event.optional(kind), name: at.as_ref().and_then(name) }
         }
-        Action::Lower { class } => Effect::Lower { class },
-        Action::Reset { resume } => Effect::Reset { resume },
+        Action::Lower { class } => Effect::Lower { class: *class },
+        Action::Reset { resume } => Effect::Reset { resume: *resume },
         Action::Kproc { pid } => Effect::Kproc { pid: event.number(pid)? },
-        Action::Lost { count } => Effect::Lost { count: optional(count) },
+        Action::Lost { count } => Effect::Lost { count: event.optional(count) },
         Action::On => Effect::On,
         Action::Off => Effect::Off,
     })

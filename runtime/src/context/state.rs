@@ -3,8 +3,7 @@
 use super::keys::IdKeys;
 use super::names::AddressNames;
 use super::table::{
-    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, NumberPos,
-    TableEntry,
+    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, TableEntry,
 };
 use crate::reader::aix::{RawEvent, hooks};
 use std::collections::{BTreeSet, HashMap};
@@ -80,11 +79,17 @@ impl RequiredContext {
 #[derive(Debug, Clone)]
 pub struct ContextState {
     table: Arc<ContextTable>,
+    lookup: HookLookup,
+    known: Known,
+}
+
+/// Processes, threads and CPUs as the events so far have shown them.
+#[derive(Debug, Clone)]
+struct Known {
     names: Arc<AddressNames>,
     /// Names of addresses from the trace itself.
     symbols: Arc<HashMap<u64, Vec<u8>>>,
     max_symbols: usize,
-    lookup: HookLookup,
     processes: SlotMap<Process>,
     threads: SlotMap<Thread>,
     /// Pairs of process and thread, as slots.
@@ -93,8 +98,9 @@ pub struct ContextState {
     paths: ProcessNames,
     /// Interrupt depths: the first for events without a CPU, then one per CPU.
     depths: Vec<u32>,
-    /// Cache of the last lookup, since neighbouring events usually belong to one thread.
-    last: Option<(u64, Option<u32>)>,
+    /// Thread id and slot of the last lookup, since neighbouring events usually belong to one thread. The slot is
+    /// [`NO_SLOT`] if the thread is unknown.
+    last: (u64, u32),
     /// Change that takes effect after the last event.
     deferred: Vec<DeferredChange>,
     wanted: RequiredContext,
@@ -131,9 +137,69 @@ struct Thread {
     process: Option<(u32, u64)>,
     cpu: Option<u64>,
     priority: u64,
-    svc: Vec<u8>,
+    svc: SvcName,
     /// Version after the last change of `svc`.
     svc_version: u64,
+}
+
+/// Bytes of the name of a system call that are copied at once.
+pub(crate) const SVC_BLOCK: usize = 32;
+
+/// Name of a system call; empty if there is none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SvcName {
+    /// The name, and blanks up to [`SVC_BLOCK`] bytes; nothing if there is none.
+    padded: Vec<u8>,
+    len: usize,
+}
+
+impl SvcName {
+    fn clear(&mut self) {
+        self.padded.clear();
+        self.len = 0;
+    }
+
+    /// Sets a name, made printable and cut to the longest one that is kept.
+    pub fn set(&mut self, name: &[u8]) {
+        let name = &name[..name.len().min(MAX_SVC)];
+        self.clear();
+        self.len = name.len();
+        // Names rarely need a change, and this test takes 8 bytes at a time.
+        if contains_any::<0x7F7F_7F7F, 0x20>(name) {
+            self.padded.extend(name.iter().map(|byte| printable(*byte)));
+        } else {
+            self.padded.extend_from_slice(name);
+        }
+        if !name.is_empty() && name.len() < SVC_BLOCK {
+            self.padded.resize(SVC_BLOCK, b' ');
+        }
+    }
+
+    /// Sets the hexadecimal digits of an address, at least 8.
+    #[inline(always)]
+    fn set_address(&mut self, address: u64) {
+        let n_left_out = (address.leading_zeros() as usize / 4).min(8);
+        let mut block = [b' '; SVC_BLOCK];
+        num::hex(&mut block, 0, address, 16);
+        if n_left_out > 0 {
+            block.copy_within(n_left_out.., 0);
+        }
+        self.padded.clear();
+        self.padded.extend_from_slice(&block);
+        self.len = 16 - n_left_out;
+    }
+
+    /// The name.
+    #[inline(always)]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.padded.get(..self.len).unwrap_or_default()
+    }
+
+    /// The name and blanks after it, if it is shorter than [`SVC_BLOCK`] bytes and not empty.
+    #[inline(always)]
+    pub fn block(&self) -> Option<&[u8; SVC_BLOCK]> {
+        if self.len < SVC_BLOCK { self.padded.first_chunk() } else { None }
+    }
 }
 
 /// Change of state after an event's own line.
@@ -159,9 +225,7 @@ impl ContextState {
         max_known: usize,
         wanted: RequiredContext,
     ) -> Self {
-        Self {
-            lookup: lookup(&table, b"", wanted),
-            table,
+        let known = Known {
             names,
             symbols: Arc::default(),
             max_symbols: max_known,
@@ -170,86 +234,83 @@ impl ContextState {
             members: BTreeSet::new(),
             paths: ProcessNames::new(),
             depths: vec![0],
-            last: None,
+            last: (0, NO_SLOT),
             deferred: Vec::new(),
             wanted,
             version: 0,
             version_of_facts: 0,
             version_of_all: 0,
             versions: Box::new([0; N_VERSIONS]),
-        }
+        };
+        Self { lookup: lookup(&table, b"", wanted), table, known }
     }
 
     /// Updates the state by an event. What an event enters (a dispatch, a system call, an interrupt) applies to the
     /// event itself; what it leaves still applies to it, and no longer to later events.
-    #[inline]
+    #[inline(never)]
     pub fn advance(&mut self, event: &RawEvent<'_>) {
-        if !self.deferred.is_empty() {
-            self.apply_deferred();
+        self.advance_fast(event);
+    }
+
+    /// [`ContextState::advance`] for the loop over common events.
+    #[inline(always)]
+    pub(crate) fn advance_fast(&mut self, event: &RawEvent<'_>) {
+        if !self.known.deferred.is_empty() {
+            self.known.apply_deferred();
         }
         let list = self.lookup.find(event.id);
-        if list != 0 {
-            self.apply_entries(DecodedHook::new(event), list);
+        if list == 0 {
+            return;
+        }
+        let event = DecodedHook::new(event);
+        if event.id == hooks::UTILITY && self.follow_daemon(&event) {
+            return;
+        }
+        for entry in self.lookup.matches(list, &event) {
+            self.known.apply(entry, &event);
         }
     }
 
     /// Number of times that a process or thread was dropped because of the limit.
     pub(crate) fn n_lost(&self) -> u64 {
-        self.processes.n_lost + self.threads.n_lost
+        self.known.processes.n_lost + self.known.threads.n_lost
     }
 
     /// Number of changes so far.
     #[inline]
     pub(crate) fn n_changes(&self) -> u64 {
-        self.version
+        self.known.version
     }
 
     /// Version of the facts about all threads, except interrupt depths and system calls. Equal versions mean equal
     /// facts.
     #[inline]
     pub(crate) fn version_of_facts(&self) -> u64 {
-        self.version_of_facts
+        self.known.version_of_facts
     }
 
     /// Version of the facts about a thread, except interrupt depths and system calls. Equal versions mean equal facts.
     #[inline]
     pub(crate) fn version(&self, tid: u64) -> u64 {
-        self.version_of_all.max(self.versions[version_place(tid)])
+        self.known.version_of_all.max(self.known.versions[version_place(tid)])
     }
 
-    /// Records a change of the facts about one thread.
-    fn change(&mut self, tid: u64) {
-        // One counter stamps all changes, so that the maximum of several stamps is the latest change. Readers keep
-        // cells until it grows.
-        self.version += 1;
-        self.versions[version_place(tid)] = self.version;
-        self.version_of_facts = self.version;
-    }
-
-    /// Records a change that may concern any thread.
-    fn change_all(&mut self) {
-        self.version += 1;
-        self.version_of_all = self.version;
-        self.version_of_facts = self.version;
-    }
-
-    /// Interrupt depth on the CPU of the last event, and version of its thread's system call.
+    /// Interrupt depth on the CPU of the last event, version of its thread's system call, and that call.
     #[inline(always)]
-    pub(crate) fn depth_and_svc(&mut self, tid: u64, cpu: Option<u64>) -> (u32, u64) {
-        let RequiredContext { depth, svc, .. } = self.wanted;
+    pub(crate) fn depth_and_svc(&mut self, tid: u64, cpu: Option<u64>) -> (u32, u64, Option<&SvcName>) {
+        let RequiredContext { depth, svc, .. } = self.known.wanted;
         if !(depth || svc) {
-            return (0, 0);
+            return (0, 0, None);
         }
-        let thread = self.find_thread(tid).map(|slot| self.threads.get(slot));
+        let slot = self.known.find_slot(tid);
+        let Known { threads, depths, .. } = &self.known;
+        let thread = threads.values.get(slot as usize).map(|(_, thread)| thread);
         let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
-        let depth = if depth { self.depths.get(depth_place(cpu)).copied().unwrap_or(0) } else { 0 };
-        (depth, thread.map_or(0, |thread| thread.svc_version))
-    }
-
-    /// System call of the last event's thread.
-    #[inline]
-    pub(crate) fn svc(&mut self, tid: u64) -> &[u8] {
-        self.find_thread(tid).map_or(b"", |slot| &self.threads.get(slot).svc)
+        let depth = if depth { depths.get(depth_place(cpu)).copied().unwrap_or(0) } else { 0 };
+        match thread {
+            Some(Thread { svc, svc_version, .. }) => (depth, *svc_version, Some(svc)),
+            None => (depth, 0, None),
+        }
     }
 
     /// Context of the last event.
@@ -265,7 +326,7 @@ impl ContextState {
 
     /// Paths of all processes.
     pub fn paths(&self) -> &ProcessNames {
-        &self.paths
+        &self.known.paths
     }
 
     /// Context of the last event, and the paths of all processes.
@@ -275,60 +336,123 @@ impl ContextState {
     }
 
     fn look_up(&mut self, tid: u64, cpu: Option<u64>) -> (ThreadContext<'_>, &ProcessNames) {
-        let thread = self.find_thread(tid).map(|slot| self.threads.get(slot));
+        let slot = self.known.find_slot(tid);
+        let Known { threads, processes, depths, paths, .. } = &self.known;
+        let thread = threads.values.get(slot as usize).map(|(_, thread)| thread);
         let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
-        let depth = self.depths.get(depth_place(cpu)).copied().unwrap_or(0);
+        let depth = depths.get(depth_place(cpu)).copied().unwrap_or(0);
         let mut facts = ThreadContext { tid, cpu, depth, ..ThreadContext::default() };
         if let Some(thread) = thread {
             facts.priority = thread.priority;
-            facts.svc = &thread.svc;
+            facts.svc = thread.svc.as_bytes();
             if let Some((slot, pid)) = thread.process {
-                let process = self.processes.get(slot);
+                let process = processes.get(slot);
                 (facts.pid, facts.path, facts.name) = (Some(pid), &process.path, &process.name);
             }
         }
-        (facts, &self.paths)
+        (facts, paths)
     }
 
+    /// True if an event of hook 00A names the recorder. A hook can have different meanings for different recorders, so
+    /// the table is searched again then.
+    #[cold]
+    fn follow_daemon(&mut self, event: &DecodedHook<'_>) -> bool {
+        let is_identity = event.kind() == Some(DAEMON_IDENTITY);
+        if is_identity {
+            let daemon = event.text(DAEMON_NAME).unwrap_or_default();
+            self.lookup = lookup(&self.table, daemon, self.known.wanted);
+        }
+        is_identity
+    }
+}
+
+impl Known {
+    /// Records a change of the facts about one thread.
     #[inline(never)]
-    fn apply_entries(&mut self, event: DecodedHook<'_>, list: u32) {
-        // A hook can have different meanings for different recorders, so the table is searched again when the trace
-        // names its recorder.
-        if event.id == hooks::UTILITY && event.kind() == Some(DAEMON_IDENTITY) {
-            self.lookup = lookup(&self.table, event.text(DAEMON_NAME).unwrap_or_default(), self.wanted);
-            return;
-        }
-        let mut n = 0;
-        while let Some(entry) = self.lookup.entry(list, n) {
-            n += 1;
-            if event.matches(entry) {
-                let entry = *entry;
-                self.apply(&entry, &event);
-            }
-        }
+    fn change(&mut self, tid: u64) {
+        // One counter stamps all changes, so that the maximum of several stamps is the latest change. Readers keep
+        // cells until it grows.
+        self.version += 1;
+        self.versions[version_place(tid)] = self.version;
+        self.version_of_facts = self.version;
+    }
+
+    /// Records a change that may concern any thread.
+    fn change_all(&mut self) {
+        self.version += 1;
+        self.version_of_all = self.version;
+        self.version_of_facts = self.version;
     }
 
     #[inline(always)]
     fn apply(&mut self, entry: &TableEntry, event: &DecodedHook<'_>) {
-        let stated = entry.cpu.and_then(|place| event.number(place));
-        let optional = |place: Option<NumberPos>| place.and_then(|place| event.number(place));
-        let tid_or_own = |place: Option<NumberPos>| place.map_or(Some(event.tid), |place| event.number(place));
+        let stated = event.optional(&entry.cpu);
         // First, because the actions use the CPU of the event's thread.
         if stated.is_some() {
             self.run_on(event.tid, stated);
         }
-        match entry.action {
+        // The frequent actions; the others have a function of their own.
+        match &entry.action {
             Action::None => {}
+            Action::Dispatch { .. } => self.dispatch(&entry.action, stated, event),
+            Action::Enter { name: NamePos::Address(address), .. } => {
+                if let Some(address) = event.number(address) {
+                    self.enter_address(event.tid, address);
+                }
+            }
+            Action::Return { .. } => self.deferred.push(DeferredChange::Return(event.tid)),
+            Action::Raise { .. } => {
+                let depth = self.depth(event.tid, event.cpu);
+                // Bounded, because interrupts without a return would raise it without end.
+                *depth = (*depth + 1).min(MAX_DEPTH);
+                self.version += 1;
+            }
+            Action::Lower { .. } => {
+                let place = self.place(event.tid, event.cpu);
+                self.deferred.push(DeferredChange::Lower(place));
+            }
+            Action::Reset { .. } => {
+                let place = self.place(event.tid, event.cpu);
+                self.deferred.push(DeferredChange::Reset(place));
+            }
+            action => self.apply_rare(action, event),
+        }
+    }
+
+    #[inline(never)]
+    fn dispatch(&mut self, action: &Action, stated: Option<u64>, event: &DecodedHook<'_>) {
+        let Action::Dispatch { pid, tid, priority, .. } = action else { return };
+        let Some(tid) = event.tid_or_own(tid) else { return };
+        if let Some(pid) = event.optional(pid) {
+            self.attach(tid, pid);
+        }
+        self.prioritise(tid, event.optional(priority));
+        let cpu = event.cpu.or(stated);
+        if cpu.is_some() {
+            self.run_on(tid, cpu);
+        }
+        if self.wanted.depth {
+            *self.depth(event.tid, event.cpu) = 0;
+            // Not recorded as a change, because every interrupt would make all cached cells stale. Depths are
+            // compared separately.
+            self.version += 1;
+        }
+    }
+
+    /// Applies an action that is rare.
+    #[inline(never)]
+    fn apply_rare(&mut self, action: &Action, event: &DecodedHook<'_>) {
+        match action {
             Action::Process { pid, tid, path } => {
                 let Some(pid) = event.number(pid) else { return };
                 self.set_path(pid, path.and_then(|path| event.text(path)));
-                if let Some(tid) = optional(tid) {
+                if let Some(tid) = event.optional(tid) {
                     self.attach(tid, pid);
                 }
             }
             Action::Exec { pid, path } => {
-                let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
-                let (Some(pid), Some(path)) = (pid, event.text(path)) else { return };
+                let pid = if pid.is_some() { event.optional(pid) } else { self.pid_of(event.tid) };
+                let (Some(pid), Some(path)) = (pid, event.text(*path)) else { return };
                 self.set_path(pid, Some(path));
                 self.attach(event.tid, pid);
             }
@@ -337,80 +461,35 @@ impl ContextState {
                 // A child runs the program of its parent until it calls exec.
                 let path = self.found_path(event.tid);
                 self.set_path(pid, Some(&path));
-                if let Some(tid) = optional(tid) {
+                if let Some(tid) = event.optional(tid) {
                     self.attach(tid, pid);
                 }
             }
             Action::Thread { tid, pid, priority } => {
                 let Some(tid) = event.number(tid) else { return };
-                let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
+                let pid = if pid.is_some() { event.optional(pid) } else { self.pid_of(event.tid) };
                 if let Some(pid) = pid {
                     self.attach(tid, pid);
                 }
-                self.prioritise(tid, optional(priority));
+                self.prioritise(tid, event.optional(priority));
             }
             Action::Exit { pid } => {
-                let pid = if pid.is_some() { optional(pid) } else { self.pid_of(event.tid) };
+                let pid = if pid.is_some() { event.optional(pid) } else { self.pid_of(event.tid) };
                 // Deferred, because the line of the exit itself still belongs to the process.
                 self.deferred.extend(pid.map(DeferredChange::Exit));
             }
-            Action::Dispatch { pid, tid, priority, .. } => {
-                let Some(tid) = tid_or_own(tid) else { return };
-                if let Some(pid) = optional(pid) {
-                    self.attach(tid, pid);
-                }
-                self.prioritise(tid, optional(priority));
-                let cpu = event.cpu.or(stated);
-                if cpu.is_some() {
-                    self.run_on(tid, cpu);
-                }
-                if self.wanted.depth {
-                    *self.depth(event) = 0;
-                    // Not recorded as a change, because every interrupt would make all cached cells stale. Depths are
-                    // compared separately.
-                    self.version += 1;
-                }
-            }
-            Action::Undispatch { tid } => self.deferred.extend(tid_or_own(tid).map(DeferredChange::Undispatch)),
-            // The column shows system calls only.
-            Action::Enter { class, .. } | Action::Return { class, .. } if class != ClassName::SYSCALL => {}
+            Action::Undispatch { tid } => self.deferred.extend(event.tid_or_own(tid).map(DeferredChange::Undispatch)),
             Action::Enter { name: NamePos::Text(name), .. } => {
-                self.enter(event.tid, event.text(name).unwrap_or_default());
-            }
-            Action::Enter { name: NamePos::Address(address), .. } => {
-                let Some(address) = event.number(address) else { return };
-                if self.names.get(address).is_none() && !self.symbols.contains_key(&address) {
-                    return self.enter(event.tid, Hex::new(address).digits());
-                }
-                // Cloned, because `enter` needs all of `self` while it reads a name from these lists.
-                let (names, symbols) = (Arc::clone(&self.names), Arc::clone(&self.symbols));
-                if let Some(name) = names.get(address).or_else(|| symbols.get(&address).map(Vec::as_slice)) {
-                    self.enter(event.tid, name);
-                }
+                self.enter(event.tid, event.text(*name).unwrap_or_default());
             }
             Action::Symbol { address, name } => {
-                let (Some(address), Some(name)) = (event.number(address), event.text(name)) else { return };
+                let (Some(address), Some(name)) = (event.number(address), event.text(*name)) else { return };
                 // A hostile trace may name any number of addresses.
                 if self.symbols.len() < self.max_symbols {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
                 }
             }
-            Action::Return { .. } => self.deferred.push(DeferredChange::Return(event.tid)),
-            Action::Raise { .. } => {
-                let depth = self.depth(event);
-                // Bounded, because interrupts without a return would raise it without end.
-                *depth = (*depth + 1).min(MAX_DEPTH);
-                self.version += 1;
-            }
-            Action::Lower { .. } => {
-                let place = self.place(event);
-                self.deferred.push(DeferredChange::Lower(place));
-            }
-            Action::Reset { .. } => {
-                let place = self.place(event);
-                self.deferred.push(DeferredChange::Reset(place));
-            }
-            Action::Kproc { .. } | Action::Lost { .. } | Action::On | Action::Off => {}
+            _ => {}
         }
     }
 
@@ -421,9 +500,8 @@ impl ContextState {
             match change {
                 DeferredChange::Exit(pid) => self.forget(pid),
                 DeferredChange::Return(tid) => {
-                    if let Some(slot) = self.find_thread(tid) {
-                        let version = self.version;
-                        let thread = self.threads.get_mut(slot);
+                    let (slot, version) = (self.find_slot(tid), self.version);
+                    if let Some((_, thread)) = self.threads.values.get_mut(slot as usize) {
                         thread.svc.clear();
                         thread.svc_version = version;
                     }
@@ -440,18 +518,23 @@ impl ContextState {
     }
 
     /// Index of the interrupt depth of an event's CPU; grows the table if necessary.
-    fn place(&mut self, event: &DecodedHook<'_>) -> usize {
-        let thread = self.find_thread(event.tid);
-        let cpu = event.cpu.or(thread.and_then(|slot| self.threads.get(slot).cpu));
-        let place = depth_place(cpu);
+    #[inline(always)]
+    fn place(&mut self, tid: u64, cpu: Option<u64>) -> usize {
+        let place = depth_place(cpu.or_else(|| self.find_thread(tid)?.cpu));
         if place >= self.depths.len() {
-            self.depths.resize(place + 1, 0);
+            self.know_depths(place);
         }
         place
     }
 
-    fn depth(&mut self, event: &DecodedHook<'_>) -> &mut u32 {
-        let place = self.place(event);
+    #[cold]
+    fn know_depths(&mut self, place: usize) {
+        self.depths.resize(place + 1, 0);
+    }
+
+    #[inline(always)]
+    fn depth(&mut self, tid: u64, cpu: Option<u64>) -> &mut u32 {
+        let place = self.place(tid, cpu);
         &mut self.depths[place]
     }
 
@@ -459,18 +542,24 @@ impl ContextState {
         self.version += 1;
         let version = self.version;
         if let Some(thread) = self.make_thread(tid) {
-            let name = &name[..name.len().min(MAX_SVC)];
-            thread.svc.clear();
-            // Names rarely need a change, and this test takes 8 bytes at a time.
-            if contains_any::<0x7F7F_7F7F, 0x20>(name) {
-                thread.svc.extend(name.iter().map(|byte| printable(*byte)));
-            } else {
-                thread.svc.extend_from_slice(name);
-            }
+            thread.svc.set(name);
             thread.svc_version = version;
         }
     }
 
+    #[inline]
+    fn enter_address(&mut self, tid: u64, address: u64) {
+        self.version += 1;
+        let Some(slot) = self.make_slot(tid) else { return };
+        let thread = self.threads.get_mut(slot);
+        match self.names.get(address).or_else(|| self.symbols.get(&address).map(Vec::as_slice)) {
+            Some(name) => thread.svc.set(name),
+            None => thread.svc.set_address(address),
+        }
+        thread.svc_version = self.version;
+    }
+
+    #[inline]
     fn prioritise(&mut self, tid: u64, priority: Option<u64>) {
         if let Some(priority) = priority
             && self.wanted.priority
@@ -482,22 +571,23 @@ impl ContextState {
     }
 
     /// Moves a thread to a CPU, or to none.
+    #[inline]
     fn run_on(&mut self, tid: u64, cpu: Option<u64>) {
         if let Some(thread) = self.make_thread(tid)
-            && std::mem::replace(&mut thread.cpu, cpu) != cpu
+            && thread.cpu != cpu
         {
+            thread.cpu = cpu;
             self.change(tid);
         }
     }
 
     fn pid_of(&mut self, tid: u64) -> Option<u64> {
-        let slot = self.find_thread(tid)?;
-        self.threads.get(slot).process.map(|(_, pid)| pid)
+        self.find_thread(tid)?.process.map(|(_, pid)| pid)
     }
 
     /// Path of a thread's process.
     fn found_path(&mut self, tid: u64) -> Vec<u8> {
-        let process = self.find_thread(tid).and_then(|slot| self.threads.get(slot).process);
+        let process = self.find_thread(tid).and_then(|thread| thread.process);
         process.map_or(Vec::new(), |(slot, _)| self.processes.get(slot).path.clone())
     }
 
@@ -524,6 +614,10 @@ impl ContextState {
 
     /// Moves a thread to a process.
     fn attach(&mut self, tid: u64, pid: u64) {
+        // A dispatch usually repeats the process of a thread.
+        if self.pid_of(tid) == Some(pid) {
+            return;
+        }
         let Some(process) = self.processes.make(pid) else { return };
         let Some(slot) = self.make_slot(tid) else { return };
         // The system reuses thread ids. The end of the old process must not remove a thread that now belongs to another.
@@ -542,46 +636,58 @@ impl ContextState {
         let Some(process) = self.processes.remove(pid) else { return };
         self.paths.remove(&pid);
         self.change_all();
-        // The cached slot may belong to a thread that is removed here.
-        self.last = None;
         while let Some(&(_, thread)) = self.members.range((process, 0)..=(process, u32::MAX)).next() {
             self.members.remove(&(process, thread));
             self.threads.remove_slot(thread);
         }
+        // The cached slot may have belonged to a thread that was removed.
+        self.seek(self.last.0);
     }
 
-    #[inline]
-    fn find_thread(&mut self, tid: u64) -> Option<u32> {
-        match self.last {
-            Some((last, slot)) if last == tid => slot,
-            _ => {
-                // A miss is cached too. If the table has no entries for threads, every event is a miss.
-                let slot = self.threads.find(tid);
-                self.last = Some((tid, slot));
-                slot
-            }
+    /// Slot of a thread, or [`NO_SLOT`].
+    #[inline(always)]
+    fn find_slot(&mut self, tid: u64) -> u32 {
+        if self.last.0 != tid {
+            self.seek(tid);
         }
+        self.last.1
     }
 
-    #[inline]
+    /// Looks up a thread. A miss is cached too: if the table has no entries for threads, every event is a miss.
+    #[inline(never)]
+    fn seek(&mut self, tid: u64) {
+        self.last = (tid, self.threads.find(tid).unwrap_or(NO_SLOT));
+    }
+
+    #[inline(always)]
+    fn find_thread(&mut self, tid: u64) -> Option<&Thread> {
+        let slot = self.find_slot(tid);
+        self.threads.values.get(slot as usize).map(|(_, thread)| thread)
+    }
+
+    /// Slot of a thread, created if necessary; `None` if all are taken.
+    #[inline(always)]
     fn make_slot(&mut self, tid: u64) -> Option<u32> {
-        match self.last {
-            Some((last, slot @ Some(_))) if last == tid => slot,
-            _ => self.add_slot(tid),
-        }
+        let slot = self.find_slot(tid);
+        if slot == NO_SLOT { self.add_slot(tid) } else { Some(slot) }
     }
 
     #[inline(never)]
     fn add_slot(&mut self, tid: u64) -> Option<u32> {
-        let slot = self.find_thread(tid).or_else(|| self.threads.make(tid));
-        self.last = Some((tid, slot));
+        let slot = self.threads.make(tid);
+        self.last = (tid, slot.unwrap_or(NO_SLOT));
         slot
     }
 
+    #[inline(always)]
     fn make_thread(&mut self, tid: u64) -> Option<&mut Thread> {
-        self.make_slot(tid).map(|slot| self.threads.get_mut(slot))
+        let slot = self.make_slot(tid)?;
+        self.threads.values.get_mut(slot as usize).map(|(_, thread)| thread)
     }
 }
+
+/// Slot of an unknown thread.
+const NO_SLOT: u32 = u32::MAX;
 
 /// Wanted entries of the table for traces of the recorder `daemon`.
 fn lookup(table: &ContextTable, daemon: &[u8], wanted: RequiredContext) -> HookLookup {
@@ -649,24 +755,6 @@ impl<T: Default> SlotMap<T> {
 
     fn remove_slot(&mut self, slot: u32) {
         self.remove(self.values[slot as usize].0);
-    }
-}
-
-/// Hexadecimal digits of an address, at least 8.
-struct Hex {
-    digits: [u8; 16],
-    start: usize,
-}
-
-impl Hex {
-    fn new(address: u64) -> Self {
-        let mut digits = [0; 16];
-        num::hex(&mut digits, 0, address, 16);
-        Self { digits, start: (address.leading_zeros() as usize / 4).min(8) }
-    }
-
-    fn digits(&self) -> &[u8] {
-        &self.digits[self.start..]
     }
 }
 
@@ -783,14 +871,14 @@ mod tests {
         assert_eq!(line(&mut state, &child), "41 a_very_long_na - 0 0 -");
         assert_eq!(line(&mut state, &generic(0x1340, 8, 41, b"no path")), "41 a_very_long_na - 0 0 -");
         assert_eq!(line(&mut state, &generic(0x1340, 8, 41, b"/usr/bin/ls")), "41 ls - 0 0 -");
-        assert_eq!(state.paths.get(&41).unwrap(), b"/usr/bin/ls");
+        assert_eq!(state.known.paths.get(&41).unwrap(), b"/usr/bin/ls");
         line(&mut state, &words(0x4650, 0, 8, &[9]));
         assert_eq!(line(&mut state, &words(0x0100, 0, 9, &[])), "41 ls - 0 0 -");
         assert_eq!(line(&mut state, &words(0x1350, 0, 9, &[])), "41 ls - 0 0 -");
         assert_eq!(line(&mut state, &words(0x0100, 0, 9, &[])), "- - - 0 0 -");
         assert_eq!(line(&mut state, &child), "- - - 0 0 -");
         assert_eq!(line(&mut state, &parent), "40 a_very_long_na - 0 0 -");
-        assert!(!state.paths.contains_key(&41));
+        assert!(!state.known.paths.contains_key(&41));
     }
 
     /// Context of a thread in owned form.
@@ -808,8 +896,8 @@ mod tests {
             ticks: None,
             cpu: None,
         };
-        let (depth, svc) = state.depth_and_svc(tid, None);
-        assert_eq!(depth, if state.wanted.depth { state.facts(&event).depth } else { 0 });
+        let (depth, svc, _) = state.depth_and_svc(tid, None);
+        assert_eq!(depth, if state.known.wanted.depth { state.facts(&event).depth } else { 0 });
         assert!(svc > 0 || state.facts(&event).svc.is_empty());
         let ThreadContext { pid, path, name, cpu, depth, priority, svc, .. } = state.facts(&event);
         (pid, path.to_vec(), name.to_vec(), cpu, depth, priority, svc.to_vec())
@@ -865,7 +953,7 @@ mod tests {
             }
             let of_all: Vec<_> = (0..4).map(|tid| known(&mut states[0], tid)).collect();
             for (state, before) in states.iter_mut().zip(&mut before) {
-                let RequiredContext { depth, priority, svc } = state.wanted;
+                let RequiredContext { depth, priority, svc } = state.known.wanted;
                 for (tid, expected) in of_all.iter().enumerate() {
                     let found = known(state, tid as u64);
                     let of = |known: &Known| (known.0, known.1.clone(), known.2.clone(), known.3);
@@ -914,10 +1002,12 @@ mod tests {
         assert_eq!(entered(&mut state, 0x1A2B4), "kread");
         assert_eq!(entered(&mut state, 0x1000), "main");
         assert_eq!(entered(&mut state, 0x1001), "00001001");
+        assert_eq!(entered(&mut state, 0x12_3456_789A), "123456789A");
+        assert_eq!(entered(&mut state, 0xF100_0A05_6DCA_CEE8), "F1000A056DCACEE8");
         for address in 0..2 * MAX_KNOWN as u64 {
             line(&mut state, &symbol(address, b"f"));
         }
-        assert_eq!(state.symbols.len(), MAX_KNOWN);
+        assert_eq!(state.known.symbols.len(), MAX_KNOWN);
     }
 
     #[test]
@@ -927,7 +1017,7 @@ mod tests {
             line(&mut state, &words(0x1390, 0, 1, &[id, id + 1_000_000]));
         }
         let last = MAX_KNOWN as u64 + 9;
-        assert_eq!(state.threads.values.len(), MAX_KNOWN);
+        assert_eq!(state.known.threads.values.len(), MAX_KNOWN);
         assert_eq!(line(&mut state, &words(0x0100, 0, last + 1_000_000, &[])), "- - - 0 0 -");
         line(&mut state, &words(0x1350, 0, 1, &[5]));
         line(&mut state, &words(0x1390, 0, 1, &[last, last + 1_000_000]));
@@ -935,7 +1025,7 @@ mod tests {
         for cpu in [0, u64::MAX, 1 << 40] {
             line(&mut state, &words(0x1000, 0, 1_000_007, &[cpu]));
         }
-        assert!(state.depths.len() <= MAX_KNOWN + 1);
+        assert!(state.known.depths.len() <= MAX_KNOWN + 1);
     }
 
     #[test]
@@ -944,11 +1034,11 @@ mod tests {
         for n in 0..1000 {
             line(&mut state, &words(0x1060, 0, 7, &[n % 3]));
         }
-        assert_eq!(state.members.len(), 1);
+        assert_eq!(state.known.members.len(), 1);
         line(&mut state, &words(0x1350, 0, 7, &[1]));
         assert_eq!(line(&mut state, &words(0x0100, 0, 7, &[])), "0 - - 0 0 -");
         line(&mut state, &words(0x1350, 0, 7, &[0]));
         assert_eq!(line(&mut state, &words(0x0100, 0, 7, &[])), "- - - 0 0 -");
-        assert_eq!(state.members.len(), 0);
+        assert_eq!(state.known.members.len(), 0);
     }
 }

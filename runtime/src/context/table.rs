@@ -205,6 +205,132 @@ pub(super) enum NumberPos {
     Tid,
     /// Up to 8 bytes at an offset, big-endian.
     Bytes { at: Offset, width: u8 },
+    /// Position in the events of one form.
+    Resolved(ResolvedPos),
+    /// None of the events of a form has the number.
+    Missing,
+}
+
+/// Position of a big-endian number in the events of one form: the eight bytes from `start`, shifted to the left and
+/// back to the right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ResolvedPos {
+    start: u32,
+    left: u8,
+    right: u8,
+}
+
+impl ResolvedPos {
+    /// Position of `width` bytes, 1 to 8.
+    fn new(at: usize, width: usize) -> Self {
+        // The eight bytes end with the number, so that they are no longer than the event. Only near its start, they
+        // begin with the event.
+        let start = (at + width).saturating_sub(8);
+        Self { start: start as u32, left: 8 * (at - start) as u8, right: 64 - 8 * width as u8 }
+    }
+
+    /// Reads the number; `None` if the event is too short.
+    #[inline(always)]
+    fn read(&self, bytes: &[u8]) -> Option<u64> {
+        match bytes.get(self.start as usize..).and_then(|rest| rest.first_chunk()) {
+            Some(word) => Some(u64::from_be_bytes(*word) << (self.left & 63) >> (self.right & 63)),
+            None => self.read_short(bytes),
+        }
+    }
+
+    /// Reads the number of an event of less than eight bytes.
+    #[cold]
+    fn read_short(&self, bytes: &[u8]) -> Option<u64> {
+        let (at, width) = (self.start as usize + usize::from(self.left) / 8, 8 - usize::from(self.right) / 8);
+        let number = bytes.get(at..at + width)?;
+        Some(number.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+}
+
+/// Form of an event, which determines where its numbers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct HookForm {
+    wide: bool,
+    generic: bool,
+}
+
+impl HookForm {
+    const ALL: [Self; 4] = [Self::of_index(0), Self::of_index(1), Self::of_index(2), Self::of_index(3)];
+
+    const fn of_index(index: usize) -> Self {
+        Self { wide: index & 2 != 0, generic: index & 1 != 0 }
+    }
+
+    /// Index in [`HookForm::ALL`].
+    #[inline(always)]
+    fn index(self) -> usize {
+        usize::from(self.wide) * 2 + usize::from(self.generic)
+    }
+
+    fn word_len(self) -> usize {
+        if self.wide { 8 } else { 4 }
+    }
+
+    fn offset(self, at: Offset) -> usize {
+        self.word_len() * usize::from(at.words) + usize::from(at.bytes)
+    }
+}
+
+impl NumberPos {
+    /// Position in the events of a form.
+    fn resolve(self, form: HookForm) -> Self {
+        let word = form.word_len();
+        let (at, width) = match self {
+            NumberPos::Word(n) if n > 1 && form.generic => return NumberPos::Missing,
+            NumberPos::Word(n) => (word * usize::from(n), word),
+            // The low half of a generic 32-bit hook word is the length, not a value.
+            NumberPos::Subhook if form.generic && !form.wide => return NumberPos::Missing,
+            NumberPos::Subhook => (word - 2, 2),
+            NumberPos::Bytes { at, width } => (form.offset(at), usize::from(width)),
+            NumberPos::Tid | NumberPos::Resolved(_) | NumberPos::Missing => return self,
+        };
+        NumberPos::Resolved(ResolvedPos::new(at, width))
+    }
+}
+
+impl Action {
+    /// Positions of its numbers.
+    fn numbers_mut(&mut self) -> [Option<&mut NumberPos>; 3] {
+        match self {
+            Action::Process { pid, tid, .. } | Action::Fork { pid, tid } => [Some(pid), tid.as_mut(), None],
+            Action::Exec { pid, .. } | Action::Exit { pid } => [pid.as_mut(), None, None],
+            Action::Thread { tid, pid, priority } => [Some(tid), pid.as_mut(), priority.as_mut()],
+            Action::Dispatch { pid, tid, priority, .. } => [pid.as_mut(), tid.as_mut(), priority.as_mut()],
+            Action::Undispatch { tid } => [tid.as_mut(), None, None],
+            Action::Enter { name: NamePos::Address(number), .. }
+            | Action::Symbol { address: number, .. }
+            | Action::Kproc { pid: number } => [Some(number), None, None],
+            Action::Return { errno, result, .. } => [errno.as_mut(), result.as_mut(), None],
+            Action::Lost { count } => [count.as_mut(), None, None],
+            Action::Raise { kind, name: Some(NamePos::Address(address)), .. } => [kind.as_mut(), Some(address), None],
+            Action::Raise { kind, .. } => [kind.as_mut(), None, None],
+            Action::Enter { .. } | Action::Lower { .. } | Action::Reset { .. } => [None, None, None],
+            Action::None | Action::On | Action::Off => [None, None, None],
+        }
+    }
+}
+
+impl TableEntry {
+    /// Entry for the events of a form; `None` if it applies to none of them.
+    fn resolve(mut self, form: HookForm) -> Option<Self> {
+        if self.generic.is_some_and(|generic| generic != form.generic) || (self.kind.is_some() && !form.generic) {
+            return None;
+        }
+        let places = self.action.numbers_mut().into_iter().flatten();
+        places.chain(self.cpu.as_mut()).for_each(|place| *place = place.resolve(form));
+        Some(self)
+    }
+
+    /// True if an entry requires more of an event than its form.
+    #[inline(always)]
+    fn has_conditions(&self) -> bool {
+        self.subhook.is_some() || self.kind.is_some() || self.condition.is_some()
+    }
 }
 
 /// Position of a text, which ends at a NUL or at the end of the event.
@@ -268,7 +394,7 @@ impl ContextTable {
     /// Builds the lookup for traces of the recorder `daemon`. A section's entries for a hook replace the entries of all
     /// earlier sections. `wanted` returns the parts of an entry that are needed.
     pub(super) fn lookup(&self, daemon: &[u8], wanted: impl Fn(&TableEntry) -> Option<TableEntry>) -> HookLookup {
-        let mut lookup = HookLookup { index: vec![0; 1 << 16], lists: Vec::new() };
+        let mut lookup = HookLookup::new();
         for section in self.sections_of(daemon) {
             let mut ids: Vec<_> = section.entries.iter().map(|entry| entry.id).collect();
             ids.sort_unstable();
@@ -276,6 +402,7 @@ impl ContextTable {
             ids.into_iter().for_each(|id| lookup.clear(id));
             section.entries.iter().filter_map(&wanted).for_each(|entry| lookup.list(entry.id).push(entry));
         }
+        lookup.lists.iter_mut().for_each(HookEntries::resolve);
         lookup
     }
 }
@@ -284,48 +411,71 @@ impl ContextTable {
 #[derive(Debug, Clone)]
 pub(super) struct HookLookup {
     /// Index into `lists` plus 1, by canonical id; 0 if there is no list.
-    index: Vec<u32>,
-    lists: Vec<Vec<TableEntry>>,
+    index: Box<[u32; 1 << 16]>,
+    lists: Vec<HookEntries>,
+}
+
+/// Entries of a hook.
+#[derive(Debug, Clone, Default)]
+struct HookEntries {
+    all: Vec<TableEntry>,
+    /// Those that apply to events of a form, by [`HookForm::index`], with the positions of their numbers.
+    by_form: [Vec<TableEntry>; 4],
+}
+
+impl HookEntries {
+    /// Resolves the entries for each form.
+    fn resolve(&mut self) {
+        self.by_form = HookForm::ALL.map(|form| self.all.iter().filter_map(|entry| entry.resolve(form)).collect());
+    }
 }
 
 impl HookLookup {
+    fn new() -> Self {
+        // A zeroed vector costs nothing until it is read; an array would be filled with zeros first.
+        let index = vec![0; 1 << 16].into_boxed_slice().try_into();
+        Self { index: index.unwrap_or_else(|_| Box::new([0; 1 << 16])), lists: Vec::new() }
+    }
+
     /// List of an id, created if necessary.
     pub fn list(&mut self, id: u16) -> &mut Vec<TableEntry> {
         let at = &mut self.index[usize::from(id)];
         if *at == 0 {
-            self.lists.push(Vec::new());
+            self.lists.push(HookEntries::default());
             *at = self.lists.len() as u32;
         }
-        &mut self.lists[*at as usize - 1]
+        &mut self.lists[*at as usize - 1].all
     }
 
     /// Empties the list of an id.
     fn clear(&mut self, id: u16) {
         if let Some(list) = self.lists.get_mut((self.index[usize::from(id)] as usize).wrapping_sub(1)) {
-            list.clear();
+            list.all.clear();
         }
     }
 
     /// Handle of an id's list; 0 if there is none.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, id: u16) -> u32 {
         self.index[usize::from(id)]
     }
 
     /// Entries of an id.
     pub fn list_of(&self, id: u16) -> &[TableEntry] {
-        self.lists.get((self.index[usize::from(id)] as usize).wrapping_sub(1)).map_or(&[], Vec::as_slice)
+        self.lists.get((self.find(id) as usize).wrapping_sub(1)).map_or(&[], |list| &list.all)
     }
 
     /// All entries.
     pub fn entries(&self) -> impl Iterator<Item = &TableEntry> {
-        self.lists.iter().flatten()
+        self.lists.iter().flat_map(|list| &list.all)
     }
 
-    /// Entry of a list, by the list's handle.
+    /// Entries of a list, by the list's handle, that apply to an event.
     #[inline(always)]
-    pub fn entry(&self, list: u32, n: usize) -> Option<&TableEntry> {
-        self.lists.get(list as usize - 1)?.get(n)
+    pub fn matches<'l>(&'l self, list: u32, event: &DecodedHook<'_>) -> impl Iterator<Item = &'l TableEntry> {
+        let list = self.lists.get((list as usize).wrapping_sub(1));
+        let entries = list.map_or(&[][..], |list| &list.by_form[event.form.index()]);
+        entries.iter().filter(|entry| !entry.has_conditions() || event.meets_conditions(entry))
     }
 }
 
@@ -333,8 +483,7 @@ impl HookLookup {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecodedHook<'e> {
     bytes: &'e [u8],
-    wide: bool,
-    generic: bool,
+    form: HookForm,
     /// Canonical hook id.
     pub id: u16,
     pub tid: u64,
@@ -348,67 +497,58 @@ impl<'e> DecodedHook<'e> {
         let high = event.bytes.first_chunk().map_or(0, |word| u16::from_be_bytes(*word));
         let generic = if event.wide { high & 0x4000 != 0 } else { high & 7 == 0 };
         let RawEvent { bytes, wide, id, tid, cpu, .. } = *event;
-        DecodedHook { bytes, wide, generic, id, tid, cpu }
-    }
-
-    /// True if an entry applies to this variant of its hook.
-    #[inline(always)]
-    pub fn matches(&self, entry: &TableEntry) -> bool {
-        entry.generic.is_none_or(|generic| generic == self.generic)
-            && (entry.subhook.is_none() && entry.kind.is_none() && entry.condition.is_none() || self.has_words(entry))
+        DecodedHook { bytes, form: HookForm { wide, generic }, id, tid, cpu }
     }
 
     /// True if subhook, kind and condition are those that an entry requires. Few entries require any.
     #[inline(never)]
-    fn has_words(&self, entry: &TableEntry) -> bool {
-        entry.subhook.is_none_or(|subhook| self.number(NumberPos::Subhook) == Some(u64::from(subhook)))
+    fn meets_conditions(&self, entry: &TableEntry) -> bool {
+        entry.subhook.is_none_or(|subhook| self.number(&NumberPos::Subhook) == Some(u64::from(subhook)))
             && entry.kind.is_none_or(|kind| self.kind() == Some(kind))
-            && entry.condition.is_none_or(|(place, value)| self.number(place) == Some(value))
+            && entry.condition.is_none_or(|(place, value)| self.number(&place) == Some(value))
     }
 
     /// Data word of a generic event.
     pub fn kind(&self) -> Option<u64> {
-        self.number(NumberPos::Word(1)).filter(|_| self.generic)
+        self.number(&NumberPos::Word(1)).filter(|_| self.form.generic)
     }
 
     /// Reads a number; `None` if the event is too short.
-    #[inline]
-    pub fn number(&self, place: NumberPos) -> Option<u64> {
-        let word = self.word_len();
+    #[inline(always)]
+    pub fn number(&self, place: &NumberPos) -> Option<u64> {
         match place {
-            NumberPos::Word(n) if n > 1 && self.generic => None,
-            NumberPos::Word(n) => self.be(word * usize::from(n), word),
-            // The low half of a generic 32-bit hook word is the length, not a value.
-            NumberPos::Subhook if self.generic && !self.wide => None,
-            NumberPos::Subhook => self.be(word - 2, 2),
+            NumberPos::Resolved(place) => place.read(self.bytes),
             NumberPos::Tid => Some(self.tid),
-            NumberPos::Bytes { at, width } => self.be(self.offset(at), usize::from(width)),
+            place => self.any_number(*place),
+        }
+    }
+
+    /// Reads a number that an entry may leave out.
+    #[inline(always)]
+    pub fn optional(&self, place: &Option<NumberPos>) -> Option<u64> {
+        place.as_ref().and_then(|place| self.number(place))
+    }
+
+    /// Reads a thread id; the event's own one if the entry leaves it out.
+    #[inline(always)]
+    pub fn tid_or_own(&self, place: &Option<NumberPos>) -> Option<u64> {
+        place.as_ref().map_or(Some(self.tid), |place| self.number(place))
+    }
+
+    /// Reads a number at a position that is not resolved.
+    #[inline(never)]
+    fn any_number(&self, place: NumberPos) -> Option<u64> {
+        match place.resolve(self.form) {
+            NumberPos::Resolved(place) => place.read(self.bytes),
+            _ => None,
         }
     }
 
     /// Reads a text; `None` if the event is too short, or if a path is required and the text is not a path.
     pub fn text(&self, place: TextPos) -> Option<&'e [u8]> {
-        let rest = self.bytes.get(self.offset(place.at)..)?;
+        let rest = self.bytes.get(self.form.offset(place.at)..)?;
         let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
         (!place.path || text.starts_with(b"/")).then_some(text)
-    }
-
-    fn word_len(&self) -> usize {
-        if self.wide { 8 } else { 4 }
-    }
-
-    fn offset(&self, at: Offset) -> usize {
-        self.word_len() * usize::from(at.words) + usize::from(at.bytes)
-    }
-
-    fn be(&self, at: usize, width: usize) -> Option<u64> {
-        let bytes = self.bytes.get(at..at + width)?;
-        Some(match width {
-            8 => u64::from_be_bytes(*bytes.first_chunk()?),
-            4 => u32::from_be_bytes(*bytes.first_chunk()?).into(),
-            2 => u16::from_be_bytes(*bytes.first_chunk()?).into(),
-            _ => bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)),
-        })
     }
 }
 
@@ -427,7 +567,7 @@ mod tests {
         let table: ContextTable = "100 raise\n102 raise\n[daemon x]\n100 raise cpu=HD\n".parse().unwrap();
         let table = table.overlay("102 none".parse().unwrap());
         let (other, own) = (table.lookup(b"", |entry| Some(*entry)), table.lookup(b"x", |entry| Some(*entry)));
-        let first = |lookup: &HookLookup, id| lookup.lists[lookup.find(id) as usize - 1][0];
+        let first = |lookup: &HookLookup, id| lookup.list_of(id)[0];
         assert_eq!(first(&other, 0x1000).cpu, None);
         assert_eq!(first(&own, 0x1000).cpu, Some(NumberPos::Subhook));
         assert_eq!(first(&own, 0x1020).action, Action::None);
@@ -449,12 +589,49 @@ mod tests {
             cpu: None,
         };
         let view = DecodedHook::new(&event);
-        assert_eq!(view.number(NumberPos::Word(1)), Some(7));
-        assert_eq!(view.number(NumberPos::Word(2)), None);
-        assert_eq!(view.number(NumberPos::Subhook), Some(5));
-        assert_eq!(view.number(NumberPos::Tid), Some(3));
-        assert_eq!(view.number(NumberPos::Bytes { at: Offset { words: 1, bytes: 2 }, width: 2 }), Some(7));
-        assert_eq!(view.number(NumberPos::Bytes { at: Offset { words: 1, bytes: 2 }, width: 4 }), None);
+        assert_eq!(view.number(&NumberPos::Word(1)), Some(7));
+        assert_eq!(view.number(&NumberPos::Word(2)), None);
+        assert_eq!(view.number(&NumberPos::Subhook), Some(5));
+        assert_eq!(view.number(&NumberPos::Tid), Some(3));
+        assert_eq!(view.number(&NumberPos::Bytes { at: Offset { words: 1, bytes: 2 }, width: 2 }), Some(7));
+        assert_eq!(view.number(&NumberPos::Bytes { at: Offset { words: 1, bytes: 2 }, width: 4 }), None);
         assert_eq!(view.text(TextPos { at: Offset { words: 3, bytes: 0 }, path: false }), None);
+    }
+
+    /// Reads a number by the definition of its place.
+    fn read(bytes: &[u8], form: HookForm, place: NumberPos) -> Option<u64> {
+        let word = if form.wide { 8 } else { 4 };
+        let (at, width) = match place {
+            NumberPos::Word(1) => (word, word),
+            NumberPos::Word(n) if !form.generic => (word * usize::from(n), word),
+            NumberPos::Subhook if form.wide || !form.generic => (word - 2, 2),
+            NumberPos::Bytes { at, width } => (word * usize::from(at.words) + usize::from(at.bytes), width.into()),
+            _ => return None,
+        };
+        let number = bytes.get(at..at + width)?;
+        Some(number.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+
+    #[test]
+    fn resolved_places_have_the_numbers_of_their_definition() {
+        let filling: Vec<u8> = (0..64u8).map(|n| n.wrapping_mul(37) ^ 0xA5).collect();
+        let bytes = |at, width| NumberPos::Bytes { at, width };
+        let offsets = [(0, 0), (0, 1), (0, 3), (0, 6), (0, 9), (1, 0), (2, 5), (3, 60), (255, u16::MAX)];
+        let offsets = offsets.map(|(words, bytes)| Offset { words, bytes });
+        let widths = [1, 2, 4, 8];
+        let places = offsets.into_iter().flat_map(|at| widths.map(|width| bytes(at, width)));
+        let places: Vec<_> = (1..=5).map(NumberPos::Word).chain([NumberPos::Subhook]).chain(places).collect();
+        let mut n_found = 0;
+        for form in HookForm::ALL {
+            assert_eq!(HookForm::ALL[form.index()], form);
+            for (len, place) in (0..=filling.len()).flat_map(|len| places.iter().map(move |place| (len, *place))) {
+                let event = DecodedHook { bytes: &filling[..len], form, id: 0x0100, tid: 3, cpu: None };
+                let expected = read(&filling[..len], form, place);
+                assert_eq!(event.number(&place), expected, "{form:?} {place:?} {len}");
+                assert_eq!(event.number(&place.resolve(form)), expected, "{form:?} {place:?} {len}");
+                n_found += usize::from(expected.is_some());
+            }
+        }
+        assert!(n_found > 1000, "{n_found}");
     }
 }
