@@ -27,6 +27,7 @@ mod machine;
 mod print;
 mod qnx;
 mod tables;
+mod thread_tables;
 pub mod timeline;
 mod totals;
 mod utilisation;
@@ -61,6 +62,8 @@ pub struct Options {
     pub per_cpu: bool,
     /// True if times imposed by clients are listed by server (QNX).
     pub per_server: bool,
+    /// True for calls, dispatches and interrupts per thread, and for the addresses of calls.
+    pub per_thread: bool,
     /// Names of the sections to compute; `None` for all.
     pub sections: Option<Vec<String>>,
     /// Rules of AIX hooks.
@@ -83,6 +86,7 @@ impl Default for Options {
             assume_user: false,
             per_cpu: false,
             per_server: false,
+            per_thread: false,
             sections: None,
             context: Arc::default(),
             names: Arc::default(),

@@ -1,6 +1,7 @@
 //! Sections of a summary: tables computed from the totals.
 
 use crate::machine::{Class, OTHERS, Process, Thread, ThreadState, cells};
+use crate::thread_tables;
 use crate::totals::{GapKind, InterruptCounts, Tally, Totals};
 use crate::{Options, utilisation};
 use std::cmp::Reverse;
@@ -151,9 +152,14 @@ pub enum SortKey {
 }
 
 impl Section {
-    fn new(name: &'static str, columns: &[(&str, ColumnKind)]) -> Self {
-        let columns = columns.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind }).collect();
-        Self { name, columns, rows: Vec::new() }
+    pub(crate) fn new(name: &'static str, columns: &[(&str, ColumnKind)]) -> Self {
+        let mut section = Self { name, columns: Vec::new(), rows: Vec::new() };
+        section.add_columns(columns);
+        section
+    }
+
+    pub(crate) fn add_columns(&mut self, columns: &[(&str, ColumnKind)]) {
+        self.columns.extend(columns.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind }));
     }
 
     /// Columns, in order.
@@ -363,7 +369,7 @@ pub fn summary(totals: &Totals, files: Vec<String>, options: &Options) -> Summar
     add("utilisation", &|| utilisation::section(totals));
     add("process", &|| processes(&categories, system));
     add("thread", &|| threads(&categories, system));
-    add("call", &|| calls(totals));
+    add("call", &|| calls(totals, options.per_thread));
     add("pending", &|| pending(totals, system));
     add("interrupt", &|| interrupts(totals, system, options.per_cpu));
     if system == System::Qnx {
@@ -374,6 +380,9 @@ pub fn summary(totals: &Totals, files: Vec<String>, options: &Options) -> Summar
     add("gap", &|| gaps(totals));
     if system == System::Qnx {
         add("snapshot", &|| snapshot(totals));
+    }
+    if let Some(details) = &totals.details {
+        sections.extend(thread_tables::sections(totals, details, system));
     }
     let whole_ns = span_ns * totals.cpus.len() as u128;
     Summary { system, sections, whole_ns, n_events: totals.n_events, n_damaged: totals.n_damaged }
@@ -478,6 +487,9 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     if totals.n_other_threads + totals.n_other_processes > 0 {
         notes.push(String::from("too many threads or processes: see the rows (others), and --max-processes"));
     }
+    if let Some(n) = totals.details.as_ref().map(|details| details.n_unlisted).filter(|n| *n > 0) {
+        notes.push(format!("calls, dispatches and interrupts that are not listed by thread: {n}"));
+    }
     if totals.n_unlisted_gaps > 0 {
         notes.push(format!("gaps not listed: {}", totals.n_unlisted_gaps));
     }
@@ -538,13 +550,13 @@ fn is_shown(thread: &Thread) -> bool {
 }
 
 /// Process of a thread. Threads above the limit belong to the shared slot of processes.
-fn process_of(totals: &Totals, slot: usize) -> Option<(u32, &Process)> {
+pub(crate) fn process_of(totals: &Totals, slot: usize) -> Option<(u32, &Process)> {
     let process = if slot == OTHERS as usize { Some(OTHERS) } else { totals.threads[slot].process };
     process.map(|process| (process, &totals.processes[process as usize]))
 }
 
 /// Pid, generation and name of a process.
-fn process_ids(process: Option<(u32, &Process)>) -> (Value, Value, Value) {
+pub(crate) fn process_ids(process: Option<(u32, &Process)>) -> (Value, Value, Value) {
     match process {
         None => (Value::Null, Value::Null, Value::Null),
         Some((OTHERS, _)) => (Value::Null, Value::Null, Value::from("(others)")),
@@ -592,7 +604,7 @@ fn processes(categories: &Categories<'_>, system: System) -> Section {
 }
 
 /// Sorts rows by a total, largest first, then by their ids.
-fn by_total(rows: &mut [Vec<Value>], total: usize, n_ids: usize) {
+pub(crate) fn by_total(rows: &mut [Vec<Value>], total: usize, n_ids: usize) {
     rows.sort_by(|one, other| {
         number(&other[total]).cmp(&number(&one[total])).then_with(|| one[..n_ids].cmp(&other[..n_ids]))
     });
@@ -608,6 +620,9 @@ fn threads(categories: &Categories<'_>, system: System) -> Section {
     let more = ["dispatches", "cpus", "migrations", "affinity_same", "affinity_known"];
     section.columns.extend(more.map(|name| Column { name: name.to_owned(), kind: Count }));
     section.columns.push(Column { name: String::from("waited_ns"), kind: Ns });
+    if totals.details.is_some() {
+        section.add_columns(&[("waits", Count)]);
+    }
     for (slot, thread) in totals.threads.iter().enumerate().filter(|(_, thread)| is_shown(thread)) {
         let (pid, generation, name) = process_ids(process_of(totals, slot));
         let values = categories.of(&thread.cells);
@@ -625,6 +640,9 @@ fn threads(categories: &Categories<'_>, system: System) -> Section {
         ];
         row.extend(counts.map(Value::from));
         row.push(thread.waited.into());
+        if totals.details.is_some() {
+            row.push(thread.n_waits.into());
+        }
         section.rows.push(row);
     }
     by_total(&mut section.rows, 5, 3);
@@ -632,37 +650,50 @@ fn threads(categories: &Categories<'_>, system: System) -> Section {
 }
 
 /// Id of a thread as it is printed. For QNX, it is the number in the process.
-fn tid(system: System, thread: &Thread) -> Value {
+pub(crate) fn tid(system: System, thread: &Thread) -> Value {
     match system {
         System::Aix => thread.tid.into(),
         System::Qnx => (thread.tid & u64::from(u32::MAX)).into(),
     }
 }
 
-fn calls(totals: &Totals) -> Section {
-    let mut section = Section::new(
-        "call",
-        &[
-            ("class", Id),
-            ("call", Id),
-            ("count", Count),
-            ("cpu_total_ns", Ns),
-            ("cpu_min_ns", Min),
-            ("cpu_mean_ns", Mean),
-            ("cpu_max_ns", Max),
-            ("elapsed_total_ns", Ns),
-            ("elapsed_min_ns", Min),
-            ("elapsed_mean_ns", Mean),
-            ("elapsed_max_ns", Max),
-            ("errors", Id),
-            ("interrupted", Count),
-            ("begun_before", Count),
-            ("pending", Count),
-            ("cut", Count),
-            ("not_returned", Count),
-            ("ended", Count),
-        ],
-    );
+/// Columns of the times of calls.
+pub(crate) const CALL_TIMES: [(&str, ColumnKind); 9] = [
+    ("count", Count),
+    ("cpu_total_ns", Ns),
+    ("cpu_min_ns", Min),
+    ("cpu_mean_ns", Mean),
+    ("cpu_max_ns", Max),
+    ("elapsed_total_ns", Ns),
+    ("elapsed_min_ns", Min),
+    ("elapsed_mean_ns", Mean),
+    ("elapsed_max_ns", Max),
+];
+
+/// Values of [`CALL_TIMES`].
+pub(crate) fn call_times(totals: &Totals, cpu: &Tally, elapsed: &Tally) -> Vec<Value> {
+    let mut values = vec![elapsed.n.into()];
+    if totals.has_dispatch {
+        values.push(cpu.total.into());
+        values.extend(spread(cpu));
+    } else {
+        values.extend([Value::Null, Value::Null, Value::Null, Value::Null]);
+    }
+    values.push(elapsed.total.into());
+    values.extend(spread(elapsed));
+    values
+}
+
+/// Calls by name. `has_addresses` adds the first address per name.
+fn calls(totals: &Totals, has_addresses: bool) -> Section {
+    let mut section = Section::new("call", &[("class", Id), ("call", Id)]);
+    let counts = ["interrupted", "begun_before", "pending", "cut", "not_returned", "ended"];
+    section.add_columns(&CALL_TIMES);
+    section.add_columns(&[("errors", Id)]);
+    section.add_columns(&counts.map(|name| (name, Count)));
+    if has_addresses {
+        section.add_columns(&[("address", Id)]);
+    }
     for call in &totals.calls {
         let counts =
             [call.n_interrupted, call.n_begun_before, call.n_pending, call.n_cut, call.n_not_returned, call.n_ended];
@@ -670,21 +701,22 @@ fn calls(totals: &Totals) -> Section {
             continue;
         }
         let class = totals.modes[call.class].name.as_str();
-        let mut row = vec![Value::from(class), call.label().map_or(Value::Null, Value::Text), call.elapsed.n.into()];
-        if totals.has_dispatch {
-            row.push(call.cpu.total.into());
-            row.extend(spread(&call.cpu));
-        } else {
-            row.extend([Value::Null, Value::Null, Value::Null, Value::Null]);
-        }
-        row.push(call.elapsed.total.into());
-        row.extend(spread(&call.elapsed));
+        let mut row = vec![Value::from(class), call.label().map_or(Value::Null, Value::Text)];
+        row.extend(call_times(totals, &call.cpu, &call.elapsed));
         row.push(Value::Counts(call.errors.clone()));
         row.extend(counts.map(Value::from));
+        if has_addresses {
+            row.push(call.address.map_or(Value::Null, hex));
+        }
         section.rows.push(row);
     }
     by_total(&mut section.rows, 3, 2);
     section
+}
+
+/// Address in hex digits.
+pub(crate) fn hex(address: u64) -> Value {
+    Value::Text(format!("{address:X}"))
 }
 
 /// Minimum, mean and maximum.
@@ -761,7 +793,7 @@ fn interrupts(totals: &Totals, system: System, per_cpu: bool) -> Section {
         row.extend([
             Value::from(class.name.as_str()),
             interrupt.kind.into(),
-            interrupt.address.map_or(Value::Null, |address| Value::Text(format!("{address:X}"))),
+            interrupt.address.map_or(Value::Null, hex),
             interrupt.name.as_ref().into(),
             interrupt.own.n.into(),
         ]);

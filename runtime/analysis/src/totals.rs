@@ -1,6 +1,6 @@
 //! Totals that the state machine collects: counts and times, from which `tables` computes the sections.
 
-use crate::machine::{Class, Cpu, Process, Thread, ThreadSlot};
+use crate::machine::{Class, Cpu, Details, Process, Thread, ThreadSlot};
 use crate::utilisation::Utilisation;
 use std::collections::BTreeMap;
 use tfbc::System;
@@ -52,7 +52,7 @@ impl Tally {
 pub struct CallCounts {
     pub class: usize,
     pub name: Option<Box<[u8]>>,
-    /// Address, if it has no name.
+    /// First address; `None` if the trace contains only the name.
     pub address: Option<u64>,
     pub cpu: Tally,
     pub elapsed: Tally,
@@ -136,6 +136,8 @@ pub struct Totals {
     pub gaps: Vec<Gap>,
     /// Busy time of the CPUs over time.
     pub utilisation: Utilisation,
+    /// Counts per thread, if they are wanted.
+    pub details: Option<Details>,
     /// Time that threads ran, per priority.
     pub priorities: [u128; 256],
     pub n_events: u64,
@@ -171,6 +173,7 @@ impl Default for Totals {
             interrupts: Vec::new(),
             gaps: Vec::new(),
             utilisation: Utilisation::default(),
+            details: None,
             priorities: [0; 256],
             n_events: 0,
             n_marks: 0,

@@ -4,10 +4,10 @@ use crate::traces::{
     Hook, PseudoRandom, Record, call, check, check_conservation, dispatch, hook, log, numbers, record, stream, summary,
 };
 use tfbc::{Notice, Trace};
-use tfbc_analysis::{CurtOptions, Options, summarise, write_curt};
-use tfbc_vm::TextBuf;
+use tfbc_analysis::{Options, summarise};
 
-fn one_cpu() -> Vec<Hook> {
+/// Example of one CPU.
+pub fn one_cpu() -> Vec<Hook> {
     vec![
         hook(0, 0x001, 0, 9, &[]),
         dispatch(1000, 0x106, 0, 100, 11),
@@ -40,55 +40,6 @@ fn one_cpu_with_calls_and_interrupts() {
                   waited_ns=6600";
     check(&summary, "thread", &["pid", "tid"], "100.11", thread);
     check(&summary, "thread", &["pid", "tid"], "516.517", "idle_ns=5000");
-}
-
-/// The example in the layout of curt, up to the tables per CPU.
-const CURT: &str = "
-                                 System Summary
-                                 --------------
- processing       percent       percent
- total time    total time     busy time
-     (msec)  (incl. idle)  (excl. idle)  processing category
-===========   ===========   ===========  ===================
-       0.01         33.33         55.56  APPLICATION
-       0.00         14.00         23.33  SYSCALL
-       0.00          0.00          0.00  KPROC (excluding IDLE and NFS)
-       0.00          4.00          6.67  FLIH
-       0.00          6.67         11.11  SLIH
-       0.00          2.00          3.33  DISPATCH (all procs. incl. IDLE)
-       0.00          0.00          0.00  IDLE DISPATCH (only IDLE proc.)
------------    ----------       -------
-       0.01         60.00        100.00  CPU(s) busy time
-       0.01         33.33                IDLE
-       0.00          6.67                UNKNOWN (not told by the trace)
------------    ----------
-       0.02                              TOTAL
-
-Avg. Thread Affinity =        1.00
-
-                     Processor Summary  processor number 0
-                     -------------------------------------
-";
-
-#[test]
-fn curt_prints_the_example() {
-    let summary = summary(stream(1, &one_cpu()), &Options { per_cpu: true, ..Options::default() });
-    let mut out = TextBuf::new();
-    write_curt(&summary, CurtOptions { elapsed: true, ..CurtOptions::default() }, &mut out);
-    let text = String::from_utf8(out.as_bytes().to_vec()).unwrap();
-    assert!(text.starts_with(CURT), "{text}");
-    for line in [
-        "Total number of process dispatches = 2",
-        "Total number of idle dispatches = 1",
-        "   0.0071       0.0050   0.0021   47.3333      33.3333      14.0000  ?(100  11)",
-        "   0.0071       0.0050   0.0021   47.3333      33.3333  14.0000  ?(100)(1)",
-        "   0.0071       0.0050   0.0021   47.3333      33.3333  14.0000  ?(1)",
-        "            1      0.0006      0.0006      0.0006      0.0006    4(I/O)",
-        "            1      0.0010      0.0010      0.0010      0.0010 ?(52A80)",
-    ] {
-        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
-    }
-    assert!(text.contains("Pending System Calls Summary") && text.contains("kwrite"), "{text}");
 }
 
 #[test]

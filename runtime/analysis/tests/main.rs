@@ -1,5 +1,6 @@
 //! Tests of summaries and latencies.
 
+mod curt;
 mod examples;
 mod latency;
 mod properties;

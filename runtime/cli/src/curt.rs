@@ -103,6 +103,7 @@ impl CurtArgs {
             from: self.from,
             until: self.until,
             per_cpu: true,
+            per_thread: true,
             sections: Some(SECTIONS.map(str::to_owned).into()),
             context: self.context()?,
             names: self.names(console)?,

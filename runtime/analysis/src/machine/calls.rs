@@ -121,6 +121,9 @@ impl Machine {
                     known.cpu.add(spent);
                     known.elapsed.add(now.saturating_sub(call.start).into());
                     known.n_interrupted += u64::from(returned.interrupted);
+                    if let Some(details) = &mut self.details {
+                        details.add_call((slot, row), spent, now.saturating_sub(call.start).into());
+                    }
                 }
                 self.note(Change::Left { thread: slot, time: now, ending: CallEnding::Returned(returned) });
                 row
@@ -133,6 +136,9 @@ impl Machine {
             }
         };
         if errno != 0 && counts > 0 {
+            if let Some(details) = &mut self.details {
+                details.add_error((slot, row), errno);
+            }
             let errors = &mut self.totals.calls[row].errors;
             match errors.get_mut(&errno) {
                 Some(n) => *n += 1,
@@ -171,7 +177,14 @@ impl Machine {
             return *row;
         }
         let row = match name_of(address) {
-            Some(name) => self.call(class, Some(&name)),
+            Some(name) => {
+                let row = self.call(class, Some(&name));
+                let known = &mut self.totals.calls[row];
+                if known.name.as_deref() == Some(&name) {
+                    known.address.get_or_insert(address);
+                }
+                row
+            }
             None => self.new_call(class, None, Some(address)),
         };
         // Addresses beyond the limit share a row.

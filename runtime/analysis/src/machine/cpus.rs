@@ -176,7 +176,7 @@ impl Machine {
             thread.cpus.clear();
             thread.last_dispatch = None;
             thread.left_cpu = None;
-            (thread.n_dispatches, thread.affinity, thread.waited) = (0, Affinity::default(), 0);
+            (thread.n_dispatches, thread.affinity, thread.waited, thread.n_waits) = (0, Affinity::default(), 0, 0);
             if let Some(call) = &mut thread.call {
                 call.charged = 0;
             }
@@ -187,6 +187,9 @@ impl Machine {
         self.totals.interrupts.clear();
         self.totals.utilisation.clear();
         self.interrupt_by_key.clear();
+        if let Some(details) = &mut self.details {
+            details.forget_cpus();
+        }
         self.totals.n_contradictions = 0;
         self.totals.n_unmatched = 0;
     }

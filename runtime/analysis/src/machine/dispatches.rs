@@ -137,6 +137,9 @@ impl Machine {
             return;
         }
         thread.n_dispatches += 1;
+        if let Some(details) = &mut self.details {
+            details.add_dispatch(slot, at as u32);
+        }
         *(if idle { &mut cpu.n_idle_dispatches } else { &mut cpu.n_dispatches }) += 1;
         if let Some((last, _)) = last.filter(|(_, then)| is_traced && *then == gap) {
             let n_same = u64::from(last as usize == at);
@@ -156,6 +159,7 @@ impl Machine {
             && is_traced
             && then == self.n_gaps
         {
+            thread.n_waits += u64::from(now >= self.from);
             thread.waited += u128::from(now.saturating_sub(left.max(self.from)));
         }
     }

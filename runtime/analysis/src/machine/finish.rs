@@ -56,10 +56,12 @@ impl Machine {
         }
         self.totals.utilisation.reach(end);
         self.reclassify(lowers);
-        let Self { system, from, cpus, threads, processes, modes, classes, mut totals, has_dispatch, .. } = self;
+        let Self { system, from, cpus, threads, processes, modes, classes, mut totals, has_dispatch, details, .. } =
+            self;
         (totals.system, totals.span, totals.has_dispatch) = (Some(system), (from.min(end), end), has_dispatch);
         (totals.cpus, totals.threads, totals.processes) = (cpus, threads, processes);
         (totals.modes, totals.classes) = (modes, classes);
+        totals.details = details.map(|details| *details);
         totals
     }
 

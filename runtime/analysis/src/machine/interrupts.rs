@@ -1,7 +1,7 @@
 //! Interrupts of a CPU.
 
 use super::threads::MAX_NAME;
-use super::{MAX_ROWS, Machine, index_of};
+use super::{MAX_ROWS, Machine, ThreadSlot, index_of};
 use crate::totals::InterruptCounts;
 use tfbc::internal::analysis::ClassName;
 
@@ -16,6 +16,8 @@ pub(super) struct Frame {
     pub(super) class: usize,
     pub(super) row: usize,
     pub(super) own_ns: u128,
+    /// Thread that ran when it began.
+    pub(super) thread: Option<ThreadSlot>,
 }
 
 /// CPU, class, type and address of an interrupt.
@@ -31,7 +33,8 @@ impl Machine {
         let Some(row) = self.interrupt(at, class, kind, address, name) else { return };
         if self.cpus[at].frames.len() < MAX_FRAMES {
             self.n_frames += 1;
-            self.cpus[at].frames.push(Frame { number: self.n_frames, class, row, own_ns: 0 });
+            let thread = self.runs(at);
+            self.cpus[at].frames.push(Frame { number: self.n_frames, class, row, own_ns: 0, thread });
         } else {
             self.totals.interrupts[row].n_unfinished += 1;
         }
@@ -78,6 +81,9 @@ impl Machine {
         let row = &mut self.totals.interrupts[frame.row];
         if seen && counts {
             row.own.add(frame.own_ns);
+            if let (Some(details), Some(thread)) = (&mut self.details, frame.thread) {
+                details.add_interrupt(thread, frame.row);
+            }
         } else if counts {
             row.n_unfinished += 1;
             row.unfinished_ns += frame.own_ns;

@@ -15,6 +15,7 @@
 //! | `interrupts` | interrupts of a CPU |
 //! | `untraced` | losses, and intervals in which tracing is off |
 //! | `states`, `clients` | QNX: states of threads, and which thread works for which |
+//! | `details` | counts per thread, if they are wanted |
 //! | `changes` | changes that a timeline draws |
 //! | `finish` | the end of the span |
 
@@ -22,6 +23,7 @@ mod calls;
 mod changes;
 mod clients;
 mod cpus;
+mod details;
 mod dispatches;
 mod finish;
 mod interrupts;
@@ -31,6 +33,7 @@ mod untraced;
 
 pub use changes::{Base, CallEnding, Change, MessageStep, Returned};
 pub use cpus::{Cpu, MAX_CPUS};
+pub use details::Details;
 pub use states::ThreadState;
 pub use threads::{Process, Thread};
 
@@ -136,6 +139,8 @@ pub struct Machine {
     has_dispatch: bool,
     n_errors: usize,
     totals: Totals,
+    /// Counts per thread; `None` if they are not wanted.
+    details: Option<Box<Details>>,
     /// Starts of gaps so far.
     pub gap_starts: GapStarts,
     /// Number of interrupts so far.
@@ -183,6 +188,7 @@ impl Machine {
             has_dispatch: false,
             n_errors: 0,
             totals: Totals { utilisation: Utilisation::new(options.from.unwrap_or(0)), ..Totals::default() },
+            details: options.per_thread.then(Box::default),
             gap_starts: GapStarts::default(),
             n_frames: 0,
             sent: HashMap::default(),

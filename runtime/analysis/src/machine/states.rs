@@ -106,6 +106,7 @@ impl Machine {
                 thread.states[known].1.add(ns);
                 if old == READY {
                     thread.waited += ns;
+                    thread.n_waits += 1;
                 }
             }
         }

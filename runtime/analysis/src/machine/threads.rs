@@ -42,6 +42,8 @@ pub struct Thread {
     pub n_dispatches: u64,
     pub affinity: Affinity,
     pub waited: u128,
+    /// Number of times that it waited.
+    pub n_waits: u64,
     /// Current state and its start; `None` before the thread is created and after it ends.
     pub(super) state: Option<(ThreadState, u64)>,
     pub states: Vec<(ThreadState, StateCounts)>,

@@ -3,8 +3,12 @@
 //! IBM has published parts of the layout: the tables of categories and of threads, and the columns of interrupts. The
 //! rest follows them, with columns as wide as their widest value.
 
+mod calls;
+mod details;
+
 use crate::print::Grid;
 use crate::tables::{Section, Summary, Value};
+use std::collections::HashMap;
 use tfbc_vm::TextBuf;
 
 /// Width in which titles are centred.
@@ -25,11 +29,11 @@ pub struct CurtOptions {
     pub pthreads: bool,
 }
 
-/// Appends the report. The summary needs the sections cpu, process, thread, call, pending and interrupt, the latter by
-/// CPU.
+/// Appends the report. The summary needs the sections cpu, process, thread, call, pending and interrupt, with the options
+/// `per_cpu` and `per_thread`.
 pub fn write_curt(summary: &Summary, options: CurtOptions, out: &mut TextBuf) {
     let Some(cpus) = summary.section("cpu") else { return };
-    let mut report = Report { summary, options, whole: summary.whole_ns, out };
+    let mut report = Report { summary, options, whole: summary.whole_ns, addresses: addresses(summary), out };
     let (all, each) = match cpus.rows.split_last() {
         Some((all, each)) => (all, each),
         None => return,
@@ -39,6 +43,7 @@ pub fn write_curt(summary: &Summary, options: CurtOptions, out: &mut TextBuf) {
     report.line("");
     let (same, known) = (count(cpus, all, "affinity_same"), count(cpus, all, "affinity_known"));
     report.affinity("Avg. Thread Affinity", same, known);
+    report.application_calls(cpus, all);
     for row in each {
         report.title(&format!("Processor Summary  processor number {}", row[0]));
         report.categories(cpus, row);
@@ -51,20 +56,22 @@ pub fn write_curt(summary: &Summary, options: CurtOptions, out: &mut TextBuf) {
     }
     report.applications();
     report.kernel_processes();
-    report.calls();
-    report.pending();
+    report.calls("SYSCALL", "System Calls");
+    report.calls("HCALL", "Hypervisor Calls");
+    report.calls("NFS", "NFS Calls");
+    report.calls("PTHREAD", "Pthread Calls");
     report.interrupts("FLIH", "Flih");
     report.interrupts("SLIH", "Slih");
-    if options.threads {
-        report.threads();
-    }
-    if options.processes {
-        report.processes();
-    }
-    if options.pthreads {
-        report.line("");
-        report.line("no pthread events are told of by the context table");
-    }
+    report.details();
+}
+
+fn addresses(summary: &Summary) -> HashMap<(String, String), String> {
+    let Some(calls) = summary.section("call") else { return HashMap::new() };
+    let address = |row: &Vec<Value>| match calls.get(row, "address") {
+        Some(Value::Text(address)) => Some(((text(calls, row, "class"), text(calls, row, "call")), address.clone())),
+        _ => None,
+    };
+    calls.rows.iter().filter_map(address).collect()
 }
 
 /// Number in a column of a row; 0 if it is unknown.
@@ -77,6 +84,17 @@ fn text(section: &Section, row: &[Value], name: &str) -> String {
     match section.get(row, name) {
         Some(Value::Null) | None => String::from("?"),
         Some(value) => value.to_string(),
+    }
+}
+
+/// Type and name, or name and address, of an interrupt.
+fn interrupt_label(section: &Section, row: &[Value]) -> String {
+    match (section.get(row, "type"), section.get(row, "address")) {
+        (Some(Value::Number(kind)), _) => format!("{kind:>5}({})", text(section, row, "name")),
+        (_, Some(Value::Text(address))) => {
+            format!(" {}({})", text(section, row, "name"), address.to_ascii_lowercase())
+        }
+        _ => String::from("    ?"),
     }
 }
 
@@ -101,6 +119,8 @@ struct Report<'r> {
     options: CurtOptions,
     /// CPUs × span.
     whole: u128,
+    /// Addresses of calls, by class and name.
+    addresses: HashMap<(String, String), String>,
     out: &'r mut TextBuf,
 }
 
@@ -132,10 +152,6 @@ impl Report<'_> {
         self.line("     (msec)  (incl. idle)  (excl. idle)  processing category");
         self.line("===========   ===========   ===========  ===================");
         let mut rows = Vec::new();
-        let mode = get("mode_ns");
-        if mode > 0 {
-            rows.push((mode, String::from("THREAD (mode not told)")));
-        }
         rows.push((get("application_ns"), String::from("APPLICATION")));
         rows.push((get("syscall_ns"), String::from("SYSCALL")));
         let hcall = get("hcall_ns");
@@ -152,6 +168,10 @@ impl Report<'_> {
         rows.extend(self.classes(cpus, row));
         rows.push((get("dispatch_ns") + get("idle_dispatch_ns"), String::from("DISPATCH (all procs. incl. IDLE)")));
         rows.push((get("idle_dispatch_ns"), String::from("IDLE DISPATCH (only IDLE proc.)")));
+        let mode = get("mode_ns");
+        if mode > 0 {
+            rows.push((mode, String::from("THREAD (mode not told)")));
+        }
         for (ns, name) in rows {
             let (share, of_busy) = (percent(ns, total, 2), percent(ns, busy, 2));
             self.line(&format!("{:>11}{share:>14}{of_busy:>14}  {name}", ms(ns, 2)));
@@ -173,6 +193,28 @@ impl Report<'_> {
         }
         self.line("-----------    ----------");
         self.line(&format!("{:>11}{:>28}  TOTAL", ms(total, 2), ""));
+    }
+
+    /// Share of pthread calls in the time of applications, if the trace has such calls.
+    fn application_calls(&mut self, cpus: &Section, all: &[Value]) {
+        if cpus.column("pthread_ns").is_none() {
+            return;
+        }
+        let get = |name: &str| count(cpus, all, name);
+        let (total, calls) = (get("span_ns"), get("pthread_ns"));
+        let own = get("application_ns") + get("mode_ns");
+        self.title("System Application Summary");
+        self.line(" processing       percent       percent");
+        self.line(" total time    total time   application");
+        self.line("     (msec)  (incl. idle)          time  processing category");
+        self.line("===========   ===========   ===========  ===================");
+        let row = |ns: u128, name: &str| {
+            format!("{:>11}{:>14}{:>14}  {name}", ms(ns, 2), percent(ns, total, 2), percent(ns, own + calls, 2))
+        };
+        self.line(&row(calls, "PTHREAD"));
+        self.line(&row(own, "APPLICATION"));
+        self.line("-----------    ----------       -------");
+        self.line(&row(own + calls, "TOTAL APPLICATION"));
     }
 
     /// Times of the classes that a context table adds.
@@ -268,89 +310,32 @@ impl Report<'_> {
     }
 
     fn kernel_processes(&mut self) {
-        let Some(threads) = self.summary.section("thread") else { return };
-        let time = |row: &[Value]| count(threads, row, "kproc_ns") + count(threads, row, "idle_ns");
-        let rows: Vec<_> = threads.rows.iter().filter(|row| time(row) > 0).collect();
+        let (Some(threads), Some(processes)) = (self.summary.section("thread"), self.summary.section("process")) else {
+            return;
+        };
+        let of_thread = |row: &[Value]| Self::owner(threads, row);
+        self.kernel_table("Kproc Summary (by Tid)", "name (Pid  Tid)", threads, &of_thread);
+        let of_process = |row: &[Value]| format!("{}({})", text(processes, row, "name"), text(processes, row, "pid"));
+        self.kernel_table("Kproc Summary (by Pid)", "name (Pid)", processes, &of_process);
+    }
+
+    fn kernel_table(&mut self, title: &str, name: &str, section: &Section, name_of: &dyn Fn(&[Value]) -> String) {
+        let time = |row: &[Value]| count(section, row, "kproc_ns") + count(section, row, "idle_ns");
+        let mut rows: Vec<_> = section.rows.iter().filter(|row| time(row) > 0).collect();
         if rows.is_empty() {
             return;
         }
-        self.title("Kproc Summary (by Tid)");
+        rows.sort_by_key(|row| std::cmp::Reverse(time(row)));
+        self.title(title);
         let mut grid = Grid::new(3);
         let whole = self.whole;
-        head(&mut grid, &["Total Time (msec)", "% total", "name (Pid  Tid)"]);
+        head(&mut grid, &["Total Time (msec)", "% total", name]);
         for row in rows {
-            let idle = if count(threads, row, "idle_ns") > 0 { " IDLE" } else { "" };
-            let cells = [ms(time(row), 4), percent(time(row), whole, 4), Self::owner(threads, row) + idle];
+            let idle = if count(section, row, "idle_ns") > 0 { " IDLE" } else { "" };
+            let cells = [ms(time(row), 4), percent(time(row), whole, 4), name_of(row) + idle];
             cells.iter().for_each(|cell| grid.cell(|out| out.extend(cell.bytes())));
         }
         grid.write(&[false, false, true], self.out);
-    }
-
-    fn calls(&mut self) {
-        let Some(calls) = self.summary.section("call").filter(|calls| !calls.rows.is_empty()) else { return };
-        self.title("System Calls Summary");
-        let mut names = vec!["Count", "Total Time (msec)", "% sys time", "Avg Time", "Min Time", "Max Time"];
-        let mut keys = vec!["cpu_mean_ns", "cpu_min_ns", "cpu_max_ns"];
-        if self.options.elapsed {
-            names.extend(["Tot ETime", "Avg ETime", "Min ETime", "Max ETime"]);
-            keys.extend(["elapsed_total_ns", "elapsed_mean_ns", "elapsed_min_ns", "elapsed_max_ns"]);
-        }
-        names.push("SVC (Address)");
-        let mut grid = Grid::new(names.len());
-        head(&mut grid, &names);
-        let whole = self.whole;
-        for row in calls.rows.iter().filter(|row| count(calls, row, "count") > 0) {
-            let total = count(calls, row, "cpu_total_ns");
-            let mut cells = vec![count(calls, row, "count").to_string(), ms(total, 4), percent(total, whole, 2)];
-            cells.extend(keys.iter().map(|key| ms(count(calls, row, key), 4)));
-            cells.push(text(calls, row, "call"));
-            cells.iter().for_each(|cell| grid.cell(|out| out.extend(cell.bytes())));
-        }
-        let mut is_left = vec![false; names.len()];
-        is_left[names.len() - 1] = true;
-        grid.write(&is_left, self.out);
-        if self.options.errors {
-            self.errors(calls);
-        }
-    }
-
-    fn errors(&mut self, calls: &Section) {
-        let failed: Vec<_> = calls
-            .rows
-            .iter()
-            .filter_map(|row| match calls.get(row, "errors") {
-                Some(Value::Counts(errors)) if !errors.is_empty() => Some((text(calls, row, "call"), errors)),
-                _ => None,
-            })
-            .collect();
-        if failed.is_empty() {
-            return;
-        }
-        self.title("Errors Returned by System Calls");
-        for (name, errors) in failed {
-            self.line(&format!("Errors (errno : count) returned for System call: {name}"));
-            for (errno, n) in errors {
-                self.line(&format!("    {errno} : {n}"));
-            }
-        }
-    }
-
-    fn pending(&mut self) {
-        let Some(pending) = self.summary.section("pending").filter(|pending| !pending.rows.is_empty()) else { return };
-        let processes = self.summary.section("process");
-        self.title("Pending System Calls Summary");
-        let mut grid = Grid::new(3);
-        head(&mut grid, &["Accumulated Time (msec)", "SVC (Address)", "Procname (Pid Tid)"]);
-        for row in &pending.rows {
-            let (pid, tid) = (text(pending, row, "pid"), text(pending, row, "tid"));
-            let is_own = |process: &&Vec<Value>| process[..2] == row[..2];
-            let name = processes.and_then(|section| Some(text(section, section.rows.iter().find(is_own)?, "name")));
-            let name = name.unwrap_or_else(|| String::from("?"));
-            let cells =
-                [ms(count(pending, row, "cpu_ns"), 4), text(pending, row, "call"), format!("{name} ({pid} {tid})")];
-            cells.iter().for_each(|cell| grid.cell(|out| out.extend(cell.bytes())));
-        }
-        grid.write(&[false, true, true], self.out);
     }
 
     /// Tables of the interrupts of a class: of all CPUs, by CPU, and those that were not finished.
@@ -361,11 +346,7 @@ impl Report<'_> {
         if rows.is_empty() {
             return;
         }
-        let label = |row: &[Value]| match (section.get(row, "type"), section.get(row, "address")) {
-            (Some(Value::Number(kind)), _) => format!("{kind:>5}({})", text(section, row, "name")),
-            (_, Some(Value::Text(address))) => format!(" {}({address})", text(section, row, "name")),
-            _ => String::from("    ?"),
-        };
+        let label = |row: &[Value]| interrupt_label(section, row);
         let mut sums: Vec<(String, [u128; 4])> = Vec::new();
         for row in &rows {
             let [n, total, min, max] = ["count", "total_ns", "min_ns", "max_ns"].map(|name| count(section, row, name));
@@ -424,52 +405,9 @@ impl Report<'_> {
         let [total, mean, min, max] = times.map(|ns| ms(ns, 4));
         self.line(&format!("{n:>13}{total:>12}{mean:>12}{min:>12}{max:>12}{label}"));
     }
-
-    fn threads(&mut self) {
-        let Some(threads) = self.summary.section("thread") else { return };
-        let mut rows: Vec<_> = threads.rows.iter().collect();
-        rows.sort_by_key(|row| count(threads, row, "tid"));
-        for row in rows {
-            let (tid, pid) = (count(threads, row, "tid"), count(threads, row, "pid"));
-            self.line("");
-            self.line(&format!("Report for Thread Id: {tid} (hex {tid:x}) Pid: {pid} (hex {pid:x})"));
-            self.line(&format!("Process Name: {}", text(threads, row, "name")));
-            self.line("---------------------");
-            self.times(threads, row);
-            let (same, known) = (count(threads, row, "affinity_same"), count(threads, row, "affinity_known"));
-            let affinity = if known == 0 { String::from("-") } else { scaled(same, known, 6) };
-            self.line(&format!("processor affinity: {affinity}"));
-            self.line(&format!("total number of dispatches: {}", count(threads, row, "dispatches")));
-            self.line(&format!("total time waited (msec): {}", ms(count(threads, row, "waited_ns"), 6)));
-        }
-    }
-
-    fn processes(&mut self) {
-        let Some(processes) = self.summary.section("process") else { return };
-        let mut rows: Vec<_> = processes.rows.iter().collect();
-        rows.sort_by_key(|row| count(processes, row, "pid"));
-        for row in rows {
-            self.line("");
-            self.line(&format!("Process Details for Pid: {}", text(processes, row, "pid")));
-            self.line(&format!("Process Name: {}", text(processes, row, "name")));
-            self.line(&format!("{} Tids for this Pid", count(processes, row, "threads")));
-            self.line("---------------------");
-            self.times(processes, row);
-        }
-    }
-
-    /// Times of a thread or process, with six decimals.
-    fn times(&mut self, section: &Section, row: &[Value]) {
-        for column in &section.columns {
-            let Some(name) = column.name.strip_suffix("_ns") else { continue };
-            let ns = count(section, row, &column.name);
-            if name != "waited" && (ns > 0 || name == "total") {
-                self.line(&format!("{} time (msec): {}", name.replace('_', " "), ms(ns, 6)));
-            }
-        }
-    }
 }
 
+/// Adds the heading of a table, and a rule.
 fn head(grid: &mut Grid, names: &[&str]) {
     names.iter().for_each(|name| grid.cell(|out| out.extend(name.bytes())));
     names.iter().for_each(|name| grid.cell(|out| out.extend("=".repeat(name.len()).bytes())));
