@@ -160,6 +160,34 @@ fn a_lost_buffer_of_qnx_forgets_everything() {
 }
 
 #[test]
+fn states_at_a_time_are_those_of_the_last_records() {
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(100, 4, 1, &[1, 1]),
+        record(150, 4, 2, &[7, 1]),
+        record(300, 4, 2, &[1, 1]),
+        record(300, 4, 1, &[7, 1]),
+        record(500, 4, 0, &[7, 1]),
+        record(900, 6, 1, &[0, 0]),
+    ];
+    let ready = ("1.1.READY", "since_ns=300");
+    for (time, expected) in [
+        (120, &[("1.1.RUNNING", "since_ns=100")][..]),
+        (200, &[("1.1.RUNNING", "since_ns=100"), ("7.1.READY", "since_ns=150")]),
+        (300, &[ready, ("7.1.RUNNING", "since_ns=300")]),
+        (400, &[ready, ("7.1.RUNNING", "since_ns=300")]),
+        // A thread that has ended has no state.
+        (600, &[ready]),
+    ] {
+        let summary = summary(log(1, &records), &Options { until: Some(time), ..Options::default() });
+        assert_eq!(summary.section("snapshot").unwrap().rows().len(), expected.len(), "{time}");
+        for (row, since) in expected {
+            check(&summary, "snapshot", &["pid", "tid", "state"], row, since);
+        }
+    }
+}
+
+#[test]
 fn the_bundled_shell_trace() {
     let mut trace = Trace::open("../samples/shell.trc").unwrap();
     let summary = summarise(&mut trace, &Options::default(), &mut |_: &Notice| {}).unwrap();
