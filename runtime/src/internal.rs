@@ -83,7 +83,9 @@ pub mod rows {
 
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.
 pub mod analysis {
-    pub use crate::context::{ClassName, ContextRules, CounterRule, Effect, EventPlace, Name, PairRule, ThreadContext};
+    pub use crate::context::{
+        ClassName, ContextRules, CounterRule, Effect, EffectName, EventPlace, PairRule, ThreadContext,
+    };
     pub use crate::events::{ArgumentName, BuiltInEvents, Value, text_of_words};
     pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, TimedEvent, hooks};
     pub use crate::reader::kev::{KevHeader, classes};

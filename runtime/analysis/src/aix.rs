@@ -3,11 +3,11 @@
 use crate::gaps::GapStarts;
 use crate::machine::{MAX_CPUS, Machine, Returned};
 use crate::totals::Totals;
-use crate::{AnalysisError, Observer, Options};
+use crate::{AnalysisError, AnalysisOptions, Observer};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tfbc::internal::analysis::{Ahead, CommonIds, TimedEvent, hooks};
-use tfbc::internal::analysis::{ContextRules, Effect, Name};
+use tfbc::internal::analysis::{ContextRules, Effect, EffectName};
 use tfbc::internal::{LogItem, Logs, TraceState};
 use tfbc::{Monitor, System};
 
@@ -26,7 +26,7 @@ const MAX_SYMBOLS: usize = 1 << 16;
 struct Analyser<'o> {
     machine: Machine,
     rules: ContextRules,
-    options: &'o Options,
+    options: &'o AnalysisOptions,
     symbols: HashMap<u64, Vec<u8>>,
     state: TraceState,
     /// Time of the last event, per log.
@@ -69,7 +69,7 @@ impl Mark {
 /// Reads logs to their end, or to the end of the span. The observer gets every event.
 pub fn analyse(
     logs: &mut Logs,
-    options: &Options,
+    options: &AnalysisOptions,
     monitor: &mut dyn Monitor,
     observer: &mut impl Observer,
 ) -> Result<(Totals, GapStarts), AnalysisError> {
@@ -299,7 +299,7 @@ pub fn base_name(path: &[u8]) -> &[u8] {
 
 fn apply(
     machine: &mut Machine,
-    options: &Options,
+    options: &AnalysisOptions,
     symbols: &mut HashMap<u64, Vec<u8>>,
     effect: Effect<'_>,
     (tid, at, now): (u64, Option<usize>, u64),
@@ -373,8 +373,10 @@ fn apply(
         Effect::Enter { class, name } => {
             let slot = machine.thread(tid);
             match name {
-                Name::Text(name) => machine.enter(at, slot, class, Some(name).filter(|name| !name.is_empty()), now),
-                Name::Address(address) => {
+                EffectName::Text(name) => {
+                    machine.enter(at, slot, class, Some(name).filter(|name| !name.is_empty()), now)
+                }
+                EffectName::Address(address) => {
                     machine.enter_address(at, slot, class, address, |address| name_of(symbols, address), now);
                 }
             }
@@ -396,8 +398,8 @@ fn apply(
             let Some(at) = at else { return };
             match name {
                 None => machine.raise(at, class, kind, None, None),
-                Some(Name::Text(name)) => machine.raise(at, class, kind, None, Some(name)),
-                Some(Name::Address(address)) => {
+                Some(EffectName::Text(name)) => machine.raise(at, class, kind, None, Some(name)),
+                Some(EffectName::Address(address)) => {
                     let name = name_of(symbols, address);
                     machine.raise(at, class, kind, Some(address), name.as_deref());
                 }

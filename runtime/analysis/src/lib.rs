@@ -10,9 +10,9 @@
 //! context table, and `docs/summary.md` explains what the categories mean.
 //!
 //! ```
-//! use tfbc_analysis::{Options, summarise};
+//! use tfbc_analysis::{AnalysisOptions, summarise};
 //! let mut trace = tfbc::Trace::open("../samples/shell.trc")?;
-//! let summary = summarise(&mut trace, &Options::default(), &mut |_: &tfbc::Notice| {})?;
+//! let summary = summarise(&mut trace, &AnalysisOptions::default(), &mut |_: &tfbc::Notice| {})?;
 //! let cpus = summary.section("cpu").unwrap();
 //! assert_eq!(cpus.rows().last().unwrap()[0].to_string(), "all");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,7 +33,7 @@ mod totals;
 mod utilisation;
 
 pub use curt::{CurtOptions, write_curt};
-pub use print::{Layout, write};
+pub use print::{TextLayout, write};
 pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
 
 use machine::Machine;
@@ -47,7 +47,7 @@ use tfbc::{Monitor, Trace};
 
 /// Options of an analysis.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct AnalysisOptions {
     /// Start of the span, in nanoseconds since the start of the trace. Earlier events are read, but not charged.
     pub from: Option<u64>,
     /// End of the span. Later events are not read.
@@ -76,7 +76,7 @@ pub struct Options {
     pub max_calls: usize,
 }
 
-impl Default for Options {
+impl Default for AnalysisOptions {
     fn default() -> Self {
         Self {
             from: None,
@@ -96,7 +96,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl AnalysisOptions {
     /// True if a section is computed.
     fn wants(&self, section: &str) -> bool {
         self.sections.as_ref().is_none_or(|sections| sections.iter().any(|wanted| wanted == section))
@@ -157,7 +157,11 @@ impl std::error::Error for AnalysisError {}
 ///
 /// # Errors
 /// The trace cannot be read, or has no times.
-pub fn summarise(trace: &mut Trace, options: &Options, monitor: &mut dyn Monitor) -> Result<Summary, AnalysisError> {
+pub fn summarise(
+    trace: &mut Trace,
+    options: &AnalysisOptions,
+    monitor: &mut dyn Monitor,
+) -> Result<Summary, AnalysisError> {
     let (totals, files) = match source_mut(trace) {
         AnyTrace::Aix(logs) => {
             let files = logs.logs().iter().map(|log| log.name.clone()).collect();

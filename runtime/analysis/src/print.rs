@@ -10,7 +10,7 @@ const MAX_COUNTS: usize = 4;
 
 /// Layout of a section in text.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Layout {
+pub struct TextLayout {
     /// Nanoseconds that count as 100 percent in the column of shares.
     pub whole_ns: u128,
     /// True to print the title of the section first.
@@ -22,7 +22,7 @@ pub struct Layout {
 }
 
 /// Appends a section.
-pub fn write(section: &Section, form: Form, layout: Layout, out: &mut TextBuf) {
+pub fn write(section: &Section, form: Form, layout: TextLayout, out: &mut TextBuf) {
     match form {
         Form::Text => text(section, layout, out),
         Form::Tsv | Form::Csv => table(section, form, out),
@@ -192,7 +192,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn text(section: &Section, layout: Layout, out: &mut TextBuf) {
+fn text(section: &Section, layout: TextLayout, out: &mut TextBuf) {
     if section.name == "head" {
         return head(section, out);
     }

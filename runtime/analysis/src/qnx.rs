@@ -3,7 +3,7 @@
 use crate::gaps::GapStarts;
 use crate::machine::{Machine, Returned, ThreadSlot};
 use crate::totals::Totals;
-use crate::{AnalysisError, Observer, Options};
+use crate::{AnalysisError, AnalysisOptions, Observer};
 use tfbc::internal::analysis::{BuiltInEvents, ClassName, KevHeader, classes};
 use tfbc::internal::{KevItem, KevLog, KevRecord};
 use tfbc::{Monitor, System};
@@ -58,7 +58,7 @@ struct PendingLoss {
 
 struct Analyser<'o> {
     machine: Machine,
-    options: &'o Options,
+    options: &'o AnalysisOptions,
     big_endian: bool,
     events: BuiltInEvents,
     n_cpus: u64,
@@ -75,7 +75,7 @@ struct Analyser<'o> {
 /// Reads a log to its end, or to the end of the span. The observer gets every record of a CPU that has a time.
 pub fn analyse(
     log: &mut KevLog,
-    options: &Options,
+    options: &AnalysisOptions,
     monitor: &mut dyn Monitor,
     observer: &mut impl Observer,
 ) -> Result<(Totals, GapStarts), AnalysisError> {

@@ -3,7 +3,7 @@
 use crate::machine::{Class, OTHERS, Process, Thread, ThreadState, cells};
 use crate::thread_tables;
 use crate::totals::{GapKind, InterruptCounts, Tally, Totals};
-use crate::{Options, utilisation};
+use crate::{AnalysisOptions, utilisation};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -354,7 +354,7 @@ impl<'b> Categories<'b> {
 }
 
 /// Computes all sections.
-pub fn summary(totals: &Totals, files: Vec<String>, options: &Options) -> Summary {
+pub fn summary(totals: &Totals, files: Vec<String>, options: &AnalysisOptions) -> Summary {
     let system = totals.system.unwrap_or(System::Aix);
     let categories = Categories::new(totals, system, options.assume_user);
     let span_ns = u128::from(totals.span.1 - totals.span.0);

@@ -3,7 +3,7 @@
 //! The crates that plot on terminals were not used: `textplots` and `rasciigraph` draw lines in characters that need
 //! UTF-8, and `ratatui` draws whole screens.
 
-use crate::print::{Layout, push_percent};
+use crate::print::{TextLayout, push_percent};
 use crate::tables::{Column, ColumnKind, Section, Value};
 use crate::totals::Totals;
 use std::collections::BTreeMap;
@@ -124,7 +124,7 @@ pub fn section(totals: &Totals) -> Section {
 type Buckets = Vec<(u64, u64)>;
 
 /// Appends a chart per CPU.
-pub fn draw(section: &Section, layout: Layout, out: &mut TextBuf) {
+pub fn draw(section: &Section, layout: TextLayout, out: &mut TextBuf) {
     let mut cpus: BTreeMap<&Value, Buckets> = BTreeMap::new();
     let mut span: Option<(u64, u64)> = None;
     for row in section.rows() {
@@ -239,7 +239,7 @@ mod tests {
     fn charts_have_the_width_of_the_terminal() {
         let draw = |section: &Section, width, is_utf8| {
             let mut out = TextBuf::new();
-            super::draw(section, Layout { width, is_utf8, ..Layout::default() }, &mut out);
+            super::draw(section, TextLayout { width, is_utf8, ..TextLayout::default() }, &mut out);
             String::from_utf8(out.as_bytes().to_vec()).unwrap()
         };
         let few = section_of(&[(0, 0, 10, 10), (0, 10, 20, 0), (0, 20, 25, 1)]);

@@ -1,14 +1,14 @@
 //! Tests of curt's layout, with times computed by hand.
 
 use crate::examples::one_cpu;
-use crate::traces::{Hook, call, dispatch, generic, hook, stream, summary};
+use crate::traces::{RecordedHook, call, dispatch, generic, hook, stream, summary};
 use std::sync::Arc;
 use tfbc::aix::{AddressNames, ContextTable};
-use tfbc_analysis::{CurtOptions, Options, write_curt};
+use tfbc_analysis::{AnalysisOptions, CurtOptions, write_curt};
 use tfbc_vm::TextBuf;
 
-fn curt(cpus: u32, hooks: &[Hook], options: Options, curt: CurtOptions) -> String {
-    let summary = summary(stream(cpus, hooks), &Options { per_cpu: true, per_thread: true, ..options });
+fn curt(cpus: u32, hooks: &[RecordedHook], options: AnalysisOptions, curt: CurtOptions) -> String {
+    let summary = summary(stream(cpus, hooks), &AnalysisOptions { per_cpu: true, per_thread: true, ..options });
     let mut out = TextBuf::new();
     write_curt(&summary, curt, &mut out);
     String::from_utf8(out.as_bytes().to_vec()).unwrap()
@@ -51,7 +51,7 @@ Avg. Thread Affinity =        1.00
 
 #[test]
 fn the_example_is_printed() {
-    let text = curt(1, &one_cpu(), Options::default(), CurtOptions { elapsed: true, ..CurtOptions::default() });
+    let text = curt(1, &one_cpu(), AnalysisOptions::default(), CurtOptions { elapsed: true, ..CurtOptions::default() });
     assert!(text.starts_with(CURT), "{text}");
     for line in [
         "Total number of process dispatches = 2",
@@ -88,7 +88,7 @@ fn the_example_is_printed() {
 #[test]
 fn threads_and_processes_have_reports() {
     let options = CurtOptions { threads: true, processes: true, errors: true, ..CurtOptions::default() };
-    let text = curt(1, &one_cpu(), Options::default(), options);
+    let text = curt(1, &one_cpu(), AnalysisOptions::default(), options);
     let own = "
 Report for Thread Id: 11 (hex b) Pid: 100 (hex 64)
 Process Name: ?
@@ -149,7 +149,7 @@ fn dispatches_and_calls_are_counted_per_thread() {
         call(120, 0x104, 22, "kopen"),
     ];
     let options = CurtOptions { threads: true, processes: true, errors: true, ..CurtOptions::default() };
-    let text = curt(2, &hooks, Options::default(), options);
+    let text = curt(2, &hooks, AnalysisOptions::default(), options);
     let own = text.split("\nReport for Thread Id: 21 ").nth(1).unwrap().split("\nReport for").next().unwrap();
     for line in [
         "    2             0.0000       12.50    0.0000    0.0000    0.0000  kopen",
@@ -176,10 +176,10 @@ fn classes_of_calls_have_sections() {
     let table = "492 if D1=1 enter class=HCALL address=D2\n492 if D1=2 return class=HCALL\n\
                  605 if D1=1 enter class=PTHREAD address=D2\n605 if D1=2 return class=PTHREAD\n\
                  48D if D1=1 enter class=NFS address=D2\n48D if D1=2 return class=NFS\n";
-    let options = Options {
+    let options = AnalysisOptions {
         context: Arc::new(ContextTable::default().overlay(table.parse().unwrap())),
         names: Arc::new(AddressNames::parse(b"h_enter ABC\n").unwrap()),
-        ..Options::default()
+        ..AnalysisOptions::default()
     };
     let hooks = [
         dispatch(0, 0x106, 0, 100, 11),

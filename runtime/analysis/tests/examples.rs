@@ -1,13 +1,14 @@
 //! Worked examples of the specification, and traces written by people who did not know the code.
 
 use crate::traces::{
-    Hook, PseudoRandom, Record, call, check, check_conservation, dispatch, hook, log, numbers, record, stream, summary,
+    PseudoRandom, Record, RecordedHook, call, check, check_conservation, dispatch, hook, log, numbers, record, stream,
+    summary,
 };
 use tfbc::{Notice, Trace};
-use tfbc_analysis::{Options, summarise};
+use tfbc_analysis::{AnalysisOptions, summarise};
 
 /// Example of one CPU.
-pub fn one_cpu() -> Vec<Hook> {
+pub fn one_cpu() -> Vec<RecordedHook> {
     vec![
         hook(0, 0x001, 0, 9, &[]),
         dispatch(1000, 0x106, 0, 100, 11),
@@ -26,7 +27,7 @@ pub fn one_cpu() -> Vec<Hook> {
 
 #[test]
 fn one_cpu_with_calls_and_interrupts() {
-    let summary = summary(stream(1, &one_cpu()), &Options::default());
+    let summary = summary(stream(1, &one_cpu()), &AnalysisOptions::default());
     check_conservation(&summary);
     let expected = "span_ns=15000 busy_ns=9000 application_ns=5000 syscall_ns=2100 mode_ns=0 flih_ns=600 slih_ns=1000 \
                     dispatch_ns=300 idle_dispatch_ns=0 idle_ns=5000 unknown_ns=1000 lost_ns=0 off_ns=0 dispatches=2";
@@ -45,7 +46,7 @@ fn one_cpu_with_calls_and_interrupts() {
 #[test]
 fn the_span_can_be_narrowed() {
     let narrow = |from, until| {
-        let summary = summary(stream(1, &one_cpu()), &Options { from, until, ..Options::default() });
+        let summary = summary(stream(1, &one_cpu()), &AnalysisOptions { from, until, ..AnalysisOptions::default() });
         check_conservation(&summary);
         summary
     };
@@ -63,7 +64,7 @@ fn the_span_can_be_narrowed() {
 fn a_loss_without_a_mark_is_a_contradiction() {
     let hooks =
         [dispatch(0, 0x106, 0, 100, 5), call(100, 0x101, 5, "a"), call(300, 0x101, 6, "b"), call(400, 0x104, 6, "b")];
-    let summary = summary(stream(1, &hooks), &Options::default());
+    let summary = summary(stream(1, &hooks), &AnalysisOptions::default());
     check_conservation(&summary);
     check(&summary, "cpu", &["cpu"], "0", "application_ns=100 unknown_ns=200 syscall_ns=100");
     check(&summary, "head", &["system"], "aix", "contradictions=1");
@@ -102,7 +103,7 @@ fn messages_of_qnx() {
         record(6500, 2, 128 + SEND, &[0, 0]),
         record(8000, 6, 1, &[0, 0]),
     ];
-    let summary = summary(log(1, &records), &Options::default());
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
     check_conservation(&summary);
     let cpu = "unknown_ns=100 idle_ns=900 int_ns=600 handler_ns=400 system_ns=1300 switch_ns=200 user_ns=4500 \
                span_ns=8000 dispatches=3 idle_dispatches=1";
@@ -130,7 +131,8 @@ fn messages_of_qnx() {
     check(&summary, "priority", &["priority"], "10", "total_ns=5800");
     check(&summary, "client", &["pid", "tid"], "7.1", "self_ns=2800 imposed_ns=2200 total_ns=5000");
     check(&summary, "client", &["pid", "tid"], "8.2", "self_ns=3200 imposed_ns=0 total_ns=3200");
-    let by_server = self::summary(log(1, &records), &Options { per_server: true, ..Options::default() });
+    let by_server =
+        self::summary(log(1, &records), &AnalysisOptions { per_server: true, ..AnalysisOptions::default() });
     let row = "7.1.8.2";
     check(&by_server, "client", &["pid", "tid", "server_pid", "server_tid"], row, "imposed_ns=2200");
 }
@@ -149,7 +151,7 @@ fn a_lost_buffer_of_qnx_forgets_everything() {
         record(1200, 2, 142, &[0, 0]),
         record(1300, 6, 1, &[0, 0]),
     ];
-    let summary = summary(log(1, &records), &Options::default());
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
     check_conservation(&summary);
     let cpu = "lost_ns=700 unknown_ns=300 user_ns=200 system_ns=100 mode_ns=0";
     check(&summary, "cpu", &["cpu"], "0", cpu);
@@ -179,7 +181,7 @@ fn states_at_a_time_are_those_of_the_last_records() {
         // A thread that has ended has no state.
         (600, &[ready]),
     ] {
-        let summary = summary(log(1, &records), &Options { until: Some(time), ..Options::default() });
+        let summary = summary(log(1, &records), &AnalysisOptions { until: Some(time), ..AnalysisOptions::default() });
         assert_eq!(summary.section("snapshot").unwrap().rows().len(), expected.len(), "{time}");
         for (row, since) in expected {
             check(&summary, "snapshot", &["pid", "tid", "state"], row, since);
@@ -190,7 +192,7 @@ fn states_at_a_time_are_those_of_the_last_records() {
 #[test]
 fn the_bundled_shell_trace() {
     let mut trace = Trace::open("../samples/shell.trc").unwrap();
-    let summary = summarise(&mut trace, &Options::default(), &mut |_: &Notice| {}).unwrap();
+    let summary = summarise(&mut trace, &AnalysisOptions::default(), &mut |_: &Notice| {}).unwrap();
     check_conservation(&summary);
     let cpu = "span_ns=36975666 application_ns=1436793 syscall_ns=540570 flih_ns=123611 slih_ns=76935 \
                idle_ns=34796863 unknown_ns=894 dispatch_ns=0";
@@ -223,55 +225,56 @@ fn the_bundled_shell_trace() {
 #[test]
 fn strangers_traces_keep_memory_and_time_bounded() {
     // 2^20 threads, each dispatched once and inside a call.
-    let many: Vec<Hook> = (0..1u64 << 20)
+    let many: Vec<RecordedHook> = (0..1u64 << 20)
         .flat_map(|n| [dispatch(2 * n, 0x106, 0, n, n), call(2 * n + 1, 0x101, n, "a")])
         .chain([call(1 << 22, 0x104, 1, "a")])
         .collect();
-    let told = summary(stream(1, &many), &Options::default());
+    let told = summary(stream(1, &many), &AnalysisOptions::default());
     check_conservation(&told);
     let section = told.section("thread").unwrap();
     assert!(section.rows().len() <= (1 << 16) + 1);
     assert!(section.rows().any(|row| section.get(row, "name").unwrap().to_string() == "(others)"));
 
     // Interrupts that end without a beginning, and nested interrupts.
-    let mut nested: Vec<Hook> = vec![dispatch(0, 0x106, 0, 1, 5)];
+    let mut nested: Vec<RecordedHook> = vec![dispatch(0, 0x106, 0, 1, 5)];
     nested.extend((1..1000).map(|t| hook(t, 0x103, 0, 5, &[])));
     nested.extend((1000..11_000).map(|t| hook(t, 0x102, 0, 5, &[t])));
     nested.push(hook(11_000, 0x200, 0, 5, &[0]));
-    let told = summary(stream(1, &nested), &Options::default());
+    let told = summary(stream(1, &nested), &AnalysisOptions::default());
     check_conservation(&told);
     check(&told, "head", &["system"], "aix", "unmatched_lowers=999");
     check(&told, "cpu", &["cpu"], "0", "slih_ns=10000");
 
     // Times that jump back and forth.
     let jumps = [0, 1 << 63, 5, u64::MAX, 1, 1 << 63];
-    let jumping: Vec<Hook> =
+    let jumping: Vec<RecordedHook> =
         jumps.into_iter().enumerate().map(|(n, t)| dispatch(t, 0x106, n as u16 % 3, 1, n as u64 % 2)).collect();
     for cpus in [0, 2, 3] {
-        check_conservation(&summary(stream(cpus, &jumping), &Options::default()));
+        check_conservation(&summary(stream(cpus, &jumping), &AnalysisOptions::default()));
     }
 
     // CPUs up to the limit, and beyond.
-    let wide: Vec<Hook> = (0..3000).map(|t| dispatch(t, 0x106, t as u16, 1, t)).collect();
-    let told = summary(stream(0, &wide), &Options::default());
+    let wide: Vec<RecordedHook> = (0..3000).map(|t| dispatch(t, 0x106, t as u16, 1, t)).collect();
+    let told = summary(stream(0, &wide), &AnalysisOptions::default());
     check_conservation(&told);
     assert_eq!(told.section("cpu").unwrap().rows().len(), 1025);
 
     // Only marks, and an empty trace.
-    let marks: Vec<Hook> = (0..100).map(|t| hook(t, [0x001, 0x002, 0x006][t as usize % 3], 0, 9, &[0, 7])).collect();
-    let told = summary(stream(0, &marks), &Options::default());
+    let marks: Vec<RecordedHook> =
+        (0..100).map(|t| hook(t, [0x001, 0x002, 0x006][t as usize % 3], 0, 9, &[0, 7])).collect();
+    let told = summary(stream(0, &marks), &AnalysisOptions::default());
     check_conservation(&told);
     let rows = numbers(told.section("cpu").unwrap(), &["cpu"]);
     assert!(rows["-"]["lost_ns"] > 0 && rows["-"]["off_ns"] > 0);
-    check_conservation(&summary(stream(0, &[]), &Options::default()));
-    check_conservation(&summary(stream(4, &[]), &Options::default()));
-    check_conservation(&summary(log(2, &[]), &Options::default()));
+    check_conservation(&summary(stream(0, &[]), &AnalysisOptions::default()));
+    check_conservation(&summary(stream(4, &[]), &AnalysisOptions::default()));
+    check_conservation(&summary(log(2, &[]), &AnalysisOptions::default()));
 }
 
 #[test]
 fn a_log_without_times_is_refused() {
     let mut trace = Trace::from_bytes("t", log(1, &[record(5, 4, 1, &[1, 1])])).unwrap();
-    let error = summarise(&mut trace, &Options::default(), &mut |_: &Notice| {}).unwrap_err();
+    let error = summarise(&mut trace, &AnalysisOptions::default(), &mut |_: &Notice| {}).unwrap_err();
     assert!(error.to_string().starts_with("no record has a time"), "{error}");
 }
 
@@ -303,7 +306,8 @@ fn any_records_of_qnx_are_charged_once() {
         }
         let last = now;
         for (from, until) in [(None, None), (Some(last / 3), None), (Some(last / 3), Some(last / 2))] {
-            let summary = summary(log(n_cpus, &records), &Options { from, until, ..Options::default() });
+            let summary =
+                summary(log(n_cpus, &records), &AnalysisOptions { from, until, ..AnalysisOptions::default() });
             check_conservation(&summary);
             // A thread cannot run longer than the span.
             let span = numbers(summary.section("head").unwrap(), &["system"])["qnx"]["span_ns"];

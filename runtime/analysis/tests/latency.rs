@@ -1,6 +1,6 @@
 //! Times between two events: worked examples, random traces compared with a second implementation, hostile input.
 
-use crate::traces::{Hook, PseudoRandom, Record, call, generic, hook, log, record, stream};
+use crate::traces::{PseudoRandom, Record, RecordedHook, call, generic, hook, log, record, stream};
 use std::collections::BTreeMap;
 use tfbc::internal::expression::Expression;
 use tfbc::internal::templates::catalog;
@@ -8,7 +8,7 @@ use tfbc::{Form, Formats, Notice, Trace};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
 };
-use tfbc_analysis::{Options, Value};
+use tfbc_analysis::{AnalysisOptions, Value};
 use tfbc_vm::TextBuf;
 
 fn events(start: &str, end: &str) -> PairSource {
@@ -39,7 +39,7 @@ fn measure(trace: &mut Trace, options: &PairOptions) -> (Latency, Vec<u64>) {
     let formats = Formats::load::<&str>([]).unwrap();
     let mut found = Vec::new();
     let mut visit = |pair: &tfbc_analysis::latency::Pair<'_>| found.push(pair.ns);
-    let analysis = Options::default();
+    let analysis = AnalysisOptions::default();
     let measured = latency(trace, &analysis, options, catalog(&formats), &mut |_: &Notice| {}, &mut visit);
     (measured.unwrap(), found)
 }
@@ -70,7 +70,7 @@ fn counts(latency: &Latency) -> [u64; 6] {
     [counts.n_pairs, counts.n_restarted, counts.n_unmatched, counts.n_cut, counts.n_pending, counts.n_unused]
 }
 
-fn keys() -> Vec<Hook> {
+fn keys() -> Vec<RecordedHook> {
     let of = |t, id, key| hook(t, id, 0, 7, &[key]);
     vec![
         of(0, 0x1A0, 1),
@@ -186,7 +186,7 @@ fn states_of_threads_are_pairs_of_qnx() {
 }
 
 /// Pairs of the hooks 1A0 and 1A1 with the key D1, as the documentation of `--match` and of gaps words it.
-fn naive(hooks: &[Hook], matching: Matching, across_gaps: bool) -> ([u64; 6], Vec<u64>) {
+fn naive(hooks: &[RecordedHook], matching: Matching, across_gaps: bool) -> ([u64; 6], Vec<u64>) {
     struct Open {
         key: u64,
         t: u64,
@@ -194,7 +194,7 @@ fn naive(hooks: &[Hook], matching: Matching, across_gaps: bool) -> ([u64; 6], Ve
     }
     let (mut open, mut found, mut counts) = (Vec::<Open>::new(), Vec::new(), [0; 6]);
     let mut last = 0;
-    for Hook { t, id, words, .. } in hooks {
+    for RecordedHook { t, id, words, .. } in hooks {
         match id {
             0x006 => open.iter_mut().for_each(|open| open.gaps.push(last)),
             0x002 => open.iter_mut().for_each(|open| open.gaps.push(*t)),
@@ -239,7 +239,7 @@ fn random_traces_agree_with_a_second_implementation() {
     for seed in 0..250 {
         let mut random = PseudoRandom(seed);
         let mut t = 0;
-        let hooks: Vec<Hook> = (0..random.below(60))
+        let hooks: Vec<RecordedHook> = (0..random.below(60))
             .map(|_| {
                 t += random.below(4) * random.below(1000);
                 match random.below(20) {
@@ -274,12 +274,12 @@ fn random_traces_agree_with_a_second_implementation() {
 
 #[test]
 fn memory_has_limits() {
-    let hooks: Vec<Hook> = (0..5000).map(|n| hook(n, 0x1A0, 0, 7, &[n])).collect();
+    let hooks: Vec<RecordedHook> = (0..5000).map(|n| hook(n, 0x1A0, 0, 7, &[n])).collect();
     let pairs = PairOptions { max_open: 1000, ..by_d1("1A0", "1A1") };
     let (latency, _) = measure_bytes(stream(1, &hooks), &pairs);
     assert_eq!((latency.counts.n_pending, latency.counts.n_dropped), (1000, 4000));
     let ends = (0..5000).map(|n| hook(5000 + n, 0x1A1, 0, 7, &[n]));
-    let hooks: Vec<Hook> = hooks.iter().cloned().chain(ends).collect();
+    let hooks: Vec<RecordedHook> = hooks.iter().cloned().chain(ends).collect();
     let pairs = PairOptions { max_groups: 10, max_values: 100, by: Some(String::from("d1")), ..by_d1("1A0", "1A1") };
     let (mut latency, found) = measure_bytes(stream(1, &hooks), &pairs);
     let rows = groups(&mut latency);
@@ -288,7 +288,7 @@ fn memory_has_limits() {
     latency.sort(GroupOrder::Count, Some(2));
     assert_eq!(groups(&mut latency).len(), 3);
     // Starts that a gap has cut make room.
-    let mut hooks: Vec<Hook> = (0..10).map(|n| hook(n, 0x1A0, 0, 7, &[n])).collect();
+    let mut hooks: Vec<RecordedHook> = (0..10).map(|n| hook(n, 0x1A0, 0, 7, &[n])).collect();
     hooks.push(hook(20, 0x006, 0, 0, &[0, 1]));
     hooks.extend([hook(21, 0x1A0, 0, 7, &[99]), hook(25, 0x1A1, 0, 7, &[99])]);
     let (latency, found) = measure_bytes(stream(1, &hooks), &PairOptions { max_open: 10, ..by_d1("1A0", "1A1") });
@@ -299,7 +299,7 @@ fn memory_has_limits() {
 fn any_bytes_are_measured() {
     for seed in 0..60 {
         let mut random = PseudoRandom(seed);
-        let hooks: Vec<Hook> = (0..40)
+        let hooks: Vec<RecordedHook> = (0..40)
             .map(|n| {
                 let id =
                     [0x101, 0x104, 0x100, 0x102, 0x103, 0x106, 0x10C, 0x200, 0x002, 0x006][random.below(10) as usize];
@@ -334,7 +334,7 @@ fn any_bytes_are_measured() {
 fn check(bytes: Vec<u8>, pairs: &PairOptions) {
     let Ok(mut trace) = Trace::from_bytes("t", bytes.clone()) else { return };
     let formats = Formats::load::<&str>([]).unwrap();
-    let analysis = Options::default();
+    let analysis = AnalysisOptions::default();
     let mut out = TextBuf::new();
     for form in [Form::Text, Form::Tsv, Form::Ndjson] {
         let Ok(names) = field_names(&mut trace, &analysis, pairs) else { return };

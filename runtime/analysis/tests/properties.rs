@@ -1,12 +1,12 @@
 //! Properties on random traces of AIX, against a second implementation of the rules that keeps every interval.
 
-use crate::traces::{Hook, PseudoRandom, call, check_conservation, dispatch, hook, numbers, stream, summary};
+use crate::traces::{PseudoRandom, RecordedHook, call, check_conservation, dispatch, hook, numbers, stream, summary};
 use std::collections::BTreeMap;
-use tfbc_analysis::Options;
+use tfbc_analysis::AnalysisOptions;
 
 /// Category of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Label {
+enum Category {
     Unknown,
     Lost,
     Off,
@@ -21,23 +21,23 @@ enum Label {
     Mode,
 }
 
-impl Label {
-    const ALL: [(Label, &'static str); 11] = [
-        (Label::Unknown, "unknown_ns"),
-        (Label::Lost, "lost_ns"),
-        (Label::Off, "off_ns"),
-        (Label::Dispatch, "dispatch_ns"),
-        (Label::IdleDispatch, "idle_dispatch_ns"),
-        (Label::Flih, "flih_ns"),
-        (Label::Slih, "slih_ns"),
-        (Label::Idle, "idle_ns"),
-        (Label::User, "application_ns"),
-        (Label::Call, "syscall_ns"),
-        (Label::Mode, "mode_ns"),
+impl Category {
+    const ALL: [(Category, &'static str); 11] = [
+        (Category::Unknown, "unknown_ns"),
+        (Category::Lost, "lost_ns"),
+        (Category::Off, "off_ns"),
+        (Category::Dispatch, "dispatch_ns"),
+        (Category::IdleDispatch, "idle_dispatch_ns"),
+        (Category::Flih, "flih_ns"),
+        (Category::Slih, "slih_ns"),
+        (Category::Idle, "idle_ns"),
+        (Category::User, "application_ns"),
+        (Category::Call, "syscall_ns"),
+        (Category::Mode, "mode_ns"),
     ];
 
     fn is_name(self) -> bool {
-        !matches!(self, Label::Unknown | Label::Lost | Label::Off | Label::Mode)
+        !matches!(self, Category::Unknown | Category::Lost | Category::Off | Category::Mode)
     }
 }
 
@@ -46,7 +46,7 @@ struct Interval {
     cpu: usize,
     from: u64,
     to: u64,
-    label: Label,
+    label: Category,
     /// True if the interval starts with a dispatch and ends with a gap or the end of the trace.
     is_exempt: bool,
 }
@@ -54,11 +54,11 @@ struct Interval {
 const IDLE_PID: u64 = 516;
 
 /// Simulates a system. Returns its events, and the intervals that it really went through.
-fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook>, Vec<Interval>) {
+fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<RecordedHook>, Vec<Interval>) {
     #[derive(Clone)]
     struct Cpu {
         thread: u64,
-        frames: Vec<Label>,
+        frames: Vec<Category>,
         since: u64,
         resumes: bool,
     }
@@ -78,14 +78,14 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook
             (Some(label), _) => *label,
             (None, true) => {
                 if fresh[at] == Some(true) {
-                    Label::IdleDispatch
+                    Category::IdleDispatch
                 } else {
-                    Label::Dispatch
+                    Category::Dispatch
                 }
             }
-            (None, false) if state.thread >= 1000 => Label::Idle,
-            (None, false) if calls.contains_key(&state.thread) => Label::Call,
-            (None, false) => Label::User,
+            (None, false) if state.thread >= 1000 => Category::Idle,
+            (None, false) if calls.contains_key(&state.thread) => Category::Call,
+            (None, false) => Category::User,
         };
         truth.push(Interval { cpu: at, from: state.since, to: now, label, is_exempt: false });
         cpus[at].since = now;
@@ -95,7 +95,7 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook
             continue;
         }
         let choice = noise.below(10);
-        if state.frames.last() == Some(&Label::Slih) {
+        if state.frames.last() == Some(&Category::Slih) {
             cpus[at].frames.pop();
             events.push(hook(now, 0x103, cpu, tid, &[]));
         } else if choice < 3 {
@@ -113,14 +113,14 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook
             events.push(dispatch(now, id, cpu, pid, next));
         } else if !state.frames.is_empty() {
             if choice < 6 {
-                cpus[at].frames.push(Label::Slih);
+                cpus[at].frames.push(Category::Slih);
                 events.push(hook(now, 0x102, cpu, tid, &[0x100 + choice, 0]));
             } else {
                 cpus[at].frames.clear();
                 events.push(hook(now, 0x200, cpu, tid, &[0]));
             }
         } else if choice < 5 {
-            cpus[at].frames.push(Label::Flih);
+            cpus[at].frames.push(Category::Flih);
             events.push(hook(now, 0x100, cpu, tid, &[1 + choice, 0]));
         } else if state.thread >= 1000 || choice == 5 {
             // An event without rules: it only shows that its thread runs.
@@ -137,7 +137,7 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Hook
 }
 
 /// Removes runs of events. A mark replaces the last event of a run.
-fn cut(noise: &mut PseudoRandom, mut events: Vec<Hook>, n_cuts: u64) -> Vec<Hook> {
+fn cut(noise: &mut PseudoRandom, mut events: Vec<RecordedHook>, n_cuts: u64) -> Vec<RecordedHook> {
     for _ in 0..n_cuts {
         let from = 1 + noise.below(events.len() as u64 - 1) as usize;
         let to = (from + 1 + noise.below(12) as usize).min(events.len());
@@ -165,14 +165,14 @@ struct NaiveCpu {
     since: u64,
     thread: Option<u64>,
     known: bool,
-    frames: Vec<Label>,
+    frames: Vec<Category>,
     fresh: Option<bool>,
-    dark: Option<Label>,
+    dark: Option<Category>,
 }
 
 #[derive(Default)]
 struct NaiveThread {
-    mode: Option<Label>,
+    mode: Option<Category>,
     is_idle: bool,
     /// Intervals of an unknown mode.
     undecided: Vec<usize>,
@@ -190,16 +190,16 @@ impl Naive {
         let label = if let Some(dark) = cpu.dark {
             dark
         } else if contradicts {
-            Label::Unknown
+            Category::Unknown
         } else if let (Some(idle), true, true) = (cpu.fresh, resumes, cpu.frames.is_empty()) {
-            if idle { Label::IdleDispatch } else { Label::Dispatch }
+            if idle { Category::IdleDispatch } else { Category::Dispatch }
         } else if let Some(frame) = cpu.frames.last() {
             *frame
         } else if let (true, Some(thread)) = (cpu.known, thread) {
             undecided = !thread.is_idle && thread.mode.is_none();
-            if thread.is_idle { Label::Idle } else { thread.mode.unwrap_or(Label::Mode) }
+            if thread.is_idle { Category::Idle } else { thread.mode.unwrap_or(Category::Mode) }
         } else {
-            Label::Unknown
+            Category::Unknown
         };
         let is_exempt = cpu.fresh.is_some() && ends;
         if let (true, Some(thread)) = (undecided, cpu.thread) {
@@ -225,13 +225,13 @@ impl Naive {
         self.cpus[at].thread = Some(tid);
     }
 
-    fn decide(&mut self, tid: u64, label: Label) {
+    fn decide(&mut self, tid: u64, label: Category) {
         for at in std::mem::take(&mut self.threads.entry(tid).or_default().undecided) {
             self.intervals[at].label = label;
         }
     }
 
-    fn begin(&mut self, now: u64, dark: Label) {
+    fn begin(&mut self, now: u64, dark: Category) {
         for at in 0..self.cpus.len() {
             self.charge(at, now, false, false, true);
             let cpu = &mut self.cpus[at];
@@ -243,7 +243,7 @@ impl Naive {
         }
     }
 
-    fn end(&mut self, now: u64, dark: Option<Label>) {
+    fn end(&mut self, now: u64, dark: Option<Category>) {
         for at in 0..self.cpus.len() {
             self.charge(at, now, false, false, false);
             let cpu = &mut self.cpus[at];
@@ -251,17 +251,17 @@ impl Naive {
         }
     }
 
-    fn take(&mut self, event: &Hook) {
+    fn take(&mut self, event: &RecordedHook) {
         let (now, tid) = (event.t, event.tid);
         let last = std::mem::replace(&mut self.last, now);
         match event.id {
             0x006 => {
-                self.begin(last, Label::Lost);
-                return self.end(now, self.is_off.then_some(Label::Off));
+                self.begin(last, Category::Lost);
+                return self.end(now, self.is_off.then_some(Category::Off));
             }
             0x002 => {
                 if !std::mem::replace(&mut self.is_off, true) {
-                    self.begin(now, Label::Off);
+                    self.begin(now, Category::Off);
                 }
                 return;
             }
@@ -307,11 +307,11 @@ impl Naive {
                 let cpu = &mut self.cpus[at];
                 (cpu.frames, cpu.known, cpu.fresh) = (vec![], true, Some(idle));
             }
-            0x100 => self.cpus[event.sub as usize].frames.push(Label::Flih),
-            0x102 => self.cpus[event.sub as usize].frames.push(Label::Slih),
+            0x100 => self.cpus[event.sub as usize].frames.push(Category::Flih),
+            0x102 => self.cpus[event.sub as usize].frames.push(Category::Slih),
             0x103 => {
                 let frames = &mut self.cpus[event.sub as usize].frames;
-                if let Some(from) = frames.iter().rposition(|frame| *frame == Label::Slih) {
+                if let Some(from) = frames.iter().rposition(|frame| *frame == Category::Slih) {
                     frames.truncate(from);
                 }
             }
@@ -321,7 +321,7 @@ impl Naive {
             }
             0x101 | 0x104 => {
                 let (before, after) =
-                    if event.id == 0x101 { (Label::User, Label::Call) } else { (Label::Call, Label::User) };
+                    if event.id == 0x101 { (Category::User, Category::Call) } else { (Category::Call, Category::User) };
                 self.decide(tid, before);
                 self.threads.entry(tid).or_default().mode = Some(after);
                 if let Some(at) = at.filter(|at| self.cpus[*at].frames.is_empty()) {
@@ -332,7 +332,7 @@ impl Naive {
         }
     }
 
-    fn run(n_cpus: usize, events: &[Hook]) -> Self {
+    fn run(n_cpus: usize, events: &[RecordedHook]) -> Self {
         let mut naive = Self { cpus: vec![NaiveCpu::default(); n_cpus], ..Self::default() };
         events.iter().for_each(|event| naive.take(event));
         let end = naive.last;
@@ -341,15 +341,15 @@ impl Naive {
         let has_dispatch = naive.has_dispatch;
         let (flih, slih, modes) = (has(0x200), has(0x103), has(0x101) && has(0x104));
         for interval in &mut naive.intervals {
-            let is_dark = matches!(interval.label, Label::Lost | Label::Off);
+            let is_dark = matches!(interval.label, Category::Lost | Category::Off);
             match interval.label {
-                Label::Flih if !flih => interval.label = Label::Unknown,
-                Label::Slih if !slih => interval.label = Label::Unknown,
-                Label::User | Label::Call if !modes => interval.label = Label::Mode,
+                Category::Flih if !flih => interval.label = Category::Unknown,
+                Category::Slih if !slih => interval.label = Category::Unknown,
+                Category::User | Category::Call if !modes => interval.label = Category::Mode,
                 _ => {}
             }
             if !has_dispatch && !is_dark {
-                interval.label = Label::Unknown;
+                interval.label = Category::Unknown;
             }
         }
         naive
@@ -357,13 +357,13 @@ impl Naive {
 }
 
 /// Compares the state machine with the second implementation, whose intervals it returns.
-fn compare(n_cpus: usize, events: &[Hook]) -> Vec<Interval> {
-    let summary = summary(stream(n_cpus as u32, events), &Options::default());
+fn compare(n_cpus: usize, events: &[RecordedHook]) -> Vec<Interval> {
+    let summary = summary(stream(n_cpus as u32, events), &AnalysisOptions::default());
     check_conservation(&summary);
     let naive = Naive::run(n_cpus, events);
     let rows = numbers(summary.section("cpu").unwrap(), &["cpu"]);
     for cpu in 0..n_cpus {
-        for (label, name) in Label::ALL {
+        for (label, name) in Category::ALL {
             let intervals = naive.intervals.iter().filter(|interval| interval.cpu == cpu && interval.label == label);
             let sum: u64 = intervals.map(|interval| interval.to - interval.from).sum();
             let row = &rows[&cpu.to_string()];
@@ -455,7 +455,7 @@ fn categories_sum_to_the_span_for_any_bytes_and_any_span() {
             (Some(one), Some(other)) => (Some(one.min(other)), Some(one.max(other))),
             bounds => bounds,
         };
-        check_conservation(&summary(bytes, &Options { from, until, ..Options::default() }));
+        check_conservation(&summary(bytes, &AnalysisOptions { from, until, ..AnalysisOptions::default() }));
     }
 }
 
@@ -466,7 +466,7 @@ fn two_spans_sum_to_the_whole() {
         let (events, _) = system(&mut noise, 2, 80);
         let between = events[40].t;
         let cpu = |from, until| {
-            let summary = summary(stream(2, &events), &Options { from, until, ..Options::default() });
+            let summary = summary(stream(2, &events), &AnalysisOptions { from, until, ..AnalysisOptions::default() });
             numbers(summary.section("cpu").unwrap(), &["cpu"]).remove("all").unwrap()
         };
         let early = events.iter().take_while(|event| event.t <= between).map(|event| event.id).collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tfbc::aix::ContextTable;
 use tfbc::internal::templates::catalog;
 use tfbc::{Formats, Notice, Trace};
-use tfbc_analysis::Options;
+use tfbc_analysis::AnalysisOptions;
 use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
 
 /// Value of a protobuf field.
@@ -62,9 +62,9 @@ fn fields(mut message: &[u8], repeated: u64) -> (HashMap<u64, Field<'_>>, Vec<&[
 }
 
 /// Begin, end and name.
-type Slice = (u64, u64, String);
+type TrackSlice = (u64, u64, String);
 /// Names of tracks with their slices.
-type Tracks = Vec<(String, Vec<Slice>)>;
+type Tracks = Vec<(String, Vec<TrackSlice>)>;
 
 /// Slices of the tracks, in the order of their ends. Panics if they do not nest.
 fn slices(timeline: &[u8]) -> Tracks {
@@ -112,7 +112,7 @@ fn slices(timeline: &[u8]) -> Tracks {
 /// Draws a trace with a context table, and returns the slices of the tracks.
 fn draw(bytes: Vec<u8>, table: &str, what: TimelineOptions) -> Tracks {
     let context = ContextTable::default().overlay(table.parse().unwrap());
-    let options = Options { context: Arc::new(context), ..Options::default() };
+    let options = AnalysisOptions { context: Arc::new(context), ..AnalysisOptions::default() };
     let formats = Formats::builtin();
     let mut out = Vec::new();
     let mut trace = Trace::from_bytes("t", bytes).unwrap();
@@ -133,7 +133,7 @@ fn what(tracks: &[&'static str], pairs: &[&str]) -> TimelineOptions {
     }
 }
 
-fn spans(slices: &[Slice]) -> Vec<(u64, u64)> {
+fn spans(slices: &[TrackSlice]) -> Vec<(u64, u64)> {
     slices.iter().map(|(begin, end, _)| (*begin, *end)).collect()
 }
 

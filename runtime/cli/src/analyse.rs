@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::Trace;
 use tfbc::aix::TableLimits;
-use tfbc_analysis::{AnalysisError, Options, Section};
+use tfbc_analysis::{AnalysisError, AnalysisOptions, Section};
 use tfbc_authoring::times::{check_times, seconds};
 use tfbc_vm::TextBuf;
 
@@ -56,15 +56,15 @@ impl SpanArgs {
     }
 
     /// Options of an analysis; reads the files.
-    pub fn options(&self) -> Result<Options, Failure> {
-        Ok(Options {
+    pub fn options(&self) -> Result<AnalysisOptions, Failure> {
+        Ok(AnalysisOptions {
             from: self.from,
             until: self.until,
             cpus: self.cpus.unwrap_or(0),
             context: context_args::context(self.context.as_deref())?,
             names: context_args::names(self.names.as_deref())?,
             max_processes: self.max_processes as usize,
-            ..Options::default()
+            ..AnalysisOptions::default()
         })
     }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tfbc::System;
 use tfbc::aix::{AddressNames, ContextTable};
-use tfbc_analysis::{CurtOptions, Options, Summary, Value, write_curt};
+use tfbc_analysis::{AnalysisOptions, CurtOptions, Summary, Value, write_curt};
 use tfbc_authoring::times::{check_times, seconds};
 use tfbc_vm::TextBuf;
 
@@ -99,7 +99,7 @@ impl CurtArgs {
         let told = [&self.gensyms, &self.trcnm, &self.pids, &self.context].into_iter().flatten();
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
         inputs::refuse_output(self.output.as_deref(), std::slice::from_ref(&self.input), &args)?;
-        let options = Options {
+        let options = AnalysisOptions {
             from: self.from,
             until: self.until,
             per_cpu: true,
@@ -107,7 +107,7 @@ impl CurtArgs {
             sections: Some(SECTIONS.map(str::to_owned).into()),
             context: self.context()?,
             names: self.names(console)?,
-            ..Options::default()
+            ..AnalysisOptions::default()
         };
         let mut summary = summarise(console, &self.input, &args, &options)?;
         if summary.system == System::Qnx {

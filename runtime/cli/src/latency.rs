@@ -18,7 +18,7 @@ use tfbc::{Form, Formats};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, Pair, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
 };
-use tfbc_analysis::{Layout, Options, write};
+use tfbc_analysis::{AnalysisOptions, TextLayout, write};
 use tfbc_vm::TextBuf;
 
 /// Largest number of pairs for `--outliers`.
@@ -76,7 +76,7 @@ pub struct LatencyArgs {
     outliers: Option<u64>,
     /// Order of the groups
     #[arg(long, value_name = "KEY", default_value = "sum", value_enum)]
-    sort: SortArg,
+    sort: GroupSortArg,
     /// Number of groups; another row sums up the others. Histograms: 8 by default
     #[arg(long, value_name = "N")]
     top: Option<usize>,
@@ -124,7 +124,7 @@ enum MatchArg {
 
 /// Command-line form of [`GroupOrder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SortArg {
+enum GroupSortArg {
     Count,
     Sum,
     Mean,
@@ -132,14 +132,14 @@ enum SortArg {
     Max,
 }
 
-impl SortArg {
+impl GroupSortArg {
     fn order(self) -> GroupOrder {
         match self {
-            SortArg::Count => GroupOrder::Count,
-            SortArg::Sum => GroupOrder::Sum,
-            SortArg::Mean => GroupOrder::Mean,
-            SortArg::P99 => GroupOrder::P99,
-            SortArg::Max => GroupOrder::Max,
+            GroupSortArg::Count => GroupOrder::Count,
+            GroupSortArg::Sum => GroupOrder::Sum,
+            GroupSortArg::Mean => GroupOrder::Mean,
+            GroupSortArg::P99 => GroupOrder::P99,
+            GroupSortArg::Max => GroupOrder::Max,
         }
     }
 }
@@ -224,8 +224,8 @@ impl LatencyArgs {
         self.list || self.outliers.is_some()
     }
 
-    fn options(&self) -> Result<Options, Failure> {
-        Ok(Options { sections: Some(Vec::new()), ..self.span.options()? })
+    fn options(&self) -> Result<AnalysisOptions, Failure> {
+        Ok(AnalysisOptions { sections: Some(Vec::new()), ..self.span.options()? })
     }
 
     fn pairs(&self) -> PairOptions {
@@ -259,7 +259,7 @@ impl LatencyArgs {
         console: &Console,
         path: &Path,
         args: &TraceArgs,
-        (options, pairs, formats): (&Options, &PairOptions, &Formats),
+        (options, pairs, formats): (&AnalysisOptions, &PairOptions, &Formats),
         sink: &mut Sink,
     ) -> CommandResult {
         let form = self.to.form();
@@ -316,7 +316,7 @@ impl LatencyArgs {
         if self.to == FormArg::Arrow {
             return analyse::push_arrow(&latency.groups(&self.percentiles, form), self.output.as_deref(), out);
         }
-        let layout = Layout::default();
+        let layout = TextLayout::default();
         if !self.lists_pairs() {
             write(&latency.groups(&self.percentiles, form), form, layout, out);
         }

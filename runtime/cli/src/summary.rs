@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use tfbc::aix::Numbers;
 use tfbc::internal::hint;
 use tfbc::{Form, System};
-use tfbc_analysis::{Layout, Options, Section, SortKey, Summary, Value, against, write};
+use tfbc_analysis::{AnalysisOptions, Section, SortKey, Summary, TextLayout, Value, against, write};
 use tfbc_authoring::times::seconds;
 use tfbc_vm::TextBuf;
 
@@ -288,9 +288,9 @@ impl SummaryArgs {
         Ok(SECTIONS.into_iter().filter(is_chosen).collect())
     }
 
-    fn options(&self, sections: &[&str]) -> Result<Options, Failure> {
+    fn options(&self, sections: &[&str]) -> Result<AnalysisOptions, Failure> {
         let span = self.span.options()?;
-        Ok(Options {
+        Ok(AnalysisOptions {
             until: self.at.or(span.until),
             sections: Some(sections.iter().map(|section| (*section).to_owned()).collect()),
             idle: (!self.idle.is_empty()).then(|| self.idle.clone()),
@@ -308,7 +308,7 @@ impl SummaryArgs {
         console: &Console,
         path: &Path,
         args: &TraceArgs,
-        options: &Options,
+        options: &AnalysisOptions,
         filter: &RowFilter,
         status: &mut Status,
     ) -> Result<Summary, Failure> {
@@ -342,7 +342,7 @@ impl SummaryArgs {
     ) -> Result<(), Failure> {
         let form = self.to.form();
         let screen = Screen::of(self.output.as_deref());
-        let layout = Layout {
+        let layout = TextLayout {
             whole_ns: summary.whole_ns,
             is_titled: sections.len() > 1,
             width: screen.width.unwrap_or(80),
@@ -369,7 +369,12 @@ impl SummaryArgs {
 }
 
 /// Opens a trace and summarises it.
-pub fn summarise(console: &Console, path: &Path, args: &TraceArgs, options: &Options) -> Result<Summary, Failure> {
+pub fn summarise(
+    console: &Console,
+    path: &Path,
+    args: &TraceArgs,
+    options: &AnalysisOptions,
+) -> Result<Summary, Failure> {
     analyse::analyse(console, path, args, "tfbc summary TRACE", |opened, reporter| {
         tfbc_analysis::summarise(opened, options, reporter)
     })

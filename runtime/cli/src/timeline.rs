@@ -16,7 +16,7 @@ use tfbc::internal::expression::Expression;
 use tfbc::internal::templates::catalog;
 use tfbc::internal::{Output, hint};
 use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
-use tfbc_analysis::{AnalysisError, Options};
+use tfbc_analysis::{AnalysisError, AnalysisOptions};
 
 /// Flags of `tfbc timeline`.
 #[derive(Debug, Clone, Args)]
@@ -96,7 +96,7 @@ impl TimelineArgs {
         let told = self.span.files().chain(&self.formats);
         overwrite::refuse([Some(&*self.output)], told.map(PathBuf::as_path))?;
         inputs::refuse_output(Some(&self.output), &traces, &args)?;
-        let options = Options {
+        let options = AnalysisOptions {
             sections: Some(vec![String::from("call")]),
             idle: (!self.idle.is_empty()).then(|| self.idle.clone()),
             ..self.span.options()?

@@ -167,9 +167,9 @@ impl OwnedHook {
 }
 
 /// Pseudorandom numbers.
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -180,7 +180,7 @@ impl Numbers {
 
 /// Hooks of the given program widths. `longest` limits the bytes of generic ones, and `gap` the ticks between two.
 fn hooks(n: usize, widths: &[Width], longest: u64, gap: u64) -> Vec<OwnedHook> {
-    let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
+    let mut numbers = RandomNumbers(0x9E37_79B9_7F4A_7C15);
     let mut ticks = START;
     let mut hook = || {
         ticks += numbers.below(gap);

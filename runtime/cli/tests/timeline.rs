@@ -42,14 +42,14 @@ fn messages(folder: &Path) -> PathBuf {
 }
 
 /// Slice of a track: its name, begin, end and category.
-type Slice = (String, u64, u64, String);
+type TrackSlice = (String, u64, u64, String);
 
 /// Time per track and category, without the slices inside. Panics if slices overlap.
-fn own_times(mut slices: Vec<Slice>) -> BTreeMap<(String, String), u64> {
+fn own_times(mut slices: Vec<TrackSlice>) -> BTreeMap<(String, String), u64> {
     // Readers sort by begin and, among equal ones, keep the order of the file.
     slices.sort_by(|one, other| (&one.0, one.1).cmp(&(&other.0, other.1)));
     let mut times = BTreeMap::new();
-    let mut open: Vec<Slice> = Vec::new();
+    let mut open: Vec<TrackSlice> = Vec::new();
     for slice in slices {
         open.retain(|outer| outer.0 == slice.0 && outer.2 > slice.1);
         if let Some(outer) = open.last() {

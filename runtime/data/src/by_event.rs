@@ -2,7 +2,7 @@
 
 use crate::columns::EventColumn;
 use crate::dictionary::NONE;
-use crate::events::{BatchSink, Columns, Keys, MAX_TEXT, TableOptions, wanted};
+use crate::events::{BatchSink, Columns, KeysByNumber, MAX_TEXT, TableOptions, wanted};
 use crate::fields::FieldColumns;
 use crate::metadata::TableMetadata;
 use arrow_array::RecordBatch;
@@ -52,7 +52,7 @@ pub struct EventTables<'s> {
     /// The open tables.
     tables: Vec<EventFields>,
     /// Index of the table by event of this input, or [`LEFT_OUT`].
-    places: Keys,
+    places: KeysByNumber,
     /// Events that have a table; `None` for all.
     only: Option<Vec<EventId>>,
     /// Tables with rows of the current block.
@@ -95,7 +95,7 @@ impl<'s> EventTables<'s> {
             options,
             facts: TraceFacts::default(),
             tables: Vec::new(),
-            places: Keys::new(),
+            places: KeysByNumber::new(),
             only: None,
             changed: Vec::new(),
             open,

@@ -228,7 +228,7 @@ pub(crate) struct Source {
 
 /// Builders of the columns that exist for every event.
 pub(crate) struct Columns {
-    list: Vec<Column>,
+    list: Vec<TableColumn>,
     pub source: Source,
     /// Number of rows in the batch.
     pub n_rows: usize,
@@ -242,7 +242,7 @@ pub(crate) struct Columns {
     keys: Vec<i32>,
 }
 
-enum Column {
+enum TableColumn {
     Long(Long, Numbers<Int64Type>),
     Int(Short, Numbers<Int32Type>),
     Time(Numbers<TimestampMicrosecondType>),
@@ -251,12 +251,12 @@ enum Column {
     Note(Words),
     File(Words),
     /// `id` or `label`, whose text depends only on the event id. So the dictionary key is cached by id.
-    Id(EventColumn, Words, Keys),
+    Id(EventColumn, Words, KeysByNumber),
     Text(EventColumn, Strings),
 }
 
 /// Keys by number, such as dictionary keys by the event id.
-pub(crate) struct Keys {
+pub(crate) struct KeysByNumber {
     /// Keys by the number's hash, so that most numbers need no search.
     recent: Box<[(u32, i32); N_RECENT]>,
     all: HashMap<u32, i32>,
@@ -267,22 +267,24 @@ const N_RECENT: usize = 1024;
 impl Columns {
     pub fn new(columns: &[EventColumn], options: &TableOptions) -> Self {
         let builder = |column: &EventColumn| match *column {
-            EventColumn::Time => Column::Time(Numbers::new()),
-            EventColumn::Cpu => Column::Int(Short::Cpu, Numbers::new()),
-            EventColumn::Depth => Column::Int(Short::Depth, Numbers::new()),
-            EventColumn::EventBytes => Column::Int(Short::Bytes, Numbers::new()),
-            EventColumn::Seq => Column::Long(Long::Seq, Numbers::new()),
-            EventColumn::ElapsedNs => Column::Long(Long::ElapsedNs, Numbers::new()),
-            EventColumn::Pid => Column::Long(Long::Pid, Numbers::new()),
-            EventColumn::Tid => Column::Long(Long::Tid, Numbers::new()),
-            EventColumn::FileOffset => Column::Long(Long::Offset, Numbers::new()),
-            column @ (EventColumn::Text | EventColumn::Fields) => Column::Text(column, Strings::new()),
-            column @ (EventColumn::Id | EventColumn::Label) => Column::Id(column, Words::new(), Keys::new()),
-            EventColumn::Process => Column::Name(Short::Process, Words::new()),
-            EventColumn::Thread => Column::Name(Short::Thread, Words::new()),
-            EventColumn::Svc => Column::Name(Short::Svc, Words::new()),
-            EventColumn::Note => Column::Note(Words::new()),
-            EventColumn::File => Column::File(Words::new()),
+            EventColumn::Time => TableColumn::Time(Numbers::new()),
+            EventColumn::Cpu => TableColumn::Int(Short::Cpu, Numbers::new()),
+            EventColumn::Depth => TableColumn::Int(Short::Depth, Numbers::new()),
+            EventColumn::EventBytes => TableColumn::Int(Short::Bytes, Numbers::new()),
+            EventColumn::Seq => TableColumn::Long(Long::Seq, Numbers::new()),
+            EventColumn::ElapsedNs => TableColumn::Long(Long::ElapsedNs, Numbers::new()),
+            EventColumn::Pid => TableColumn::Long(Long::Pid, Numbers::new()),
+            EventColumn::Tid => TableColumn::Long(Long::Tid, Numbers::new()),
+            EventColumn::FileOffset => TableColumn::Long(Long::Offset, Numbers::new()),
+            column @ (EventColumn::Text | EventColumn::Fields) => TableColumn::Text(column, Strings::new()),
+            column @ (EventColumn::Id | EventColumn::Label) => {
+                TableColumn::Id(column, Words::new(), KeysByNumber::new())
+            }
+            EventColumn::Process => TableColumn::Name(Short::Process, Words::new()),
+            EventColumn::Thread => TableColumn::Name(Short::Thread, Words::new()),
+            EventColumn::Svc => TableColumn::Name(Short::Svc, Words::new()),
+            EventColumn::Note => TableColumn::Note(Words::new()),
+            EventColumn::File => TableColumn::File(Words::new()),
         };
         Self {
             list: columns.iter().map(builder).collect(),
@@ -303,7 +305,7 @@ impl Columns {
     /// the appended rows.
     pub fn push(&mut self, block: &RowBlock<'_>, range: Range<usize>, names: &Names<'_>) -> usize {
         let has =
-            |wanted| self.list.iter().any(|column| matches!(column, Column::Text(column, _) if *column == wanted));
+            |wanted| self.list.iter().any(|column| matches!(column, TableColumn::Text(column, _) if *column == wanted));
         let [has_text, has_fields] = [EventColumn::Text, EventColumn::Fields].map(has);
         let mut end = range.end;
         if has_text || has_fields {
@@ -336,17 +338,17 @@ impl Columns {
         for column in list {
             let rows = rows.clone();
             match column {
-                Column::Long(Long::Offset, numbers) if !source.has_offsets => numbers.push_nulls(rows.len()),
-                Column::Long(column, numbers) => numbers.push_longs(block.long(*column), rows),
-                Column::Int(column, numbers) => {
+                TableColumn::Long(Long::Offset, numbers) if !source.has_offsets => numbers.push_nulls(rows.len()),
+                TableColumn::Long(column, numbers) => numbers.push_longs(block.long(*column), rows),
+                TableColumn::Int(column, numbers) => {
                     let column = block.short(*column);
                     rows.for_each(|row| numbers.push(i32::try_from(column.value(row)).ok()));
                 }
-                Column::Time(numbers) => match source.time_zero {
+                TableColumn::Time(numbers) => match source.time_zero {
                     None => numbers.push_longs(block.long(Long::TimeUs), rows),
                     Some(_) => rows.for_each(|row| numbers.push(time_us(source.time_zero, block, row))),
                 },
-                Column::Id(column, words, keys) => {
+                TableColumn::Id(column, words, keys) => {
                     let ids = block.short(Short::Id);
                     words.push_keys(rows, |words, row| {
                         let number = ids.value(row);
@@ -362,7 +364,7 @@ impl Columns {
                         }
                     });
                 }
-                Column::Name(column, words) => {
+                TableColumn::Name(column, words) => {
                     let column = block.short(*column);
                     if column.is_empty() {
                         words.push_nulls(rows.len());
@@ -379,7 +381,7 @@ impl Columns {
                         *key
                     });
                 }
-                Column::Note(words) => {
+                TableColumn::Note(words) => {
                     let notes = block.short(Short::Note);
                     if notes.is_empty() {
                         words.push_nulls(rows.len());
@@ -390,12 +392,12 @@ impl Columns {
                         name.map_or(NONE, |name| words.key(name.as_bytes()))
                     });
                 }
-                Column::File(words) => {
+                TableColumn::File(words) => {
                     let logs = block.short(Short::Log);
                     words.push_keys(rows, |words, row| words.key(source.file(logs.value(row)).as_bytes()));
                 }
-                Column::Text(EventColumn::Text, strings) => rows.for_each(|row| strings.push(block.text(row))),
-                Column::Text(_, strings) => rows.for_each(|row| strings.push(block.fields(row))),
+                TableColumn::Text(EventColumn::Text, strings) => rows.for_each(|row| strings.push(block.text(row))),
+                TableColumn::Text(_, strings) => rows.for_each(|row| strings.push(block.fields(row))),
             }
         }
         self.n_rows += rows.len();
@@ -406,17 +408,17 @@ impl Columns {
         (self.n_rows, self.n_text, self.first_replaced) = (0, 0, None);
         let finished = self.list.iter_mut().map(|column| {
             Ok(match column {
-                Column::Long(_, numbers) => Arc::new(numbers.finish()) as ArrayRef,
-                Column::Int(_, numbers) => Arc::new(numbers.finish()),
-                Column::Time(numbers) => Arc::new(numbers.finish().with_timezone("UTC")),
-                Column::Name(_, words) | Column::Note(words) | Column::File(words) => {
+                TableColumn::Long(_, numbers) => Arc::new(numbers.finish()) as ArrayRef,
+                TableColumn::Int(_, numbers) => Arc::new(numbers.finish()),
+                TableColumn::Time(numbers) => Arc::new(numbers.finish().with_timezone("UTC")),
+                TableColumn::Name(_, words) | TableColumn::Note(words) | TableColumn::File(words) => {
                     words.finish().map_err(io::Error::other)?
                 }
-                Column::Id(_, words, keys) => {
+                TableColumn::Id(_, words, keys) => {
                     keys.clear();
                     words.finish().map_err(io::Error::other)?
                 }
-                Column::Text(_, strings) => {
+                TableColumn::Text(_, strings) => {
                     let (column, first) = strings.finish().map_err(io::Error::other)?;
                     let first = first.and_then(|row| self.seqs.get(row)).copied();
                     self.first_replaced = self.first_replaced.into_iter().chain(first).min();
@@ -447,7 +449,7 @@ impl Source {
     }
 }
 
-impl Keys {
+impl KeysByNumber {
     pub fn new() -> Self {
         Self { recent: Box::new([(NULL, NONE); N_RECENT]), all: HashMap::new() }
     }

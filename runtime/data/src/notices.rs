@@ -44,7 +44,7 @@ impl NoticeKind {
 
 /// One row. A `None` is null.
 #[derive(Debug, Clone)]
-struct Row {
+struct NoticeRow {
     kind: NoticeKind,
     offset: Option<u64>,
     bytes: Option<u64>,
@@ -77,7 +77,7 @@ pub struct NoticeTable<'s> {
     cpus: Int32Builder,
     messages: StringBuilder,
     /// Rows that wait for the time of the next event, in the order of `seq`.
-    waiting: VecDeque<Row>,
+    waiting: VecDeque<NoticeRow>,
     time_zero: Option<i128>,
 }
 
@@ -140,7 +140,7 @@ impl<'s> NoticeTable<'s> {
     pub fn notice(&mut self, notice: &Notice) -> io::Result<()> {
         let (from, to) = notice.skipped.unzip();
         let gap = notice.gap;
-        self.waiting.push_back(Row {
+        self.waiting.push_back(NoticeRow {
             kind: match gap {
                 Some(_) => NoticeKind::Gap,
                 None if notice.damage => NoticeKind::Damage,
@@ -226,11 +226,11 @@ impl<'s> NoticeTable<'s> {
         message: &str,
     ) -> io::Result<()> {
         self.push_waiting(u64::MAX, EventTime::default())?;
-        let row = Row { kind, offset: None, bytes, seq, cpu: None, count, message: message.to_owned() };
+        let row = NoticeRow { kind, offset: None, bytes, seq, cpu: None, count, message: message.to_owned() };
         self.push(&row, EventTime::default())
     }
 
-    fn push(&mut self, row: &Row, next: EventTime) -> io::Result<()> {
+    fn push(&mut self, row: &NoticeRow, next: EventTime) -> io::Result<()> {
         self.kinds.push(row.kind.name().as_bytes());
         self.files.push(self.file.as_bytes());
         let signed = |number: Option<u64>| number.map(|number| number as i64);

@@ -540,7 +540,7 @@ const STALE: u64 = u64::MAX;
 /// Last context of a thread.
 #[derive(Debug, Clone, Copy, Default)]
 struct CachedContext {
-    key: Key,
+    key: ContextKey,
     /// Index of the context, and its parts.
     index: u32,
     context: SharedContext,
@@ -550,7 +550,7 @@ struct CachedContext {
 
 /// Key of events that have equal facts, except depth and system call.
 #[derive(Debug, Clone, Copy, Default)]
-struct Key {
+struct ContextKey {
     generation: u64,
     version: u64,
     tid: u64,
@@ -559,7 +559,7 @@ struct Key {
     reported_cpus: Option<u32>,
 }
 
-impl PartialEq for Key {
+impl PartialEq for ContextKey {
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         self.tid == other.tid
@@ -618,7 +618,7 @@ impl Settings {
             self.by_log.resize(log + 1, CachedContext::default());
         }
         let known = self.by_log[log];
-        let key = Key { generation: self.generation, log, reported_cpus, ..Key::default() };
+        let key = ContextKey { generation: self.generation, log, reported_cpus, ..ContextKey::default() };
         if known.key == key {
             return known.index;
         }
@@ -671,7 +671,8 @@ impl Settings {
         batch: &mut Batch,
     ) -> CachedContext {
         let place = ((tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
-        let key = Key { generation: self.generation, version: context.version(tid), tid, cpu, log, reported_cpus };
+        let key =
+            ContextKey { generation: self.generation, version: context.version(tid), tid, cpu, log, reported_cpus };
         let known = &mut self.known[place];
         if known.key != key {
             let facts = context.facts_of(tid, cpu);

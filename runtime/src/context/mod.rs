@@ -25,7 +25,7 @@ mod table;
 pub use load::LoadError;
 pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
-pub use rules::{ContextRules, Effect, EventPlace, Name};
+pub use rules::{ContextRules, Effect, EffectName, EventPlace};
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
 pub(crate) use state::{RequiredContext, SVC_BLOCK, SvcName};
 pub use table::{ClassName, ContextTable, CounterRule, PairRule};

@@ -70,7 +70,7 @@ pub enum Effect<'e> {
     },
     Enter {
         class: ClassName,
-        name: Name<'e>,
+        name: EffectName<'e>,
     },
     Symbol {
         address: u64,
@@ -85,7 +85,7 @@ pub enum Effect<'e> {
     Raise {
         class: ClassName,
         kind: Option<u64>,
-        name: Option<Name<'e>>,
+        name: Option<EffectName<'e>>,
     },
     Lower {
         class: ClassName,
@@ -105,7 +105,7 @@ pub enum Effect<'e> {
 
 /// Name as recorded, or an address to look it up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Name<'e> {
+pub enum EffectName<'e> {
     /// Name as recorded.
     Text(&'e [u8]),
     /// Address.
@@ -208,8 +208,8 @@ impl ContextRules {
 fn effect<'e>(action: &Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
     let name = |name: &NamePos| {
         Some(match name {
-            NamePos::Text(place) => Name::Text(event.text(*place)?),
-            NamePos::Address(place) => Name::Address(event.number(place)?),
+            NamePos::Text(place) => EffectName::Text(event.text(*place)?),
+            NamePos::Address(place) => EffectName::Address(event.number(place)?),
         })
     };
     Some(match action {
@@ -238,7 +238,9 @@ fn effect<'e>(action: &Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
             idle: *idle,
         },
         Action::Undispatch { tid } => Effect::Undispatch { tid: event.tid_or_own(tid)? },
-        Action::Enter { class, name: at } => Effect::Enter { class: *class, name: name(at).unwrap_or(Name::Text(b"")) },
+        Action::Enter { class, name: at } => {
+            Effect::Enter { class: *class, name: name(at).unwrap_or(EffectName::Text(b"")) }
+        }
         Action::Symbol { address, name } => {
             Effect::Symbol { address: event.number(address)?, name: event.text(*name)? }
         }

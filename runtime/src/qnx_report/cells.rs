@@ -203,7 +203,7 @@ impl Builder<'_> {
 }
 
 /// Sources of cell values other than the record.
-pub(super) struct Source {
+pub(super) struct CellSource {
     pub events: BuiltInEvents,
     pub columns: Columns,
     pub form: Form,
@@ -212,7 +212,7 @@ pub(super) struct Source {
 
 impl Segment {
     /// Appends the texts of an event.
-    pub fn append_event(&self, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
+    pub fn append_event(&self, source: &CellSource, record: &KevRecord<'_>, out: &mut TextBuf) {
         for (before, column, width) in &self.columns {
             out.push(before);
             let ColumnWriter::Qnx(QnxWriter::Event(write)) = column.info().writer else { continue };
@@ -332,7 +332,7 @@ impl EventTexts {
     /// Appends the text of one segment, and caches the texts of the event. The label of an interrupt contains its
     /// number, which is data, so its texts are not cached.
     #[inline(never)]
-    pub fn append(&mut self, n: u8, cells: &LineCells, source: &Source, record: &KevRecord<'_>, out: &mut TextBuf) {
+    pub fn append(&mut self, n: u8, cells: &LineCells, source: &CellSource, record: &KevRecord<'_>, out: &mut TextBuf) {
         if !is_interrupt(record.class, record.event)
             && let Some(kept) = self.places.get_mut(Self::place(record)).filter(|place| **place == 0)
         {
@@ -494,12 +494,12 @@ pub(super) fn put_number(room: &mut [u8], at: usize, number: u64) -> usize {
 /// which then has no fields of its own.
 pub(super) fn append_argument(
     (column, last): (Column, bool),
-    source: &Source,
+    source: &CellSource,
     is_defined: bool,
     record: &KevRecord<'_>,
     out: &mut TextBuf,
 ) {
-    let Source { events, columns, form, .. } = source;
+    let CellSource { events, columns, form, .. } = source;
     let start = out.len();
     let field =
         (!is_defined).then(|| RecordFields::new(events.arguments(record)).find(columns.argument(column))).flatten();

@@ -1,6 +1,8 @@
 //! Writer of a log's report: a line per record, or counts.
 
-use super::cells::{EventTexts, LineCell, LineCells, ShortText, Source, Times, append_argument, cpu_texts, put_number};
+use super::cells::{
+    CellSource, EventTexts, LineCell, LineCells, ShortText, Times, append_argument, cpu_texts, put_number,
+};
 use super::options::{FieldLayout, QnxReportOptions};
 use super::owners::Owner;
 use super::print::RecordPrinter;
@@ -23,7 +25,7 @@ pub(super) struct RowWriter<'r> {
     /// Byte order, release and clock.
     header: KevHeader,
     cells: LineCells,
-    source: Source,
+    source: CellSource,
     /// True if times are shown or filtered.
     is_timed: bool,
     /// Point at which the data of a record is formatted.
@@ -154,7 +156,7 @@ impl<'r> RowWriter<'r> {
                 .map(|expression| RecordConditions::new(expression, catalog, header, options.limits)),
             shows_all: options.filter.shows_all() && options.conditions.is_none(),
             has_fields: options.form == Form::Ndjson && options.columns.list().contains(&Column::Data),
-            source: Source {
+            source: CellSource {
                 events: printer.events(),
                 columns,
                 form: options.form,

@@ -56,7 +56,7 @@ struct CachedOwner {
 
 /// Names of a process and of its threads.
 #[derive(Debug, Default)]
-struct ProcessNames {
+struct NamedProcess {
     name: Option<Arc<[u8]>>,
     threads: HashMap<i32, Arc<[u8]>>,
 }
@@ -66,7 +66,7 @@ struct ProcessNames {
 pub(super) struct Owners {
     big_endian: bool,
     running: [Option<(i32, i32)>; N_CPUS],
-    processes: HashMap<i32, ProcessNames>,
+    processes: HashMap<i32, NamedProcess>,
     last_buffer: Option<u32>,
     /// Total size of the names, see [`MAX_NAME_BYTES`].
     n_bytes: usize,
@@ -206,7 +206,7 @@ impl Owners {
                 if known.is_none() || known != Some(name_bytes(record)) {
                     self.forget_process(second);
                     let name = self.name(record);
-                    self.processes.insert(second, ProcessNames { name, ..ProcessNames::default() });
+                    self.processes.insert(second, NamedProcess { name, ..NamedProcess::default() });
                 }
                 self.process(second)
             }
@@ -240,7 +240,7 @@ impl Owners {
     }
 
     fn forget_process(&mut self, pid: i32) {
-        let Some(ProcessNames { name, threads }) = self.processes.remove(&pid) else { return };
+        let Some(NamedProcess { name, threads }) = self.processes.remove(&pid) else { return };
         let names = threads.into_values().chain(name);
         self.n_bytes -= names.map(|name| cost(&name)).sum::<usize>();
     }

@@ -20,7 +20,7 @@ const THREAD_NAME: u16 = 320;
 
 /// Field of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Field {
+pub enum EventField {
     Id,
     Tid,
     Pid,
@@ -44,33 +44,33 @@ pub enum Field {
     TimerB,
 }
 
-static AIX: [(&str, Field); 10] = [
-    ("id", Field::Id),
-    ("tid", Field::Tid),
-    ("pid", Field::Pid),
-    ("exec", Field::Exec),
-    ("cpu", Field::Cpu),
-    ("prio", Field::Priority),
-    ("svc", Field::Svc),
-    ("type", Field::Kind),
-    ("errno", Field::Errno),
-    ("text", Field::Text),
+static AIX: [(&str, EventField); 10] = [
+    ("id", EventField::Id),
+    ("tid", EventField::Tid),
+    ("pid", EventField::Pid),
+    ("exec", EventField::Exec),
+    ("cpu", EventField::Cpu),
+    ("prio", EventField::Priority),
+    ("svc", EventField::Svc),
+    ("type", EventField::Kind),
+    ("errno", EventField::Errno),
+    ("text", EventField::Text),
 ];
 
-static QNX: [(&str, Field); 10] = [
-    ("class", Field::Class),
-    ("id", Field::Number),
-    ("cpu", Field::Cpu),
-    ("pid", Field::Pid),
-    ("tid", Field::Tid),
-    ("prio", Field::Priority),
-    ("thread", Field::Thread),
-    ("call", Field::Call),
-    ("vector", Field::Vector),
-    ("text", Field::Text),
+static QNX: [(&str, EventField); 10] = [
+    ("class", EventField::Class),
+    ("id", EventField::Number),
+    ("cpu", EventField::Cpu),
+    ("pid", EventField::Pid),
+    ("tid", EventField::Tid),
+    ("prio", EventField::Priority),
+    ("thread", EventField::Thread),
+    ("call", EventField::Call),
+    ("vector", EventField::Vector),
+    ("text", EventField::Text),
 ];
 
-impl Field {
+impl EventField {
     /// Looks up a field by its name. `of_timers` adds those of template timers.
     ///
     /// # Errors
@@ -126,11 +126,11 @@ pub trait Fields {
     /// CPU; `None` if it is unknown.
     fn cpu(&self) -> Option<u64>;
     /// Value of a field; `None` if the event does not have it.
-    fn value(&self, field: &Field) -> Option<Operand<'_>>;
+    fn value(&self, field: &EventField) -> Option<Operand<'_>>;
 }
 
 /// Text and fields of an event that its template prints.
-pub trait Format {
+pub trait FormattedEvent {
     /// Text.
     fn text(&mut self) -> Vec<u8>;
     /// Field of a name.
@@ -156,7 +156,7 @@ pub struct HookFields<'e, 'f> {
     pub errno: Option<u64>,
     /// Key of the template timer that the event ends or starts.
     pub timer: Option<[u64; 3]>,
-    pub format: RefCell<&'f mut dyn Format>,
+    pub format: RefCell<&'f mut dyn FormattedEvent>,
 }
 
 impl Fields for HookFields<'_, '_> {
@@ -172,23 +172,23 @@ impl Fields for HookFields<'_, '_> {
         self.cpu.flatten()
     }
 
-    fn value(&self, field: &Field) -> Option<Operand<'_>> {
+    fn value(&self, field: &EventField) -> Option<Operand<'_>> {
         let event = &self.timed.event;
         let text = |text: &'_ [u8]| (!text.is_empty()).then(|| Operand::Text(Cow::Owned(text.to_vec())));
         match field {
-            Field::Id => text(aix::display_id(event.id).as_bytes()),
-            Field::Tid => Some(event.tid.into()),
-            Field::Pid => self.facts.pid.map(Operand::from),
-            Field::Exec => text(crate::aix::base_name(self.facts.path)),
-            Field::Cpu => self.cpu.map(|cpu| cpu.map_or(Operand::from(&b"-"[..]), Operand::from)),
-            Field::Priority => Some(self.facts.priority).filter(|priority| *priority > 0).map(Operand::from),
-            Field::Svc => text(self.facts.svc),
-            Field::Place(place) => place.read(event),
-            Field::Kind => self.kind.clone(),
-            Field::Errno => self.errno.map(Operand::from),
-            Field::TimerA => self.timer.map(|key| key[0].into()),
-            Field::TimerB => self.timer.map(|key| key[1].into()),
-            Field::Text | Field::Data(_) => formatted(&self.format, field),
+            EventField::Id => text(aix::display_id(event.id).as_bytes()),
+            EventField::Tid => Some(event.tid.into()),
+            EventField::Pid => self.facts.pid.map(Operand::from),
+            EventField::Exec => text(crate::aix::base_name(self.facts.path)),
+            EventField::Cpu => self.cpu.map(|cpu| cpu.map_or(Operand::from(&b"-"[..]), Operand::from)),
+            EventField::Priority => Some(self.facts.priority).filter(|priority| *priority > 0).map(Operand::from),
+            EventField::Svc => text(self.facts.svc),
+            EventField::Place(place) => place.read(event),
+            EventField::Kind => self.kind.clone(),
+            EventField::Errno => self.errno.map(Operand::from),
+            EventField::TimerA => self.timer.map(|key| key[0].into()),
+            EventField::TimerB => self.timer.map(|key| key[1].into()),
+            EventField::Text | EventField::Data(_) => formatted(&self.format, field),
             _ => None,
         }
     }
@@ -202,7 +202,7 @@ pub struct RecordFields<'e, 'f> {
     pub machine: &'e Machine,
     /// Index of the CPU in the machine.
     pub at: usize,
-    pub format: RefCell<&'f mut dyn Format>,
+    pub format: RefCell<&'f mut dyn FormattedEvent>,
 }
 
 /// Process and thread that a record belongs to, if known.
@@ -265,42 +265,42 @@ impl Fields for RecordFields<'_, '_> {
         Some(self.record.cpu.into())
     }
 
-    fn value(&self, field: &Field) -> Option<Operand<'_>> {
+    fn value(&self, field: &EventField) -> Option<Operand<'_>> {
         let (class, event) = (self.record.meant_class(), self.record.event);
         let text = |text: String| Operand::Text(Cow::Owned(text.into_bytes()));
         let number = |number: u32| Operand::Number(number.into());
         match field {
-            Field::Class => Some(text(qnx::class_name(class).map_or_else(|| class.to_string(), str::to_owned))),
-            Field::Number => Some(number(event.into())),
-            Field::Cpu => Some(number(self.record.cpu.into())),
-            Field::Pid => self.owner().pid.map(number),
-            Field::Tid => self.owner().tid.map(number),
-            Field::Priority => self.owner().priority.map(|priority| number(priority.into())),
-            Field::Thread => {
+            EventField::Class => Some(text(qnx::class_name(class).map_or_else(|| class.to_string(), str::to_owned))),
+            EventField::Number => Some(number(event.into())),
+            EventField::Cpu => Some(number(self.record.cpu.into())),
+            EventField::Pid => self.owner().pid.map(number),
+            EventField::Tid => self.owner().tid.map(number),
+            EventField::Priority => self.owner().priority.map(|priority| number(priority.into())),
+            EventField::Thread => {
                 let Owner { pid, tid, .. } = self.owner();
                 Some(text(format!("{}.{}", pid?, tid?)))
             }
-            Field::Call if class == classes::KER_CALL => {
+            EventField::Call if class == classes::KER_CALL => {
                 let label = self.events.label(class, event % CALLS);
                 let name = label.map(|label| label.split('/').next().unwrap_or(label).to_owned());
                 Some(text(name.unwrap_or_else(|| (event % CALLS).to_string())))
             }
-            Field::Vector if class == classes::INT && (1..=6).contains(&event) => {
+            EventField::Vector if class == classes::INT && (1..=6).contains(&event) => {
                 self.word(usize::from(matches!(event, 3 | 6))).map(number)
             }
-            Field::Argument(name) => self.argument(name),
-            Field::Word(at) => self.word(*at).map(number),
-            Field::Text | Field::Data(_) => formatted(&self.format, field),
+            EventField::Argument(name) => self.argument(name),
+            EventField::Word(at) => self.word(*at).map(number),
+            EventField::Text | EventField::Data(_) => formatted(&self.format, field),
             _ => None,
         }
     }
 }
 
 /// Value of a field that needs the event's template.
-fn formatted<'e>(format: &RefCell<&mut dyn Format>, field: &Field) -> Option<Operand<'e>> {
+fn formatted<'e>(format: &RefCell<&mut dyn FormattedEvent>, field: &EventField) -> Option<Operand<'e>> {
     let mut format = format.borrow_mut();
     let text = |text: String| Some(Operand::Text(Cow::Owned(text.into_bytes())));
-    let Field::Data(name) = field else { return Some(Operand::Text(Cow::Owned(format.text()))) };
+    let EventField::Data(name) = field else { return Some(Operand::Text(Cow::Owned(format.text()))) };
     match format.field(name)? {
         FieldValue::Bool(bit) => Some(Operand::Number(bit.into())),
         FieldValue::Integer(number) => Some(Operand::Number(number)),

@@ -1,6 +1,6 @@
 //! Templates of events: their texts, fields and timers.
 
-use super::fields::Format;
+use super::fields::FormattedEvent;
 use tfbc::internal::templates::{Catalog, RecordPrinter};
 use tfbc::internal::{FieldReader, KevRecord, Meter};
 use tfbc::{Field, FieldValue, MaxWork};
@@ -105,7 +105,7 @@ pub struct HookTemplate<'r, 'c, 'e> {
     pub context: &'r Context<'e>,
 }
 
-impl Format for HookTemplate<'_, '_, '_> {
+impl FormattedEvent for HookTemplate<'_, '_, '_> {
     fn text(&mut self) -> Vec<u8> {
         self.templates.run(self.event, self.context);
         self.templates.text.as_bytes().trim_ascii().to_vec()
@@ -129,7 +129,7 @@ pub struct RecordTemplate<'r, 'c> {
     pub record: &'r KevRecord<'r>,
 }
 
-impl Format for RecordTemplate<'_, '_> {
+impl FormattedEvent for RecordTemplate<'_, '_> {
     fn text(&mut self) -> Vec<u8> {
         let mut text = TextBuf::new();
         if !self.printer.definitions(self.record, &mut text) {

@@ -1,6 +1,6 @@
 //! Pairs the events of a trace: tests each event, and passes on the finished pairs.
 
-use super::fields::{Field, Fields, encode, split_first};
+use super::fields::{EventField, Fields, encode, split_first};
 use super::lanes::Lanes;
 use super::pairs::{OpenStarts, Start};
 use super::statistics::{Groups, Statistics};
@@ -15,8 +15,8 @@ use tfbc::internal::expression::{Bound, Verdict};
 #[derive(Debug)]
 pub struct KeyField {
     pub name: String,
-    pub start: Field,
-    pub end: Field,
+    pub start: EventField,
+    pub end: EventField,
 }
 
 /// Field of a group.
@@ -25,21 +25,21 @@ pub struct GroupField {
     pub name: String,
     /// True if it is a field of the end.
     pub of_end: bool,
-    pub field: Field,
+    pub field: EventField,
 }
 
 /// Fields and events of the pairs, looked up for one system.
 #[derive(Debug)]
 pub struct Plan {
     /// Start and end; `None` for the timers of templates.
-    pub events: Option<(Bound<Field>, Bound<Field>)>,
+    pub events: Option<(Bound<EventField>, Bound<EventField>)>,
     pub key: Vec<KeyField>,
     pub by: Vec<GroupField>,
 }
 
 impl Plan {
     /// All fields.
-    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+    pub fn fields(&self) -> impl Iterator<Item = &EventField> {
         let events = self.events.iter().flat_map(|(start, end)| start.fields().chain(end.fields()));
         let keys = self.key.iter().flat_map(|key| [&key.start, &key.end]);
         events.chain(keys).chain(self.by.iter().map(|by| &by.field))
@@ -116,14 +116,14 @@ impl<'o> Matcher<'o> {
     }
 
     /// Fields that are read.
-    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+    pub fn fields(&self) -> impl Iterator<Item = &EventField> {
         self.plan.fields()
     }
 
     /// Tests an event that may start or end a pair.
     pub fn take(&mut self, event: &impl Fields, now: u64, gaps: &GapStarts) {
         let Some((start, end)) = &self.plan.events else { return };
-        let test = |of: &Bound<Field>| of.test(event.id(), || event.subhook(), |field| event.value(field));
+        let test = |of: &Bound<EventField>| of.test(event.id(), || event.subhook(), |field| event.value(field));
         let (start, end) = (test(start), test(end));
         if (start, end) == (Verdict::No, Verdict::No) {
             return;

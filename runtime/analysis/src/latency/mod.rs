@@ -17,8 +17,8 @@ pub use pairs::{Matching, PairCounts};
 pub use print::{GroupOrder, PairWriter, bars};
 pub use statistics::Percentile;
 
-use crate::{AnalysisError, Options, aix, qnx};
-pub(crate) use fields::{Field, Fields, Format, RecordFields, subhook};
+use crate::{AnalysisError, AnalysisOptions, aix, qnx};
+pub(crate) use fields::{EventField, Fields, FormattedEvent, RecordFields, subhook};
 pub(crate) use matcher::{Matcher, Plan};
 pub(crate) use observers::{HookPairs, HookSource, RecordPairs};
 pub(crate) use print::values;
@@ -116,7 +116,7 @@ pub struct FieldNames {
 /// The trace cannot be read, or it has no such events or fields.
 pub fn latency<'o>(
     trace: &mut Trace,
-    options: &'o Options,
+    options: &'o AnalysisOptions,
     pairs: &'o PairOptions,
     catalog: &'o Catalog<'o>,
     monitor: &mut dyn Monitor,
@@ -145,7 +145,11 @@ pub fn latency<'o>(
 ///
 /// # Errors
 /// The trace has no such events or fields.
-pub fn field_names(trace: &mut Trace, options: &Options, pairs: &PairOptions) -> Result<FieldNames, AnalysisError> {
+pub fn field_names(
+    trace: &mut Trace,
+    options: &AnalysisOptions,
+    pairs: &PairOptions,
+) -> Result<FieldNames, AnalysisError> {
     let Plan { key, by, .. } = plan(source_mut(trace), options, pairs)?;
     Ok(FieldNames {
         key: key.into_iter().map(|key| key.name).collect(),
@@ -154,7 +158,7 @@ pub fn field_names(trace: &mut Trace, options: &Options, pairs: &PairOptions) ->
 }
 
 /// Looks up the events and fields of pairs.
-pub(crate) fn plan(source: &AnyTrace, options: &Options, pairs: &PairOptions) -> Result<Plan, AnalysisError> {
+pub(crate) fn plan(source: &AnyTrace, options: &AnalysisOptions, pairs: &PairOptions) -> Result<Plan, AnalysisError> {
     let (system, release) = match source {
         AnyTrace::Aix(_) => (System::Aix, None),
         AnyTrace::Kev(log) => (System::Qnx, log.header().release),
@@ -179,10 +183,10 @@ pub(crate) fn plan(source: &AnyTrace, options: &Options, pairs: &PairOptions) ->
     };
     let (key, by) = (pairs.key.as_deref().unwrap_or(key), pairs.by.as_deref().unwrap_or(by));
     let plan = || -> Result<Plan, String> {
-        let bind = |expression: &Expression, side: &str| -> Result<Bound<Field>, String> {
+        let bind = |expression: &Expression, side: &str| -> Result<Bound<EventField>, String> {
             let bound = expression.bind(system, release, |name| {
                 let own = name.strip_prefix(side).and_then(|rest| rest.strip_prefix('.'));
-                Field::parse(own.unwrap_or(name), system, false)
+                EventField::parse(own.unwrap_or(name), system, false)
             });
             bound.map_err(|error| format!("--{side}: {error}"))
         };
@@ -190,8 +194,9 @@ pub(crate) fn plan(source: &AnyTrace, options: &Options, pairs: &PairOptions) ->
             Some((start, end)) => Some((bind(start, "start")?, bind(end, "end")?)),
             None => None,
         };
-        let field =
-            |flag: &str, name: &str| Field::parse(name, system, of_timers).map_err(|error| format!("{flag}: {error}"));
+        let field = |flag: &str, name: &str| {
+            EventField::parse(name, system, of_timers).map_err(|error| format!("{flag}: {error}"))
+        };
         let key = names(key).map(|name| {
             let (start, end) = name.split_once('=').unwrap_or((name, name));
             let (start, end) = (start.strip_prefix("start.").unwrap_or(start), end.strip_prefix("end.").unwrap_or(end));

@@ -1,15 +1,15 @@
 //! Passes the events of a trace to the matcher, with the data that their fields need.
 
-use super::fields::{Field, HookFields, RecordFields};
+use super::fields::{EventField, HookFields, RecordFields};
 use super::formats::{HookTemplate, HookTemplates, RecordTemplate};
 use super::matcher::Matcher;
 use crate::machine::Machine;
-use crate::{Observer, Options};
+use crate::{AnalysisOptions, Observer};
 use std::cell::RefCell;
 use std::sync::Arc;
 use tfbc::EventId;
 use tfbc::internal::analysis::{
-    BuiltInEvents, ContextRules, Effect, KevHeader, LogInfo, Name, ThreadContext, TimedEvent, hooks,
+    BuiltInEvents, ContextRules, Effect, EffectName, KevHeader, LogInfo, ThreadContext, TimedEvent, hooks,
 };
 use tfbc::internal::expression::Operand;
 use tfbc::internal::templates::{Catalog, RecordPrinter};
@@ -35,7 +35,7 @@ pub struct HookSource<'o> {
 }
 
 impl<'o> HookSource<'o> {
-    pub fn new(options: &Options, catalog: &'o Catalog<'o>, infos: &[LogInfo], runs_timers: bool) -> Self {
+    pub fn new(options: &AnalysisOptions, catalog: &'o Catalog<'o>, infos: &[LogInfo], runs_timers: bool) -> Self {
         Self {
             infos: infos.to_vec(),
             state: TraceState::default(),
@@ -95,13 +95,13 @@ pub struct HookPairs<'o> {
 
 impl<'o> HookPairs<'o> {
     pub fn new(matcher: Matcher<'o>) -> Self {
-        let needs_effects = matcher.fields().any(|field| matches!(field, Field::Kind | Field::Errno));
+        let needs_effects = matcher.fields().any(|field| matches!(field, EventField::Kind | EventField::Errno));
         Self { matcher, needs_effects }
     }
 
     /// True if templates that use timers must run for these pairs.
     pub fn runs_timers(&self) -> bool {
-        self.matcher.is_of_timers() || self.matcher.fields().any(Field::needs_format)
+        self.matcher.is_of_timers() || self.matcher.fields().any(EventField::needs_format)
     }
 
     pub fn matcher(&self) -> &Matcher<'o> {
@@ -127,17 +127,17 @@ impl<'o> HookPairs<'o> {
         if self.needs_effects {
             rules.read(event, |_, effect| match effect {
                 Effect::Raise { kind: Some(number), .. } => kind = Some(Operand::from(number)),
-                Effect::Raise { name: Some(Name::Address(address)), .. } => {
+                Effect::Raise { name: Some(EffectName::Address(address)), .. } => {
                     kind = Some(Operand::Text(format!("{address:X}").into_bytes().into()));
                 }
-                Effect::Raise { name: Some(Name::Text(name)), .. } => kind = Some(Operand::from(name)),
+                Effect::Raise { name: Some(EffectName::Text(name)), .. } => kind = Some(Operand::from(name)),
                 Effect::Return { errno: number, .. } => errno = number,
                 _ => {}
             });
         }
         let (now, gaps, matcher) = (timed.time.elapsed_ns, &machine.gap_starts, &mut self.matcher);
         source.read(timed, |template, facts| {
-            let format = RefCell::new(template as &mut dyn super::fields::Format);
+            let format = RefCell::new(template as &mut dyn super::fields::FormattedEvent);
             let mut fields = HookFields { timed, facts, cpu, kind, errno, timer: None, format };
             if is_named {
                 matcher.take(&fields, now, gaps);
@@ -157,7 +157,7 @@ pub struct HookObserver<'o> {
 }
 
 impl<'o> HookObserver<'o> {
-    pub fn new(matcher: Matcher<'o>, options: &Options, catalog: &'o Catalog<'o>, infos: &[LogInfo]) -> Self {
+    pub fn new(matcher: Matcher<'o>, options: &AnalysisOptions, catalog: &'o Catalog<'o>, infos: &[LogInfo]) -> Self {
         let pairs = HookPairs::new(matcher);
         Self { source: HookSource::new(options, catalog, infos, pairs.runs_timers()), pairs }
     }

@@ -223,12 +223,12 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
+    use crate::AnalysisOptions;
     use tfbc::System;
 
     #[test]
     fn addresses_beyond_the_limit_take_no_memory() {
-        let mut machine = Machine::new(System::Aix, &Options { max_calls: 3, ..Options::default() });
+        let mut machine = Machine::new(System::Aix, &AnalysisOptions { max_calls: 3, ..AnalysisOptions::default() });
         let slot = machine.thread(5);
         for address in 0..100 {
             machine.enter_address(None, slot, ClassName::SYSCALL, address, |_| None, address);

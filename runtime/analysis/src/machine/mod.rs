@@ -37,7 +37,7 @@ pub use details::Details;
 pub use states::ThreadState;
 pub use threads::{Process, Thread};
 
-use crate::Options;
+use crate::AnalysisOptions;
 use crate::gaps::GapStarts;
 use crate::totals::{CallCounts, InterruptCounts, Totals};
 use crate::utilisation::Utilisation;
@@ -156,7 +156,7 @@ pub struct Machine {
 
 impl Machine {
     /// Creates the state at the start of a trace.
-    pub fn new(system: System, options: &Options) -> Self {
+    pub fn new(system: System, options: &AnalysisOptions) -> Self {
         Self {
             system,
             from: options.from.unwrap_or(0),

@@ -1,6 +1,6 @@
 //! Timelines as JSON of Chrome's trace event format.
 
-use super::sink::{Arg, Args, FlowPoint, Sink, Track, TrackKind};
+use super::sink::{Arg, FlowPoint, Sink, Track, TrackArgs, TrackKind};
 use std::io::{self, Write};
 use tfbc::Form;
 use tfbc_vm::TextBuf;
@@ -82,7 +82,7 @@ impl<W: Write> Chrome<W> {
         out.extend_from_slice(self.scratch.as_bytes());
     }
 
-    fn args(&mut self, args: &Args<'_>, out: &mut Vec<u8>) {
+    fn args(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         for (at, (name, value)) in args.iter().enumerate() {
             out.extend_from_slice(if at > 0 { b"," } else { b"" });
             self.json(name.as_bytes(), out);
@@ -120,7 +120,7 @@ impl<W: Write> Sink for Chrome<W> {
         self.metadata(track, "thread_name", name);
     }
 
-    fn encode(&mut self, name: &[u8], category: &str, args: &Args<'_>, out: &mut Vec<u8>) {
+    fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"name\":");
         self.json(name, out);
         out.extend_from_slice(b",\"cat\":");
@@ -139,7 +139,7 @@ impl<W: Write> Sink for Chrome<W> {
         waiting.open.push((time, waiting.text.len()));
     }
 
-    fn end(&mut self, track: Track, (begin, body): (u64, &[u8]), time: u64, more: &Args<'_>) {
+    fn end(&mut self, track: Track, (begin, body): (u64, &[u8]), time: u64, more: &TrackArgs<'_>) {
         let start = self.text.len();
         let was_first = self.is_first;
         self.start(b'X', track, Some(begin));

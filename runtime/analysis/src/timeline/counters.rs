@@ -2,9 +2,9 @@
 
 use super::sink::{Sink, Track, TrackKind};
 use super::slices::Slices;
-use crate::latency::{Field, Fields, Format, RecordFields, subhook};
+use crate::latency::{EventField, Fields, FormattedEvent, RecordFields, subhook};
 use crate::machine::Machine;
-use crate::{AnalysisError, Options};
+use crate::{AnalysisError, AnalysisOptions};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use tfbc::internal::KevRecord;
@@ -27,15 +27,15 @@ pub struct Counters {
 
 struct Counter {
     name: String,
-    events: Bound<Field>,
-    value: Field,
-    key: Option<Field>,
+    events: Bound<EventField>,
+    value: EventField,
+    key: Option<EventField>,
 }
 
 /// Counters are read without templates.
 struct NoFormat;
 
-impl Format for NoFormat {
+impl FormattedEvent for NoFormat {
     fn text(&mut self) -> Vec<u8> {
         Vec::new()
     }
@@ -47,12 +47,14 @@ impl Format for NoFormat {
 
 impl Counters {
     /// Looks up the counters of the context table. `header` is that of a QNX log.
-    pub fn new(options: &Options, header: Option<&KevHeader>) -> Result<Self, AnalysisError> {
+    pub fn new(options: &AnalysisOptions, header: Option<&KevHeader>) -> Result<Self, AnalysisError> {
         let system = if header.is_some() { System::Qnx } else { System::Aix };
         let release = header.and_then(|header| header.release);
         let field = |name: &str| {
-            let field = Field::parse(name, system, false)?;
-            if field.needs_format() || (system == System::Aix && !matches!(field, Field::Place(_) | Field::Tid)) {
+            let field = EventField::parse(name, system, false)?;
+            if field.needs_format()
+                || (system == System::Aix && !matches!(field, EventField::Place(_) | EventField::Tid))
+            {
                 return Err(format!("a counter cannot read the field `{name}`: give a place such as D1"));
             }
             Ok(field)
@@ -77,9 +79,9 @@ impl Counters {
         if !self.counters.iter().any(|counter| counter.events.names(id)) {
             return;
         }
-        let value = |field: &Field| match field {
-            Field::Place(place) => place.read(event),
-            Field::Tid => Some(event.tid.into()),
+        let value = |field: &EventField| match field {
+            EventField::Place(place) => place.read(event),
+            EventField::Tid => Some(event.tid.into()),
             _ => None,
         };
         self.write(timed.time.elapsed_ns, id, || subhook(timed), value, slices);
@@ -115,7 +117,7 @@ impl Counters {
         now: u64,
         id: EventId,
         subhook: impl Fn() -> Option<u16>,
-        value: impl Fn(&Field) -> Option<Operand<'e>>,
+        value: impl Fn(&EventField) -> Option<Operand<'e>>,
         slices: &mut Slices<S>,
     ) {
         for counter in &self.counters {

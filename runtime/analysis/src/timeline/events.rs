@@ -4,7 +4,7 @@ use super::sink::{Arg, Sink, Track, TrackKind};
 use super::slices::Slices;
 use super::{InstantChoice, TimelineOptions};
 use crate::AnalysisError;
-use crate::latency::{Format, HookSource, subhook};
+use crate::latency::{FormattedEvent, HookSource, subhook};
 use crate::machine::Machine;
 use std::collections::HashMap;
 use tfbc::internal::KevRecord;

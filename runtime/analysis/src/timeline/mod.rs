@@ -18,7 +18,7 @@ mod slices;
 
 use crate::latency::HookSource;
 use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, ThreadSlot, ThreadState};
-use crate::{AnalysisError, Observer, Options, aix, qnx};
+use crate::{AnalysisError, AnalysisOptions, Observer, aix, qnx};
 use chrome::Chrome;
 use counters::Counters;
 use events::Instants;
@@ -104,7 +104,7 @@ pub struct TimelineCounts {
 /// The trace cannot be read, the output cannot be written, or the trace has no such pairs.
 pub fn timeline(
     trace: &mut Trace,
-    options: &Options,
+    options: &AnalysisOptions,
     what: &TimelineOptions,
     catalog: &Catalog<'_>,
     monitor: &mut dyn Monitor,
@@ -118,7 +118,7 @@ pub fn timeline(
 
 fn run(
     trace: &mut Trace,
-    options: &Options,
+    options: &AnalysisOptions,
     what: &TimelineOptions,
     catalog: &Catalog<'_>,
     monitor: &mut dyn Monitor,
@@ -266,7 +266,7 @@ struct Shown {
 }
 
 impl<'o, S: Sink> Timeline<'o, S> {
-    fn new(options: &Options, what: &TimelineOptions, mut sink: S) -> Self {
+    fn new(options: &AnalysisOptions, what: &TimelineOptions, mut sink: S) -> Self {
         let shows = |name: &str| what.tracks.contains(&name);
         let mut fixed = |name: &str, category: &str| {
             let mut body = Vec::new();

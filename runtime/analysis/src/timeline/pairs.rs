@@ -7,7 +7,7 @@ use crate::latency::{
     self, HookPairs, HookSource, Matcher, Matching, Pair, PairOptions, PairSource, Plan, RecordPairs, values,
 };
 use crate::machine::Machine;
-use crate::{AnalysisError, Observer, Options, Value};
+use crate::{AnalysisError, AnalysisOptions, Observer, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use tfbc::System;
@@ -59,7 +59,7 @@ impl FinishedPairs {
 /// Pairs to show, and their events and fields.
 pub fn sources(
     source: &AnyTrace,
-    options: &Options,
+    options: &AnalysisOptions,
     what: &TimelineOptions,
 ) -> Result<(Vec<Measured>, Vec<Plan>), AnalysisError> {
     if !what.tracks.contains(&"timers") {
@@ -217,7 +217,7 @@ fn arg(value: &Value) -> Arg<'_> {
 
 /// Matchers of pairs, which pass the finished ones to the visitors.
 pub fn matchers<'o>(
-    options: &Options,
+    options: &AnalysisOptions,
     (measured, plans): (&'o [Measured], Vec<Plan>),
     visits: &'o mut [impl FnMut(&Pair<'_>)],
 ) -> Vec<Matcher<'o>> {

@@ -3,7 +3,7 @@
 //! Every packet belongs to one sequence. Names are interned: a packet of its own gives a name its number before the first
 //! use.
 
-use super::sink::{Arg, Args, FlowPoint, Sink, Track, TrackKind};
+use super::sink::{Arg, FlowPoint, Sink, Track, TrackArgs, TrackKind};
 use foldhash::HashMap;
 use prost::encoding::WireType;
 use std::collections::BTreeMap;
@@ -165,7 +165,7 @@ impl<W: Write> Perfetto<W> {
     }
 
     /// Appends arguments.
-    fn annotations(&mut self, args: &Args<'_>, out: &mut Vec<u8>) {
+    fn annotations(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         let annotation = &mut self.annotation;
         for (name, value) in args {
             annotation.clear();
@@ -248,7 +248,7 @@ impl<W: Write> Sink for Perfetto<W> {
         self.packet(None, field::packet::TRACK_DESCRIPTOR, &descriptor);
     }
 
-    fn encode(&mut self, name: &[u8], category: &str, args: &Args<'_>, out: &mut Vec<u8>) {
+    fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         self.name(name, out);
         bytes(field::event::CATEGORY, category.as_bytes(), out);
         self.annotations(args, out);
@@ -258,7 +258,7 @@ impl<W: Write> Sink for Perfetto<W> {
         self.event((kind::BEGIN, track), time, body, |_| {});
     }
 
-    fn end(&mut self, track: Track, _: (u64, &[u8]), time: u64, more: &Args<'_>) {
+    fn end(&mut self, track: Track, _: (u64, &[u8]), time: u64, more: &TrackArgs<'_>) {
         let mut encoded = std::mem::take(&mut self.annotations);
         encoded.clear();
         self.annotations(more, &mut encoded);

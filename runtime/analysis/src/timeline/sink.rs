@@ -12,7 +12,7 @@ pub enum Arg<'a> {
 }
 
 /// Arguments with their names.
-pub type Args<'a> = [(&'a str, Arg<'a>)];
+pub type TrackArgs<'a> = [(&'a str, Arg<'a>)];
 
 /// Kind of a track's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +42,13 @@ pub trait Sink {
     fn track(&mut self, track: Track, kind: TrackKind, name: &[u8]);
 
     /// Appends the encoded name, category and arguments of slices and instants to `out`.
-    fn encode(&mut self, name: &[u8], category: &str, args: &Args<'_>, out: &mut Vec<u8>);
+    fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>);
 
     /// Begins a slice.
     fn begin(&mut self, track: Track, time: u64, body: &[u8]);
 
     /// Ends the innermost slice of a track, whose begin and body are given.
-    fn end(&mut self, track: Track, slice: (u64, &[u8]), time: u64, more: &Args<'_>);
+    fn end(&mut self, track: Track, slice: (u64, &[u8]), time: u64, more: &TrackArgs<'_>);
 
     /// Writes a slice of a track of overlapping ones.
     fn overlapping(&mut self, track: Track, slice: (u64, &[u8]), time: u64);

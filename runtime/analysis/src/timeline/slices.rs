@@ -1,6 +1,6 @@
 //! Tracks with their open slices, clipped to the span.
 
-use super::sink::{Args, FlowPoint, Sink, Track, TrackKind};
+use super::sink::{FlowPoint, Sink, Track, TrackArgs, TrackKind};
 
 /// Limit on nested slices of a track.
 const MAX_DEPTH: usize = 128;
@@ -133,7 +133,7 @@ impl<S: Sink> Slices<S> {
     }
 
     /// Ends the innermost slice of a track, with more arguments.
-    pub fn end(&mut self, track: Track, time: u64, more: &Args<'_>) {
+    pub fn end(&mut self, track: Track, time: u64, more: &TrackArgs<'_>) {
         let time = self.in_order(track, time);
         if time > self.from {
             self.begin_span(track);

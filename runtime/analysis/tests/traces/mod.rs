@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use tfbc::{Notice, Trace};
 use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
-use tfbc_analysis::{Options, Section, Summary, Value, summarise};
+use tfbc_analysis::{AnalysisOptions, Section, Summary, Value, summarise};
 
 /// Pseudo-random numbers, determined by a seed.
 pub struct PseudoRandom(pub u64);
@@ -18,7 +18,7 @@ impl PseudoRandom {
 
 /// Event as tfbc's recorder writes it, with the words that `docs/hooks.md` lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hook {
+pub struct RecordedHook {
     pub t: u64,
     /// Hook id of three digits.
     pub id: u16,
@@ -30,27 +30,27 @@ pub struct Hook {
     pub bytes: Option<Vec<u8>>,
 }
 
-pub fn hook(t: u64, id: u16, cpu: u16, tid: u64, words: &[u64]) -> Hook {
-    Hook { t, id, sub: cpu, tid, words: words.to_vec(), bytes: None }
+pub fn hook(t: u64, id: u16, cpu: u16, tid: u64, words: &[u64]) -> RecordedHook {
+    RecordedHook { t, id, sub: cpu, tid, words: words.to_vec(), bytes: None }
 }
 
-pub fn generic(t: u64, id: u16, tid: u64, word: u64, bytes: &[u8]) -> Hook {
-    Hook { t, id, sub: 0, tid, words: vec![word], bytes: Some(bytes.to_vec()) }
+pub fn generic(t: u64, id: u16, tid: u64, word: u64, bytes: &[u8]) -> RecordedHook {
+    RecordedHook { t, id, sub: 0, tid, words: vec![word], bytes: Some(bytes.to_vec()) }
 }
 
 /// System call: hook 101 if it begins, 104 if it returns.
-pub fn call(t: u64, id: u16, tid: u64, name: &str) -> Hook {
+pub fn call(t: u64, id: u16, tid: u64, name: &str) -> RecordedHook {
     let bytes = if id == 0x104 { [&[0; 4][..], name.as_bytes()].concat() } else { name.as_bytes().to_vec() };
     generic(t, id, tid, 0, &bytes)
 }
 
 /// Dispatch of a thread: hook 106, or 10C for the idle one.
-pub fn dispatch(t: u64, id: u16, cpu: u16, pid: u64, tid: u64) -> Hook {
+pub fn dispatch(t: u64, id: u16, cpu: u16, pid: u64, tid: u64) -> RecordedHook {
     hook(t, id, cpu, tid, &[pid, tid, 60])
 }
 
 /// Stream of a 64-bit kernel with `cpus` declared CPUs; 0 declares none.
-pub fn stream(cpus: u32, hooks: &[Hook]) -> Vec<u8> {
+pub fn stream(cpus: u32, hooks: &[RecordedHook]) -> Vec<u8> {
     let mut bytes = 0xEFDF_1114u32.to_be_bytes().to_vec();
     let factors: Vec<u8> = [1u64, 1, 2].iter().flat_map(|word| word.to_be_bytes()).collect();
     let counts: Vec<u8> = [cpus, cpus].iter().flat_map(|word| word.to_be_bytes()).collect();
@@ -59,7 +59,7 @@ pub fn stream(cpus: u32, hooks: &[Hook]) -> Vec<u8> {
     if cpus > 0 {
         header.push(generic(first, 0x00A, 1, 0x12, &counts));
     }
-    for Hook { t, id, sub, tid, words, bytes: data } in header.iter().chain(hooks) {
+    for RecordedHook { t, id, sub, tid, words, bytes: data } in header.iter().chain(hooks) {
         let id = u64::from(*id) << 20;
         let body = match data {
             None => words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>(),
@@ -121,7 +121,7 @@ pub fn log(cpus: u32, records: &[Record]) -> Vec<u8> {
 }
 
 /// Summarises a trace, and asserts that its timeline has the same times.
-pub fn summary(bytes: Vec<u8>, options: &Options) -> Summary {
+pub fn summary(bytes: Vec<u8>, options: &AnalysisOptions) -> Summary {
     let own = |bytes: &[u8]| Trace::from_bytes("t", bytes.to_vec()).unwrap();
     let summary = summarise(&mut own(&bytes), options, &mut |_: &Notice| {}).unwrap();
     check_utilisation(&summary);
@@ -161,10 +161,10 @@ fn check_utilisation(summary: &Summary) {
 const MAX_DRAWN: usize = 1 << 17;
 
 /// Time per track of a CPU and category.
-type Times = BTreeMap<(String, String), u128>;
+type TrackTimes = BTreeMap<(String, String), u128>;
 
 /// Times of the CPUs' slices in a timeline, without the slices inside. Panics if slices overlap or have unequal times.
-fn drawn(trace: &mut Trace, options: &Options) -> Times {
+fn drawn(trace: &mut Trace, options: &AnalysisOptions) -> TrackTimes {
     let what = TimelineOptions {
         form: TimelineForm::Chrome,
         tracks: TRACKS.to_vec(),
@@ -199,7 +199,7 @@ fn drawn(trace: &mut Trace, options: &Options) -> Times {
         of_tracks.entry(track).or_default().push(slice);
         assert!(groups.contains_key(&event["pid"].as_u64().unwrap()) && tracks.contains_key(&track));
     }
-    let mut times = Times::new();
+    let mut times = TrackTimes::new();
     for (track, mut slices) in of_tracks {
         // Readers keep the order of the file among slices that begin at the same time.
         slices.sort_by_key(|slice| slice.0);
@@ -235,8 +235,8 @@ fn in_nanoseconds(line: &str) -> String {
 }
 
 /// Times of a summary, by the categories of a timeline.
-fn charged(cpus: &Section) -> Times {
-    let mut times = Times::new();
+fn charged(cpus: &Section) -> TrackTimes {
+    let mut times = TrackTimes::new();
     for (cpu, row) in numbers(cpus, &["cpu"]).into_iter().filter(|(cpu, _)| cpu != "all") {
         for (name, ns) in row {
             let category = match name.strip_suffix("_ns") {
