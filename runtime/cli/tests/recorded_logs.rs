@@ -640,7 +640,7 @@ fn an_old_log_is_kept_or_replaced() {
 const REPORT: &str = "\
 Thu Oct 28 13:34:05 1999
 System: Linux moscow Node: #1 SMP a version that is far to
-HostMachine: x86_64
+Machine: x86_64
 Internet Protocol Address: 0930A2B4 9.48.162.180
 Buffering: Separate Segment
 
