@@ -46,7 +46,7 @@ fn check32(hooks: &[TraceHook], expected: &[&str]) {
 }
 
 #[test]
-fn every_stanza_has_a_hidden_label_and_a_row_in_the_book() {
+fn every_stanza_has_a_label_and_a_documented_row() {
     let blob = blob();
     let program = Program::open(&blob).unwrap();
     let stanzas: Vec<_> = program.hooks().filter(|hook| !hook.builtin).collect();

@@ -167,7 +167,7 @@ fn fields_match_those_of_ndjson() {
 
 /// A path that only a comment asks for, and the text does not print, is known as in the text of another stanza.
 #[test]
-fn a_path_that_only_a_comment_asks_for_is_a_field() {
+fn paths_that_only_comments_ask_for_are_fields() {
     let owners = |source: &str, name: &str| {
         let source = tfbc::FormatInput::Memory { name: "a.trcfmt".into(), bytes: source.as_bytes().to_vec() };
         let formats = Formats::load_inputs([source], &tfbc::LoadOptions::default()).unwrap();

@@ -131,7 +131,7 @@ fn loops_over_bytes_are_bytes() {
 }
 
 #[test]
-fn a_field_after_the_end_of_the_event_is_null() {
+fn fields_after_the_end_of_the_event_are_null() {
     check("015 1.0 \"\" G4 \"a=\" A8 \"b=\" S2 \"c=\" X12", &[("01520000 616263", 0)], &["{}"]);
     check("015 1.0 \"\" G4 \"a=\" A8", &[("01520000 61620000 00000000", 0)], &[r#"{"a":"ab"}"#]);
     check(
@@ -162,7 +162,7 @@ fn only_a_break_keeps_the_value_at_the_end() {
 }
 
 #[test]
-fn a_switch_without_cast_is_as_wide_as_the_first_showing_in_its_cases() {
+fn uncast_switches_are_as_wide_as_their_first_showing() {
     let three = "015 1.0 \"\" $D1, 1 { $D1 }, 2 { $D1, 3 \"three\" }, 4 { $D1, 5 \"five\", 6 { $D1%E4 } }";
     let names = |source: &str| {
         let listed = schema(source);

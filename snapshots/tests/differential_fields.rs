@@ -135,7 +135,7 @@ fn both(source: &str, events: &[&[u8]]) -> [(String, Vec<String>); 2] {
 }
 
 #[test]
-fn a_value_that_sets_the_type_keeps_its_texts_if_a_comment_replaces_its_code() {
+fn replaced_codes_keep_texts_of_values_that_set_types() {
     let source = "# tfbc: fields=code:U8\n015 1.0 \"\" \"code=\" $D1, 3 \"three\", \\* { $D1%E4 }\n";
     let events: [&[u8]; 2] = [&[0x01, 0x52, 0, 0, 0, 0, 0, 2], &[0x01, 0x52, 0, 0, 0, 0, 0, 3]];
     let [expected, got] = both(source, &events);
@@ -144,7 +144,7 @@ fn a_value_that_sets_the_type_keeps_its_texts_if_a_comment_replaces_its_code() {
 }
 
 #[test]
-fn the_text_of_a_flag_in_a_case_is_none_of_the_outer_switch() {
+fn texts_of_nested_flags_are_not_the_outer_ones() {
     let source = "015 1.0 \"\" \"on=\" $D1, 2 \"two\", \\* { $D1%B0.1, 1 \"on\" }\n";
     let events: [&[u8]; 2] = [&[0x01, 0x52, 0, 0, 0, 0, 0, 1], &[0x01, 0x52, 0, 0, 0, 0, 0, 2]];
     let [expected, got] = both(source, &events);

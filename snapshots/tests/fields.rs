@@ -27,7 +27,7 @@ fn default_formats() -> String {
 }
 
 #[test]
-fn the_reference_lists_and_fills_the_fields_of_every_case() {
+fn the_reference_fills_the_fields_of_every_case() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/fields");
     let mut failures = Vec::new();
     let mut n_cases = 0;
@@ -386,7 +386,7 @@ mod names {
     }
 
     #[test]
-    fn lists_are_named_by_the_text_or_their_only_field() {
+    fn lists_are_named_by_text_or_only_field() {
         let check = |body: &str, expected: &str| assert_eq!(rules(&stanza(body)), expected, "{body}");
         check("\"list=\" LOOP B1 { \"a=\" U4 }", "list:text");
         check("LOOP B1 { \"a=\" U4 }", "a:text");
@@ -492,7 +492,7 @@ mod own_items {
     }
 
     #[test]
-    fn a_showing_in_a_switch_without_cast_decides_if_it_belongs_to_the_outer_one() {
+    fn showings_in_uncast_switches_decide_if_they_are_outer() {
         let inner = "1 { $D1 }, 2 { $D1, 3 \"three\" }, 4 { $D1, 5 \"five\", 6 { $D1%E4 } }";
         check(&format!("$D1, {inner}"), "d1:uint64 d1_text:dictionary d1_2:int64 d1_2_text:dictionary");
         check("{{ $x = $D1 }} $x%UW, 1 { $x, 2 { $x%DW }, 3 \"three\" }", "x:uint64 x_text:dictionary");
@@ -626,7 +626,7 @@ mod comments {
     }
 
     #[test]
-    fn a_comment_that_is_not_directly_before_the_stanza_has_no_effect() {
+    fn comments_not_directly_before_a_stanza_have_no_effect() {
         assert_eq!(names("# tfbc: fields=x\n\n015 1.0 \"\" \"a=\" U4\n"), "a");
         assert_eq!(names("015 1.0 \"\" \"a=\" U4 \\\n  # tfbc: fields=x\n"), "a");
     }
@@ -645,12 +645,12 @@ mod comments {
     }
 
     #[test]
-    fn a_switch_whose_cases_begin_with_values_gets_no_texts() {
+    fn switches_whose_cases_begin_with_values_have_no_texts() {
         assert_eq!(names("# tfbc: fields=state:enum\n015 1.0 \"\" HB, 1 { X0 \"a\" }, 2 \"\"\n"), "state f2");
     }
 
     #[test]
-    fn the_limit_of_turns_leaves_no_value_at_the_end() {
+    fn the_limit_of_turns_leaves_no_final_value() {
         let mut example = Example::new("# tfbc: fields=n=$x\n015 1.0 \"\" {{ $x = 1 }} LOOP $HL { O0 }\n");
         assert_eq!(example.row("01520000 00000005"), r#"{"n":1}"#);
         example.limits.turns = 2;
@@ -658,7 +658,7 @@ mod comments {
     }
 
     #[test]
-    fn an_event_ended_by_an_error_has_no_value_at_the_end() {
+    fn events_ended_by_an_error_have_no_final_value() {
         let row = |body: &str| {
             let text = format!("# tfbc: fields=n=$x\n015 1.0 \"\" {{{{ $x = 1 }}}} {body}\n");
             Example::new(&text).row("01520000 00000005")

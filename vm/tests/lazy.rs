@@ -119,7 +119,7 @@ fn altered_code_is_refused_or_runs_as_if_verified() {
 }
 
 #[test]
-fn fields_of_a_program_opened_for_text_are_verified_when_asked_for() {
+fn fields_are_verified_when_asked_for_after_text() {
     let bad = [Instr::of(Op::Lit, &[1]).with(Slot::C, 800)];
     let good = [Instr::of(Op::FieldRow, &[1])];
     let blob = |text: &[Instr], fields: &[Instr]| {

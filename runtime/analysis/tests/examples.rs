@@ -162,7 +162,7 @@ fn a_lost_buffer_of_qnx_forgets_everything() {
 }
 
 #[test]
-fn states_at_a_time_are_those_of_the_last_records() {
+fn states_at_a_time_are_of_the_last_records() {
     let records = [
         record(0, 1, 1, &[0, 0]),
         record(100, 4, 1, &[1, 1]),

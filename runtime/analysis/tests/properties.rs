@@ -438,7 +438,7 @@ fn meaningless_events_follow_the_same_rules() {
 }
 
 #[test]
-fn categories_sum_to_the_span_for_any_bytes_and_any_span() {
+fn categories_sum_to_the_span_for_any_input() {
     for seed in 0..600 {
         let mut noise = PseudoRandom(seed);
         let (events, _) = system(&mut noise, 2, 60);

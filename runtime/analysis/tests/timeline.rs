@@ -138,7 +138,7 @@ fn spans(slices: &[TrackSlice]) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_pair_has_the_lowest_lane_that_is_free_at_its_start() {
+fn pairs_take_the_lowest_free_lane_at_their_start() {
     let start = |t, key| hook(t, 0x1A0, 0, 7, &[key]);
     let end = |t, key| hook(t, 0x1A1, 0, 7, &[key]);
     let hooks = [
@@ -190,7 +190,7 @@ fn disordered() -> Vec<u8> {
 }
 
 #[test]
-fn slices_of_a_thread_nest_if_times_are_not_in_order() {
+fn slices_of_threads_nest_if_times_are_unordered() {
     let found = draw(disordered(), "", what(&["calls"], &[]));
     let [(name, calls)] = &found[..] else { panic!("{found:?}") };
     assert_eq!((name.as_str(), spans(calls)), ("tid 1", vec![(200, 500), (500, 600)]));
