@@ -231,6 +231,22 @@ struct BatchedEvent<'b> {
     logs: &'b [LogInfo],
 }
 
+/// An event of a batch with its prepared line.
+#[derive(Clone, Copy)]
+struct PreparedEvent<'p, 'b> {
+    batch: &'b Batch,
+    event: &'b EventRef,
+    prepared: &'p PreparedLine<'b>,
+}
+
+impl<'b> PreparedEvent<'_, 'b> {
+    /// The event as its template sees it.
+    #[inline(always)]
+    fn input(self, logs: &'b [LogInfo]) -> BatchedEvent<'b> {
+        BatchedEvent { batch: self.batch, taken: &self.batch.taken.bytes, event: self.event, logs }
+    }
+}
+
 /// Context of an event's template, without the paths of processes.
 #[inline(never)]
 pub(super) fn context_of<'b>(batch: &'b Batch, event: &EventRef, logs: &'b [LogInfo]) -> Context<'b> {
@@ -592,7 +608,7 @@ impl<'r> LineFormat<'r> {
                             && line.is_fast::<P>(batch, event, last_ns) =>
                     {
                         n_counted += 1;
-                        line.write_fields((batch, event, prepared), index, &mut run, state, text)
+                        line.write_fields(PreparedEvent { batch, event, prepared }, index, &mut run, state, text)
                     }
                     Text::Run(entry) if prepared.is_quick.get() && line.is_fast::<P>(batch, event, last_ns) => {
                         let start = text.len();
@@ -603,10 +619,10 @@ impl<'r> LineFormat<'r> {
                             n_columns = line.cells.put_on(P::CELLS, &prepared.id, values, between, times, room);
                             n_columns
                         };
-                        let shown = BatchedEvent { batch, taken, event, logs };
+                        let input = BatchedEvent { batch, taken, event, logs };
                         let line_start = LineStart { layout: prepared.layout, line: start };
                         // Most events take no steps.
-                        let is_normal = run.run_prepared(entry, &shown, line_start, put, text)
+                        let is_normal = run.run_prepared(entry, &input, line_start, put, text)
                             || run.outcome() == Outcome::default() && run.n_steps() < line.bounds.steps;
                         let place = LinePos { index, start, text: start + n_columns };
                         if is_normal && !matches!(P::END, EndPath::Any) {
@@ -627,7 +643,7 @@ impl<'r> LineFormat<'r> {
                         } else if is_normal && line.ends_simply {
                             state.last_elapsed_ns = elapsed_ns;
                             if line.fields == FieldPlacement::Last {
-                                line.end_with_fields((batch, event, prepared), place, &mut run, text)
+                                line.end_with_fields(PreparedEvent { batch, event, prepared }, place, &mut run, text)
                             } else {
                                 line.finish.line(place.start, place.text, prepared.is_plain, text);
                                 line.count(event.id);
@@ -637,12 +653,13 @@ impl<'r> LineFormat<'r> {
                         } else {
                             n_counted += 1;
                             let outcome = if is_normal { None } else { Some(run.outcome()) };
-                            line.end_slowly((batch, event, prepared), (place, outcome), &mut run, state, text)
+                            let shown = PreparedEvent { batch, event, prepared };
+                            line.end_slowly(shown, (place, outcome), &mut run, state, text)
                         }
                     }
                     _ => {
                         n_counted += 1;
-                        line.write((batch, event, prepared), index, &mut run, state, text)
+                        line.write(PreparedEvent { batch, event, prepared }, index, &mut run, state, text)
                     }
                 };
                 if !goes_on || text.len() >= WRITE_AT {
@@ -681,13 +698,14 @@ impl<'r> LineFormat<'r> {
                 break;
             }
             for (event, prepared) in events.iter().zip(&ahead[..n_known]) {
+                let shown = PreparedEvent { batch, event, prepared };
                 let index = *first_index + n_done;
                 n_done += 1;
                 let goes_on = match (&prepared.text, &prepared.fields) {
                     (Text::Run(entry), Some(fields)) if prepared.is_quick.get() => {
-                        line.write_row((batch, event, prepared), (entry, fields), index, &mut run, state, text)
+                        line.write_row(shown, (entry, fields), index, &mut run, state, text)
                     }
-                    _ => line.write((batch, event, prepared), index, &mut run, state, text),
+                    _ => line.write(shown, index, &mut run, state, text),
                 };
                 if !goes_on || text.len() >= WRITE_AT {
                     break 'events;
@@ -860,7 +878,7 @@ impl<'r> LineWriter<'r> {
     #[inline(never)]
     fn end_slowly<'b>(
         &mut self,
-        shown: (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        shown: PreparedEvent<'_, 'b>,
         (place, outcome): (LinePos, Option<Outcome>),
         run: &mut Run<'b>,
         state: &mut LineState,
@@ -869,21 +887,20 @@ impl<'r> LineWriter<'r> {
     where
         'r: 'b,
     {
-        let (_, event, prepared) = shown;
-        if outcome.is_some_and(|outcome| !outcome.skipped) && !self.keeps(prepared.layout, place, text) {
+        if outcome.is_some_and(|outcome| !outcome.skipped) && !self.keeps(shown.prepared.layout, place, text) {
             return run.n_steps() < self.bounds.steps;
         }
         if self.fields == FieldPlacement::Last {
             self.run_fields(shown, run);
         }
-        self.end((event, prepared), place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
+        self.end(shown, place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
     }
 
     /// Slow path: appends the line of any event. Returns false if the run of lines ends after it.
     #[inline(never)]
     fn write<'b>(
         &mut self,
-        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        shown: PreparedEvent<'_, 'b>,
         index: usize,
         run: &mut Run<'b>,
         state: &mut LineState,
@@ -892,12 +909,12 @@ impl<'r> LineWriter<'r> {
     where
         'r: 'b,
     {
+        let PreparedEvent { batch, event, prepared } = shown;
         let logs = self.logs;
         let start = text.len();
         let last_ns = state.last_elapsed_ns;
         let last_ns = if self.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
-        let of_fields =
-            if self.fields == FieldPlacement::No { None } else { self.run_fields((batch, event, prepared), run) };
+        let of_fields = if self.fields == FieldPlacement::No { None } else { self.run_fields(shown, run) };
         if prepared.has_cells {
             if self.cells.has_context() {
                 self.context_texts.find(batch, event, &self.cells, logs);
@@ -916,9 +933,8 @@ impl<'r> LineWriter<'r> {
             Text::Run(_) if self.bounds.limit == Some(0) => Some(run.limited(start, text)),
             Text::Run(_) if self.has_only_fields() && of_fields.is_some() => of_fields,
             Text::Run(entry) => {
-                let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs };
-                let is_normal =
-                    run.run_prepared(entry, &shown, LineStart { layout: prepared.layout, line: start }, |_| 0, text);
+                let line_start = LineStart { layout: prepared.layout, line: start };
+                let is_normal = run.run_prepared(entry, &shown.input(logs), line_start, |_| 0, text);
                 if is_normal { None } else { Some(run.outcome()) }
             }
             Text::Refused => Some(run.refused(prepared.layout, text)),
@@ -937,14 +953,14 @@ impl<'r> LineWriter<'r> {
         if !is_skipped && !self.keeps(prepared.layout, place, text) {
             return ended.is_none_or(|(_, n_steps)| n_steps < self.bounds.steps);
         }
-        self.end((event, prepared), place, ended, state, text)
+        self.end(shown, place, ended, state, text)
     }
 
     /// Appends the text of a row, if it has one, and collects its fields. Returns false if the run of lines ends after it.
     #[inline]
     fn write_row<'b>(
         &mut self,
-        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        shown: PreparedEvent<'_, 'b>,
         (entry, fields): (&PreparedEntry<'b>, &PreparedFields<'b>),
         index: usize,
         run: &mut Run<'b>,
@@ -954,12 +970,13 @@ impl<'r> LineWriter<'r> {
     where
         'r: 'b,
     {
+        let PreparedEvent { event, prepared, .. } = shown;
         let (start, start_of_fields) = (text.len(), self.all_fields.len());
-        let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
+        let input = shown.input(self.logs);
         let mut outcome = Outcome::default();
         if self.has_row_texts {
             let line = LineStart { layout: prepared.layout, line: start };
-            if !run.run_prepared(entry, &shown, line, |_| 0, text) {
+            if !run.run_prepared(entry, &input, line, |_| 0, text) {
                 outcome = run.outcome();
             }
             if !outcome.skipped && !self.keeps(prepared.layout, LinePos { index, start, text: start }, text) {
@@ -967,7 +984,7 @@ impl<'r> LineWriter<'r> {
             }
         }
         if !outcome.skipped {
-            let of_fields = fields.write_as(self.fields_form, run, &shown, true, &mut self.all_fields);
+            let of_fields = fields.write_as(self.fields_form, run, &input, true, &mut self.all_fields);
             outcome = if self.has_row_texts { outcome } else { of_fields };
         }
         self.counted.add_outcome(outcome, false);
@@ -987,7 +1004,7 @@ impl<'r> LineWriter<'r> {
     #[inline(never)]
     fn write_fields<'b>(
         &mut self,
-        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        shown: PreparedEvent<'_, 'b>,
         index: usize,
         run: &mut Run<'b>,
         state: &mut LineState,
@@ -996,24 +1013,25 @@ impl<'r> LineWriter<'r> {
     where
         'r: 'b,
     {
+        let PreparedEvent { batch, event, prepared } = shown;
         let (start, last_ns) = (text.len(), state.last_elapsed_ns);
         text.put_columns(|room| {
             let values = || self.values(batch, event, &prepared.id, last_ns);
             self.cells.put(&prepared.id, values, (event.elapsed_ns, last_ns), &self.times, room)
         });
-        let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
+        let input = shown.input(self.logs);
         let fields = prepared.fields.as_ref();
         let around = (&self.before_fields[0], &self.after_fields);
-        let outcome = fields.map_or(Outcome::default(), |fields| fields.write_between(run, &shown, true, around, text));
+        let outcome = fields.map_or(Outcome::default(), |fields| fields.write_between(run, &input, true, around, text));
         let place = LinePos { index, start, text: text.len() };
-        self.end((event, prepared), place, Some((outcome, run.n_steps())), state, text)
+        self.end(shown, place, Some((outcome, run.n_steps())), state, text)
     }
 
     /// Ends a JSON line with the fields of its event. Returns false if the run of lines ends after it.
     #[inline(never)]
     fn end_with_fields<'b>(
         &mut self,
-        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
+        shown: PreparedEvent<'_, 'b>,
         place: LinePos,
         run: &mut Run<'b>,
         text: &mut TextBuf,
@@ -1021,7 +1039,8 @@ impl<'r> LineWriter<'r> {
     where
         'r: 'b,
     {
-        self.count(event.id);
+        let prepared = shown.prepared;
+        self.count(shown.event.id);
         debug_assert!(!prepared.is_plain || Form::Ndjson.is_plain(&text.as_bytes()[place.text..text.len() - 1]));
         // Without the newline, or the brace and the newline.
         let n_bytes = if prepared.is_plain {
@@ -1034,8 +1053,7 @@ impl<'r> LineWriter<'r> {
         let before = &self.before_fields[usize::from(prepared.is_plain)];
         match &prepared.fields {
             Some(fields) => {
-                let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
-                fields.write_between(run, &shown, true, (before, &self.after_fields), text);
+                fields.write_between(run, &shown.input(self.logs), true, (before, &self.after_fields), text);
             }
             None => {
                 text.push(before.as_bytes());
@@ -1056,19 +1074,21 @@ impl<'r> LineWriter<'r> {
 
     /// Writes the fields of an event to [`LineWriter::fields_json`]. Returns the outcome if their routine ran.
     #[inline(never)]
-    fn run_fields<'b>(
-        &mut self,
-        (batch, event, prepared): (&'b Batch, &'b EventRef, &PreparedLine<'b>),
-        run: &mut Run<'b>,
-    ) -> Option<Outcome>
+    fn run_fields<'b>(&mut self, shown: PreparedEvent<'_, 'b>, run: &mut Run<'b>) -> Option<Outcome>
     where
         'r: 'b,
     {
+        let PreparedEvent { batch, event, prepared } = shown;
         self.fields_json.clear();
         match (&prepared.text, &prepared.fields) {
             (Text::Run(_), Some(fields)) if self.bounds.limit != Some(0) => {
-                let shown = BatchedEvent { batch, taken: &batch.taken.bytes, event, logs: self.logs };
-                return Some(fields.write_as(self.fields_form, run, &shown, true, &mut self.fields_json));
+                return Some(fields.write_as(
+                    self.fields_form,
+                    run,
+                    &shown.input(self.logs),
+                    true,
+                    &mut self.fields_json,
+                ));
             }
             (Text::Ready, _) => self.fields_json.push(batch.ready_fields(event)),
             _ => self.fields_json.push(self.fields_form.none()),
@@ -1081,12 +1101,13 @@ impl<'r> LineWriter<'r> {
     #[inline(never)]
     fn end(
         &mut self,
-        (event, prepared): (&EventRef, &PreparedLine<'_>),
+        shown: PreparedEvent<'_, '_>,
         place: LinePos,
         ended: Option<(Outcome, u64)>,
         state: &mut LineState,
         text: &mut TextBuf,
     ) -> bool {
+        let PreparedEvent { event, prepared, .. } = shown;
         let has_steps = ended.is_none_or(|(_, n_steps)| n_steps < self.bounds.steps);
         let is_skipped = ended.is_some_and(|(outcome, _)| outcome.skipped);
         if is_skipped {
@@ -1112,7 +1133,7 @@ impl<'r> LineWriter<'r> {
         }
         state.last_elapsed_ns = event.elapsed_ns;
         if self.has_notes | prepared.is_guess {
-            self.note((event, prepared), (place, ended.map(|(outcome, _)| outcome)), state, text);
+            self.note(shown, (place, ended.map(|(outcome, _)| outcome)), state, text);
         }
         has_steps && self.bounds.extent == RunLength::Many && state.lines_on_page < self.page_size
     }
@@ -1120,7 +1141,7 @@ impl<'r> LineWriter<'r> {
     /// Records the end of a line, its number of lines on the page, and the hook of its event.
     fn note(
         &mut self,
-        (event, prepared): (&EventRef, &PreparedLine<'_>),
+        PreparedEvent { event, prepared, .. }: PreparedEvent<'_, '_>,
         (place, outcome): (LinePos, Option<Outcome>),
         state: &mut LineState,
         text: &TextBuf,

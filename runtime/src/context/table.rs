@@ -419,7 +419,7 @@ pub(super) struct HookLookup {
 #[derive(Debug, Clone, Default)]
 struct HookEntries {
     all: Vec<TableEntry>,
-    /// Those that apply to events of a form, by [`HookForm::index`], with the positions of their numbers.
+    /// Entries that apply to each form of event, in the order of [`HookForm::ALL`], with resolved positions.
     by_form: [Vec<TableEntry>; 4],
 }
 

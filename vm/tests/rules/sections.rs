@@ -61,7 +61,7 @@ fn sections_are_in_order_and_do_not_overlap() {
             refused,
             "it does not begin on a multiple of 8"
         );
-        assert_eq!(open_with_bytes(field(kind, 2), &u32::MAX.to_le_bytes()), refused, "it ends behind the file");
+        assert_eq!(open_with_bytes(field(kind, 2), &u32::MAX.to_le_bytes()), refused, "it ends after the file");
         if ![6, 7, 9].contains(&kind) && len > 0 {
             assert_eq!(open_with_bytes(field(kind, 2), &(len - 1).to_le_bytes()), refused, "it ends within a row");
         }
