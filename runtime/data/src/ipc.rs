@@ -10,14 +10,14 @@
 use crate::events::BatchSink;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{
-    DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, write_message,
+    DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, StreamWriter, write_message,
 };
 use arrow_ipc::{
     Buffer, CompressionType, FieldNode, KeyValue, KeyValueArgs, MessageBuilder, MessageHeader, RecordBatchBuilder,
 };
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::sync::Arc;
 
 /// Metadata key of the end mark.
@@ -25,21 +25,28 @@ pub const END_KEY: &str = "tfbc:end";
 /// End of a stream: a message of length 0.
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
+/// Size in bytes from which a column's buffer is written by itself. Smaller ones are collected.
+const MIN_WRITE: usize = 16 << 10;
+
 /// Writer of an Arrow stream.
-pub struct IpcStream<W> {
-    out: W,
+pub struct IpcStream<W: Write> {
+    state: State<W>,
     options: IpcWriteOptions,
-    tracker: DictionaryTracker,
-    context: IpcWriteContext,
-    schema: Option<SchemaRef>,
     /// Previous batch, whose dictionaries the empty last batch reuses.
     last: Option<RecordBatch>,
+}
+
+enum State<W: Write> {
+    /// Nothing has been written yet.
+    New(W),
+    Open(Box<StreamWriter<BufWriter<W>>>, SchemaRef),
+    Failed,
 }
 
 impl<W: Write> IpcStream<W> {
     /// Creates a stream.
     pub fn new(out: W) -> Self {
-        Self::with_options(out, IpcWriteOptions::default())
+        Self { state: State::New(out), options: IpcWriteOptions::default(), last: None }
     }
 
     /// Creates a stream whose columns are compressed by LZ4.
@@ -48,73 +55,84 @@ impl<W: Write> IpcStream<W> {
     /// Arrow refuses the compression.
     pub fn compressed(out: W) -> io::Result<Self> {
         let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME));
-        Ok(Self::with_options(out, options.map_err(io::Error::other)?))
-    }
-
-    fn with_options(out: W, options: IpcWriteOptions) -> Self {
-        Self {
-            out,
-            options,
-            tracker: DictionaryTracker::new(false),
-            context: IpcWriteContext::default(),
-            schema: None,
-            last: None,
-        }
+        Ok(Self { options: options.map_err(io::Error::other)?, ..Self::new(out) })
     }
 
     /// Writes the end mark and ends the stream. Returns the output.
     ///
     /// # Errors
     /// The output cannot be written.
-    pub fn finish(mut self, summary: &str) -> io::Result<W> {
-        if let Some(schema) = &self.schema {
-            let empty = match &self.last {
-                Some(batch) => batch.slice(0, 0),
-                None => RecordBatch::new_empty(Arc::clone(schema)),
-            };
-            let message = self.encode(&empty)?;
-            let ipc_message = marked(&message.ipc_message, summary).map_err(io::Error::other)?;
-            self.write(EncodedData { ipc_message, ..message })?;
+    pub fn finish(self, summary: &str) -> io::Result<W> {
+        match self.state {
+            State::New(mut out) => {
+                out.write_all(&END_OF_STREAM)?;
+                out.flush()?;
+                Ok(out)
+            }
+            State::Open(mut stream, schema) => {
+                let options = &self.options;
+                let mut write = |message| write_message(stream.get_mut(), message, options).map(drop);
+                let written = match &self.last {
+                    Some(batch) => encode_end(&batch.slice(0, 0), summary, options).and_then(|(_, end)| write(end)),
+                    None => encode_end(&RecordBatch::new_empty(schema), summary, options)
+                        .and_then(|(dictionaries, end)| dictionaries.into_iter().chain([end]).try_for_each(&mut write)),
+                };
+                let out = written.and_then(|()| stream.into_inner()).map_err(to_io)?;
+                out.into_inner().map_err(IntoInnerError::into_error)
+            }
+            State::Failed => Err(io::Error::other("writing the stream failed earlier")),
         }
-        self.out.write_all(&END_OF_STREAM)?;
-        self.out.flush()?;
-        Ok(self.out)
     }
+}
 
-    /// Writes the dictionaries of a batch. Returns the message with its rows, not yet written.
-    fn encode(&mut self, batch: &RecordBatch) -> io::Result<EncodedData> {
-        let encoded = IpcDataGenerator::default().encode(batch, &mut self.tracker, &self.options, &mut self.context);
-        let (dictionaries, message) = encoded.map_err(io::Error::other)?;
-        dictionaries.into_iter().try_for_each(|dictionary| self.write(dictionary))?;
-        Ok(message)
-    }
-
-    fn write(&mut self, message: EncodedData) -> io::Result<()> {
-        write_message(&mut self.out, message, &self.options).map(drop).map_err(|error| match error {
-            arrow_schema::ArrowError::IoError(_, error) => error,
-            error => io::Error::other(error),
-        })
+fn to_io(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, error) => error,
+        error => io::Error::other(error),
     }
 }
 
 impl<W: Write + Send> BatchSink for IpcStream<W> {
     fn begin(&mut self, schema: &SchemaRef) -> io::Result<()> {
-        self.schema = Some(Arc::clone(schema));
-        let generator = IpcDataGenerator::default();
-        let message = generator.schema_to_bytes_with_dictionary_tracker(schema, &mut self.tracker, &self.options);
-        self.write(message)
+        if let State::New(out) = std::mem::replace(&mut self.state, State::Failed) {
+            let out = BufWriter::with_capacity(MIN_WRITE, out);
+            let stream = StreamWriter::try_new_with_options(out, schema, self.options.clone()).map_err(to_io)?;
+            self.state = State::Open(Box::new(stream), Arc::clone(schema));
+        }
+        Ok(())
     }
 
     fn batch(&mut self, batch: RecordBatch) -> io::Result<()> {
-        let message = self.encode(&batch)?;
-        self.write(message)?;
+        let State::Open(stream, _) = &mut self.state else {
+            return Err(io::Error::other("the stream was not started"));
+        };
+        stream.write(&batch).map_err(to_io)?;
         self.last = Some(batch);
         Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        match &mut self.state {
+            State::New(out) => out.flush(),
+            State::Open(stream, _) => stream.flush().map_err(to_io),
+            State::Failed => Ok(()),
+        }
     }
+}
+
+/// Encodes an empty batch with the end mark: its dictionaries, and its message.
+fn encode_end(
+    empty: &RecordBatch,
+    summary: &str,
+    options: &IpcWriteOptions,
+) -> Result<(Vec<EncodedData>, EncodedData), ArrowError> {
+    let (mut tracker, mut context) = (DictionaryTracker::new(false), IpcWriteContext::default());
+    let generator = IpcDataGenerator::default();
+    // Numbers the dictionaries as at the start of the stream.
+    generator.schema_to_bytes_with_dictionary_tracker(&empty.schema(), &mut tracker, options);
+    let (dictionaries, message) = generator.encode(empty, &mut tracker, options, &mut context)?;
+    let ipc_message = marked(&message.ipc_message, summary).map_err(ArrowError::IpcError)?;
+    Ok((dictionaries, EncodedData { ipc_message, ..message }))
 }
 
 /// Adds the end mark to the message of an empty batch, as metadata.
