@@ -1,6 +1,7 @@
 """Measures tables beside CSV: CPU time and memory, with one thread. Usage: tables.py TFBC MAKE_TRACE [EVENTS]"""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ def measure(args):
     """Least CPU time of three runs in ns an event, and peak memory in MiB."""
     runs = []
     for _ in range(3):
+        shutil.rmtree("tables", ignore_errors=True)
         child = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
         assert status == 0, args
@@ -33,9 +35,10 @@ with tempfile.TemporaryDirectory() as folder:
         "--to csv",
         "--to arrow",
         "--to csv -o table",
+        "--to arrow --by-event -o tables",
         f"--to parquet --columns {SMALL} -o table",
         f"--to parquet --columns {SMALL},fields -o table",
     ]:
         ns, mib = measure([tfbc, "report", "--threads", "1", "-t", "log.tfbc", *flags.split(), "log"])
-        size = f", {Path('table').stat().st_size / n_events:.1f} bytes" if "-o" in flags else ""
+        size = f", {Path('table').stat().st_size / n_events:.1f} bytes" if flags.endswith("-o table") else ""
         print(f"{flags}: {ns:.0f} ns{size} an event, {mib:.0f} MiB")

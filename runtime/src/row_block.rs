@@ -10,6 +10,7 @@
 use crate::ids::EventId;
 use crate::rows::{RowNote, TraceFacts};
 use std::collections::HashMap;
+use std::ops::Range;
 use tfbc_vm::TextBuf;
 
 /// Column of 64-bit numbers.
@@ -92,14 +93,7 @@ impl BlockWriter {
     /// Appends a number.
     #[inline]
     pub fn push_long(&mut self, column: Long, value: Option<i64>) {
-        let (values, valid) = (&mut self.longs[column as usize], &mut self.valid[column as usize]);
-        if value.is_none() && valid.is_empty() {
-            valid.resize(values.len(), 1);
-        }
-        if value.is_none() || !valid.is_empty() {
-            valid.push(value.is_some().into());
-        }
-        values.push(value.unwrap_or_default());
+        self.fill_long(column, value, 1);
     }
 
     /// Appends a number or [`NULL`].
@@ -116,6 +110,26 @@ impl BlockWriter {
     /// Appends numbers or [`NULL`].
     pub fn extend_short(&mut self, column: Short, values: impl Iterator<Item = u32>) {
         self.shorts[column as usize].extend(values);
+    }
+
+    /// Appends a number `n` times.
+    #[inline]
+    pub fn fill_long(&mut self, column: Long, value: Option<i64>, n: usize) {
+        let (values, valid) = (&mut self.longs[column as usize], &mut self.valid[column as usize]);
+        let len = values.len() + n;
+        if value.is_none() && valid.is_empty() {
+            valid.resize(values.len(), 1);
+        }
+        if value.is_none() || !valid.is_empty() {
+            valid.resize(len, value.is_some().into());
+        }
+        values.resize(len, value.unwrap_or_default());
+    }
+
+    /// Appends a number or [`NULL`] `n` times.
+    pub fn fill_short(&mut self, column: Short, value: u32, n: usize) {
+        let values = &mut self.shorts[column as usize];
+        values.resize(values.len() + n, value);
     }
 
     /// Index of a name, [`NULL`] for an empty one.
@@ -208,7 +222,24 @@ pub struct LongColumn<'b> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShortColumn<'b>(&'b [[u8; 4]]);
 
-impl LongColumn<'_> {
+/// Fields of consecutive rows.
+#[derive(Debug, Clone, Copy)]
+pub struct JoinedFields<'b> {
+    /// Fields of all rows.
+    pub bytes: &'b [u8],
+    /// End of the fields of the row before.
+    pub start: u32,
+    /// Ends of the rows' fields, as little-endian bytes.
+    pub ends: &'b [[u8; 4]],
+}
+
+impl<'b> LongColumn<'b> {
+    /// All numbers, as bytes in little-endian order, 0 for null. Empty if every number is null.
+    #[inline]
+    pub fn values(&self) -> &'b [[u8; 8]] {
+        self.values
+    }
+
     /// Number of a row.
     #[inline]
     pub fn get(&self, row: usize) -> Option<i64> {
@@ -234,7 +265,13 @@ impl LongColumn<'_> {
     }
 }
 
-impl ShortColumn<'_> {
+impl<'b> ShortColumn<'b> {
+    /// All numbers, as bytes in little-endian order, or [`NULL`]. Empty if every number is null.
+    #[inline]
+    pub fn values(&self) -> &'b [[u8; 4]] {
+        self.0
+    }
+
     /// True if every number is null.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -321,6 +358,28 @@ impl<'b> RowBlock<'b> {
     #[inline]
     pub fn fields(&self, row: usize) -> &'b [u8] {
         part(self.fields, self.shorts[Short::FieldsEnd as usize], row)
+    }
+
+    /// Fields of consecutive rows, one after the other. The ends of the rows' parts count from `start`.
+    #[inline]
+    pub fn fields_of(&self, rows: Range<usize>) -> Option<JoinedFields<'b>> {
+        let all = self.shorts[Short::FieldsEnd as usize];
+        let end = |index: usize| all.get(index).map(|end| u32::from_le_bytes(*end));
+        let start = if rows.start == 0 { 0 } else { end(rows.start - 1)? };
+        let last = if rows.is_empty() { start } else { end(rows.end - 1)? };
+        let bytes = self.fields.get(start as usize..last as usize)?;
+        Some(JoinedFields { bytes, start, ends: all.get(rows)? })
+    }
+
+    /// Upper bound on the bytes in texts and fields of consecutive rows.
+    #[inline]
+    pub fn max_text(&self, rows: Range<usize>) -> usize {
+        let len = |column: Short| {
+            let ends = self.short(column);
+            let end = |row: Option<usize>| row.and_then(|row| ends.get(row)).unwrap_or(0) as usize;
+            end(rows.end.checked_sub(1)).saturating_sub(end(rows.start.checked_sub(1)))
+        };
+        len(Short::TextEnd) + len(Short::FieldsEnd)
     }
 
     /// Event id from a number of [`Short::Id`].

@@ -63,6 +63,17 @@ pub struct FlagName<'r> {
     pub other: &'r [u8],
 }
 
+/// Reference to the name of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRef {
+    /// The number has no name.
+    None,
+    /// Index of a text in [`Labels::texts`](crate::Labels::texts).
+    Label(u32),
+    /// Number of an error, which has a name in [`errno_name`] if it is known.
+    Errno(u32),
+}
+
 /// Maximum number of names of bits in a routine, because they are not counted as work.
 const MAX_FLAGS: usize = 256;
 
@@ -164,15 +175,26 @@ impl FlatFields<'_> {
         entries.iter().map(move |&[mask, value, yes, no, _]| FlagName { mask, value, name: text(yes), other: text(no) })
     }
 
+    /// Reads the number and looks up its name.
+    #[inline]
+    pub fn find_word(&self, word: FlatWord, bytes: &[u8]) -> NameRef {
+        let number = word.window.read(bytes);
+        match word.names {
+            NumberNames::Errno => u32::try_from(number).map_or(NameRef::None, NameRef::Errno),
+            NumberNames::Table(index) => {
+                table::find_label(self.program.table(index), number).map_or(NameRef::None, NameRef::Label)
+            }
+        }
+    }
+
     /// Reads the number and looks up its name; null if it has none.
     #[inline]
     pub fn read_word(&self, word: FlatWord, bytes: &[u8]) -> CellValue<'static> {
-        let number = word.window.read(bytes);
-        match word.names {
-            NumberNames::Errno => errno_name(number).map_or(CellValue::Null, |name| CellValue::Bytes(name.as_bytes())),
-            NumberNames::Table(index) => {
-                let label = table::find_label(self.program.table(index), number);
-                label.map_or(CellValue::Null, CellValue::Label)
+        match self.find_word(word, bytes) {
+            NameRef::None => CellValue::Null,
+            NameRef::Label(label) => CellValue::Label(label),
+            NameRef::Errno(number) => {
+                errno_name(number.into()).map_or(CellValue::Null, |name| CellValue::Bytes(name.as_bytes()))
             }
         }
     }

@@ -66,7 +66,7 @@ pub use disasm::{list_instr, ops_page};
 pub use errno::{ERRNO_NAMES, errno_name, errno_value};
 pub use event::{Env, Event, RecordHeader, Space};
 pub use flat::FlatRoutine;
-pub use flat_fields::{FlagName, FlatFields, FlatFlags, FlatNumber, FlatWord};
+pub use flat_fields::{FlagName, FlatFields, FlatFlags, FlatNumber, FlatWord, NameRef};
 pub use machine::{EventContext, EventInput, Job, Layout, Limits, LineStart, Machine, Outcome, Run};
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, N_REGS, Op, OpInfo, OperandKind, RETIRED, Reads, Slot, StateUse, form};

@@ -12,7 +12,7 @@ use std::io;
 use std::sync::Arc;
 use tfbc::EventId;
 use tfbc::internal::rows::{
-    Names, ProgramFields, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, split_cells,
+    EncodedCells, Names, ProgramFields, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, split_cells,
 };
 use tfbc_vm::Row;
 
@@ -232,19 +232,9 @@ impl EventFields {
         let mut rest = &rows[..];
         while !rest.is_empty() {
             let room = batch_rows.saturating_sub(self.columns.n_rows).max(1);
-            let mut n_rows = 0;
-            while n_rows < room.min(rest.len()) && self.n_bytes < MAX_TEXT {
-                let own = block.fields(rest[n_rows]);
-                let n_programs = self.fields.len();
-                for (fields, own) in self.fields.iter_mut().zip(split_cells(own, n_programs)) {
-                    let is_known = cells.decode(own);
-                    fields.push(is_known.then(|| cells.cells()));
-                }
-                self.n_bytes += own.len();
-                n_rows += 1;
-            }
+            let n_rows = self.push_fields(block, &rest[..room.min(rest.len())], cells);
             let (own, others) = rest.split_at(n_rows);
-            self.columns.push_all(block, own.iter().copied(), names);
+            self.columns.push_all(block, &own, names);
             self.n_rows += n_rows as u64;
             if self.columns.n_rows >= batch_rows || self.n_bytes >= MAX_TEXT {
                 self.finish_batch()?;
@@ -254,6 +244,40 @@ impl EventFields {
         self.rows = rows;
         self.rows.clear();
         Ok(())
+    }
+
+    /// Appends the fields of rows, up to the one with which the batch reaches [`MAX_TEXT`]. Returns the number of rows.
+    fn push_fields(&mut self, block: &RowBlock<'_>, rows: &[usize], cells: &mut Row) -> usize {
+        // Rows of flat cells are appended by column.
+        let mut flat = Vec::new();
+        let mut n_rows = 0;
+        for row in rows {
+            if self.n_bytes >= MAX_TEXT {
+                break;
+            }
+            n_rows += 1;
+            let own = block.fields(*row);
+            self.n_bytes += own.len();
+            if let [fields] = &mut self.fields[..] {
+                match EncodedCells::of(own) {
+                    EncodedCells::Flat(words) => flat.push(words),
+                    EncodedCells::Row(own) => {
+                        fields.push_flat(&flat);
+                        flat.clear();
+                        fields.push_row(own, cells);
+                    }
+                }
+            } else {
+                let n_programs = self.fields.len();
+                for (fields, own) in self.fields.iter_mut().zip(split_cells(own, n_programs)) {
+                    fields.push_row(own, cells);
+                }
+            }
+        }
+        if let [fields] = &mut self.fields[..] {
+            fields.push_flat(&flat);
+        }
+        n_rows
     }
 
     fn finish_batch(&mut self) -> io::Result<()> {

@@ -63,11 +63,9 @@ impl Words {
         mut key: impl FnMut(&mut Self, usize) -> i32,
     ) {
         let before = self.keys.len();
-        self.keys.reserve(rows.len());
-        for row in rows {
-            let key = key(self, row);
-            self.keys.push(key);
-        }
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.extend(rows.map(|row| key(self, row)));
+        self.keys = keys;
         let keys = &mut self.keys[before..];
         if !keys.contains(&NONE) {
             return self.nulls.append_n_non_nulls(keys.len());

@@ -4,6 +4,7 @@ use crate::columns::EventColumn;
 use crate::dictionary::{NONE, Words};
 use crate::metadata::TableMetadata;
 use crate::numbers::Numbers;
+use crate::row_set::RowSet;
 use crate::strings::Strings;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -307,50 +308,45 @@ impl Columns {
         let has =
             |wanted| self.list.iter().any(|column| matches!(column, TableColumn::Text(column, _) if *column == wanted));
         let [has_text, has_fields] = [EventColumn::Text, EventColumn::Fields].map(has);
-        let mut end = range.end;
+        let mut range = range;
         if has_text || has_fields {
-            for row in range.clone() {
-                let n_text = if has_text { block.text(row).len() } else { 0 };
-                self.n_text += n_text + if has_fields { block.fields(row).len() } else { 0 };
-                if self.n_text >= MAX_TEXT {
-                    end = row + 1;
-                    break;
-                }
+            if self.n_text + block.max_text(range.clone()) >= MAX_TEXT {
+                let mut n_text = self.n_text;
+                let is_full = |row: &usize| {
+                    n_text += if has_text { block.text(*row).len() } else { 0 };
+                    n_text += if has_fields { block.fields(*row).len() } else { 0 };
+                    n_text >= MAX_TEXT
+                };
+                range.end = range.clone().find(is_full).map_or(range.end, |row| row + 1);
             }
-        }
-        let range = range.start..end;
-        if has_text || has_fields {
             let seqs = block.long(Long::Seq);
             self.seqs.extend(range.clone().map(|row| seqs.value(row) as u64));
         }
-        self.push_all(block, range, names);
-        end
+        self.push_all(block, &range, names);
+        let n_bytes = |column: &TableColumn| match column {
+            TableColumn::Text(_, strings) => strings.n_bytes(),
+            _ => 0,
+        };
+        self.n_text = self.list.iter().map(n_bytes).sum();
+        range.end
     }
 
-    /// Appends rows by their indices.
-    pub fn push_all(
-        &mut self,
-        block: &RowBlock<'_>,
-        rows: impl ExactSizeIterator<Item = usize> + Clone,
-        names: &Names<'_>,
-    ) {
+    /// Appends rows.
+    pub fn push_all(&mut self, block: &RowBlock<'_>, rows: &impl RowSet, names: &Names<'_>) {
         let Self { list, source, keys, .. } = self;
+        let n_rows = rows.n_rows();
         for column in list {
-            let rows = rows.clone();
             match column {
-                TableColumn::Long(Long::Offset, numbers) if !source.has_offsets => numbers.push_nulls(rows.len()),
+                TableColumn::Long(Long::Offset, numbers) if !source.has_offsets => numbers.push_nulls(n_rows),
                 TableColumn::Long(column, numbers) => numbers.push_longs(block.long(*column), rows),
-                TableColumn::Int(column, numbers) => {
-                    let column = block.short(*column);
-                    rows.for_each(|row| numbers.push(i32::try_from(column.value(row)).ok()));
-                }
+                TableColumn::Int(column, numbers) => numbers.push_shorts(block.short(*column), rows),
                 TableColumn::Time(numbers) => match source.time_zero {
                     None => numbers.push_longs(block.long(Long::TimeUs), rows),
-                    Some(_) => rows.for_each(|row| numbers.push(time_us(source.time_zero, block, row))),
+                    Some(_) => rows.indices().for_each(|row| numbers.push(time_us(source.time_zero, block, row))),
                 },
                 TableColumn::Id(column, words, keys) => {
                     let ids = block.short(Short::Id);
-                    words.push_keys(rows, |words, row| {
+                    words.push_keys(rows.indices(), |words, row| {
                         let number = ids.value(row);
                         match keys.get(number) {
                             NONE => {
@@ -367,12 +363,12 @@ impl Columns {
                 TableColumn::Name(column, words) => {
                     let column = block.short(*column);
                     if column.is_empty() {
-                        words.push_nulls(rows.len());
+                        words.push_nulls(n_rows);
                         continue;
                     }
                     keys.clear();
                     keys.resize(block.n_names(), NONE);
-                    words.push_keys(rows, |words, row| {
+                    words.push_keys(rows.indices(), |words, row| {
                         let index = column.value(row);
                         let Some(key) = keys.get_mut(index as usize) else { return NONE };
                         if *key == NONE {
@@ -384,23 +380,28 @@ impl Columns {
                 TableColumn::Note(words) => {
                     let notes = block.short(Short::Note);
                     if notes.is_empty() {
-                        words.push_nulls(rows.len());
+                        words.push_nulls(n_rows);
                         continue;
                     }
-                    words.push_keys(rows, |words, row| {
+                    words.push_keys(rows.indices(), |words, row| {
                         let name = RowBlock::note(notes.value(row)).name();
                         name.map_or(NONE, |name| words.key(name.as_bytes()))
                     });
                 }
                 TableColumn::File(words) => {
                     let logs = block.short(Short::Log);
-                    words.push_keys(rows, |words, row| words.key(source.file(logs.value(row)).as_bytes()));
+                    words.push_keys(rows.indices(), |words, row| words.key(source.file(logs.value(row)).as_bytes()));
                 }
-                TableColumn::Text(EventColumn::Text, strings) => rows.for_each(|row| strings.push(block.text(row))),
-                TableColumn::Text(_, strings) => rows.for_each(|row| strings.push(block.fields(row))),
+                TableColumn::Text(EventColumn::Text, strings) => {
+                    rows.indices().for_each(|row| strings.push(block.text(row)));
+                }
+                TableColumn::Text(_, strings) => match rows.range().and_then(|range| block.fields_of(range)) {
+                    Some(fields) => strings.push_fields(fields),
+                    None => rows.indices().for_each(|row| strings.push(block.fields(row))),
+                },
             }
         }
-        self.n_rows += rows.len();
+        self.n_rows += n_rows;
     }
 
     /// Returns the columns, and starts the next batch.

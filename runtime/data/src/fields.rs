@@ -2,17 +2,16 @@
 
 use crate::columns::words;
 use crate::dictionary::Words;
-use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, Float64Builder, Int16Builder, Int64Builder,
-    StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
-};
-use arrow_array::types::Int16Type;
+use crate::numbers::Numbers;
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, StringBuilder};
+use arrow_array::types::{Float32Type, Float64Type, Int16Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow_array::{ArrayRef, DictionaryArray, ListArray, StringArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Program, SchemaField, Shape};
+use tfbc::internal::rows::{flags_of_word, label_of_word};
+use tfbc_vm::{CellValue, Cells, FieldKind, Hint, Labels, Program, Row, SchemaField, Shape};
 
 /// Limit on the texts of a dictionary with 16-bit keys.
 const MAX_SHORT: usize = i16::MAX as usize;
@@ -32,14 +31,14 @@ struct Member {
 
 enum Values {
     Bool(BooleanBuilder),
-    Int64(Int64Builder),
-    UInt64(UInt64Builder),
-    Float32(Float32Builder),
-    Float64(Float64Builder),
+    Int64(Numbers<Int64Type>),
+    UInt64(Numbers<UInt64Type>),
+    Float32(Numbers<Float32Type>),
+    Float64(Numbers<Float64Type>),
     Utf8(StringBuilder),
     Binary(BinaryBuilder),
     FixedBinary(FixedSizeBinaryBuilder, usize),
-    Timestamp(TimestampMicrosecondBuilder),
+    Timestamp(Numbers<TimestampMicrosecondType>),
     List(Box<ListColumn>),
 }
 
@@ -71,7 +70,7 @@ enum LabelColumn {
 }
 
 struct FixedWords {
-    keys: Int16Builder,
+    keys: Numbers<Int16Type>,
     dictionary: Arc<StringArray>,
     known: HashMap<String, i16>,
 }
@@ -92,8 +91,14 @@ impl FieldColumns {
         all
     }
 
+    /// Appends an encoded row, by means of `cells`. Nothing is a row of nulls.
+    pub fn push_row(&mut self, encoded: &[u8], cells: &mut Row) {
+        let is_known = cells.decode(encoded);
+        self.push(is_known.then(|| cells.cells()));
+    }
+
     /// Appends a row; `None` is a row of nulls.
-    pub fn push(&mut self, cells: Option<Cells<'_>>) {
+    fn push(&mut self, cells: Option<Cells<'_>>) {
         for Member { cell, values, label, .. } in &mut self.members {
             let value = cells.map_or(CellValue::Null, |cells| cells.get(*cell));
             values.push(value);
@@ -103,6 +108,21 @@ impl FieldColumns {
                     (_, Some(cells)) => cells.get(*cell),
                 };
                 column.push(word);
+            }
+        }
+    }
+
+    /// Appends rows of flat cells, see [`tfbc::internal::rows::EncodedCells`].
+    pub fn push_flat(&mut self, rows: &[&[[u8; 8]]]) {
+        let mut columns = 0..;
+        let mut words = || {
+            let column = columns.next().unwrap_or_default();
+            rows.iter().map(move |row| row.get(column).map_or(0, |word| u64::from_le_bytes(*word)))
+        };
+        for Member { values, label, .. } in &mut self.members {
+            values.extend(words());
+            if let Some((.., column)) = label {
+                column.extend_flat(words());
             }
         }
     }
@@ -155,15 +175,15 @@ impl Values {
     fn new(shape: &Shape, program: Option<&Program<'_>>) -> Self {
         match shape.kind {
             FieldKind::Bool => Values::Bool(BooleanBuilder::new()),
-            FieldKind::Int64 => Values::Int64(Int64Builder::new()),
-            FieldKind::UInt64 => Values::UInt64(UInt64Builder::new()),
-            FieldKind::Float32 => Values::Float32(Float32Builder::new()),
-            FieldKind::Float64 => Values::Float64(Float64Builder::new()),
+            FieldKind::Int64 => Values::Int64(Numbers::new()),
+            FieldKind::UInt64 => Values::UInt64(Numbers::new()),
+            FieldKind::Float32 => Values::Float32(Numbers::new()),
+            FieldKind::Float64 => Values::Float64(Numbers::new()),
             FieldKind::Utf8 => Values::Utf8(StringBuilder::new()),
             FieldKind::FixedBinary => {
                 Values::FixedBinary(FixedSizeBinaryBuilder::new(shape.size.into()), shape.size.into())
             }
-            FieldKind::Timestamp => Values::Timestamp(TimestampMicrosecondBuilder::new().with_timezone("UTC")),
+            FieldKind::Timestamp => Values::Timestamp(Numbers::new()),
             FieldKind::List | FieldKind::Struct => match &shape.items {
                 Some(items) => Values::List(Box::new(ListColumn::new(items, program))),
                 None => Values::Binary(BinaryBuilder::new()),
@@ -198,10 +218,10 @@ impl Values {
         };
         match self {
             Values::Bool(builder) => builder.append_option(number.map(|number| number & 1 == 1)),
-            Values::Int64(builder) => builder.append_option(number.map(|number| number as i64)),
-            Values::UInt64(builder) => builder.append_option(number),
-            Values::Float32(builder) => builder.append_option(number.map(|bits| f32::from_bits(bits as u32))),
-            Values::Float64(builder) => builder.append_option(number.map(f64::from_bits)),
+            Values::Int64(numbers) => numbers.push(number.map(|number| number as i64)),
+            Values::UInt64(numbers) => numbers.push(number),
+            Values::Float32(numbers) => numbers.push(number.map(float32)),
+            Values::Float64(numbers) => numbers.push(number.map(f64::from_bits)),
             Values::Utf8(builder) => builder.append_option(bytes.map(String::from_utf8_lossy)),
             Values::Binary(builder) => builder.append_option(bytes),
             Values::FixedBinary(builder, size) => {
@@ -210,27 +230,49 @@ impl Values {
                     builder.append_null();
                 }
             }
-            Values::Timestamp(builder) => {
-                builder.append_option(number.map(|seconds| i64::from(seconds as u32) * 1_000_000));
-            }
+            Values::Timestamp(numbers) => numbers.push(number.map(timestamp)),
             Values::List(list) => list.push(value),
+        }
+    }
+
+    /// Appends numbers, of rows that have no nulls.
+    fn extend(&mut self, words: impl ExactSizeIterator<Item = u64>) {
+        match self {
+            Values::Bool(builder) => words.for_each(|number| builder.append_value(number & 1 == 1)),
+            Values::Int64(numbers) => numbers.extend(words.map(|number| number as i64)),
+            Values::UInt64(numbers) => numbers.extend(words),
+            Values::Float32(numbers) => numbers.extend(words.map(float32)),
+            Values::Float64(numbers) => numbers.extend(words.map(f64::from_bits)),
+            Values::Timestamp(numbers) => numbers.extend(words.map(timestamp)),
+            Values::Utf8(_) | Values::Binary(_) | Values::FixedBinary(..) | Values::List(_) => {
+                words.for_each(|number| self.push(CellValue::Number(number)));
+            }
         }
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         Ok(match self {
             Values::Bool(builder) => Arc::new(builder.finish()),
-            Values::Int64(builder) => Arc::new(builder.finish()),
-            Values::UInt64(builder) => Arc::new(builder.finish()),
-            Values::Float32(builder) => Arc::new(builder.finish()),
-            Values::Float64(builder) => Arc::new(builder.finish()),
+            Values::Int64(numbers) => Arc::new(numbers.finish()),
+            Values::UInt64(numbers) => Arc::new(numbers.finish()),
+            Values::Float32(numbers) => Arc::new(numbers.finish()),
+            Values::Float64(numbers) => Arc::new(numbers.finish()),
             Values::Utf8(builder) => Arc::new(builder.finish()),
             Values::Binary(builder) => Arc::new(builder.finish()),
             Values::FixedBinary(builder, _) => Arc::new(builder.finish()),
-            Values::Timestamp(builder) => Arc::new(builder.finish()),
+            Values::Timestamp(numbers) => Arc::new(numbers.finish().with_timezone("UTC")),
             Values::List(list) => return list.finish(),
         })
     }
+}
+
+fn float32(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+/// Microseconds since 1970 from seconds.
+fn timestamp(seconds: u64) -> i64 {
+    i64::from(seconds as u32) * 1_000_000
 }
 
 impl ListColumn {
@@ -338,6 +380,19 @@ impl LabelColumn {
         }
     }
 
+    /// Appends labels from words of flat cells.
+    fn extend_flat(&mut self, words: impl Iterator<Item = u64>) {
+        match self {
+            LabelColumn::Fixed(_) | LabelColumn::Open(..) => words.for_each(|word| self.push(label_of_word(word))),
+            LabelColumn::List(_, fixed, list) => {
+                for word in words {
+                    flags_of_word(word).for_each(|label| fixed.push(CellValue::Label(label)));
+                    list.push(word.count_ones() as i32);
+                }
+            }
+        }
+    }
+
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         match self {
             LabelColumn::Fixed(fixed) => fixed.finish(),
@@ -355,7 +410,7 @@ impl FixedWords {
         let texts = &texts[..texts.len().min(MAX_SHORT)];
         let known = texts.iter().enumerate().map(|(at, text)| (text.clone(), at as i16));
         Self {
-            keys: Int16Builder::new(),
+            keys: Numbers::new(),
             dictionary: Arc::new(StringArray::from_iter_values(texts)),
             known: known.collect(),
         }
@@ -371,7 +426,7 @@ impl FixedWords {
             CellValue::Bytes(text) => std::str::from_utf8(text).ok().and_then(|text| self.known.get(text).copied()),
             _ => None,
         };
-        self.keys.append_option(key);
+        self.keys.push(key);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {

@@ -31,6 +31,7 @@ mod notices;
 mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod row_set;
 mod selection;
 mod stream;
 mod strings;

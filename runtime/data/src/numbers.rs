@@ -1,8 +1,10 @@
 //! Columns of numbers.
 
+use crate::row_set::RowSet;
+use arrow_array::types::Int32Type;
 use arrow_array::{ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::NullBufferBuilder;
-use tfbc::internal::rows::LongColumn;
+use tfbc::internal::rows::{LongColumn, ShortColumn};
 
 /// Builder of a column of numbers.
 pub(crate) struct Numbers<T: ArrowPrimitiveType> {
@@ -22,6 +24,13 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
         if value.is_some() { self.nulls.append_non_null() } else { self.nulls.append_null() }
     }
 
+    /// Appends numbers.
+    #[inline]
+    pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T::Native>) {
+        self.nulls.append_n_non_nulls(values.len());
+        self.values.extend(values);
+    }
+
     /// Appends nulls.
     pub fn push_nulls(&mut self, n: usize) {
         self.values.resize(self.values.len() + n, T::Native::default());
@@ -37,13 +46,31 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
 
 impl<T: ArrowPrimitiveType<Native = i64>> Numbers<T> {
     /// Appends rows of a block's column.
-    pub fn push_longs(&mut self, column: LongColumn<'_>, rows: impl ExactSizeIterator<Item = usize> + Clone) {
-        let n_rows = rows.len();
-        self.values.extend(rows.clone().map(|row| column.value(row)));
+    pub fn push_longs(&mut self, column: LongColumn<'_>, rows: &impl RowSet) {
+        rows.append(column.values(), i64::from_le_bytes, &mut self.values);
         if column.has_no_nulls() {
-            self.nulls.append_n_non_nulls(n_rows);
+            self.nulls.append_n_non_nulls(rows.n_rows());
         } else {
-            rows.for_each(|row| self.nulls.append(column.is_valid(row)));
+            rows.indices().for_each(|row| self.nulls.append(column.is_valid(row)));
+        }
+    }
+}
+
+impl Numbers<Int32Type> {
+    /// Appends rows of a block's column. Numbers that do not fit are null.
+    pub fn push_shorts(&mut self, column: ShortColumn<'_>, rows: &impl RowSet) {
+        if column.is_empty() {
+            return self.push_nulls(rows.n_rows());
+        }
+        let before = self.values.len();
+        rows.append(column.values(), i32::from_le_bytes, &mut self.values);
+        let values = &mut self.values[before..];
+        if values.iter().all(|value| *value >= 0) {
+            return self.nulls.append_n_non_nulls(values.len());
+        }
+        for value in values {
+            self.nulls.append(*value >= 0);
+            *value = (*value).max(0);
         }
     }
 }

@@ -3,6 +3,7 @@
 use arrow_array::StringArray;
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::ArrowError;
+use tfbc::internal::rows::JoinedFields;
 
 /// Builder of a column of texts without nulls.
 ///
@@ -33,6 +34,19 @@ impl Strings {
     pub fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.ends.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
+    }
+
+    /// Appends fields of consecutive rows.
+    pub fn push_fields(&mut self, fields: JoinedFields<'_>) {
+        // No column has 4 GiB, so the difference may wrap and the sum is right.
+        let base = (self.bytes.len() as u32).wrapping_sub(fields.start);
+        self.bytes.extend_from_slice(fields.bytes);
+        self.ends.extend(fields.ends.iter().map(|end| base.wrapping_add(u32::from_le_bytes(*end)) as i32));
+    }
+
+    /// Number of bytes of all texts.
+    pub fn n_bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Returns the column, and the index of the first text that is not UTF-8, if there is one. Starts the next column.

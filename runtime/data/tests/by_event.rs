@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use tfbc::internal::rows::rows;
 use tfbc::{Formats, Notice, ReportOptions, Trace};
-use tfbc_data::{BY_EVENT, BatchSink, EventTables, IpcStream, OpenTables, TableOptions};
+use tfbc_data::{BY_EVENT, BatchSink, EventColumn, EventTables, IpcStream, OpenTables, TableOptions};
 
 type Files = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
@@ -68,13 +68,11 @@ fn is_common(name: &str) -> bool {
     BY_EVENT.iter().any(|column| column.name() == name)
 }
 
-/// Converts a field of JSON output to the value in a column.
-fn as_column(value: &Value) -> Value {
+/// True if a column has the value of JSON output, which has large numbers as texts.
+fn is_equal(column: &Value, value: &Value) -> bool {
     match value {
-        Value::String(text) if text.len() > 15 && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Value::from(text.parse::<u64>().unwrap())
-        }
-        value => value.clone(),
+        Value::String(text) if column.is_u64() => column.as_u64() == text.parse().ok(),
+        value => column == value,
     }
 }
 
@@ -88,33 +86,69 @@ fn table_of(id: &Value, label: &Value) -> String {
     format!("{}.{call}", ["KER_CALL", "KER_EXIT", "INT_CALL"][number >> 7 & 3])
 }
 
+/// Checks that the tables of a trace have the fields of the table of events. Returns the number of values by column.
+fn check_fields(open: impl Fn() -> Trace, formats: &Formats) -> BTreeMap<String, usize> {
+    let options = ReportOptions::default();
+    let tables = tables(&mut open(), formats, &options);
+    let all = objects(&stream(&mut open(), formats, &options, &TableOptions::default()).0);
+    let mut n_rows = 0;
+    let mut n_values = BTreeMap::new();
+    for (id, table) in &tables {
+        let typed = objects(table);
+        n_rows += typed.len();
+        let is_own = |row: &&Map<String, Value>| table_of(&row["id"], &row["label"]) == **id;
+        let own: Vec<_> = all.iter().filter(is_own).collect();
+        assert_eq!(typed.len(), own.len());
+        for (typed, row) in typed.iter().zip(own) {
+            for column in ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "note"] {
+                assert_eq!(typed[column], row[column]);
+            }
+            let fields: Value = serde_json::from_str(row["fields"].as_str().unwrap()).unwrap();
+            let known = typed.iter().filter(|(name, value)| !is_common(name) && !value.is_null()).count();
+            assert_eq!(known, fields.as_object().unwrap().len(), "{id}: {fields} {typed:?}");
+            for (name, value) in fields.as_object().unwrap() {
+                assert!(is_equal(&typed[name], value), "{name} of {id}: {} and {value}", typed[name]);
+                *n_values.entry(format!("{id} {name}")).or_default() += 1;
+            }
+        }
+    }
+    assert_eq!(n_rows, all.len());
+    n_values
+}
+
 #[test]
 fn fields_are_those_of_the_table_of_events() {
     for (name, files) in SAMPLES {
-        let (formats, options) = (formats(files), ReportOptions::default());
-        let open = || Trace::open(sample(name)).unwrap();
-        let tables = tables(&mut open(), &formats, &options);
-        let all = objects(&stream(&mut open(), &formats, &options, &TableOptions::default()).0);
-        let mut n_rows = 0;
-        for (id, table) in &tables {
-            let typed = objects(table);
-            n_rows += typed.len();
-            let is_own = |row: &&Map<String, Value>| table_of(&row["id"], &row["label"]) == **id;
-            let own: Vec<_> = all.iter().filter(is_own).collect();
-            assert_eq!(typed.len(), own.len());
-            for (typed, row) in typed.iter().zip(own) {
-                for column in ["seq", "time", "elapsed_ns", "cpu", "pid", "tid", "process", "note"] {
-                    assert_eq!(typed[column], row[column]);
-                }
-                let fields: Value = serde_json::from_str(row["fields"].as_str().unwrap()).unwrap();
-                let known = typed.iter().filter(|(name, value)| !is_common(name) && !value.is_null()).count();
-                assert_eq!(known, fields.as_object().unwrap().len(), "{id}: {fields} {typed:?}");
-                for (name, value) in fields.as_object().unwrap() {
-                    assert_eq!(typed[name], as_column(value), "{name} of {id}");
-                }
-            }
+        check_fields(|| Trace::open(sample(name)).unwrap(), &formats(files));
+    }
+}
+
+#[test]
+fn short_events_are_between_long_ones() {
+    let text = r#"101 1.0 "CALL" "low=" $D1%B1 " name=" $D1%X1 & 7, 0 "none", 1 "one", 4 "four", 5 "five" \
+        " flags=" BITFLAGS $D1%X4, 1 "odd " "even ", & 6 2 "two ", & 6 4 "four ", 8 "eight " "" \
+        " error=" $D1%E4 " word=" $D5%UW
+"#;
+    let file = tempfile::Builder::new().suffix(".trcfmt").tempfile().unwrap();
+    std::fs::write(&file, text).unwrap();
+    let formats = Formats::load([file.path()]).unwrap();
+    // Events of other hooks become events of hook 101; they have up to five words.
+    let mut bytes = std::fs::read(sample("shell.trc")).unwrap();
+    let columns = EventColumn::parse("id,file_offset").unwrap();
+    let options = TableOptions { columns: Some(columns), ..TableOptions::default() };
+    let open = |bytes: &Vec<u8>| Trace::from_bytes("shell.trc", bytes.clone()).unwrap();
+    for row in objects(&stream(&mut open(&bytes), &formats, &ReportOptions::default(), &options).0) {
+        if ["106", "104", "100", "200"].map(Value::from).contains(&row["id"]) {
+            // The id is after the flags and the length.
+            let at = row["file_offset"].as_u64().unwrap() as usize;
+            bytes[at + 4..at + 6].copy_from_slice(&0x1010_u16.to_be_bytes());
         }
-        assert_eq!(n_rows, all.len());
+    }
+    let n_values = check_fields(|| open(&bytes), &formats);
+    let n = |name: &str| n_values.get(&format!("101 {name}")).copied().unwrap_or_default();
+    assert!(n("word") > 0 && n("word") < n("low"), "{n_values:?}");
+    for name in ["low", "name_text", "flags_text", "error_text"] {
+        assert!(n(name) > 0, "{name}: {n_values:?}");
     }
 }
 

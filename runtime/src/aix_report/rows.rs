@@ -65,8 +65,16 @@ impl RowFormat<'_> {
         block.extend_long(Long::Tid, events.iter().map(|event| event.tid as i64));
         block.extend_short(Short::Id, events.iter().map(|event| id_number(EventId::Hook(event.id))));
         if wanted.time {
-            let times = ends.iter().map(|end| batch.unix_us(end.event as usize));
-            times.for_each(|time| block.push_long(Long::TimeUs, time));
+            match unix_zero(batch, first.event as usize, events) {
+                Some(zero) => {
+                    let times = events.iter().map(|event| (zero + event.time_ns as i64).div_euclid(1000));
+                    block.extend_long(Long::TimeUs, times);
+                }
+                None => {
+                    let times = ends.iter().map(|end| batch.unix_us(end.event as usize));
+                    times.for_each(|time| block.push_long(Long::TimeUs, time));
+                }
+            }
         }
         if wanted.context {
             threads.clear();
@@ -76,14 +84,12 @@ impl RowFormat<'_> {
                 process: block.name(batch.path(thread)),
             });
             threads.extend(contexts_of_threads);
-            let of_rows = || contexts().map(|context| threads[context.thread as usize]);
-            if threads.iter().all(|thread| thread.pid.is_some()) {
-                block.extend_long(Long::Pid, of_rows().map(|thread| thread.pid.unwrap_or_default()));
-            } else {
-                of_rows().for_each(|thread| block.push_long(Long::Pid, thread.pid));
+            for run in events.chunk_by(|event, next| event.setting == next.setting) {
+                let ThreadNames { pid, cpu, process } = threads[batch.shared_context(run[0].setting).thread as usize];
+                block.fill_long(Long::Pid, pid, run.len());
+                block.fill_short(Short::Cpu, cpu, run.len());
+                block.fill_short(Short::Process, process, run.len());
             }
-            block.extend_short(Short::Cpu, of_rows().map(|thread| thread.cpu));
-            block.extend_short(Short::Process, of_rows().map(|thread| thread.process));
         }
         if wanted.depth {
             block.extend_short(Short::Depth, contexts().map(|context| context.depth));
@@ -115,6 +121,15 @@ impl RowFormat<'_> {
         }
         block.finish(lines.fields_of_lines(), &facts(batch, first.event as usize), out);
     }
+}
+
+/// Time of stamp 0 in nanoseconds since 1970, if it is known at the first event, and if the times of all events
+/// fit into 64 bits.
+fn unix_zero(batch: &Batch, first: usize, events: &[EventRef]) -> Option<i64> {
+    let (start, _) = batch.start.filter(|(_, known)| first >= *known)?;
+    let zero = i64::try_from(start.unix_ns(0)).ok()?;
+    let last = events.iter().map(|event| event.time_ns).max()?;
+    zero.checked_add(i64::try_from(last).ok()?).map(|_| zero)
 }
 
 impl Format<Batch> for RowFormat<'_> {

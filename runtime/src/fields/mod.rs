@@ -4,12 +4,15 @@
 //! an event's values in a [`Row`]. A row and its schema give the `fields` of JSON lines.
 
 mod field;
+mod flat_cells;
 mod json;
 mod list;
 mod records;
 mod values;
 
 pub use field::{Field, FieldFormat, FieldValue};
+use flat_cells::FlatCells;
+pub use flat_cells::{EncodedCells, flags_of_word, label_of_word};
 pub(crate) use json::write_members;
 pub use json::write_row;
 use json::{FieldKeys, FlatRow, write_prepared};
@@ -28,7 +31,7 @@ pub(crate) enum FieldsForm {
     /// A JSON object.
     #[default]
     Json,
-    /// An encoded [`Row`].
+    /// [`EncodedCells`].
     Cells,
 }
 
@@ -48,8 +51,10 @@ pub struct PreparedFields<'r> {
     entry: PreparedEntry<'r>,
     schema: Schema,
     keys: Vec<FieldKeys>,
-    /// Fields that can be read without the machine.
+    /// Fields that can be read without the machine, as JSON.
     flat: Option<FlatRow<'r>>,
+    /// Fields that can be read without the machine, for columns.
+    flat_cells: Option<FlatCells<'r>>,
 }
 
 impl<'r> PreparedFields<'r> {
@@ -60,8 +65,10 @@ impl<'r> PreparedFields<'r> {
         let schema = program.schema(entry.id())?;
         let keys = schema.fields.iter().map(FieldKeys::new).collect();
         let entry = program.prepare(hook.index, env)?;
-        let flat = entry.flat_fields().and_then(|flat| FlatRow::new(flat, &schema));
-        Some(Self { entry, schema, keys, flat })
+        let flat = entry.flat_fields();
+        let flat_cells = flat.clone().and_then(|flat| FlatCells::new(flat, &schema));
+        let flat = flat.and_then(|flat| FlatRow::new(flat, &schema));
+        Some(Self { entry, schema, keys, flat, flat_cells })
     }
 
     /// Schema of the fields.
@@ -125,6 +132,11 @@ impl<'r> PreparedFields<'r> {
     ) -> Outcome {
         if form == FieldsForm::Json {
             return self.write(run, input, is_trial, out);
+        }
+        if let Some(flat) = &self.flat_cells
+            && flat.write(input.bytes(), out)
+        {
+            return Outcome::default();
         }
         let outcome = run.fields(&self.entry, input, is_trial, out);
         run.row().encode(|bytes| out.push(bytes));
