@@ -230,6 +230,14 @@ pub enum FormatInput {
     },
 }
 
+/// Inputs for [`Formats::load_with`](crate::Formats::load_with): the files, or the built-in file if there are none.
+pub fn format_inputs(paths: &[PathBuf]) -> Vec<FormatInput> {
+    if paths.is_empty() {
+        return vec![FormatInput::Path(BUILT_IN.into())];
+    }
+    paths.iter().cloned().map(FormatInput::Path).collect()
+}
+
 /// Content of a format file.
 enum FileContent {
     Blob(Vec<u8>),
@@ -249,9 +257,7 @@ impl FormatSet {
     /// # Errors
     /// The first file that cannot be read, or all errors in the sources.
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
-        let built_in = [PathBuf::from(BUILT_IN)];
-        let paths = if paths.is_empty() { &built_in } else { paths };
-        Self::load_inputs(paths.iter().cloned().map(FormatInput::Path), options)
+        Self::load_inputs(format_inputs(paths), options)
     }
 
     /// Like [`FormatSet::load`], but files may be in memory. An empty list loads nothing.

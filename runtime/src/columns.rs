@@ -274,6 +274,7 @@ const QNX_DEFAULT: [Column; 7] =
 
 impl Column {
     /// Names that `--columns` accepts for a system, in the order of reports. `arg.NAME` means any field.
+    #[doc(hidden)]
     pub fn names(system: System) -> impl Iterator<Item = &'static str> {
         let rows = Column::ALL.iter().map(|column| column.info()).filter(move |info| info.system == system);
         let mut last = "";
@@ -287,6 +288,7 @@ impl Column {
     }
 
     /// Name that `--columns` accepts.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         self.info().name
     }

@@ -2,7 +2,9 @@
 
 #[cfg(feature = "compile")]
 use crate::catalog::Findings;
-use crate::catalog::{BUILT_IN, Catalog, FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB};
+use crate::catalog::{
+    BUILT_IN, Catalog, FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB, format_inputs,
+};
 use crate::events;
 use crate::fields::{FieldFormat, describe, list_json, list_text, record_schemas};
 use crate::ids::{EventId, display_id};
@@ -68,35 +70,24 @@ impl Formats {
     /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
     pub fn load<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, LoadError> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-        Self::load_with(&paths, &LoadOptions::default())
+        Self::load_with(format_inputs(&paths), &LoadOptions::default())
     }
 
-    /// Like [`Formats::load`], with a dialect, limits or a cache.
-    ///
-    /// # Errors
-    /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
-    pub fn load_with(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
-        Self::verify(FormatSet::load(paths, options)?, options.verify_whole)
-    }
-
-    /// Like [`Formats::load_with`], but files may be in memory. An empty list loads nothing.
+    /// Like [`Formats::load`], with a dialect, limits or a cache. Files may be in memory. An empty list loads nothing.
     ///
     /// ```
     /// use tfbc::{FormatInput, Formats, LoadOptions};
     ///
     /// let bytes = b"015 1.0 \"STATE\" \"state=\" $D1%U4\n".to_vec();
     /// let source = FormatInput::Memory { name: "state.trcfmt".into(), bytes };
-    /// let formats = Formats::load_inputs([source], &LoadOptions::default())?;
+    /// let formats = Formats::load_with([source], &LoadOptions::default())?;
     /// assert_eq!(formats.events().find(|event| event.id == "015").unwrap().fields[0].name, "state");
     /// # Ok::<(), tfbc::LoadError>(())
     /// ```
     ///
     /// # Errors
     /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
-    pub fn load_inputs(
-        inputs: impl IntoIterator<Item = FormatInput>,
-        options: &LoadOptions,
-    ) -> Result<Self, LoadError> {
+    pub fn load_with(inputs: impl IntoIterator<Item = FormatInput>, options: &LoadOptions) -> Result<Self, LoadError> {
         Self::verify(FormatSet::load_inputs(inputs, options)?, options.verify_whole)
     }
 

@@ -13,7 +13,15 @@ pub enum EventId {
 }
 
 impl EventId {
-    /// Id as reports and `--only` spell it.
+    /// Id as reports and `--only` spell it: a hook id without a final zero, or class and number of a record.
+    ///
+    /// ```
+    /// use tfbc::EventId;
+    ///
+    /// assert_eq!(EventId::Hook(0x15B0).name(), "15B");
+    /// assert_eq!(EventId::Hook(0xF5F1).name(), "F5F1");
+    /// assert_eq!(EventId::Record(6, 65).name(), "USER:65");
+    /// ```
     pub fn name(self) -> String {
         match self {
             EventId::Hook(id) => display_id(id),
@@ -68,10 +76,11 @@ impl IdSet {
     /// Parses ids separated by commas or blanks. `hh` means `hh0` to `hhF`, `hhh` means `hhh0`, and `hhhh` one id.
     ///
     /// ```
-    /// let ids = tfbc::aix::IdSet::parse("15b, F5F1")?;
+    /// use tfbc::aix::IdSet;
+    ///
+    /// let ids = IdSet::parse("15b, F5F1")?;
     /// assert!(ids.contains(0x15B0) && ids.contains(0xF5F1) && !ids.contains(0x15B1));
-    /// assert_eq!(tfbc::aix::IdSet::parse("01")?.iter().count(), 16);
-    /// assert_eq!(tfbc::aix::IdSet::parse("010,x").unwrap_err().at, 4);
+    /// assert_eq!(IdSet::parse("010,x").unwrap_err().at, 4);
     /// # Ok::<(), tfbc::aix::IdListError>(())
     /// ```
     ///
@@ -117,6 +126,7 @@ impl IdSet {
     }
 
     /// True if the set contains no id.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|bits| *bits == 0)
     }
@@ -134,11 +144,6 @@ impl IdSet {
 }
 
 /// Formats an id as reports do: upper-case digits, without a final zero.
-///
-/// ```
-/// assert_eq!(tfbc::aix::display_id(0x15B0), "15B");
-/// assert_eq!(tfbc::aix::display_id(0xF5F1), "F5F1");
-/// ```
 pub fn display_id(id: u16) -> String {
     if id & 15 == 0 { format!("{:03X}", id >> 4) } else { format!("{id:04X}") }
 }

@@ -34,8 +34,18 @@ pub use crate::selection::admits;
 /// Work limit of a report, for events that are formatted one by one.
 pub use crate::work::Meter;
 
+/// Counts of a whole trace, for `tfbc info`.
+pub mod inventory {
+    pub use crate::inventory::{AixInventory, FileInventory, Gap, Inventory, QnxInventory};
+    pub use crate::reader::aix::SystemInfo;
+}
+/// Selected events of a trace as a trace, for `trcrpt -r` and `tfbc merge --raw`.
+pub use crate::trace::write_raw;
+
 // Files: format files and outputs follow the same rules as in a report.
 
+/// Format files of a command; the built-in one if none is given.
+pub use crate::catalog::format_inputs;
 /// Reading of format files with the limits of a report.
 #[cfg(feature = "compile")]
 pub use crate::catalog::read_source;
@@ -54,8 +64,14 @@ pub use crate::reader::{Input, Unpacker};
 pub use crate::events::LISTING as EVENT_LISTING;
 /// Names of QNX classes, as filters and `tracelogger -F` accept them.
 pub use crate::events::spelling::{class_events, class_list};
+/// Names of QNX's classes and events, such as `USER` and `THREADY`.
+pub use crate::events::{class_name, label as event_label};
 /// Suggestions for misspelled names.
 pub use crate::suggest::{closest, hint};
+/// Output to a terminal, and text that cannot control it.
+pub mod terminal {
+    pub use crate::terminal::{TerminalWriter, show, visible};
+}
 
 use crate::trace::Trace;
 

@@ -51,7 +51,6 @@
 
 pub mod aix;
 pub mod qnx;
-pub mod terminal;
 pub mod traceprinter;
 
 #[doc(hidden)]
@@ -93,6 +92,7 @@ mod rows;
 mod scan;
 mod selection;
 mod suggest;
+mod terminal;
 mod time_zone;
 mod trace;
 mod unfinished;
@@ -108,7 +108,6 @@ pub use event::{Event, Events, Item};
 pub use fields::{Field, FieldFormat, FieldValue};
 pub use formats::{EventFormat, Formats};
 pub use ids::EventId;
-pub use inventory::Inventory;
 pub use monitor::{Monitor, ReportError};
 pub use output_format::Form;
 pub use pattern::Pattern;
@@ -118,5 +117,5 @@ pub use reader::{Imbalance, RecordingGap, Tally};
 pub use terminal::ReportColour;
 /// Limits on the run of one event.
 pub use tfbc_vm::Limits;
-pub use trace::{QnxHeader, ReportOptions, ReportSummary, Trace, TraceFile, TraceInfo, report, report_with, write_raw};
+pub use trace::{QnxHeader, ReportOptions, ReportSummary, Trace, TraceFile, TraceInfo, report, report_with};
 pub use work::MaxWork;

@@ -33,6 +33,7 @@ impl Pattern {
     }
 
     /// True if a text has a match.
+    #[doc(hidden)]
     #[inline]
     pub fn is_match(&self, text: &[u8]) -> bool {
         self.is_match_in_line(text).unwrap_or_else(|| self.is_match_by_regex(text))

@@ -30,7 +30,7 @@ pub enum ReportColour {
     Off,
     /// Escape sequences of ANSI terminals.
     Ansi,
-    /// Marks that a [`TerminalWriter`] replaces. So the text of a trace cannot set colours itself.
+    /// Marks that the commands replace at a terminal. So the text of a trace cannot set colours itself.
     Marked,
 }
 
@@ -126,7 +126,7 @@ fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
 /// Makes control characters visible, except newline and tab, and also overrides of the writing direction.
 ///
 /// ```
-/// use tfbc::terminal::visible;
+/// use tfbc::internal::terminal::visible;
 /// assert_eq!(visible("a\x1b[31mb\u{9b}\u{202e}\t\n"), "a\\x1b[31mb\\u{9b}\\u{202e}\t\n");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -158,7 +158,6 @@ fn name(char: char) -> String {
 }
 
 /// Appends bytes with control characters made visible. Bytes that are not UTF-8 stay, except 8-bit terminal controls.
-#[doc(hidden)]
 pub fn show(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         out.extend_from_slice(visible_lines(chunk.valid()).as_bytes());

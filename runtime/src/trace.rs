@@ -2,7 +2,6 @@
 
 use crate::aix_report::{self, AixReportOptions, AixSummary};
 use crate::formats::Formats;
-use crate::inventory::{AixInventory, Inventory, QnxInventory};
 use crate::monitor::{Monitor, ReportError};
 use crate::qnx_report::{self, QnxReportOptions, QnxSummary};
 use crate::raw;
@@ -28,7 +27,7 @@ pub(crate) struct Prepared {
     pub known_steps: AtomicU64,
 }
 
-/// Properties of a trace that are known once it is open. [`Trace::inventory`] reads the rest.
+/// Properties of a trace that are known once it is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceInfo {
     /// System that the trace was recorded on.
@@ -219,29 +218,6 @@ impl Trace {
                 log_header: None,
                 qnx_header: Some(QnxHeader::of(log.header())),
             },
-        }
-    }
-
-    /// Reads the trace to its end and counts its events by id, CPU and thread. Notices and progress go to a monitor.
-    ///
-    /// ```
-    /// use tfbc::{Inventory, Notice, Trace};
-    ///
-    /// let Inventory::Aix(inventory) = Trace::open("samples/shell.trc")?.inventory(&mut |_: &Notice| {})? else { panic!() };
-    /// // Hook 134 as a four-digit id.
-    /// assert!(inventory.by_id().any(|(id, n)| (id, n) == (0x1340, 3)));
-    /// assert_eq!(inventory.n_damaged, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Reading the trace failed. Damage is not an error.
-    pub fn inventory(&mut self, monitor: &mut dyn Monitor) -> io::Result<Inventory> {
-        match &mut self.source {
-            AnyTrace::Aix(logs) => {
-                AixInventory::take(logs, monitor).map(|inventory| Inventory::Aix(Box::new(inventory)))
-            }
-            AnyTrace::Kev(log) => QnxInventory::take(log, monitor).map(|inventory| Inventory::Qnx(Box::new(inventory))),
         }
     }
 

@@ -4,11 +4,12 @@ use crate::common::{event32, factors32};
 use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::aix::{AixKind, Filter, IdSet, ReadOptions};
+use tfbc::internal::inventory::Inventory;
+use tfbc::internal::write_raw;
 use tfbc::qnx::{RecordFilter, RecordIds};
 use tfbc::testing::unix_compress::compress;
 use tfbc::{
-    Columns, Compression, EventId, Formats, Inventory, Item, Notice, ReportOptions, ReportSummary, Trace, TraceKind,
-    report, write_raw,
+    Columns, Compression, EventId, Formats, Item, Notice, ReportOptions, ReportSummary, Trace, TraceKind, report,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -170,7 +171,7 @@ fn fields_match_those_of_ndjson() {
 fn paths_that_only_comments_ask_for_are_fields() {
     let owners = |source: &str, name: &str| {
         let source = tfbc::FormatInput::Memory { name: "a.trcfmt".into(), bytes: source.as_bytes().to_vec() };
-        let formats = Formats::load_inputs([source], &tfbc::LoadOptions::default()).unwrap();
+        let formats = Formats::load_with([source], &tfbc::LoadOptions::default()).unwrap();
         let mut trace = Trace::open(file("samples/shell.trc")).unwrap();
         let mut events = trace.events(&formats);
         let mut found = Vec::new();
@@ -264,7 +265,7 @@ fn an_inventory_counts_what_a_report_shows() {
         else {
             continue;
         };
-        let inventory = Trace::open(&path).unwrap().inventory(&mut |_: &Notice| {}).unwrap();
+        let inventory = Inventory::take(&mut Trace::open(&path).unwrap(), &mut |_: &Notice| {}).unwrap();
         match (inventory, summary) {
             (Inventory::Aix(inventory), ReportSummary::Aix(summary)) => {
                 assert_eq!(
@@ -301,7 +302,7 @@ fn diagnostics_are_lines_with_positions() {
     use tfbc::{FormatInput, LoadError, LoadOptions};
     let load = |text: &str| {
         let source = FormatInput::Memory { name: "a.trcfmt".into(), bytes: text.as_bytes().to_vec() };
-        Formats::load_inputs([source], &LoadOptions::default())
+        Formats::load_with([source], &LoadOptions::default())
     };
     // The third column of the second line begins a stanza with an unknown descriptor.
     let error = load("# comment\n010 1.0 \"A\" $D1%?4\n").unwrap_err();

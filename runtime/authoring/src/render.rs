@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use std::fmt::Write;
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
 use tfbc_grammar::{Diagnostic, Edit, Label, Severity, Source, Sources};
 
 /// Maximum length of source lines passed to the renderer, which cuts them to the terminal's width. Longer lines are cut

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tfbc::ReportColour;
 use tfbc::internal::Output;
-use tfbc::terminal::{TerminalWriter, visible};
+use tfbc::internal::terminal::{TerminalWriter, visible};
 
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]

@@ -6,12 +6,11 @@ use super::limits::LimitArgs;
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tfbc::System;
-use tfbc::aix::display_id;
 use tfbc::internal::KevRecord;
 use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter, catalog};
-use tfbc::qnx::{self, RecordIds};
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
+use tfbc::qnx::RecordIds;
+use tfbc::{EventId, System};
 use tfbc_vm::{
     Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
 };
@@ -191,7 +190,7 @@ impl EventArgs {
         out.push(b'\n');
         let ending = super::print(console, out, None)?.max(formats::loaded(&set));
         if !defined {
-            let text = format!("event {} has no definition that applies", qnx::display_id(class, event));
+            let text = format!("event {} has no definition that applies", EventId::Record(class, event).name());
             console.note(format!("{text}{}", known_events(catalog)));
         }
         Ok(ending)
@@ -223,17 +222,18 @@ pub(super) fn entry_of<'c>(
         // unknown hook.
         let other = Event { wide: !event.wide, ..*event };
         let known = if catalog.defines(other.hook_id()) {
-            let (env, id) = (if other.wide { 64 } else { 32 }, display_id(other.hook_id()));
+            let (env, id) = (if other.wide { 64 } else { 32 }, EventId::Hook(other.hook_id()).name());
             format!(": with --env {env} it is an event of hook {id}")
         } else if formats.is_empty() {
             String::from(" in the built-in format file: give yours with -t")
         } else {
-            let own = catalog.hooks().into_iter().filter(|hook| !hook.builtin).map(|hook| display_id(hook.id));
+            let own =
+                catalog.hooks().into_iter().filter(|hook| !hook.builtin).map(|hook| EventId::Hook(hook.id).name());
             listed(own.collect())
         };
-        console.warning(Message::Notable, format!("no stanza formats hook {}{known}", display_id(id)));
+        console.warning(Message::Notable, format!("no stanza formats hook {}{known}", EventId::Hook(id).name()));
     }
-    let refused = || Failure::Error(Message::Formats, format!("no stanza formats hook {}", display_id(id)));
+    let refused = || Failure::Error(Message::Formats, format!("no stanza formats hook {}", EventId::Hook(id).name()));
     catalog.lookup(id).ok_or_else(refused)
 }
 
@@ -243,7 +243,7 @@ pub(super) fn known_events(catalog: &Catalog<'_>) -> String {
     let mut ids: Vec<u16> = records.map(|record| record.id).collect();
     ids.sort_unstable();
     ids.dedup();
-    listed(ids.into_iter().map(|id| qnx::display_id((id >> 10) as u8, id & 1023)).collect())
+    listed(ids.into_iter().map(|id| EventId::Record((id >> 10) as u8, id & 1023).name()).collect())
 }
 
 /// Maximum number of ids in a message.

@@ -10,8 +10,7 @@ use std::io::Write as _;
 use std::path::Path;
 use tfbc::Formats;
 use tfbc::internal::Input;
-use tfbc::terminal;
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::{show, visible};
 use tfbc_authoring::fix::{FixLevel, Fixed};
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Source, Sources};
@@ -109,7 +108,7 @@ pub fn diff(console: &Console, before: &Sources, fixed: &Fixed) -> Vec<u8> {
             for change in hunk.iter().flat_map(|op| op.iter_changes(&old, &new)) {
                 let mut line = Vec::new();
                 if shows_controls {
-                    terminal::show(change.value(), &mut line);
+                    show(change.value(), &mut line);
                 } else {
                     line.extend_from_slice(change.value());
                 }

@@ -11,8 +11,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tfbc::Findings;
+use tfbc::internal::terminal::visible;
 use tfbc::internal::{compressed, is_trace};
-use tfbc::terminal::visible;
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Formatted, Source, SourceId, SourceLimits, Sources, format};
 

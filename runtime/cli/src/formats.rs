@@ -6,9 +6,9 @@ use super::limits::RatioArgs;
 use super::limits::SourceLimitArgs;
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::aix::display_id;
-use tfbc::terminal::visible;
-use tfbc::{Cache, Findings, FormatFile, Formats, LoadError, LoadOptions, System};
+use tfbc::internal::format_inputs;
+use tfbc::internal::terminal::visible;
+use tfbc::{Cache, EventId, Findings, FormatFile, Formats, LoadError, LoadOptions, System};
 use tfbc_authoring::render;
 use tfbc_compiler::{DEFINES_NOTHING, Dialect, FIELD_ENTRY, LeftOut, Options};
 use tfbc_grammar::codes::UNDEFINED_CODE;
@@ -205,7 +205,7 @@ fn load_with(
     language: &LanguageArgs,
     options: &LoadOptions,
 ) -> Result<Formats, Failure> {
-    let formats = match Formats::load_with(paths, options) {
+    let formats = match Formats::load_with(format_inputs(paths), options) {
         Ok(formats) => formats,
         Err(LoadError::Source(mut findings)) if !language.strict => {
             findings.diagnostics.retain(|found| found.severity == Severity::Error);
@@ -247,7 +247,7 @@ pub fn show_left_out(console: &Console, findings: &Findings) {
         }
         let mut ids: Vec<u16> = out.iter().filter_map(|out| out.id).collect();
         ids.sort_unstable();
-        let ids: Vec<String> = ids.into_iter().map(display_id).collect();
+        let ids: Vec<String> = ids.into_iter().map(|id| EventId::Hook(id).name()).collect();
         let ids = if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
         let n = super::count(out.len() as u64, "stanza");
         console.write(&visible(&format!("{}: {n} left out{ids}\n", source.name())));
@@ -369,7 +369,7 @@ pub fn status(findings: &Findings, strict: bool) -> Status {
 pub fn check(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> CommandResult {
     let mut options = language.options()?;
     options.refuse_updates = true;
-    match Formats::load_with(paths, &options) {
+    match Formats::load_with(format_inputs(paths), &options) {
         Ok(formats) => Ok(show(console, formats.findings(), language.strict)),
         Err(error) => Err(refusal(console, error, language.strict)),
     }

@@ -7,7 +7,8 @@ use super::trace_args::TraceArgs;
 use super::{info_aix, info_kev, inputs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::{Inventory, Monitor, Notice, System, Trace, TraceInfo};
+use tfbc::internal::inventory::Inventory;
+use tfbc::{Monitor, Notice, System, Trace, TraceInfo};
 
 /// Flags of `tfbc info`.
 #[derive(Debug, Clone, Args)]
@@ -88,8 +89,8 @@ impl Monitor for ProgressOnly<'_, '_> {
 fn read(console: &Console, mut trace: Trace, info: &TraceInfo) -> Result<Inventory, Failure> {
     let mut reporter = Reporter::new(console, info);
     let inventory = match info.system {
-        System::Aix => trace.inventory(&mut ProgressOnly(&mut reporter)),
-        System::Qnx => trace.inventory(&mut reporter),
+        System::Aix => Inventory::take(&mut trace, &mut ProgressOnly(&mut reporter)),
+        System::Qnx => Inventory::take(&mut trace, &mut reporter),
     };
     reporter.end();
     let inventory = inventory

@@ -5,8 +5,9 @@ use super::trace::guessed_layouts;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use tfbc::aix::{AixInventory, FileInventory, Gap, SystemInfo, TimeZone, display_id};
-use tfbc::{Formats, TraceFile, TraceInfo};
+use tfbc::aix::TimeZone;
+use tfbc::internal::inventory::{AixInventory, FileInventory, Gap, SystemInfo};
+use tfbc::{EventId, Formats, TraceFile, TraceInfo};
 
 /// Canonical id of the stanza that formats hook 000.
 const ID_IS_ZERO: u16 = 0x0040;
@@ -100,9 +101,9 @@ fn write_ids(inventory: &AixInventory, formats: &Formats, out: &mut String) {
     let labels: BTreeMap<String, String> = formats.events().map(|event| (event.id, event.label)).collect();
     for (id, n) in inventory.by_id() {
         // Stanza 004 formats hook 000.
-        let shown = display_id(if id == 0 { ID_IS_ZERO } else { id });
+        let shown = EventId::Hook(if id == 0 { ID_IS_ZERO } else { id }).name();
         let label = labels.get(&shown).map_or("(no template)", String::as_str);
-        let _ = writeln!(out, "  {:<4} {n:>12}  {label}", display_id(id));
+        let _ = writeln!(out, "  {:<4} {n:>12}  {label}", EventId::Hook(id).name());
     }
 }
 

@@ -3,8 +3,8 @@
 use super::info_file::write_size;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tfbc::qnx::{QnxInventory, display_id};
-use tfbc::{Formats, TraceInfo};
+use tfbc::internal::inventory::QnxInventory;
+use tfbc::{EventId, Formats, TraceInfo};
 
 /// Prints the inventory.
 pub fn write(inventory: &QnxInventory, log: &TraceInfo, formats: &Formats, out: &mut String) {
@@ -35,7 +35,7 @@ pub fn write(inventory: &QnxInventory, log: &TraceInfo, formats: &Formats, out: 
 fn write_events(inventory: &QnxInventory, formats: &Formats, out: &mut String) {
     let names: BTreeMap<String, String> = formats.events().map(|event| (event.id, event.label)).collect();
     for ((class, event), n) in &inventory.by_event {
-        let id = display_id(*class, *event);
+        let id = EventId::Record(*class, *event).name();
         let label = inventory.label(*class, *event).unwrap_or_else(|| format!("EVENT {event}").into());
         let definitions = names.get(&id).map_or("", String::as_str);
         let _ = writeln!(out, "  {id:<14} {n:>12}  {label:<20} {definitions}");

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tfbc::internal::Output;
 use tfbc::internal::expression::Expression;
 use tfbc::internal::templates::catalog;
-use tfbc::terminal::TerminalWriter;
+use tfbc::internal::terminal::TerminalWriter;
 use tfbc::{Form, Formats};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, Pair, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,

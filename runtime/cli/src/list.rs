@@ -4,11 +4,9 @@ use super::console::{CommandResult, Console};
 use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::Formats;
-use tfbc::aix::display_id;
 use tfbc::internal::EVENT_LISTING;
 use tfbc::internal::templates::catalog;
-use tfbc::qnx;
+use tfbc::{EventId, Formats};
 use tfbc_vm::{Hook, Level, Space};
 
 /// Flags of `tfbc list`. Without format files, the built-in ones of both vendors are listed.
@@ -46,7 +44,10 @@ impl ListArgs {
             };
             let version = format!("{version}.{release}");
             let label = String::from_utf8_lossy(hook.label);
-            out.push_str(&format!("{:<4} {version:<6} {level:<4} {label:<32} {place}\n", display_id(hook.id)));
+            out.push_str(&format!(
+                "{:<4} {version:<6} {level:<4} {label:<32} {place}\n",
+                EventId::Hook(hook.id).name()
+            ));
         }
         for program in catalog.programs() {
             program.entries(Space::Record).for_each(|record| out.push_str(&record_line(&record)));
@@ -62,7 +63,7 @@ impl ListArgs {
 /// Line for one QNX event and its definitions.
 fn record_line(record: &Hook<'_>) -> String {
     let (class, event) = ((record.id >> 10) as u8, record.id & 1023);
-    let id = qnx::display_id(class, event);
+    let id = EventId::Record(class, event).name();
     let (label, source) = (String::from_utf8_lossy(record.label), String::from_utf8_lossy(record.source));
     format!("{id:<14}  {label:<48}  {source}:{}\n", record.line)
 }
@@ -71,7 +72,7 @@ fn record_line(record: &Hook<'_>) -> String {
 pub fn labels(formats: &Formats) -> Vec<u8> {
     let mut out = Vec::new();
     for hook in catalog(formats).hooks() {
-        out.extend_from_slice(display_id(hook.id).to_lowercase().as_bytes());
+        out.extend_from_slice(EventId::Hook(hook.id).name().to_lowercase().as_bytes());
         if !hook.label.is_empty() {
             out.push(b' ');
             out.extend_from_slice(hook.label);

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tfbc::internal::Output;
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
 use tfbc::{Cache, LoadError};
 use tfbc_authoring::cases::first_case::FirstCase;
 use tfbc_authoring::cases::{self, CaseError, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};

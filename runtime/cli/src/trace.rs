@@ -7,10 +7,10 @@ use super::inputs::{self, InputCounts, RunSummary};
 use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tfbc::aix::{AixSummary, IdSet, TableLimits, display_id};
+use tfbc::aix::{AixSummary, IdSet, TableLimits};
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
-    Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, QnxHeader, ReportError, ReportOptions,
+    EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, QnxHeader, ReportError, ReportOptions,
     ReportSummary, System, Trace, TraceInfo, TraceKind, aix, report_with,
 };
 use tfbc_vm::Limits;
@@ -138,7 +138,7 @@ impl Monitor for Reporter<'_> {
 
 /// Message about hooks that the built-in format file printed with its own layouts.
 pub fn guessed_layouts(hooks: &IdSet) -> String {
-    let ids: Vec<String> = hooks.iter().map(display_id).collect();
+    let ids: Vec<String> = hooks.iter().map(|id| EventId::Hook(id).name()).collect();
     let (hooks, layouts) = if ids.len() == 1 { ("hook", "layout") } else { ("hooks", "layouts") };
     let ids = ids.join(", ");
     format!("{hooks} {ids}: {layouts} of tfbc's own samples; give the system's format file with -t")

@@ -6,7 +6,7 @@ use super::limits::LimitArgs;
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::Output;
+use tfbc::internal::{Output, format_inputs};
 use tfbc::{Findings, Formats, LoadError, LoadOptions};
 use tfbc_authoring::cases::{Slice, SliceOptions, slice_text};
 use tfbc_authoring::render;
@@ -128,7 +128,7 @@ impl Round<'_> {
         } else if self.n > 1 {
             text.push('\n');
         }
-        let set = Formats::load_with(formats, load);
+        let set = Formats::load_with(format_inputs(formats), load);
         let (report, status) = match &set {
             Ok(set) => {
                 self.findings(set.findings(), &mut text);
@@ -149,7 +149,7 @@ impl Round<'_> {
             }
             Err(why) => {
                 if !why.is_empty() {
-                    text.push_str(&format!("error: {}\n", tfbc::terminal::visible(&why)));
+                    text.push_str(&format!("error: {}\n", tfbc::internal::terminal::visible(&why)));
                 }
                 if let Some(last) = &self.last_good {
                     text.push_str("\nthe report before:\n");

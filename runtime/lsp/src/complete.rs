@@ -220,7 +220,7 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
     match (element.name.as_str(), attribute) {
         ("event", "class") | ("eventclass", "id") => {
             let class = |number: u8| {
-                let name = tfbc::qnx::class_name(number)?;
+                let name = tfbc::internal::class_name(number)?;
                 Some(Choice::new(name, CompletionKind::Enum, format!("class {number}")))
             };
             (0..32).filter_map(class).collect()
@@ -272,7 +272,7 @@ fn labels_for_condition(project: &Project, document: &Document, facts: &XmlFacts
 
 /// Events of a class by number, with their names.
 fn event_ids(class: &str) -> Vec<Choice> {
-    let name = class.parse().ok().and_then(tfbc::qnx::class_name).unwrap_or(class);
+    let name = class.parse().ok().and_then(tfbc::internal::class_name).unwrap_or(class);
     let choice = |line: &str| {
         let mut columns = line.split("  ").filter(|column| !column.is_empty()).map(str::trim);
         let (id, label) = (columns.next()?, columns.next()?);

@@ -161,7 +161,7 @@ fn in_xml(project: &Project, key: &str, facts: &XmlFacts, offset: u32) -> Option
 fn event_class(attribute: &str, element: &str, value: &str) -> Option<String> {
     let is_class = attribute == "class" || (element == "eventclass" && attribute == "id");
     let number = value.trim().parse().ok().filter(|_| is_class)?;
-    tfbc::qnx::class_name(number).map(|name| format!("Class `{name}`."))
+    tfbc::internal::class_name(number).map(|name| format!("Class `{name}`."))
 }
 
 fn about_field(field: &xml::XmlField) -> String {

@@ -117,7 +117,7 @@ pub fn load(
     inputs: Vec<FormatInput>,
     options: LoadOptions,
 ) -> PyResult<Result<tfbc::Formats, LoadError>> {
-    worker.run(py, move || tfbc::Formats::load_inputs(inputs, &options))
+    worker.run(py, move || tfbc::Formats::load_with(inputs, &options))
 }
 
 /// Exception for format files that cannot be loaded.

@@ -7,11 +7,10 @@ use crate::worker::Worker;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tfbc::aix::display_id;
 use tfbc::internal::templates::{Catalog, RecordPrinter, catalog};
-use tfbc::internal::{FieldReader, KevRecord};
-use tfbc::qnx::{self, RecordIds};
-use tfbc::{LoadOptions, MaxWork};
+use tfbc::internal::{FieldReader, KevRecord, event_label};
+use tfbc::qnx::RecordIds;
+use tfbc::{EventId, LoadOptions, MaxWork};
 use tfbc_vm::{Context, Job, Layout, Limits, Machine, Outcome, TextBuf, Timers};
 
 /// Formats one event, as ``tfbc event`` does. An AIX event is a hook word and its data, ``env`` is its width, 32 or 64.
@@ -61,7 +60,7 @@ fn hook(catalog: &Catalog<'_>, bytes: &[u8], wide: bool) -> Result<CopiedEvent, 
     }
     let event = tfbc_vm::Event { bytes, wide, record: None, time_ns: 0, offset: 0 };
     let id = event.hook_id();
-    let entry = catalog.lookup(id).ok_or_else(|| format!("no stanza formats hook {}", display_id(id)))?;
+    let entry = catalog.lookup(id).ok_or_else(|| format!("no stanza formats hook {}", EventId::Hook(id).name()))?;
     let program = catalog.program(entry);
     let context = Context { trace_env: env, ..Context::EMPTY };
     let (mut timers, mut out) = (Timers::new(), TextBuf::new());
@@ -78,7 +77,7 @@ fn hook(catalog: &Catalog<'_>, bytes: &[u8], wide: bool) -> Result<CopiedEvent, 
     let outcome = Machine::new(Limits::default()).run(program, entry.hook, job);
     let label = program.hook(entry.id()).map_or(&b""[..], |hook| hook.label);
     let label = String::from_utf8_lossy(label).into_owned();
-    let mut found = CopiedEvent::without_trace(display_id(id), label, out.as_bytes());
+    let mut found = CopiedEvent::without_trace(EventId::Hook(id).name(), label, out.as_bytes());
     (found.note, found.fields) = (note(outcome), fields);
     Ok(found)
 }
@@ -90,8 +89,8 @@ fn record(catalog: &Catalog<'_>, class: u8, event: u16, bytes: &[u8]) -> CopiedE
     if !printer.definitions(&record, &mut out) {
         printer.arguments(&record, &mut out);
     }
-    let label = qnx::label(None, class, event).unwrap_or_default().to_owned();
-    let mut found = CopiedEvent::without_trace(qnx::display_id(class, event), label, out.as_bytes());
+    let label = event_label(None, class, event).unwrap_or_default().to_owned();
+    let mut found = CopiedEvent::without_trace(EventId::Record(class, event).name(), label, out.as_bytes());
     found.fields = printer.list_fields(&record);
     found
 }

@@ -6,7 +6,7 @@ pub(super) static CLASS_NAMES: &[(u8, &str)] = include!("../../built_in/class_na
 /// Returns the name of a class, such as `USER`.
 ///
 /// ```
-/// assert_eq!(tfbc::qnx::class_name(6), Some("USER"));
+/// assert_eq!(tfbc::internal::class_name(6), Some("USER"));
 /// ```
 pub fn class_name(class: u8) -> Option<&'static str> {
     CLASS_NAMES.iter().find(|(number, _)| *number == class).map(|(_, name)| *name)

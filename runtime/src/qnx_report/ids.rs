@@ -40,6 +40,7 @@ impl RecordIds {
     }
 
     /// True if the set contains the event.
+    #[doc(hidden)]
     #[inline]
     pub fn contains(&self, class: u8, event: u16) -> bool {
         let at = usize::from(class) * N_EVENTS + usize::from(event);
@@ -47,6 +48,7 @@ impl RecordIds {
     }
 
     /// Every event, by class and number.
+    #[doc(hidden)]
     pub fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
         let all = (0..N_CLASSES as u8).flat_map(|class| (0..N_EVENTS as u16).map(move |event| (class, event)));
         all.filter(|(class, event)| self.contains(*class, *event))

@@ -32,6 +32,7 @@ pub enum TraceKind {
 
 impl TraceKind {
     /// Name of the kind, as `--format` accepts it: `stream32`, `stream64`, `log32`, `log64` or `kev`.
+    #[doc(hidden)]
     pub const fn name(self) -> &'static str {
         match self {
             TraceKind::Aix(kind) => kind.name(),

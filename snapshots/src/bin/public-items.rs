@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 /// Public items, one per line: `path kind declaration`.
 fn list(docs: &Path) -> std::io::Result<String> {
     let mut lines = Vec::new();
-    for module in ["", "aix", "qnx", "terminal", "traceprinter"] {
+    for module in ["", "aix", "qnx", "traceprinter"] {
         for entry in fs::read_dir(docs.join(module))? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -3,13 +3,12 @@
 use crate::machine::Machine;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use tfbc::System;
 use tfbc::internal::analysis::{
     ArgumentName, BuiltInEvents, EventPlace, ThreadContext, TimedEvent, Value as ArgumentValue, classes, text_of_words,
 };
 use tfbc::internal::expression::Operand;
-use tfbc::internal::{KevRecord, hint};
-use tfbc::{EventId, FieldValue, aix, qnx};
+use tfbc::internal::{KevRecord, class_name, hint};
+use tfbc::{EventId, FieldValue, System};
 
 /// Longest text of a key or group in bytes. An event with a longer one is treated as if it had none.
 const MAX_TEXT: usize = 255;
@@ -176,7 +175,7 @@ impl Fields for HookFields<'_, '_> {
         let event = &self.timed.event;
         let text = |text: &'_ [u8]| (!text.is_empty()).then(|| Operand::Text(Cow::Owned(text.to_vec())));
         match field {
-            EventField::Id => text(aix::display_id(event.id).as_bytes()),
+            EventField::Id => text(EventId::Hook(event.id).name().as_bytes()),
             EventField::Tid => Some(event.tid.into()),
             EventField::Pid => self.facts.pid.map(Operand::from),
             EventField::Exec => text(crate::aix::base_name(self.facts.path)),
@@ -270,7 +269,7 @@ impl Fields for RecordFields<'_, '_> {
         let text = |text: String| Operand::Text(Cow::Owned(text.into_bytes()));
         let number = |number: u32| Operand::Number(number.into());
         match field {
-            EventField::Class => Some(text(qnx::class_name(class).map_or_else(|| class.to_string(), str::to_owned))),
+            EventField::Class => Some(text(class_name(class).map_or_else(|| class.to_string(), str::to_owned))),
             EventField::Number => Some(number(event.into())),
             EventField::Cpu => Some(number(self.record.cpu.into())),
             EventField::Pid => self.owner().pid.map(number),

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
 
 /// Number of context lines around a difference.
 const AROUND: usize = 3;

@@ -4,8 +4,8 @@ use super::codes::{BAD_VALUE, NO_EVENT};
 use super::fields::{Diagnostics, Fields, Located, of_others, resolve_path};
 use crate::times::seconds;
 use std::path::{Path, PathBuf};
+use tfbc::internal::terminal::visible;
 use tfbc::qnx::RecordIds;
-use tfbc::terminal::visible;
 use tfbc_grammar::Span;
 use tfbc_vm::ProcessNames;
 

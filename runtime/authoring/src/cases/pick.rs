@@ -7,11 +7,11 @@ use super::slice::{SliceOptions, aix_options, qnx_options, unreadable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use tfbc::Formats;
-use tfbc::aix::{AixReportOptions, display_id};
+use tfbc::aix::AixReportOptions;
 use tfbc::internal::templates::{Catalog, catalog};
-use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs};
-use tfbc::qnx::{QnxReportOptions, class_name, label};
+use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, class_name, event_label};
+use tfbc::qnx::QnxReportOptions;
+use tfbc::{EventId, Formats};
 
 /// One event of a trace in the form that a case file uses.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ fn pick_hooks(
         }
         let label = defined.and_then(|entry| catalog.program(entry).hook(entry.id())).map(|hook| printable(hook.label));
         let label = label.filter(|label| !label.is_empty()).map_or(String::new(), |label| format!(" {label}"));
-        let name = unique(format!("{}{label}", display_id(event.id)), &mut names);
+        let name = unique(format!("{}{label}", EventId::Hook(event.id).name()), &mut names);
         let facts = context.facts(event);
         let mut keys = vec![("env", if event.wide { "64" } else { "32" }.to_owned())];
         keys.extend(facts.pid.map(|pid| ("pid", number(pid))));
@@ -103,7 +103,7 @@ fn pick_records(log: &mut KevLog, wanted: &QnxReportOptions, max: usize, distinc
         }
         let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
         // Every user event has the same label, so it does not distinguish events.
-        let label = label(header.release, class, event).filter(|_| name != "USER");
+        let label = event_label(header.release, class, event).filter(|_| name != "USER");
         let label = label.map_or(String::new(), |label| format!(" {label}"));
         let mut keys = vec![("class", quoted(&name)), ("id", event.to_string())];
         keys.extend(record.wide.then(|| ("wide", String::from("true"))));

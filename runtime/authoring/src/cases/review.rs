@@ -3,7 +3,7 @@
 use super::run::{CaseResult, Results, Verdict};
 use super::snapshot;
 use std::io::{self, BufRead, Write};
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
 
 /// The reviewer's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tfbc::internal::Input;
 use tfbc::internal::templates::{Catalog, catalog};
+use tfbc::internal::{Input, format_inputs};
 use tfbc::{Formats, LoadError, LoadOptions};
 
 /// Options of a test run.
@@ -295,7 +295,7 @@ impl Suite {
                     // Cannot fail: the settings were checked when the case file was parsed.
                     let _ = load.compile.dialect.set(name, value);
                 }
-                SetOfFormats { formats: formats.clone(), loaded: Formats::load_with(formats, &load) }
+                SetOfFormats { formats: formats.clone(), loaded: Formats::load_with(format_inputs(formats), &load) }
             },
         )
     }

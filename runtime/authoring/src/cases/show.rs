@@ -1,11 +1,10 @@
 //! Text of one event with its notes, as snapshots contain it.
 
 use super::event::{HookContext, HookEvent, RecordEvent};
-use tfbc::MaxWork;
-use tfbc::aix::display_id;
 use tfbc::internal::templates::{Catalog, RecordEntry, RecordPrinter};
+use tfbc::internal::terminal::visible;
 use tfbc::internal::{FieldReader, KevRecord};
-use tfbc::terminal::visible;
+use tfbc::{EventId, MaxWork};
 use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
 
 /// Text of one event.
@@ -113,7 +112,7 @@ impl<'c> EventPrinter<'c> {
         let HookEvent { bytes, wide, time_ns, offset, margin, context } = hook;
         let event = Event { bytes, wide: *wide, record: None, time_ns: *time_ns, offset: *offset };
         let Some(entry) = self.catalog.lookup(event.hook_id()) else {
-            return EventText::failed(format!("no stanza formats hook {}", display_id(event.hook_id())));
+            return EventText::failed(format!("no stanza formats hook {}", EventId::Hook(event.hook_id()).name()));
         };
         let mut out = TextBuf::new();
         let job = Job {

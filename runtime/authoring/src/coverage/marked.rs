@@ -3,7 +3,7 @@
 use super::{Coverage, Covered, segments};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
 
 /// Maximum bytes shown of a line; a format file may be one line of megabytes.
 const MAX_SHOWN: usize = 400;

@@ -84,7 +84,7 @@ fn name_unreached(file: &Covered, out: &mut String) {
 
 /// Description of a part.
 pub(super) fn describe(kind: PointKind, name: &str) -> String {
-    let name = tfbc::terminal::visible(name);
+    let name = tfbc::internal::terminal::visible(name);
     match kind {
         PointKind::Stanza => format!("stanza {name}"),
         PointKind::Function => format!("function {name}"),

@@ -16,6 +16,7 @@ pub use show::show;
 
 use reads::reads;
 use std::ops::Range;
+use tfbc::EventId;
 use tfbc_grammar::{SourceId, Span};
 use tfbc_vm::{Observer, Op, Program, Slot, Space, Step};
 
@@ -122,7 +123,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
                 let form = if event.wide { "wide" } else { "simple" };
                 match class {
                     Some(class) => {
-                        self.view.id = tfbc::qnx::display_id(class as u8, record.event);
+                        self.view.id = EventId::Record(class as u8, record.event).name();
                         format!("event {class}:{}, {form}", record.event)
                     }
                     None => format!("event {}, {form}", record.event),
@@ -133,7 +134,7 @@ impl<'v, 'r, 'p> Recorder<'v, 'r, 'p> {
                 let read = 0..8 * event.bytes.len().min(word) as u64;
                 self.view.parts.push(ExecutedStep { reads: vec![read], ..ExecutedStep::default() });
                 let form = if event.is_generic() { ", generic" } else { "" };
-                self.view.id = tfbc::aix::display_id(event.hook_id());
+                self.view.id = EventId::Hook(event.hook_id()).name();
                 format!("hook {}, {bits}-bit{form}", self.view.id)
             }
         };

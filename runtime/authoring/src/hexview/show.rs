@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write;
 use std::ops::Range;
 use tfbc::FieldFormat;
-use tfbc::terminal::visible;
+use tfbc::internal::terminal::visible;
 use tfbc_grammar::Sources;
 
 /// Bytes per line of the dump.

@@ -10,7 +10,7 @@
 
 use super::undo_comments::{Stamps, UndoPlace};
 use std::fmt;
-use tfbc::aix::display_id;
+use tfbc::EventId;
 use tfbc_grammar::trcfmt::ast::HookId;
 use tfbc_grammar::trcfmt::{LineKind, LogicalLine, begins_update, head, is_update, raw_lines};
 use tfbc_grammar::{Source, Span};
@@ -138,20 +138,20 @@ impl fmt::Display for UpdateFault {
             ),
             UpdateFault::BadId { found } => write!(f, "expected 3 or 4 hex digits of a hook id, found `{found}`"),
             UpdateFault::BadVersion { id } => {
-                write!(f, "stanza {}: expected version and release such as `1.0` after the id", display_id(id.0))
+                write!(f, "stanza {}: expected version and release such as `1.0` after the id", EventId::Hook(id.0).name())
             }
             UpdateFault::Older { id, version, known } => write!(
                 f,
                 "stanza {} has version {}.{}, older than {}.{} in the format file (-o replaces it anyway)",
-                display_id(id.0),
+                EventId::Hook(id.0).name(),
                 version.0,
                 version.1,
                 known.0,
                 known.1
             ),
-            UpdateFault::Missing { id } => write!(f, "stanza {} is not in the format file", display_id(id.0)),
+            UpdateFault::Missing { id } => write!(f, "stanza {} is not in the format file", EventId::Hook(id.0).name()),
             UpdateFault::Repeated { id, first } => {
-                write!(f, "stanza {} is repeated here: the one in line {first} is lost", display_id(id.0))
+                write!(f, "stanza {} is repeated here: the one in line {first} is lost", EventId::Hook(id.0).name())
             }
             UpdateFault::Swallowed => f.write_str("the comment ends in `\\`, so the next line is a comment too"),
             UpdateFault::Changed => f.write_str(

@@ -12,7 +12,7 @@
 use super::edit::{Edit, splice};
 use super::script::{Script, UpdateAction};
 use super::undo_comments::{LEADS, Stamp, UndoPlace};
-use tfbc::aix::display_id;
+use tfbc::EventId;
 
 /// Writes the undo file of the edits that turned `old` into `new`.
 pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
@@ -33,7 +33,7 @@ pub(super) fn write(old: &[u8], new: &[u8], edits: &[Edit]) -> Vec<u8> {
         let place = UndoPlace { at, len: edit.new.len(), to: edit.old.start, len_after: bytes.len(), lead };
         out.extend_from_slice(format!("# place: {place}\n").as_bytes());
         if bytes.is_empty() {
-            out.extend_from_slice(format!("- {}\n", display_id(edit.id.0)).as_bytes());
+            out.extend_from_slice(format!("- {}\n", EventId::Hook(edit.id.0).name()).as_bytes());
         } else {
             write_stanza(&bytes[lead.len()..], &mut out);
         }
