@@ -122,12 +122,12 @@ impl FlatArguments {
         let rest = record.bytes.get(4 * list.end..4 * n_words).unwrap_or_default();
         match &list.steps {
             Some(steps) if rest.iter().all(|byte| *byte == 0) => {
-                let is_json = self.form == ArgNotation::Json;
                 let start = out.len();
-                let done = if self.events.big_endian {
-                    print::<true>(steps, is_json, record.bytes, out)
-                } else {
-                    print::<false>(steps, is_json, record.bytes, out)
+                let done = match (self.events.big_endian, self.form) {
+                    (false, ArgNotation::Text) => print::<false, false>(steps, record.bytes, out),
+                    (false, ArgNotation::Json) => print::<false, true>(steps, record.bytes, out),
+                    (true, ArgNotation::Text) => print::<true, false>(steps, record.bytes, out),
+                    (true, ArgNotation::Json) => print::<true, true>(steps, record.bytes, out),
                 };
                 if !done {
                     out.truncate(start);
@@ -155,7 +155,7 @@ impl FlatArguments {
 
 /// Appends the values of flattened arguments. Returns false if a text cannot be printed from its words alone.
 #[inline(always)]
-fn print<const BIG_ENDIAN: bool>(steps: &[PrintStep], is_json: bool, bytes: &[u8], out: &mut TextBuf) -> bool {
+fn print<const BIG_ENDIAN: bool, const JSON: bool>(steps: &[PrintStep], bytes: &[u8], out: &mut TextBuf) -> bool {
     let mut room = out.spare();
     let mut at = 0;
     for PrintStep { before, put, word } in steps {
@@ -166,39 +166,39 @@ fn print<const BIG_ENDIAN: bool>(steps: &[PrintStep], is_json: bool, bytes: &[u8
         at = before.put(room, at);
         let from = 4 * usize::from(*word);
         let number = || {
-            let word = bytes.get(from..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
+            let word = bytes.get(from..from + 4).and_then(|word| word.first_chunk()).copied().unwrap_or_default();
             if BIG_ENDIAN { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
         };
         let number_64 = || {
-            let word = bytes.get(from..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
+            let word = bytes.get(from..from + 8).and_then(|word| word.first_chunk()).copied().unwrap_or_default();
             if BIG_ENDIAN { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) }
         };
         at = match put {
             ValueNotation::Nothing => at,
-            ValueNotation::Int => put_int(room, at, i64::from(number() as i32), is_json),
-            ValueNotation::Sequence => put_int(room, at, i64::from(number() & 0x7ff), is_json),
-            ValueNotation::Int64 => put_int(room, at, number_64() as i64, is_json),
+            ValueNotation::Int => put_int::<16, JSON>(room, at, i64::from(number() as i32)),
+            ValueNotation::Sequence => put_int::<16, JSON>(room, at, i64::from(number() & 0x7ff)),
+            ValueNotation::Int64 => put_int::<MAX_INT, JSON>(room, at, number_64() as i64),
             ValueNotation::Hex => {
-                let (number, at) = (number(), if is_json { put_raw(room, at, number().into()) } else { at });
+                let (number, at) = (number(), if JSON { put_raw(room, at, number().into()) } else { at });
                 store(room, at, *b"0x");
                 let end = num::hex_low(room, at + 2, number.into(), 8);
-                close(room, end, is_json)
+                close::<JSON>(room, end)
             }
             ValueNotation::Hex64 => {
-                let (number, at) = (number_64(), if is_json { put_raw(room, at, number_64()) } else { at });
+                let (number, at) = (number_64(), if JSON { put_raw(room, at, number_64()) } else { at });
                 store(room, at, *b"0x");
                 let end = num::hex_low(room, at + 2, number, 16);
-                close(room, end, is_json)
+                close::<JSON>(room, end)
             }
             ValueNotation::Pointer => {
-                let (number, at) = (number(), if is_json { put_raw(room, at, number().into()) } else { at });
+                let (number, at) = (number(), if JSON { put_raw(room, at, number().into()) } else { at });
                 let end = num::hex_min(room, at, number.into());
-                close(room, end, is_json)
+                close::<JSON>(room, end)
             }
             ValueNotation::Words(n) => {
                 let words = bytes.get(from..).unwrap_or_default().as_chunks().0;
                 let words = words.get(..usize::from(*n)).unwrap_or_default();
-                match put_words(room, at, words, is_json) {
+                match put_words(room, at, words, JSON) {
                     Some(at) => at,
                     None => return false,
                 }
@@ -209,17 +209,19 @@ fn print<const BIG_ENDIAN: bool>(steps: &[PrintStep], is_json: bool, bytes: &[u8
     true
 }
 
-/// Writes a number. In JSON, also writes its text, which is the number between quotes.
+/// Writes a number of at most `MAX` bytes. In JSON, also writes its text, which is the number between quotes.
 #[inline(always)]
-fn put_int(room: &mut [u8], at: usize, number: i64, is_json: bool) -> usize {
+fn put_int<const MAX: usize, const JSON: bool>(room: &mut [u8], at: usize, number: i64) -> usize {
     let end = num::int(room, at, number as u64);
-    if !is_json {
+    if !JSON {
         return end;
     }
-    let digits = room.get(at..).and_then(|rest| rest.first_chunk::<MAX_INT>()).copied().unwrap_or_default();
     store(room, end, *b",\"text\":\"");
-    store(room, end + 9, digits);
-    close(room, end + 9 + (end - at), true)
+    // A block of fixed size is copied without a loop.
+    if let Some(digits) = room.get(at..at + MAX).and_then(|digits| digits.first_chunk::<MAX>()).copied() {
+        store(room, end + 9, digits);
+    }
+    close::<JSON>(room, end + 9 + (end - at))
 }
 
 /// Writes a JSON number, and the bytes between it and its text.
@@ -232,9 +234,12 @@ fn put_raw(room: &mut [u8], at: usize, number: u64) -> usize {
 
 /// Closes the text and the object of JSON.
 #[inline(always)]
-fn close(room: &mut [u8], at: usize, is_json: bool) -> usize {
+fn close<const JSON: bool>(room: &mut [u8], at: usize) -> usize {
+    if !JSON {
+        return at;
+    }
     store(room, at, *b"\"}");
-    at + if is_json { 2 } else { 0 }
+    at + 2
 }
 
 /// Writes a text of words: `"ping" (0x676e6970)`, in JSON `"ping","text":"ping"}`. `None` if JSON escapes it.
@@ -252,7 +257,7 @@ fn put_words(room: &mut [u8], at: usize, words: &[[u8; 4]], is_json: bool) -> Op
     if is_json {
         store(room, at, *b"\",\"text\":\"");
         store(room, at + 10, text);
-        return json::is_plain(&text[..len]).then(|| close(room, at + 10 + len, true));
+        return json::is_plain(&text[..len]).then(|| close::<true>(room, at + 10 + len));
     }
     store(room, at, *b"\" (");
     at += 3;
