@@ -60,7 +60,8 @@ struct Analyser<'o> {
     machine: Machine,
     options: &'o AnalysisOptions,
     big_endian: bool,
-    events: BuiltInEvents,
+    /// True for the numbers of the class PR_TH that are states of threads.
+    is_state: [bool; threads::PROCESSES as usize],
     n_cpus: u64,
     /// Time of the first record, in nanoseconds of the machine's clock.
     start: Option<u64>,
@@ -93,7 +94,9 @@ pub fn analyse(
         machine,
         options,
         big_endian: header.big_endian,
-        events,
+        is_state: std::array::from_fn(|state| {
+            events.label(classes::PR_TH, state as u16).is_some_and(|label| label.starts_with("TH"))
+        }),
         n_cpus,
         start: None,
         last: 0,
@@ -103,23 +106,24 @@ pub fn analyse(
     };
     observer.begin(&mut analyser.machine);
     let (mut n_records, mut n_damaged, mut stopped) = (0u64, 0, false);
+    let mut progress_is_due = false;
     loop {
-        let offset = log.progress();
+        if std::mem::take(&mut progress_is_due) {
+            monitor.progress(log.progress(), n_records);
+        }
         match log.next()? {
             Some(KevItem::Record(record)) => {
                 n_records += 1;
                 let ns = record.cycles().and_then(|cycles| header.ns(cycles));
                 let now = ns.map(|ns| ns.saturating_sub(*analyser.start.get_or_insert(ns)));
-                if now.zip(options.until).is_some_and(|(now, until)| now > until) {
+                if options.until.is_some_and(|until| now.is_some_and(|now| now > until)) {
                     stopped = true;
                     break;
                 }
                 if let (Some(at), Some(now)) = (analyser.push(&record, now), now) {
                     observer.record(&record, now, &mut analyser.machine, at);
                 }
-                if n_records.is_multiple_of(PROGRESS_EVERY) {
-                    monitor.progress(offset, n_records);
-                }
+                progress_is_due = n_records.is_multiple_of(PROGRESS_EVERY);
             }
             Some(KevItem::Slot(_)) => {}
             Some(KevItem::Notice(notice)) => {
@@ -160,7 +164,9 @@ impl Analyser<'_> {
     /// Applies a record. Returns the index of its CPU; `None` for marks.
     fn push(&mut self, record: &KevRecord<'_>, now: Option<u64>) -> Option<usize> {
         let class = record.meant_class();
-        self.end_loss(Some((record, now)));
+        if self.loss.is_some() {
+            self.end_loss(Some((record, now)));
+        }
         match now {
             Some(now) => self.machine.note_event(now),
             None => self.machine.note_untimed(),
@@ -270,8 +276,7 @@ impl Analyser<'_> {
 
     fn thread_event(&mut self, record: &KevRecord<'_>, pid: u32, tid: u32, at: usize, now: u64) {
         let event = record.event;
-        let is_state = self.events.label(classes::PR_TH, event).is_some_and(|label| label.starts_with("TH"));
-        if !is_state {
+        if !self.is_state.get(usize::from(event)).is_some_and(|is_state| *is_state) {
             return;
         }
         let id = thread_id(pid, tid);
