@@ -3,8 +3,8 @@
 #
 #   install.sh [--prefix DIR] [--built DIR]
 #
-# The prefix is /usr/local without the flag; DESTDIR goes ahead of it for packages. --built names a directory that holds
-# librts.a and librts.so already; else cargo builds them.
+# The default prefix is /usr/local. For packages, DESTDIR is put before it. --built names a directory that already contains
+# librts.a and librts.so; without it, cargo builds them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=/usr/local
@@ -37,7 +37,7 @@ fi
 to=${DESTDIR:-}$prefix
 mkdir -p "$to/lib/pkgconfig" "$to/include/sys"
 cp "$built/librts.a" "$to/lib/librts.a"
-# A new file in place of the old one: programs that run keep theirs.
+# Replaced by renaming, so that running programs keep the old file.
 cp "$built/librts.so" "$to/lib/librts.so.1.new"
 mv "$to/lib/librts.so.1.new" "$to/lib/librts.so.1"
 ln -sf librts.so.1 "$to/lib/librts.so"
@@ -47,7 +47,7 @@ done
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../../../Cargo.toml")
 sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" "$here/rts.pc.in" > "$to/lib/pkgconfig/rts.pc"
 
-# The system's own directories are known to the loader once it has looked again.
+# The loader finds libraries in the system's own directories only after it has read them again.
 if [ -z "${DESTDIR:-}" ] && [ "$(id -u)" = 0 ]; then
     ldconfig 2>/dev/null || true
 fi
