@@ -49,7 +49,7 @@ impl TraceLength {
 pub struct TraceLoad {
     /// Content.
     pub kind: TraceKind,
-    /// Length.
+    /// Length of the trace.
     pub extent: TraceLength,
     /// Seed of times and data.
     pub seed: u64,

@@ -128,7 +128,7 @@ fn unused_slots_are_zero() {
     assert_eq!(log[44..52], [0; 8]);
 }
 
-/// Ids and lengths of the events of a 64-bit kernel, by their hook words alone.
+/// Steps through the events of a 64-bit kernel by their hook words alone, and returns their ids.
 fn walk64(mut bytes: &[u8]) -> Vec<u16> {
     let mut ids = Vec::new();
     while !bytes.is_empty() {

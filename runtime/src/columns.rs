@@ -488,7 +488,7 @@ impl Columns {
         Self { list: vec![Column::Data], bare: true, ..Self::empty(System::Qnx) }
     }
 
-    /// The columns without AIX's text.
+    /// Removes the text column of AIX.
     #[must_use]
     pub(crate) fn without_text(self) -> Self {
         Self { text: false, ..self }

@@ -17,7 +17,7 @@ pub mod formats {
     pub use crate::catalog::{Catalog, FormatSet};
 }
 
-/// Inputs before their kind is known.
+/// Opening inputs whose kind is not known yet.
 pub mod input {
     pub use crate::reader::{AnyTrace, Input, ReadSeek, Unpacker};
 }

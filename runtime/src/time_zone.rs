@@ -121,7 +121,7 @@ impl TimeZone {
     /// Parses a date of 12 digits, `MMddhhmmssyy`, to seconds since 1970. Years 70 to 99 are 1970 to 1999. A local time
     /// that occurs twice means the first occurrence; a local time that is skipped uses the offset before the change.
     ///
-    /// Returns `None` if the text is not such a date.
+    /// Returns `None` if the text is not 12 digits, or not a date.
     #[doc(hidden)]
     pub fn seconds(&self, date: &str) -> Option<u32> {
         if date.len() != 12 || !date.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -8,8 +8,10 @@ use crate::verify::{self, Endianness, Proofs};
 use crate::{BlobError, Env, Instr, Schema, SourcePos, Space};
 use std::sync::Arc;
 
-/// Verified program. [`Program::open`] verifies all of it. [`Program::open_for_text`] and [`Program::open_lazily`] verify
-/// other routines before their first run. Immutable and shared between threads.
+/// Verified program, immutable and shared between threads.
+///
+/// [`Program::open`] verifies all routines at once. [`Program::open_for_text`] verifies only those that print text, and
+/// [`Program::open_lazily`] none; both verify every other routine before it runs for the first time.
 #[derive(Debug, Clone)]
 pub struct Program<'b> {
     sections: Sections<'b>,

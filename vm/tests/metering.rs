@@ -111,7 +111,7 @@ fn text_that_is_looked_through_counts() {
 
 #[test]
 fn text_that_is_copied_counts() {
-    // A text that fits into the room of an instruction costs no step.
+    // Texts of up to 64 bytes cost no step.
     count(2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 64, 0])]);
     count(200 / 32 + 2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 200, 0])]);
     count(60_000 / 32 + 2, 2, |_, _| vec![Instr::of(Op::Text, &[4, 60_000, 0])]);
@@ -119,7 +119,7 @@ fn text_that_is_copied_counts() {
     count(4096 / 32 + 2, 2, |table, _| vec![Instr::of(Op::PutCase, &[1, table + 1])]);
     count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_006, 0, 4])]);
     count(2, 2, |_, _| vec![Instr::of(Op::StringAt, &[60_107, 0, 4])]);
-    // The escape of the last byte is printed text but not scanned text.
+    // Printing an escaped byte takes more bytes than scanning it: the last step is for the text alone.
     count(60_001 / 32 + 2, 2, |_, _| vec![Instr::of(Op::StringAt, &[4, 0, 4])]);
     count(64 / 32 + 2, 2, |_, _| vec![Instr::of(Op::PutBin, &[1, 64])]);
     // `"`, 48 bytes, `" (`, twelve numbers of ten digits with blanks between, `)`.

@@ -99,7 +99,7 @@ fn nodes(text: &str) -> Option<Vec<LayoutPiece<'_>>> {
             }
             Event::Start(tag) if is_known(&tag) => PieceKind::Start(tag),
             Event::Start(tag) => {
-                // Nothing is known of its blanks, so an unknown element stays as it was written.
+                // Blanks may matter in an unknown element, so it stays as it was written.
                 reader.read_to_end(tag.name()).ok()?;
                 let place = start..reader.buffer_position() as usize;
                 nodes.push(LayoutPiece { kind: PieceKind::Other, place });

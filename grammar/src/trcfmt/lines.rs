@@ -137,7 +137,7 @@ fn take_line(bytes: &[u8], at: &mut usize) -> LogicalLine {
         let newline = bytes[line..].iter().position(|b| *b == b'\n').map(|n| line + n);
         *at = newline.map_or(bytes.len(), |n| n + 1);
         let end = newline.map_or(bytes.len(), |n| n - usize::from(bytes[line..n].ends_with(b"\r")));
-        // Quotes are not looked at: in a string, too, a `\` at the end of a line continues it.
+        // A `\` at the end of a line continues it even inside a string, so quotes do not matter here.
         let join = trailing_backslash(&bytes[line..end]).map(|n| span(line + n, end));
         match (join, newline) {
             (Some(join), Some(_)) => joins.push(join),

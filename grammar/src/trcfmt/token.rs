@@ -1,4 +1,4 @@
-//! Tokens: of the three logos lexers, and of the grammar.
+//! Tokens of the grammar, and of the three lexers that produce them.
 //!
 //! The end of a word depends on its position, so there are three lexers. [`TextToken`] is for descriptors: a word ends
 //! at a blank or a mark. [`ExprToken`] is for assignments and parentheses: operators need no blanks. [`QuoteToken`] is

@@ -10,7 +10,7 @@ use tfbc_grammar::{Diagnostic, Edit, Label, Severity, Source, Sources};
 const MAX_WHOLE: usize = 4096;
 /// Bytes shown of a longer line.
 const MAX_SHOWN: usize = 120;
-/// Bytes shown before the marked position in such a line.
+/// Bytes of a longer line shown before the marked position.
 const SHOWN_BEFORE: usize = 40;
 /// Maximum number of lines in one excerpt.
 const MAX_LINES: u32 = 4;

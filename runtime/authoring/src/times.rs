@@ -3,7 +3,7 @@
 /// Parses seconds with up to nine decimals; returns nanoseconds.
 ///
 /// # Errors
-/// The text is not such a number, or is too large.
+/// The text is not a number of seconds with up to nine decimals, or the number is too large.
 pub fn seconds(text: &str) -> Result<u64, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -21,7 +21,7 @@ pub fn seconds(text: &str) -> Result<u64, String> {
 /// Like [`seconds`], with an optional minus sign.
 ///
 /// # Errors
-/// The text is not such a number, or is too large.
+/// The text is not a number of seconds with up to nine decimals, or the number is too large.
 pub fn signed_seconds(text: &str) -> Result<i128, String> {
     match text.strip_prefix('-') {
         Some(text) => seconds(text).map(|ns| -i128::from(ns)),

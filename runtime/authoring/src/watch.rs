@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Editors write a file in several steps. A save is complete after this long without changes.
 const QUIET_TIME: Duration = Duration::from_millis(50);
-/// Number of such waits after which a file that keeps changing is read anyway.
+/// Number of [`QUIET_TIME`]s after which a file that keeps changing is read anyway.
 const MAX_WAITS: u32 = 40;
 
 /// Escape sequence that clears the terminal and its scrollback, and moves to the first line.

@@ -74,7 +74,7 @@ pub struct ReportSettings {
     two_lines: bool,
     /// `pagesize=`
     pub page_size: u64,
-    /// `hist=`
+    /// `hist=`: True if a count of the events per hook follows the report.
     pub histogram: bool,
     /// `component=`
     pub component: bool,

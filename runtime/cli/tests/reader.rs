@@ -600,7 +600,7 @@ fn damage_notices_have_offset_and_size() {
 
 #[test]
 fn first_of_equally_plausible_positions_is_used() {
-    // An event without a stamp can look like the data of another. These words and thread ids are no valid hook words.
+    // An event without a stamp can look like the data of another. These words and thread ids are not valid hook words.
     let unstamped = |n| words64(&[0x0000_0008_0100_0000, u64::MAX, u64::MAX]).repeat(n);
     let stamped: Vec<u8> = (1..20).flat_map(|n| event64(n, 10 * n)).collect();
     let head = [STREAM64.to_vec(), factors64(1, 1, 2), event64(1, 10)].concat();

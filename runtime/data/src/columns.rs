@@ -55,7 +55,7 @@ macro_rules! columns {
     };
 }
 
-// name, names in text reports: type, may be null, is a default column
+// The name, other names in text reports, the type, true if null is allowed, and true for default columns.
 columns! {
     /// Position in the input.
     Seq "seq": DataType::Int64, false, true;

@@ -58,10 +58,10 @@ impl Selection {
         Ok(options)
     }
 
-    /// An event of the table with an id or name, and the ids of all events in the table.
+    /// Finds the table of an event, given by id or name. Returns the event, and the ids of all events in the table.
     ///
     /// # Errors
-    /// The id is not one event.
+    /// The id or name does not mean exactly one event.
     pub fn table(id: &str, formats: &Formats, release: QnxRelease) -> Result<(EventId, Vec<String>), String> {
         let names = names(formats, release);
         let event = match names.kernel_call(id) {

@@ -84,7 +84,7 @@ fn put_generic(channel: usize, width: Width, stamped: bool, hook_word: u32, word
 /// `at` is valid for writes of the padded length.
 #[inline(always)]
 pub(crate) unsafe fn write_bytes(at: *mut u64, bytes: &[u8]) {
-    // SAFETY: by the caller's promise. The last word is written first, so that its padding is 0.
+    // The last word is written first, so that its padding is 0. SAFETY: the caller guarantees the room for both writes.
     unsafe {
         if let Some(last) = bytes.len().checked_sub(1) {
             at.add(last / 8).write(0);

@@ -115,7 +115,7 @@ pub fn map_shared(file: BorrowedFd<'_>, len: usize) -> Option<NonNull<u8>> {
 pub unsafe fn map_over(at: *mut u8, file: BorrowedFd<'_>, len: usize) -> bool {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-    // SAFETY: by the caller's promise, the memory may change to any bytes.
+    // SAFETY: as the caller guarantees, the memory may change to any bytes.
     let base = unsafe { libc::mmap(at.cast(), len, protection, flags, file.as_raw_fd(), 0) };
     base != libc::MAP_FAILED
 }
@@ -140,7 +140,7 @@ pub fn make_ready(at: *mut u8, len: usize, how: Ready) {
 /// # Safety
 /// The mapping came from [`map_shared`] with this length, and nothing refers to it any more.
 pub unsafe fn unmap(base: NonNull<u8>, len: usize) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller guarantees that this is the whole mapping, and no longer used.
     unsafe { libc::munmap(base.as_ptr().cast(), len) };
 }
 
@@ -297,7 +297,7 @@ pub fn note_ending_signals() {
     }
 }
 
-/// True if such a signal has arrived since [`note_ending_signals`].
+/// True if a signal has asked the process to end since [`note_ending_signals`].
 pub fn is_ending() -> bool {
     ENDING.load(std::sync::atomic::Ordering::Acquire)
 }

@@ -18,8 +18,9 @@ pub(super) struct RecordBatch {
     items: Vec<Item>,
     /// Payloads of records.
     bytes: Vec<u8>,
-    /// Slots of rows, and the combines that ended in them.
+    /// Slots of [`Item::Row`]s.
     slots: Vec<[u8; SLOT_BYTES]>,
+    /// Records of several slots that are complete with one of these slots.
     ends: Vec<Option<CompleteCombine>>,
     clocks: Vec<Clocks>,
     /// Distinct owners of the records, if needed, and an index into them per record.

@@ -41,13 +41,13 @@ pub(super) enum Conversion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ConversionSpec {
     pub conversion: Conversion,
-    /// `-`
+    /// `-`: pads on the right.
     left: bool,
-    /// `0`
+    /// `0`: pads with zeros.
     zero: bool,
     /// `+` or a blank, printed before numbers that are not negative.
     sign: Option<u8>,
-    /// `#`
+    /// `#`: prints a prefix, such as `0x`.
     alternate: bool,
     width: usize,
     precision: Option<Precision>,

@@ -68,9 +68,9 @@ pub struct Line<'c> {
 pub struct Printed {
     /// Columns and text with the final newline; empty for a skipped event.
     pub text: Vec<u8>,
-    /// `$SKIP`
+    /// True after `$SKIP`.
     pub skipped: bool,
-    /// `$STOP`
+    /// True after `$STOP`.
     pub stop: bool,
     /// True if a read went past the event's end.
     pub truncated: bool,

@@ -8,7 +8,7 @@ use crate::mem::{OutPtr, Pc, unchecked};
 use crate::op::Instr;
 use crate::table;
 
-/// Longest text that surely fits into the room of an instruction.
+/// Longest text that fits into the room in the buffer that every instruction finds.
 pub(super) const SHORT: usize = 64;
 
 pub(super) fn text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {

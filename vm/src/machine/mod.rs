@@ -64,17 +64,17 @@ impl Default for Limits {
 /// Result of printing one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// `$SKIP`: nothing was appended, and the event does not count for the delta.
+    /// True after `$SKIP`: nothing was appended, and the next delta is not measured from this event.
     pub skipped: bool,
-    /// `$STOP`: no later event may be read.
+    /// True after `$STOP`: no later event may be read.
     pub stop: bool,
-    /// A read went past the end of the event.
+    /// True if a read went past the end of the event.
     pub truncated: bool,
-    /// A limit was reached; the text contains `[limit]`.
+    /// True if a limit was reached; the text contains `[limit]`.
     pub limited: bool,
-    /// A division by zero gave 0.
+    /// True if a number was divided by zero; the result is 0.
     pub divided_by_zero: bool,
-    /// The verifier refused the routine of a lazily opened program; `[refused]` is printed instead of its text.
+    /// True if the verifier refused the routine of a lazily opened program; `[refused]` is printed instead of its text.
     pub refused: bool,
 }
 
@@ -303,7 +303,7 @@ pub struct Run<'r> {
     shape: u8,
     /// Index of the start data, see [`Program::start_index`].
     start_index: usize,
-    /// Dirty flag: true if the event has changed the state; few do.
+    /// True if the event has changed the state, which few do.
     dirty: bool,
     /// Outcome of the last event that did not end normally.
     outcome: Outcome,

@@ -167,7 +167,7 @@ pub(super) fn put_many_nibbles(out: &mut TextBuf, words: &[u64], base: u32, valu
     let (base, start) = (base as usize, out.len);
     let [head] = *unchecked!(Tables: at_words(words, base));
     let value = value >> (head >> 8 & 63);
-    // Sixteen nibbles of 31 bytes exceed the room of an instruction, so each asks for its own.
+    // Texts of 31 bytes for sixteen nibbles exceed the room of one instruction, so each nibble makes its own.
     let put = |out: &mut TextBuf, place| {
         out.room(0);
         out.len += put_packed::<32>(&mut out.buf, out.len, words, place);

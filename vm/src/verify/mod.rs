@@ -43,7 +43,7 @@ pub(crate) struct Proofs {
     routines: Box<[AtomicU8]>,
     /// Per table that was checked: its facts, or `None` if it is malformed.
     tables: Box<[OnceLock<Option<TableFacts>>]>,
-    /// Per sound routine, including its callees: byte orders of its numbers, its [`StateUse`], and [`EFFECTS`].
+    /// Per sound routine, with its callees: the byte orders of its numbers, its [`StateUse`], and the bit [`EFFECTS`].
     facts: Box<[AtomicU8]>,
     /// Routines of entries without effects. Created for the first routine with effects, because few programs have any.
     without_effects: OnceLock<BTreeSet<u32>>,

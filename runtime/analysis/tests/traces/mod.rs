@@ -222,7 +222,7 @@ fn drawn(trace: &mut Trace, options: &AnalysisOptions) -> TrackTimes {
     times
 }
 
-/// Event of a timeline with times in nanoseconds, which numbers of JSON represent exactly.
+/// Converts the times of a timeline event from microseconds to nanoseconds: whole numbers are exact in JSON.
 fn in_nanoseconds(line: &str) -> String {
     let mut line = line.to_owned();
     for key in ["\"ts\":", "\"dur\":"] {

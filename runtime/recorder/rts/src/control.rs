@@ -19,7 +19,7 @@ const DISCARD: c_int = 0x2000_0000;
 /// `args` is null, or a text that ends with NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcstart(args: *const c_char) -> c_int {
-    // SAFETY: not null, and NUL-terminated by the caller's promise.
+    // SAFETY: not null, and the caller guarantees the NUL at its end.
     let args = if args.is_null() { c"" } else { unsafe { CStr::from_ptr(args) } };
     c_result(|| start(args))
 }

@@ -67,8 +67,8 @@ unsafe fn generic(
     let Ok(channel) = usize::try_from(channel) else { return };
     // A negative length, such as the result of a failed read(), counts as 0.
     let length = if length > c_int::MAX as c_uint { 0 } else { length as usize };
-    // One byte more than fits shows the recorder that data was cut. SAFETY: by the caller's promise; a prefix of
-    // readable bytes is readable.
+    // One byte more than fits shows the recorder that data was cut. SAFETY: the caller guarantees readable bytes, and
+    // this is a prefix of them.
     let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
     guarded((), || hooks::generic(channel, width, stamped, hook_word as u32, wide(word), data));
 }
@@ -103,7 +103,7 @@ pub extern "C" fn utrchook64(hw: c_ulong, d1: c_ulong, d2: c_ulong, d3: c_ulong,
 /// `buf` is null, or `len` bytes there can be read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgen(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller guarantees what this function requires.
     unsafe { generic(OWN, ch, false, hw, d1, len, buf.cast()) }
 }
 
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn trcgen(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint
 /// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgent(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller guarantees what this function requires.
     unsafe { generic(OWN, ch, true, hw, d1, len, buf.cast()) }
 }
 
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn trcgent(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uin
 /// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgenk(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller guarantees what this function requires.
     unsafe { generic(OWN, ch, false, hw, d1, len, buf.cast()) }
 }
 
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn trcgenk(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uin
 /// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgenkt(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_uint, buf: *const c_char) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller guarantees what this function requires.
     unsafe { generic(OWN, ch, true, hw, d1, len, buf.cast()) }
 }
 
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn trcgenkt(ch: c_int, hw: c_ulong, d1: c_ulong, len: c_ui
 /// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgen32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint, buf: *const c_char) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller guarantees what this function requires.
     unsafe { generic(Width::W32, ch, false, hw.into(), d1.into(), len, buf.cast()) }
 }
 
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn trcgen32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint
 /// See [`trcgen`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trcgent32(ch: c_int, hw: c_uint, d1: c_uint, len: c_uint, buf: *const c_char) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller guarantees what this function requires.
     unsafe { generic(Width::W32, ch, true, hw.into(), d1.into(), len, buf.cast()) }
 }
 
@@ -169,7 +169,7 @@ pub extern "C" fn trc_ishookon(ch: c_int, hw: c_long) -> c_int {
 /// `set` is null, or `size` bytes there can be read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trc_ishookset(ch: c_int, set: *const u8, size: c_ulong) -> c_int {
-    // SAFETY: by the caller's promise, and limited to the number of existing ids.
+    // SAFETY: the caller guarantees readable ids, and the length is limited to the number of existing ids.
     let set = unsafe { bytes(set, usize::try_from(size).unwrap_or(usize::MAX).min(512)) };
     let ids = (0..set.len() * 8).filter(|id| set[id / 8] >> (id % 8) & 1 != 0);
     guarded(0, || is_any_on(ch, ids.map(|id| (id << 4) as u16)))

@@ -32,7 +32,7 @@ pub extern "C" fn trace_logi(code: c_int, data1: c_uint, data2: c_uint) -> c_int
 /// `data` is null, or `length` bytes there can be read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trace_logb(code: c_int, data: *const u8, length: usize) -> c_int {
-    // SAFETY: by the caller's promise; a prefix of readable bytes is readable.
+    // SAFETY: the caller guarantees readable bytes, and this is a prefix of them.
     let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
     numbered(|| qnx::logb(code as u32, data))
 }
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn trace_logb(code: c_int, data: *const u8, length: usize)
 /// See [`trace_logb`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trace_logbc(class: c_int, event: c_int, data: *const u8, length: usize) -> c_int {
-    // SAFETY: by the caller's promise; a prefix of readable bytes is readable.
+    // SAFETY: the caller guarantees readable bytes, and this is a prefix of them.
     let data = unsafe { bytes(data, length.min(MAX_BYTES + 1)) };
     numbered(|| qnx::logbc(class as u32, event as u32, data))
 }
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn trace_vnlogf(code: c_int, max: c_int, format: *const c_
     }
     let mut text = [const { MaybeUninit::<u8>::uninit() }; MAX_BYTES];
     let size = if max == 0 { MAX_BYTES } else { MAX_BYTES.min(max as usize) };
-    // SAFETY: `text` has room for `size` bytes; by the caller's promise format and arguments match.
+    // SAFETY: `text` has room for `size` bytes; the caller guarantees that format and arguments match.
     let length = unsafe { vsnprintf(text.as_mut_ptr().cast(), size, format, arguments) };
     let Ok(length) = usize::try_from(length) else { return -1 };
     let written = length.min(size - 1);

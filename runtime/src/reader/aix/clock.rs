@@ -141,8 +141,8 @@ impl TraceClock {
         }
     }
 
-    /// Unwraps a 32-bit stamp. A step forward of at most 15/16 of a wrap is a step forward; a larger one is a small
-    /// step back, which happens between the stamps of two CPUs.
+    /// Extends a 32-bit stamp to 64 bits. It counts as later than the last one if it is up to 15/16 of a wrap after it;
+    /// otherwise as slightly earlier, because the clocks of two CPUs differ.
     #[inline]
     fn unwrap_stamp(&mut self, wraps: bool, stamp: u64) {
         let was_stamped = std::mem::replace(&mut self.is_stamped, true);
@@ -156,7 +156,7 @@ impl TraceClock {
             return;
         }
         let (wrap, raw) = (self.factors.wrap, self.raw);
-        // The usual step is tested first; the remainder for a clock that wraps at a second is slow.
+        // The usual step is tested first, because the remainder of the other case is a slow division.
         let forward = match stamp.wrapping_sub(raw) {
             forward if forward < wrap => forward,
             _ => (stamp as i64 - raw as i64).rem_euclid(wrap as i64) as u64,

@@ -187,8 +187,7 @@ impl Merge {
             self.taken = false;
         }
         let Reverse(head) = self.heads.peek()?;
-        // If the first trace is at such an event, all traces have started, no notice is pending, and its CPU still
-        // reports.
+        // A common event comes first only if all traces have started, no notice is pending, and its CPU still reports.
         if let NextPosition::AtCommon(found) = inputs[head.input].position { Some((*head, found)) } else { None }
     }
 

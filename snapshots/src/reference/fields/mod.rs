@@ -38,9 +38,9 @@ pub(super) struct PrintedValue {
     pub(super) number: Option<u64>,
     /// Case of a switch that ran.
     pub(super) case: Option<usize>,
-    /// True texts of BITFLAGS that apply.
+    /// Texts of the BITFLAGS entries that match.
     pub(super) flags: Option<Vec<Vec<u8>>>,
-    /// Turns of a loop that began.
+    /// Iterations of a loop, each with its values.
     pub(super) turns: Vec<Frame>,
 }
 
