@@ -194,7 +194,7 @@ impl Dialect {
         ("labels and texts of 003 to 00A", "the built-in stanzas, unless a file has its own"),
         ("unprintable bytes", "."),
         ("end of A", "at NUL"),
-        ("An with more text than columns", "not cut"),
+        ("An: text with more than n characters", "not cut"),
         ("start of a timer after endtimer", "deleted"),
         ("timers in events that are filtered out or skipped", "they run"),
         ("timers in 003 and 00A", "they do not run"),

@@ -421,7 +421,7 @@ impl<'u, 'l> Translation<'u, 'l> {
             _ => None,
         };
         let Some(mut place) = place else {
-            self.left_out(node.span, "value is not a number of the payload");
+            self.left_out(node.span, "value is not read from the payload");
             return None;
         };
         match node.cast.map(|cast| cast.node) {
@@ -546,7 +546,7 @@ impl<'u, 'l> Translation<'u, 'l> {
                 }
             }
             Expr::Const(_) => {
-                self.left_out(value.span(), "value is not a number of the payload");
+                self.left_out(value.span(), "value is not read from the payload");
                 None
             }
         }

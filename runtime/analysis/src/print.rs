@@ -315,7 +315,7 @@ fn title(section: &str) -> &'static str {
         "pending" => "Calls that had not returned at the end",
         "interrupt" => "Interrupts, each without nested ones",
         "state" => "States of threads",
-        "client" => "Time of threads, and of those that worked for them",
+        "client" => "Time of threads, and of the servers that worked for them",
         "snapshot" => "States at the end of the span",
         "priority" => "Time by priority",
         "gap" => "Untraced time",

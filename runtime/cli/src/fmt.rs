@@ -123,7 +123,7 @@ fn read(path: &Path, limits: &SourceLimits) -> Result<Source, String> {
     };
     read.map_err(|error| error.to_string())?;
     let other = if bytes.starts_with(&tfbc_vm::LABEL) {
-        Some("compiled blob: lay out its source")
+        Some("compiled blob: format its source")
     } else if is_trace(&bytes) {
         Some("trace")
     } else {

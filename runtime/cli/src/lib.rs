@@ -495,6 +495,9 @@ fn advise(error: &mut clap::Error) {
         _ if usage.contains("tfbc list") && !word.starts_with('-') => {
             format!("a format file is given with -t: `tfbc list -t {word}`")
         }
+        _ if usage.ends_with("trace [OPTIONS]") && !word.starts_with('-') => {
+            format!("a log is given with -o: `-o {word}`")
+        }
         _ if usage.contains("trace") && usage.ends_with("[OPTIONS]") && !word.starts_with('-') => {
             format!("a log is given with -f: `-f {word}`")
         }

@@ -240,7 +240,7 @@ fn refusal(groups: &Groups, error: &GroupError) -> Failure {
     let hint = match error {
         GroupError::Unknown(name) => match super::closest(name, &names) {
             Some(name) => format!("; did you mean `{name}`?"),
-            None => String::from(": `trcevgrp -l` lists those that do"),
+            None => String::from(": `trcevgrp -l` lists the existing groups"),
         },
         _ => String::new(),
     };

@@ -306,7 +306,7 @@ impl TrcrptArgs {
             console.warning(Message::DatesIgnored, "-s and -e cannot be combined with -C, and are ignored");
         }
         if settings.component {
-            console.note("-O component=on: only component traces contain the components of events: no column");
+            console.note("-O component=on adds no column: only component traces contain the components of events");
         }
         Ok(settings)
     }

@@ -274,7 +274,7 @@ fn program_is_traced_from_start_to_end() {
     bench.quiet("trace", &["-c", "-x", "true", "-o", "my.trc"]);
     assert!(bench.path("my.trc.old").exists());
     let message = bench.fails("trace", &["-x", "exit 3", "-o", "my.trc"]);
-    assert_eq!(message, "0454-905 `exit 3` ended with exit status: 3");
+    assert_eq!(message, "0454-905 `exit 3` failed with exit status 3");
     assert!(!bench.is_on(0));
     let (_, err, status) = bench.run("trace", &["-X", "true", "-o", "my.trc"]);
     assert_eq!(status, 0);

@@ -63,17 +63,17 @@ pub struct Program {
 /// Flags from a command line, not yet checked for consistency.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flags {
-    /// `-a`.
+    /// `-a`: in the background, without a prompt.
     pub background: bool,
-    /// `-d`.
+    /// `-d`: start with collection off.
     pub off: bool,
-    /// `-f`.
+    /// `-f`: one buffer; events after it is full are lost.
     pub single: bool,
-    /// `-l`.
+    /// `-l`: one buffer, whose oldest events are overwritten.
     pub circular: bool,
-    /// `-g`.
+    /// `-g`: use a free channel from 1 to 7 instead of channel 0.
     pub generic: bool,
-    /// `-h`.
+    /// `-h`: no date, system and message events.
     pub headless: bool,
     /// `-j`: lists of ids.
     pub only: Vec<String>,
@@ -83,17 +83,17 @@ pub struct Flags {
     pub except: Vec<String>,
     /// `-K`: lists of event groups.
     pub except_groups: Vec<String>,
-    /// `-m`.
+    /// `-m`: text for the header.
     pub message: Option<String>,
-    /// `-n`.
+    /// `-n`: store the symbols of the traced programs in the log.
     pub symbols: bool,
     /// `-o`; `-` is standard output.
     pub output: Option<PathBuf>,
-    /// `-c`.
+    /// `-c`: keep an old log of the same name as `NAME.old`.
     pub keeps_old: bool,
-    /// `-p`.
+    /// `-p`: each event contains its CPU.
     pub cpu_ids: bool,
-    /// `-s`.
+    /// `-s`: stop when the log is full instead of wrapping.
     pub stops_when_full: bool,
     /// `-L`, as given.
     pub log_size: Option<String>,
@@ -101,7 +101,7 @@ pub struct Flags {
     pub buffer_size: Option<String>,
     /// `--bits`: 32 or 64.
     pub bits: Option<String>,
-    /// `-S`.
+    /// `-S`: print the sizes of buffers and log.
     pub shows_sizes: bool,
     /// `-x`, `-X`.
     pub program: Option<Program>,
@@ -470,7 +470,7 @@ fn load_groups() -> Result<Groups, Notice> {
 
 fn wrong_group(error: &GroupError) -> Notice {
     match error {
-        GroupError::Unknown(_) => Notice::new(111, format!("{error}: `trcevgrp -l` lists those that do")),
+        GroupError::Unknown(_) => Notice::new(111, format!("{error}: `trcevgrp -l` lists the existing groups")),
         GroupError::Empty(_) => Notice::new(78, error.to_string()),
         _ => Notice::new(13, error.to_string()),
     }

@@ -261,7 +261,8 @@ fn run_program(console: &Console, options: TraceOptions, program: &Program) -> C
     match run {
         Ok(status) if status.success() => Ok(Status::Well),
         Ok(status) => {
-            let text = format!("`{}` ended with {status}", program.command);
+            let how = status.code().map_or(status.to_string(), |code| format!("exit status {code}"));
+            let text = format!("`{}` failed with {how}", program.command);
             Err(Failure::Error(Message::Notable, text))
         }
         Err(error) => Err(Failure::Error(Message::Unreadable, format!("cannot run sh: {error}"))),

@@ -24,7 +24,7 @@ pub struct TrcnmArgs {
     /// Only the loader's symbols of this ELF file, instead of all its functions and data
     #[arg(short = 'a', value_name = "FILE", conflicts_with = "file")]
     loader: Option<PathBuf>,
-    /// Only these names
+    /// Only these names; give it after FILE
     #[arg(short = 'K', value_name = "NAME", num_args = 1..)]
     names: Vec<String>,
     /// ELF file; the running kernel by default

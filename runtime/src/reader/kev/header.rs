@@ -26,7 +26,7 @@ pub type HeaderAttribute = (Vec<u8>, Vec<u8>);
 pub struct KevHeader {
     /// All attributes between `HEADER_BEGIN` and `HEADER_END`, in their order.
     pub attributes: Vec<HeaderAttribute>,
-    /// Byte order of slots and system page.
+    /// True if slots and system page are big-endian.
     pub big_endian: bool,
     /// Clock cycles per second: `CYCLES_PER_SEC`, or else the value of the system page; never 0.
     pub cycles_per_sec: Option<u64>,
@@ -331,7 +331,7 @@ fn read_image(window: &mut Window, len: u64) -> Result<Vec<u8>, KevRefusal> {
     let offset = window.offset();
     if len > MAX_HEADER_BYTES as u64 {
         let message = format!(
-            "the system page at offset {offset:#x} has {len} bytes by TRACE_SYSPAGE_LEN::, expected at most {MAX_HEADER_BYTES}"
+            "TRACE_SYSPAGE_LEN:: of the system page at offset {offset:#x} is {len}, expected at most {MAX_HEADER_BYTES} bytes"
         );
         return refuse(KevRefusalKind::Syspage, message);
     }
