@@ -60,7 +60,7 @@ impl KevWriter {
     pub fn slots(self, event: &KevEvent) -> Vec<SlotBytes> {
         let KevEvent { cpu, class, event, stamp, ref payload } = *event;
         let mut slots = Vec::new();
-        self.each_slot((cpu, class, event), stamp, payload, |slot| slots.push(slot));
+        self.each_slot(cpu, class, event, stamp, payload, |slot| slots.push(slot));
         slots
     }
 
@@ -69,9 +69,19 @@ impl KevWriter {
     /// # Panics
     /// See [`KevWriter::slots`].
     #[inline]
-    pub(crate) fn each_slot(self, key: (u8, u8, u16), stamp: u32, payload: &[u8], mut put: impl FnMut(SlotBytes)) {
-        let (cpu, class, event) = key;
-        assert!(cpu < 64 && class < 32 && event < 1024, "{key:?} does not fit a header");
+    pub(crate) fn each_slot(
+        self,
+        cpu: u8,
+        class: u8,
+        event: u16,
+        stamp: u32,
+        payload: &[u8],
+        mut put: impl FnMut(SlotBytes),
+    ) {
+        assert!(
+            cpu < 64 && class < 32 && event < 1024,
+            "CPU {cpu}, class {class}, event {event}: too large for a header"
+        );
         let header = u32::from(cpu) << 24 | u32::from(class) << 10 | u32::from(event);
         let (wholes, rest) = payload.as_chunks::<PAYLOAD_BYTES>();
         let mut last = [0; PAYLOAD_BYTES];

@@ -66,7 +66,7 @@ const PROCESSES: [(u32, &str); 6] = [
 pub struct KevLoad {
     /// Number of slots of all kinds.
     pub slots: u64,
-    /// Byte order of the target.
+    /// True if the target is big-endian.
     pub big_endian: bool,
     /// Seed of times and data.
     pub seed: u64,
@@ -171,7 +171,7 @@ impl CpuQueue {
     fn control(&self, writer: KevWriter, event: u16, words: [u32; 2]) -> SlotBytes {
         let mut slot = SlotBytes::default();
         let payload = words.map(|word| writer.word(word));
-        writer.each_slot((self.id, CONTROL, event), self.cycles as u32, payload.as_flattened(), |only| slot = only);
+        writer.each_slot(self.id, CONTROL, event, self.cycles as u32, payload.as_flattened(), |only| slot = only);
         slot
     }
 
@@ -180,8 +180,8 @@ impl CpuQueue {
         let high = self.cycles >> 32;
         self.cycles += u64::from(cycles) + 1;
         self.needs_time |= self.cycles >> 32 != high;
-        let (key, queue) = ((self.id, class, event), &mut self.queue);
-        writer.each_slot(key, self.cycles as u32, payload, |slot| queue.push_back(slot));
+        let queue = &mut self.queue;
+        writer.each_slot(self.id, class, event, self.cycles as u32, payload, |slot| queue.push_back(slot));
     }
 
     /// State at the start of a trace: every process, its threads, their states and names.

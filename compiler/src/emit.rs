@@ -389,7 +389,7 @@ impl<'p> Emitter<'p, '_> {
     /// Brings the machine's pointer and blank into the state that callers and callees expect.
     fn reset_line_state(&mut self) {
         self.go_live();
-        self.print_soft();
+        self.print_soft_blank();
     }
 
     fn go_live(&mut self) {
@@ -399,7 +399,7 @@ impl<'p> Emitter<'p, '_> {
         }
     }
 
-    fn print_soft(&mut self) {
+    fn print_soft_blank(&mut self) {
         // Printed, but with its position noted, because the next text may still remove it.
         if self.soft == SoftBlank::Due {
             self.op(Op::Soft, &[]);
@@ -438,7 +438,7 @@ impl<'p> Emitter<'p, '_> {
     /// Prepares for output that may be empty, so that a soft blank may still be pending after it.
     fn before_maybe(&mut self) {
         // An empty output must leave the blank removable, so it cannot become part of a text.
-        self.print_soft();
+        self.print_soft_blank();
     }
 
     fn block(&mut self, block: &'p Block) {
@@ -521,7 +521,7 @@ impl<'p> Emitter<'p, '_> {
             Inst::If(node) => self.choose(node),
             Inst::FlagList(flags) => {
                 let src = self.eval(&flags.value);
-                self.print_soft();
+                self.print_soft_blank();
                 let table = self.flag_table(&flags.entries);
                 self.op(Op::FlagsList, &[src.into(), table]);
             }
@@ -690,11 +690,11 @@ impl<'p> Emitter<'p, '_> {
         // Body and fallback end at byte 0 of the payload with their blank printed, so the code after them is the same
         // for both.
         let (leave, end) = (self.label(), self.label());
-        self.print_soft();
+        self.print_soft_blank();
         let (soft, dead) = (self.soft, self.dead);
         let outer = self.short.replace(leave);
         self.block(body);
-        self.print_soft();
+        self.print_soft_blank();
         self.short = outer;
         let body_state = (self.soft, self.dead);
         (self.pointer, self.soft, self.dead) = (Pointer::At(0), soft, dead);
@@ -705,7 +705,7 @@ impl<'p> Emitter<'p, '_> {
             let body = std::mem::take(&mut self.lines);
             self.push(AsmItem::Label(leave));
             self.block(short);
-            self.print_soft();
+            self.print_soft_blank();
             if !self.dead {
                 self.op(Op::Back, &[end]);
             }
@@ -748,16 +748,16 @@ impl<'p> Emitter<'p, '_> {
         // The soft blank is printed before the jump and at the end of both blocks, so that both leave the same state.
         let (no, end) = (self.label(), self.label());
         let jump = self.unless(on, no);
-        self.print_soft();
+        self.print_soft_blank();
         self.push(AsmItem::Op(jump));
         let before = (self.pointer, self.soft, self.dead);
         let outer = std::mem::take(&mut self.lines);
         self.block(then);
-        self.print_soft();
+        self.print_soft_blank();
         let yes = (std::mem::take(&mut self.lines), self.pointer, self.soft, self.dead);
         (self.pointer, self.soft, self.dead) = before;
         self.block(otherwise);
-        self.print_soft();
+        self.print_soft_blank();
         let mut other = std::mem::replace(&mut self.lines, outer);
         // If both blocks end at the same constant offset, later reads stay at fixed offsets. Otherwise the machine
         // keeps the pointer from here on.
@@ -1176,7 +1176,7 @@ impl<'p> Emitter<'p, '_> {
         for local in called.n_params..called.n_locals {
             self.constant(callee.first + local, 0);
         }
-        self.print_soft();
+        self.print_soft_blank();
         // Functions that only print their arguments are common, and reads after them stay at fixed offsets.
         if self.context.preserves_pointer[function] {
             return self.call(callee);
@@ -1321,7 +1321,7 @@ impl<'p> Emitter<'p, '_> {
                 SoftBlank::No
             }
             _ if all(&|text| !begins_blank(text)) => {
-                self.print_soft();
+                self.print_soft_blank();
                 SoftBlank::Maybe
             }
             _ => return None,
@@ -1372,7 +1372,7 @@ impl<'p> Emitter<'p, '_> {
                     self.go_live();
                 }
                 if after_soft == SoftBlank::Maybe {
-                    self.print_soft();
+                    self.print_soft_blank();
                 }
             }
             let lines = std::mem::take(&mut self.lines);
@@ -1435,7 +1435,7 @@ impl<'p> Emitter<'p, '_> {
         if moves {
             self.go_live();
         }
-        self.print_soft();
+        self.print_soft_blank();
         if blanks {
             self.soft = SoftBlank::Maybe;
         }
@@ -1447,7 +1447,7 @@ impl<'p> Emitter<'p, '_> {
         if moves {
             self.go_live();
         }
-        self.print_soft();
+        self.print_soft_blank();
         self.op(Op::LoopNext, &[turn.into(), top, all.into()]);
         self.push(AsmItem::Label(exit));
         // After an iteration a blank may have been printed, which is the state that the body began with.
@@ -1457,7 +1457,7 @@ impl<'p> Emitter<'p, '_> {
     fn flags(&mut self, Flags { value, entries }: &'p Flags) {
         let src = self.eval(value);
         // The flags may print nothing, so the blank before them must be removable.
-        self.print_soft();
+        self.print_soft_blank();
         if let Some((nibbles, soft)) = self.nibbles(entries) {
             let table = self.table(UnlinkedTable::Nibbles(nibbles));
             self.op(Op::Nibbles, &[src.into(), table, soft.into()]);

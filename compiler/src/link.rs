@@ -261,7 +261,7 @@ impl Linker<'_> {
                     .iter()
                     .map(|(text, label)| {
                         let [offset, len] = blob.string(text);
-                        (*text, table::pack_str(offset, len), place(label))
+                        table::TextCase { text, string: table::pack_str(offset, len), target: place(label) }
                     })
                     .collect();
                 let (kind, words) = table::text_table(&cases, place(default));

@@ -22,7 +22,7 @@ pub fn xml(data: &[u8]) {
     let one = |_| {
         let (class, id) = events.get(rng.below(events.len())).copied().unwrap_or((6, 65));
         let payload = (0..rng.below(40)).map(|_| rng.below(256) as u8).collect();
-        (rng.chance(50), GeneratedRecord { class, id, wide: rng.chance(50), payload })
+        GeneratedRecord { class, id, big_endian: rng.chance(50), wide: rng.chance(50), payload }
     };
     let records = (0..RECORDS).map(one).collect();
     if let Err(difference) = compare_case(&RecordCase { files: vec![data.to_vec()], records }) {

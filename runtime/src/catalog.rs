@@ -238,6 +238,16 @@ pub fn format_inputs(paths: &[PathBuf]) -> Vec<FormatInput> {
     paths.iter().cloned().map(FormatInput::Path).collect()
 }
 
+/// Source of a format file that is not compiled yet.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "compile"), expect(dead_code, reason = "without the compiler, only the path is used"))]
+struct SourceFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// Position among the files of the command.
+    rank: usize,
+}
+
 /// Content of a format file.
 enum FileContent {
     Blob(Vec<u8>),
@@ -277,7 +287,7 @@ impl FormatSet {
             };
             match content {
                 FileContent::Blob(blob) => blobs.push(LoadedBlob { path, blob, rank: Rank::File(rank) }),
-                FileContent::Source(source) => sources.push((path, source, rank)),
+                FileContent::Source(bytes) => sources.push(SourceFile { path, bytes, rank }),
             }
         }
         let mut set = Self {
@@ -301,12 +311,12 @@ impl FormatSet {
     }
 
     #[cfg(feature = "compile")]
-    fn compile(&mut self, files: Vec<(PathBuf, Vec<u8>, usize)>, options: &LoadOptions) -> Result<(), LoadError> {
+    fn compile(&mut self, files: Vec<SourceFile>, options: &LoadOptions) -> Result<(), LoadError> {
         if files.is_empty() {
             return Ok(());
         }
         // The built-in file is compiled in advance, unless an option changes what it compiles to.
-        if let [(path, _, rank)] = &files[..]
+        if let [SourceFile { path, rank, .. }] = &files[..]
             && path == Path::new(BUILT_IN)
             && options.compile.dialect == Dialect::default()
             && !options.instrument
@@ -318,7 +328,7 @@ impl FormatSet {
         }
         let mut sources = Sources::new();
         let mut ranks = Vec::new();
-        for (path, bytes, rank) in files {
+        for SourceFile { path, bytes, rank } in files {
             let name = path.to_string_lossy().into_owned();
             ranks.push((name.clone(), rank));
             let source = Source::new(name, bytes);
@@ -357,8 +367,8 @@ impl FormatSet {
     }
 
     #[cfg(not(feature = "compile"))]
-    fn compile(&mut self, files: Vec<(PathBuf, Vec<u8>, usize)>, _options: &LoadOptions) -> Result<(), LoadError> {
-        files.into_iter().next().map_or(Ok(()), |(path, ..)| Err(LoadError::NoCompiler(path)))
+    fn compile(&mut self, files: Vec<SourceFile>, _options: &LoadOptions) -> Result<(), LoadError> {
+        files.into_iter().next().map_or(Ok(()), |file| Err(LoadError::NoCompiler(file.path)))
     }
 
     /// Diagnostics for the sources.

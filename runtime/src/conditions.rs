@@ -15,7 +15,7 @@ use crate::reader::kev::{KevHeader, KevRecord};
 use crate::suggest::hint;
 use crate::time_zone::utc;
 use crate::work::MaxWork;
-use tfbc_vm::{Context, Event, Limits, Timers};
+use tfbc_vm::{EventInput, Limits, Timers};
 
 /// Property of an event, or name of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,8 +103,9 @@ impl HookConditions {
     pub fn select(
         &mut self,
         catalog: &Catalog<'_>,
-        (raw, event): (&RawEvent<'_>, &Event<'_>),
-        (facts, context): (&ThreadContext<'_>, &Context<'_>),
+        raw: &RawEvent<'_>,
+        facts: &ThreadContext<'_>,
+        input: &EventInput<'_, '_>,
         timers: &mut Timers,
     ) -> bool {
         let Self { bound, fields } = self;
@@ -117,7 +118,7 @@ impl HookConditions {
                 let operand = match condition.field() {
                     Subject::Field(name) => {
                         let fields = found.get_or_insert_with(|| match catalog.lookup(raw.id) {
-                            Some(entry) => fields.read(catalog, entry, timers, (event, context)),
+                            Some(entry) => fields.read(catalog, entry, timers, input),
                             None => Vec::new(),
                         });
                         return test_condition(condition, fields, name);

@@ -103,7 +103,7 @@ pub mod analysis {
     pub use crate::context::{
         ClassName, ContextRules, CounterRule, Effect, EffectName, EventPlace, PairRule, ThreadContext,
     };
-    pub use crate::events::{ArgumentName, BuiltInEvents, Value, text_of_words};
+    pub use crate::events::{ArgumentName, ArgumentValue, BuiltInEvents, text_of_words};
     pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, TimedEvent, hooks};
     pub use crate::reader::kev::{KevHeader, classes};
 }

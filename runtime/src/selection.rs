@@ -59,15 +59,15 @@ pub fn admits(
             None => return Err(ReportError::NoStart),
         }
     }
-    let thread = (timed.event.tid, timed.event.cpu);
-    Ok(admits_facts(filter, context, thread, timed.time.elapsed_ns))
+    Ok(admits_facts(filter, context, timed.event.tid, timed.event.cpu, timed.time.elapsed_ns))
 }
 
 /// Like [`admits`], but without dates and for a given thread and CPU.
 pub(crate) fn admits_facts(
     filter: &mut Filter,
     context: &mut ContextState,
-    (tid, cpu): (u64, Option<u64>),
+    tid: u64,
+    cpu: Option<u64>,
     elapsed_ns: u64,
 ) -> bool {
     filter.admits_event(tid, elapsed_ns)

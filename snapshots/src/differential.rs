@@ -102,7 +102,7 @@ impl TemplateCase {
         let row = |(hook, event): &(u16, GeneratedEvent)| {
             let (stanza, line) = self.place(reference, *hook);
             let schema = schemas.entry(stanza.id.node.0).or_insert_with(|| reference.schema(stanza));
-            reference.row((stanza, schema), &as_event(event), &self.facts.context(), &mut timers, line)
+            reference.row(stanza, schema, &as_event(event), &self.facts.context(), &mut timers, line)
         };
         self.events.iter().map(row).collect()
     }

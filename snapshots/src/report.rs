@@ -72,7 +72,7 @@ pub fn rows(reference: &Reference, file: &[u8], log_file: &[u8]) -> String {
     report_by(file, log_file, |hook, event, context| {
         let Some(stanza) = reference.stanza(hook) else { return Printed::default() };
         let line = Line { columns: b"", layout: Layout::default(), limits: Limits::default() };
-        let row = reference.row((stanza, &reference.schema(stanza)), event, context, &mut timers, line);
+        let row = reference.row(stanza, &reference.schema(stanza), event, context, &mut timers, line);
         if let Some(row) = row {
             let label = label(stanza).escape_ascii().to_string();
             lines += &format!("{{\"id\":\"{}\",\"label\":\"{label}\",\"fields\":{}}}\n", shown_id(hook), row.to_json());

@@ -53,7 +53,7 @@ impl<'p> Runner<'p> {
     }
 
     /// A line per column of an event: name and type.
-    pub fn columns(&self, (class, event): (u8, u16)) -> Vec<String> {
+    pub fn columns(&self, class: u8, event: u16) -> Vec<String> {
         let schema = self.program.record_schema(class, event).unwrap_or_default();
         let shown = |shape: &Shape| format!("{} {}", shape.kind.name(), shape.hint.name()).trim_end().to_owned();
         let mut lines = Vec::new();

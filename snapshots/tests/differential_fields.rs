@@ -122,12 +122,18 @@ fn both(source: &str, events: &[&[u8]]) -> [(String, Vec<String>); 2] {
         let stanza = reference.stanza(event.hook_id()).expect("a stanza");
         let (schema, mut timers) = (reference.schema(stanza), reference::Timers::default());
         let line = Line { columns: b"", layout: Layout::default(), limits: Limits::default() };
-        let row = reference.row((stanza, &schema), &event, &Context::EMPTY, &mut timers, line);
+        let row = reference.row(stanza, &schema, &event, &Context::EMPTY, &mut timers, line);
         expected.push(row.expect("the event is not skipped").to_json());
         let entry = catalog.lookup(event.hook_id()).expect("a stanza");
         let mut json = TextBuf::new();
         let mut reader = FieldReader::new(Limits::default(), MaxWork::default());
-        reader.write_json(&catalog, entry, &mut Timers::new(), (&event, &Context::EMPTY), &mut json);
+        reader.write_json(
+            &catalog,
+            entry,
+            &mut Timers::new(),
+            &EventInput { event: &event, context: &Context::EMPTY },
+            &mut json,
+        );
         got.push(String::from_utf8_lossy(json.as_bytes()).into_owned());
     }
     let listing = String::from_utf8_lossy(&list_json(&catalog, None)).into_owned();

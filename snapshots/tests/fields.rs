@@ -87,7 +87,7 @@ impl Example {
         let event = Event { bytes: &bytes, wide, record: None, time_ns, offset: 0 };
         let context = Context { processes: &self.processes, ..Context::EMPTY };
         let line = Line { columns: b"", layout: Layout::default(), limits: self.limits };
-        let row = reference.row((stanza, &schema), &event, &context, &mut self.timers, line);
+        let row = reference.row(stanza, &schema, &event, &context, &mut self.timers, line);
         row.map(|row| row.to_json())
     }
 

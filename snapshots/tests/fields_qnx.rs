@@ -27,8 +27,8 @@ fn compiled(text: &str) -> (Vec<u8>, Vec<String>) {
 fn columns(datakeys: &str) -> String {
     let text = file(datakeys);
     let (blob, _) = compiled(&text);
-    let columns = Runner::new(&blob, Machine::default()).unwrap().columns((6, 65));
-    assert_eq!(columns, Definitions::read(&[&text]).columns((6, 65)), "{text}");
+    let columns = Runner::new(&blob, Machine::default()).unwrap().columns(6, 65);
+    assert_eq!(columns, Definitions::read(&[&text]).columns(6, 65), "{text}");
     columns.join(", ")
 }
 
@@ -166,7 +166,7 @@ fn bad_entries_keep_the_field() {
             r#"<datakey format="%4 other"><E/></datakey><!-- tfbc: fields={entries} -->
             <datakey format="%4 a %1s0 b"><E/></datakey>"#
         );
-        let columns = Runner::new(&compiled(&file(&keys)).0, Machine::default()).unwrap().columns((6, 65));
+        let columns = Runner::new(&compiled(&file(&keys)).0, Machine::default()).unwrap().columns(6, 65);
         (columns.join(", "), messages(&keys).join(" / "))
     };
     let unchanged = "other int64, a int64, b utf8";

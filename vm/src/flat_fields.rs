@@ -182,7 +182,8 @@ impl FlatFields<'_> {
         match word.names {
             NumberNames::Errno => u32::try_from(number).map_or(NameRef::None, NameRef::Errno),
             NumberNames::Table(index) => {
-                table::find_label(self.program.table(index), number).map_or(NameRef::None, NameRef::Label)
+                let (kind, words) = self.program.table(index);
+                table::find_label(kind, words, number).map_or(NameRef::None, NameRef::Label)
             }
         }
     }

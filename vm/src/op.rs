@@ -284,9 +284,9 @@ macro_rules! for_each_op {
             /// Prints a run of the string pool.
             1 Lit = "lit" plain { text: B Str } reads Nothing, uses Nothing, by slow_ops::lit;
             /// Prints a soft blank, which is removed if a line end, a tab or text with a leading blank follows.
-            2 Soft = "soft" plain {} reads Nothing, uses Nothing, by soft;
+            2 Soft = "soft" plain {} reads Nothing, uses Nothing, by put_soft_blank;
             /// Removes a soft blank at the end of the text.
-            3 SoftDrop = "soft.drop" plain {} reads Nothing, uses Nothing, by soft_drop;
+            3 SoftDrop = "soft.drop" plain {} reads Nothing, uses Nothing, by drop_soft_blank;
             /// Ends the line and prints the margin of the next one.
             4 Newline = "nl" plain {} reads Nothing, uses Event, by slow_ops::newline;
             /// Prints blanks up to the next tab stop.

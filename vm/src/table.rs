@@ -97,11 +97,22 @@ pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>)
     (TableKind::Hash, hash_table(cases.len(), 2, default, row))
 }
 
-/// Words of a switch on texts, given as text, packed string and target. Texts must be distinct.
-pub fn text_table(cases: &[(&[u8], u64, u32)], default: u32) -> (TableKind, Vec<u64>) {
+/// Case of a switch on texts.
+#[derive(Debug, Clone, Copy)]
+pub struct TextCase<'t> {
+    /// The text.
+    pub text: &'t [u8],
+    /// The text's place in the blob, as [`pack_str`](crate::pack_str) packs it.
+    pub string: u64,
+    /// Target of the case.
+    pub target: u32,
+}
+
+/// Words of a switch on texts. Texts must be distinct.
+pub fn text_table(cases: &[TextCase<'_>], default: u32) -> (TableKind, Vec<u64>) {
     // The hash depends on the multiplier: two texts with one hash get different ones at the next try.
     let row = |at: usize, multiplier: u64| {
-        let (text, string, target) = cases[at];
+        let TextCase { text, string, target } = cases[at];
         vec![text_hash(text, multiplier), u64::from(target), string]
     };
     (TableKind::Text, hash_table(cases.len(), 3, default.into(), row))
@@ -209,7 +220,7 @@ pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<
 
 /// Label of a value in a table of labels.
 #[inline]
-pub(crate) fn find_label((kind, words): (TableKind, &[u64]), value: u64) -> Option<u32> {
+pub(crate) fn find_label(kind: TableKind, words: &[u64], value: u64) -> Option<u32> {
     find_number(kind, words, value).and_then(|target| target.checked_sub(1)).map(|label| label as u32)
 }
 
@@ -328,7 +339,10 @@ mod tests {
         let (strings, names) = (b"LOOKUPREADWRITE", [(0, 6), (6, 4), (10, 5)]);
         let text = |(at, len): (usize, usize)| &strings[at..at + len];
         let cases: Vec<_> = (names.iter().enumerate())
-            .map(|(k, name)| (text(*name), pack_str(name.0 as u32, name.1 as u32), k as u32))
+            .map(|(k, name)| {
+                let string = pack_str(name.0 as u32, name.1 as u32);
+                TextCase { text: text(*name), string, target: k as u32 }
+            })
             .collect();
         let (_, words) = text_table(&cases, 7);
         assert_eq!(find_text(&words, strings, b"READ"), Some(1));
@@ -354,9 +368,11 @@ mod tests {
     #[test]
     fn texts_of_one_byte_are_distinguished() {
         let strings: Vec<u8> = (0..=255).collect();
-        let cases: Vec<_> = (0..256).map(|at| (&strings[at..=at], pack_str(at as u32, 1), at as u32)).collect();
+        let cases: Vec<_> = (0..256)
+            .map(|at| TextCase { text: &strings[at..=at], string: pack_str(at as u32, 1), target: at as u32 })
+            .collect();
         let (_, words) = text_table(&cases, 999);
-        for (text, _, target) in &cases {
+        for TextCase { text, target, .. } in &cases {
             assert_eq!(find_text(&words, &strings, text), Some((*target).into()));
         }
         assert_eq!(find_text(&words, &strings, b"ab"), Some(999));

@@ -2,7 +2,7 @@
 
 use crate::common::{after_text, printed};
 use std::collections::BTreeSet;
-use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
+use tfbc_vm::table::{LONG_TEXTS, TableKind, TextCase, number_table, pack_str, text_table};
 use tfbc_vm::{
     BlobBuilder, Context, EnvText, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine, Op, Outcome,
     ProcessNames, Program, RoutineRow, SourcePos, Step, TextBuf, Timers, Unobserved, form,
@@ -197,7 +197,7 @@ fn by_text(len: u32, select: impl Fn(u32) -> Vec<Instr>) -> impl Fn(&mut BlobBui
         let place = |at: usize| n + 2 + at as u32 * 2;
         let mut case = |at: usize| {
             let [offset, len] = blob.string(TEXTS[at].as_bytes());
-            (TEXTS[at].as_bytes(), pack_str(offset, len), place(at))
+            TextCase { text: TEXTS[at].as_bytes(), string: pack_str(offset, len), target: place(at) }
         };
         let cases: Vec<_> = (0..TEXTS.len()).filter(|at| TEXTS[*at].len() <= len as usize).map(&mut case).collect();
         let (kind, words) = text_table(&cases, n);
@@ -484,7 +484,7 @@ fn event_texts_are_padded_and_show_dots() {
             }
         }
     }
-    // Longer than the room of an instruction.
+    // Longer than the room in the buffer that every instruction finds.
     let mut long = [b'l'; 1000];
     long[700] = 0x80;
     for len in [65, 240, 241, 300, 699, 700, 701, 999, 1000] {

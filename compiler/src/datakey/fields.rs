@@ -270,7 +270,7 @@ impl Derivation<'_> {
                 let entry = Spanned::new(&entry.node[..], entry.span);
                 let result = match drafts[start..end].get_mut(at) {
                     _ if entry.node.contains(&b'=') => {
-                        Err((entry.span, "event definitions have no macros: expected a name, `-` or `*`".into()))
+                        Err(Refused::new(entry.span, "event definitions have no macros: expected a name, `-` or `*`"))
                     }
                     Some(draft) => change(draft, entry, &mut taken),
                     None if at == definition.fields.len() => {
@@ -279,7 +279,7 @@ impl Derivation<'_> {
                     }
                     None => Ok(()),
                 };
-                if let Err((span, message)) = result {
+                if let Err(Refused { span, message }) = result {
                     let error = Diagnostic::error(&FIELD_ENTRY, definition.source, span, message);
                     self.report(error.with_help("the field keeps the name and type that it has without the entry"));
                 }
@@ -388,7 +388,7 @@ fn change(draft: &mut Draft<'_>, entry: Spanned<&[u8]>, taken: &mut HashMap<Stri
     let recode = match kind {
         Some(kind) if kind.node == b"enum" => {
             if !draft.has_enums() {
-                return Err((kind.span, format!("`{}` has no enums", draft.name)));
+                return Err(Refused::new(kind.span, format!("`{}` has no enums", draft.name)));
             }
             None
         }
@@ -399,7 +399,10 @@ fn change(draft: &mut Draft<'_>, entry: Spanned<&[u8]>, taken: &mut HashMap<Stri
                 _ => None,
             };
             if let Some(what) = what {
-                return Err((kind.span, format!("`{}` is {what}, whose code cannot be changed", draft.name)));
+                return Err(Refused::new(
+                    kind.span,
+                    format!("`{}` is {what}, whose code cannot be changed", draft.name),
+                ));
             }
             Some(code(&kind)?)
         }
@@ -412,7 +415,7 @@ fn change(draft: &mut Draft<'_>, entry: Spanned<&[u8]>, taken: &mut HashMap<Stri
     if let Some(known) = known {
         (draft.name, draft.recode) = before;
         add(draft, taken);
-        return Err((name.span, format!("another field has the name `{known}`")));
+        return Err(Refused::new(name.span, format!("another field has the name `{known}`")));
     }
     draft.rule = NameRule::Comment;
     add(draft, taken);

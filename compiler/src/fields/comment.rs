@@ -67,10 +67,19 @@ struct Comment<'c, 's, 'ast> {
 }
 
 /// Reason why an entry is refused, with its place.
-pub(crate) type Refused = (Span, String);
+pub(crate) struct Refused {
+    pub(crate) span: Span,
+    pub(crate) message: String,
+}
+
+impl Refused {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into() }
+    }
+}
 
 impl<'ast> Comment<'_, '_, 'ast> {
-    fn refuse(&mut self, (span, message): Refused) {
+    fn refuse(&mut self, Refused { span, message }: Refused) {
         let error = Diagnostic::error(&FIELD_ENTRY, self.scope.unit.id, span, message);
         self.found.push(error.with_help("the field keeps the name and type that it has without the entry"));
     }
@@ -113,7 +122,10 @@ impl<'ast> Comment<'_, '_, 'ast> {
         match kind {
             Some(kind) if kind.node == b"enum" => {
                 if !draft.is_switch {
-                    return Err((kind.span, format!("`{}` is not a switch, so it has no cases", self.name(field))));
+                    return Err(Refused::new(
+                        kind.span,
+                        format!("`{}` is not a switch, so it has no cases", self.name(field)),
+                    ));
                 }
                 let mut all = Vec::new();
                 self.deriver.enum_texts(self.steps, field, &mut all);
@@ -129,7 +141,10 @@ impl<'ast> Comment<'_, '_, 'ast> {
                     _ => None,
                 };
                 if let Some(what) = is_refused {
-                    return Err((kind.span, format!("`{}` is {what}, whose code cannot be changed", self.name(field))));
+                    return Err(Refused::new(
+                        kind.span,
+                        format!("`{}` is {what}, whose code cannot be changed", self.name(field)),
+                    ));
                 }
                 recode = Some(code(&kind)?);
             }
@@ -167,7 +182,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
             let own_labels = draft.has_labels().then(|| names::labels_of(own));
             for taken in [Some(own), own_labels.as_deref()].into_iter().flatten() {
                 if taken == text || labels.as_deref() == Some(taken) {
-                    return Err((name.span, format!("another field has the name `{taken}`")));
+                    return Err(Refused::new(name.span, format!("another field has the name `{taken}`")));
                 }
             }
         }
@@ -177,7 +192,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
     /// Adds the field of `name=$macro` or `name=$macro%CODE`.
     fn add(&mut self, entry: &Spanned<&'ast [u8]>) {
         if let Err(refused) = self.try_add(entry) {
-            let error = Diagnostic::error(&FIELD_ENTRY, self.scope.unit.id, refused.0, refused.1);
+            let error = Diagnostic::error(&FIELD_ENTRY, self.scope.unit.id, refused.span, refused.message);
             self.found.push(error.with_help("there is no field for the entry"));
         }
     }
@@ -185,7 +200,7 @@ impl<'ast> Comment<'_, '_, 'ast> {
     fn try_add(&mut self, entry: &Spanned<&'ast [u8]>) -> Result<(), Refused> {
         let (name, value) = split(*entry, b'=');
         let Some(value) = value.filter(|value| value.node.starts_with(b"$")) else {
-            return Err((entry.span, "expected `name=$macro` or `name=$macro%CODE`".into()));
+            return Err(Refused::new(entry.span, "expected `name=$macro` or `name=$macro%CODE`"));
         };
         let (macro_name, cast) = split(value, b'%');
         let macro_name = &macro_name.node[1..];
@@ -209,15 +224,15 @@ impl<'ast> Comment<'_, '_, 'ast> {
             }
             ResolvedName::Predefined(Predefined::Text(text)) => {
                 if cast.is_some() {
-                    return Err((value.span, format!("`${written}` is a text and has no cast")));
+                    return Err(Refused::new(value.span, format!("`${written}` is a text and has no cast")));
                 }
                 form = Form::Code(Code::Ascii { len: 0, width: 0 });
                 ExtraSource::Text(vec![Node { inst: Inst::Name(text), span: value.span }])
             }
             ResolvedName::Unassigned | ResolvedName::Variable(_) => {
-                return Err((value.span, format!("the stanza has no macro `${written}`")));
+                return Err(Refused::new(value.span, format!("the stanza has no macro `${written}`")));
             }
-            _ => return Err((value.span, format!("`${written}` has no value"))),
+            _ => return Err(Refused::new(value.span, format!("`${written}` has no value"))),
         };
         self.check_name(&name, form.has_texts(), None)?;
         let shown = match cast {
@@ -248,13 +263,13 @@ pub(crate) fn chosen_name(name: &Spanned<&[u8]>) -> Result<String, Refused> {
     if !is_name {
         let message =
             format!("`{text}` is not a name: expected `a` to `z`, digits and `_`, not beginning with a digit");
-        return Err((name.span, message));
+        return Err(Refused::new(name.span, message));
     }
     if text.len() > MAX_NAME {
-        return Err((name.span, format!("name has {} characters, at most {MAX_NAME}", text.len())));
+        return Err(Refused::new(name.span, format!("name has {} characters, at most {MAX_NAME}", text.len())));
     }
     if names::COLUMNS.contains(&&*text) {
-        return Err((name.span, format!("`{text}` is the name of a column of every table")));
+        return Err(Refused::new(name.span, format!("`{text}` is the name of a column of every table")));
     }
     Ok(text)
 }
@@ -272,7 +287,7 @@ pub(crate) fn code(word: &Spanned<&[u8]>) -> Result<Code, Refused> {
     match code_word(word.node) {
         Some(CodeWord::Prints(Code::Counted(_) | Code::HookBytes | Code::HookType)) | None => {
             let text = String::from_utf8_lossy(word.node);
-            Err((
+            Err(Refused::new(
                 word.span,
                 format!("`{text}` is not a code for a value: expected one such as `U4`, `X8`, `T4` or `E4`"),
             ))
@@ -280,11 +295,14 @@ pub(crate) fn code(word: &Spanned<&[u8]>) -> Result<Code, Refused> {
         Some(CodeWord::Prints(code)) => Ok(code),
         Some(CodeWord::Moves(_)) => {
             let text = String::from_utf8_lossy(word.node);
-            Err((word.span, format!("`{text}` prints nothing: expected a code such as `U4`, `X8`, `T4` or `E4`")))
+            Err(Refused::new(
+                word.span,
+                format!("`{text}` prints nothing: expected a code such as `U4`, `X8`, `T4` or `E4`"),
+            ))
         }
         Some(CodeWord::IllegalSize) => {
             let text = String::from_utf8_lossy(word.node);
-            Err((word.span, format!("`{text}` has a size that is invalid for its code")))
+            Err(Refused::new(word.span, format!("`{text}` has a size that is invalid for its code")))
         }
     }
 }

@@ -16,6 +16,15 @@ pub(super) struct Storer<'d, 'ast> {
     pub keeps_lines: bool,
 }
 
+/// Properties of a selector that is stored.
+#[derive(Clone, Copy)]
+struct SelectorTraits {
+    form: Form,
+    /// True if the selector is a code that reads, not a macro.
+    is_code: bool,
+    has_mask: bool,
+}
+
 impl<'ast> Storer<'_, 'ast> {
     pub fn block(&self, steps: Vec<ExpandedItem<'ast>>) -> Block {
         let mut out = Vec::new();
@@ -135,7 +144,8 @@ impl<'ast> Storer<'_, 'ast> {
         let (span, form) = (switch.place.span, switch.form);
         let mut on = switch.on;
         if let Role::Field(id) = switch.role {
-            on = self.selector(id, on, (form, switch.subject.is_none(), switch.has_mask), span, out);
+            let traits = SelectorTraits { form, is_code: switch.subject.is_none(), has_mask: switch.has_mask };
+            on = self.selector(id, on, traits, span, out);
         }
         let labels = match switch.role {
             Role::Field(id) => Some((id, false)),
@@ -202,7 +212,7 @@ impl<'ast> Storer<'_, 'ast> {
         &self,
         id: FieldId,
         on: SwitchSelector,
-        (form, is_code, has_mask): (Form, bool, bool),
+        SelectorTraits { form, is_code, has_mask }: SelectorTraits,
         span: Span,
         out: &mut Block,
     ) -> SwitchSelector {

@@ -2,7 +2,7 @@
 
 use super::{ProgramDraft, Routine, TableWords};
 use tfbc_snapshots::generate::Rng;
-use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
+use tfbc_vm::table::{LONG_TEXTS, TableKind, TextCase, number_table, pack_str, text_table};
 use tfbc_vm::{EnvText, EnvValue, HookRow, Instr, Op, OperandKind, Space, form};
 
 /// Texts of literals, selectors and tables. They begin and end with bytes that matter to soft blanks, lines and fields.
@@ -457,7 +457,7 @@ impl Maker<'_> {
         let to = self.targets(plan, pc, 4);
         let case = |at: usize| {
             let which = (from + at) % TEXTS.len();
-            (TEXTS[which], text(which), to[at])
+            TextCase { text: TEXTS[which], string: text(which), target: to[at] }
         };
         let cases: Vec<_> = (1..1 + self.rng.below(3)).map(case).collect();
         let (kind, words) = text_table(&cases, to[0]);

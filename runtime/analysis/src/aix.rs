@@ -2,7 +2,7 @@
 
 use crate::gaps::GapStarts;
 use crate::machine::{MAX_CPUS, Machine, Returned};
-use crate::totals::Totals;
+use crate::totals::{Missed, Totals};
 use crate::{AnalysisError, AnalysisOptions, Observer};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -199,7 +199,7 @@ impl Analyser<'_> {
     #[inline]
     fn end_gap(&mut self, log: usize, id: u16, now: u64) {
         if self.machine.is_losing(log) {
-            self.machine.end_loss(log, now, (None, None));
+            self.machine.end_loss(log, now, Missed::default());
         }
         if self.machine.is_off(log) && !is_header(id) {
             self.machine.switch_on(log, now);
@@ -260,7 +260,7 @@ impl Analyser<'_> {
             self.machine.evidence(at, event.tid, now, traits.is_resume);
         }
         let Self { machine, rules, options, symbols, .. } = self;
-        let mut apply = |effect| apply(machine, options, symbols, effect, (event.tid, at, now));
+        let mut apply = |effect| apply(machine, options, symbols, effect, event.tid, at, now);
         if n_effects > MAX_EFFECTS {
             rules.visit(event, |_, effect| apply(effect));
         } else {
@@ -275,11 +275,11 @@ impl Analyser<'_> {
         match mark {
             Mark::Lost(count) => {
                 machine.begin_loss(log, last.min(now));
-                machine.end_loss(log, now, (count, None));
+                machine.end_loss(log, now, Missed { events: count, buffers: None });
             }
             Mark::On | Mark::Off => {
                 if machine.is_losing(log) {
-                    machine.end_loss(log, now, (None, None));
+                    machine.end_loss(log, now, Missed::default());
                 }
                 if matches!(mark, Mark::On) { machine.switch_on(log, now) } else { machine.switch_off(log, now) }
             }
@@ -302,7 +302,9 @@ fn apply(
     options: &AnalysisOptions,
     symbols: &mut HashMap<u64, Vec<u8>>,
     effect: Effect<'_>,
-    (tid, at, now): (u64, Option<usize>, u64),
+    tid: u64,
+    at: Option<usize>,
+    now: u64,
 ) {
     let name_of = |symbols: &HashMap<u64, Vec<u8>>, address: u64| {
         options.names.get(address).map(<[u8]>::to_vec).or_else(|| symbols.get(&address).cloned())

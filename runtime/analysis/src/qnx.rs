@@ -2,7 +2,7 @@
 
 use crate::gaps::GapStarts;
 use crate::machine::{Machine, Returned, ThreadSlot};
-use crate::totals::Totals;
+use crate::totals::{Missed, Totals};
 use crate::{AnalysisError, AnalysisOptions, Observer};
 use tfbc::internal::analysis::{BuiltInEvents, ClassName, KevHeader, classes};
 use tfbc::internal::{KevItem, KevLog, KevRecord};
@@ -136,7 +136,7 @@ pub fn analyse(
             None => break,
         }
     }
-    analyser.end_loss(None);
+    analyser.end_loss(None, None);
     if n_records > 0 && analyser.start.is_none() {
         return Err(AnalysisError::NoTime);
     }
@@ -165,7 +165,7 @@ impl Analyser<'_> {
     fn push(&mut self, record: &KevRecord<'_>, now: Option<u64>) -> Option<usize> {
         let class = record.meant_class();
         if self.loss.is_some() {
-            self.end_loss(Some((record, now)));
+            self.end_loss(Some(record), now);
         }
         match now {
             Some(now) => self.machine.note_event(now),
@@ -177,7 +177,7 @@ impl Analyser<'_> {
             return None;
         }
         if self.machine.is_losing(0) {
-            self.machine.end_loss(0, now.unwrap_or(self.last), (None, None));
+            self.machine.end_loss(0, now.unwrap_or(self.last), Missed::default());
         }
         self.last = now.unwrap_or(self.last);
         let at = self.machine.cpu(record.cpu.into(), now.unwrap_or(0))?;
@@ -218,7 +218,7 @@ impl Analyser<'_> {
             (control::DROPPED, _) => None,
             _ => {
                 if self.machine.is_losing(0) {
-                    self.machine.end_loss(0, mark, (None, None));
+                    self.machine.end_loss(0, mark, Missed::default());
                 }
                 return;
             }
@@ -230,16 +230,16 @@ impl Analyser<'_> {
         self.loss = Some(PendingLoss { cpu: record.cpu, mark, missed_buffers });
     }
 
-    /// Ends a reported loss. If the next record is a TIME of the same CPU, tracing resumed at its time; otherwise it
+    /// Ends a reported loss. If the next record, at `now`, is a TIME of the same CPU, tracing resumed then; otherwise it
     /// resumed at the time of the report.
-    fn end_loss(&mut self, next: Option<(&KevRecord<'_>, Option<u64>)>) {
+    fn end_loss(&mut self, next: Option<&KevRecord<'_>>, now: Option<u64>) {
         let Some(PendingLoss { cpu, mark, missed_buffers }) = self.loss.take() else { return };
-        let time = next.and_then(|(record, now)| {
+        let time = next.and_then(|record| {
             let is_time = record.class == classes::CONTROL && record.event == control::TIME && record.cpu == cpu;
             now.filter(|_| is_time)
         });
         let end = time.unwrap_or(mark).max(self.last.min(mark));
-        self.machine.end_loss(0, end, (None, missed_buffers));
+        self.machine.end_loss(0, end, Missed { events: None, buffers: missed_buffers });
     }
 
     fn thread(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {

@@ -932,8 +932,8 @@ fn gaps(totals: &Totals) -> Section {
             gap.from.into(),
             gap.to.into(),
             category.into(),
-            gap.missed_events.into(),
-            gap.missed_buffers.into(),
+            gap.missed.events.into(),
+            gap.missed.buffers.into(),
         ]);
     }
     section.rows.sort_by(|one, other| (&one[1], &one[0]).cmp(&(&other[1], &other[0])));

@@ -111,8 +111,14 @@ pub struct Gap {
     pub from: u64,
     pub to: u64,
     pub kind: GapKind,
-    pub missed_events: Option<u64>,
-    pub missed_buffers: Option<u64>,
+    pub missed: Missed,
+}
+
+/// Numbers of lost events and buffers, if the trace contains them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Missed {
+    pub events: Option<u64>,
+    pub buffers: Option<u64>,
 }
 
 /// Everything that the state machine counts and charges.

@@ -7,13 +7,14 @@ use crate::print::{TextLayout, push_percent};
 use crate::tables::{Column, ColumnKind, Section, Value};
 use crate::totals::Totals;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use tfbc_vm::TextBuf;
 
 /// Limit on buckets.
 const MAX_BUCKETS: usize = 256;
-/// Largest number of CPUs whose charts have several lines.
+/// Largest number of CPUs whose charts are tall: they have several lines.
 const MAX_TALL: usize = 4;
-/// Lines of such a chart.
+/// Lines of a tall chart.
 const TALL: usize = 4;
 
 /// Busy time of CPUs in buckets of equal length. If the buckets do not reach far enough, two neighbours become one.
@@ -49,10 +50,10 @@ impl Utilisation {
         Self { start, ..Self::default() }
     }
 
-    /// Adds the time from `from` to `to`, which is after it.
-    pub fn add(&mut self, cpu: usize, part: Part, (from, to): (u64, u64)) {
-        self.reach(to);
-        let (from, to) = (from - self.start, to - self.start);
+    /// Adds a span of time, which is not empty.
+    pub fn add(&mut self, cpu: usize, part: Part, span: Range<u64>) {
+        self.reach(span.end);
+        let (from, to) = (span.start - self.start, span.end - self.start);
         if self.cpus.len() <= cpu {
             self.cpus.resize_with(cpu + 1, Vec::new);
         }
@@ -158,7 +159,8 @@ pub fn draw(section: &Section, layout: TextLayout, out: &mut TextBuf) {
                 _ => "       ",
             };
             let from_bottom = n_lines - 1 - line;
-            let places = joined.iter().map(|bucket| glyph(*bucket, n_lines, from_bottom, layout.is_utf8));
+            let places =
+                joined.iter().map(|(length, busy)| glyph(*length, *busy, n_lines, from_bottom, layout.is_utf8));
             let mut text = format!("{name:label$}{scale}|{}", places.collect::<String>()).into_bytes();
             if line + 1 == n_lines {
                 let sum = buckets.iter().fold((0u128, 0u128), |sum, (length, busy)| {
@@ -185,7 +187,7 @@ fn seconds(ns: u64) -> String {
 }
 
 /// Character for a line of a bar. A bucket that is busy at all is never empty.
-fn glyph((length, busy): (u64, u64), n_lines: usize, from_bottom: usize, is_utf8: bool) -> char {
+fn glyph(length: u64, busy: u64, n_lines: usize, from_bottom: usize, is_utf8: bool) -> char {
     let levels: &[char] =
         if is_utf8 { &['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] } else { &['.', ':', '|', '#'] };
     let (length, steps) = (u128::from(length.max(1)), (levels.len() * n_lines) as u128);
@@ -208,7 +210,7 @@ mod tests {
         // Lengths grow, so the buckets must be merged many times.
         for step in 0..60 {
             let length = 1u64 << step;
-            busy.add(step % 3, Part::Interrupts(step % 2), (at, at + length));
+            busy.add(step % 3, Part::Interrupts(step % 2), at..at + length);
             sum += u128::from(length);
             at += 2 * length;
         }
@@ -223,15 +225,15 @@ mod tests {
 
     #[test]
     fn bars_are_rounded_half_up_and_never_empty() {
-        let bar = |busy, is_utf8| (0..2).map(|line| glyph((1000, busy), 2, line, is_utf8)).collect::<String>();
+        let bar = |busy, is_utf8| (0..2).map(|line| glyph(1000, busy, 2, line, is_utf8)).collect::<String>();
         let shown = [0, 1, 93, 94, 500, 969, 1000].map(|busy| bar(busy, true));
         assert_eq!(shown, ["  ", "▁ ", "▁ ", "▂ ", "█ ", "██", "██"]);
         assert_eq!([1, 500, 750].map(|busy| bar(busy, false)), [". ", "# ", "#:"]);
-        assert_eq!(glyph((0, 0), 1, 0, true), ' ');
+        assert_eq!(glyph(0, 0, 1, 0, true), ' ');
     }
 
-    fn section_of(rows: &[(u64, u64, u64, u64)]) -> Section {
-        let rows = rows.iter().map(|row| [row.0, row.1, row.2, row.3].map(Value::from).into()).collect();
+    fn section_of(rows: &[[u64; 4]]) -> Section {
+        let rows = rows.iter().map(|row| row.map(Value::from).into()).collect();
         Section { name: "utilisation", columns: Vec::new(), rows }
     }
 
@@ -242,11 +244,11 @@ mod tests {
             super::draw(section, TextLayout { width, is_utf8, ..TextLayout::default() }, &mut out);
             String::from_utf8(out.as_bytes().to_vec()).unwrap()
         };
-        let few = section_of(&[(0, 0, 10, 10), (0, 10, 20, 0), (0, 20, 25, 1)]);
+        let few = section_of(&[[0, 0, 10, 10], [0, 10, 20, 0], [0, 20, 25, 1]]);
         let expected = "CPU 0 100 % |#  |\n            |#  |\n            |#  |\n        0 % |# || 44.00 %\n\
                         \x20           0.000000000 0.000000025 s\n";
         assert_eq!(draw(&few, 80, false), expected);
-        let many: Vec<_> = (0..5).flat_map(|cpu| (0..200).map(move |at| (cpu, at, at + 1, at % 2))).collect();
+        let many: Vec<_> = (0..5).flat_map(|cpu| (0..200).map(move |at| [cpu, at, at + 1, at % 2])).collect();
         let shown = draw(&section_of(&many), 80, true);
         assert_eq!(shown.lines().count(), 6);
         assert!(shown.lines().all(|line| line.chars().count() <= 80) && shown.contains("| 50.00 %"), "{shown}");

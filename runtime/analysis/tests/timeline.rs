@@ -11,12 +11,12 @@ use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptio
 
 /// Value of a protobuf field.
 #[derive(Clone, Copy)]
-enum Field<'m> {
+enum ProtoField<'m> {
     Number(u64),
     Bytes(&'m [u8]),
 }
 
-impl<'m> Field<'m> {
+impl<'m> ProtoField<'m> {
     fn number(self) -> u64 {
         if let Self::Number(number) = self { number } else { panic!("bytes") }
     }
@@ -27,7 +27,7 @@ impl<'m> Field<'m> {
 }
 
 /// Last value per number of field of a message, and all values of the field `repeated`.
-fn fields(mut message: &[u8], repeated: u64) -> (HashMap<u64, Field<'_>>, Vec<&[u8]>) {
+fn fields(mut message: &[u8], repeated: u64) -> (HashMap<u64, ProtoField<'_>>, Vec<&[u8]>) {
     fn varint(bytes: &mut &[u8]) -> u64 {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -44,13 +44,13 @@ fn fields(mut message: &[u8], repeated: u64) -> (HashMap<u64, Field<'_>>, Vec<&[
     while !message.is_empty() {
         let key = varint(&mut message);
         let value = match key & 7 {
-            0 => Field::Number(varint(&mut message)),
+            0 => ProtoField::Number(varint(&mut message)),
             wire => {
                 assert_eq!(wire, 2);
                 let len = varint(&mut message) as usize;
                 let (bytes, rest) = message.split_at(len);
                 message = rest;
-                Field::Bytes(bytes)
+                ProtoField::Bytes(bytes)
             }
         };
         if key >> 3 == repeated {

@@ -183,6 +183,14 @@ impl Sink {
     }
 }
 
+/// Settings that all traces of a command share.
+#[derive(Clone, Copy)]
+struct Measurement<'m> {
+    options: &'m AnalysisOptions,
+    pairs: &'m PairOptions,
+    formats: &'m Formats,
+}
+
 impl LatencyArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
@@ -207,6 +215,7 @@ impl LatencyArgs {
         inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
         let (options, pairs) = (self.options()?, self.pairs());
         let formats = formats::load_to_run(console, &self.formats, &self.language)?;
+        let measurement = Measurement { options: &options, pairs: &pairs, formats: &formats };
         let mut sink = Sink::open(console, self.output.as_deref())?;
         let read = analyse::for_each_trace(console, &traces, |at, path| {
             if at > 0 && self.to == FormArg::Text {
@@ -214,7 +223,7 @@ impl LatencyArgs {
                 text.push(b"\n");
                 sink.write(&mut text);
             }
-            self.measure(console, path, &args, (&options, &pairs, &formats), &mut sink)
+            self.measure(console, path, &args, measurement, &mut sink)
         })?;
         sink.commit()?;
         Ok(formats::loaded(&formats).max(read))
@@ -259,7 +268,7 @@ impl LatencyArgs {
         console: &Console,
         path: &Path,
         args: &TraceArgs,
-        (options, pairs, formats): (&AnalysisOptions, &PairOptions, &Formats),
+        Measurement { options, pairs, formats }: Measurement<'_>,
         sink: &mut Sink,
     ) -> CommandResult {
         let form = self.to.form();

@@ -171,7 +171,7 @@ impl ReportArgs {
         };
         let wanted = SystemOptions {
             aix: &aix,
-            qnx: &|name, header| self.record_options(&set, (name, header), until, colour),
+            qnx: &|name, header| self.record_options(&set, name, header, until, colour),
             verbose: 0,
             formats: set.files(),
             filters: self.filters(),
@@ -375,7 +375,8 @@ impl ReportArgs {
     fn record_options(
         &self,
         set: &Formats,
-        (name, header): (&str, &QnxHeader),
+        name: &str,
+        header: &QnxHeader,
         until: Option<i128>,
         colour: ReportColour,
     ) -> Result<QnxReportOptions, Failure> {

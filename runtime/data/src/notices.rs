@@ -195,7 +195,7 @@ impl<'s> NoticeTable<'s> {
     /// # Errors
     /// A batch cannot be written.
     pub fn warning(&mut self, seq: Option<u64>, count: Option<u64>, message: &str) -> io::Result<()> {
-        self.of_input(NoticeKind::Warning, (None, seq), count, message)
+        self.of_input(NoticeKind::Warning, None, seq, count, message)
     }
 
     /// Adds a flag that removed events, and how many it removed if that is known.
@@ -203,7 +203,7 @@ impl<'s> NoticeTable<'s> {
     /// # Errors
     /// A batch cannot be written.
     pub fn filtered(&mut self, flag: &str, n_events: Option<u64>) -> io::Result<()> {
-        self.of_input(NoticeKind::Filtered, (None, None), n_events, flag)
+        self.of_input(NoticeKind::Filtered, None, None, n_events, flag)
     }
 
     /// Adds the summary and passes on the last rows.
@@ -212,7 +212,7 @@ impl<'s> NoticeTable<'s> {
     /// A batch cannot be written.
     pub fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let bytes = Some(summary.tally.read);
-        self.of_input(NoticeKind::Summary, (bytes, None), Some(summary.rows), &summary.to_json())?;
+        self.of_input(NoticeKind::Summary, bytes, None, Some(summary.rows), &summary.to_json())?;
         self.finish_batch()?;
         self.out.flush()
     }
@@ -221,7 +221,8 @@ impl<'s> NoticeTable<'s> {
     fn of_input(
         &mut self,
         kind: NoticeKind,
-        (bytes, seq): (Option<u64>, Option<u64>),
+        bytes: Option<u64>,
+        seq: Option<u64>,
         count: Option<u64>,
         message: &str,
     ) -> io::Result<()> {

@@ -207,8 +207,10 @@ impl EventIterator {
     pub fn new(
         trace: Trace,
         name: String,
-        (formats, options): (Formats, ReportOptions),
-        (worker, raised): (Worker, Raised),
+        formats: Formats,
+        options: ReportOptions,
+        worker: Worker,
+        raised: Raised,
         strict: bool,
     ) -> Self {
         let owner = PassOwner { trace: MutBorrow::new(trace), formats };

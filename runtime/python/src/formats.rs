@@ -64,7 +64,8 @@ impl FindingsRef {
 /// Options of the compiler from Python's arguments.
 pub fn options(
     dialect: Option<&Bound<'_, PyDict>>,
-    (allow, deny): (&[String], &[String]),
+    allow: &[String],
+    deny: &[String],
 ) -> PyResult<(LoadOptions, bool)> {
     let mut options = LoadOptions::default();
     let mut has_short_words = false;
@@ -162,7 +163,7 @@ pub fn compile(
     allow: Vec<String>,
     deny: Vec<String>,
 ) -> PyResult<Formats> {
-    let (options, _) = options(dialect, (&allow, &deny))?;
+    let (options, _) = options(dialect, &allow, &deny)?;
     let loaded = load(py, &Worker::start()?, inputs(formats.as_any())?, options)?;
     let formats = loaded.map_err(|error| refusal(py, error))?;
     if formats.diagnostics().iter().any(|found| found.severity == Severity::Error) {

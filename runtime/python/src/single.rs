@@ -11,7 +11,7 @@ use tfbc::internal::templates::{Catalog, RecordPrinter, catalog};
 use tfbc::internal::{FieldReader, KevRecord, event_label};
 use tfbc::qnx::RecordIds;
 use tfbc::{EventId, LoadOptions, MaxWork};
-use tfbc_vm::{Context, Job, Layout, Limits, Machine, Outcome, TextBuf, Timers};
+use tfbc_vm::{Context, EventInput, Job, Layout, Limits, Machine, Outcome, TextBuf, Timers};
 
 /// Formats one event, as ``tfbc event`` does. An AIX event is a hook word and its data, ``env`` is its width, 32 or 64.
 /// A QNX event is the payload of a record; ``event_class`` and ``id`` are its class and event, by number or name.
@@ -65,7 +65,7 @@ fn hook(catalog: &Catalog<'_>, bytes: &[u8], wide: bool) -> Result<CopiedEvent, 
     let context = Context { trace_env: env, ..Context::EMPTY };
     let (mut timers, mut out) = (Timers::new(), TextBuf::new());
     let mut reader = FieldReader::new(Limits::default(), MaxWork::default());
-    let fields = reader.read(catalog, entry, &mut timers, (&event, &context));
+    let fields = reader.read(catalog, entry, &mut timers, &EventInput { event: &event, context: &context });
     let job = Job {
         event: &event,
         context: &context,

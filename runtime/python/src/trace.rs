@@ -87,7 +87,7 @@ pub fn open(
     let worker = Worker::start()?;
     let time_zero = time_zero.map(utc_ns).transpose()?;
     let given = InputArg::new(source)?;
-    let (mut load_options, short_generic_word) = formats::options(dialect, (&[], &[]))?;
+    let (mut load_options, short_generic_word) = formats::options(dialect, &[], &[])?;
     let mut options = ReadOptions { format: kind.map(trace_kind).transpose()?, ..ReadOptions::default() };
     (options.follow, options.short_generic_word) = (follow, short_generic_word);
     (load_options.compile.keep_going, load_options.compile.codes_as_text) = (!strict, !strict);
@@ -377,8 +377,8 @@ impl Trace {
         let trace = input.begin(py, &worker)?;
         let mut options = input.report_options(&Selection::default())?;
         (options.aix.follow_context, options.qnx.follow_owners) = (true, true);
-        let pass = (input.formats.clone(), options);
-        Ok(EventIterator::new(trace, input.name(), pass, (worker, Arc::clone(&input.raised)), input.strict))
+        let (formats, raised) = (input.formats.clone(), Arc::clone(&input.raised));
+        Ok(EventIterator::new(trace, input.name(), formats, options, worker, raised, input.strict))
     }
 
     fn __repr__(&self) -> String {

@@ -16,6 +16,18 @@ pub(super) const BLOCK: usize = SVC_BLOCK;
 /// Maximum events of a batch.
 pub(super) const MAX_EVENTS: usize = 4 << 10;
 
+/// Name of a system call, and the block that starts with it: one store of fixed size is faster than a copy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SvcBlock<'b> {
+    pub name: &'b [u8],
+    /// The first bytes of the name, then blanks.
+    pub block: &'b [u8; BLOCK],
+}
+
+impl SvcBlock<'_> {
+    pub const EMPTY: Self = Self { name: &[], block: &[b' '; BLOCK] };
+}
+
 /// Events that pass the filter; their templates may still skip them.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
@@ -63,7 +75,7 @@ pub(super) struct Origin {
     pub n_bytes: u32,
 }
 
-/// Start of a trace by its header's event.
+/// Start of a trace: date and time stamp of its header event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StartTime {
     /// Seconds since 1970.
@@ -402,14 +414,14 @@ impl Batch {
         &self.systems[self.thread(context).system as usize]
     }
 
-    /// Name of a context's system call, and its first bytes in a block with blanks after them.
+    /// System call of a context.
     #[inline(always)]
-    pub fn svc(&self, context: &SharedContext) -> (&[u8], &[u8; BLOCK]) {
+    pub fn svc(&self, context: &SharedContext) -> SvcBlock<'_> {
         let SvcText { at, len } = context.svc;
         let names = self.names.get(at as usize..).unwrap_or_default();
         match names.first_chunk() {
-            Some(block) if len > 0 => (names.get(..len as usize).unwrap_or_default(), block),
-            _ => (&[], &[b' '; BLOCK]),
+            Some(block) if len > 0 => SvcBlock { name: names.get(..len as usize).unwrap_or_default(), block },
+            _ => SvcBlock::EMPTY,
         }
     }
 
@@ -418,7 +430,7 @@ impl Batch {
         let SharedThread { pid, cpu, priority, .. } = *self.thread(context);
         let name = |range: &Range<u32>| &self.names[range.start as usize..range.end as usize];
         let (path, name) = (name(&self.thread(context).path), name(&self.thread(context).name));
-        ThreadContext { tid, pid, path, name, cpu, depth: context.depth, priority, svc: self.svc(context).0 }
+        ThreadContext { tid, pid, path, name, cpu, depth: context.depth, priority, svc: self.svc(context).name }
     }
 
     /// Elapsed time of the previous event, if deltas are measured from it.

@@ -9,7 +9,7 @@
 //! Parts that all events of a hook share are rendered once per hook. Context columns are rendered once per thread and
 //! context, because neighbouring events share them.
 
-use super::batch::{BLOCK, Batch, EventRef, SharedContext};
+use super::batch::{BLOCK, Batch, EventRef, SharedContext, SvcBlock};
 use crate::catalog::Catalog;
 use crate::columns::{
     AixWriter, Column, ColumnWriter, Columns, ContextRow, ContextValue, ValueType, left, push_right_aligned,
@@ -275,8 +275,8 @@ impl Cells {
     /// True if all times of an event leave at least one blank in their columns. Always true for tables, which have no
     /// columns.
     #[inline(always)]
-    pub fn times_fit(&self, times: &mut Times, elapsed_ns: u64, last_ns: u64) -> bool {
-        times.advance(elapsed_ns, last_ns) || self.form != Form::Text
+    pub fn times_fit(&self, times: &mut Times, event: EventTimes) -> bool {
+        times.advance(event) || self.form != Form::Text
     }
 
     /// Fast path: writes the cells of an event for which [`Cells::fit`] and [`Cells::times_fit`] are true, and returns
@@ -286,13 +286,13 @@ impl Cells {
         &self,
         id: &IdCells,
         values: impl Fn() -> EventValues<'v>,
-        (elapsed_ns, last_ns): (u64, u64),
+        event: EventTimes,
         times: &Times,
         room: &mut Room,
     ) -> usize {
         match &self.quick {
-            FastLayout::Plain(plain) => plain.put(id, (elapsed_ns, last_ns), times, room),
-            FastLayout::Headed(_) => self.put_headed(id, values, (elapsed_ns, last_ns), times, room),
+            FastLayout::Plain(plain) => plain.put(id, event, times, room),
+            FastLayout::Headed(_) => self.put_headed(id, values, event, times, room),
             FastLayout::TableRow | FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
         }
     }
@@ -303,14 +303,14 @@ impl Cells {
         &self,
         id: &IdCells,
         values: impl Fn() -> EventValues<'v>,
-        between_ns: (u64, u64),
+        event: EventTimes,
         times: &Times,
         room: &mut Room,
     ) -> usize {
         // A thread whose values do not fit has no head, but its lines can still be written cell by cell.
         match values().texts {
             ContextTexts { headed: Some(context), heads, .. } if context.head < heads.len() => {
-                context.put(&heads[context.head], id, between_ns, times, room)
+                context.put(&heads[context.head], id, event, times, room)
             }
             _ => self.put_in_order(&values(), room),
         }
@@ -351,16 +351,16 @@ impl Cells {
         path: CellsPath,
         id: &IdCells,
         values: impl Fn() -> EventValues<'v>,
-        between_ns: (u64, u64),
+        event: EventTimes,
         times: &Times,
         room: &mut Room,
     ) -> usize {
         match (path, &self.quick) {
-            (CellsPath::Plain, FastLayout::Plain(plain)) => plain.put(id, between_ns, times, room),
-            (CellsPath::Headed, _) => self.put_headed(id, values, between_ns, times, room),
+            (CellsPath::Plain, FastLayout::Plain(plain)) => plain.put(id, event, times, room),
+            (CellsPath::Headed, _) => self.put_headed(id, values, event, times, room),
             (CellsPath::TableRow, _) => self.put_table_row(&values(), room),
             (CellsPath::Plain, _) => 0,
-            (CellsPath::Any, _) => self.put(id, values, between_ns, times, room),
+            (CellsPath::Any, _) => self.put(id, values, event, times, room),
         }
     }
 
@@ -382,8 +382,10 @@ impl Cells {
             let long = match cell.put {
                 CellContent::Hook => Some(&values.id.text_of_hook[..]),
                 CellContent::Context(n) => values.context(n).long.as_deref(),
-                CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc if !self.fits_svc(values.svc().0) => {
-                    Some(values.svc().0)
+                CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc
+                    if !self.fits_svc(values.svc().name) =>
+                {
+                    Some(values.svc().name)
                 }
                 CellContent::Fields => Some(values.fields),
                 _ => None,
@@ -438,10 +440,10 @@ impl Cells {
         out.push(&room[1..at]);
     }
 
-    /// System call of an event, and its first bytes in a block; empty if no cell shows it.
+    /// System call of an event; empty if no cell shows it.
     #[inline(always)]
-    fn svc<'b>(&self, batch: &'b Batch, shared: &SharedContext) -> (&'b [u8], &'b [u8; BLOCK]) {
-        if self.has_svc { batch.svc(shared) } else { (&[], &[b' '; BLOCK]) }
+    fn svc<'b>(&self, batch: &'b Batch, shared: &SharedContext) -> SvcBlock<'b> {
+        if self.has_svc { batch.svc(shared) } else { SvcBlock::EMPTY }
     }
 
     /// True if [`Cells::put`] can write a system call.
@@ -488,21 +490,21 @@ impl Plain {
 
     /// Writes the cells. An id is stored with blanks after it, which the other cells replace.
     #[inline(always)]
-    fn put(&self, id: &IdCells, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut Room) -> usize {
+    fn put(&self, id: &IdCells, event: EventTimes, times: &Times, room: &mut Room) -> usize {
         store(room, self.id_at.into(), id.text.0.to_le_bytes());
-        self.put_times((elapsed_ns, last_ns), times, room, 0)
+        self.put_times(event, times, room, 0)
     }
 
     /// Writes the times, shifted by `excess` bytes, and returns the length of all cells.
     #[inline(always)]
-    fn put_times(&self, (elapsed_ns, last_ns): (u64, u64), times: &Times, room: &mut Room, excess: usize) -> usize {
+    fn put_times(&self, event: EventTimes, times: &Times, room: &mut Room, excess: usize) -> usize {
         // Offsets come from this report's layout and always fit. `first_chunk_mut` proves the length to the compiler,
         // so that the digits are stored without checks.
         if let Some(room) = room[usize::from(self.elapsed_at) + excess..].first_chunk_mut() {
-            times.elapsed(elapsed_ns, room);
+            times.elapsed(event.elapsed_ns, room);
         }
         if let Some(room) = room[usize::from(self.delta_at) + excess..].first_chunk_mut() {
-            times.delta(elapsed_ns - last_ns, room);
+            times.delta(event.delta_ns(), room);
         }
         usize::from(self.len) + excess
     }
@@ -655,57 +657,57 @@ impl CellContent {
             },
             CellContent::Svc(_) => |cell, values, room, at| {
                 let at = cell.begin(values, room, at);
-                let (svc, block) = values.svc();
+                let SvcBlock { name, block } = values.svc();
                 store(room, at, *block);
-                cell.end(room, at + svc.len().max(cell.number.into()))
+                cell.end(room, at + name.len().max(cell.number.into()))
             },
             CellContent::BareSvc => |cell, values, room, at| {
-                let (svc, block) = values.svc();
+                let SvcBlock { name, block } = values.svc();
                 store(room, at, *block);
-                cell.end(room, at + svc.len())
+                cell.end(room, at + name.len())
             },
             CellContent::JsonSvc => |cell, values, room, at| {
-                let (svc, block) = values.svc();
-                if svc.is_empty() {
+                let SvcBlock { name, block } = values.svc();
+                if name.is_empty() {
                     store(room, at, *b"null");
                     return cell.end(room, at + 4);
                 }
                 store(room, at, [b'"']);
                 store(room, at + 1, *block);
-                store(room, at + 1 + svc.len(), [b'"']);
-                cell.end(room, at + 2 + svc.len())
+                store(room, at + 1 + name.len(), [b'"']);
+                cell.end(room, at + 2 + name.len())
             },
             CellContent::Times => |cell, values, room, at| {
                 if let Some(both) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<{ Times::WIDTH }>())
                     && let Some((elapsed, delta)) = both.split_first_chunk_mut()
                     && let Some(delta) = delta.first_chunk_mut()
                 {
-                    values.times.elapsed(values.elapsed_ns, elapsed);
-                    values.times.delta(values.delta(), delta);
+                    values.times.elapsed(values.time.elapsed_ns, elapsed);
+                    values.times.delta(values.time.abs_delta_ns(), delta);
                 }
                 cell.end(room, at + Times::WIDTH)
             },
             CellContent::Elapsed => |cell, values, room, at| {
                 if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-                    values.times.elapsed(values.elapsed_ns, text);
+                    values.times.elapsed(values.time.elapsed_ns, text);
                 }
                 cell.end(room, at + 14)
             },
             CellContent::ElapsedShort => |cell, values, room, at| {
                 let mut text = [0; 14];
-                values.times.elapsed(values.elapsed_ns, &mut text);
+                values.times.elapsed(values.time.elapsed_ns, &mut text);
                 let [_, short @ .., _, _, _] = text;
                 store(room, at, short);
                 cell.end(room, at + 10)
             },
             CellContent::Delta => |cell, values, room, at| {
                 if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-                    values.times.delta(values.delta(), text);
+                    values.times.delta(values.time.abs_delta_ns(), text);
                 }
                 cell.end(room, at + 15)
             },
             CellContent::DeltaMicro => |cell, values, room, at| {
-                store(room, at, values.times.delta_micro(values.delta()));
+                store(room, at, values.times.delta_micro(values.time.abs_delta_ns()));
                 cell.end(room, at + 15)
             },
             CellContent::BareElapsed => |cell, values, room, at| {
@@ -713,7 +715,7 @@ impl CellContent {
                 cell.end(room, at)
             },
             CellContent::BareElapsedShort => |cell, values, room, at| {
-                let at = num::decimal::<6>(room, at, values.elapsed_ns / 1000);
+                let at = num::decimal::<6>(room, at, values.time.elapsed_ns / 1000);
                 cell.end(room, at)
             },
             CellContent::BareDelta => |cell, values, room, at| {
@@ -722,7 +724,7 @@ impl CellContent {
             },
             CellContent::BareDeltaMicro => |cell, values, room, at| {
                 let at = values.sign(room, at);
-                let at = num::decimal::<3>(room, at, values.delta());
+                let at = num::decimal::<3>(room, at, values.time.abs_delta_ns());
                 cell.end(room, at)
             },
             CellContent::EndLine => |cell, _, room, mut at| {
@@ -743,10 +745,10 @@ impl CellContent {
         let mut text = [0; 32];
         let at = values.sign(&mut text, 0);
         let (len, width) = match self {
-            CellContent::Elapsed => (num::decimal::<9>(&mut text, 0, values.elapsed_ns), 14),
-            CellContent::ElapsedShort => (num::decimal::<6>(&mut text, 0, values.elapsed_ns / 1000), 10),
-            CellContent::Delta => (num::decimal::<6>(&mut text, at, values.delta()), 15),
-            _ => (num::decimal::<3>(&mut text, at, values.delta()), 15),
+            CellContent::Elapsed => (num::decimal::<9>(&mut text, 0, values.time.elapsed_ns), 14),
+            CellContent::ElapsedShort => (num::decimal::<6>(&mut text, 0, values.time.elapsed_ns / 1000), 10),
+            CellContent::Delta => (num::decimal::<6>(&mut text, at, values.time.abs_delta_ns()), 15),
+            _ => (num::decimal::<3>(&mut text, at, values.time.abs_delta_ns()), 15),
         };
         push_right_aligned(&text[..len], width, line, out);
     }
@@ -761,13 +763,38 @@ fn is_table_row(list: &[Cell]) -> bool {
     is_row(&list.iter().map(|cell| cell.put).collect::<Vec<_>>())
 }
 
+/// Elapsed times of an event and of the event before it, from which the delta is measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventTimes {
+    pub elapsed_ns: u64,
+    pub last_ns: u64,
+}
+
+impl EventTimes {
+    /// Time since the event before, which must not be later.
+    #[inline(always)]
+    fn delta_ns(self) -> u64 {
+        self.elapsed_ns - self.last_ns
+    }
+
+    /// Time between the two events, whichever is later.
+    #[inline(always)]
+    fn abs_delta_ns(self) -> u64 {
+        self.elapsed_ns.abs_diff(self.last_ns)
+    }
+
+    /// True if the event before is later, as in a merged trace whose clocks differ: its delta gets a minus sign.
+    #[inline(always)]
+    fn is_negative(self) -> bool {
+        self.elapsed_ns < self.last_ns
+    }
+}
+
 /// Values of one event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventValues<'e> {
     pub id: &'e IdCells,
-    pub elapsed_ns: u64,
-    /// Elapsed time from which the delta is measured.
-    pub last_ns: u64,
+    pub time: EventTimes,
     pub times: &'e Times,
     pub texts: &'e ContextTexts,
     pub batch: &'e Batch,
@@ -811,9 +838,9 @@ impl<'e> EventValues<'e> {
         cell.end(room, at + usize::from(text.len))
     }
 
-    /// System call, and its first bytes in a block with blanks after them.
+    /// System call of the thread.
     #[inline(always)]
-    fn svc(&self) -> (&'e [u8], &'e [u8; BLOCK]) {
+    fn svc(&self) -> SvcBlock<'e> {
         self.batch.svc(self.shared())
     }
 
@@ -827,31 +854,24 @@ impl<'e> EventValues<'e> {
         }
     }
 
-    /// Absolute time between the previous event and this one.
-    #[inline(always)]
-    fn delta(&self) -> u64 {
-        self.elapsed_ns.abs_diff(self.last_ns)
-    }
-
     /// Writes a minus sign if time went back, and returns its end.
     #[inline(always)]
     fn sign(&self, room: &mut [u8], at: usize) -> usize {
-        let is_negative = self.elapsed_ns < self.last_ns;
         store(room, at, [b'-']);
-        at + usize::from(is_negative)
+        at + usize::from(self.time.is_negative())
     }
 
     /// Writes an elapsed time without blanks, and returns its end.
     #[inline(always)]
     fn bare_elapsed(&self, room: &mut Room, at: usize) -> usize {
-        let times = self.times;
-        if self.elapsed_ns.wrapping_sub(times.since_ns) >= MS {
-            return any_decimal::<9>(room, at, self.elapsed_ns);
+        let (times, elapsed_ns) = (self.times, self.time.elapsed_ns);
+        if elapsed_ns.wrapping_sub(times.since_ns) >= MS {
+            return any_decimal::<9>(room, at, elapsed_ns);
         }
         store(room, at, times.bare);
         let at = at + usize::from(times.bare_len);
         if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-            num::six(text, (self.elapsed_ns - times.since_ns) as u32);
+            num::six(text, (elapsed_ns - times.since_ns) as u32);
         }
         at + 6
     }
@@ -860,12 +880,13 @@ impl<'e> EventValues<'e> {
     #[inline(always)]
     fn bare_delta(&self, room: &mut Room, at: usize) -> usize {
         let at = self.sign(room, at);
-        if self.delta() >= MS {
-            return any_decimal::<6>(room, at, self.delta());
+        let delta_ns = self.time.abs_delta_ns();
+        if delta_ns >= MS {
+            return any_decimal::<6>(room, at, delta_ns);
         }
         store(room, at, *b"0.");
         if let Some(text) = room.get_mut(at + 2..).and_then(|rest| rest.first_chunk_mut()) {
-            num::six(text, self.delta() as u32);
+            num::six(text, delta_ns as u32);
         }
         at + 8
     }
@@ -1102,8 +1123,8 @@ impl Times {
 
     /// Moves the cache to an elapsed time. Returns false if the time or the delta may fill its whole column.
     #[inline(always)]
-    pub fn advance(&mut self, elapsed_ns: u64, last_ns: u64) -> bool {
-        (elapsed_ns.wrapping_sub(self.since_ns) < MS || self.go_to(elapsed_ns)) && last_ns <= elapsed_ns
+    pub fn advance(&mut self, event: EventTimes) -> bool {
+        (event.elapsed_ns.wrapping_sub(self.since_ns) < MS || self.go_to(event.elapsed_ns)) && !event.is_negative()
     }
 
     /// Writes an elapsed time that is in the cached millisecond.
@@ -1192,30 +1213,23 @@ struct HeadedContext {
 impl HeadedContext {
     /// Returns `None` if a value touches the next cell.
     #[inline(always)]
-    fn new(head: usize, depth: u32, svc: (&[u8], &[u8; BLOCK]), svc_width: usize) -> Option<Self> {
+    fn new(head: usize, depth: u32, svc: SvcBlock<'_>, svc_width: usize) -> Option<Self> {
         let mut context = Self { head, depth: b' ', excess: 0, svc: [b' '; BLOCK] };
         context.set(depth, svc, svc_width);
-        (depth < 10 && svc.0.len() < BLOCK).then_some(context)
+        (depth < 10 && svc.name.len() < BLOCK).then_some(context)
     }
 
     /// Changes depth and system call.
     #[inline(always)]
-    fn set(&mut self, depth: u32, (svc, block): (&[u8], &[u8; BLOCK]), svc_width: usize) {
+    fn set(&mut self, depth: u32, svc: SvcBlock<'_>, svc_width: usize) {
         self.depth = if depth == 0 { b' ' } else { b'0'.wrapping_add(depth as u8) };
-        self.excess = svc.len().saturating_sub(svc_width) as u8;
-        self.svc = *block;
+        self.excess = svc.name.len().saturating_sub(svc_width) as u8;
+        self.svc = *svc.block;
     }
 
     /// Writes the cells. A missing cell gets the offset after the last one, as in [`Plain`].
     #[inline(always)]
-    fn put(
-        &self,
-        head: &Head,
-        id: &IdCells,
-        (elapsed_ns, last_ns): (u64, u64),
-        times: &Times,
-        room: &mut Room,
-    ) -> usize {
+    fn put(&self, head: &Head, id: &IdCells, event: EventTimes, times: &Times, room: &mut Room) -> usize {
         let [first, second, third, last] = &head.blocks;
         store(room, 0, *first);
         if head.n_blocks > 1 {
@@ -1231,7 +1245,7 @@ impl HeadedContext {
         store(room, head.plain.id_at.into(), id);
         store(room, head.depth_at.into(), [self.depth]);
         store(room, head.svc_at.into(), self.svc);
-        head.plain.put_times((elapsed_ns, last_ns), times, room, self.excess.into())
+        head.plain.put_times(event, times, room, self.excess.into())
     }
 }
 
@@ -1294,7 +1308,7 @@ impl ContextTexts {
         {
             let shared = batch.shared_context(event.setting);
             let svc = cells.svc(batch, shared);
-            if headed.head == shared.thread as usize && shared.depth < 10 && svc.0.len() < BLOCK {
+            if headed.head == shared.thread as usize && shared.depth < 10 && svc.name.len() < BLOCK {
                 headed.set(shared.depth, svc, cells.svc_width.into());
                 *setting = event.setting;
                 return true;
@@ -1313,7 +1327,7 @@ impl ContextTexts {
         };
         self.first = self.n_segments * head;
         let svc = cells.svc(batch, shared);
-        let is_quick = texts.is_quick && cells.fits_svc(svc.0);
+        let is_quick = texts.is_quick && cells.fits_svc(svc.name);
         self.last = (if is_quick { event.setting } else { NO_SETTING }, event.tid);
         self.headed =
             if texts.has_head { HeadedContext::new(head, shared.depth, svc, cells.svc_width.into()) } else { None };
@@ -1339,7 +1353,7 @@ impl ContextTexts {
         let texts = &mut self.texts[n * thread..n * (thread + 1)];
         for (segment, text) in cells.segments.iter().zip(&mut *texts) {
             let quick = if cells.form == Form::Text { segment.columns(&row) } else { None };
-            *text = quick.unwrap_or_else(|| segment.text(&row, cells.form, (&mut self.scratch, &mut self.value)));
+            *text = quick.unwrap_or_else(|| segment.text(&row, cells.form, &mut self.scratch, &mut self.value));
         }
         let is_quick = texts.iter().all(|text| text.long.is_none());
         let mut has_head = false;
@@ -1404,7 +1418,8 @@ impl Segment {
         Some(text)
     }
 
-    fn text(&self, row: &ContextRow<'_>, form: Form, (out, value): (&mut TextBuf, &mut TextBuf)) -> ContextText {
+    /// Text in any form. `out` and `value` are reused buffers, whose contents do not matter.
+    fn text(&self, row: &ContextRow<'_>, form: Form, out: &mut TextBuf, value: &mut TextBuf) -> ContextText {
         out.clear();
         let mut starts_blank = false;
         for (at, (before, column, width)) in self.0.iter().enumerate() {
@@ -1499,14 +1514,14 @@ mod tests {
         reported_cpus: 0,
     };
 
-    /// Id, elapsed time, and time from which the delta is measured.
-    type ElapsedInput = (u16, u64, u64);
+    const AT_START: EventTimes = EventTimes { elapsed_ns: 0, last_ns: 0 };
 
     /// Cells of an event, written by the fast and the slow path. The fast one is `None` if they do not fit.
     fn both(
         cells: &Cells,
         times: &mut Times,
-        (id, elapsed_ns, last_ns): ElapsedInput,
+        id: u16,
+        time: EventTimes,
         row: &ContextRow<'_>,
     ) -> (Option<String>, String) {
         let mut scratch = TextBuf::new();
@@ -1514,7 +1529,7 @@ mod tests {
             .segments
             .iter()
             .map(|segment| {
-                let text = segment.text(row, cells.form, (&mut scratch, &mut TextBuf::new()));
+                let text = segment.text(row, cells.form, &mut scratch, &mut TextBuf::new());
                 if cells.form == Form::Text
                     && let Some(quick) = segment.columns(row)
                 {
@@ -1531,7 +1546,7 @@ mod tests {
         svc.set(row.facts.svc);
         let svc = batch.push_svc(&svc);
         let setting = batch.push_context(SharedContext { thread: 0, depth: row.facts.depth, svc });
-        let is_narrow = times.advance(elapsed_ns, last_ns);
+        let is_narrow = times.advance(time);
         let mut texts = ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::new() };
         if let FastLayout::Headed(_) = cells.quick
             && let Some(head) = Head::new(&cells.list, &texts.texts)
@@ -1541,14 +1556,14 @@ mod tests {
             texts.headed = HeadedContext::new(0, row.facts.depth, svc, cells.svc_width.into());
         }
         let texts = &texts;
-        let values = EventValues { id: &id, elapsed_ns, last_ns, times, texts, batch: &batch, setting, fields: b"" };
+        let values = EventValues { id: &id, time, times, texts, batch: &batch, setting, fields: b"" };
         let put = (cells.fit(&id)
             && texts.texts.iter().all(|text| text.long.is_none())
             && (!cells.has_svc || cells.fits_svc(row.facts.svc))
             && (is_narrow || cells.form != Form::Text))
             .then(|| {
                 let mut room = [b'?'; COLUMNS];
-                let len = cells.put(&id, || values, (elapsed_ns, last_ns), times, &mut room);
+                let len = cells.put(&id, || values, time, times, &mut room);
                 String::from_utf8_lossy(&room[..len]).into_owned()
             });
         let mut out = TextBuf::new();
@@ -1558,15 +1573,15 @@ mod tests {
         (put, String::from_utf8_lossy(&out.as_bytes()[start..]).into_owned())
     }
 
-    fn row(columns: &Columns, event: ElapsedInput, row: &ContextRow<'_>) -> String {
+    fn row(columns: &Columns, id: u16, time: EventTimes, row: &ContextRow<'_>) -> String {
         let cells = Cells::new(columns, Form::Text, ReportColour::Off);
-        let (put, appended) = both(&cells, &mut Times::new(columns), event, row);
+        let (put, appended) = both(&cells, &mut Times::new(columns), id, time, row);
         assert!(put.is_none_or(|put| put == appended), "{appended:?}");
         appended
     }
 
     fn line(columns: &Columns, id: u16, elapsed_ns: u64, delta_ns: i64) -> String {
-        row(columns, (id, elapsed_ns, elapsed_ns.wrapping_sub(delta_ns as u64)), &NOBODY)
+        row(columns, id, EventTimes { elapsed_ns, last_ns: elapsed_ns.wrapping_sub(delta_ns as u64) }, &NOBODY)
     }
 
     #[test]
@@ -1586,7 +1601,7 @@ mod tests {
         assert_eq!(line(&columns, 0xF5F1, 12_345_678_901_234, 5), "F5F1 12345.678901234       0.000005");
         assert_eq!(line(&columns, 0x0100, 1_000_000_000_000, 5), "010 1000.000000000       0.000005");
         assert_eq!(line(&columns, 0xF5F1, 1_000_000_000_000, 5), "F5F1 1000.000000000       0.000005");
-        let wide = row(&columns, (0x0100, u64::MAX, 0), &NOBODY);
+        let wide = row(&columns, 0x0100, EventTimes { elapsed_ns: u64::MAX, last_ns: 0 }, &NOBODY);
         assert_eq!(wide, "010 18446744073.709551615 18446744073709.551615");
         let wide = columns.with_wide_ids(true);
         assert_eq!(line(&wide, 0xF5F1, 0, 0), "F5F1    0.000000000       0.000000");
@@ -1634,12 +1649,9 @@ mod tests {
             );
             let elapsed_ns =
                 last_ns.wrapping_add([1, 999, 1_000_000, 31_000_000, 2_000_000_000, 10u64.pow(n as u32 % 20)][n % 6]);
-            let event = (
-                if n % 3 == 0 { 0x0100 } else { 0xF5F1 },
-                elapsed_ns,
-                if n % 13 == 0 { elapsed_ns + 8 } else { last_ns },
-            );
-            let (put, appended) = both(&cells, &mut Times::new(&columns), event, &context);
+            let id = if n % 3 == 0 { 0x0100 } else { 0xF5F1 };
+            let time = EventTimes { elapsed_ns, last_ns: if n % 13 == 0 { elapsed_ns + 8 } else { last_ns } };
+            let (put, appended) = both(&cells, &mut Times::new(&columns), id, time, &context);
             n_fit += usize::from(put.is_some());
             assert!(put.as_ref().is_none_or(|put| *put == appended), "{put:?} {appended:?} {form:?} {columns:?}");
             last_ns = if elapsed_ns > 1_100_000_000_000 { 0 } else { elapsed_ns };
@@ -1656,7 +1668,8 @@ mod tests {
             both(
                 &cells,
                 &mut Times::new(&columns(timestamp)),
-                (0xF5F1, 1_999_999, 2_000_000),
+                0xF5F1,
+                EventTimes { elapsed_ns: 1_999_999, last_ns: 2_000_000 },
                 &ContextRow { facts, ..NOBODY },
             )
             .1
@@ -1686,33 +1699,33 @@ mod tests {
         let all = "id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text";
         let columns = Columns::parse(all, Timestamp::Milli).unwrap();
         assert_eq!(
-            row(&columns, (0x1060, 0, 0), &ksh()),
+            row(&columns, 0x1060, AT_START, &ksh()),
             "106 trcfile        ksh            3   2     4522     8191     1 kread             0.000000000       0.000000"
         );
         let columns = Columns::new(&[Column::Id, Column::Exec, Column::Pid], Timestamp::Milli);
-        let line = row(&columns, (0x1060, 3_109_888, 2_947_072), &ksh());
+        let line = row(&columns, 0x1060, EventTimes { elapsed_ns: 3_109_888, last_ns: 2_947_072 }, &ksh());
         assert_eq!((&line[33..44], &line[51..59], line.len()), ("0.003109888", "0.162816", 59));
     }
 
     #[test]
     fn unknown_values_are_blank_or_marked() {
         let columns = Columns::new(&[Column::Exec, Column::Cpu, Column::Pid, Column::Svc], Timestamp::None);
-        assert_eq!(row(&columns, (0, 0, 0), &NOBODY).trim_end(), "-?-");
+        assert_eq!(row(&columns, 0, AT_START, &NOBODY).trim_end(), "-?-");
         let unnamed = ContextRow { facts: ThreadContext { pid: Some(4522), ..NOBODY.facts }, ..NOBODY };
-        assert_eq!(row(&columns, (0, 0, 0), &unnamed).trim_end(), "-4522-             4522");
+        assert_eq!(row(&columns, 0, AT_START, &unnamed).trim_end(), "-4522-             4522");
     }
 
     #[test]
     fn wide_values_move_the_rest_of_their_line() {
         let columns = Columns::new(&[Column::File, Column::Pid, Column::Tid], Timestamp::None);
         let facts = ThreadContext { pid: Some(123_456_789), tid: u64::MAX, ..ksh().facts };
-        let line = row(&columns, (0, 0, 0), &ContextRow { facts, file: b"a/rather/long/name", ..NOBODY });
+        let line = row(&columns, 0, AT_START, &ContextRow { facts, file: b"a/rather/long/name", ..NOBODY });
         assert_eq!(line, "a/rather/long/name 123456789 18446744073709551615 1 ");
     }
 
     #[test]
     fn the_text_may_have_a_line_of_its_own() {
         let columns = Columns::new(&[Column::Id, Column::Cpu], Timestamp::None).on_two_lines(true);
-        assert_eq!(row(&columns, (0x1060, 0, 0), &NOBODY), "106\n");
+        assert_eq!(row(&columns, 0x1060, AT_START, &NOBODY), "106\n");
     }
 }

@@ -13,7 +13,7 @@ use crate::reader::aix::{LogInfo, Logs};
 use crate::rows::RowNote;
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU64;
-use tfbc_vm::Context;
+use tfbc_vm::{Context, EventInput};
 
 /// Events of a trace with their texts.
 pub(crate) struct AixEvents<'a> {
@@ -49,7 +49,7 @@ impl<'a> AixEvents<'a> {
     ) -> Self {
         let layouts = layouts(&options.columns);
         let producer = LogProducer::new(logs, infos, catalog, options, layouts, true, false).for_rows(FieldsForm::Json);
-        let mut format = LineFormat::new(catalog, options, (&options.columns, layouts), infos, known_steps);
+        let mut format = LineFormat::new(catalog, options, &options.columns, layouts, infos, known_steps);
         format.collect_ends();
         let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));
         Self { steps: Stepper::new(producer, format), next: 0, shared: Shared { catalog, logs: infos, fields } }
@@ -85,7 +85,7 @@ impl<'a> AixEvents<'a> {
         self.next.wrapping_add(1) < self.steps.format.ends().len()
     }
 
-    /// The current event of the chunk and its text, or an earlier one.
+    /// Event of the chunk, `n_before` events before the current one, and its text.
     #[inline]
     pub fn recent(&self, n_before: usize) -> Option<(&[u8], AixEvent<'_>)> {
         self.at(self.next.checked_sub(n_before)?)
@@ -180,6 +180,6 @@ impl<'e> AixEvent<'e> {
         let (mut timers, processes) = batch.state_before(shown);
         let event = batch.hook(&batch.taken.bytes, shown);
         let context = Context { processes: &processes, ..context_of(batch, shown, logs) };
-        fields.borrow_mut().read(catalog, entry, &mut timers, (&event, &context))
+        fields.borrow_mut().read(catalog, entry, &mut timers, &EventInput { event: &event, context: &context })
     }
 }

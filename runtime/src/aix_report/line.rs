@@ -1,11 +1,11 @@
 //! Lines of a report: columns, then the text that the event's template prints.
 
 use super::batch::{Batch, EventRef};
-use super::cells::{Cells, CellsPath, ContextTexts, EventValues, IdCells, Times};
+use super::cells::{Cells, CellsPath, ContextTexts, EventTimes, EventValues, IdCells, Times};
 use super::finish::Finish;
 use super::heading::{write_heading, write_histogram, write_stats};
 use super::options::{AixReportOptions, AixSummary, FieldPlacement};
-use super::prepared::{AHEAD, PreparedLine, PreparedLines, Text};
+use super::prepared::{AHEAD, LineSettings, PreparedLine, PreparedLines, Text};
 
 use crate::catalog::Catalog;
 use crate::columns::{Columns, trim};
@@ -279,7 +279,8 @@ impl<'r> LineFormat<'r> {
     pub fn new(
         catalog: &'r Catalog<'r>,
         options: &'r AixReportOptions,
-        (columns, layouts): (&'r Columns, [Layout; 5]),
+        columns: &'r Columns,
+        layouts: [Layout; 5],
         logs: &'r [LogInfo],
         known_steps: &'r AtomicU64,
     ) -> Self {
@@ -511,13 +512,13 @@ impl<'r> LineFormat<'r> {
         // skipped event is not counted.
         let is_counted = !event.is_ready()
             && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
-        self.lines.add(
-            event,
-            self.catalog,
-            (&self.layouts, &self.line.cells),
-            is_counted,
-            (self.options.form, self.line.fields),
-        );
+        let settings = LineSettings {
+            layouts: &self.layouts,
+            cells: &self.line.cells,
+            form: self.options.form,
+            fields: self.line.fields,
+        };
+        self.lines.add(event, self.catalog, settings, is_counted);
     }
 
     /// Counts events whose text is not needed, up to one that is formatted.
@@ -596,7 +597,7 @@ impl<'r> LineFormat<'r> {
                 break;
             }
             for (n, (event, prepared)) in events.iter().zip(&ahead[..n_known]).enumerate() {
-                let (elapsed_ns, last_ns) = (event.elapsed_ns, state.last_elapsed_ns);
+                let time = EventTimes { elapsed_ns: event.elapsed_ns, last_ns: state.last_elapsed_ns };
                 let index = *first_index + n_done + n;
                 let goes_on = match &prepared.text {
                     // The common case: the template ends normally, and the cells fit. One call runs the template and
@@ -605,18 +606,17 @@ impl<'r> LineFormat<'r> {
                         if matches!(P::END, EndPath::Any)
                             && line.fields == FieldPlacement::Alone
                             && prepared.is_quick.get()
-                            && line.is_fast::<P>(batch, event, last_ns) =>
+                            && line.is_fast::<P>(batch, event, time) =>
                     {
                         n_counted += 1;
                         line.write_fields(PreparedEvent { batch, event, prepared }, index, &mut run, state, text)
                     }
-                    Text::Run(entry) if prepared.is_quick.get() && line.is_fast::<P>(batch, event, last_ns) => {
+                    Text::Run(entry) if prepared.is_quick.get() && line.is_fast::<P>(batch, event, time) => {
                         let start = text.len();
                         let mut n_columns = 0;
                         let put = |room: &mut _| {
-                            let (times, between) = (&line.times, (elapsed_ns, last_ns));
-                            let values = || line.values(batch, event, &prepared.id, last_ns);
-                            n_columns = line.cells.put_on(P::CELLS, &prepared.id, values, between, times, room);
+                            let values = || line.values(batch, event, &prepared.id, time);
+                            n_columns = line.cells.put_on(P::CELLS, &prepared.id, values, time, &line.times, room);
                             n_columns
                         };
                         let input = BatchedEvent { batch, taken, event, logs };
@@ -626,7 +626,7 @@ impl<'r> LineFormat<'r> {
                             || run.outcome() == Outcome::default() && run.n_steps() < line.bounds.steps;
                         let place = LinePos { index, start, text: start + n_columns };
                         if is_normal && !matches!(P::END, EndPath::Any) {
-                            state.last_elapsed_ns = elapsed_ns;
+                            state.last_elapsed_ns = time.elapsed_ns;
                             if matches!(P::END, EndPath::Row)
                                 && let Some(form) = line.ends_with_row
                             {
@@ -641,7 +641,7 @@ impl<'r> LineFormat<'r> {
                             n_counted += 1;
                             true
                         } else if is_normal && line.ends_simply {
-                            state.last_elapsed_ns = elapsed_ns;
+                            state.last_elapsed_ns = time.elapsed_ns;
                             if line.fields == FieldPlacement::Last {
                                 line.end_with_fields(PreparedEvent { batch, event, prepared }, place, &mut run, text)
                             } else {
@@ -654,7 +654,7 @@ impl<'r> LineFormat<'r> {
                             n_counted += 1;
                             let outcome = if is_normal { None } else { Some(run.outcome()) };
                             let shown = PreparedEvent { batch, event, prepared };
-                            line.end_slowly(shown, (place, outcome), &mut run, state, text)
+                            line.end_slowly(shown, place, outcome, &mut run, state, text)
                         }
                     }
                     _ => {
@@ -703,7 +703,7 @@ impl<'r> LineFormat<'r> {
                 n_done += 1;
                 let goes_on = match (&prepared.text, &prepared.fields) {
                     (Text::Run(entry), Some(fields)) if prepared.is_quick.get() => {
-                        line.write_row(shown, (entry, fields), index, &mut run, state, text)
+                        line.write_row(shown, RowRoutines { text: entry, fields }, index, &mut run, state, text)
                     }
                     _ => line.write(shown, index, &mut run, state, text),
                 };
@@ -777,6 +777,20 @@ struct LinePos {
     text: usize,
 }
 
+/// Outcome of a routine's run, and the steps of the run so far.
+#[derive(Clone, Copy)]
+struct RunEnd {
+    outcome: Outcome,
+    n_steps: u64,
+}
+
+/// The two routines of a row.
+#[derive(Clone, Copy)]
+struct RowRoutines<'p, 'b> {
+    text: &'p PreparedEntry<'b>,
+    fields: &'p PreparedFields<'b>,
+}
+
 impl<'r> LineWriter<'r> {
     fn new(options: &AixReportOptions, columns: &Columns, logs: &'r [LogInfo]) -> Self {
         let finish = Finish::new(options, columns);
@@ -824,29 +838,27 @@ impl<'r> LineWriter<'r> {
 
     /// True if [`Cells::put_on`] can write the cells of an event.
     #[inline(always)]
-    fn is_fast<P: Path>(&mut self, batch: &Batch, event: &EventRef, last_ns: u64) -> bool {
+    fn is_fast<P: Path>(&mut self, batch: &Batch, event: &EventRef, time: EventTimes) -> bool {
         match P::CELLS {
-            CellsPath::Plain => return self.times.advance(event.elapsed_ns, last_ns),
+            CellsPath::Plain => return self.times.advance(time),
             CellsPath::Headed => {
-                return self.times.advance(event.elapsed_ns, last_ns)
-                    && self.context_texts.find(batch, event, &self.cells, self.logs);
+                return self.times.advance(time) && self.context_texts.find(batch, event, &self.cells, self.logs);
             }
             CellsPath::TableRow => {
-                self.times.advance(event.elapsed_ns, last_ns);
+                self.times.advance(time);
                 return !self.has_more_conditions || self.context_texts.find(batch, event, &self.cells, self.logs);
             }
             CellsPath::Any => {}
         }
-        self.cells.times_fit(&mut self.times, event.elapsed_ns, last_ns)
+        self.cells.times_fit(&mut self.times, time)
             && (!self.has_more_conditions || self.meets_conditions(batch, event))
     }
 
     /// Values for the cells of an event.
     #[inline(always)]
-    fn values<'v>(&'v self, batch: &'v Batch, event: &EventRef, id: &'v IdCells, last_ns: u64) -> EventValues<'v> {
+    fn values<'v>(&'v self, batch: &'v Batch, event: &EventRef, id: &'v IdCells, time: EventTimes) -> EventValues<'v> {
         let Self { times, context_texts: texts, fields_json, .. } = self;
-        let (elapsed_ns, setting, fields) = (event.elapsed_ns, event.setting, fields_json.as_bytes());
-        EventValues { id, elapsed_ns, last_ns, times, texts, batch, setting, fields }
+        EventValues { id, time, times, texts, batch, setting: event.setting, fields: fields_json.as_bytes() }
     }
 
     #[inline(always)]
@@ -879,7 +891,8 @@ impl<'r> LineWriter<'r> {
     fn end_slowly<'b>(
         &mut self,
         shown: PreparedEvent<'_, 'b>,
-        (place, outcome): (LinePos, Option<Outcome>),
+        place: LinePos,
+        outcome: Option<Outcome>,
         run: &mut Run<'b>,
         state: &mut LineState,
         text: &mut TextBuf,
@@ -893,7 +906,7 @@ impl<'r> LineWriter<'r> {
         if self.fields == FieldPlacement::Last {
             self.run_fields(shown, run);
         }
-        self.end(shown, place, outcome.map(|outcome| (outcome, run.n_steps())), state, text)
+        self.end(shown, place, outcome.map(|outcome| RunEnd { outcome, n_steps: run.n_steps() }), state, text)
     }
 
     /// Slow path: appends the line of any event. Returns false if the run of lines ends after it.
@@ -914,13 +927,14 @@ impl<'r> LineWriter<'r> {
         let start = text.len();
         let last_ns = state.last_elapsed_ns;
         let last_ns = if self.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
+        let time = EventTimes { elapsed_ns: event.elapsed_ns, last_ns };
         let of_fields = if self.fields == FieldPlacement::No { None } else { self.run_fields(shown, run) };
         if prepared.has_cells {
             if self.cells.has_context() {
                 self.context_texts.find(batch, event, &self.cells, logs);
             }
-            let is_narrow = self.times.advance(event.elapsed_ns, last_ns);
-            let values = self.values(batch, event, &prepared.id, last_ns);
+            let is_narrow = self.times.advance(time);
+            let values = self.values(batch, event, &prepared.id, time);
             self.cells.append(&values, is_narrow, text);
         }
         if self.fields == FieldPlacement::Alone {
@@ -948,10 +962,10 @@ impl<'r> LineWriter<'r> {
                 outcome
             }),
         };
-        let ended = outcome.map(|outcome| (outcome, run.n_steps()));
+        let ended = outcome.map(|outcome| RunEnd { outcome, n_steps: run.n_steps() });
         let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
         if !is_skipped && !self.keeps(prepared.layout, place, text) {
-            return ended.is_none_or(|(_, n_steps)| n_steps < self.bounds.steps);
+            return ended.is_none_or(|end| end.n_steps < self.bounds.steps);
         }
         self.end(shown, place, ended, state, text)
     }
@@ -961,7 +975,7 @@ impl<'r> LineWriter<'r> {
     fn write_row<'b>(
         &mut self,
         shown: PreparedEvent<'_, 'b>,
-        (entry, fields): (&PreparedEntry<'b>, &PreparedFields<'b>),
+        routines: RowRoutines<'_, 'b>,
         index: usize,
         run: &mut Run<'b>,
         state: &mut LineState,
@@ -976,7 +990,7 @@ impl<'r> LineWriter<'r> {
         let mut outcome = Outcome::default();
         if self.has_row_texts {
             let line = LineStart { layout: prepared.layout, line: start };
-            if !run.run_prepared(entry, &input, line, |_| 0, text) {
+            if !run.run_prepared(routines.text, &input, line, |_| 0, text) {
                 outcome = run.outcome();
             }
             if !outcome.skipped && !self.keeps(prepared.layout, LinePos { index, start, text: start }, text) {
@@ -984,7 +998,7 @@ impl<'r> LineWriter<'r> {
             }
         }
         if !outcome.skipped {
-            let of_fields = fields.write_as(self.fields_form, run, &input, true, &mut self.all_fields);
+            let of_fields = routines.fields.write_as(self.fields_form, run, &input, true, &mut self.all_fields);
             outcome = if self.has_row_texts { outcome } else { of_fields };
         }
         self.counted.add_outcome(outcome, false);
@@ -1014,17 +1028,19 @@ impl<'r> LineWriter<'r> {
         'r: 'b,
     {
         let PreparedEvent { batch, event, prepared } = shown;
-        let (start, last_ns) = (text.len(), state.last_elapsed_ns);
+        let start = text.len();
+        let time = EventTimes { elapsed_ns: event.elapsed_ns, last_ns: state.last_elapsed_ns };
         text.put_columns(|room| {
-            let values = || self.values(batch, event, &prepared.id, last_ns);
-            self.cells.put(&prepared.id, values, (event.elapsed_ns, last_ns), &self.times, room)
+            let values = || self.values(batch, event, &prepared.id, time);
+            self.cells.put(&prepared.id, values, time, &self.times, room)
         });
         let input = shown.input(self.logs);
         let fields = prepared.fields.as_ref();
-        let around = (&self.before_fields[0], &self.after_fields);
-        let outcome = fields.map_or(Outcome::default(), |fields| fields.write_between(run, &input, true, around, text));
+        let (before, after) = (&self.before_fields[0], &self.after_fields);
+        let outcome =
+            fields.map_or(Outcome::default(), |fields| fields.write_between(run, &input, true, before, after, text));
         let place = LinePos { index, start, text: text.len() };
-        self.end(shown, place, Some((outcome, run.n_steps())), state, text)
+        self.end(shown, place, Some(RunEnd { outcome, n_steps: run.n_steps() }), state, text)
     }
 
     /// Ends a JSON line with the fields of its event. Returns false if the run of lines ends after it.
@@ -1053,7 +1069,7 @@ impl<'r> LineWriter<'r> {
         let before = &self.before_fields[usize::from(prepared.is_plain)];
         match &prepared.fields {
             Some(fields) => {
-                fields.write_between(run, &shown.input(self.logs), true, (before, &self.after_fields), text);
+                fields.write_between(run, &shown.input(self.logs), true, before, &self.after_fields, text);
             }
             None => {
                 text.push(before.as_bytes());
@@ -1097,19 +1113,19 @@ impl<'r> LineWriter<'r> {
     }
 
     /// Ends a line whose text is kept. Returns false if the run of lines ends after it. `ended` is `None` if the event
-    /// ended normally; otherwise it contains the run's steps too.
+    /// ended normally.
     #[inline(never)]
     fn end(
         &mut self,
         shown: PreparedEvent<'_, '_>,
         place: LinePos,
-        ended: Option<(Outcome, u64)>,
+        ended: Option<RunEnd>,
         state: &mut LineState,
         text: &mut TextBuf,
     ) -> bool {
         let PreparedEvent { event, prepared, .. } = shown;
-        let has_steps = ended.is_none_or(|(_, n_steps)| n_steps < self.bounds.steps);
-        let is_skipped = ended.is_some_and(|(outcome, _)| outcome.skipped);
+        let has_steps = ended.is_none_or(|end| end.n_steps < self.bounds.steps);
+        let is_skipped = ended.is_some_and(|end| end.outcome.skipped);
         if is_skipped {
             text.truncate(place.start);
         } else {
@@ -1123,7 +1139,7 @@ impl<'r> LineWriter<'r> {
         }
         match ended {
             None => self.counted.n_reported += 1,
-            Some((outcome, _)) => {
+            Some(RunEnd { outcome, .. }) => {
                 let is_over_work = self.bounds.limit.is_some() && !event.is_ready();
                 self.counted.add_outcome(outcome, is_over_work);
             }
@@ -1133,7 +1149,7 @@ impl<'r> LineWriter<'r> {
         }
         state.last_elapsed_ns = event.elapsed_ns;
         if self.has_notes | prepared.is_guess {
-            self.note(shown, (place, ended.map(|(outcome, _)| outcome)), state, text);
+            self.note(shown, place, ended.map(|end| end.outcome), state, text);
         }
         has_steps && self.bounds.extent == RunLength::Many && state.lines_on_page < self.page_size
     }
@@ -1142,7 +1158,8 @@ impl<'r> LineWriter<'r> {
     fn note(
         &mut self,
         PreparedEvent { event, prepared, .. }: PreparedEvent<'_, '_>,
-        (place, outcome): (LinePos, Option<Outcome>),
+        place: LinePos,
+        outcome: Option<Outcome>,
         state: &mut LineState,
         text: &TextBuf,
     ) {

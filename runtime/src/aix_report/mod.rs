@@ -27,7 +27,7 @@ use crate::reader::aix::Logs;
 pub(crate) use events::{AixEvent, AixEvents};
 use line::LineFormat;
 pub use options::{AixReportOptions, AixSummary, TableLimits};
-use producer::{LogProducer, ProducerCounts};
+use producer::{LogProducer, LostState, ProducerCounts};
 pub(crate) use rows::write_rows;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -53,7 +53,7 @@ pub fn report(
     let layouts = if options.has_lines() { layouts(&columns) } else { Default::default() };
     let producer = LogProducer::new(logs, &infos, catalog, options, layouts, false, false);
     let known_steps = AtomicU64::new(0);
-    let make = || LineFormat::new(catalog, options, (&columns, layouts), &infos, &known_steps);
+    let make = || LineFormat::new(catalog, options, &columns, layouts, &infos, &known_steps);
     let RunResult { producer, mut formats, mut state } = engine::run(producer, make, threads, out, monitor)?;
     let (counts, lost) = (producer.counts(), producer.lost());
     let mut text = TextBuf::new();
@@ -67,13 +67,8 @@ pub fn report(
     Ok(summary_of(logs, &format, &counts, lost))
 }
 
-/// Summary of a run. `format` has the counts of all threads; the last argument is [`LogProducer::lost`].
-fn summary_of(
-    logs: &Logs,
-    format: &LineFormat<'_>,
-    counts: &ProducerCounts,
-    (n_timers_lost, n_processes_lost): (u64, u64),
-) -> AixSummary {
+/// Summary of a run. `format` has the counts of all threads.
+fn summary_of(logs: &Logs, format: &LineFormat<'_>, counts: &ProducerCounts, lost: LostState) -> AixSummary {
     let ProducerCounts { n_events, n_shown, n_damaged, n_over_work, stopped } = *counts;
     let tally = logs.tally();
     let bytes = (tally.read, tally.skipped);
@@ -87,8 +82,8 @@ fn summary_of(
         tally,
         imbalance,
         n_clamped: logs.clamped(),
-        n_timers_lost,
-        n_processes_lost,
+        n_timers_lost: lost.n_timers,
+        n_processes_lost: lost.n_processes,
         n_limited: summary.n_limited - n_over_work,
         n_over_work: summary.n_over_work + n_over_work,
         ..summary

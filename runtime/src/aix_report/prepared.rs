@@ -39,6 +39,16 @@ pub(super) struct PreparedLine<'r> {
     key: u32,
 }
 
+/// Settings of the report that a prepared line depends on.
+#[derive(Clone, Copy)]
+pub(super) struct LineSettings<'s> {
+    /// Layouts by level.
+    pub layouts: &'s [Layout; 5],
+    pub cells: &'s Cells,
+    pub form: Form,
+    pub fields: FieldPlacement,
+}
+
 /// Source of a line's text.
 pub(super) enum Text<'r> {
     /// Routine, run for each event.
@@ -121,9 +131,8 @@ impl<'r> PreparedLines<'r> {
         &mut self,
         event: &EventRef,
         catalog: &'r Catalog<'r>,
-        (layouts, cells): (&[Layout; 5], &Cells),
+        LineSettings { layouts, cells, form, fields: shown }: LineSettings<'_>,
         is_counted: bool,
-        (form, shown): (Form, FieldPlacement),
     ) {
         let entry = catalog.lookup(event.id);
         let text = match entry {
@@ -204,9 +213,13 @@ mod tests {
             lines.add(
                 &event,
                 &catalog,
-                (&[Layout::default(); 5], &Cells::none()),
+                LineSettings {
+                    layouts: &[Layout::default(); 5],
+                    cells: &Cells::none(),
+                    form: Form::Text,
+                    fields: FieldPlacement::No,
+                },
                 false,
-                (Form::Text, FieldPlacement::No),
             );
             assert!(lines.slots.len() >= 2 * lines.lines.len());
         }

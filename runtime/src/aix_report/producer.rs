@@ -6,7 +6,7 @@ use super::finish::Grep;
 use super::options::AixReportOptions;
 use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
-use crate::context::{ContextState, SvcName, ThreadContext};
+use crate::context::{ContextState, DepthAndSvc, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer};
 use crate::fields::{FieldsForm, PreparedFields};
@@ -30,6 +30,14 @@ pub(super) struct LogProducer<'w> {
     /// True if batches keep the [`Origin`](super::batch::Origin) per event.
     keeps_origins: bool,
     collector: Collector<'w>,
+}
+
+/// State dropped because its table was full.
+#[derive(Clone, Copy)]
+pub(super) struct LostState {
+    pub n_timers: u64,
+    /// Processes and threads.
+    pub n_processes: u64,
 }
 
 /// Counts of the events read.
@@ -93,9 +101,9 @@ impl<'w> LogProducer<'w> {
         ProducerCounts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
     }
 
-    /// Number of timers, and of processes and threads, dropped because their tables were full.
-    pub fn lost(&self) -> (u64, u64) {
-        (self.collector.timers.n_lost(), self.collector.context.n_lost())
+    /// State lost so far.
+    pub fn lost(&self) -> LostState {
+        LostState { n_timers: self.collector.timers.n_lost(), n_processes: self.collector.context.n_lost() }
     }
 
     /// Start of the trace, if it is known.
@@ -231,7 +239,7 @@ struct Collector<'w> {
     state: TraceState,
     start: Option<StartTime>,
     context: ContextState,
-    settings: Settings,
+    settings: ContextCache,
     /// Layouts, by level, of the texts that the producer formats.
     layouts: [Layout; 5],
     machine: Machine,
@@ -248,7 +256,7 @@ struct Collector<'w> {
     fields: Option<HashMap<(u16, usize), Option<PreparedFields<'w>>>>,
     /// True if the report shows fields and no text.
     has_only_fields: bool,
-    /// Gaps that events show, if they are listed.
+    /// Gaps in the recording, found by their events; `None` if the report does not list gaps.
     gaps: Option<Gaps>,
     /// Elapsed time of the last event other than header and utility events.
     last_elapsed_ns: u64,
@@ -284,7 +292,7 @@ impl<'w> Collector<'w> {
                 options.tables.processes as usize,
                 plan.needs.wanted,
             ),
-            settings: Settings::new(),
+            settings: ContextCache::new(),
             layouts,
             machine: Machine::new(options.limits),
             timers: Timers::with_max(options.tables.timers as usize),
@@ -353,7 +361,7 @@ impl<'w> Collector<'w> {
                         context.advance(&timed.event);
                     }
                     let RawEvent { tid, cpu, .. } = timed.event;
-                    if !selection::admits_facts(filter, context, (tid, cpu), timed.time.elapsed_ns) {
+                    if !selection::admits_facts(filter, context, tid, cpu, timed.time.elapsed_ns) {
                         return VisitResult::Next;
                     }
                 }
@@ -430,7 +438,13 @@ impl<'w> Collector<'w> {
         let context = self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths);
         let hook =
             Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
-        conditions.select(self.catalog, (event, &hook), (&facts, &context), &mut self.timers)
+        conditions.select(
+            self.catalog,
+            event,
+            &facts,
+            &EventInput { event: &hook, context: &context },
+            &mut self.timers,
+        )
     }
 
     fn push(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
@@ -514,7 +528,7 @@ const BY_CONTEXT: u8 = 1;
 const BY_FACTS: u8 = 2;
 
 /// Cache that finds the [`SharedContext`] of an event in its batch.
-struct Settings {
+struct ContextCache {
     /// By log; used if nothing needs the context.
     by_log: Vec<CachedContext>,
     /// Contexts by hash of thread and log; used if something needs the context. Events often return to the same few
@@ -544,8 +558,7 @@ struct CachedContext {
     /// Index of the context, and its parts.
     index: u32,
     context: SharedContext,
-    /// Version of the system call.
-    svc: u64,
+    svc_version: u64,
 }
 
 /// Key of events that have equal facts, except depth and system call.
@@ -571,7 +584,7 @@ impl PartialEq for ContextKey {
     }
 }
 
-impl Settings {
+impl ContextCache {
     fn new() -> Self {
         Self {
             by_log: Vec::new(),
@@ -679,7 +692,7 @@ impl Settings {
             let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
             let thread = batch.push_thread(&facts, log, reported_cpus, system);
             let shared = SharedContext { thread, ..SharedContext::default() };
-            *known = CachedContext { key, index: batch.push_context(shared), context: shared, svc: 0 };
+            *known = CachedContext { key, index: batch.push_context(shared), context: shared, svc_version: 0 };
             self.fills_batch = batch.is_full(usize::MAX);
         }
         self.fills_batch |= known.update(context.depth_and_svc(tid, cpu), batch);
@@ -690,19 +703,19 @@ impl Settings {
 impl CachedContext {
     /// Updates depth and system call. Returns true if that filled the batch.
     #[inline(always)]
-    fn update(&mut self, (depth, svc, name): (u32, u64, Option<&SvcName>), batch: &mut Batch) -> bool {
-        if (self.context.depth, self.svc) == (depth, svc) {
+    fn update(&mut self, new: DepthAndSvc<'_>, batch: &mut Batch) -> bool {
+        if (self.context.depth, self.svc_version) == (new.depth, new.svc_version) {
             return false;
         }
-        let has_new_svc = self.svc != svc;
+        let has_new_svc = self.svc_version != new.svc_version;
         if has_new_svc {
-            self.context.svc = match name {
+            self.context.svc = match new.svc {
                 Some(name) => batch.push_svc(name),
                 None => SvcText::default(),
             };
-            self.svc = svc;
+            self.svc_version = new.svc_version;
         }
-        self.context.depth = depth;
+        self.context.depth = new.depth;
         self.index = batch.push_context(self.context);
         has_new_svc && batch.has_many_names()
     }

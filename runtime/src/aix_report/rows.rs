@@ -98,7 +98,7 @@ impl RowFormat<'_> {
             let mut last = (SvcText::default(), NULL);
             contexts().for_each(|context| {
                 if last.0 != context.svc {
-                    last = (context.svc, block.new_name(batch.svc(context).0));
+                    last = (context.svc, block.new_name(batch.svc(context).name));
                 }
                 block.push_short(Short::Svc, last.1);
             });
@@ -225,7 +225,7 @@ pub(crate) fn write_rows(
     let producer = LogProducer::new(logs, &infos, catalog, &options, layouts, false, wanted.gaps).for_rows(fields);
     let known_steps = AtomicU64::new(0);
     let make = || {
-        let mut lines = LineFormat::new(catalog, &options, (&columns, layouts), &infos, &known_steps);
+        let mut lines = LineFormat::new(catalog, &options, &columns, layouts, &infos, &known_steps);
         lines.for_rows(fields, wanted.note);
         RowFormat {
             lines,

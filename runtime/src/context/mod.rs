@@ -27,5 +27,5 @@ pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
 pub use rules::{ContextRules, Effect, EffectName, EventPlace};
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
-pub(crate) use state::{RequiredContext, SVC_BLOCK, SvcName};
+pub(crate) use state::{DepthAndSvc, RequiredContext, SVC_BLOCK, SvcName};
 pub use table::{ClassName, ContextTable, CounterRule, PairRule};

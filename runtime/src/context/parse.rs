@@ -96,7 +96,7 @@ pub(super) fn parse(text: &[u8]) -> Result<ContextTable, ContextError> {
 
 fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<ClassName>) -> Result<(), LineError> {
     let mut words = words(line);
-    if let Some(section) = words.first().filter(|(_, word)| word.starts_with('[')).map(|_| section(&words)) {
+    if let Some(section) = words.first().filter(|word| word.text.starts_with('[')).map(|_| section(&words)) {
         // Entries after a bad heading are parsed too, to report their mistakes.
         sections.push(Section::default());
         let daemon = section?;
@@ -106,7 +106,8 @@ fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<Cl
         return Ok(());
     }
     words.reverse();
-    let Some((column, hook)) = words.pop() else { return Ok(()) };
+    let Some(first) = words.pop() else { return Ok(()) };
+    let LineWord { column, text: hook } = first;
     if hook == "pair" {
         let pair = pair(column, words)?;
         if sections.iter().map(|section| section.pairs.len()).sum::<usize>() >= MAX_PAIRS {
@@ -117,9 +118,9 @@ fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<Cl
         }
         return Ok(());
     }
-    if words.last().is_some_and(|(_, word)| *word == "counter") {
+    if words.last().is_some_and(|word| word.text == "counter") {
         words.pop();
-        let counter = counter((column, hook), words)?;
+        let counter = counter(first, words)?;
         if sections.iter().map(|section| section.counters.len()).sum::<usize>() >= MAX_COUNTERS {
             return Err((column, format!("a table has at most {MAX_COUNTERS} counters")));
         }
@@ -153,27 +154,27 @@ fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<Cl
 }
 
 /// Parses the rest of a line `label CLASS TYPE NAME`. `words` are in reverse order.
-fn label(column: u32, mut words: Vec<(u32, &str)>) -> Result<(ClassName, u64, String), LineError> {
+fn label(column: u32, mut words: Vec<LineWord<'_>>) -> Result<(ClassName, u64, String), LineError> {
     let mut next =
         |what: &str| words.pop().ok_or_else(|| (column, format!("`label` needs {what}: `label FLIH 4 I/O`")));
-    let (at, class) = next("a class")?;
-    let class = ClassName::parse(class).ok_or_else(|| (at, no_class(class)))?;
-    let (at, kind) = next("a type")?;
-    let kind = number_value(kind).ok_or_else(|| (at, format!("`{kind}` is not a type: expected a number")))?;
-    let mut name = String::from(next("a name")?.1);
-    while let Some((_, word)) = words.pop() {
+    let class = next("a class")?;
+    let class = ClassName::parse(class.text).ok_or_else(|| (class.column, no_class(class.text)))?;
+    let LineWord { column, text } = next("a type")?;
+    let kind = number_value(text).ok_or_else(|| (column, format!("`{text}` is not a type: expected a number")))?;
+    let mut name = String::from(next("a name")?.text);
+    while let Some(word) = words.pop() {
         name.push(' ');
-        name.push_str(word);
+        name.push_str(word.text);
     }
     Ok((class, kind, name))
 }
 
 /// Parses the rest of a line `pair NAME start=… end=… key=… by=…`. `words` are in reverse order.
-fn pair(column: u32, mut words: Vec<(u32, &str)>) -> Result<PairRule, LineError> {
+fn pair(column: u32, mut words: Vec<LineWord<'_>>) -> Result<PairRule, LineError> {
     const EXAMPLE: &str = "`pair lock start=112 end=113 key=tid,d1`";
-    let (_, name) = words.pop().ok_or_else(|| (column, format!("`pair` needs a name: {EXAMPLE}")))?;
+    let name = words.pop().ok_or_else(|| (column, format!("`pair` needs a name: {EXAMPLE}")))?;
     let (mut start, mut end, mut key, mut by) = (None, None, None, None);
-    while let Some((column, word)) = words.pop() {
+    while let Some(LineWord { column, text: word }) = words.pop() {
         let expected = || (column, format!("expected start=, end=, key= or by=, found `{word}`: {EXAMPLE}"));
         let (what, text) = word.split_once('=').ok_or_else(expected)?;
         let expression = || {
@@ -192,7 +193,7 @@ fn pair(column: u32, mut words: Vec<(u32, &str)>) -> Result<PairRule, LineError>
     }
     let needs = |what: &str| (column, format!("`pair` needs `{what}=`: {EXAMPLE}"));
     Ok(PairRule {
-        name: name.to_owned(),
+        name: name.text.to_owned(),
         start: start.ok_or_else(|| needs("start"))?,
         end: end.ok_or_else(|| needs("end"))?,
         key: key.ok_or_else(|| needs("key"))?,
@@ -200,12 +201,14 @@ fn pair(column: u32, mut words: Vec<(u32, &str)>) -> Result<PairRule, LineError>
     })
 }
 
-fn counter((column, events): (u32, &str), mut words: Vec<(u32, &str)>) -> Result<CounterRule, LineError> {
+/// Parses the rest of a line `EVENTS counter NAME value=… key=…`. `words` are in reverse order.
+fn counter(events: LineWord<'_>, mut words: Vec<LineWord<'_>>) -> Result<CounterRule, LineError> {
     const EXAMPLE: &str = "`1A5 counter queue value=D2 key=D1`";
-    let events = Expression::parse(events).map_err(|error| (column - 1 + error.column as u32, error.message))?;
-    let (_, name) = words.pop().ok_or_else(|| (column, format!("`counter` needs a name: {EXAMPLE}")))?;
+    let column = events.column;
+    let events = Expression::parse(events.text).map_err(|error| (column - 1 + error.column as u32, error.message))?;
+    let name = words.pop().ok_or_else(|| (column, format!("`counter` needs a name: {EXAMPLE}")))?;
     let (mut value, mut key) = (None, None);
-    while let Some((column, word)) = words.pop() {
+    while let Some(LineWord { column, text: word }) = words.pop() {
         let is_twice = match word.split_once('=') {
             Some(("value", field)) => value.replace(field.to_owned()).is_some(),
             Some(("key", field)) => key.replace(field.to_owned()).is_some(),
@@ -216,7 +219,7 @@ fn counter((column, events): (u32, &str), mut words: Vec<(u32, &str)>) -> Result
         }
     }
     let value = value.ok_or_else(|| (column, format!("`counter` needs `value=`: {EXAMPLE}")))?;
-    Ok(CounterRule { name: name.to_owned(), events, value, key })
+    Ok(CounterRule { name: name.text.to_owned(), events, value, key })
 }
 
 fn no_class(text: &str) -> String {
@@ -231,8 +234,15 @@ fn number_value(text: &str) -> Option<u64> {
     }
 }
 
-/// Splits a line into words with their columns, up to a comment.
-fn words(line: &str) -> Vec<(u32, &str)> {
+/// Word of a line, with its column from 1.
+#[derive(Clone, Copy)]
+struct LineWord<'l> {
+    column: u32,
+    text: &'l str,
+}
+
+/// Splits a line into words, up to a comment.
+fn words(line: &str) -> Vec<LineWord<'_>> {
     let mut words = Vec::new();
     let mut rest = line;
     let mut column = 1;
@@ -243,7 +253,7 @@ fn words(line: &str) -> Vec<(u32, &str)> {
             break;
         }
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        words.push((column, &rest[..end]));
+        words.push(LineWord { column, text: &rest[..end] });
         column += rest[..end].chars().count() as u32;
         rest = &rest[end..];
     }
@@ -251,19 +261,19 @@ fn words(line: &str) -> Vec<(u32, &str)> {
 }
 
 /// Parses a heading: returns the name for `[daemon NAME]`, and `None` for `[qnx]`.
-fn section(words: &[(u32, &str)]) -> Result<Option<Vec<u8>>, LineError> {
+fn section(words: &[LineWord<'_>]) -> Result<Option<Vec<u8>>, LineError> {
     match words {
-        [(_, "[daemon"), (_, name)] if name.len() > 1 && name.ends_with(']') => {
+        [LineWord { text: "[daemon", .. }, LineWord { text: name, .. }] if name.len() > 1 && name.ends_with(']') => {
             Ok(Some(name.as_bytes()[..name.len() - 1].to_vec()))
         }
-        [(_, "[qnx]")] => Ok(None),
-        [(column, _), ..] => Err((*column, String::from("expected a section such as `[daemon tfbc]` or `[qnx]`"))),
+        [LineWord { text: "[qnx]", .. }] => Ok(None),
+        [first, ..] => Err((first.column, String::from("expected a section such as `[daemon tfbc]` or `[qnx]`"))),
         [] => Ok(None),
     }
 }
 
 /// Parses an entry. `words` are the words after the hook, in reverse order.
-fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEntry, LineError> {
+fn entry(column: u32, hook: &str, mut words: Vec<LineWord<'_>>) -> Result<TableEntry, LineError> {
     let (id, subhook) = hook.split_once('.').map_or((hook, None), |(id, subhook)| (id, Some(subhook)));
     let Some(id) = hook_id(id) else {
         return Err((column, format!("`{id}` is not a hook id; expected 3 or 4 hex digits")));
@@ -277,7 +287,7 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
     let mut kind = None;
     let mut condition = None;
     let (column, name) = loop {
-        let Some((column, word)) = words.pop() else {
+        let Some(LineWord { column, text: word }) = words.pop() else {
             return Err((column, format!("hook `{hook}` has no action, such as `dispatch`")));
         };
         match (word, word.strip_prefix("kind=")) {
@@ -288,7 +298,7 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
                 kind = Some(hex(text).ok_or_else(missing)?);
             }
             ("if", _) => {
-                let (column, text) = words.pop().unwrap_or((column, ""));
+                let LineWord { column, text } = words.pop().unwrap_or(LineWord { column, text: "" });
                 let parsed = text.split_once('=').and_then(|(place, value)| number(place).zip(number_value(value)));
                 let missing = || (column, format!("`{text}` is not a condition: expected one such as `if D1=1`"));
                 condition = Some(parsed.ok_or_else(missing)?);
@@ -300,7 +310,7 @@ fn entry(column: u32, hook: &str, mut words: Vec<(u32, &str)>) -> Result<TableEn
         let hint = hint(name, &ACTIONS.map(|(name, _)| name));
         return Err((column, format!("unknown action `{name}`{hint}")));
     };
-    let idle = *name == "dispatch" && words.pop_if(|(_, word)| *word == "idle").is_some();
+    let idle = *name == "dispatch" && words.pop_if(|word| word.text == "idle").is_some();
     let places = Places::parse(column, name, keys, words)?;
     let action = places.action(column, name, id, idle)?;
     Ok(TableEntry { id, subhook, generic, kind, condition, cpu: places.number("cpu"), action })
@@ -328,11 +338,11 @@ struct Places {
 }
 
 impl Places {
-    fn parse(column: u32, action: &str, keys: &Keys, mut words: Vec<(u32, &str)>) -> Result<Self, LineError> {
+    fn parse(column: u32, action: &str, keys: &Keys, mut words: Vec<LineWord<'_>>) -> Result<Self, LineError> {
         let (needed, more) = keys;
         let known: Vec<&'static str> = [needed, more, &["cpu"][..]].concat();
         let mut places = Places::default();
-        while let Some((column, word)) = words.pop() {
+        while let Some(LineWord { column, text: word }) = words.pop() {
             let Some((key, place)) = word.split_once('=') else {
                 return Err((column, format!("expected KEY=PLACE, found `{word}`")));
             };

@@ -212,6 +212,16 @@ enum DeferredChange {
     Reset(usize),
 }
 
+/// Parts of a thread's context that change most often.
+pub(crate) struct DepthAndSvc<'s> {
+    /// Nesting depth of interrupts on the thread's CPU.
+    pub(crate) depth: u32,
+    /// Version of the system call: equal versions mean equal names.
+    pub(crate) svc_version: u64,
+    /// Name of the system call, if the thread is known.
+    pub(crate) svc: Option<&'s SvcName>,
+}
+
 impl ContextState {
     /// Creates an empty state. `names` resolves the addresses of system calls.
     pub fn new(table: Arc<ContextTable>, names: Arc<AddressNames>) -> Self {
@@ -295,12 +305,12 @@ impl ContextState {
         self.known.version_of_all.max(self.known.versions[version_place(tid)])
     }
 
-    /// Interrupt depth on the CPU of the last event, version of its thread's system call, and that call.
+    /// Interrupt depth and system call at the last event, if a column shows them.
     #[inline(always)]
-    pub(crate) fn depth_and_svc(&mut self, tid: u64, cpu: Option<u64>) -> (u32, u64, Option<&SvcName>) {
+    pub(crate) fn depth_and_svc(&mut self, tid: u64, cpu: Option<u64>) -> DepthAndSvc<'_> {
         let RequiredContext { depth, svc, .. } = self.known.wanted;
         if !(depth || svc) {
-            return (0, 0, None);
+            return DepthAndSvc { depth: 0, svc_version: 0, svc: None };
         }
         let slot = self.known.find_slot(tid);
         let Known { threads, depths, .. } = &self.known;
@@ -308,8 +318,8 @@ impl ContextState {
         let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
         let depth = if depth { depths.get(depth_place(cpu)).copied().unwrap_or(0) } else { 0 };
         match thread {
-            Some(Thread { svc, svc_version, .. }) => (depth, *svc_version, Some(svc)),
-            None => (depth, 0, None),
+            Some(Thread { svc, svc_version, .. }) => DepthAndSvc { depth, svc_version: *svc_version, svc: Some(svc) },
+            None => DepthAndSvc { depth, svc_version: 0, svc: None },
         }
     }
 
@@ -782,18 +792,25 @@ fn printable(byte: u8) -> u8 {
 mod tests {
     use super::*;
 
+    struct TestEvent {
+        id: u16,
+        tid: u64,
+        bytes: Vec<u8>,
+    }
+
     /// A 64-bit event with data words.
-    fn words(id: u16, subhook: u16, tid: u64, words: &[u64]) -> (u16, u64, Vec<u8>) {
+    fn words(id: u16, subhook: u16, tid: u64, words: &[u64]) -> TestEvent {
         let head = (words.len() as u64 * 8) << 32 | u64::from(id) << 16 | u64::from(subhook);
-        (id, tid, [&[head], words].concat().iter().flat_map(|word| word.to_be_bytes()).collect())
+        let bytes = [&[head], words].concat().iter().flat_map(|word| word.to_be_bytes()).collect();
+        TestEvent { id, tid, bytes }
     }
 
     /// A 64-bit generic event.
-    fn generic(id: u16, tid: u64, word: u64, bytes: &[u8]) -> (u16, u64, Vec<u8>) {
+    fn generic(id: u16, tid: u64, word: u64, bytes: &[u8]) -> TestEvent {
         let head = 0x4000_u64 << 48 | (bytes.len() as u64) << 32 | u64::from(id) << 16;
         let mut event: Vec<u8> = [head, word].iter().flat_map(|word| word.to_be_bytes()).collect();
         event.extend(bytes);
-        (id, tid, event)
+        TestEvent { id, tid, bytes: event }
     }
 
     fn state(table: &str) -> ContextState {
@@ -806,15 +823,15 @@ mod tests {
     }
 
     /// Formats an event's context as `pid name cpu depth priority svc`, with `-` for unknown parts.
-    fn line(state: &mut ContextState, (id, tid, bytes): &(u16, u64, Vec<u8>)) -> String {
+    fn line(state: &mut ContextState, event: &TestEvent) -> String {
         let event = RawEvent {
             number: 1,
             offset: 0,
-            bytes,
+            bytes: &event.bytes,
             recorded: &[],
             wide: true,
-            id: *id,
-            tid: *tid,
+            id: event.id,
+            tid: event.tid,
             ticks: None,
             cpu: None,
         };
@@ -896,16 +913,16 @@ mod tests {
             ticks: None,
             cpu: None,
         };
-        let (depth, svc, _) = state.depth_and_svc(tid, None);
+        let DepthAndSvc { depth, svc_version, .. } = state.depth_and_svc(tid, None);
         assert_eq!(depth, if state.known.wanted.depth { state.facts(&event).depth } else { 0 });
-        assert!(svc > 0 || state.facts(&event).svc.is_empty());
+        assert!(svc_version > 0 || state.facts(&event).svc.is_empty());
         let ThreadContext { pid, path, name, cpu, depth, priority, svc, .. } = state.facts(&event);
         (pid, path.to_vec(), name.to_vec(), cpu, depth, priority, svc.to_vec())
     }
 
     /// Versions of a thread, of its system call, and of everything.
     fn versions(state: &mut ContextState, tid: u64) -> (u64, u64, u64) {
-        (state.version(tid), state.depth_and_svc(tid, None).1, state.n_changes())
+        (state.version(tid), state.depth_and_svc(tid, None).svc_version, state.n_changes())
     }
 
     #[test]

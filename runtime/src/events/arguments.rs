@@ -27,7 +27,7 @@ pub struct Argument<'r> {
     /// Name of the argument.
     pub name: ArgumentName,
     /// Value of the argument.
-    pub value: Value<'r>,
+    pub value: ArgumentValue<'r>,
     pub(super) show: ArgStyle,
 }
 
@@ -42,7 +42,7 @@ pub enum ArgumentName {
 
 /// Value of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value<'r> {
+pub enum ArgumentValue<'r> {
     /// 32-bit decimal (letter `D`).
     Decimal(i32),
     /// 32-bit hexadecimal with eight digits (letter `H`, and words without a name).
@@ -166,18 +166,18 @@ impl<'r> Arguments<'r> {
 
     /// Reads the next value of the list. Returns the number of its words too, and `None` if too few are left.
     #[inline]
-    fn value(&self, letter: ArgType) -> Option<(Value<'r>, usize)> {
+    fn value(&self, letter: ArgType) -> Option<(ArgumentValue<'r>, usize)> {
         Some(match letter {
-            ArgType::Decimal => (Value::Decimal(self.word()? as i32), 1),
-            ArgType::Hex => (Value::Hex(self.word()?), 1),
-            ArgType::Pointer => (Value::Pointer(self.word()?), 1),
-            ArgType::Sequence => (Value::Decimal((self.word()? & 0x7ff) as i32), 1),
-            ArgType::Decimal64 => (Value::Decimal64(self.word_64()? as i64), 2),
-            ArgType::Hex64 => (Value::Hex64(self.word_64()?), 2),
+            ArgType::Decimal => (ArgumentValue::Decimal(self.word()? as i32), 1),
+            ArgType::Hex => (ArgumentValue::Hex(self.word()?), 1),
+            ArgType::Pointer => (ArgumentValue::Pointer(self.word()?), 1),
+            ArgType::Sequence => (ArgumentValue::Decimal((self.word()? & 0x7ff) as i32), 1),
+            ArgType::Decimal64 => (ArgumentValue::Decimal64(self.word_64()? as i64), 2),
+            ArgType::Hex64 => (ArgumentValue::Hex64(self.word_64()?), 2),
             ArgType::Text(n) => {
                 let words = self.bytes.get(self.at * 4..)?.as_chunks().0;
                 let words = words.get(..words.len().min(n.into())).filter(|words| !words.is_empty())?;
-                (Value::Text(words), words.len())
+                (ArgumentValue::Text(words), words.len())
             }
             ArgType::Name => {
                 let rest = self.bytes.get(self.at * 4..).filter(|rest| !rest.is_empty())?;
@@ -186,7 +186,7 @@ impl<'r> Arguments<'r> {
                 // traceprinter prints the words of a name again if the name itself prints as nothing.
                 let is_shown = !name.is_empty() && is_text(name);
                 let n_words = end.map_or(rest.len().div_ceil(4), |end| end / 4 + 1);
-                (Value::Name(name), if is_shown { n_words } else { 0 })
+                (ArgumentValue::Name(name), if is_shown { n_words } else { 0 })
             }
         })
     }
@@ -219,7 +219,7 @@ impl<'r> Iterator for Arguments<'r> {
             Some(end) => end,
             None => *self.end.insert(self.leftover_end()),
         };
-        let value = Value::Hex(self.word().filter(|_| self.at < end)?);
+        let value = ArgumentValue::Hex(self.word().filter(|_| self.at < end)?);
         let name = ArgumentName::Word(self.at);
         self.at += 1;
         Some(Argument { name, value, show: ArgStyle::Named })
@@ -305,23 +305,23 @@ fn push_named(argument: Argument<'_>, out: &mut TextBuf) {
 
 /// Writes a number at offset `at` and returns the offset after it; `None` for texts.
 #[inline]
-fn put_number(value: Value<'_>, room: &mut [u8], at: usize) -> Option<usize> {
+fn put_number(value: ArgumentValue<'_>, room: &mut [u8], at: usize) -> Option<usize> {
     let hex = |room: &mut [u8], value: u64, digits| {
         room[at..at + 2].copy_from_slice(b"0x");
         num::hex_low(room, at + 2, value, digits)
     };
     Some(match value {
-        Value::Decimal(value) => num::int(room, at, i64::from(value) as u64),
-        Value::Hex(value) => hex(room, value.into(), 8),
-        Value::Pointer(value) => num::hex_min(room, at, value.into()),
-        Value::Decimal64(value) => num::int(room, at, value as u64),
-        Value::Hex64(value) => hex(room, value, 16),
-        Value::Text(_) | Value::Name(_) => return None,
+        ArgumentValue::Decimal(value) => num::int(room, at, i64::from(value) as u64),
+        ArgumentValue::Hex(value) => hex(room, value.into(), 8),
+        ArgumentValue::Pointer(value) => num::hex_min(room, at, value.into()),
+        ArgumentValue::Decimal64(value) => num::int(room, at, value as u64),
+        ArgumentValue::Hex64(value) => hex(room, value, 16),
+        ArgumentValue::Text(_) | ArgumentValue::Name(_) => return None,
     })
 }
 
 fn push_int(value: i32, out: &mut TextBuf) {
-    push_value(Value::Decimal(value), out);
+    push_value(ArgumentValue::Decimal(value), out);
 }
 
 fn push_hex(value: u64, digits: usize, out: &mut TextBuf) {
@@ -329,9 +329,9 @@ fn push_hex(value: u64, digits: usize, out: &mut TextBuf) {
     out.advance(end);
 }
 
-fn push_value(value: Value<'_>, out: &mut TextBuf) {
+fn push_value(value: ArgumentValue<'_>, out: &mut TextBuf) {
     match value {
-        Value::Text(words) => {
+        ArgumentValue::Text(words) => {
             out.push(b"\"");
             text_of_words(words).for_each(|part| out.push(part));
             out.push(b"\" (");
@@ -341,8 +341,8 @@ fn push_value(value: Value<'_>, out: &mut TextBuf) {
             }
             out.push(b")");
         }
-        Value::Name(name) if is_text(name) => out.push(name),
-        Value::Name(_) => {}
+        ArgumentValue::Name(name) if is_text(name) => out.push(name),
+        ArgumentValue::Name(_) => {}
         number => {
             let end = put_number(number, out.spare(), 0).unwrap_or(0);
             out.advance(end);
@@ -353,20 +353,20 @@ fn push_value(value: Value<'_>, out: &mut TextBuf) {
 /// Appends an argument that has a format of its own.
 fn push_fixed(show: ArgStyle, argument: Argument<'_>, out: &mut TextBuf) {
     match (show, argument.value) {
-        (ArgStyle::Decimal(before), Value::Decimal(value)) => {
+        (ArgStyle::Decimal(before), ArgumentValue::Decimal(value)) => {
             out.push(before.as_bytes());
             push_int(value, out);
         }
-        (ArgStyle::Between(before, after), Value::Decimal(value)) => {
+        (ArgStyle::Between(before, after), ArgumentValue::Decimal(value)) => {
             out.push(before.as_bytes());
             push_int(value, out);
             out.push(after.as_bytes());
         }
-        (ArgStyle::Hex(before), Value::Hex(value) | Value::Pointer(value)) => {
+        (ArgStyle::Hex(before), ArgumentValue::Hex(value) | ArgumentValue::Pointer(value)) => {
             out.push(before.as_bytes());
             push_hex(value.into(), 8, out);
         }
-        (ArgStyle::Hex(before), Value::Hex64(value)) => {
+        (ArgStyle::Hex(before), ArgumentValue::Hex64(value)) => {
             out.push(before.as_bytes());
             push_hex(value, 16, out);
         }
@@ -424,9 +424,9 @@ mod tests {
             .arguments(&thread_created(&bytes, true))
             .map(|all| (all.name, all.value));
         let expected = [
-            (ArgumentName::Listed("pid"), Value::Decimal(1)),
-            (ArgumentName::Listed("tid"), Value::Decimal(2)),
-            (ArgumentName::Word(2), Value::Hex(7)),
+            (ArgumentName::Listed("pid"), ArgumentValue::Decimal(1)),
+            (ArgumentName::Listed("tid"), ArgumentValue::Decimal(2)),
+            (ArgumentName::Word(2), ArgumentValue::Hex(7)),
         ];
         assert_eq!(found.collect::<Vec<_>>(), expected);
     }

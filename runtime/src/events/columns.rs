@@ -4,7 +4,7 @@
 //! pid D, tid D, msg[0] H     arg_pid int64, arg_tid int64, msg_0 int64 hex, words list of int64 hex
 //! ```
 
-use super::arguments::{ArgumentName, Arguments, Value};
+use super::arguments::{ArgumentName, ArgumentValue, Arguments};
 use super::table::{self, ArgLayout, ArgType, Args, ListArg, Lists, Release, Row, Table};
 use super::{BuiltInEvents, display_id};
 use crate::reader::kev::classes;
@@ -72,7 +72,7 @@ impl EventColumns {
     pub fn values<'c, 'r>(
         &'c self,
         arguments: Arguments<'r>,
-    ) -> impl Iterator<Item = (Option<u16>, Value<'r>)> + use<'c, 'r> {
+    ) -> impl Iterator<Item = (Option<u16>, ArgumentValue<'r>)> + use<'c, 'r> {
         let list = self.lists.iter().find(|(list, _)| ptr::eq(*list, arguments.list));
         let mut columns = list.map_or(&[][..], |(_, columns)| columns).iter();
         arguments.filter_map(move |argument| match argument.name {
@@ -126,12 +126,14 @@ impl EventColumns {
                 row.begin_item()?;
             }
             match value {
-                Value::Decimal(value) => row.put_number(cell, i64::from(value) as u64),
-                Value::Decimal64(value) => row.put_number(cell, value as u64),
-                Value::Hex(value) | Value::Pointer(value) => row.put_number(cell, value.into()),
-                Value::Hex64(value) => row.put_number(cell, value),
-                Value::Text(words) => row.put_bytes(cell, &super::text_of_words(words).collect::<Vec<_>>().concat())?,
-                Value::Name(name) => row.put_bytes(cell, name)?,
+                ArgumentValue::Decimal(value) => row.put_number(cell, i64::from(value) as u64),
+                ArgumentValue::Decimal64(value) => row.put_number(cell, value as u64),
+                ArgumentValue::Hex(value) | ArgumentValue::Pointer(value) => row.put_number(cell, value.into()),
+                ArgumentValue::Hex64(value) => row.put_number(cell, value),
+                ArgumentValue::Text(words) => {
+                    row.put_bytes(cell, &super::text_of_words(words).collect::<Vec<_>>().concat())?
+                }
+                ArgumentValue::Name(name) => row.put_bytes(cell, name)?,
             }
         }
         row.end_list();

@@ -12,7 +12,7 @@
 
 use super::arguments::{Arguments, push_name, text_of_words};
 use super::table::{ArgStyle, ArgType};
-use super::{ArgumentName, BuiltInEvents, Value};
+use super::{ArgumentName, ArgumentValue, BuiltInEvents};
 use crate::json;
 use crate::literal::{Literal, store};
 use crate::reader::kev::KevRecord;
@@ -65,7 +65,7 @@ struct FlatList {
 struct RecordShape {
     n_words: u32,
     wide: bool,
-    /// True if the first word is -1, with which a failed kernel call begins.
+    /// True if the first word is -1, as in the record of a failed kernel call.
     failed: bool,
 }
 
@@ -288,14 +288,14 @@ fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<Print
             return Some((builder.finish(form), at));
         }
         let put = match argument.value {
-            Value::Decimal(_) if letter == Some(ArgType::Sequence) => ValueNotation::Sequence,
-            Value::Decimal(_) => ValueNotation::Int,
-            Value::Hex(_) => ValueNotation::Hex,
-            Value::Pointer(_) => ValueNotation::Pointer,
-            Value::Decimal64(_) => ValueNotation::Int64,
-            Value::Hex64(_) => ValueNotation::Hex64,
-            Value::Text(words) if words.len() <= MAX_TEXT_WORDS => ValueNotation::Words(words.len() as u8),
-            Value::Text(_) | Value::Name(_) => return None,
+            ArgumentValue::Decimal(_) if letter == Some(ArgType::Sequence) => ValueNotation::Sequence,
+            ArgumentValue::Decimal(_) => ValueNotation::Int,
+            ArgumentValue::Hex(_) => ValueNotation::Hex,
+            ArgumentValue::Pointer(_) => ValueNotation::Pointer,
+            ArgumentValue::Decimal64(_) => ValueNotation::Int64,
+            ArgumentValue::Hex64(_) => ValueNotation::Hex64,
+            ArgumentValue::Text(words) if words.len() <= MAX_TEXT_WORDS => ValueNotation::Words(words.len() as u8),
+            ArgumentValue::Text(_) | ArgumentValue::Name(_) => return None,
         };
         if form == ArgNotation::Json {
             let n_before = names.iter().filter(|name| **name == argument.name).count();

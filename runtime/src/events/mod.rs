@@ -14,7 +14,7 @@ pub(crate) mod samples;
 pub mod spelling;
 mod table;
 
-pub use arguments::{Argument, ArgumentName, ArgumentPrinter, Arguments, Value, text_of_words};
+pub use arguments::{Argument, ArgumentName, ArgumentPrinter, ArgumentValue, Arguments, text_of_words};
 pub(crate) use built_in::is_interrupt;
 pub use built_in::{BuiltInEvents, label};
 pub use class::{class_name, display_id};

@@ -239,7 +239,7 @@ impl<'r> FlatRow<'r> {
     /// Appends the fields of an event as an object between two texts. Returns false if the event may not contain all
     /// of them.
     #[inline(always)]
-    pub fn write(&self, bytes: &[u8], (before, after): (&Literal, &Literal), out: &mut TextBuf) -> bool {
+    pub fn write(&self, bytes: &[u8], before: &Literal, after: &Literal, out: &mut TextBuf) -> bool {
         if !self.source.fit(bytes) {
             return false;
         }

@@ -86,7 +86,7 @@ impl<'r> PreparedFields<'r> {
         out: &mut TextBuf,
     ) -> Outcome {
         let nothing = Literal::default();
-        self.write_between(run, input, is_trial, (&nothing, &nothing), out)
+        self.write_between(run, input, is_trial, &nothing, &nothing, out)
     }
 
     /// Like [`PreparedFields::write`], but between two texts.
@@ -96,12 +96,13 @@ impl<'r> PreparedFields<'r> {
         run: &mut Run<'r>,
         input: &impl EventContext<'r>,
         is_trial: bool,
-        around: (&Literal, &Literal),
+        before: &Literal,
+        after: &Literal,
         out: &mut TextBuf,
     ) -> Outcome {
         match &self.flat {
-            Some(flat) if flat.write(input.bytes(), around, out) => Outcome::default(),
-            _ => self.write_by_machine(run, input, is_trial, around, out),
+            Some(flat) if flat.write(input.bytes(), before, after, out) => Outcome::default(),
+            _ => self.write_by_machine(run, input, is_trial, before, after, out),
         }
     }
 
@@ -111,7 +112,8 @@ impl<'r> PreparedFields<'r> {
         run: &mut Run<'r>,
         input: &impl EventContext<'r>,
         is_trial: bool,
-        (before, after): (&Literal, &Literal),
+        before: &Literal,
+        after: &Literal,
         out: &mut TextBuf,
     ) -> Outcome {
         let outcome = run.fields(&self.entry, input, is_trial, out);

@@ -7,8 +7,8 @@ use crate::catalog::{Catalog, HookEntry};
 use crate::work::{MaxWork, Work};
 use std::collections::HashMap;
 use tfbc_vm::{
-    CellValue, Cells, Context, Event, EventInput, FieldKind, Hint, Limits, Machine, Program, Schema, SchemaField,
-    Shape, Space, TextBuf, Timers,
+    CellValue, Cells, EventInput, FieldKind, Hint, Limits, Machine, Program, Schema, SchemaField, Shape, Space,
+    TextBuf, Timers,
 };
 
 /// Reader of the fields of events, in any order.
@@ -40,17 +40,17 @@ impl FieldReader {
         catalog: &Catalog<'_>,
         entry: &HookEntry,
         timers: &mut Timers,
-        (event, context): (&Event<'_>, &Context<'_>),
+        input: &EventInput<'_, '_>,
     ) -> Vec<Field> {
         let program = catalog.program(entry);
         let Some(hook) = program.entry(Space::HookFields, entry.id()) else { return Vec::new() };
-        let Some(prepared) = program.prepare(hook.index, event.env_index()) else { return Vec::new() };
+        let Some(prepared) = program.prepare(hook.index, input.event.env_index()) else { return Vec::new() };
         let schema = self.schemas.entry(entry.id()).or_insert_with(|| program.schema(entry.id()).unwrap_or_default());
         let mut run = self.machine.start(program, timers);
-        self.work.bytes += event.bytes.len() as u64;
+        self.work.bytes += input.event.bytes.len() as u64;
         // A hostile template must not run for hours, see `work.rs`.
         if self.work.steps < self.max_work.allowance(self.work.bytes) {
-            run.fields(&prepared, &EventInput { event, context }, true, &mut self.scratch);
+            run.fields(&prepared, input, true, &mut self.scratch);
             self.work.steps += run.n_steps();
             return fields(&schema.fields, Some(run.row().cells()));
         }
@@ -63,13 +63,13 @@ impl FieldReader {
         catalog: &Catalog<'_>,
         entry: &HookEntry,
         timers: &mut Timers,
-        (event, context): (&Event<'_>, &Context<'_>),
+        input: &EventInput<'_, '_>,
         out: &mut TextBuf,
     ) {
-        match PreparedFields::new(catalog, entry, event.env_index()) {
+        match PreparedFields::new(catalog, entry, input.event.env_index()) {
             Some(fields) => {
                 let mut run = self.machine.start(catalog.program(entry), timers);
-                fields.write(&mut run, &EventInput { event, context }, true, out);
+                fields.write(&mut run, input, true, out);
             }
             None => out.push(b"{}"),
         }

@@ -493,7 +493,8 @@ pub(super) fn put_number(room: &mut [u8], at: usize, number: u64) -> usize {
 /// Appends the field that a column shows, in its column or with its key; `is_defined` if definitions format the record,
 /// which then has no fields of its own.
 pub(super) fn append_argument(
-    (column, last): (Column, bool),
+    column: Column,
+    last: bool,
     source: &CellSource,
     is_defined: bool,
     record: &KevRecord<'_>,

@@ -1,6 +1,6 @@
 //! Typed fields of kernel events: the arguments of a record by name.
 
-use crate::events::{Argument, ArgumentName, Arguments, EventColumns, Value, WORDS, text_of_words};
+use crate::events::{Argument, ArgumentName, ArgumentValue, Arguments, EventColumns, WORDS, text_of_words};
 use crate::fields::{Field, FieldValue};
 use crate::json;
 use tfbc_vm::{TextBuf, num};
@@ -17,7 +17,7 @@ pub(super) struct RecordField<'r> {
     name: ArgumentName,
     /// Number of earlier fields with the name.
     n_before: usize,
-    value: Value<'r>,
+    value: ArgumentValue<'r>,
 }
 
 impl<'r> RecordFields<'r> {
@@ -76,19 +76,19 @@ impl RecordField<'_> {
     /// Appends the shown text.
     pub fn push_text(&self, out: &mut TextBuf) {
         match self.value {
-            Value::Decimal(value) => push_int(value.into(), out),
-            Value::Decimal64(value) => push_int(value, out),
-            Value::Hex(value) => {
+            ArgumentValue::Decimal(value) => push_int(value.into(), out),
+            ArgumentValue::Decimal64(value) => push_int(value, out),
+            ArgumentValue::Hex(value) => {
                 out.push(b"0x");
                 push_number(out, |room| num::hex_low(room, 0, value.into(), 8));
             }
-            Value::Hex64(value) => {
+            ArgumentValue::Hex64(value) => {
                 out.push(b"0x");
                 push_number(out, |room| num::hex_low(room, 0, value, 16));
             }
-            Value::Pointer(value) => push_number(out, |room| num::hex_min(room, 0, value.into())),
-            Value::Text(words) => text_of_words(words).for_each(|part| out.push(part)),
-            Value::Name(name) => push_escaped(name, out),
+            ArgumentValue::Pointer(value) => push_number(out, |room| num::hex_min(room, 0, value.into())),
+            ArgumentValue::Text(words) => text_of_words(words).for_each(|part| out.push(part)),
+            ArgumentValue::Name(name) => push_escaped(name, out),
         }
     }
 
@@ -104,7 +104,7 @@ impl RecordField<'_> {
         self.push_name(out);
         out.push(b"\",\"raw\":");
         self.push_raw(out);
-        if matches!(self.value, Value::Text(_) | Value::Name(_)) {
+        if matches!(self.value, ArgumentValue::Text(_) | ArgumentValue::Name(_)) {
             scratch.clear();
             self.push_text(scratch);
             out.push(b",\"text\":");
@@ -161,34 +161,34 @@ pub(super) fn named(columns: &EventColumns, arguments: Arguments<'_>) -> Vec<Fie
     found
 }
 
-fn value(value: Value<'_>) -> FieldValue {
+fn value(value: ArgumentValue<'_>) -> FieldValue {
     match value {
-        Value::Decimal(value) => FieldValue::Integer(value.into()),
-        Value::Decimal64(value) => FieldValue::Integer(value.into()),
-        Value::Hex(value) | Value::Pointer(value) => FieldValue::Integer(value.into()),
-        Value::Hex64(value) => FieldValue::Integer(value.into()),
-        Value::Text(words) => {
+        ArgumentValue::Decimal(value) => FieldValue::Integer(value.into()),
+        ArgumentValue::Decimal64(value) => FieldValue::Integer(value.into()),
+        ArgumentValue::Hex(value) | ArgumentValue::Pointer(value) => FieldValue::Integer(value.into()),
+        ArgumentValue::Hex64(value) => FieldValue::Integer(value.into()),
+        ArgumentValue::Text(words) => {
             FieldValue::Text(String::from_utf8_lossy(&text_of_words(words).collect::<Vec<_>>().concat()).into_owned())
         }
-        Value::Name(name) => FieldValue::Text(String::from_utf8_lossy(name).into_owned()),
+        ArgumentValue::Name(name) => FieldValue::Text(String::from_utf8_lossy(name).into_owned()),
     }
 }
 
-fn push_raw(value: Value<'_>, out: &mut TextBuf) {
+fn push_raw(value: ArgumentValue<'_>, out: &mut TextBuf) {
     match value {
-        Value::Decimal(value) => push_int(value.into(), out),
-        Value::Decimal64(value) => push_int(value, out),
-        Value::Hex(value) | Value::Pointer(value) => out.dec(value.into()),
-        Value::Hex64(value) => out.dec(value),
-        Value::Text(words) => json::string(&text_of_words(words).collect::<Vec<_>>().concat(), out),
-        Value::Name(name) => json::string(name, out),
+        ArgumentValue::Decimal(value) => push_int(value.into(), out),
+        ArgumentValue::Decimal64(value) => push_int(value, out),
+        ArgumentValue::Hex(value) | ArgumentValue::Pointer(value) => out.dec(value.into()),
+        ArgumentValue::Hex64(value) => out.dec(value),
+        ArgumentValue::Text(words) => json::string(&text_of_words(words).collect::<Vec<_>>().concat(), out),
+        ArgumentValue::Name(name) => json::string(name, out),
     }
 }
 
 /// Appends a value as in the object of fields: numbers above 2^53 are strings.
-fn push_json(value: Value<'_>, out: &mut TextBuf) {
+fn push_json(value: ArgumentValue<'_>, out: &mut TextBuf) {
     match value {
-        Value::Hex64(value) => json::push_unsigned(value, out),
+        ArgumentValue::Hex64(value) => json::push_unsigned(value, out),
         value => push_raw(value, out),
     }
 }

@@ -259,7 +259,7 @@ impl<'r> RowWriter<'r> {
                 // Columns without a value are left out of JSON, so only the text before shows whether a comma is due.
                 LineCell::Comma => out.push(if out.as_bytes().ends_with(b"{") { b"" } else { b"," }),
                 LineCell::Argument { column, last } => {
-                    append_argument((column, last), source, defined == Some(true), record, out);
+                    append_argument(column, last, source, defined == Some(true), record, out);
                 }
                 LineCell::Data => {
                     let form = source.form;

@@ -181,9 +181,9 @@ fn json_number(value: i128, ty: &str) -> String {
 
 impl Definitions {
     /// Fields of an event, with their final names.
-    fn fields(&self, event: (u8, u16)) -> Vec<RecordField<'_>> {
+    fn fields(&self, class: u8, event: u16) -> Vec<RecordField<'_>> {
         let keys = self.keys().iter().enumerate();
-        let keys = keys.filter(|(_, key)| !key.refused && key.events.contains(&event));
+        let keys = keys.filter(|(_, key)| !key.refused && key.events.contains(&(class, event)));
         let mut fields: Vec<RecordField> = Vec::new();
         for (at, key) in keys {
             for (place, field) in key.fields.iter().enumerate() {
@@ -214,9 +214,9 @@ impl Definitions {
     }
 
     /// A line per column of an event: name, type, and the texts of enums.
-    pub fn columns(&self, event: (u8, u16)) -> Vec<String> {
+    pub fn columns(&self, class: u8, event: u16) -> Vec<String> {
         let mut lines = Vec::new();
-        for field in self.fields(event) {
+        for field in self.fields(class, event) {
             lines.push(format!("{} {}", field.name, field.value_type()));
             if field.has_words() || field.has_errno() {
                 let list = if field.has_word_list() { "list of " } else { "" };
@@ -234,7 +234,7 @@ impl Definitions {
         let class = if record.class == 13 { 5 } else { record.class };
         let shown = RecordView::new(&self.keys, &self.links, record).show_by_key()?;
         let mut members = Vec::new();
-        for field in self.fields((class, record.id)) {
+        for field in self.fields(class, record.id) {
             let (key, at) = field.place;
             let found = shown.iter().find(|(shown, _)| *shown == key).and_then(|(_, fields)| fields.get(at));
             members.extend(found.into_iter().flat_map(|shown| field.members(shown)));

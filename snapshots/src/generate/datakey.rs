@@ -22,6 +22,8 @@ pub struct GeneratedRecord {
     pub id: u16,
     /// True for a combine record.
     pub wide: bool,
+    /// True if it belongs to a big-endian log.
+    pub big_endian: bool,
     /// Its data.
     pub payload: Vec<u8>,
 }
@@ -147,7 +149,7 @@ pub fn record(rng: &mut Rng, definitions: &GeneratedDefinitions, big_endian: boo
     } else if rng.chance(60) {
         payload.resize(payload.len().next_multiple_of(8), 0);
     }
-    GeneratedRecord { class, id, wide, payload }
+    GeneratedRecord { class, id, wide, big_endian, payload }
 }
 
 fn byte(rng: &mut Rng) -> u8 {

@@ -4,7 +4,7 @@ use super::event::interesting;
 /// Random format file that compiles without errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// The file.
+    /// Text of the file.
     pub source: String,
     /// Hooks that it formats.
     pub hooks: Vec<u16>,
@@ -386,7 +386,7 @@ impl Generator<'_> {
             self.token(&format!("\"{label}\""));
         }
         if self.rng.chance(25) && depth < 4 && kind != Kind::Float {
-            self.cases(scope, depth, (&shown, kind));
+            self.cases(scope, depth, &shown, kind);
         } else {
             self.token(&shown);
         }
@@ -692,7 +692,7 @@ impl Generator<'_> {
             return self.flag(scope);
         }
         let (selector, kind) = self.selector(scope, |kind| kind != Kind::Float);
-        self.cases(scope, depth, (&selector, kind));
+        self.cases(scope, depth, &selector, kind);
     }
 
     /// Switch on one bit with one case.
@@ -718,7 +718,7 @@ impl Generator<'_> {
     }
 
     /// Selector and cases of a switch.
-    fn cases(&mut self, scope: &Scope, depth: usize, (selector, kind): (&str, Kind)) {
+    fn cases(&mut self, scope: &Scope, depth: usize, selector: &str, kind: Kind) {
         let alike = self.rng.chance(30);
         self.token(selector);
         let mut inside = scope.clone();

@@ -422,7 +422,7 @@ fn long_case<'r>(
     // The range was checked by rule V8. The cost of `get` is negligible compared with the copy, and it needs no
     // `unsafe`.
     let text = run.program.strings().get(offset..offset + len).unwrap_or(b"");
-    // A text that fits into the room of an instruction costs no steps.
+    // Short texts, up to the room in the buffer that every instruction finds, cost no steps.
     run.charge(if len <= SHORT { 0 } else { len / STEP });
     run.stage.close(out, at);
     run.push(out, text);
@@ -443,7 +443,7 @@ fn many_nibbles<'r>(
     (run.reopen(out), run.stage.after(instr))
 }
 
-fn soft<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
+fn put_soft_blank<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     unchecked!(room: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
     // The position is kept, not the fact: a text may itself end with a blank, which must stay.
@@ -451,7 +451,7 @@ fn soft<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) 
     (at, run.stage.after(instr))
 }
 
-fn soft_drop<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
+fn drop_soft_blank<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let drops = run.state().soft_end == run.stage.offset(at);
     if drops {
         run.change().soft_end = usize::MAX;

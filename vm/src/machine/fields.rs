@@ -324,7 +324,8 @@ storing! {
         Ok(())
     };
     case |run, instr| {
-        let label = table::find_label(run.program.table(instr.c), run.reg(instr.b));
+        let (kind, words) = run.program.table(instr.c);
+        let label = table::find_label(kind, words, run.reg(instr.b));
         if let Some(label) = label.filter(|_| instr.d == 0 || run.scratch.row.is_null(instr.a)) {
             run.scratch.row.put_label(instr.a, label);
         }

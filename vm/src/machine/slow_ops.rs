@@ -356,6 +356,14 @@ impl Run<'_> {
         }
     }
 
+    /// Removes the soft blank that the text ends with, if there is one.
+    fn drop_soft_blank_of(&mut self, out: &mut TextBuf) {
+        if self.state().soft_end == out.len {
+            out.len -= 1;
+            self.change().soft_end = usize::MAX;
+        }
+    }
+
     fn put_flags(&mut self, out: &mut TextBuf, table: &[u64], value: u64) {
         self.charge(table.len() / FLAG_WORDS);
         // All entries are tested, also after a match: BITFLAGS is a list of questions, not a switch.
@@ -368,9 +376,8 @@ impl Run<'_> {
             if self.is_over(out.len) {
                 return;
             }
-            if matches!(text, [b' ' | b'\t', ..]) && self.state().soft_end == out.len {
-                out.len -= 1;
-                self.change().soft_end = usize::MAX;
+            if matches!(text, [b' ' | b'\t', ..]) {
+                self.drop_soft_blank_of(out);
             }
             self.push(out, text);
             if soft == 1 {
@@ -380,7 +387,7 @@ impl Run<'_> {
         }
     }
 
-    /// Fast path of [`Run::dump`]: the event contains all bytes, and their text fits into the room of an instruction.
+    /// Fast path of [`Run::dump`]: the event contains all bytes, and their text fits into the room that every instruction finds.
     /// Returns the new end of the text.
     #[inline(always)]
     pub(super) fn short_dump(&mut self, at: OutPtr, count: u64, soft: bool, out: &mut TextBuf) -> Option<OutPtr> {

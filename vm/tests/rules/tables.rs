@@ -1,7 +1,7 @@
 //! Rules V8 and V9: tables are of the right kind, well formed, and have valid targets.
 
 use super::{altered, broken, check, open};
-use tfbc_vm::table::{LONG_TEXTS, TableKind, number_table, pack_str, text_table};
+use tfbc_vm::table::{LONG_TEXTS, TableKind, TextCase, number_table, pack_str, text_table};
 use tfbc_vm::{BlobBuilder, BlobError, HookRow, Instr, Op, RoutineRow, Rule, Slot, SourcePos, form};
 
 #[test]
@@ -77,7 +77,7 @@ fn v8_texts_of_a_table_are_in_the_pool() {
     assert_eq!(kind, TableKind::Hash);
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words), None);
     // Tables of other kinds are refused, regardless of their targets.
-    let (kind, words) = text_table(&[(b"text", pack_str(0, 4), 1)], 1);
+    let (kind, words) = text_table(&[TextCase { text: b"text", string: pack_str(0, 4), target: 1 }], 1);
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, kind, &words), broken(8, 0, 0));
     assert_eq!(with_table(Instr::of(Op::PutCase, &[0]), Slot::C, TableKind::Flags, &[0; 5]), broken(8, 0, 0));
 }
@@ -86,7 +86,7 @@ fn v8_texts_of_a_table_are_in_the_pool() {
 fn v8_each_instruction_has_its_kind_of_table() {
     let dense = number_table(&[(1, 1)], 1);
     let hash = number_table(&[(1, 1), (1 << 40, 1)], 1);
-    let text = text_table(&[(b"text", pack_str(0, 4), 1)], 1);
+    let text = text_table(&[TextCase { text: b"text", string: pack_str(0, 4), target: 1 }], 1);
     let flags = (TableKind::Flags, vec![1, 1, pack_str(0, 4), pack_str(4, 0), 0]);
     let given = |op: Op, slot, table: &(TableKind, Vec<u64>)| {
         with_table(Instr::new(op).with(Slot::D, 1), slot, table.0, &table.1)

@@ -1,7 +1,7 @@
 //! Reports of single threads and processes.
 
 use super::calls::of_class;
-use super::{Report, count, interrupt_label, ms, scaled, text};
+use super::{ApplicationRow, Report, count, interrupt_label, ms, scaled, text};
 use crate::print::Grid;
 use crate::tables::{Column, ColumnKind, Section, Value};
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ impl Report<'_> {
 
     /// Times of a thread or process. Time in an unknown mode counts as application.
     fn times(&mut self, section: &Section, row: &[Value]) {
-        let (application, call) = Self::application(section, row);
+        let ApplicationRow { application, call, .. } = Self::application(section, row, String::new());
         self.time("Application", application);
         self.time("System Call", call);
         for column in &section.columns {

@@ -114,6 +114,14 @@ fn scaled(number: u128, unit: u128, decimals: u32) -> String {
     format!("{}.{:0width$}", rounded / scale, rounded % scale, width = decimals as usize)
 }
 
+/// Line of a table of application times, in nanoseconds.
+struct ApplicationRow {
+    name: String,
+    application: u128,
+    /// Time in system calls.
+    call: u128,
+}
+
 struct Report<'r> {
     summary: &'r Summary,
     options: CurtOptions,
@@ -248,9 +256,13 @@ impl Report<'_> {
         format!("{}({}  {})", text(section, row, "name"), text(section, row, "pid"), text(section, row, "tid"))
     }
 
-    /// Application and call times of a row, in nanoseconds. Time in an unknown mode counts as application.
-    fn application(section: &Section, row: &[Value]) -> (u128, u128) {
-        (count(section, row, "application_ns") + count(section, row, "mode_ns"), count(section, row, "syscall_ns"))
+    /// Application and call times of a row. Time in an unknown mode counts as application.
+    fn application(section: &Section, row: &[Value], name: String) -> ApplicationRow {
+        ApplicationRow {
+            name,
+            application: count(section, row, "application_ns") + count(section, row, "mode_ns"),
+            call: count(section, row, "syscall_ns"),
+        }
     }
 
     fn applications(&mut self) {
@@ -258,8 +270,8 @@ impl Report<'_> {
             return;
         };
         let rows = |section: &Section, name: &dyn Fn(&[Value]) -> String| {
-            let rows = section.rows.iter().map(|row| (Self::application(section, row), name(row)));
-            rows.filter(|((application, call), _)| application + call > 0).collect::<Vec<_>>()
+            let rows = section.rows.iter().map(|row| Self::application(section, row, name(row)));
+            rows.filter(|row| row.application + row.call > 0).collect::<Vec<_>>()
         };
         let of_threads = rows(threads, &|row| Self::owner(threads, row));
         self.application_table("Application Summary (by Tid)", "name (Pid  Tid)", 13, of_threads);
@@ -268,24 +280,24 @@ impl Report<'_> {
             format!("{name}({pid})({})", count(processes, row, "threads"))
         });
         self.application_table("Application Summary (by Pid)", "name (Pid)(Thread Count)", 9, of_processes);
-        let mut types: Vec<(String, u128, u128, u128)> = Vec::new();
+        // Processes of a name share a row.
+        let mut types: Vec<(ApplicationRow, u128)> = Vec::new();
         for row in &processes.rows {
-            let ((application, call), name) = (Self::application(processes, row), text(processes, row, "name"));
-            if application + call == 0 {
+            let new = Self::application(processes, row, text(processes, row, "name"));
+            if new.application + new.call == 0 {
                 continue;
             }
             let n = count(processes, row, "threads");
-            match types.iter_mut().find(|(known, ..)| *known == name) {
-                Some((_, sum, calls, threads)) => {
-                    *sum += application;
-                    *calls += call;
+            match types.iter_mut().find(|(known, _)| known.name == new.name) {
+                Some((known, threads)) => {
+                    known.application += new.application;
+                    known.call += new.call;
                     *threads += n;
                 }
-                None => types.push((name, application, call, n)),
+                None => types.push((new, n)),
             }
         }
-        let of_types = types.into_iter();
-        let of_types = of_types.map(|(name, application, call, n)| ((application, call), format!("{name}({n})")));
+        let of_types = types.into_iter().map(|(row, n)| ApplicationRow { name: format!("{}({n})", row.name), ..row });
         let title = "Application Summary (by process type)";
         self.application_table(title, "name (Thread Count)", 9, of_types.collect());
         if threads.rows.iter().any(|row| count(threads, row, "mode_ns") > 0) {
@@ -294,14 +306,14 @@ impl Report<'_> {
         }
     }
 
-    fn application_table(&mut self, title: &str, name: &str, last: usize, mut rows: Vec<((u128, u128), String)>) {
-        rows.sort_by_key(|((application, call), _)| std::cmp::Reverse(application + call));
+    fn application_table(&mut self, title: &str, name: &str, last: usize, mut rows: Vec<ApplicationRow>) {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.application + row.call));
         self.title(title);
         self.line(" -- processing total (msec) --      -- percent of total processing time --");
         self.line(&format!(" combined  application  syscall  combined  application{:>last$}  {name}", "syscall"));
         let rule = "=".repeat(name.len());
         self.line(&format!(" ========  ===========  =======  ========  ==========={:>last$}  {rule}", "======="));
-        for ((application, call), name) in rows {
+        for ApplicationRow { name, application, call } in rows {
             let both = application + call;
             let [a, b, c] = [both, application, call].map(|ns| ms(ns, 4));
             let [d, e, f] = [both, application, call].map(|ns| percent(ns, self.whole, 4));

@@ -4,7 +4,7 @@ use crate::machine::Machine;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use tfbc::internal::analysis::{
-    ArgumentName, BuiltInEvents, EventPlace, ThreadContext, TimedEvent, Value as ArgumentValue, classes, text_of_words,
+    ArgumentName, ArgumentValue, BuiltInEvents, EventPlace, ThreadContext, TimedEvent, classes, text_of_words,
 };
 use tfbc::internal::expression::Operand;
 use tfbc::internal::{KevRecord, class_name, hint};

@@ -87,7 +87,7 @@ impl<'c> HookTemplates<'c> {
             }
             false => Timers::new(),
         };
-        self.fields.read(self.catalog, entry, &mut timers, (event, context))
+        self.fields.read(self.catalog, entry, &mut timers, &EventInput { event, context })
     }
 
     /// Label of a hook's template.

@@ -177,7 +177,7 @@ impl<'o> Matcher<'o> {
         if !self.plan.key.iter().all(|key| encode(event.value(&key.end), &mut self.key)) {
             return false;
         }
-        let Some(start) = self.open.end(&self.key, (now, event.cpu()), gaps) else { return true };
+        let Some(start) = self.open.end(&self.key, now, event.cpu(), gaps) else { return true };
         let ns = now.saturating_sub(start.ns);
         let (min, max) = self.options.range;
         if now < self.from || !(min..=max).contains(&ns) {

@@ -135,7 +135,7 @@ impl OpenStarts {
 
     /// Removes and returns the start that belongs to an end on a CPU. `None` if there is none, or if untraced time has
     /// cut the pair.
-    pub fn end(&mut self, key: &[u8], (now, cpu): (u64, Option<u64>), gaps: &GapStarts) -> Option<Start> {
+    pub fn end(&mut self, key: &[u8], now: u64, cpu: Option<u64>, gaps: &GapStarts) -> Option<Start> {
         loop {
             let open = self.by_key.get_mut(key);
             let Some(open) = open else {

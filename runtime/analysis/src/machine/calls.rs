@@ -33,7 +33,7 @@ impl Machine {
     pub fn enter(&mut self, at: Option<usize>, slot: ThreadSlot, class: ClassName, name: Option<&[u8]>, now: u64) {
         let class = self.mode(class);
         let row = if slot == OTHERS { 0 } else { self.call(class, name) };
-        self.enter_row(at, slot, class, (row, name.is_some()), now);
+        self.enter_row(at, slot, class, row, name.is_some(), now);
     }
 
     /// Begins the call at an address, whose name `name_of` returns.
@@ -48,17 +48,10 @@ impl Machine {
     ) {
         let class = self.mode(class);
         let row = if slot == OTHERS { 0 } else { self.call_at(class, address, name_of) };
-        self.enter_row(at, slot, class, (row, true), now);
+        self.enter_row(at, slot, class, row, true, now);
     }
 
-    fn enter_row(
-        &mut self,
-        at: Option<usize>,
-        slot: ThreadSlot,
-        class: usize,
-        (row, is_named): (usize, bool),
-        now: u64,
-    ) {
+    fn enter_row(&mut self, at: Option<usize>, slot: ThreadSlot, class: usize, row: usize, is_named: bool, now: u64) {
         self.apply_gap_start();
         self.modes[class].has_first = true;
         if let Some(at) = at.filter(|at| !self.cpus[*at].is_untraced() && self.cpus[*at].frames.is_empty()) {

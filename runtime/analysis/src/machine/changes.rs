@@ -62,10 +62,18 @@ pub enum CallEnding {
 /// State of a CPU below its interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
-    Thread { id: u64, thread: ThreadSlot, idle: bool },
+    Thread(RunningThread),
     Switch,
     Lost,
     Off,
+}
+
+/// Thread that runs on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningThread {
+    pub id: u64,
+    pub thread: ThreadSlot,
+    pub idle: bool,
 }
 
 impl Machine {
@@ -122,7 +130,9 @@ impl Machine {
         match cpu.thread {
             _ if cpu.n_off > 0 => Some(Base::Off),
             _ if !cpu.is_known => None,
-            Some((id, thread)) => Some(Base::Thread { id, thread, idle: self.threads[thread as usize].is_idle }),
+            Some((id, thread)) => {
+                Some(Base::Thread(RunningThread { id, thread, idle: self.threads[thread as usize].is_idle }))
+            }
             None if cpu.switching && cpu.frames.is_empty() => Some(Base::Switch),
             None => None,
         }

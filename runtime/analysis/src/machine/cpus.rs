@@ -258,7 +258,7 @@ impl Machine {
         if self.keeps_utilisation
             && let Some(part) = busy
         {
-            self.totals.utilisation.add(at, part, (from, now));
+            self.totals.utilisation.add(at, part, from..now);
         }
     }
 }

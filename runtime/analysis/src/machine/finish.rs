@@ -3,7 +3,7 @@
 use super::cpus::IntervalEnd;
 use super::untraced::Stream;
 use super::{Machine, ThreadSlot, add, cells};
-use crate::totals::{GapKind, Pending, Totals};
+use crate::totals::{GapKind, Missed, Pending, Totals};
 use tfbc::System;
 use tfbc::internal::analysis::ClassName;
 
@@ -24,9 +24,9 @@ impl Machine {
         for stream in 0..self.streams.len() {
             let Stream { lost_since, off_since, .. } = self.streams[stream];
             if let Some(from) = lost_since.filter(|from| *from < end) {
-                self.gap(stream, (from, end), GapKind::Lost, (None, None));
+                self.gap(stream, from..end, GapKind::Lost, Missed::default());
             } else if let Some(from) = off_since {
-                self.gap(stream, (from, end), GapKind::Off, (None, None));
+                self.gap(stream, from..end, GapKind::Off, Missed::default());
             }
         }
         for at in 0..self.cpus.len() {

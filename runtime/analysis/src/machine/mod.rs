@@ -31,7 +31,7 @@ mod states;
 mod threads;
 mod untraced;
 
-pub use changes::{Base, CallEnding, Change, MessageStep, Returned};
+pub use changes::{Base, CallEnding, Change, MessageStep, Returned, RunningThread};
 pub use cpus::{Cpu, MAX_CPUS};
 pub use details::Details;
 pub use states::ThreadState;

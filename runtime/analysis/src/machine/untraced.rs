@@ -3,7 +3,8 @@
 use super::Machine;
 use super::changes::Change;
 use super::cpus::IntervalEnd;
-use crate::totals::{Gap, GapKind};
+use crate::totals::{Gap, GapKind, Missed};
+use std::ops::Range;
 
 /// Largest number of listed gaps.
 pub(super) const MAX_GAPS: usize = 1 << 16;
@@ -35,11 +36,11 @@ impl Machine {
         }
     }
 
-    /// Ends a gap in which a stream lost events. `missed` has the number of events and of buffers, if they are known.
-    pub fn end_loss(&mut self, stream: usize, now: u64, missed: (Option<u64>, Option<u64>)) {
+    /// Ends a gap in which a stream lost events.
+    pub fn end_loss(&mut self, stream: usize, now: u64, missed: Missed) {
         if let Some(from) = self.streams[stream].lost_since.take() {
             self.end(stream, now, GapKind::Lost);
-            self.gap(stream, (from, now), GapKind::Lost, missed);
+            self.gap(stream, from..now, GapKind::Lost, missed);
             self.split_off(stream, now, false);
         }
     }
@@ -66,7 +67,7 @@ impl Machine {
     pub fn switch_on(&mut self, stream: usize, now: u64) {
         if let Some(from) = self.streams[stream].off_since.take() {
             self.end(stream, now, GapKind::Off);
-            self.gap(stream, (from, now), GapKind::Off, (None, None));
+            self.gap(stream, from..now, GapKind::Off, Missed::default());
         }
     }
 
@@ -74,7 +75,7 @@ impl Machine {
     fn split_off(&mut self, stream: usize, now: u64, is_begin: bool) {
         if let Some(from) = self.streams[stream].off_since {
             if is_begin {
-                self.gap(stream, (from, now), GapKind::Off, (None, None));
+                self.gap(stream, from..now, GapKind::Off, Missed::default());
             }
             self.streams[stream].off_since = Some(now);
         }
@@ -143,14 +144,9 @@ impl Machine {
         }
     }
 
-    pub(super) fn gap(
-        &mut self,
-        stream: usize,
-        (from, to): (u64, u64),
-        kind: GapKind,
-        missed: (Option<u64>, Option<u64>),
-    ) {
-        if to < self.from || (kind == GapKind::Off && from >= to) {
+    /// Lists a gap of a stream, cut to the analysed time.
+    pub(super) fn gap(&mut self, stream: usize, time: Range<u64>, kind: GapKind, missed: Missed) {
+        if time.end < self.from || (kind == GapKind::Off && time.is_empty()) {
             return;
         }
         if self.totals.gaps.len() >= MAX_GAPS {
@@ -158,8 +154,8 @@ impl Machine {
             return;
         }
         let cpu = self.streams[stream].cpu;
-        let from = from.max(self.from);
-        self.totals.gaps.push(Gap { cpu, from, to, kind, missed_events: missed.0, missed_buffers: missed.1 });
+        let from = time.start.max(self.from);
+        self.totals.gaps.push(Gap { cpu, from, to: time.end, kind, missed });
     }
 
     /// True if the CPU is untraced, so that its events change nothing.

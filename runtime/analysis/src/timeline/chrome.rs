@@ -1,6 +1,6 @@
 //! Timelines as JSON of Chrome's trace event format.
 
-use super::sink::{Arg, FlowPoint, Sink, Track, TrackArgs, TrackKind};
+use super::sink::{Arg, FlowPoint, Sink, SliceStart, Track, TrackArgs, TrackKind};
 use std::io::{self, Write};
 use tfbc::Form;
 use tfbc_vm::TextBuf;
@@ -139,7 +139,8 @@ impl<W: Write> Sink for Chrome<W> {
         waiting.open.push((time, waiting.text.len()));
     }
 
-    fn end(&mut self, track: Track, (begin, body): (u64, &[u8]), time: u64, more: &TrackArgs<'_>) {
+    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &TrackArgs<'_>) {
+        let SliceStart { time: begin, body } = start;
         let start = self.text.len();
         let was_first = self.is_first;
         self.start(b'X', track, Some(begin));
@@ -170,13 +171,13 @@ impl<W: Write> Sink for Chrome<W> {
         }
     }
 
-    fn overlapping(&mut self, track: Track, (begin, body): (u64, &[u8]), time: u64) {
+    fn overlapping(&mut self, track: Track, start: SliceStart<'_>, time: u64) {
         self.n_overlapping += 1;
         let id = self.n_overlapping;
-        for (phase, time) in [(b'b', begin), (b'e', time)] {
+        for (phase, time) in [(b'b', start.time), (b'e', time)] {
             self.start(phase, track, Some(time));
             self.text.extend(format!(",\"id\":{id}").bytes());
-            self.text.extend_from_slice(body);
+            self.text.extend_from_slice(start.body);
             self.close();
         }
     }

@@ -100,7 +100,8 @@ impl<'o> Instants<'o> {
         }
         let (text, fields) = source.read(timed, |template, _| (template.text(), template.fields()));
         let label = source.label(event.id).unwrap_or_else(|| EventId::Hook(event.id).name());
-        self.write((event.tid, format!("tid {}", event.tid)), timed.time.elapsed_ns, (&label, &text, &fields), slices);
+        let instant = EventInstant { label: &label, text: &text, fields: &fields };
+        self.write(event.tid, format!("tid {}", event.tid), timed.time.elapsed_ns, instant, slices);
     }
 
     pub fn record<S: Sink>(
@@ -135,28 +136,31 @@ impl<'o> Instants<'o> {
             Some((id, _)) => (id, format!("tid {}.{}", id >> 32, id & 0xFFFF_FFFF)),
             None => (u64::MAX - 1 - at as u64, format!("CPU {}", record.cpu)),
         };
-        self.write((id, name), now, (&label, text.as_bytes().trim_ascii(), &fields), slices);
+        let instant = EventInstant { label: &label, text: text.as_bytes().trim_ascii(), fields: &fields };
+        self.write(id, name, now, instant, slices);
     }
 
-    /// Writes an instant on the track of a thread.
-    fn write<S: Sink>(
-        &mut self,
-        (id, name): (u64, String),
-        now: u64,
-        (label, text, fields): (&str, &[u8], &[Field]),
-        slices: &mut Slices<S>,
-    ) {
+    /// Writes an instant on the track of a thread, which is created with `name` before its first instant.
+    fn write<S: Sink>(&mut self, id: u64, name: String, now: u64, instant: EventInstant<'_>, slices: &mut Slices<S>) {
         let group = *self.group.get_or_insert_with(|| slices.new_group(b"events"));
         let has_track = self.tracks.contains_key(&id) || self.tracks.len() < MAX_TRACKS;
         let (id, name) = if has_track { (id, name) } else { (u64::MAX, String::from("(others)")) };
         let new = || slices.new_track(group, TrackKind::Slices, name.as_bytes());
         let track = *self.tracks.entry(id).or_insert_with(new);
-        let mut args: Vec<(&str, Arg<'_>)> = vec![("text", Arg::Text(text))];
-        args.extend(fields.iter().take(MAX_FIELDS).filter_map(argument));
+        let mut args: Vec<(&str, Arg<'_>)> = vec![("text", Arg::Text(instant.text))];
+        args.extend(instant.fields.iter().take(MAX_FIELDS).filter_map(argument));
         let mut body = Vec::new();
-        slices.sink.encode(label.as_bytes(), "event", &args, &mut body);
+        slices.sink.encode(instant.label.as_bytes(), "event", &args, &mut body);
         slices.instant(track, now, &body);
     }
+}
+
+/// Contents of an event's instant.
+#[derive(Clone, Copy)]
+struct EventInstant<'e> {
+    label: &'e str,
+    text: &'e [u8],
+    fields: &'e [Field],
 }
 
 /// Name and value of a field as an argument; `None` if the event does not have it.

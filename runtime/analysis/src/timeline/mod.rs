@@ -17,7 +17,7 @@ mod sink;
 mod slices;
 
 use crate::latency::HookSource;
-use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, ThreadSlot, ThreadState};
+use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, RunningThread, ThreadSlot, ThreadState};
 use crate::{AnalysisError, AnalysisOptions, Observer, aix, qnx};
 use chrome::Chrome;
 use counters::Counters;
@@ -128,7 +128,7 @@ fn run(
     let finished = pairs::FinishedPairs::default();
     let (measured, plans) = pairs::sources(source, options, what)?;
     let mut visits: Vec<_> = measured.iter().map(|pair| finished.visit(pair)).collect();
-    let matchers = pairs::matchers(options, (&measured, plans), &mut visits);
+    let matchers = pairs::matchers(options, &measured, plans, &mut visits);
     let mut timeline = Timeline::new(options, what, sink);
     let totals = match source {
         AnyTrace::Aix(logs) => {
@@ -365,7 +365,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
                     MessageStep::Received => FlowPoint::Step,
                     MessageStep::Replied => FlowPoint::End,
                 };
-                self.slices.flow(track, time, (point, id), &self.flow_body);
+                self.slices.flow(track, time, point, id, &self.flow_body);
             }
             Change::Mark { cpu, name, missed, time } if self.shows.marks && self.slices.is_in_span(time) => {
                 let Self { slices, mark_group, mark_tracks, .. } = self;
@@ -424,7 +424,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
         }
         match base {
             None => {}
-            Some(Base::Thread { id, thread, idle }) => self.begin_run(at, (id, thread, idle), time, machine),
+            Some(Base::Thread(running)) => self.begin_run(at, running, time, machine),
             Some(fixed) => {
                 let (body, proof) = match fixed {
                     Base::Lost => (self.lost.clone(), Proof::Given),
@@ -437,7 +437,8 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     /// Begins the slices of a thread that runs: on the track of its CPU and, for AIX, on that of its states.
-    fn begin_run(&mut self, at: usize, (id, thread, idle): (u64, ThreadSlot, bool), time: u64, machine: &Machine) {
+    fn begin_run(&mut self, at: usize, running: RunningThread, time: u64, machine: &Machine) {
+        let RunningThread { thread, idle, .. } = running;
         let track = self.cpu_track(at, machine);
         let slot = thread as usize;
         if self.runs.len() <= slot {
@@ -448,7 +449,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
         let is_right = run.version == version && run.priority == priority && run.idle == idle && thread != OTHERS;
         let mut run = std::mem::take(&mut self.runs[slot]);
         if !is_right || run.bytes.is_empty() {
-            run = RunBody { version, priority, idle, bytes: self.run_body((id, thread, idle), machine) };
+            run = RunBody { version, priority, idle, bytes: self.run_body(running, machine) };
         }
         self.begin(track, time, &run.bytes, Proof::Dispatch);
         self.runs[slot] = run;
@@ -474,7 +475,8 @@ impl<'o, S: Sink> Timeline<'o, S> {
         }
     }
 
-    fn run_body(&mut self, (id, thread, idle): (u64, ThreadSlot, bool), machine: &Machine) -> Vec<u8> {
+    fn run_body(&mut self, running: RunningThread, machine: &Machine) -> Vec<u8> {
+        let RunningThread { id, thread, idle } = running;
         let process = machine.process_of(thread).map(|process| machine.process_at(process));
         let (pid, tid) = match self.system {
             System::Aix => (process.map(|process| process.pid), id),
@@ -838,7 +840,7 @@ impl<S: Sink> Observer for Timeline<'_, S> {
         self.counters.hook(timed, &mut self.slices);
         if let Some(source) = &mut self.source {
             source.advance(timed);
-            self.pairs.hook(timed, cpu, (machine, rules), source, &mut self.slices);
+            self.pairs.hook(timed, cpu, machine, rules, source, &mut self.slices);
             self.instants.hook(timed, source, &mut self.slices);
         }
     }

@@ -146,7 +146,8 @@ impl<'o> PairTracks<'o> {
         &mut self,
         timed: &TimedEvent<'_>,
         cpu: Option<Option<u64>>,
-        (machine, rules): (&Machine, &ContextRules),
+        machine: &Machine,
+        rules: &ContextRules,
         source: &mut HookSource<'o>,
         slices: &mut Slices<S>,
     ) {
@@ -198,7 +199,7 @@ impl<'o> PairTracks<'o> {
             let key: Vec<(&str, Value)> = pair.key.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             let args: Vec<(&str, Arg<'_>)> = key.iter().map(|(name, value)| (*name, arg(value))).collect();
             slices.sink.encode(name.as_bytes(), "timer", &args, &mut body);
-            slices.slice(track, (pair.start, pair.end), &body);
+            slices.slice(track, pair.start..pair.end, &body);
         }
     }
 }
@@ -218,7 +219,8 @@ fn arg(value: &Value) -> Arg<'_> {
 /// Matchers of pairs, which pass the finished ones to the visitors.
 pub fn matchers<'o>(
     options: &AnalysisOptions,
-    (measured, plans): (&'o [Measured], Vec<Plan>),
+    measured: &'o [Measured],
+    plans: Vec<Plan>,
     visits: &'o mut [impl FnMut(&Pair<'_>)],
 ) -> Vec<Matcher<'o>> {
     let matchers = measured.iter().zip(plans).zip(visits).map(|((measured, plan), visit)| {

@@ -3,7 +3,7 @@
 //! Every packet belongs to one sequence. Names are interned: a packet of its own gives a name its number before the first
 //! use.
 
-use super::sink::{Arg, FlowPoint, Sink, Track, TrackArgs, TrackKind};
+use super::sink::{Arg, FlowPoint, Sink, SliceStart, Track, TrackArgs, TrackKind};
 use foldhash::HashMap;
 use prost::encoding::WireType;
 use std::collections::BTreeMap;
@@ -188,7 +188,7 @@ impl<W: Write> Perfetto<W> {
     }
 
     /// Writes a track event. `body` is encoded, and `add` appends more.
-    fn event(&mut self, (kind, track): (u64, Track), time: u64, body: &[u8], add: impl FnOnce(&mut Vec<u8>)) {
+    fn event(&mut self, kind: u64, track: Track, time: u64, body: &[u8], add: impl FnOnce(&mut Vec<u8>)) {
         let mut event = std::mem::take(&mut self.event);
         event.clear();
         number(field::event::TYPE, kind, &mut event);
@@ -255,34 +255,34 @@ impl<W: Write> Sink for Perfetto<W> {
     }
 
     fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
-        self.event((kind::BEGIN, track), time, body, |_| {});
+        self.event(kind::BEGIN, track, time, body, |_| {});
     }
 
-    fn end(&mut self, track: Track, _: (u64, &[u8]), time: u64, more: &TrackArgs<'_>) {
+    fn end(&mut self, track: Track, _: SliceStart<'_>, time: u64, more: &TrackArgs<'_>) {
         let mut encoded = std::mem::take(&mut self.annotations);
         encoded.clear();
         self.annotations(more, &mut encoded);
-        self.event((kind::END, track), time, &encoded, |_| {});
+        self.event(kind::END, track, time, &encoded, |_| {});
         self.annotations = encoded;
     }
 
-    fn overlapping(&mut self, track: Track, (begin, body): (u64, &[u8]), time: u64) {
-        self.begin(track, begin, body);
-        self.end(track, (begin, body), time, &[]);
+    fn overlapping(&mut self, track: Track, start: SliceStart<'_>, time: u64) {
+        self.begin(track, start.time, start.body);
+        self.end(track, start, time, &[]);
     }
 
     fn instant(&mut self, track: Track, time: u64, body: &[u8]) {
-        self.event((kind::INSTANT, track), time, body, |_| {});
+        self.event(kind::INSTANT, track, time, body, |_| {});
     }
 
     fn counter(&mut self, track: Track, time: u64, _: &[u8], value: i128) {
         let value = value.clamp(i64::MIN.into(), i64::MAX.into()) as i64 as u64;
-        self.event((kind::COUNTER, track), time, &[], |event| number(field::event::COUNTER_VALUE, value, event));
+        self.event(kind::COUNTER, track, time, &[], |event| number(field::event::COUNTER_VALUE, value, event));
     }
 
     fn flow(&mut self, track: Track, time: u64, point: FlowPoint, id: u64, body: &[u8]) {
         let flow = if point == FlowPoint::End { field::event::LAST_FLOW } else { field::event::FLOW };
-        self.event((kind::INSTANT, track), time, body, |event| number(flow, id, event));
+        self.event(kind::INSTANT, track, time, body, |event| number(flow, id, event));
     }
 
     fn has_overlapping(&self) -> bool {

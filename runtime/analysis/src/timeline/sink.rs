@@ -25,6 +25,13 @@ pub enum TrackKind {
     Counter,
 }
 
+/// Begin of a slice, and its encoded name, category and arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct SliceStart<'b> {
+    pub time: u64,
+    pub body: &'b [u8],
+}
+
 /// Part of a message from one thread to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowPoint {
@@ -47,11 +54,11 @@ pub trait Sink {
     /// Begins a slice.
     fn begin(&mut self, track: Track, time: u64, body: &[u8]);
 
-    /// Ends the innermost slice of a track, whose begin and body are given.
-    fn end(&mut self, track: Track, slice: (u64, &[u8]), time: u64, more: &TrackArgs<'_>);
+    /// Ends the innermost slice of a track at `time`, with more arguments.
+    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &TrackArgs<'_>);
 
-    /// Writes a slice of a track of overlapping ones.
-    fn overlapping(&mut self, track: Track, slice: (u64, &[u8]), time: u64);
+    /// Writes a slice that ends at `time`, on a track whose slices may overlap.
+    fn overlapping(&mut self, track: Track, start: SliceStart<'_>, time: u64);
 
     /// Writes an instant.
     fn instant(&mut self, track: Track, time: u64, body: &[u8]);

@@ -1,6 +1,7 @@
 //! Tracks with their open slices, clipped to the span.
 
-use super::sink::{FlowPoint, Sink, Track, TrackArgs, TrackKind};
+use super::sink::{FlowPoint, Sink, SliceStart, Track, TrackArgs, TrackKind};
+use std::ops::Range;
 
 /// Limit on nested slices of a track.
 const MAX_DEPTH: usize = 128;
@@ -142,15 +143,15 @@ impl<S: Sink> Slices<S> {
         let Some(slice) = open.slices.pop() else { return };
         if slice.state == Written::Yes {
             let body = &open.bodies[slice.body..];
-            self.sink.end(track, (slice.begin, body), time.max(slice.begin), more);
+            self.sink.end(track, SliceStart { time: slice.begin, body }, time.max(slice.begin), more);
         }
         open.bodies.truncate(slice.body);
     }
 
     /// Writes a whole slice of a track whose slices do not nest.
-    pub fn slice(&mut self, track: Track, (begin, end): (u64, u64), body: &[u8]) {
-        if end >= self.from && self.admits() {
-            self.sink.overlapping(track, (begin.max(self.from), body), end);
+    pub fn slice(&mut self, track: Track, time: Range<u64>, body: &[u8]) {
+        if time.end >= self.from && self.admits() {
+            self.sink.overlapping(track, SliceStart { time: time.start.max(self.from), body }, time.end);
         }
     }
 
@@ -169,7 +170,7 @@ impl<S: Sink> Slices<S> {
     }
 
     /// Writes a point of a flow.
-    pub fn flow(&mut self, track: Track, time: u64, (point, id): (FlowPoint, u64), body: &[u8]) {
+    pub fn flow(&mut self, track: Track, time: u64, point: FlowPoint, id: u64, body: &[u8]) {
         if time >= self.from && self.admits() {
             self.begin_span(track);
             self.sink.flow(track, time, point, id, body);

@@ -120,27 +120,44 @@ fn suite(writer: &mut Writer<Vec<u8>>, case: &CaseResult, results: &Results) -> 
     for event in &case.events {
         let problem = match event.verdict {
             Verdict::Passed => None,
-            Verdict::Changed | Verdict::New => Some(("failure", event.verdict.word(), case.diff(false))),
-            Verdict::Broken => Some(("error", "broken", event.failure.clone().unwrap_or_default())),
+            Verdict::Changed | Verdict::New => Some(Problem::failure(event.verdict, case)),
+            Verdict::Broken => Some(Problem::error(event.failure.clone().unwrap_or_default())),
         };
         has_problem |= problem.is_some();
         test(writer, &path, &event.name, problem)?;
     }
     if !has_problem && case.verdict != Verdict::Passed {
         let problem = match case.verdict {
-            Verdict::Broken => ("error", "broken", reason(case, results)),
-            verdict => ("failure", verdict.word(), case.diff(false)),
+            Verdict::Broken => Problem::error(reason(case, results)),
+            verdict => Problem::failure(verdict, case),
         };
         test(writer, &path, "the case file", Some(problem))?;
     }
     writer.write_event(Event::End(BytesEnd::new("testsuite")))
 }
 
-fn test(writer: &mut Writer<Vec<u8>>, path: &str, name: &str, problem: Option<(&str, &str, String)>) -> io::Result<()> {
+/// Problem of a test, as JUnit's XML shows it.
+struct Problem {
+    element: &'static str,
+    message: &'static str,
+    text: String,
+}
+
+impl Problem {
+    fn failure(verdict: Verdict, case: &CaseResult) -> Self {
+        Self { element: "failure", message: verdict.word(), text: case.diff(false) }
+    }
+
+    fn error(text: String) -> Self {
+        Self { element: "error", message: "broken", text }
+    }
+}
+
+fn test(writer: &mut Writer<Vec<u8>>, path: &str, name: &str, problem: Option<Problem>) -> io::Result<()> {
     let mut start = BytesStart::new("testcase");
     start.push_attribute(("classname", xml(path).as_str()));
     start.push_attribute(("name", xml(name).as_str()));
-    let Some((element, message, text)) = problem else { return writer.write_event(Event::Empty(start)) };
+    let Some(Problem { element, message, text }) = problem else { return writer.write_event(Event::Empty(start)) };
     writer.write_event(Event::Start(start))?;
     let mut inner = BytesStart::new(element);
     inner.push_attribute(("message", message));

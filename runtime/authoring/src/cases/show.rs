@@ -5,7 +5,9 @@ use tfbc::internal::templates::{Catalog, RecordEntry, RecordPrinter};
 use tfbc::internal::terminal::visible;
 use tfbc::internal::{FieldReader, KevRecord};
 use tfbc::{EventId, MaxWork};
-use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers};
+use tfbc_vm::{
+    Context, Event, EventInput, Job, Layout, Limits, Machine, Observer, Outcome, Program, Space, TextBuf, Timers,
+};
 
 /// Text of one event.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -91,7 +93,13 @@ impl<'c> EventPrinter<'c> {
         let event = Event { bytes, wide: *wide, record: None, time_ns: *time_ns, offset: *offset };
         let Some(entry) = self.catalog.lookup(event.hook_id()) else { return String::new() };
         let mut out = TextBuf::new();
-        self.fields.write_json(self.catalog, entry, &mut self.timers, (&event, &context.borrow()), &mut out);
+        self.fields.write_json(
+            self.catalog,
+            entry,
+            &mut self.timers,
+            &EventInput { event: &event, context: &context.borrow() },
+            &mut out,
+        );
         printable(out.as_bytes())
     }
 

@@ -63,7 +63,8 @@ impl<'ast> Reference<'ast> {
     /// Row of one event; `None` if the event is skipped.
     pub fn row(
         &self,
-        (stanza, schema): (&Stanza<'ast>, &FieldSchema),
+        stanza: &Stanza<'ast>,
+        schema: &FieldSchema,
         event: &Event,
         context: &Context,
         timers: &mut Timers,
@@ -164,7 +165,7 @@ impl RowContext<'_> {
                 let texts = flags.iter().map(|text| super::name::trim(text).to_vec());
                 FieldValue::List(texts.filter(|text| !text.is_empty()).map(FieldValue::Text).collect())
             }),
-            TextKind::One => self.text(shown, (form, &datum), seen, frame, field.by_case).map(FieldValue::Text),
+            TextKind::One => self.text(shown, form, &datum, seen, frame, field.by_case).map(FieldValue::Text),
         };
         (form.value(&datum), text.unwrap_or(FieldValue::Null))
     }
@@ -183,7 +184,8 @@ impl RowContext<'_> {
     fn text(
         &self,
         shown: &ItemForm,
-        (form, datum): (PrintForm, &Datum),
+        form: PrintForm,
+        datum: &Datum,
         seen: &PrintedValue,
         frame: &Frame,
         by_case: bool,
@@ -197,7 +199,7 @@ impl RowContext<'_> {
             let own = shown.texts.iter().flat_map(|texts| &texts.own);
             own.filter_map(|(_, own)| {
                 let seen = frame.get(&own.path)?;
-                self.text(own, (own.form, &self.datum(own, seen)), seen, frame, false)
+                self.text(own, own.form, &self.datum(own, seen), seen, frame, false)
             })
             .next()
         };

@@ -106,8 +106,8 @@ fn tail(text: &str, n: usize) -> &str {
     text.char_indices().rev().nth(n - 1).map_or(text, |(at, _)| &text[at..])
 }
 
-fn len((key, value): &HeaderAttribute) -> usize {
-    "TRACE_::".len() + key.len() + value.len()
+fn len(attribute: &HeaderAttribute) -> usize {
+    "TRACE_::".len() + attribute.0.len() + attribute.1.len()
 }
 
 /// Pads a value with blanks, so that no window that begins at an attribute ends in the marker.
