@@ -4,7 +4,7 @@
 //! closed yet, texts end with a NUL, and memory for results is writable.
 #![expect(unsafe_code, reason = "C passes pointers")]
 
-use crate::{EINVAL, EIO, Failure, OpenedTrace};
+use super::{EINVAL, EIO, Failure, OpenedTrace};
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::ffi::{CStr, CString, c_char, c_int};

@@ -8,15 +8,12 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name)
 }
 
-/// Builds the static library: cargo builds it for no test by itself.
+/// Archive that cargo built as an example before this test.
 fn archive() -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
-    let built = cargo.args(["build", "--quiet", "--locked", "--package", "libtfbc"]).output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    // The test is in `deps`, the library in the folder above.
+    // The test is in `deps`, beside `examples`.
     let test = std::env::current_exe().unwrap();
-    let archive = test.ancestors().nth(2).unwrap().join("libtfbc.a");
-    assert!(archive.is_file(), "{}", archive.display());
+    let archive = test.ancestors().nth(2).unwrap().join("examples/libarchive.a");
+    assert!(archive.is_file(), "{}: `cargo test -p libtfbc` builds it", archive.display());
     archive
 }
 
