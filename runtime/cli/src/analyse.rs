@@ -2,6 +2,7 @@
 
 use super::console::{Console, Failure, Message};
 use super::context_args;
+use super::merge;
 use super::trace::{self, Reporter};
 use super::trace_args::TraceArgs;
 use clap::Args;
@@ -125,36 +126,50 @@ pub fn thread(text: &str) -> Result<(u32, u32), String> {
     parsed.ok_or_else(|| String::from("expected a process and a thread, such as 1.2"))
 }
 
-/// Opens a trace and analyses it. `example` is a command that works, for messages about pairs and fields.
+/// Names of traces, for headings and messages.
+pub fn names_of(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// Opens a trace, or several ones merged by time, and analyses it. `example` is a command that works, for messages about
+/// pairs and fields.
 pub fn analyse<T>(
     console: &Console,
-    path: &Path,
+    paths: &[PathBuf],
     args: &TraceArgs,
     example: &str,
     run: impl FnOnce(&mut Trace, &mut Reporter<'_>) -> Result<T, AnalysisError>,
 ) -> Result<T, Failure> {
-    let mut opened = trace::open(path, args)?;
+    let mut opened = match paths {
+        [path] => trace::open(path, args)?,
+        paths => merge::open(paths, args, false)?,
+    };
     let mut reporter = Reporter::new(console, &opened.info());
     let result = run(&mut opened, &mut reporter);
     reporter.end();
     result.map_err(|error| match error {
         AnalysisError::Read(error) => {
-            Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
+            Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", names_of(paths)))
         }
         AnalysisError::Pairs(text) => Failure::Error(Message::Usage, format!("{text}; an example is `{example}`")),
         AnalysisError::Write(error) => Failure::write(&error, "the output"),
-        error => Failure::Error(Message::Unreadable, format!("{}: {error}", path.display())),
+        error => Failure::Error(Message::Unreadable, format!("{}: {error}", names_of(paths))),
     })
 }
 
-/// Analyses traces one after the other. If there are several, an unreadable one is reported and skipped.
+/// Analyses traces one after the other, or all together as one. If there are several, an unreadable one is reported and
+/// skipped.
 pub fn for_each_trace(
     console: &Console,
     traces: &[PathBuf],
-    mut run: impl FnMut(usize, &Path) -> super::console::CommandResult,
+    merges: bool,
+    mut run: impl FnMut(usize, &[PathBuf]) -> super::console::CommandResult,
 ) -> super::console::CommandResult {
+    if merges {
+        return run(0, traces);
+    }
     let mut status = super::console::Status::Well;
-    for (at, path) in traces.iter().enumerate() {
+    for (at, path) in traces.chunks(1).enumerate() {
         match run(at, path) {
             Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
                 console.error(Message::Unreadable, text);

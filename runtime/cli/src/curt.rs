@@ -109,7 +109,7 @@ impl CurtArgs {
             names: self.names(console)?,
             ..AnalysisOptions::default()
         };
-        let mut summary = summarise(console, &self.input, &args, &options)?;
+        let mut summary = summarise(console, std::slice::from_ref(&self.input), &args, &options)?;
         if summary.system == System::Qnx {
             return Err(usage("curt reads AIX traces; `tfbc summary` reads QNX logs"));
         }

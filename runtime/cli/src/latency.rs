@@ -89,6 +89,9 @@ pub struct LatencyArgs {
     /// built-in file
     #[arg(short = 't', long = "formats", value_name = "FORMAT")]
     formats: Vec<PathBuf>,
+    /// Read all traces as one, merged by time (AIX)
+    #[arg(short = 'm', long)]
+    merge: bool,
     /// File for the result
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -207,7 +210,7 @@ impl LatencyArgs {
         }
         let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
-        if traces.len() > 1 && self.to.is_table() {
+        if traces.len() > 1 && self.to.is_table() && !self.merge {
             return Err(usage("a table has the rows of one trace: give one trace, or use `--to ndjson`"));
         }
         let told = self.span.files().chain(&self.formats);
@@ -217,13 +220,13 @@ impl LatencyArgs {
         let formats = formats::load_to_run(console, &self.formats, &self.language)?;
         let measurement = Measurement { options: &options, pairs: &pairs, formats: &formats };
         let mut sink = Sink::open(console, self.output.as_deref())?;
-        let read = analyse::for_each_trace(console, &traces, |at, path| {
+        let read = analyse::for_each_trace(console, &traces, self.merge, |at, paths| {
             if at > 0 && self.to == FormArg::Text {
                 let mut text = TextBuf::new();
                 text.push(b"\n");
                 sink.write(&mut text);
             }
-            self.measure(console, path, &args, measurement, &mut sink)
+            self.measure(console, paths, &args, measurement, &mut sink)
         })?;
         sink.commit()?;
         Ok(formats::loaded(&formats).max(read))
@@ -266,7 +269,7 @@ impl LatencyArgs {
     fn measure(
         &self,
         console: &Console,
-        path: &Path,
+        paths: &[PathBuf],
         args: &TraceArgs,
         Measurement { options, pairs, formats }: Measurement<'_>,
         sink: &mut Sink,
@@ -274,7 +277,7 @@ impl LatencyArgs {
         let form = self.to.form();
         let mut text = TextBuf::new();
         let example = "tfbc latency --start 101 --end 104 --key tid --by svc TRACE";
-        let mut latency = analyse::analyse(console, path, args, example, |opened, reporter| {
+        let mut latency = analyse::analyse(console, paths, args, example, |opened, reporter| {
             let writer = match self.lists_pairs() {
                 true => Some(PairWriter::new(form, field_names(opened, options, pairs)?)),
                 false => None,
@@ -292,24 +295,24 @@ impl LatencyArgs {
             latency(opened, options, pairs, catalog(formats), reporter, &mut visit)
         })?;
         if latency.n_events == 0 {
-            console.note(format_args!("{}: the trace has no events", path.display()));
+            console.note(format_args!("{}: the trace has no events", analyse::names_of(paths)));
         }
         if latency.counts.n_dropped > 0 {
             let n = latency.counts.n_dropped;
             console.warning(Message::Notable, format!("{n} starts were not kept: --max-open raises the limit"));
         }
-        self.print(path, &mut latency, &mut text)?;
+        self.print(paths, &mut latency, &mut text)?;
         sink.write(&mut text);
         Ok(if latency.n_damaged > 0 { Status::Damaged } else { Status::Well })
     }
 
     /// Appends the groups and counts.
-    fn print(&self, path: &Path, latency: &mut Latency, out: &mut TextBuf) -> Result<(), Failure> {
+    fn print(&self, paths: &[PathBuf], latency: &mut Latency, out: &mut TextBuf) -> Result<(), Failure> {
         let form = self.to.form();
         latency.sort(self.sort.order(), self.top);
         if form == Form::Text {
             out.push(if self.lists_pairs() { b"\n" } else { b"" });
-            out.push(format!("{}\n", path.display()).as_bytes());
+            out.push(format!("{}\n", analyse::names_of(paths)).as_bytes());
             latency.write_counts(out);
             if !self.lists_pairs() {
                 out.push(b"\n");

@@ -8,7 +8,7 @@ use super::limits::RatioArgs;
 use super::overwrite;
 use super::trace_args::TraceArgs;
 use clap::{Args, ValueEnum};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tfbc::aix::Numbers;
 use tfbc::internal::hint;
 use tfbc::{Form, System};
@@ -90,6 +90,9 @@ pub struct SummaryArgs {
     /// List of names for processes that the trace does not name: lines of a pid and a name
     #[arg(long, value_name = "FILE")]
     pids: Option<PathBuf>,
+    /// Read all traces as one, merged by time (AIX)
+    #[arg(short = 'm', long)]
+    merge: bool,
     /// File for the summary
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -230,19 +233,21 @@ impl SummaryArgs {
         let told = self.span.files().chain([&self.pids, &self.against].into_iter().flatten());
         overwrite::refuse([self.output.as_deref()], told.map(PathBuf::as_path))?;
         inputs::refuse_output(self.output.as_deref(), &traces, &args)?;
-        if traces.len() > 1 && self.to.is_table() {
+        if traces.len() > 1 && self.to.is_table() && !self.merge {
             return Err(usage(String::from("a table has the rows of one trace: give one trace, or use `--to ndjson`")));
         }
         let options = self.options(&sections)?;
         let mut status = Status::Well;
         let base = match &self.against {
-            Some(path) => Some(self.summary(console, path, &args, &options, &filter, &mut status)?),
+            Some(path) => {
+                Some(self.summary(console, std::slice::from_ref(path), &args, &options, &filter, &mut status)?)
+            }
             None => None,
         };
         let mut out = TextBuf::new();
-        let read = analyse::for_each_trace(console, &traces, |at, path| {
+        let read = analyse::for_each_trace(console, &traces, self.merge, |at, paths| {
             let mut status = Status::Well;
-            let summary = self.summary(console, path, &args, &options, &filter, &mut status)?;
+            let summary = self.summary(console, paths, &args, &options, &filter, &mut status)?;
             if at > 0 && self.to == FormArg::Text {
                 out.push(b"\n");
             }
@@ -253,7 +258,7 @@ impl SummaryArgs {
             }
             self.print(&sections, base.as_ref(), &summary, &mut out)?;
             if summary.n_events == 0 {
-                console.note(format_args!("{}: the trace has no events", path.display()));
+                console.note(format_args!("{}: the trace has no events", analyse::names_of(paths)));
             }
             Ok(status)
         })?;
@@ -306,13 +311,13 @@ impl SummaryArgs {
     fn summary(
         &self,
         console: &Console,
-        path: &Path,
+        paths: &[PathBuf],
         args: &TraceArgs,
         options: &AnalysisOptions,
         filter: &RowFilter,
         status: &mut Status,
     ) -> Result<Summary, Failure> {
-        let mut summary = summarise(console, path, args, options)?;
+        let mut summary = summarise(console, paths, args, options)?;
         if summary.n_damaged > 0 {
             *status = (*status).max(Status::Damaged);
         }
@@ -368,14 +373,14 @@ impl SummaryArgs {
     }
 }
 
-/// Opens a trace and summarises it.
+/// Opens a trace, or several ones merged by time, and summarises it.
 pub fn summarise(
     console: &Console,
-    path: &Path,
+    paths: &[PathBuf],
     args: &TraceArgs,
     options: &AnalysisOptions,
 ) -> Result<Summary, Failure> {
-    analyse::analyse(console, path, args, "tfbc summary TRACE", |opened, reporter| {
+    analyse::analyse(console, paths, args, "tfbc summary TRACE", |opened, reporter| {
         tfbc_analysis::summarise(opened, options, reporter)
     })
 }

@@ -52,7 +52,8 @@ pub struct TimelineArgs {
     language: LanguageArgs,
     #[command(flatten)]
     trace: TraceArgs,
-    /// Trace; `-` is standard input. Compressed files (.gz, .zst, .Z) are unpacked
+    /// Trace, or several of AIX, which are merged by time; `-` is standard input. Compressed files (.gz, .zst, .Z) are
+    /// unpacked
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
 }
@@ -88,11 +89,6 @@ impl TimelineArgs {
         let form = self.form()?;
         let args = TraceArgs { max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
         let traces = inputs::expand(console, &self.traces, &args)?;
-        let [path] = &traces[..] else {
-            return Err(usage(
-                "a timeline needs exactly one trace; an example is `tfbc timeline -o shell.json shell.trc`",
-            ));
-        };
         let told = self.span.files().chain(&self.formats);
         overwrite::refuse([Some(&*self.output)], told.map(PathBuf::as_path))?;
         inputs::refuse_output(Some(&self.output), &traces, &args)?;
@@ -115,7 +111,7 @@ impl TimelineArgs {
         let failed = |error: io::Error| Failure::write(&error, self.output.display().to_string());
         let mut output = Output::open(Some(&self.output)).map_err(failed)?;
         let example = "tfbc timeline -o shell.json shell.trc";
-        let counts = analyse::analyse(console, path, &args, example, |opened, reporter| {
+        let counts = analyse::analyse(console, &traces, &args, example, |opened, reporter| {
             let catalog = catalog(&formats);
             if self.output.extension().is_some_and(|ending| ending == "gz") {
                 let mut packed = GzEncoder::new(&mut output, Compression::fast());
@@ -129,7 +125,7 @@ impl TimelineArgs {
         output.flush().map_err(failed)?;
         output.commit().map_err(failed)?;
         if counts.n_events == 0 {
-            console.note(format_args!("{}: the trace has no events", path.display()));
+            console.note(format_args!("{}: the trace has no events", analyse::names_of(&traces)));
         }
         if counts.has_unproven {
             let text = "some CPU time is shown as unknown: the trace showed too late which events end it";

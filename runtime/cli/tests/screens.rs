@@ -52,6 +52,8 @@ fn command(directory: &Path, line: &str, colour: &str) -> Command {
 const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc --help", Some(0)),
     ("tfbc summary shell.trc", Some(0)),
+    ("tfbc summary -m --sections cpu shell.trc shell.trc", Some(0)),
+    ("tfbc latency --merge --pair svc shell.trc shell.trc", Some(0)),
     ("tfbc latency --pair svc --hist shell.trc", Some(0)),
     ("tfbc timeline -o shell.json shell.trc", Some(0)),
     ("tfbc compile pump.trcfmt -o pump.tfbc", Some(0)),

@@ -14,6 +14,28 @@ fn timeline(args: &[&str], output: &Path) -> (String, String, i32) {
     run(command("tfbc").arg("timeline").args(args).arg("-o").arg(output).current_dir(samples()))
 }
 
+#[test]
+fn several_traces_are_drawn_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.json");
+    let (_, err, status) = timeline(&["shell.trc", "copy.trc"], &path);
+    assert_eq!((err.as_str(), status), ("", 0));
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let events = json["traceEvents"].as_array().unwrap();
+    let named = events.iter().filter(|event| event["name"] == "thread_name" && event["ph"] == "M");
+    let names: BTreeMap<u64, &str> =
+        named.map(|event| (event["tid"].as_u64().unwrap(), event["args"]["name"].as_str().unwrap())).collect();
+    let ns = |value: &Value| (value.as_f64().unwrap() * 1000.0).round() as u64;
+    let slices = events.iter().filter(|event| event["ph"] == "X").filter_map(|event| {
+        let (name, begin) = (names[&event["tid"].as_u64().unwrap()], ns(&event["ts"]));
+        let slice = (name.to_owned(), begin, begin + ns(&event["dur"]), event["cat"].as_str().unwrap().to_owned());
+        name.starts_with("CPU ").then_some(slice)
+    });
+    let found = own_times(slices.collect());
+    assert_eq!(found, charged(&["--merge", "shell.trc", "copy.trc"]));
+    assert!(found != charged(&["shell.trc"]) && found != charged(&["copy.trc"]));
+}
+
 /// Writes a log in which 7.1 sends a message to 8.2, which answers it, and a record of the class USER.
 fn messages(folder: &Path) -> PathBuf {
     let mut bytes = b"TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUE\
@@ -95,7 +117,7 @@ fn limits_and_mistakes_are_reported() {
     for (args, name, expected) in [
         (&["shell.trc"][..], "t.txt", "add `--to chrome` or `--to perfetto`"),
         (&["--tracks", "cpu", "shell.trc"], "t.json", "did you mean `cpus`?"),
-        (&["shell.trc", "copy.trc"], "t.json", "tfbc timeline -o shell.json shell.trc"),
+        (&["shell.trc", "user.kev"], "t.json", "only AIX traces can be merged"),
         (&["--pair", "scv", "shell.trc"], "t.json", "did you mean `svc`?"),
     ] {
         let (_, err, status) = timeline(args, &path(name));
