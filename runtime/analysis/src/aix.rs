@@ -2,12 +2,13 @@
 
 use crate::gaps::GapStarts;
 use crate::machine::{MAX_CPUS, Machine, Returned};
+use crate::marks::Mark;
 use crate::totals::{Missed, Totals};
 use crate::{AnalysisError, AnalysisOptions, Observer};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tfbc::internal::analysis::{Ahead, CommonIds, TimedEvent, hooks};
-use tfbc::internal::analysis::{ContextRules, Effect, EffectName};
+use tfbc::internal::analysis::{ContextRules, Effect, EffectName, RuledEvent};
 use tfbc::internal::{LogItem, Logs, TraceState};
 use tfbc::{Monitor, System};
 
@@ -15,8 +16,6 @@ use tfbc::{Monitor, System};
 const LOG_WRAP: u16 = 0x0050;
 /// Hooks that describe the trace.
 const HEADERS: [u16; 4] = [hooks::ZERO, hooks::HEADER, hooks::UTILITY, LOG_WRAP];
-/// Maximum number of effects of an event that are kept. If there are more, the event is read twice.
-const MAX_EFFECTS: usize = 4;
 /// Number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
 /// Limit on names of addresses that the trace itself contains.
@@ -33,37 +32,6 @@ struct Analyser<'o> {
     last: Vec<Option<u64>>,
     has_cpu_files: bool,
     declared: bool,
-}
-
-/// Properties of an event that must be known before its effects are applied.
-#[derive(Default)]
-struct Traits {
-    cpu: Option<u64>,
-    is_dispatch: bool,
-    is_resume: bool,
-    mark: Option<Mark>,
-}
-
-#[derive(Clone, Copy)]
-enum Mark {
-    Lost(Option<u64>),
-    On,
-    Off,
-}
-
-impl Mark {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Lost(_) => "lost",
-            Self::On => "on",
-            Self::Off => "off",
-        }
-    }
-
-    /// Number of events that the mark counts.
-    fn missed(self) -> Option<u64> {
-        if let Self::Lost(missed) = self { missed } else { None }
-    }
 }
 
 /// Reads logs to their end, or to the end of the span. The observer gets every event.
@@ -148,17 +116,11 @@ pub fn analyse(
     }
     let Analyser { mut machine, rules, .. } = analyser;
     let end = machine.end_at(options.until.filter(|_| stopped));
-    observer.finish(&mut machine, end, Some(&rules));
+    observer.finish(&mut machine, end, &rules);
     let gap_starts = std::mem::take(&mut machine.gap_starts);
     let mut totals = machine.finish(end, |class| rules.lowers(class));
     totals.n_damaged = n_damaged;
-    for interrupt in &mut totals.interrupts {
-        let class = totals.classes[interrupt.class].name;
-        let label = interrupt.kind.and_then(|kind| rules.label(class, kind));
-        if let Some(label) = label.filter(|_| interrupt.name.is_none()) {
-            interrupt.name = Some(label.as_bytes().into());
-        }
-    }
+    totals.name_interrupts(|class, kind| rules.label(class, kind));
     Ok((totals, gap_starts))
 }
 
@@ -182,7 +144,7 @@ impl Analyser<'_> {
         if self.rules.has(event.id) {
             return self.push_ruled(timed, last);
         }
-        self.end_gap(log, event.id, now);
+        end_gap(&mut self.machine, log, event.id, now);
         if matches!(event.id, hooks::ZERO | hooks::HEADER | LOG_WRAP) {
             self.note_system(timed);
             return None;
@@ -193,17 +155,6 @@ impl Analyser<'_> {
         }?;
         self.machine.evidence(at, event.tid, now, false);
         Some(self.machine.cpu_id(at))
-    }
-
-    /// Ends a loss, or the time after hook 002 (trace off), because the stream has an event again.
-    #[inline]
-    fn end_gap(&mut self, log: usize, id: u16, now: u64) {
-        if self.machine.is_losing(log) {
-            self.machine.end_loss(log, now, Missed::default());
-        }
-        if self.machine.is_off(log) && !is_header(id) {
-            self.machine.switch_on(log, now);
-        }
     }
 
     #[cold]
@@ -223,68 +174,86 @@ impl Analyser<'_> {
     /// Applies an event that the context table has rules for. Returns its CPU.
     fn push_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) -> Option<Option<u64>> {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
-        let mut traits = Traits { cpu: event.cpu, ..Traits::default() };
-        let (mut effects, mut n_effects) = ([None; MAX_EFFECTS], 0);
-        self.rules.visit(event, |cpu, effect| {
-            if let Some(kept) = effects.get_mut(n_effects) {
-                *kept = Some(effect);
-            }
-            n_effects += 1;
-            traits.cpu = traits.cpu.or(cpu);
-            match effect {
-                Effect::Dispatch { .. } => traits.is_dispatch = true,
-                Effect::Reset { resume } => traits.is_resume |= resume,
-                Effect::Lost { count } => traits.mark = Some(Mark::Lost(count)),
-                Effect::On => traits.mark = Some(Mark::On),
-                Effect::Off => traits.mark = Some(Mark::Off),
-                _ => {}
-            }
-        });
-        if let Some(mark) = traits.mark {
-            self.mark(mark, log, last.unwrap_or(0), now);
-            self.machine.note_mark_at(traits.cpu, mark.name(), mark.missed(), now);
-            return traits.cpu.map(Some);
-        }
-        self.end_gap(log, event.id, now);
-        let of_header = is_header(event.id);
-        if of_header {
-            self.note_system(timed);
-        }
-        let at = match traits.cpu {
-            _ if of_header => None,
-            Some(cpu) => self.machine.cpu(cpu, now),
-            None if traits.is_dispatch => self.machine.cpu_of_dispatch(),
-            None => self.machine.cpu_without_id(event.tid),
-        };
-        if let Some(at) = at.filter(|_| !traits.is_dispatch) {
-            self.machine.evidence(at, event.tid, now, traits.is_resume);
+        if is_header(event.id) {
+            return self.push_header(timed);
         }
         let Self { machine, rules, options, symbols, .. } = self;
-        let mut apply = |effect| apply(machine, options, symbols, effect, event.tid, at, now);
-        if n_effects > MAX_EFFECTS {
-            rules.visit(event, |_, effect| apply(effect));
-        } else {
-            effects.into_iter().flatten().for_each(apply);
+        let ruled = rules.ruled(event);
+        let traits = ruled.traits();
+        if traits.is_mark {
+            return push_mark(machine, &ruled, log, last.unwrap_or(0), now);
         }
-        at.map(|at| self.machine.cpu_id(at))
+        end_gap(machine, log, event.id, now);
+        let at = match traits.cpu {
+            Some(cpu) => machine.cpu(cpu, now),
+            None if traits.is_dispatch => machine.cpu_of_dispatch(),
+            None => machine.cpu_without_id(event.tid),
+        };
+        if let Some(at) = at.filter(|_| !traits.is_dispatch) {
+            machine.evidence(at, event.tid, now, traits.is_resume);
+        }
+        ruled.read(|effect| apply(machine, options, symbols, effect, event.tid, at, now));
+        at.map(|at| machine.cpu_id(at))
     }
 
-    fn mark(&mut self, mark: Mark, log: usize, last: u64, now: u64) {
-        let machine = &mut self.machine;
-        machine.note_mark();
-        match mark {
-            Mark::Lost(count) => {
-                machine.begin_loss(log, last.min(now));
-                machine.end_loss(log, now, Missed { events: count, buffers: None });
+    /// Applies an event that describes the trace. It happens on no CPU.
+    #[cold]
+    fn push_header(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
+        let (event, now) = (&timed.event, timed.time.elapsed_ns);
+        let is_daemon = self.rules.learn_daemon(event);
+        end_gap(&mut self.machine, timed.log, event.id, now);
+        self.note_system(timed);
+        if !is_daemon {
+            let Self { machine, rules, options, symbols, .. } = self;
+            rules.ruled(event).read(|effect| apply(machine, options, symbols, effect, event.tid, None, now));
+        }
+        None
+    }
+}
+
+/// Ends a loss, or the time after hook 002 (trace off), because the stream has an event again.
+#[inline]
+fn end_gap(machine: &mut Machine, log: usize, id: u16, now: u64) {
+    if machine.is_losing(log) {
+        machine.end_loss(log, now, Missed::default());
+    }
+    if machine.is_off(log) && !is_header(id) {
+        machine.switch_on(log, now);
+    }
+}
+
+/// Applies a mark. Returns its CPU. `last` is the time of the event before it.
+#[cold]
+fn push_mark(
+    machine: &mut Machine,
+    ruled: &RuledEvent<'_, '_>,
+    log: usize,
+    last: u64,
+    now: u64,
+) -> Option<Option<u64>> {
+    let (cpu, mut mark) = (ruled.traits().cpu, None);
+    ruled.read(|effect| match effect {
+        Effect::Lost { count } => mark = Some(Mark::Lost(count)),
+        Effect::On => mark = Some(Mark::On),
+        Effect::Off => mark = Some(Mark::Off),
+        _ => {}
+    });
+    let mark = mark?;
+    machine.note_mark();
+    match mark {
+        Mark::Lost(count) => {
+            machine.begin_loss(log, last.min(now));
+            machine.end_loss(log, now, Missed { events: count, buffers: None });
+        }
+        Mark::On | Mark::Off => {
+            if machine.is_losing(log) {
+                machine.end_loss(log, now, Missed::default());
             }
-            Mark::On | Mark::Off => {
-                if machine.is_losing(log) {
-                    machine.end_loss(log, now, Missed::default());
-                }
-                if matches!(mark, Mark::On) { machine.switch_on(log, now) } else { machine.switch_off(log, now) }
-            }
+            if matches!(mark, Mark::On) { machine.switch_on(log, now) } else { machine.switch_off(log, now) }
         }
     }
+    machine.note_mark_at(cpu, mark.name(), mark.missed(), now);
+    cpu.map(Some)
 }
 
 /// True for the hooks of [`HEADERS`].
@@ -367,7 +336,7 @@ fn apply(
             }
             machine.dispatch(at, tid, slot, now, idle);
         }
-        Effect::Undispatch { .. } => {
+        Effect::Undispatch => {
             if let Some(at) = at {
                 machine.undispatch(at, now);
             }

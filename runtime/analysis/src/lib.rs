@@ -24,8 +24,10 @@ mod curt;
 mod gaps;
 pub mod latency;
 mod machine;
+mod marks;
 mod print;
 mod qnx;
+mod record_effects;
 mod tables;
 mod thread_tables;
 pub mod timeline;
@@ -41,7 +43,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use tfbc::aix::{AddressNames, ContextTable};
-use tfbc::internal::analysis::{ContextRules, TimedEvent};
+use tfbc::internal::analysis::{ClassName, ContextRules, RecordRules, TimedEvent};
 use tfbc::internal::{AnyTrace, KevRecord, source_mut};
 use tfbc::{Monitor, Trace};
 
@@ -125,10 +127,38 @@ trait Observer {
     fn hook(&mut self, _: &TimedEvent<'_>, _cpu: Option<Option<u64>>, _: &mut Machine, _: &ContextRules) {}
 
     /// Called after a QNX record with its time, and the index of its CPU in the machine.
-    fn record(&mut self, _: &KevRecord<'_>, _now: u64, _: &mut Machine, _at: usize) {}
+    fn record(&mut self, _: &KevRecord<'_>, _now: u64, _: &mut Machine, _at: usize, _: &dyn InterruptRules) {}
 
     /// Called at the end of the span.
-    fn finish(&mut self, _: &mut Machine, _end: u64, _: Option<&ContextRules>) {}
+    fn finish(&mut self, _: &mut Machine, _end: u64, _: &dyn InterruptRules) {}
+}
+
+/// Rules of interrupts: their ends, and names of their types.
+trait InterruptRules {
+    /// True if an event lowers interrupts of a class.
+    fn lowers(&self, class: ClassName) -> bool;
+    /// Name of a type.
+    fn label(&self, class: ClassName, kind: u64) -> Option<&str>;
+}
+
+impl InterruptRules for ContextRules {
+    fn lowers(&self, class: ClassName) -> bool {
+        ContextRules::lowers(self, class)
+    }
+
+    fn label(&self, class: ClassName, kind: u64) -> Option<&str> {
+        ContextRules::label(self, class, kind)
+    }
+}
+
+impl InterruptRules for RecordRules {
+    fn lowers(&self, class: ClassName) -> bool {
+        matches!(class, ClassName::INT | ClassName::HANDLER) || RecordRules::lowers(self, class)
+    }
+
+    fn label(&self, class: ClassName, kind: u64) -> Option<&str> {
+        RecordRules::label(self, class, kind)
+    }
 }
 
 impl Observer for () {}

@@ -2,9 +2,11 @@
 
 use crate::gaps::GapStarts;
 use crate::machine::{Machine, Returned, ThreadSlot};
+use crate::marks::Mark;
 use crate::totals::{Missed, Totals};
-use crate::{AnalysisError, AnalysisOptions, Observer};
-use tfbc::internal::analysis::{BuiltInEvents, ClassName, KevHeader, classes};
+use crate::{AnalysisError, AnalysisOptions, InterruptRules, Observer};
+use std::collections::HashMap;
+use tfbc::internal::analysis::{BuiltInEvents, ClassName, KevHeader, RecordRules, classes};
 use tfbc::internal::{KevItem, KevLog, KevRecord};
 use tfbc::{Monitor, System};
 
@@ -53,12 +55,14 @@ struct PendingLoss {
     cpu: u8,
     /// Time of the record that reports the loss.
     mark: u64,
+    missed_events: Option<u64>,
     missed_buffers: Option<u64>,
 }
 
-struct Analyser<'o> {
-    machine: Machine,
-    options: &'o AnalysisOptions,
+pub(super) struct Analyser<'o> {
+    pub(super) machine: Machine,
+    pub(super) rules: RecordRules,
+    pub(super) options: &'o AnalysisOptions,
     big_endian: bool,
     /// True for the numbers of the class PR_TH that are states of threads.
     is_state: [bool; threads::PROCESSES as usize],
@@ -71,6 +75,8 @@ struct Analyser<'o> {
     loss: Option<PendingLoss>,
     /// Names of the kernel calls, by number.
     calls: Vec<String>,
+    /// Names of addresses, from the rules.
+    pub(super) symbols: HashMap<u64, Vec<u8>>,
 }
 
 /// Reads a log to its end, or to the end of the span. The observer gets every record of a CPU that has a time.
@@ -82,6 +88,8 @@ pub fn analyse(
 ) -> Result<(Totals, GapStarts), AnalysisError> {
     let header = log.header().clone();
     let events = BuiltInEvents::of(header.release, header.big_endian);
+    let rules = RecordRules::new(&options.context, header.release, header.big_endian);
+    let rules = rules.map_err(|text| AnalysisError::Pairs(format!("--context: {text}")))?;
     let mut machine = Machine::new(System::Qnx, options);
     machine.add_stream(None);
     let n_cpus = u64::from(header.cpu_num.unwrap_or(0)).min(64).max(options.cpus.min(64));
@@ -92,6 +100,7 @@ pub fn analyse(
     });
     let mut analyser = Analyser {
         machine,
+        rules,
         options,
         big_endian: header.big_endian,
         is_state: std::array::from_fn(|state| {
@@ -103,6 +112,7 @@ pub fn analyse(
         last_buffer: None,
         loss: None,
         calls: calls.collect(),
+        symbols: HashMap::new(),
     };
     observer.begin(&mut analyser.machine);
     let (mut n_records, mut n_damaged, mut stopped) = (0u64, 0, false);
@@ -121,7 +131,7 @@ pub fn analyse(
                     break;
                 }
                 if let (Some(at), Some(now)) = (analyser.push(&record, now), now) {
-                    observer.record(&record, now, &mut analyser.machine, at);
+                    observer.record(&record, now, &mut analyser.machine, at, &analyser.rules);
                 }
                 progress_is_due = n_records.is_multiple_of(PROGRESS_EVERY);
             }
@@ -141,9 +151,11 @@ pub fn analyse(
         return Err(AnalysisError::NoTime);
     }
     let end = analyser.machine.end_at(options.until.filter(|_| stopped));
-    observer.finish(&mut analyser.machine, end, None);
+    observer.finish(&mut analyser.machine, end, &analyser.rules);
     let gap_starts = std::mem::take(&mut analyser.machine.gap_starts);
-    let mut totals = analyser.machine.finish(end, |_| true);
+    let Analyser { machine, rules, .. } = analyser;
+    let mut totals = machine.finish(end, |class| InterruptRules::lowers(&rules, class));
+    totals.name_interrupts(|class, kind| rules.label(class, kind));
     totals.n_damaged = n_damaged;
     totals.state_names = state_names(&header);
     Ok((totals, gap_starts))
@@ -176,16 +188,27 @@ impl Analyser<'_> {
             self.last = now.unwrap_or(self.last);
             return None;
         }
-        if self.machine.is_losing(0) {
-            self.machine.end_loss(0, now.unwrap_or(self.last), Missed::default());
+        let has_rules = self.rules.has(class, record.event);
+        if let Some(mark) = has_rules.then(|| self.mark_of(record)).flatten() {
+            self.mark(mark, record.cpu, now.unwrap_or(self.last));
+            self.last = now.unwrap_or(self.last);
+            return None;
         }
-        self.last = now.unwrap_or(self.last);
+        let time = now.unwrap_or(self.last);
+        if self.machine.is_losing(0) {
+            self.machine.end_loss(0, time, Missed::default());
+        }
+        if self.machine.is_off(0) {
+            self.machine.switch_on(0, time);
+        }
+        self.last = time;
         let at = self.machine.cpu(record.cpu.into(), now.unwrap_or(0))?;
         // A record without a time still changes states.
         let is_timed = now.is_some();
         let now = now.unwrap_or_else(|| self.machine.since(at));
         self.machine.pass(at, now);
         match class {
+            _ if has_rules => self.apply_rules(record, at, now),
             classes::PR_TH => self.thread(record, at, now),
             classes::KER_CALL => self.call(record, at, now),
             classes::INT => self.interrupt(record, at, now),
@@ -203,8 +226,28 @@ impl Analyser<'_> {
         Some(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     }
 
+    /// Applies a mark. A loss ends with the next record.
+    fn mark(&mut self, mark: Mark, cpu: u8, time: u64) {
+        self.machine.note_mark();
+        self.machine.note_mark_at(Some(cpu.into()), mark.name(), mark.missed(), time);
+        match mark {
+            Mark::Lost(missed_events) => {
+                self.machine.begin_loss(0, self.last);
+                self.loss = Some(PendingLoss { cpu, mark: time, missed_events, missed_buffers: None });
+            }
+            Mark::On => self.machine.switch_on(0, time),
+            Mark::Off => self.machine.switch_off(0, time),
+        }
+    }
+
     fn control(&mut self, record: &KevRecord<'_>, now: Option<u64>) {
         let mark = now.unwrap_or(self.last);
+        if self.rules.has(classes::CONTROL, record.event) {
+            if let Some(found) = self.mark_of(record) {
+                self.mark(found, record.cpu, mark);
+            }
+            return;
+        }
         let missed_buffers = match (record.event, self.word(record, 0)) {
             (control::BUFFER, Some(word)) => {
                 let number = word % BUFFER_NUMBERS;
@@ -227,19 +270,19 @@ impl Analyser<'_> {
         let name = if record.event == control::BUFFER { "lost" } else { "dropped" };
         self.machine.note_mark_at(Some(record.cpu.into()), name, missed_buffers, mark);
         self.machine.begin_loss(0, self.last);
-        self.loss = Some(PendingLoss { cpu: record.cpu, mark, missed_buffers });
+        self.loss = Some(PendingLoss { cpu: record.cpu, mark, missed_events: None, missed_buffers });
     }
 
     /// Ends a reported loss. If the next record, at `now`, is a TIME of the same CPU, tracing resumed then; otherwise it
     /// resumed at the time of the report.
     fn end_loss(&mut self, next: Option<&KevRecord<'_>>, now: Option<u64>) {
-        let Some(PendingLoss { cpu, mark, missed_buffers }) = self.loss.take() else { return };
+        let Some(PendingLoss { cpu, mark, missed_events, missed_buffers }) = self.loss.take() else { return };
         let time = next.and_then(|record| {
             let is_time = record.class == classes::CONTROL && record.event == control::TIME && record.cpu == cpu;
             now.filter(|_| is_time)
         });
         let end = time.unwrap_or(mark).max(self.last.min(mark));
-        self.machine.end_loss(0, end, Missed { events: None, buffers: missed_buffers });
+        self.machine.end_loss(0, end, Missed { events: missed_events, buffers: missed_buffers });
     }
 
     fn thread(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
@@ -286,14 +329,7 @@ impl Analyser<'_> {
             self.machine.prioritise(slot, priority.and_then(|priority| u8::try_from(priority).ok()));
         }
         match event {
-            threads::RUNNING => {
-                let is_idle = match (&self.options.idle, priority) {
-                    (Some(idle), _) => idle.contains(&(pid, tid)),
-                    (None, Some(priority)) => pid == 1 && priority == 0,
-                    (None, None) => pid == 1 && (1..=self.n_cpus).contains(&u64::from(tid)),
-                };
-                self.machine.run(at, id, slot, now, is_idle);
-            }
+            threads::RUNNING => self.machine.run(at, id, slot, now, self.is_idle(pid, tid, priority)),
             threads::CREATE => {
                 self.machine.begin_thread(slot, now);
                 self.machine.note_lifetime(slot, "create", now);
@@ -306,6 +342,25 @@ impl Analyser<'_> {
         }
     }
 
+    /// True if a thread that begins to run is an idle one.
+    pub(super) fn is_idle(&self, pid: u32, tid: u32, priority: Option<u32>) -> bool {
+        match (&self.options.idle, priority) {
+            (Some(idle), _) => idle.contains(&(pid, tid)),
+            (None, Some(priority)) => pid == 1 && priority == 0,
+            (None, None) => pid == 1 && (1..=self.n_cpus).contains(&u64::from(tid)),
+        }
+    }
+
+    /// Process and thread of a record: PR_TH records name their thread, others belong to the one that runs on their CPU.
+    pub(super) fn owner(&self, record: &KevRecord<'_>, at: usize) -> Option<(u32, u32)> {
+        if record.meant_class() == classes::PR_TH {
+            let names_thread = record.event < threads::PROCESSES || record.event == threads::THREAD_NAME;
+            return self.word(record, 0).zip(self.word(record, 1)).filter(|_| names_thread);
+        }
+        let (id, _) = self.machine.running_thread(at)?;
+        Some(((id >> 32) as u32, id as u32))
+    }
+
     fn message(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
         let (Some(first), Some(pid)) = (self.word(record, 0), self.word(record, 1)) else { return };
         match record.event {
@@ -316,7 +371,7 @@ impl Analyser<'_> {
         }
     }
 
-    fn slot(&mut self, pid: u32, tid: u32) -> ThreadSlot {
+    pub(super) fn slot(&mut self, pid: u32, tid: u32) -> ThreadSlot {
         let process = self.machine.process(pid.into());
         self.machine.attach(thread_id(pid, tid), process)
     }
@@ -352,6 +407,6 @@ impl Analyser<'_> {
 }
 
 /// Unique id of a thread. QNX numbers threads per process, from 1.
-fn thread_id(pid: u32, tid: u32) -> u64 {
+pub(super) fn thread_id(pid: u32, tid: u32) -> u64 {
     u64::from(pid) << 32 | u64::from(tid)
 }

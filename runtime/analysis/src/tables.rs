@@ -490,6 +490,9 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     if let Some(n) = totals.details.as_ref().map(|details| details.n_unlisted).filter(|n| *n > 0) {
         notes.push(format!("calls, dispatches and interrupts that are not listed by thread: {n}"));
     }
+    if totals.has_dropped_undecided {
+        notes.push(String::from("too many threads on too many CPUs: some of their time stays in mode"));
+    }
     if totals.n_unlisted_gaps > 0 {
         notes.push(format!("gaps not listed: {}", totals.n_unlisted_gaps));
     }

@@ -4,6 +4,7 @@ use crate::machine::{Class, Cpu, Details, Process, Thread, ThreadSlot};
 use crate::utilisation::Utilisation;
 use std::collections::BTreeMap;
 use tfbc::System;
+use tfbc::internal::analysis::ClassName;
 
 /// Count, total, minimum and maximum of some values.
 #[derive(Debug, Clone, Copy, Default)]
@@ -155,10 +156,23 @@ pub struct Totals {
     pub n_receives: u64,
     pub n_matched_receives: u64,
     pub n_unlisted_gaps: u64,
+    /// True if times stay in an unknown mode because too many were kept.
+    pub has_dropped_undecided: bool,
     pub n_other_threads: u64,
     pub n_other_processes: u64,
     /// Number of damaged places.
     pub n_damaged: u64,
+}
+
+impl Totals {
+    /// Gives interrupts without a name the label of their class and type.
+    pub fn name_interrupts<'l>(&mut self, label: impl Fn(ClassName, u64) -> Option<&'l str>) {
+        for interrupt in self.interrupts.iter_mut().filter(|interrupt| interrupt.name.is_none()) {
+            let class = self.classes[interrupt.class].name;
+            let label = interrupt.kind.and_then(|kind| label(class, kind));
+            interrupt.name = label.map(|label| label.as_bytes().into());
+        }
+    }
 }
 
 impl Default for Totals {
@@ -189,6 +203,7 @@ impl Default for Totals {
             n_receives: 0,
             n_matched_receives: 0,
             n_unlisted_gaps: 0,
+            has_dropped_undecided: false,
             n_other_threads: 0,
             n_other_processes: 0,
             n_damaged: 0,

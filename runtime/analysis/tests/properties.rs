@@ -6,7 +6,7 @@ use tfbc_analysis::AnalysisOptions;
 
 /// Category of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Category {
+pub enum Category {
     Unknown,
     Lost,
     Off,
@@ -42,7 +42,7 @@ impl Category {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Interval {
+pub struct Interval {
     cpu: usize,
     from: u64,
     to: u64,
@@ -54,7 +54,7 @@ struct Interval {
 const IDLE_PID: u64 = 516;
 
 /// Simulates a system. Returns its events, and the intervals that it really went through.
-fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<RecordedHook>, Vec<Interval>) {
+pub fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<RecordedHook>, Vec<Interval>) {
     #[derive(Clone)]
     struct Cpu {
         thread: u64,
@@ -126,11 +126,11 @@ fn system(noise: &mut PseudoRandom, n_cpus: usize, n_events: usize) -> (Vec<Reco
             // An event without rules: it only shows that its thread runs.
             events.push(hook(now, 0x15B, cpu, tid, &[1]));
         } else if let Some(name) = calls.remove(&tid) {
-            events.push(call(now, 0x104, tid, name));
+            events.push(RecordedHook { sub: cpu, ..call(now, 0x104, tid, name) });
         } else {
             let name = ["kread", "kwrite", "kopen"][noise.below(3) as usize];
             calls.insert(tid, name);
-            events.push(call(now, 0x101, tid, name));
+            events.push(RecordedHook { sub: cpu, ..call(now, 0x101, tid, name) });
         }
     }
     (events, truth)

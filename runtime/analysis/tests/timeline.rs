@@ -1,6 +1,6 @@
 //! Timelines in Perfetto's format, read by a decoder of their own.
 
-use crate::traces::{Record, hook, log, record, stream};
+use crate::traces::{Record, call, dispatch, hook, log, record, stream};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tfbc::aix::ContextTable;
@@ -62,9 +62,9 @@ fn fields(mut message: &[u8], repeated: u64) -> (HashMap<u64, ProtoField<'_>>, V
 }
 
 /// Begin, end and name.
-type TrackSlice = (u64, u64, String);
+pub type TrackSlice = (u64, u64, String);
 /// Names of tracks with their slices.
-type Tracks = Vec<(String, Vec<TrackSlice>)>;
+pub type Tracks = Vec<(String, Vec<TrackSlice>)>;
 
 /// Slices of the tracks, in the order of their ends. Panics if they do not nest.
 fn slices(timeline: &[u8]) -> Tracks {
@@ -110,7 +110,7 @@ fn slices(timeline: &[u8]) -> Tracks {
 }
 
 /// Draws a trace with a context table, and returns the slices of the tracks.
-fn draw(bytes: Vec<u8>, table: &str, what: TimelineOptions) -> Tracks {
+pub fn draw(bytes: Vec<u8>, table: &str, what: TimelineOptions) -> Tracks {
     let context = ContextTable::default().overlay(table.parse().unwrap());
     let options = AnalysisOptions { context: Arc::new(context), ..AnalysisOptions::default() };
     let formats = Formats::builtin();
@@ -120,7 +120,7 @@ fn draw(bytes: Vec<u8>, table: &str, what: TimelineOptions) -> Tracks {
     slices(&out)
 }
 
-fn what(tracks: &[&'static str], pairs: &[&str]) -> TimelineOptions {
+pub fn what(tracks: &[&'static str], pairs: &[&str]) -> TimelineOptions {
     assert!(tracks.iter().all(|track| TRACKS.contains(track)));
     TimelineOptions {
         form: TimelineForm::Perfetto,
@@ -202,4 +202,25 @@ fn a_pair_whose_end_is_earlier_has_no_length() {
     let table = table.replace("4:1", "THRUNNING").replace("2:11", "KER_CALL");
     let found = draw(disordered(), &table, what(&["timers"], &["p"]));
     assert!(found.iter().all(|(_, slices)| slices.iter().all(|(begin, end, _)| begin <= end)), "{found:?}");
+}
+
+#[test]
+fn a_cut_call_ends_at_the_mark_of_the_loss() {
+    let hooks = [
+        hook(0, 0x001, 0, 9, &[]),
+        dispatch(1000, 0x106, 0, 100, 11),
+        call(2000, 0x101, 11, "kread"),
+        hook(3000, 0x15B, 0, 11, &[1]),
+        hook(6000, 0x006, 0, 9, &[0, 4]),
+        dispatch(7000, 0x106, 0, 100, 11),
+        call(7500, 0x101, 11, "kopen"),
+        // The mark of an interval without tracing is its start.
+        hook(8000, 0x002, 0, 9, &[]),
+        hook(9000, 0x001, 0, 9, &[]),
+        dispatch(9500, 0x106, 0, 100, 11),
+    ];
+    let tracks = draw(stream(1, &hooks), "", what(&["calls"], &[]));
+    let calls = tracks.iter().find(|(name, _)| name == "tid 11").map(|(_, slices)| slices.clone());
+    let slice = |begin, end, name: &str| (begin, end, String::from(name));
+    assert_eq!(calls, Some(vec![slice(2000, 6000, "kread"), slice(7500, 8000, "kopen")]));
 }

@@ -8,12 +8,18 @@
 //! section = "[daemon " name "]" | "[qnx]"
 //! place   = D1 … D5 | HD | TID | U1@offset | U2@… | U4@… | U8@… | S@offset | P@offset
 //! offset  = bytes | Wn | Wn+bytes
+//! in the section [qnx]:
+//! entry   = event ["if" place "=" number] action {key "=" place}       event: what `--only` takes
+//! place   = argument of the event table | W0 | W1 … | call | vector
 //! ```
 
+use super::records::{RecordEntry, RecordPos};
 use super::table::{
     Action, ClassName, ContextTable, CounterRule, NamePos, NumberPos, Offset, PairRule, Section, TableEntry, TextPos,
 };
+use crate::events::argument_names;
 use crate::expression::Expression;
+use crate::qnx_report::ids::RecordIds;
 use crate::suggest::hint;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,6 +36,9 @@ const MAX_CLASSES: usize = 64;
 const MAX_COUNTERS: usize = 256;
 /// Largest number of pairs in a table.
 const MAX_PAIRS: usize = 256;
+
+/// Largest number of entries for QNX in a table. Each record is compared with all of them.
+const MAX_RECORD_ENTRIES: usize = 256;
 
 /// Actions and their keys; `enter` requires one of its optional keys.
 const ACTIONS: [(&str, Keys); 19] = [
@@ -129,9 +138,6 @@ fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<Cl
         }
         return Ok(());
     }
-    if sections.last().is_some_and(|section| section.is_qnx) {
-        return Err((column, format!("`{hook}`: the section [qnx] has only pairs and counters")));
-    }
     let class = if hook == "label" {
         let label = label(column, words)?;
         let class = label.0;
@@ -139,6 +145,16 @@ fn parse_line(line: &str, sections: &mut Vec<Section>, classes: &mut BTreeSet<Cl
             section.labels.push(label);
         }
         Some(class)
+    } else if sections.last().is_some_and(|section| section.is_qnx) {
+        let entry = record_entry(first, words)?;
+        if sections.iter().map(|section| section.record_entries.len()).sum::<usize>() >= MAX_RECORD_ENTRIES {
+            return Err((column, format!("a table has at most {MAX_RECORD_ENTRIES} entries for QNX")));
+        }
+        let class = entry.action.class();
+        if let Some(section) = sections.last_mut() {
+            section.record_entries.push(entry);
+        }
+        class
     } else {
         let entry = entry(column, hook, words)?;
         if let Some(section) = sections.last_mut() {
@@ -306,14 +322,95 @@ fn entry(column: u32, hook: &str, mut words: Vec<LineWord<'_>>) -> Result<TableE
             _ => break (column, word),
         }
     };
+    let (action, places) = action::<InHook>(LineWord { column, text: name }, id, words)?;
+    Ok(TableEntry { id, subhook, generic, kind, condition, cpu: places.number("cpu"), action })
+}
+
+/// Parses an entry of a section `[qnx]`. `words` are the words after the event, in reverse order.
+fn record_entry(events: LineWord<'_>, mut words: Vec<LineWord<'_>>) -> Result<RecordEntry, LineError> {
+    let LineWord { column, text: events } = events;
+    RecordIds::default().add(events, None).map_err(|message| (column, message))?;
+    let mut condition = None;
+    if words.pop_if(|word| word.text == "if").is_some() {
+        let LineWord { column, text } = words.pop().unwrap_or(LineWord { column, text: "" });
+        let parsed = text.split_once('=');
+        let parsed = parsed.and_then(|(place, value)| RecordPos::parse(place).zip(number_value(value)));
+        let missing = || (column, format!("`{text}` is not a condition: expected one such as `if W0=1`"));
+        condition = Some(parsed.ok_or_else(missing)?);
+    }
+    let missing = || (column, format!("`{events}` has no action, such as `enter`"));
+    let name = words.pop().ok_or_else(missing)?;
+    let (action, _) = action::<InRecord>(name, 0, words)?;
+    Ok(RecordEntry { events: events.to_owned(), condition, action })
+}
+
+/// Action with the positions of its values, and all positions.
+type ParsedAction<P> = (Action<<P as Notation>::Number, <P as Notation>::Text>, Places<P>);
+
+/// Parses an action with its keys. `words` are the words after its name, in reverse order.
+fn action<P: Notation>(
+    name: LineWord<'_>,
+    id: u16,
+    mut words: Vec<LineWord<'_>>,
+) -> Result<ParsedAction<P>, LineError> {
+    let LineWord { column, text: name } = name;
     let Some((name, keys)) = ACTIONS.iter().find(|(known, _)| *known == name) else {
         let hint = hint(name, &ACTIONS.map(|(name, _)| name));
         return Err((column, format!("unknown action `{name}`{hint}")));
     };
     let idle = *name == "dispatch" && words.pop_if(|word| word.text == "idle").is_some();
-    let places = Places::parse(column, name, keys, words)?;
-    let action = places.action(column, name, id, idle)?;
-    Ok(TableEntry { id, subhook, generic, kind, condition, cpu: places.number("cpu"), action })
+    let places = Places::<P>::parse(column, name, keys, words)?;
+    Ok((places.action(column, name, id, idle)?, places))
+}
+
+/// Notation of positions.
+trait Notation {
+    type Number: Copy;
+    type Text: Copy;
+    /// Keys that every action takes.
+    const KEYS: &[&'static str];
+
+    fn number(text: &str) -> Result<Self::Number, String>;
+    fn text(text: &str) -> Result<Self::Text, String>;
+}
+
+/// Positions in an AIX event.
+enum InHook {}
+
+impl Notation for InHook {
+    type Number = NumberPos;
+    type Text = TextPos;
+    const KEYS: &[&'static str] = &["cpu"];
+
+    fn number(place: &str) -> Result<NumberPos, String> {
+        let expected = "expected D1 to D5, HD, TID, or U1@, U2@, U4@, U8@ and an offset";
+        number(place).ok_or_else(|| format!("`{place}` is not a place of a number: {expected}"))
+    }
+
+    fn text(place: &str) -> Result<TextPos, String> {
+        let expected = "expected S@OFFSET, or P@OFFSET for one that begins with `/`";
+        text(place).ok_or_else(|| format!("`{place}` is not a place of a text: {expected}"))
+    }
+}
+
+/// Positions in a record of QNX.
+enum InRecord {}
+
+impl Notation for InRecord {
+    type Number = RecordPos;
+    type Text = RecordPos;
+    const KEYS: &[&'static str] = &[];
+
+    fn number(place: &str) -> Result<RecordPos, String> {
+        RecordPos::parse(place).ok_or_else(|| {
+            let hint = hint(place, &argument_names().collect::<Vec<_>>());
+            format!("`{place}` is not a place: expected W0, W1 and so on, or an argument that `tfbc list` shows{hint}")
+        })
+    }
+
+    fn text(place: &str) -> Result<RecordPos, String> {
+        Self::number(place)
+    }
 }
 
 fn hook_id(text: &str) -> Option<u16> {
@@ -330,18 +427,17 @@ fn hex(text: &str) -> Option<u64> {
 }
 
 /// Keys and values after an action.
-#[derive(Default)]
-struct Places {
-    numbers: Vec<(&'static str, NumberPos)>,
-    texts: Vec<(&'static str, TextPos)>,
+struct Places<P: Notation> {
+    numbers: Vec<(&'static str, P::Number)>,
+    texts: Vec<(&'static str, P::Text)>,
     class: Option<ClassName>,
 }
 
-impl Places {
+impl<P: Notation> Places<P> {
     fn parse(column: u32, action: &str, keys: &Keys, mut words: Vec<LineWord<'_>>) -> Result<Self, LineError> {
         let (needed, more) = keys;
-        let known: Vec<&'static str> = [needed, more, &["cpu"][..]].concat();
-        let mut places = Places::default();
+        let known: Vec<&'static str> = [needed, more, P::KEYS].concat();
+        let mut places = Self { numbers: Vec::new(), texts: Vec::new(), class: None };
         while let Some(LineWord { column, text: word }) = words.pop() {
             let Some((key, place)) = word.split_once('=') else {
                 return Err((column, format!("expected KEY=PLACE, found `{word}`")));
@@ -366,28 +462,18 @@ impl Places {
         if key == "class" {
             self.class = Some(ClassName::parse(place).ok_or_else(|| no_class(place))?);
         } else if matches!(key, "path" | "name") {
-            let text = text(place).ok_or_else(|| {
-                format!(
-                    "`{place}` is not a place of a text: expected S@OFFSET, or P@OFFSET for one that begins with `/`"
-                )
-            });
-            self.texts.push((key, text?));
+            self.texts.push((key, P::text(place)?));
         } else {
-            let number = number(place).ok_or_else(|| {
-                format!(
-                    "`{place}` is not a place of a number: expected D1 to D5, HD, TID, or U1@, U2@, U4@, U8@ and an offset"
-                )
-            });
-            self.numbers.push((key, number?));
+            self.numbers.push((key, P::number(place)?));
         }
         Ok(())
     }
 
-    fn number(&self, key: &str) -> Option<NumberPos> {
+    fn number(&self, key: &str) -> Option<P::Number> {
         self.numbers.iter().find(|(known, _)| *known == key).map(|(_, number)| *number)
     }
 
-    fn text(&self, key: &str) -> Option<TextPos> {
+    fn text(&self, key: &str) -> Option<P::Text> {
         self.texts.iter().find(|(known, _)| *known == key).map(|(_, text)| *text)
     }
 
@@ -401,7 +487,7 @@ impl Places {
     }
 
     /// Name or address; `None` unless exactly one is given.
-    fn name(&self) -> Option<NamePos> {
+    fn name(&self) -> Option<NamePos<P::Number, P::Text>> {
         match (self.text("name"), self.number("address")) {
             (Some(name), None) => Some(NamePos::Text(name)),
             (None, Some(address)) => Some(NamePos::Address(address)),
@@ -409,7 +495,7 @@ impl Places {
         }
     }
 
-    fn action(&self, column: u32, name: &str, id: u16, idle: bool) -> Result<Action, LineError> {
+    fn action(&self, column: u32, name: &str, id: u16, idle: bool) -> Result<Action<P::Number, P::Text>, LineError> {
         let (pid, tid, priority) = (self.number("pid"), self.number("tid"), self.number("priority"));
         let needs = |key: &str| (column, format!("`{name}` needs `{key}=`"));
         let needed = |key: &str| self.number(key).ok_or_else(|| needs(key));
@@ -421,10 +507,10 @@ impl Places {
             "exit" => Action::Exit { pid },
             "dispatch" => Action::Dispatch { pid, tid, priority, idle },
             "undispatch" => Action::Undispatch { tid },
-            "enter" => match self.name() {
-                Some(name) => Action::Enter { class: self.class.unwrap_or(ClassName::SYSCALL), name },
-                None => return Err((column, String::from("`enter` needs either `name=` or `address=`"))),
-            },
+            "enter" if self.name().is_none() && (self.class.is_none() || self.number("address").is_some()) => {
+                return Err((column, String::from("`enter` needs `name=`, `address=` or `class=`")));
+            }
+            "enter" => Action::Enter { class: self.class.unwrap_or(ClassName::SYSCALL), name: self.name() },
             "symbol" => {
                 Action::Symbol { address: needed("address")?, name: self.text("name").ok_or_else(|| needs("name"))? }
             }
@@ -447,7 +533,7 @@ impl Places {
     }
 }
 
-impl Action {
+impl<N: Copy, T: Copy> Action<N, T> {
     /// Class that the action names.
     fn class(&self) -> Option<ClassName> {
         match *self {
@@ -539,7 +625,7 @@ mod tests {
             "9:21: `pid` is given twice",
             "10:1: expected a section",
             "11:5: `x` is not a kind",
-            "12:5: `enter` needs either",
+            "12:5: `enter` needs `name=`",
             "13:11: `D1` is not a place of a text",
             "14:11: `U3@4` is not a place of a number",
             "15:11: `S@W2+` is not a place of a text",
@@ -606,7 +692,7 @@ mod tests {
             "4:17: expected a condition",
             "5:14: `key` is given twice",
             "6:8: expected start=",
-            "8:1: `106`: the section [qnx]",
+            "8:1: `106`: `106` is not a class",
         ];
         assert_eq!(found.len(), expected.len(), "{found:#?}");
         for (found, expected) in found.iter().zip(expected) {
@@ -626,6 +712,58 @@ mod tests {
         let expected =
             ["1:1: `counter` needs a name", "2:1: `counter` needs `value=`", "3:15: expected value= or key=", "4:24:"];
         assert!(found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected)), "{found:#?}");
+    }
+
+    #[test]
+    fn a_table_has_at_most_256_counters() {
+        let line = "1A5 counter a value=D1\n";
+        assert!(parse(line.repeat(256).as_bytes()).is_ok());
+        assert_eq!(mistakes(&line.repeat(257)), ["257:1: a table has at most 256 counters"]);
+    }
+
+    #[test]
+    fn entries_of_qnx_are_read() {
+        let text = "[qnx]\nUSER:5 if W0=0x1F enter class=REQUEST  # c\nTHRUNNING dispatch idle pid=pid tid=tid\n\
+                    label DRIVER 2 disk\nINT:1 raise type=vector\nKERCALLEXIT return name=call errno=errno\n";
+        let table = parse(text.as_bytes()).unwrap();
+        let [request, dispatch, raise, leave] = &table.sections[1].record_entries[..] else { panic!() };
+        assert_eq!((request.events.as_str(), request.condition), ("USER:5", Some((RecordPos::Word(0), 0x1F))));
+        assert_eq!(request.action, Action::Enter { class: ClassName::parse("REQUEST").unwrap(), name: None });
+        let [pid, tid, errno] = ["pid", "tid", "errno"].map(RecordPos::Argument);
+        let expected = Action::Dispatch { pid: Some(pid), tid: Some(tid), priority: None, idle: true };
+        assert_eq!(dispatch.action, expected);
+        let expected = Action::Raise { class: ClassName::INT, kind: Some(RecordPos::Vector), name: None };
+        assert_eq!(raise.action, expected);
+        let (name, class) = (Some(RecordPos::Call), ClassName::SYSCALL);
+        assert_eq!(leave.action, Action::Return { class, name, errno: Some(errno), result: None });
+        assert_eq!(table.sections[1].labels.len(), 1);
+        let found = mistakes(
+            "[qnx]\nUSER:5\nUSER:x none\nUSER:5 if D1=1 none\nUSER:5 enter\nUSER:5 raise type=D1\nUSER:5 raise cpu=W0\n\
+             THRUNNING dispatch tid=tidd\nUSER:5 ented class=A",
+        );
+        let expected = [
+            "2:1: `USER:5` has no action",
+            "3:1: `USER:x`: ",
+            "4:11: `D1=1` is not a condition",
+            "5:8: `enter` needs `name=`",
+            "6:14: `D1` is not a place: expected W0",
+            "7:14: `raise` has no `cpu`",
+            "8:20: `tidd` is not a place: expected W0, W1 and so on, or an argument that `tfbc list` shows; did you mean `tid`?",
+            "9:8: unknown action `ented`; did you mean `enter`?",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}\n{expected}");
+        }
+        let many = mistakes(&format!("[qnx]\n{}", "USER:5 none\n".repeat(257)));
+        assert_eq!(many, ["258:1: a table has at most 256 entries for QNX"]);
+    }
+
+    #[test]
+    fn a_class_needs_no_name() {
+        let table = parse(b"492 if D1=1 enter class=HCALL").unwrap();
+        let class = ClassName::parse("HCALL").unwrap();
+        assert_eq!(table.sections[0].entries[0].action, Action::Enter { class, name: None });
     }
 
     #[test]

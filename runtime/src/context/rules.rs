@@ -14,14 +14,14 @@ use std::sync::Arc;
 /// use tfbc::internal::analysis::ContextRules;
 /// use tfbc::testing::aix::RawEvent;
 /// let table = "106 dispatch pid=D1 cpu=HD".parse::<tfbc::aix::ContextTable>()?;
-/// let mut rules = ContextRules::new(std::sync::Arc::new(table));
+/// let rules = ContextRules::new(std::sync::Arc::new(table));
 /// let bytes = [0x10, 0x6a, 0, 3, 0, 0, 0, 40];
 /// let event = RawEvent {
 ///     number: 1, offset: 0, bytes: &bytes, wide: false, id: 0x1060, tid: 7, ticks: None, cpu: None, recorded: &bytes,
 /// };
-/// let mut effects = Vec::new();
-/// rules.visit(&event, |cpu, effect| effects.push((cpu, format!("{effect:?}"))));
-/// assert_eq!(effects[0].0, Some(3));
+/// let ruled = rules.ruled(&event);
+/// assert_eq!((ruled.traits().cpu, ruled.traits().is_dispatch), (Some(3), true));
+/// ruled.read(|effect| assert!(format!("{effect:?}").starts_with("Dispatch { tid: 7, pid: Some(40)")));
 /// # Ok::<(), tfbc::aix::ContextError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -65,9 +65,7 @@ pub enum Effect<'e> {
         priority: Option<u64>,
         idle: bool,
     },
-    Undispatch {
-        tid: u64,
-    },
+    Undispatch,
     Enter {
         class: ClassName,
         name: EffectName<'e>,
@@ -101,6 +99,28 @@ pub enum Effect<'e> {
     },
     On,
     Off,
+}
+
+/// Properties of an event that must be known before its effects are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventTraits {
+    /// CPU that the event or an entry states.
+    pub cpu: Option<u64>,
+    /// True if the event dispatches a thread.
+    pub is_dispatch: bool,
+    /// True if the event ends a dispatch.
+    pub is_resume: bool,
+    /// True if the event is a mark.
+    pub is_mark: bool,
+}
+
+/// Event with the entries for its hook.
+#[derive(Debug, Clone, Copy)]
+pub struct RuledEvent<'r, 'e> {
+    lookup: &'r HookLookup,
+    /// Handle of the hook's entries.
+    list: u32,
+    event: DecodedHook<'e>,
 }
 
 /// Name as recorded, or an address to look it up by.
@@ -175,38 +195,93 @@ impl ContextRules {
         labels.find(|label| (label.0, label.1) == (class, kind)).map(|label| label.2.as_str())
     }
 
-    /// Calls `visit` with the CPU that an entry states, and with the entry's effect, for all entries that apply to an
-    /// event. An event that names the trace's recorder changes the rules.
-    pub fn visit<'e>(&mut self, event: &RawEvent<'e>, visit: impl FnMut(Option<u64>, Effect<'e>)) {
-        let list = self.lookup.find(event.id);
-        if list == 0 {
-            return;
-        }
+    /// Changes the rules if an event names the trace's recorder, and returns true. Such an event has no effects.
+    pub fn learn_daemon(&mut self, event: &RawEvent<'_>) -> bool {
         let event = DecodedHook::new(event);
-        if event.id == hooks::UTILITY && event.kind() == Some(DAEMON_IDENTITY) {
+        let is_name = self.has(event.id) && event.id == hooks::UTILITY && event.kind() == Some(DAEMON_IDENTITY);
+        if is_name {
             self.daemon = event.text(DAEMON_NAME).unwrap_or_default().to_vec();
             self.lookup = self.table.lookup(&self.daemon, |entry| Some(*entry));
-            return;
         }
-        self.each_entry(list, &event, visit);
+        is_name
     }
 
-    /// Calls `visit` as [`ContextRules::visit`] does, for an event that it has seen.
-    pub fn read<'e>(&self, event: &RawEvent<'e>, visit: impl FnMut(Option<u64>, Effect<'e>)) {
-        self.each_entry(self.lookup.find(event.id), &DecodedHook::new(event), visit);
+    /// Looks up the entries for an event.
+    #[inline]
+    pub fn ruled<'r, 'e>(&'r self, event: &RawEvent<'e>) -> RuledEvent<'r, 'e> {
+        RuledEvent { lookup: &self.lookup, list: self.lookup.find(event.id), event: DecodedHook::new(event) }
+    }
+}
+
+impl<'e> RuledEvent<'_, 'e> {
+    /// Properties of the event.
+    #[inline]
+    pub fn traits(&self) -> EventTraits {
+        let event = &self.event;
+        let mut traits = EventTraits { cpu: event.cpu, ..EventTraits::default() };
+        for entry in self.lookup.matches(self.list, event) {
+            traits.cpu = traits.cpu.or_else(|| event.optional(&entry.cpu));
+            match &entry.action {
+                Action::Dispatch { tid, .. } => traits.is_dispatch |= event.tid_or_own(tid).is_some(),
+                Action::Reset { resume } => traits.is_resume |= resume,
+                Action::Lost { .. } | Action::On | Action::Off => traits.is_mark = true,
+                _ => {}
+            }
+        }
+        traits
     }
 
-    fn each_entry<'e>(&self, list: u32, event: &DecodedHook<'e>, mut visit: impl FnMut(Option<u64>, Effect<'e>)) {
-        for entry in self.lookup.matches(list, event) {
-            let cpu = event.optional(&entry.cpu);
-            visit(cpu, effect(&entry.action, event).unwrap_or(Effect::Nothing));
+    /// Calls `visit` with the effects of the event.
+    #[inline]
+    pub fn read(&self, mut visit: impl FnMut(Effect<'e>)) {
+        for entry in self.lookup.matches(self.list, &self.event) {
+            visit(effect(&entry.action, &self.event).unwrap_or(Effect::Nothing));
         }
     }
 }
 
+/// Numbers and texts of an event, by their positions.
+pub(super) trait Values<'e, N, T> {
+    /// Id of the event's own thread.
+    fn own_tid(&self) -> Option<u64>;
+    /// Reads a number; `None` if the event does not have it.
+    fn number(&self, place: &N) -> Option<u64>;
+    /// Reads a text; `None` if the event does not have it.
+    fn text(&self, place: T) -> Option<&'e [u8]>;
+
+    /// Reads a number that an entry may leave out.
+    #[inline(always)]
+    fn optional(&self, place: &Option<N>) -> Option<u64> {
+        place.as_ref().and_then(|place| self.number(place))
+    }
+
+    /// Reads a thread id; the event's own one if the entry leaves it out.
+    #[inline(always)]
+    fn tid_or_own(&self, place: &Option<N>) -> Option<u64> {
+        place.as_ref().map_or_else(|| self.own_tid(), |place| self.number(place))
+    }
+}
+
+impl<'e> Values<'e, NumberPos, TextPos> for DecodedHook<'e> {
+    #[inline(always)]
+    fn own_tid(&self) -> Option<u64> {
+        Some(self.tid)
+    }
+
+    #[inline(always)]
+    fn number(&self, place: &NumberPos) -> Option<u64> {
+        DecodedHook::number(self, place)
+    }
+
+    fn text(&self, place: TextPos) -> Option<&'e [u8]> {
+        DecodedHook::text(self, place)
+    }
+}
+
 /// Effect of an action; `None` if the event is too short for it.
-fn effect<'e>(action: &Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
-    let name = |name: &NamePos| {
+#[inline(always)]
+pub(super) fn effect<'e, N, T: Copy>(action: &Action<N, T>, event: &impl Values<'e, N, T>) -> Option<Effect<'e>> {
+    let name = |name: &NamePos<N, T>| {
         Some(match name {
             NamePos::Text(place) => EffectName::Text(event.text(*place)?),
             NamePos::Address(place) => EffectName::Address(event.number(place)?),
@@ -237,9 +312,10 @@ fn effect<'e>(action: &Action, event: &DecodedHook<'e>) -> Option<Effect<'e>> {
             priority: event.optional(priority),
             idle: *idle,
         },
-        Action::Undispatch { tid } => Effect::Undispatch { tid: event.tid_or_own(tid)? },
+        Action::Undispatch { tid: Some(tid) } => event.number(tid).map(|_| Effect::Undispatch)?,
+        Action::Undispatch { tid: None } => Effect::Undispatch,
         Action::Enter { class, name: at } => {
-            Effect::Enter { class: *class, name: name(at).unwrap_or(EffectName::Text(b"")) }
+            Effect::Enter { class: *class, name: at.as_ref().and_then(name).unwrap_or(EffectName::Text(b"")) }
         }
         Action::Symbol { address, name } => {
             Effect::Symbol { address: event.number(address)?, name: event.text(*name)? }

@@ -405,7 +405,7 @@ impl Known {
         match &entry.action {
             Action::None => {}
             Action::Dispatch { .. } => self.dispatch(&entry.action, stated, event),
-            Action::Enter { name: NamePos::Address(address), .. } => {
+            Action::Enter { name: Some(NamePos::Address(address)), .. } => {
                 if let Some(address) = event.number(address) {
                     self.enter_address(event.tid, address);
                 }
@@ -489,9 +489,10 @@ impl Known {
                 self.deferred.extend(pid.map(DeferredChange::Exit));
             }
             Action::Undispatch { tid } => self.deferred.extend(event.tid_or_own(tid).map(DeferredChange::Undispatch)),
-            Action::Enter { name: NamePos::Text(name), .. } => {
+            Action::Enter { name: Some(NamePos::Text(name)), .. } => {
                 self.enter(event.tid, event.text(*name).unwrap_or_default());
             }
+            Action::Enter { name: None, .. } => self.enter(event.tid, b""),
             Action::Symbol { address, name } => {
                 let (Some(address), Some(name)) = (event.number(address), event.text(*name)) else { return };
                 // A hostile trace may name any number of addresses.

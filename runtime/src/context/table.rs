@@ -1,5 +1,6 @@
 //! Context table: the meaning of hooks, in sections, and the lookup of the entries for one trace.
 
+use super::records::RecordEntry;
 use crate::expression::Expression;
 use crate::reader::System;
 use crate::reader::aix::RawEvent;
@@ -35,6 +36,8 @@ pub(super) struct Section {
     pub labels: Vec<(ClassName, u64, String)>,
     /// True for a section of QNX logs.
     pub is_qnx: bool,
+    /// Entries of a section of QNX logs.
+    pub record_entries: Vec<RecordEntry>,
     pub pairs: Vec<PairRule>,
     pub counters: Vec<CounterRule>,
 }
@@ -117,58 +120,59 @@ pub(super) struct TableEntry {
     pub action: Action,
 }
 
-/// Effect of an event, with the positions of its values. A missing position means the event's own thread or process.
+/// Effect of an event, with the positions of its numbers and texts. A missing position means the event's own thread or
+/// process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum Action<N = NumberPos, T = TextPos> {
     None,
     Process {
-        pid: NumberPos,
-        tid: Option<NumberPos>,
-        path: Option<TextPos>,
+        pid: N,
+        tid: Option<N>,
+        path: Option<T>,
     },
     Exec {
-        pid: Option<NumberPos>,
-        path: TextPos,
+        pid: Option<N>,
+        path: T,
     },
     Fork {
-        pid: NumberPos,
-        tid: Option<NumberPos>,
+        pid: N,
+        tid: Option<N>,
     },
     Thread {
-        tid: NumberPos,
-        pid: Option<NumberPos>,
-        priority: Option<NumberPos>,
+        tid: N,
+        pid: Option<N>,
+        priority: Option<N>,
     },
     Exit {
-        pid: Option<NumberPos>,
+        pid: Option<N>,
     },
     Dispatch {
-        pid: Option<NumberPos>,
-        tid: Option<NumberPos>,
-        priority: Option<NumberPos>,
+        pid: Option<N>,
+        tid: Option<N>,
+        priority: Option<N>,
         idle: bool,
     },
     Undispatch {
-        tid: Option<NumberPos>,
+        tid: Option<N>,
     },
     Enter {
         class: ClassName,
-        name: NamePos,
+        name: Option<NamePos<N, T>>,
     },
     Symbol {
-        address: NumberPos,
-        name: TextPos,
+        address: N,
+        name: T,
     },
     Return {
         class: ClassName,
-        name: Option<TextPos>,
-        errno: Option<NumberPos>,
-        result: Option<NumberPos>,
+        name: Option<T>,
+        errno: Option<N>,
+        result: Option<N>,
     },
     Raise {
         class: ClassName,
-        kind: Option<NumberPos>,
-        name: Option<NamePos>,
+        kind: Option<N>,
+        name: Option<NamePos<N, T>>,
     },
     Lower {
         class: ClassName,
@@ -178,10 +182,10 @@ pub(super) enum Action {
         resume: bool,
     },
     Kproc {
-        pid: NumberPos,
+        pid: N,
     },
     Lost {
-        count: Option<NumberPos>,
+        count: Option<N>,
     },
     On,
     Off,
@@ -189,9 +193,9 @@ pub(super) enum Action {
 
 /// Position of a name, or of an address that can be resolved to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NamePos {
-    Text(TextPos),
-    Address(NumberPos),
+pub(super) enum NamePos<N = NumberPos, T = TextPos> {
+    Text(T),
+    Address(N),
 }
 
 /// Position of a number in an event.
@@ -302,7 +306,7 @@ impl Action {
             Action::Thread { tid, pid, priority } => [Some(tid), pid.as_mut(), priority.as_mut()],
             Action::Dispatch { pid, tid, priority, .. } => [pid.as_mut(), tid.as_mut(), priority.as_mut()],
             Action::Undispatch { tid } => [tid.as_mut(), None, None],
-            Action::Enter { name: NamePos::Address(number), .. }
+            Action::Enter { name: Some(NamePos::Address(number)), .. }
             | Action::Symbol { address: number, .. }
             | Action::Kproc { pid: number } => [Some(number), None, None],
             Action::Return { errno, result, .. } => [errno.as_mut(), result.as_mut(), None],

@@ -31,6 +31,13 @@ pub struct Argument<'r> {
     pub(super) show: ArgStyle,
 }
 
+impl Argument<'_> {
+    /// True if the event's argument list has this name for the argument.
+    pub fn name_is(&self, name: &str) -> bool {
+        matches!(self.name, ArgumentName::Listed(listed) if listed == name)
+    }
+}
+
 /// Name of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArgumentName {

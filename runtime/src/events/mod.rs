@@ -22,7 +22,7 @@ pub(crate) use columns::{EventColumns, WORDS};
 pub(crate) use flat::{ArgNotation as ArgumentForm, FlatArguments};
 pub use printer::EventPrinter;
 pub use programs::LayoutPart;
-pub(crate) use table::N_IDS;
+pub(crate) use table::{N_IDS, argument_names};
 
 /// Listing of all events and kernel calls, one per line: event, label, IDE label, releases, and the arguments of simple
 /// and wide records.

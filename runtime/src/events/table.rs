@@ -197,6 +197,18 @@ static EVENTS_6_4: &[Row] = include!("../../built_in/events_6_4.rs");
 static EVENTS_7_1: &[Row] = include!("../../built_in/events_7_1.rs");
 static EVENTS_8_0: &[Row] = include!("../../built_in/events_8_0.rs");
 
+/// Names of all arguments in all releases, each several times.
+pub(crate) fn argument_names() -> impl Iterator<Item = &'static str> {
+    let fixed: [&'static [ListArg]; 6] = [&FAILED, &BUFFER, &USER, &USER_TEXT, &STATE, &NEW_STATE];
+    let rows = [EVENTS_6_4, EVENTS_7_1, EVENTS_8_0].into_iter().flatten();
+    let listed = rows.flat_map(|row| match row.lists {
+        Lists::ByLength { short, long } => [short, long, None],
+        Lists::With64 { fast, wide, fast_32 } => [fast, wide, fast_32],
+        Lists::Prefix(list) => [Some(list), None, None],
+    });
+    fixed.into_iter().chain(INTERRUPTS).chain(listed.flatten()).flatten().map(|arg| arg.name)
+}
+
 /// Rows of a release, looked up by class and event.
 #[derive(Debug)]
 pub(crate) struct Table {

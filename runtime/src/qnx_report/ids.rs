@@ -39,6 +39,16 @@ impl RecordIds {
         }
     }
 
+    /// Adds all events of another set.
+    pub fn extend(&mut self, other: &Self) {
+        self.bits.iter_mut().zip(&other.bits).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Removes all events of another set.
+    pub fn remove_all(&mut self, other: &Self) {
+        self.bits.iter_mut().zip(&other.bits).for_each(|(own, other)| *own &= !other);
+    }
+
     /// True if the set contains the event.
     #[doc(hidden)]
     #[inline]

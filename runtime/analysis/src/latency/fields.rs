@@ -4,7 +4,7 @@ use crate::machine::Machine;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use tfbc::internal::analysis::{
-    ArgumentName, ArgumentValue, BuiltInEvents, EventPlace, ThreadContext, TimedEvent, classes, text_of_words,
+    ArgumentValue, BuiltInEvents, EventPlace, ThreadContext, TimedEvent, classes, text_of_words,
 };
 use tfbc::internal::expression::Operand;
 use tfbc::internal::{KevRecord, class_name, hint};
@@ -238,8 +238,7 @@ impl RecordFields<'_, '_> {
 
     fn argument(&self, name: &str) -> Option<Operand<'_>> {
         let mut arguments = self.events.arguments(self.record);
-        let is_wanted = |found: &ArgumentName| matches!(found, ArgumentName::Listed(listed) if *listed == name);
-        let argument = arguments.find(|argument| is_wanted(&argument.name))?;
+        let argument = arguments.find(|argument| argument.name_is(name))?;
         Some(match argument.value {
             ArgumentValue::Decimal(number) => Operand::Number(number.into()),
             ArgumentValue::Hex(number) | ArgumentValue::Pointer(number) => Operand::Number(number.into()),

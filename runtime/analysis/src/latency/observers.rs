@@ -4,7 +4,7 @@ use super::fields::{EventField, HookFields, RecordFields};
 use super::formats::{HookTemplate, HookTemplates, RecordTemplate};
 use super::matcher::Matcher;
 use crate::machine::Machine;
-use crate::{AnalysisOptions, Observer};
+use crate::{AnalysisOptions, InterruptRules, Observer};
 use std::cell::RefCell;
 use std::sync::Arc;
 use tfbc::EventId;
@@ -125,7 +125,7 @@ impl<'o> HookPairs<'o> {
         }
         let (mut kind, mut errno) = (None, None);
         if self.needs_effects {
-            rules.read(event, |_, effect| match effect {
+            rules.ruled(event).read(|effect| match effect {
                 Effect::Raise { kind: Some(number), .. } => kind = Some(Operand::from(number)),
                 Effect::Raise { name: Some(EffectName::Address(address)), .. } => {
                     kind = Some(Operand::Text(format!("{address:X}").into_bytes().into()));
@@ -203,7 +203,14 @@ impl<'o> RecordPairs<'o> {
 }
 
 impl Observer for RecordPairs<'_> {
-    fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &mut Machine, at: usize) {
+    fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &mut Machine, at: usize, _: &dyn InterruptRules) {
+        self.take(record, now, machine, at);
+    }
+}
+
+impl RecordPairs<'_> {
+    /// Matches a record.
+    pub fn take(&mut self, record: &KevRecord<'_>, now: u64, machine: &Machine, at: usize) {
         if !self.matcher.names(EventId::Record(record.meant_class(), record.event)) {
             return;
         }

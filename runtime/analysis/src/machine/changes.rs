@@ -8,6 +8,8 @@ use super::{Machine, ThreadSlot};
 pub enum Change {
     /// All activity of a CPU ends.
     Ended { at: usize, time: u64 },
+    /// A loss ends at its mark. `number` is that of the gap.
+    LossEnded { number: u64, time: u64 },
     /// The state of a CPU may have changed.
     Touched { at: usize, time: u64 },
     /// A CPU without interrupts gets another state, at the begin or end of a gap or for another reason.
@@ -51,8 +53,8 @@ pub struct Returned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnding {
     Returned(Returned),
-    /// Its thread may have run in a gap.
-    Cut,
+    /// Its thread may have run in a gap. If events were lost, it ends at the end of any loss up to this number.
+    Cut(Option<u64>),
     /// Another call began, or returned.
     NotReturned,
     /// Its thread ended.

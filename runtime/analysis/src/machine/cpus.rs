@@ -9,6 +9,8 @@ use tfbc::System;
 
 /// Limit on CPUs. Events of further CPUs count as events without a CPU.
 pub const MAX_CPUS: usize = 1024;
+/// Limit on times in unknown modes that are kept per thread and CPU. Further ones stay in an unknown mode.
+pub(super) const MAX_UNDECIDED: usize = 1 << 20;
 /// Index of no CPU.
 pub(super) const NO_CPU: u32 = u32::MAX;
 
@@ -171,6 +173,7 @@ impl Machine {
         self.others.clear();
         for thread in &mut self.threads {
             thread.cpu = None;
+            self.n_undecided -= thread.undecided.len();
             thread.undecided.clear();
             thread.cells.clear();
             thread.cpus.clear();
@@ -236,8 +239,16 @@ impl Machine {
                     add(&mut cpu.cells, cell as usize, ns);
                 }
                 None => match thread.undecided.binary_search_by_key(&(at as u32), |(cpu, _)| *cpu) {
-                    Ok(found) => thread.undecided[found].1 += ns,
-                    Err(place) => thread.undecided.insert(place, (at as u32, ns)),
+                    Ok(found) => thread.undecided[found].1 += now - from,
+                    Err(place) if self.n_undecided < self.max_undecided => {
+                        self.n_undecided += 1;
+                        thread.undecided.insert(place, (at as u32, now - from));
+                    }
+                    Err(_) => {
+                        self.totals.has_dropped_undecided = true;
+                        add(&mut thread.cells, cells::MODE, ns);
+                        add(&mut cpu.cells, cells::MODE, ns);
+                    }
                 },
             }
             if thread.cpus.get(at / 64).is_none_or(|word| word >> (at % 64) & 1 == 0) {
@@ -260,5 +271,35 @@ impl Machine {
         {
             self.totals.utilisation.add(at, part, from..now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnalysisOptions;
+
+    #[test]
+    fn times_in_unknown_modes_are_bounded() {
+        let mut machine = Machine::new(System::Aix, &AnalysisOptions::default());
+        machine.max_undecided = 100;
+        (0..10).for_each(|cpu| machine.declare(cpu));
+        let mut now = 0;
+        for (thread, cpu) in (0..20).flat_map(|thread| (0..10).map(move |cpu| (thread, cpu))) {
+            // The second dispatch leaves the thread on no CPU.
+            for id in [1000 + thread, cpu as u64] {
+                let slot = machine.thread(id);
+                machine.dispatch(Some(cpu), id, slot, now, false);
+                now += 5;
+            }
+        }
+        assert!(machine.n_undecided <= 100 && machine.totals.has_dropped_undecided);
+        let kept: usize = machine.threads.iter().map(|thread| thread.undecided.len()).sum();
+        assert_eq!(kept, machine.n_undecided);
+        let totals = machine.finish(now, |_| true);
+        let named: u128 = totals.cpus.iter().map(|cpu| cpu.cells.iter().sum::<u128>() + cpu.unknown).sum();
+        assert_eq!(named, 10 * u128::from(now));
+        let of_threads: u128 = totals.threads.iter().flat_map(|thread| &thread.cells).sum();
+        assert_eq!(of_threads, totals.cpus.iter().flat_map(|cpu| &cpu.cells).sum());
     }
 }

@@ -75,6 +75,7 @@ impl Machine {
         }
         if let Some((id, slot)) = self.cpus[at].thread.take() {
             self.take_off_cpu(id, slot, now, true);
+            self.change_state(slot, Some(None), now);
         }
         (self.cpus[at].is_known, self.cpus[at].switching) = (true, false);
     }
@@ -107,7 +108,7 @@ impl Machine {
             self.forget_mode(slot);
         }
         if n_untraced > 0 {
-            self.forget(slot, Some(now));
+            self.forget(slot, Some((now, self.n_losing > 0)));
         }
     }
 

@@ -12,7 +12,7 @@ impl Machine {
     pub fn end_at(&mut self, until: Option<u64>) -> u64 {
         let end = until.unwrap_or(self.last);
         // A gap that starts at the end of the span has no length.
-        if self.pending_gap_start.is_some_and(|begin| begin < end) {
+        if self.pending_gap_start.is_some_and(|(begin, _)| begin < end) {
             self.apply_gap_start();
         }
         end

@@ -42,7 +42,7 @@ use crate::gaps::GapStarts;
 use crate::totals::{CallCounts, InterruptCounts, Totals};
 use crate::utilisation::Utilisation;
 use calls::CallRows;
-use cpus::NO_CPU;
+use cpus::{MAX_UNDECIDED, NO_CPU};
 use foldhash::HashMap;
 use interrupts::InterruptKey;
 use tfbc::System;
@@ -131,13 +131,18 @@ pub struct Machine {
     n_untraced: u32,
     /// Number of gaps so far. Two equal values mean that nothing was lost in between.
     n_gaps: u64,
-    /// Start of a gap whose effect on threads is not applied yet. It waits for the next event, because several streams may
+    /// Start of a gap whose effect on threads is not applied yet, and true if it is a loss. It waits for the next event, because several streams may
     /// start a gap at the same time.
-    pending_gap_start: Option<u64>,
+    pending_gap_start: Option<(u64, bool)>,
+    /// Number of streams that lose events.
+    n_losing: u32,
     /// True if an untraced CPU has had events.
     has_events_in_gap: bool,
     has_dispatch: bool,
     n_errors: usize,
+    /// Number of times in unknown modes of all threads.
+    n_undecided: usize,
+    max_undecided: usize,
     totals: Totals,
     /// Counts per thread; `None` if they are not wanted.
     details: Option<Box<Details>>,
@@ -184,9 +189,12 @@ impl Machine {
             n_untraced: 0,
             n_gaps: 0,
             pending_gap_start: None,
+            n_losing: 0,
             has_events_in_gap: false,
             has_dispatch: false,
             n_errors: 0,
+            n_undecided: 0,
+            max_undecided: MAX_UNDECIDED,
             totals: Totals { utilisation: Utilisation::new(options.from.unwrap_or(0)), ..Totals::default() },
             details: options.per_thread.then(Box::default),
             gap_starts: GapStarts::default(),
@@ -273,15 +281,19 @@ impl Machine {
 }
 
 /// Adds to a cell of a list; grows the list if necessary.
-#[inline]
+#[inline(always)]
 fn add(cells: &mut Vec<u128>, cell: usize, ns: u128) {
     match cells.get_mut(cell) {
         Some(sum) => *sum += ns,
-        None if ns > 0 => {
-            cells.resize(cell.max(4) + 1, 0);
-            cells[cell] = ns;
-        }
-        None => {}
+        None => add_new(cells, cell, ns),
+    }
+}
+
+#[cold]
+fn add_new(cells: &mut Vec<u128>, cell: usize, ns: u128) {
+    if ns > 0 {
+        cells.resize(cell.max(4) + 1, 0);
+        cells[cell] = ns;
     }
 }
 

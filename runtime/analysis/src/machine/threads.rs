@@ -31,7 +31,7 @@ pub struct Thread {
     pub(super) is_tracked: bool,
     pub(super) call: Option<OpenCall>,
     /// Time per CPU whose mode the next call or return of the thread will decide.
-    pub(super) undecided: Vec<(u32, u128)>,
+    pub(super) undecided: Vec<(u32, u64)>,
     pub cells: Vec<u128>,
     /// Bit set of the CPUs on which the thread was charged time.
     pub(super) cpus: Vec<u64>,
@@ -129,6 +129,10 @@ impl Machine {
         }
         if process != OTHERS {
             thread.sibling = known.first_thread.replace(slot);
+        }
+        if thread.is_kproc {
+            self.decide(slot, cells::KPROC);
+            self.set_mode(slot, cells::KPROC);
         }
     }
 
@@ -286,12 +290,22 @@ impl Machine {
     }
 
     /// Charges a thread's undecided time to a cell.
+    #[inline]
     pub(super) fn decide(&mut self, slot: ThreadSlot, cell: usize) {
+        if !self.threads[slot as usize].undecided.is_empty() {
+            self.decide_now(slot, cell);
+        }
+    }
+
+    #[cold]
+    fn decide_now(&mut self, slot: ThreadSlot, cell: usize) {
         let Self { threads, cpus, .. } = self;
         let thread = &mut threads[slot as usize];
-        for (cpu, ns) in std::mem::take(&mut thread.undecided) {
-            add(&mut cpus[cpu as usize].cells, cell, ns);
-            add(&mut thread.cells, cell, ns);
+        let undecided = std::mem::take(&mut thread.undecided);
+        self.n_undecided -= undecided.len();
+        for (cpu, ns) in undecided {
+            add(&mut cpus[cpu as usize].cells, cell, ns.into());
+            add(&mut thread.cells, cell, ns.into());
         }
     }
 
@@ -305,17 +319,22 @@ impl Machine {
         }
     }
 
-    /// Forgets the mode and the open call of a thread that may have run untraced. The call counts as cut at `now`, or as
-    /// not returned without a time.
-    pub(super) fn forget(&mut self, slot: ThreadSlot, now: Option<u64>) {
+    /// Forgets the mode and the open call of a thread that may have run untraced. The call counts as cut at a time, by a
+    /// loss or an interval without tracing, or as not returned without a time.
+    pub(super) fn forget(&mut self, slot: ThreadSlot, cut: Option<(u64, bool)>) {
         self.forget_mode(slot);
         if let Some(call) = self.threads[slot as usize].call.take() {
-            match now {
-                Some(now) => self.totals.calls[call.row].n_cut += u64::from(self.counts(now)),
-                None => self.totals.calls[call.row].n_not_returned += 1,
-            }
-            let ending = if now.is_some() { CallEnding::Cut } else { CallEnding::NotReturned };
-            self.note(Change::Left { thread: slot, time: now.unwrap_or(self.last), ending });
+            let (time, ending) = match cut {
+                Some((now, in_loss)) => {
+                    self.totals.calls[call.row].n_cut += u64::from(self.counts(now));
+                    (now, CallEnding::Cut(in_loss.then_some(self.n_gaps)))
+                }
+                None => {
+                    self.totals.calls[call.row].n_not_returned += 1;
+                    (self.last, CallEnding::NotReturned)
+                }
+            };
+            self.note(Change::Left { thread: slot, time, ending });
         }
     }
 }

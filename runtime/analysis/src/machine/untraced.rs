@@ -15,6 +15,8 @@ pub(super) struct Stream {
     /// CPU that the file belongs to; `None` if it has events of all CPUs.
     pub(super) cpu: Option<u64>,
     pub(super) lost_since: Option<u64>,
+    /// Number of the gap that is the current or last loss.
+    loss_number: u64,
     pub(super) off_since: Option<u64>,
 }
 
@@ -32,7 +34,9 @@ impl Machine {
         if self.streams[stream].lost_since.is_none() {
             self.split_off(stream, now, true);
             self.streams[stream].lost_since = Some(now);
+            self.n_losing += 1;
             self.begin(stream, now, GapKind::Lost);
+            self.streams[stream].loss_number = self.n_gaps;
         }
     }
 
@@ -40,6 +44,8 @@ impl Machine {
     pub fn end_loss(&mut self, stream: usize, now: u64, missed: Missed) {
         if let Some(from) = self.streams[stream].lost_since.take() {
             self.end(stream, now, GapKind::Lost);
+            self.n_losing -= 1;
+            self.note(Change::LossEnded { number: self.streams[stream].loss_number, time: now });
             self.gap(stream, from..now, GapKind::Lost, missed);
             self.split_off(stream, now, false);
         }
@@ -94,7 +100,8 @@ impl Machine {
     fn begin(&mut self, stream: usize, now: u64, kind: GapKind) {
         self.need_cpu();
         // Gaps that start at one time are applied together.
-        if self.pending_gap_start.is_some_and(|pending| pending != now) {
+        let is_loss = kind == GapKind::Lost;
+        if self.pending_gap_start.is_some_and(|pending| pending != (now, is_loss)) {
             self.apply_gap_start();
         }
         for at in self.covered(stream) {
@@ -110,7 +117,7 @@ impl Machine {
         }
         self.n_gaps += 1;
         self.gap_starts.note(self.streams[stream].cpu, now);
-        self.pending_gap_start = Some(now);
+        self.pending_gap_start = Some((now, is_loss));
     }
 
     fn end(&mut self, stream: usize, now: u64, kind: GapKind) {
@@ -127,7 +134,7 @@ impl Machine {
             self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
         }
         if std::mem::take(&mut self.has_events_in_gap) {
-            self.forget_unseen(now);
+            self.forget_unseen(now, self.n_losing > 0);
         }
     }
 
@@ -168,14 +175,15 @@ impl Machine {
     /// Applies a pending start of a gap to the threads.
     #[inline]
     pub(super) fn apply_gap_start(&mut self) {
-        if let Some(now) = self.pending_gap_start.take() {
-            self.forget_unseen(now);
+        if let Some((now, is_loss)) = self.pending_gap_start.take() {
+            self.forget_unseen(now, is_loss);
         }
     }
 
-    /// Forgets mode, call and state of the threads that run on no traced CPU: they may have run anywhere.
+    /// Forgets mode, call and state of the threads that run on no traced CPU: they may have run anywhere. `in_loss` is true
+    /// if their calls last until the mark of a loss.
     #[cold]
-    fn forget_unseen(&mut self, now: u64) {
+    fn forget_unseen(&mut self, now: u64, in_loss: bool) {
         for slot in std::mem::take(&mut self.tracked) {
             let thread = &mut self.threads[slot as usize];
             if thread.cpu.is_some() {
@@ -185,7 +193,7 @@ impl Machine {
             thread.is_tracked = false;
             self.charge_clients(slot, now);
             self.threads[slot as usize].serves = None;
-            self.forget(slot, Some(now));
+            self.forget(slot, Some((now, in_loss)));
             if matches!(self.threads[slot as usize].state, Some((Some(_), _))) {
                 self.change_state(slot, Some(None), now);
             }

@@ -18,7 +18,7 @@ mod slices;
 
 use crate::latency::HookSource;
 use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, RunningThread, ThreadSlot, ThreadState};
-use crate::{AnalysisError, AnalysisOptions, Observer, aix, qnx};
+use crate::{AnalysisError, AnalysisOptions, InterruptRules, Observer, aix, qnx};
 use chrome::Chrome;
 use counters::Counters;
 use events::Instants;
@@ -27,6 +27,7 @@ use pairs::PairTracks;
 use perfetto::Perfetto;
 use sink::{Arg, FlowPoint, Sink, Track, TrackKind};
 use slices::Slices;
+use std::collections::BTreeMap;
 use std::io::Write;
 use tfbc::aix::ContextTable;
 use tfbc::internal::analysis::{ContextRules, TimedEvent};
@@ -187,6 +188,8 @@ struct ThreadTracks {
     /// True if a call, or a state, is open on its track.
     has_call: bool,
     has_state: bool,
+    /// Number of the gap that cut the open call. Its slice lasts until the mark of the loss.
+    cut: Option<u64>,
 }
 
 /// Change of the track of a CPU.
@@ -226,6 +229,8 @@ struct Timeline<'o, S> {
     changes: Vec<Change>,
     cpus: Vec<CpuTrack>,
     threads: Vec<Option<ThreadTracks>>,
+    /// Threads with calls that a loss has cut, by the number of the gap.
+    cut: BTreeMap<u64, Vec<ThreadSlot>>,
     /// Groups of processes, by slot; the last one is for threads without a process.
     groups: HashMap<Option<u32>, (u32, Vec<u8>)>,
     cpu_group: Option<u32>,
@@ -289,6 +294,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
             changes: Vec::new(),
             cpus: Vec::new(),
             threads: Vec::new(),
+            cut: BTreeMap::new(),
             groups: HashMap::default(),
             cpu_group: None,
             mark_group: None,
@@ -315,7 +321,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     /// Applies the changes since the last event.
-    fn apply(&mut self, machine: &mut Machine, rules: Option<&ContextRules>) {
+    fn apply(&mut self, machine: &mut Machine, rules: &dyn InterruptRules) {
         let mut changes = std::mem::take(&mut self.changes);
         machine.take_changes(&mut changes);
         for change in &changes {
@@ -324,7 +330,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
         self.changes = changes;
     }
 
-    fn change(&mut self, change: Change, machine: &Machine, rules: Option<&ContextRules>) {
+    fn change(&mut self, change: Change, machine: &Machine, rules: &dyn InterruptRules) {
         match change {
             Change::Ended { at, time } => self.set_base(at, None, time, machine),
             Change::Base { at, time, base } => self.set_base(at, base, time, machine),
@@ -349,6 +355,11 @@ impl<'o, S: Sink> Timeline<'o, S> {
             }
             Change::Entered { thread, row, time } if self.shows.calls => self.begin_call(thread, row, time, machine),
             Change::Left { thread, time, ending } if self.shows.calls => self.end_call(thread, time, ending),
+            Change::LossEnded { number, time } => {
+                for (gap, threads) in self.cut.split_off(&number) {
+                    threads.into_iter().for_each(|thread| self.end_cut(thread, Some(gap), time));
+                }
+            }
             Change::State { thread, state, time } if self.shows.states => self.state(thread, state, time, machine),
             Change::Lifetime { thread, name, time } if self.shows.calls && self.slices.is_in_span(time) => {
                 let tracks = self.thread_tracks(thread, machine);
@@ -386,7 +397,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
 
     /// Updates the open slices of a CPU to match its state.
     #[inline]
-    fn sync(&mut self, at: usize, time: u64, machine: &Machine, rules: Option<&ContextRules>) {
+    fn sync(&mut self, at: usize, time: u64, machine: &Machine, rules: &dyn InterruptRules) {
         if !self.shows.cpus {
             return;
         }
@@ -502,7 +513,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     /// Ends the interrupts of a CPU after the first `n_same`, and begins the ones that are new.
-    fn set_frames(&mut self, at: usize, n_same: usize, time: u64, machine: &Machine, rules: Option<&ContextRules>) {
+    fn set_frames(&mut self, at: usize, n_same: usize, time: u64, machine: &Machine, rules: &dyn InterruptRules) {
         let track = self.cpu_track(at, machine);
         let n_open = self.cpus[at].frames.len();
         self.cpus[at].frames.truncate(n_same);
@@ -519,15 +530,15 @@ impl<'o, S: Sink> Timeline<'o, S> {
             self.frame_bodies[row] = body;
             self.cpus[at].frames.push(number);
         }
-        let ends = |class| machine.has_end(class, |name| rules.is_none_or(|rules| rules.lowers(name)));
+        let ends = |class| machine.has_end(class, |name| rules.lowers(name));
         if self.held.is_some() || machine.frames(at).any(|(_, class, _)| !self.is_proven(class)) {
             self.prove(machine.has_dispatch(), &ends);
         }
     }
 
-    fn frame_body(&mut self, class: usize, row: usize, machine: &Machine, rules: Option<&ContextRules>) -> Vec<u8> {
+    fn frame_body(&mut self, class: usize, row: usize, machine: &Machine, rules: &dyn InterruptRules) -> Vec<u8> {
         let (found, class) = (machine.interrupt_row(row), machine.class_name(class));
-        let label = found.kind.and_then(|kind| rules?.label(class, kind));
+        let label = found.kind.and_then(|kind| rules.label(class, kind));
         let name = found.name.as_deref().or_else(|| label.map(str::as_bytes));
         let address = found.address.map(|address| format!("{address:X}"));
         let shown = match (name, found.kind, &address) {
@@ -686,7 +697,15 @@ impl<'o, S: Sink> Timeline<'o, S> {
         if self.threads.len() <= slot {
             self.threads.resize_with(slot + 1, || None);
         }
-        let new = ThreadTracks { process, group, calls: NO_TRACK, states: NO_TRACK, has_call: false, has_state: false };
+        let new = ThreadTracks {
+            process,
+            group,
+            calls: NO_TRACK,
+            states: NO_TRACK,
+            has_call: false,
+            has_state: false,
+            cut: None,
+        };
         let tracks = self.threads[slot].get_or_insert(new);
         // A thread whose process was not known gets other tracks, as soon as nothing is open on its old ones.
         if tracks.group != group && !tracks.has_call && !tracks.has_state {
@@ -730,6 +749,8 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     fn begin_call(&mut self, thread: ThreadSlot, row: usize, time: u64, machine: &Machine) {
+        // The thread has been seen again before the mark.
+        self.end_cut(thread, None, time);
         let tracks = self.thread_tracks(thread, machine);
         let track = self.call_track(thread, tracks, machine);
         if self.call_bodies.len() <= row {
@@ -776,12 +797,28 @@ impl<'o, S: Sink> Timeline<'o, S> {
                     add("interrupted", Arg::Flag(true));
                 }
             }
-            CallEnding::Cut => add("cut", Arg::Flag(true)),
+            CallEnding::Cut(Some(gap)) => {
+                if let Some(Some(tracks)) = self.threads.get_mut(thread as usize) {
+                    tracks.cut = Some(gap);
+                    self.cut.entry(gap).or_default().push(thread);
+                }
+                return;
+            }
+            CallEnding::Cut(None) => add("cut", Arg::Flag(true)),
             CallEnding::NotReturned => add("not_returned", Arg::Flag(true)),
             CallEnding::Ended => add("ended", Arg::Flag(true)),
         }
         self.slices.end(tracks.calls, time, &args[..n]);
         self.set_open(thread, false, tracks.has_state);
+    }
+
+    /// Ends the slice of a call that a loss has cut. `gap` is the number of the gap, `None` for any.
+    fn end_cut(&mut self, thread: ThreadSlot, gap: Option<u64>, time: u64) {
+        let Some(Some(tracks)) = self.threads.get_mut(thread as usize) else { return };
+        if tracks.cut.is_some_and(|cut| gap.is_none_or(|gap| gap == cut)) {
+            (tracks.cut, tracks.has_call) = (None, false);
+            self.slices.end(tracks.calls, time, &[("cut", Arg::Flag(true))]);
+        }
     }
 
     /// Ends the slice of a thread's state, and begins one for the next state if it is known.
@@ -830,9 +867,9 @@ impl<S: Sink> Observer for Timeline<'_, S> {
 
     fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, rules: &ContextRules) {
         let now = timed.time.elapsed_ns;
-        self.apply(machine, Some(rules));
+        self.apply(machine, rules);
         if let Some(at) = cpu.and_then(|cpu| machine.index_of_cpu(cpu)) {
-            self.sync(at, now, machine, Some(rules));
+            self.sync(at, now, machine, rules);
         }
         if self.held.is_some() {
             self.prove(machine.has_dispatch(), &|class| machine.has_end(class, |name| rules.lowers(name)));
@@ -845,25 +882,33 @@ impl<S: Sink> Observer for Timeline<'_, S> {
         }
     }
 
-    fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &mut Machine, at: usize) {
-        self.apply(machine, None);
-        self.sync(at, now, machine, None);
+    fn record(
+        &mut self,
+        record: &KevRecord<'_>,
+        now: u64,
+        machine: &mut Machine,
+        at: usize,
+        rules: &dyn InterruptRules,
+    ) {
+        self.apply(machine, rules);
+        self.sync(at, now, machine, rules);
         if self.held.is_some() {
-            self.prove(true, &|class| machine.has_end(class, |_| true));
+            self.prove(true, &|class| machine.has_end(class, |name| rules.lowers(name)));
         }
         self.pairs.record(record, now, machine, at, &mut self.slices);
         self.counters.record(record, now, machine, at, &mut self.slices);
         self.instants.record(record, now, machine, at, &mut self.slices);
     }
 
-    fn finish(&mut self, machine: &mut Machine, end: u64, _: Option<&ContextRules>) {
-        self.apply(machine, None);
+    fn finish(&mut self, machine: &mut Machine, end: u64, rules: &dyn InterruptRules) {
+        self.apply(machine, rules);
         if self.held.is_some() {
             self.release_rest(machine.has_dispatch());
         }
         for slot in 0..self.threads.len() {
             if let Some(tracks) = self.threads[slot].filter(|tracks| tracks.has_call) {
-                self.slices.end(tracks.calls, end, &[("open", Arg::Flag(true))]);
+                let ending = if tracks.cut.is_some() { "cut" } else { "open" };
+                self.slices.end(tracks.calls, end, &[(ending, Arg::Flag(true))]);
             }
         }
         self.slices.end_all(end);

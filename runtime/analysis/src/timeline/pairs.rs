@@ -7,7 +7,7 @@ use crate::latency::{
     self, HookPairs, HookSource, Matcher, Matching, Pair, PairOptions, PairSource, Plan, RecordPairs, values,
 };
 use crate::machine::Machine;
-use crate::{AnalysisError, AnalysisOptions, Observer, Value};
+use crate::{AnalysisError, AnalysisOptions, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use tfbc::System;
@@ -166,7 +166,7 @@ impl<'o> PairTracks<'o> {
         slices: &mut Slices<S>,
     ) {
         for pairs in &mut self.records {
-            pairs.record(record, now, machine, at);
+            pairs.take(record, now, machine, at);
         }
         self.write(slices);
     }

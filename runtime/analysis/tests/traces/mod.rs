@@ -51,6 +51,15 @@ pub fn dispatch(t: u64, id: u16, cpu: u16, pid: u64, tid: u64) -> RecordedHook {
 
 /// Stream of a 64-bit kernel with `cpus` declared CPUs; 0 declares none.
 pub fn stream(cpus: u32, hooks: &[RecordedHook]) -> Vec<u8> {
+    stream_of(cpus, hooks, false)
+}
+
+/// Stream whose events contain their CPUs, which `sub` has for generic hooks too.
+pub fn stream_with_cpus(cpus: u32, hooks: &[RecordedHook]) -> Vec<u8> {
+    stream_of(cpus, hooks, true)
+}
+
+fn stream_of(cpus: u32, hooks: &[RecordedHook], with_cpus: bool) -> Vec<u8> {
     let mut bytes = 0xEFDF_1114u32.to_be_bytes().to_vec();
     let factors: Vec<u8> = [1u64, 1, 2].iter().flat_map(|word| word.to_be_bytes()).collect();
     let counts: Vec<u8> = [cpus, cpus].iter().flat_map(|word| word.to_be_bytes()).collect();
@@ -59,14 +68,15 @@ pub fn stream(cpus: u32, hooks: &[RecordedHook]) -> Vec<u8> {
     if cpus > 0 {
         header.push(generic(first, 0x00A, 1, 0x12, &counts));
     }
-    for RecordedHook { t, id, sub, tid, words, bytes: data } in header.iter().chain(hooks) {
+    for RecordedHook { t, id, sub: cpu, tid, words, bytes: data } in header.iter().chain(hooks) {
         let id = u64::from(*id) << 20;
         let body = match data {
             None => words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>(),
             Some(data) => data.clone(),
         };
         let flags: u64 = if data.is_some() { 0xC000_0000_0000_0000 } else { 0x8000_0000_0000_0000 };
-        let sub = if data.is_some() { 0 } else { u64::from(*sub) };
+        let flags = if with_cpus { flags | 0x1000_0000_0000_0000 } else { flags };
+        let sub = if data.is_some() { 0 } else { u64::from(*cpu) };
         bytes.extend((flags | (body.len() as u64) << 32 | id | sub).to_be_bytes());
         if data.is_some() {
             bytes.extend(words[0].to_be_bytes());
@@ -76,6 +86,9 @@ pub fn stream(cpus: u32, hooks: &[RecordedHook]) -> Vec<u8> {
         bytes.resize((bytes.len() - 4).next_multiple_of(8) + 4, 0);
         bytes.extend(tid.to_be_bytes());
         bytes.extend((*t).to_be_bytes());
+        if with_cpus {
+            bytes.extend(u64::from(*cpu).to_be_bytes());
+        }
     }
     bytes
 }
@@ -96,8 +109,14 @@ pub fn record(t: u64, class: u32, event: u32, words: &[u32]) -> Record {
 
 /// Log of a little-endian machine. Records of more than two words have several slots.
 pub fn log(cpus: u32, records: &[Record]) -> Vec<u8> {
+    log_in(false, cpus, records)
+}
+
+/// Log of a machine of either byte order.
+pub fn log_in(big_endian: bool, cpus: u32, records: &[Record]) -> Vec<u8> {
+    let order = if big_endian { "TRACE_BIG_ENDIAN" } else { "TRACE_LITTLE_ENDIAN" };
     let mut bytes = format!(
-        "TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUE\
+        "TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01{order}::TRUE\
          TRACE_CYCLES_PER_SEC::1000000000TRACE_CPU_NUM::{cpus}TRACE_HEADER_END::"
     )
     .into_bytes();
@@ -113,7 +132,7 @@ pub fn log(cpus: u32, records: &[Record]) -> Vec<u8> {
             let word = |at: usize| words.get(at).copied().unwrap_or(0);
             let head = kind << 30 | cpu << 24 | class << 10 | event;
             for value in [head, *t as u32, word(2 * slot), word(2 * slot + 1)] {
-                bytes.extend(value.to_le_bytes());
+                bytes.extend(if big_endian { value.to_be_bytes() } else { value.to_le_bytes() });
             }
         }
     }
@@ -242,7 +261,7 @@ fn charged(cpus: &Section) -> TrackTimes {
             let category = match name.strip_suffix("_ns") {
                 None | Some("span" | "busy" | "unknown") => continue,
                 Some(own @ ("idle" | "lost" | "off" | "switch" | "dispatch" | "idle_dispatch")) => own.to_owned(),
-                Some(class @ ("flih" | "slih" | "int" | "handler")) => class.to_uppercase(),
+                Some(class @ ("flih" | "slih" | "int" | "handler" | "driver")) => class.to_uppercase(),
                 Some(_) => String::from("run"),
             };
             *times.entry((format!("CPU {cpu}"), category)).or_default() += ns as u128;

@@ -73,7 +73,8 @@ impl CommonIds {
     /// All ids except those in `left`.
     pub fn all_but(left: &[u16]) -> Self {
         let mut policy = Box::<SkipPolicy>::default();
-        (0..=u16::MAX).filter(|id| !left.contains(id)).for_each(|id| policy.set(id, SkipAction::Take));
+        (0..=u16::MAX).for_each(|id| policy.set(id, SkipAction::Take));
+        left.iter().for_each(|id| policy.set(*id, SkipAction::Leave));
         Self(policy)
     }
 }

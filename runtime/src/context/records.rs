@@ -1,0 +1,230 @@
+//! Rules for records of QNX logs: the entries of the sections `[qnx]`.
+//!
+//! ```text
+//! USER:5 if W0=1 enter class=REQUEST name=call
+//! ```
+
+use super::rules::{Effect, Values, effect};
+use super::table::{Action, ClassName, ContextTable};
+use crate::events::{ArgumentValue, BuiltInEvents, argument_names};
+use crate::qnx_report::ids::RecordIds;
+use crate::reader::kev::{KevRecord, classes};
+
+/// Number of kernel calls. An event number is the call plus a multiple of this.
+const CALLS: u16 = 128;
+
+/// Entry of a section `[qnx]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordEntry {
+    /// Events as `--only` takes them, such as `USER:5`.
+    pub events: String,
+    /// Position and the value required there.
+    pub condition: Option<(RecordPos, u64)>,
+    pub action: RecordAction,
+}
+
+/// Effect of a record.
+pub(super) type RecordAction = Action<RecordPos, RecordPos>;
+
+/// Position of a number or a text in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecordPos {
+    /// Argument of the event table.
+    Argument(&'static str),
+    /// Data word; as a text, the bytes from there on.
+    Word(u16),
+    /// Name of the kernel call.
+    Call,
+    /// Number of the interrupt.
+    Vector,
+}
+
+impl RecordPos {
+    /// Parses the name of an argument, `W0`, `call` or `vector`; `None` if no event has such an argument.
+    pub fn parse(text: &str) -> Option<Self> {
+        let word = text.strip_prefix('W').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        Some(match (text, word) {
+            ("call", _) => Self::Call,
+            ("vector", _) => Self::Vector,
+            (_, Some(digits)) => Self::Word(digits.parse().ok()?),
+            _ => Self::Argument(argument_names().find(|name| *name == text)?),
+        })
+    }
+}
+
+/// Rules of the context table for a QNX log.
+///
+/// ```
+/// use tfbc::internal::analysis::RecordRules;
+/// let table = "[qnx]\nUSER:5 raise class=DRIVER type=W0\n".parse::<tfbc::aix::ContextTable>()?;
+/// let rules = RecordRules::new(&table, Some((7, 1)), false).unwrap();
+/// assert!(rules.has(6, 5) && !rules.has(6, 4));
+/// # Ok::<(), tfbc::aix::ContextError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RecordRules {
+    entries: Vec<(RecordIds, RecordEntry)>,
+    /// Events of all entries.
+    all: RecordIds,
+    /// Names of the types of interrupts: class, type and name.
+    labels: Vec<(ClassName, u64, String)>,
+    events: BuiltInEvents,
+    big_endian: bool,
+}
+
+impl RecordRules {
+    /// Looks up the events of a table's entries in a log of a release. A section's entries for an event replace the
+    /// entries of all earlier sections.
+    ///
+    /// # Errors
+    /// An event that does not exist, or a name that several events of the release have.
+    pub fn new(table: &ContextTable, release: Option<(u32, u32)>, big_endian: bool) -> Result<Self, String> {
+        let (mut all, mut reversed) = (RecordIds::default(), Vec::new());
+        for section in table.sections.iter().rev() {
+            let mut of_section = RecordIds::default();
+            for entry in section.record_entries.iter().rev() {
+                let mut ids = RecordIds::default();
+                ids.add(&entry.events, release)?;
+                of_section.extend(&ids);
+                ids.remove_all(&all);
+                reversed.push((ids, entry.clone()));
+            }
+            all.extend(&of_section);
+        }
+        reversed.reverse();
+        let qnx = table.sections.iter().filter(|section| section.is_qnx);
+        let labels = qnx.flat_map(|section| section.labels.clone()).collect();
+        Ok(Self { entries: reversed, all, labels, events: BuiltInEvents::of(release, big_endian), big_endian })
+    }
+
+    /// True if the table has entries for an event, which replace its built-in rule.
+    #[inline]
+    pub fn has(&self, class: u8, event: u16) -> bool {
+        self.all.contains(class, event)
+    }
+
+    /// Calls `visit` with the effects of a record. `own_tid` is the id of its thread, without the process.
+    pub fn visit<'e>(&self, record: &KevRecord<'e>, own_tid: Option<u64>, mut visit: impl FnMut(Effect<'e>)) {
+        let values = RecordValues { record, own_tid, rules: self };
+        let (class, event) = (record.meant_class(), record.event);
+        let named = self.entries.iter().filter(|(ids, _)| ids.contains(class, event));
+        for (_, entry) in named {
+            if entry.condition.is_none_or(|(place, value)| values.number(&place) == Some(value)) {
+                visit(effect(&entry.action, &values).unwrap_or(Effect::Nothing));
+            }
+        }
+    }
+
+    /// True if an entry lowers interrupts of a class.
+    pub fn lowers(&self, class: ClassName) -> bool {
+        self.entries.iter().any(|(_, entry)| entry.action == Action::Lower { class })
+    }
+
+    /// Name of a type of interrupts.
+    pub fn label(&self, class: ClassName, kind: u64) -> Option<&str> {
+        let label = self.labels.iter().rfind(|label| (label.0, label.1) == (class, kind));
+        label.map(|label| label.2.as_str())
+    }
+}
+
+/// Record with its numbers and texts.
+struct RecordValues<'v, 'e> {
+    record: &'v KevRecord<'e>,
+    own_tid: Option<u64>,
+    rules: &'v RecordRules,
+}
+
+impl<'e> RecordValues<'_, 'e> {
+    fn argument(&self, name: &str) -> Option<ArgumentValue<'e>> {
+        let mut arguments = self.rules.events.arguments(self.record);
+        let found = arguments.find(|argument| argument.name_is(name));
+        found.map(|argument| argument.value)
+    }
+
+    fn word(&self, at: usize) -> Option<u64> {
+        let bytes = *self.record.bytes.get(4 * at..)?.first_chunk()?;
+        Some(if self.rules.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }.into())
+    }
+}
+
+impl<'e> Values<'e, RecordPos, RecordPos> for RecordValues<'_, 'e> {
+    fn own_tid(&self) -> Option<u64> {
+        self.own_tid
+    }
+
+    fn number(&self, place: &RecordPos) -> Option<u64> {
+        match *place {
+            RecordPos::Word(at) => self.word(at.into()),
+            RecordPos::Call => None,
+            RecordPos::Vector if self.record.meant_class() == classes::INT => match self.record.event {
+                3 | 6 => self.word(1),
+                _ => self.word(0),
+            },
+            RecordPos::Vector => None,
+            RecordPos::Argument(name) => match self.argument(name)? {
+                ArgumentValue::Decimal(number) => Some(i64::from(number) as u64),
+                ArgumentValue::Hex(number) | ArgumentValue::Pointer(number) => Some(number.into()),
+                ArgumentValue::Decimal64(number) => Some(number as u64),
+                ArgumentValue::Hex64(number) => Some(number),
+                ArgumentValue::Text(_) | ArgumentValue::Name(_) => None,
+            },
+        }
+    }
+
+    fn text(&self, place: RecordPos) -> Option<&'e [u8]> {
+        let before_nul = |bytes: &'e [u8]| bytes.split(|byte| *byte == 0).next();
+        match place {
+            RecordPos::Word(at) => before_nul(self.record.bytes.get(4 * usize::from(at)..)?),
+            RecordPos::Call if self.record.meant_class() == classes::KER_CALL => {
+                let label = self.rules.events.label(classes::KER_CALL, self.record.event % CALLS)?;
+                label.split('/').next().map(str::as_bytes)
+            }
+            RecordPos::Call | RecordPos::Vector => None,
+            RecordPos::Argument(name) => match self.argument(name)? {
+                ArgumentValue::Text(words) => before_nul(words.as_flattened()),
+                ArgumentValue::Name(name) => Some(name),
+                _ => None,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_arguments_and_words() {
+        let places = ["pid", "interrupt_number", "W0", "W12", "call", "vector"].map(RecordPos::parse);
+        let expected = [
+            RecordPos::Argument("pid"),
+            RecordPos::Argument("interrupt_number"),
+            RecordPos::Word(0),
+            RecordPos::Word(12),
+            RecordPos::Call,
+            RecordPos::Vector,
+        ];
+        assert_eq!(places, expected.map(Some));
+        assert_eq!(["pidd", "W", "W99999", "D1", "U4@8", ""].map(RecordPos::parse), [None; 6]);
+    }
+
+    #[test]
+    fn a_later_section_replaces_the_entries_of_an_event() {
+        let table: ContextTable = "[qnx]\nUSER:5-6 raise class=A\nUSER:5 none\n".parse().unwrap();
+        let table = table.overlay("[qnx]\nUSER:6 raise class=B type=W1\n".parse().unwrap());
+        let rules = RecordRules::new(&table, None, false).unwrap();
+        let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
+        let effects = |event| {
+            let mut found = Vec::new();
+            let (class, stamp, msb) = (classes::USER, 0, None);
+            let bytes = &bytes[..];
+            let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: false, stamp, msb, bytes };
+            rules.visit(&record, None, |effect| found.push(format!("{effect:?}")));
+            found.join(" ")
+        };
+        assert!(effects(5).starts_with("Raise") && effects(5).ends_with("Nothing"), "{}", effects(5));
+        assert!(effects(6).contains("kind: Some(2)") && !effects(6).contains("Nothing"), "{}", effects(6));
+        assert_eq!(effects(7), "");
+        assert!(rules.has(6, 5) && rules.has(6, 6) && !rules.has(6, 7));
+    }
+}
