@@ -442,7 +442,7 @@ fn hooks_are_counted_after_the_report() {
 fn options_without_a_meaning_here_say_so() {
     let files = two_processes();
     let plain = report(&files, &["trace"]);
-    for (option, part) in [("PURR=on", "0454-048 "), ("component=on", "component=on: ")] {
+    for (option, part) in [("PURR=on", "0454-048 "), ("component=on", "component=on adds no column")] {
         let (out, err, status) = run("trcrpt", &files, &["-O", option, "trace"]);
         assert_eq!((out.as_str(), status), (plain.as_str(), 0), "{option}");
         assert!(err.contains(part), "{err}");
