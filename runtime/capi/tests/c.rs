@@ -10,7 +10,7 @@ fn sample(name: &str) -> PathBuf {
 
 /// Archive that cargo built as an example before this test.
 fn archive() -> PathBuf {
-    // The test is in `deps`, beside `examples`.
+    // The test is in `deps`, next to `examples`.
     let test = std::env::current_exe().unwrap();
     let archive = test.ancestors().nth(2).unwrap().join("examples/libarchive.a");
     assert!(archive.is_file(), "{}: `cargo test -p libtfbc` builds it", archive.display());
