@@ -102,7 +102,7 @@ pub fn number_table(cases: &[(u64, u64)], default: u64) -> (TableKind, Vec<u64>)
 pub struct TextCase<'t> {
     /// The text.
     pub text: &'t [u8],
-    /// The text's place in the blob, as [`pack_str`](crate::pack_str) packs it.
+    /// The text's place in the blob, as [`pack_str`] packs it.
     pub string: u64,
     /// Target of the case.
     pub target: u32,
