@@ -11,6 +11,7 @@ use crate::qnx_report::owners::Owner;
 use crate::qnx_report::print::RecordPrinter;
 use crate::reader::System;
 use crate::reader::aix::RawEvent;
+use crate::reader::kev::QnxRelease;
 use crate::reader::kev::{KevHeader, KevRecord};
 use crate::suggest::hint;
 use crate::time_zone::utc;
@@ -58,7 +59,7 @@ impl Expression {
     ///
     /// # Errors
     /// The first id that does not exist, or the first name that is neither a property nor a field.
-    pub fn check(&self, formats: &Formats, system: System, release: Option<(u32, u32)>) -> Result<(), String> {
+    pub fn check(&self, formats: &Formats, system: System, release: Option<QnxRelease>) -> Result<(), String> {
         let check = |name: &str| match Subject::parse(name) {
             Subject::Field(field) if !is_field(&field, formats, system, release) => {
                 let properties: Vec<&str> = PROPERTIES.iter().map(|(name, _)| *name).collect();
@@ -77,14 +78,14 @@ impl Expression {
 }
 
 /// True if some event has a field of this name.
-fn is_field(name: &str, formats: &Formats, system: System, release: Option<(u32, u32)>) -> bool {
+fn is_field(name: &str, formats: &Formats, system: System, release: Option<QnxRelease>) -> bool {
     formats.events().any(|event| event.fields.iter().any(|field| field.name == name))
         || system == System::Qnx && EventColumns::any_has(name, release)
 }
 
 /// Binds an expression of `--where`. An expression with unknown ids, which [`Expression::check`] refuses, selects
 /// nothing.
-fn bind(expression: &Expression, system: System, release: Option<(u32, u32)>) -> Bound<Subject> {
+fn bind(expression: &Expression, system: System, release: Option<QnxRelease>) -> Bound<Subject> {
     expression.bind(system, release, |name| Ok(Subject::parse(name))).unwrap_or_default()
 }
 

@@ -17,6 +17,7 @@
 use crate::ids::{EventId, IdSet};
 use crate::qnx_report::ids::RecordIds;
 use crate::reader::System;
+use crate::reader::kev::QnxRelease;
 use regex::bytes::Regex;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -195,7 +196,7 @@ impl Expression {
     pub fn bind<F>(
         &self,
         system: System,
-        release: Option<(u32, u32)>,
+        release: Option<QnxRelease>,
         mut field: impl FnMut(&str) -> Result<F, String>,
     ) -> Result<Bound<F>, String> {
         let mut bind = |pattern: &Pattern| {
@@ -612,7 +613,7 @@ mod tests {
     #[test]
     fn records_are_named_as_in_filters() {
         let bound = Expression::parse("THREADY|KER_CALL:MSG_SENDV:exit").unwrap();
-        let bound = bound.bind(System::Qnx, Some((6, 4)), |_| Ok(())).unwrap();
+        let bound = bound.bind(System::Qnx, Some(QnxRelease { major: 6, minor: 4 }), |_| Ok(())).unwrap();
         let test = |class, event| bound.test(EventId::Record(class, event), || None, |()| None);
         assert_eq!((test(4, 2), test(4, 1)), (Verdict::Yes, Verdict::No));
         assert_eq!((test(2, 11), test(2, 128 + 11)), (Verdict::No, Verdict::Yes));

@@ -4,12 +4,13 @@ use crate::events::BuiltInEvents;
 use crate::formats::Formats;
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::AnyTrace;
+use crate::reader::kev::QnxRelease;
 use crate::rows::{Names, RowDecoder, RowOptions, RowSink};
 use crate::trace::{ReportOptions, ReportSummary, Trace};
 use crate::{aix_report, qnx_report};
 
 /// Release of QNX (major, minor) that a kernel log names; `None` for a trace of AIX.
-pub fn qnx_release(trace: &Trace) -> Option<Option<(u32, u32)>> {
+pub fn qnx_release(trace: &Trace) -> Option<Option<QnxRelease>> {
     match trace.source() {
         AnyTrace::Aix(_) => None,
         AnyTrace::Kev(log) => Some(log.header().release),
@@ -17,7 +18,7 @@ pub fn qnx_release(trace: &Trace) -> Option<Option<(u32, u32)>> {
 }
 
 /// Labels and schemas of the events of AIX, or of a release of QNX.
-pub fn names(formats: &Formats, release: Option<Option<(u32, u32)>>) -> Names<'_> {
+pub fn names(formats: &Formats, release: Option<Option<QnxRelease>>) -> Names<'_> {
     // Names do not depend on the byte order.
     Names::new(formats.catalog(), release.map(|release| BuiltInEvents::of(release, false)))
 }

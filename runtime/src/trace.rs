@@ -6,6 +6,7 @@ use crate::monitor::{Monitor, ReportError};
 use crate::qnx_report::{self, QnxReportOptions, QnxSummary};
 use crate::raw;
 use crate::reader::aix::{self, LogHeader, LogInfo, Logs, ReadOptions};
+use crate::reader::kev::QnxRelease;
 use crate::reader::kev::{HeaderAttribute, KevHeader};
 use crate::reader::{AnyTrace, Compression, Input, Notice, System, TraceError, TraceKind};
 use std::fmt;
@@ -70,8 +71,8 @@ pub struct QnxHeader {
     pub attributes: Vec<HeaderAttribute>,
     /// True if the traced machine is big-endian.
     pub big_endian: bool,
-    /// Major and minor number of the release of QNX.
-    pub release: Option<(u32, u32)>,
+    /// Release of QNX.
+    pub release: Option<QnxRelease>,
     /// True if the log contains the system page.
     pub has_system_page: bool,
     /// Nanoseconds from 1970 to the clock's zero; `None` if the log contains no system page with the boot time.

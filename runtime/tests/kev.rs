@@ -8,7 +8,7 @@ use std::error::Error as _;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use tfbc::Notice;
-use tfbc::qnx::{KevCounts, KevRefusal, KevRefusalKind};
+use tfbc::qnx::{KevCounts, KevRefusal, KevRefusalKind, QnxRelease};
 use tfbc::testing::input::Input;
 use tfbc::testing::qnx::{
     KevHeader, KevItem, KevLog, KevOptions, KevRecord, MAX_EVENT_BYTES, MAX_HEADER_BYTES, PageSection, is_kev,
@@ -524,7 +524,10 @@ fn headers_come_in_any_order() {
     let opened = open(&log.bytes()).unwrap();
     let header = opened.header();
     assert_eq!(header.attributes[0], (b"SYSPAGE_LEN".to_vec(), b"128".to_vec()));
-    assert_eq!((header.cycles_per_sec, header.release, header.cpu_num), (Some(736_629_000), Some((6, 4)), Some(4)));
+    assert_eq!(
+        (header.cycles_per_sec, header.release, header.cpu_num),
+        (Some(736_629_000), Some(QnxRelease { major: 6, minor: 4 }), Some(4))
+    );
     assert_eq!(header.attribute("TRACELOGGER_ARGS"), Some(&b"tracelogger -n 3"[..]));
     assert_eq!(header.attribute("HEADER_BEGIN"), None);
     let page = header.syspage.as_ref().unwrap();

@@ -50,6 +50,13 @@ const FAILED: u32 = u32::MAX;
 /// Number of records between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
+/// Process and thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ThreadIds {
+    pub pid: u32,
+    pub tid: u32,
+}
+
 /// Loss that has been reported, whose end depends on the next record.
 struct PendingLoss {
     cpu: u8,
@@ -352,13 +359,14 @@ impl Analyser<'_> {
     }
 
     /// Process and thread of a record: PR_TH records name their thread, others belong to the one that runs on their CPU.
-    pub(super) fn owner(&self, record: &KevRecord<'_>, at: usize) -> Option<(u32, u32)> {
+    pub(super) fn owner(&self, record: &KevRecord<'_>, at: usize) -> Option<ThreadIds> {
         if record.meant_class() == classes::PR_TH {
             let names_thread = record.event < threads::PROCESSES || record.event == threads::THREAD_NAME;
-            return self.word(record, 0).zip(self.word(record, 1)).filter(|_| names_thread);
+            let (pid, tid) = (self.word(record, 0)?, self.word(record, 1)?);
+            return names_thread.then_some(ThreadIds { pid, tid });
         }
         let (id, _) = self.machine.running_thread(at)?;
-        Some(((id >> 32) as u32, id as u32))
+        Some(ThreadIds { pid: (id >> 32) as u32, tid: id as u32 })
     }
 
     fn message(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {

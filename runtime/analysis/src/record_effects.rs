@@ -2,7 +2,7 @@
 
 use crate::machine::Returned;
 use crate::marks::Mark;
-use crate::qnx::{Analyser, thread_id};
+use crate::qnx::{Analyser, ThreadIds, thread_id};
 use tfbc::internal::KevRecord;
 use tfbc::internal::analysis::{Effect, EffectName};
 
@@ -26,12 +26,12 @@ impl Analyser<'_> {
     pub(super) fn apply_rules(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
         let owner = self.owner(record, at);
         let mut effects = Vec::new();
-        self.rules.visit(record, owner.map(|(_, tid)| tid.into()), |effect| effects.push(effect));
+        self.rules.visit(record, owner.map(|owner| owner.tid.into()), |effect| effects.push(effect));
         effects.into_iter().for_each(|effect| self.apply(effect, owner, at, now));
     }
 
-    fn apply(&mut self, effect: Effect<'_>, owner: Option<(u32, u32)>, at: usize, now: u64) {
-        let own_pid = || owner.map(|(pid, _)| u64::from(pid));
+    fn apply(&mut self, effect: Effect<'_>, owner: Option<ThreadIds>, at: usize, now: u64) {
+        let own_pid = || owner.map(|owner| u64::from(owner.pid));
         match effect {
             Effect::Nothing | Effect::Lost { .. } | Effect::On | Effect::Off => {}
             Effect::Process { pid, tid, path } => {
@@ -48,7 +48,7 @@ impl Analyser<'_> {
                 self.note_lifetime(owner, "exec", now);
             }
             Effect::Fork { pid, tid } => {
-                let name = owner.and_then(|(pid, tid)| {
+                let name = owner.and_then(|ThreadIds { pid, tid }| {
                     let slot = self.slot(pid, tid);
                     self.machine.name_of(slot)
                 });
@@ -125,8 +125,8 @@ impl Analyser<'_> {
         }
     }
 
-    fn note_lifetime(&mut self, owner: Option<(u32, u32)>, name: &'static str, now: u64) {
-        if let Some((pid, tid)) = owner {
+    fn note_lifetime(&mut self, owner: Option<ThreadIds>, name: &'static str, now: u64) {
+        if let Some(ThreadIds { pid, tid }) = owner {
             let slot = self.slot(pid, tid);
             self.machine.note_lifetime(slot, name, now);
         }

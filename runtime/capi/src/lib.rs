@@ -9,6 +9,7 @@ mod options;
 use arrow_schema::SchemaRef;
 use options::Options;
 use std::path::PathBuf;
+use tfbc::qnx::QnxRelease;
 use tfbc::{Formats, Trace};
 use tfbc_data::{EventReader, Selection, TableOptions};
 
@@ -18,7 +19,7 @@ pub struct OpenedTrace {
     formats: Formats,
     options: Options,
     /// Release of a QNX log, if it names one; `None` for a trace of AIX.
-    release: Option<Option<(u32, u32)>>,
+    release: Option<Option<QnxRelease>>,
 }
 
 /// Error of a function, with the number that C gets.

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use tfbc::aix::{Filter, IdSet, Numbers, Processes, Threads};
 use tfbc::internal::rows::names;
+use tfbc::qnx::QnxRelease;
 use tfbc::qnx::{RecordFilter, RecordIds};
 use tfbc::{EventId, Formats, Pattern, ReportOptions};
 
@@ -34,14 +35,14 @@ pub struct Selection {
 }
 
 /// Release (major, minor) of a QNX log, if it names one; `None` for a trace of AIX.
-type QnxRelease = Option<Option<(u32, u32)>>;
+type LogRelease = Option<Option<QnxRelease>>;
 
 impl Selection {
     /// Report options with these filters. Names of QNX events depend on the release.
     ///
     /// # Errors
     /// A filter is wrong.
-    pub fn options(&self, release: QnxRelease) -> Result<ReportOptions, String> {
+    pub fn options(&self, release: LogRelease) -> Result<ReportOptions, String> {
         let mut options = ReportOptions::default();
         let grep = self.grep.as_deref().map(Pattern::new).transpose().map_err(|error| error.to_string())?;
         match release {
@@ -62,7 +63,7 @@ impl Selection {
     ///
     /// # Errors
     /// The id or name does not mean exactly one event.
-    pub fn table(id: &str, formats: &Formats, release: QnxRelease) -> Result<(EventId, Vec<String>), String> {
+    pub fn table(id: &str, formats: &Formats, release: LogRelease) -> Result<(EventId, Vec<String>), String> {
         let names = names(formats, release);
         let event = match names.kernel_call(id) {
             Some(event) => event,
@@ -98,7 +99,7 @@ impl Selection {
         })
     }
 
-    fn qnx(&self, release: Option<(u32, u32)>) -> Result<RecordFilter, String> {
+    fn qnx(&self, release: Option<QnxRelease>) -> Result<RecordFilter, String> {
         let ids = |lists: &[String]| {
             let mut ids = RecordIds::default();
             let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
@@ -133,7 +134,7 @@ impl Selection {
 }
 
 /// Parses an event id. Names of QNX events depend on the release.
-fn event(id: &str, release: QnxRelease) -> Result<EventId, String> {
+fn event(id: &str, release: LogRelease) -> Result<EventId, String> {
     let one = |ids: Vec<EventId>| match ids[..] {
         [id] => Ok(id),
         _ => Err(format!("{id:?} is not the id of one event")),

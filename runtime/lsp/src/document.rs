@@ -71,7 +71,7 @@ impl Document {
         }
         self.version = Some(version);
         let source = Arc::new(self.source.changed(bytes));
-        self.content = read(&source, Some((&self.source, &self.content)));
+        self.content = read(&source, Some(self));
         self.source = source;
         self.n_ahead.set(0);
     }
@@ -188,7 +188,7 @@ impl Document {
 }
 
 /// Splits a text into logical lines. The analysis of stanzas that also exist in `before` is kept.
-fn read(source: &Source, before: Option<(&Source, &DocumentContent)>) -> DocumentContent {
+fn read(source: &Source, before: Option<&Document>) -> DocumentContent {
     if datakey::is_xml(source) {
         return DocumentContent::Xml(OnceCell::new());
     }
@@ -199,7 +199,9 @@ fn read(source: &Source, before: Option<(&Source, &DocumentContent)>) -> Documen
         layout: OnceCell::new(),
     };
     let mut lines: Vec<StanzaLine> = logical_lines(source).map(new).collect();
-    let Some((old, DocumentContent::Trcfmt(before))) = before else { return DocumentContent::Trcfmt(lines) };
+    let Some(Document { source: old, content: DocumentContent::Trcfmt(before), .. }) = before else {
+        return DocumentContent::Trcfmt(lines);
+    };
     let is_same_end = trcfmt::line_end(old) == trcfmt::line_end(source);
     let is_same = |one: &StanzaLine, other: &StanzaLine| old.slice(one.span) == source.slice(other.span);
     let n_first = before.iter().zip(&lines).take_while(|(one, other)| is_same(one, other)).count();

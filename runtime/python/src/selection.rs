@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use std::num::NonZeroUsize;
 use tfbc::ReportOptions;
+use tfbc::qnx::QnxRelease;
 use tfbc_authoring::times::signed_seconds;
 
 /// Filters from keyword arguments, not checked yet.
@@ -98,7 +99,7 @@ impl Selection {
     }
 
     /// Report options with these filters. Names of QNX events depend on the release.
-    pub fn options(&self, release: Option<Option<(u32, u32)>>) -> PyResult<ReportOptions> {
+    pub fn options(&self, release: Option<Option<QnxRelease>>) -> PyResult<ReportOptions> {
         self.filters().options(release).map_err(PyValueError::new_err)
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::ReadOptions;
+use tfbc::qnx::QnxRelease;
 use tfbc::{Trace, TraceError};
 
 /// Number of bytes to read from a file object at once.
@@ -115,7 +116,7 @@ impl InputArg {
 pub struct OpenTrace {
     pub trace: Trace,
     /// QNX release in the header of a log.
-    pub release: Option<(u32, u32)>,
+    pub release: Option<QnxRelease>,
 }
 
 impl OpenTrace {

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::{AixKind, ContextTable, ReadOptions};
 use tfbc::internal::rows::names;
+use tfbc::qnx::QnxRelease;
 use tfbc::{EventId, FormatInput, ReportOptions, System, TraceInfo, TraceKind};
 use tfbc_data::Outcome;
 
@@ -38,7 +39,7 @@ pub struct TraceInput {
     pub formats: tfbc::Formats,
     pub info: TraceInfo,
     /// QNX release in the header of a log.
-    release: Option<(u32, u32)>,
+    release: Option<QnxRelease>,
     pub strict: bool,
     pub follow: bool,
     /// UTC nanoseconds of elapsed time 0, instead of the trace's own start time.
@@ -195,7 +196,7 @@ impl TraceInput {
     }
 
     /// `None` for AIX. For QNX, the release, if the log names it.
-    pub fn qnx_release(&self) -> Option<Option<(u32, u32)>> {
+    pub fn qnx_release(&self) -> Option<Option<QnxRelease>> {
         (self.info.system == System::Qnx).then_some(self.release)
     }
 

@@ -8,6 +8,7 @@ use super::rules::{Effect, Values, effect};
 use super::table::{Action, ClassName, ContextTable};
 use crate::events::{ArgumentValue, BuiltInEvents, argument_names};
 use crate::qnx_report::ids::RecordIds;
+use crate::reader::kev::QnxRelease;
 use crate::reader::kev::{KevRecord, classes};
 
 /// Number of kernel calls. An event number is the call plus a multiple of this.
@@ -57,7 +58,7 @@ impl RecordPos {
 /// ```
 /// use tfbc::internal::analysis::RecordRules;
 /// let table = "[qnx]\nUSER:5 raise class=DRIVER type=W0\n".parse::<tfbc::aix::ContextTable>()?;
-/// let rules = RecordRules::new(&table, Some((7, 1)), false).unwrap();
+/// let rules = RecordRules::new(&table, Some(QnxRelease { major: 7, minor: 1 }), false).unwrap();
 /// assert!(rules.has(6, 5) && !rules.has(6, 4));
 /// # Ok::<(), tfbc::aix::ContextError>(())
 /// ```
@@ -78,7 +79,7 @@ impl RecordRules {
     ///
     /// # Errors
     /// An event that does not exist, or a name that several events of the release have.
-    pub fn new(table: &ContextTable, release: Option<(u32, u32)>, big_endian: bool) -> Result<Self, String> {
+    pub fn new(table: &ContextTable, release: Option<QnxRelease>, big_endian: bool) -> Result<Self, String> {
         let (mut all, mut reversed) = (RecordIds::default(), Vec::new());
         for section in table.sections.iter().rev() {
             let mut of_section = RecordIds::default();

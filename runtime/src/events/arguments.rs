@@ -423,11 +423,12 @@ mod tests {
     use super::super::samples::thread_created;
     use super::*;
     use crate::events::BuiltInEvents;
+    use crate::reader::kev::QnxRelease;
 
     #[test]
     fn arguments_have_names_from_the_list_then_numbers() {
         let bytes = [1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
-        let found = BuiltInEvents::of(Some((7, 1)), false)
+        let found = BuiltInEvents::of(Some(QnxRelease { major: 7, minor: 1 }), false)
             .arguments(&thread_created(&bytes, true))
             .map(|all| (all.name, all.value));
         let expected = [

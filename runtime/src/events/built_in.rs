@@ -5,13 +5,14 @@ use super::class::class_name;
 use super::printer::EventPrinter;
 use super::programs::LayoutPart;
 use super::table::{ArgLayout, Release, Row, Table};
+use crate::reader::kev::QnxRelease;
 use crate::reader::kev::{KevRecord, classes};
 use std::borrow::Cow;
 use tfbc_vm::{Limits, TextBuf, num};
 
-/// Label of an event in a release of QNX (major, minor), such as `MSG_SENDV/11` or `THREADY`; `None` if the event is
+/// Label of an event in a release of QNX, such as `MSG_SENDV/11` or `THREADY`; `None` if the event is
 /// unknown. Without a release, returns the label of 6.4.
-pub fn label(release: Option<(u32, u32)>, class: u8, event: u16) -> Option<&'static str> {
+pub fn label(release: Option<QnxRelease>, class: u8, event: u16) -> Option<&'static str> {
     BuiltInEvents::of(release, false).label(class, event)
 }
 
@@ -23,11 +24,11 @@ pub struct BuiltInEvents {
 }
 
 impl BuiltInEvents {
-    /// Events of a release (major, minor). Unknown releases use the table of 6.4.
-    pub fn of(release: Option<(u32, u32)>, big_endian: bool) -> Self {
-        let release = match release {
-            Some((7, _)) => Release::Qnx7_1,
-            Some((8.., _)) => Release::Qnx8_0,
+    /// Events of a release. Unknown releases use the table of 6.4.
+    pub fn of(release: Option<QnxRelease>, big_endian: bool) -> Self {
+        let release = match release.map(|release| release.major) {
+            Some(7) => Release::Qnx7_1,
+            Some(8..) => Release::Qnx8_0,
             _ => Release::Qnx6_4,
         };
         BuiltInEvents { table: Table::of(release), big_endian }
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn an_event_is_printed_by_its_row() {
         let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
-        let events = BuiltInEvents::of(Some((6, 4)), false);
+        let events = BuiltInEvents::of(Some(QnxRelease { major: 6, minor: 4 }), false);
         let mut out = TextBuf::new();
         let mut printer = events.printer(LayoutPart::CompatOneLine, Default::default());
         assert!(printer.print(&thread_created(&bytes, false), &mut out));

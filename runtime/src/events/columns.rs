@@ -7,6 +7,7 @@
 use super::arguments::{ArgumentName, ArgumentValue, Arguments};
 use super::table::{self, ArgLayout, ArgType, Args, ListArg, Lists, Release, Row, Table};
 use super::{BuiltInEvents, display_id};
+use crate::reader::kev::QnxRelease;
 use crate::reader::kev::classes;
 use std::ptr;
 use tfbc_vm::names::{Besides, COLUMNS, number, plain, shortened};
@@ -82,7 +83,7 @@ impl EventColumns {
     }
 
     /// True if an event of a release has a field of this name.
-    pub fn any_has(name: &str, release: Option<(u32, u32)>) -> bool {
+    pub fn any_has(name: &str, release: Option<QnxRelease>) -> bool {
         let events = BuiltInEvents::of(release, false);
         let ids = (0..32).flat_map(|class| (0..1024).map(move |event| (class, event)));
         let known = ids.filter(|(class, event)| events.row(*class, *event).is_some());
@@ -273,7 +274,7 @@ mod tests {
     use crate::reader::kev::KevRecord;
 
     fn events() -> BuiltInEvents {
-        BuiltInEvents::of(Some((8, 0)), false)
+        BuiltInEvents::of(Some(QnxRelease { major: 8, minor: 0 }), false)
     }
 
     fn names(class: u8, event: u16) -> Vec<String> {
@@ -298,7 +299,7 @@ mod tests {
     #[test]
     fn a_kernel_call_has_one_table_in_all_releases() {
         for major in [6, 7, 8] {
-            let events = BuiltInEvents::of(Some((major, 1)), false);
+            let events = BuiltInEvents::of(Some(QnxRelease { major, minor: 1 }), false);
             let names = ["KER_CALL.MSG_SENDV", "KER_EXIT.MSG_SENDV", "INT_CALL.MSG_SENDV"];
             for name in names {
                 let event = events.call_of_table(name).unwrap();
@@ -329,7 +330,7 @@ mod tests {
     #[test]
     fn every_argument_has_a_column() {
         for (release, big_endian) in [(6, false), (7, true), (8, false)] {
-            let events = BuiltInEvents::of(Some((release, 0)), big_endian);
+            let events = BuiltInEvents::of(Some(QnxRelease { major: release, minor: 0 }), big_endian);
             for id in 0..1 << 15 {
                 let (class, event) = ((id >> 10) as u8, (id & 1023) as u16);
                 if events.label(class, event).is_none() && id % 97 > 0 {

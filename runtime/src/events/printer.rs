@@ -123,13 +123,14 @@ mod tests {
     use super::super::samples::payload;
     use super::super::{BuiltInEvents, LayoutPart};
     use super::*;
+    use crate::reader::kev::QnxRelease;
 
     #[test]
     fn flattened_routines_print_as_the_machine_does() {
         let mut n_flat = 0;
         for part in [LayoutPart::Compat, LayoutPart::CompatOneLine, LayoutPart::CompatHeading] {
             for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
-                let events = BuiltInEvents::of(Some((release, 0)), big_endian);
+                let events = BuiltInEvents::of(Some(QnxRelease { major: release, minor: 0 }), big_endian);
                 let mut printer = events.printer(part, Limits::default());
                 let mut machine = events.printer(part, Limits::default());
                 machine.flat.indices.clear();

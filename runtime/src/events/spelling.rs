@@ -3,6 +3,7 @@
 
 use super::built_in::BuiltInEvents;
 use super::class::{CLASS_NAMES, class_name};
+use crate::reader::kev::QnxRelease;
 use crate::reader::kev::{KevRecord, classes};
 use tfbc_vm::TextBuf;
 
@@ -88,12 +89,12 @@ pub fn class_events(name: &str) -> Option<(u8, Vec<u16>)> {
 
 /// Looks up events by name in a release, optionally in one class. The name of a kernel call means its entry
 /// records. A name that the release does not have is looked up in all releases.
-pub(crate) fn events(release: Option<(u32, u32)>, class: Option<u8>, name: &str) -> Vec<EventRange> {
+pub(crate) fn events(release: Option<QnxRelease>, class: Option<u8>, name: &str) -> Vec<EventRange> {
     let name = canonical(name);
     let named = || EVENTS.iter().filter(|row| row.0 == name && class.is_none_or(|class| row.1 == class));
-    let bit = match release {
-        Some((7, _)) => 0b010,
-        Some((8.., _)) => 0b100,
+    let bit = match release.map(|release| release.major) {
+        Some(7) => 0b010,
+        Some(8..) => 0b100,
         _ => 0b001,
     };
     let mut rows: Vec<EventRange> = named().filter(|row| row.4 & bit != 0).map(|row| (row.1, row.2, row.3)).collect();
@@ -171,16 +172,29 @@ mod tests {
             (0..1024).filter(|event| part.contains(events, *event)).collect::<Vec<u16>>()
         };
         // Unknown events below 64 belong to threads.
-        assert!(of(Some((6, 4)), ClassPart::VirtualThreads).iter().copied().eq((26..47).chain(50..52)));
-        assert!(of(Some((6, 4)), ClassPart::Threads).iter().copied().eq((0..26).chain(47..50).chain(52..64)));
-        assert!(of(Some((8, 0)), ClassPart::Threads).contains(&26));
+        assert!(
+            of(Some(QnxRelease { major: 6, minor: 4 }), ClassPart::VirtualThreads)
+                .iter()
+                .copied()
+                .eq((26..47).chain(50..52))
+        );
+        assert!(
+            of(Some(QnxRelease { major: 6, minor: 4 }), ClassPart::Threads)
+                .iter()
+                .copied()
+                .eq((0..26).chain(47..50).chain(52..64))
+        );
+        assert!(of(Some(QnxRelease { major: 8, minor: 0 }), ClassPart::Threads).contains(&26));
         assert!(of(None, ClassPart::Processes).iter().copied().eq(64..1024));
     }
 
     #[test]
     fn names_of_the_release_come_first() {
         let bad = |release| events(release, Some(2), "__KER_BAD");
-        assert_eq!((bad(Some((6, 4))), bad(Some((8, 0)))), (vec![(2, 100, 100), (2, 107, 107)], vec![(2, 107, 107)]));
+        assert_eq!(
+            (bad(Some(QnxRelease { major: 6, minor: 4 })), bad(Some(QnxRelease { major: 8, minor: 0 }))),
+            (vec![(2, 100, 100), (2, 107, 107)], vec![(2, 107, 107)])
+        );
         assert_eq!(events(None, None, "thrunning"), [(4, 1, 1)]);
         assert_eq!(events(None, Some(7), "THRUNNING"), []);
     }

@@ -537,6 +537,7 @@ pub(super) fn append_argument(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reader::kev::QnxRelease;
 
     fn text(write: impl FnOnce(&mut TextBuf)) -> String {
         let mut out = TextBuf::new();
@@ -549,7 +550,7 @@ mod tests {
         // A column adds at most a delimiter, a key and quotes.
         let others = r#","class":"KER_CALL","id":1023,"type":"","data":"#.len();
         for class in 0..32 {
-            for release in [None, Some((7, 1)), Some((8, 0))] {
+            for release in [None, Some(QnxRelease { major: 7, minor: 1 }), Some(QnxRelease { major: 8, minor: 0 })] {
                 let labels = BuiltInEvents::of(release, false).labels(class);
                 assert!(labels.iter().all(|label| others + label.len() + "/127".len() <= MAX_TEXT));
             }

@@ -226,8 +226,9 @@ mod tests {
     use super::*;
     use crate::events::BuiltInEvents;
     use crate::reader::kev::KevRecord;
+    use crate::reader::kev::QnxRelease;
 
-    fn fields(release: (u32, u32), class: u8, event: u16, words: &[u32]) -> String {
+    fn fields(release: QnxRelease, class: u8, event: u16, words: &[u32]) -> String {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let (wide, bytes) = (words.len() > 2, &bytes[..]);
         let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes };
@@ -264,13 +265,13 @@ mod tests {
             ),
         ];
         for (class, event, words, expected) in cases {
-            assert_eq!(fields((6, 4), class, event, words), expected);
+            assert_eq!(fields(QnxRelease { major: 6, minor: 4 }, class, event, words), expected);
         }
     }
 
     #[test]
     fn names_that_come_again_are_numbered() {
-        let text = fields((8, 0), 1, 4, &[1, 2]);
+        let text = fields(QnxRelease { major: 8, minor: 0 }, 1, 4, &[1, 2]);
         assert_eq!(
             text,
             r#"{"name":"cookie","raw":1,"text":"0x00000001"}{"name":"cookie_2","raw":2,"text":"0x00000002"}"#

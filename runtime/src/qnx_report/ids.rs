@@ -2,6 +2,7 @@
 
 use crate::events::spelling::{self, ClassPart};
 use crate::events::{BuiltInEvents, class_name};
+use crate::reader::kev::QnxRelease;
 use crate::reader::kev::classes;
 use crate::suggest::hint;
 use std::fmt;
@@ -40,12 +41,12 @@ impl RecordIds {
     }
 
     /// Adds all events of another set.
-    pub fn extend(&mut self, other: &Self) {
+    pub(crate) fn extend(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(own, other)| *own |= other);
     }
 
     /// Removes all events of another set.
-    pub fn remove_all(&mut self, other: &Self) {
+    pub(crate) fn remove_all(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(own, other)| *own &= !other);
     }
 
@@ -65,11 +66,11 @@ impl RecordIds {
     }
 
     /// Adds the events that an item such as `6`, `USER`, `6:65`, `KER_CALL:10-20`, `PR_TH:THREADY` or `THREADY` means,
-    /// in logs of a release (major, minor). A kernel call without `:enter`, `:exit` or `:int` means all its records.
+    /// in logs of a release. A kernel call without `:enter`, `:exit` or `:int` means all its records.
     ///
     /// # Errors
     /// A message that describes the mistake in the item.
-    pub fn add(&mut self, item: &str, release: Option<(u32, u32)>) -> Result<(), String> {
+    pub fn add(&mut self, item: &str, release: Option<QnxRelease>) -> Result<(), String> {
         let events = BuiltInEvents::of(release, false);
         let (class_text, event_text) = item.split_once(':').map_or((item, None), |(class, event)| (class, Some(event)));
         let Some((class, part)) = spelling::class(class_text) else {
@@ -87,7 +88,7 @@ impl RecordIds {
     }
 
     /// Adds an event that is named without its class.
-    fn add_name(&mut self, item: &str, class_text: &str, release: Option<(u32, u32)>) -> Result<(), String> {
+    fn add_name(&mut self, item: &str, class_text: &str, release: Option<QnxRelease>) -> Result<(), String> {
         let name = spelling::split_call(classes::KER_CALL, item).0;
         let rows = spelling::events(release, None, name);
         if rows.len() > 1 {
@@ -137,7 +138,7 @@ impl RecordIds {
 }
 
 /// Events of a class with this name.
-fn named(release: Option<(u32, u32)>, class: u8, text: &str) -> Result<Vec<u16>, String> {
+fn named(release: Option<QnxRelease>, class: u8, text: &str) -> Result<Vec<u16>, String> {
     let events = BuiltInEvents::of(release, false);
     let (name, kind) = spelling::split_call(class, text);
     let rows = spelling::events(release, Some(class), name);

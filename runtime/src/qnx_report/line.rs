@@ -485,6 +485,7 @@ mod tests {
     use crate::json;
     use crate::pattern::Pattern;
     use crate::qnx_report::fields::{RecordField, RecordFields, push_escaped};
+    use crate::reader::kev::QnxRelease;
     use crate::terminal::ReportColour;
 
     #[test]
@@ -492,7 +493,7 @@ mod tests {
         let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b",\"\\".contains(&byte));
         for class in 0..32 {
             assert!(class_name(class).is_none_or(plain));
-            for release in [None, Some((7, 1)), Some((8, 0))] {
+            for release in [None, Some(QnxRelease { major: 7, minor: 1 }), Some(QnxRelease { major: 8, minor: 0 })] {
                 assert!(BuiltInEvents::of(release, false).labels(class).into_iter().all(plain));
             }
         }
@@ -656,7 +657,8 @@ mod tests {
         let odd = Pattern::new("[13579]$").unwrap();
         let mut n_lines = 0;
         for (n, list) in (0..4 * 3 * 11 * 4).map(|n| (n, lists[n / 12 % lists.len()])) {
-            let release = [None, Some((7, 1)), Some((8, 0))][n % 3];
+            let release =
+                [None, Some(QnxRelease { major: 7, minor: 1 }), Some(QnxRelease { major: 8, minor: 0 })][n % 3];
             let big_endian = n % 5 == 0;
             let options = QnxReportOptions {
                 columns: Columns::parse_qnx(list).unwrap(),

@@ -8,6 +8,7 @@ use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, EventColumns, 
 use crate::fields::Field;
 use crate::fields::{self, write_members};
 use crate::reader::kev::KevRecord;
+use crate::reader::kev::QnxRelease;
 use crate::work::{MaxWork, Meter};
 use std::collections::HashMap;
 use tfbc_vm::{
@@ -49,8 +50,8 @@ pub struct RecordPrinter<'r> {
 }
 
 impl<'r> RecordPrinter<'r> {
-    /// Printer for a log of a byte order and release (major, minor), if the log names one.
-    pub fn new(catalog: &'r Catalog<'r>, big_endian: bool, release: Option<(u32, u32)>, limits: Limits) -> Self {
+    /// Printer for a log of a byte order and release, if the log names one.
+    pub fn new(catalog: &'r Catalog<'r>, big_endian: bool, release: Option<QnxRelease>, limits: Limits) -> Self {
         let events = BuiltInEvents::of(release, big_endian);
         RecordPrinter {
             catalog,
@@ -349,7 +350,7 @@ mod tests {
         let catalog = formats.catalog().unwrap();
         let mut n_flat = [0; 2];
         for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
-            let release = Some((release, 0));
+            let release = Some(QnxRelease { major: release, minor: 0 });
             let events = BuiltInEvents::of(release, big_endian);
             let mut printer = RecordPrinter::new(&catalog, big_endian, release, Limits::default());
             for id in 0..32_768 {

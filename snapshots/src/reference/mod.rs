@@ -43,12 +43,12 @@ pub struct Timers {
 }
 
 impl Timers {
-    fn start(&mut self, key: (u64, u64), time_ns: u64) {
-        self.started.insert(key, time_ns);
+    fn start(&mut self, first: u64, second: u64, time_ns: u64) {
+        self.started.insert((first, second), time_ns);
     }
 
-    fn end(&mut self, key: (u64, u64)) -> Option<u64> {
-        self.started.remove(&key)
+    fn end(&mut self, first: u64, second: u64) -> Option<u64> {
+        self.started.remove(&(first, second))
     }
 }
 

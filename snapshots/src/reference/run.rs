@@ -845,9 +845,9 @@ impl<'ast> Run<'_, 'ast> {
         let first = self.value(node.first, scope);
         let second = self.value(node.second, scope);
         match node.action {
-            TimerAction::Start => self.timers.start((first, second), self.event.time_ns),
+            TimerAction::Start => self.timers.start(first, second, self.event.time_ns),
             TimerAction::End => {
-                let started = self.timers.end((first, second));
+                let started = self.timers.end(first, second);
                 let since = started.map(|started| self.event.time_ns.saturating_sub(started));
                 let raw = since.unwrap_or(0).into();
                 self.null = since.is_none();

@@ -165,7 +165,7 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
             self.findings.add(never_matches(entry.source, condition.tag, literal, name, bytes));
         }
         if let Some((contributor, field, shape)) = odd {
-            self.not_a_number(entry, condition, (contributor, field), shape);
+            self.not_a_number(entry, condition, contributor, field, shape);
         }
         odd.is_none()
     }
@@ -238,14 +238,15 @@ impl<'r, 'ast> Resolver<'r, 'ast> {
         &mut self,
         entry: &Candidate,
         condition: &ast::Condition,
-        read: (usize, usize),
+        contributor: usize,
+        field: usize,
         shape: PayloadType,
     ) {
         let label = show_label(condition.name.node);
         let message = format!("`condition` on field `{label}`, which is {}", describe(shape));
         let error = Diagnostic::error(&NOT_A_NUMBER, entry.source, condition.tag, message);
-        let contributor = &self.entries[read.0];
-        let field = contributor.fields.as_ref().map_or(contributor.tag, |fields| fields[read.1].span);
+        let contributor = &self.entries[contributor];
+        let field = contributor.fields.as_ref().map_or(contributor.tag, |fields| fields[field].span);
         self.findings.add(error.with_secondary(contributor.source, field, "the field"));
     }
 }

@@ -115,7 +115,7 @@ impl Machine {
                     known.elapsed.add(now.saturating_sub(call.start).into());
                     known.n_interrupted += u64::from(returned.interrupted);
                     if let Some(details) = &mut self.details {
-                        details.add_call((slot, row), spent, now.saturating_sub(call.start).into());
+                        details.add_call(slot, row, spent, now.saturating_sub(call.start).into());
                     }
                 }
                 self.note(Change::Left { thread: slot, time: now, ending: CallEnding::Returned(returned) });
@@ -130,7 +130,7 @@ impl Machine {
         };
         if errno != 0 && counts > 0 {
             if let Some(details) = &mut self.details {
-                details.add_error((slot, row), errno);
+                details.add_error(slot, row, errno);
             }
             let errors = &mut self.totals.calls[row].errors;
             match errors.get_mut(&errno) {

@@ -49,6 +49,13 @@ pub struct Returned {
     pub interrupted: bool,
 }
 
+/// Loss of events, or interval without tracing, that cuts a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallCut {
+    pub time: u64,
+    pub in_loss: bool,
+}
+
 /// End of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnding {

@@ -33,14 +33,16 @@ pub struct ThreadCalls {
 
 impl Details {
     /// Counts a finished call.
-    pub(super) fn add_call(&mut self, key: (ThreadSlot, usize), cpu: u128, elapsed: u128) {
+    pub(super) fn add_call(&mut self, thread: ThreadSlot, row: usize, cpu: u128, elapsed: u128) {
+        let key = (thread, row);
         let Some(calls) = entry(&mut self.calls, key, &mut self.n_rows, &mut self.n_unlisted) else { return };
         calls.cpu.add(cpu);
         calls.elapsed.add(elapsed);
     }
 
     /// Counts an error of a call.
-    pub(super) fn add_error(&mut self, key: (ThreadSlot, usize), errno: u64) {
+    pub(super) fn add_error(&mut self, thread: ThreadSlot, row: usize, errno: u64) {
+        let key = (thread, row);
         let Some(calls) = entry(&mut self.calls, key, &mut self.n_rows, &mut self.n_unlisted) else { return };
         if calls.errors.contains_key(&errno) || self.n_rows < MAX_DETAILS {
             self.n_rows += usize::from(!calls.errors.contains_key(&errno));

@@ -1,6 +1,6 @@
 //! Threads that come to a CPU and leave it.
 
-use super::changes::Change;
+use super::changes::{CallCut, Change};
 use super::cpus::IntervalEnd;
 use super::{Machine, OTHERS, ThreadSlot};
 
@@ -108,7 +108,7 @@ impl Machine {
             self.forget_mode(slot);
         }
         if n_untraced > 0 {
-            self.forget(slot, Some((now, self.n_losing > 0)));
+            self.forget(slot, Some(CallCut { time: now, in_loss: self.n_losing > 0 }));
         }
     }
 

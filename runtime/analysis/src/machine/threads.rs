@@ -1,7 +1,7 @@
 //! Threads and processes: identities, modes and ends.
 
 use super::calls::OpenCall;
-use super::changes::{CallEnding, Change};
+use super::changes::{CallCut, CallEnding, Change};
 use super::dispatches::Affinity;
 use super::states::ThreadState;
 use super::{Machine, OTHERS, ProcessSlot, ThreadSlot, add, cells};
@@ -319,15 +319,15 @@ impl Machine {
         }
     }
 
-    /// Forgets the mode and the open call of a thread that may have run untraced. The call counts as cut at a time, by a
-    /// loss or an interval without tracing, or as not returned without a time.
-    pub(super) fn forget(&mut self, slot: ThreadSlot, cut: Option<(u64, bool)>) {
+    /// Forgets the mode and the open call of a thread that may have run untraced. Without a cut, the call counts as not
+    /// returned.
+    pub(super) fn forget(&mut self, slot: ThreadSlot, cut: Option<CallCut>) {
         self.forget_mode(slot);
         if let Some(call) = self.threads[slot as usize].call.take() {
             let (time, ending) = match cut {
-                Some((now, in_loss)) => {
-                    self.totals.calls[call.row].n_cut += u64::from(self.counts(now));
-                    (now, CallEnding::Cut(in_loss.then_some(self.n_gaps)))
+                Some(CallCut { time, in_loss }) => {
+                    self.totals.calls[call.row].n_cut += u64::from(self.counts(time));
+                    (time, CallEnding::Cut(in_loss.then_some(self.n_gaps)))
                 }
                 None => {
                     self.totals.calls[call.row].n_not_returned += 1;

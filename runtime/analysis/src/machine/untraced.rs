@@ -1,7 +1,7 @@
 //! Untraced time: losses, and intervals in which tracing is off.
 
 use super::Machine;
-use super::changes::Change;
+use super::changes::{CallCut, Change};
 use super::cpus::IntervalEnd;
 use crate::totals::{Gap, GapKind, Missed};
 use std::ops::Range;
@@ -193,7 +193,7 @@ impl Machine {
             thread.is_tracked = false;
             self.charge_clients(slot, now);
             self.threads[slot as usize].serves = None;
-            self.forget(slot, Some((now, in_loss)));
+            self.forget(slot, Some(CallCut { time: now, in_loss }));
             if matches!(self.threads[slot as usize].state, Some((Some(_), _))) {
                 self.change_state(slot, Some(None), now);
             }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use tfbc::internal::KevRecord;
 use tfbc::internal::analysis::{BuiltInEvents, KevHeader, TimedEvent};
 use tfbc::internal::expression::{Bound, Operand, Verdict};
+use tfbc::qnx::QnxRelease;
 use tfbc::{EventId, FieldValue, System};
 
 /// Limit on counters with a key.
@@ -19,7 +20,7 @@ const MAX_TRACKS: usize = 4096;
 #[derive(Default)]
 pub struct Counters {
     counters: Vec<Counter>,
-    release: Option<(u32, u32)>,
+    release: Option<QnxRelease>,
     big_endian: bool,
     group: Option<u32>,
     tracks: HashMap<Vec<u8>, Track>,

@@ -11,6 +11,7 @@ use tfbc::internal::analysis::{BuiltInEvents, KevHeader, TimedEvent, classes};
 use tfbc::internal::expression::{Bound, Verdict};
 use tfbc::internal::templates::{Catalog, RecordPrinter};
 use tfbc::internal::{KevRecord, class_name};
+use tfbc::qnx::QnxRelease;
 use tfbc::{EventId, Field, FieldValue, System};
 use tfbc_vm::{Limits, TextBuf};
 
@@ -46,7 +47,7 @@ struct Records<'o> {
 fn chosen(
     what: &TimelineOptions,
     system: System,
-    release: Option<(u32, u32)>,
+    release: Option<QnxRelease>,
 ) -> Result<Result<Option<Bound<()>>, ()>, AnalysisError> {
     if !what.tracks.contains(&"events") {
         return Ok(Err(()));

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::{AixReportOptions, ContextTable, Filter, IdSet, Numbers, Processes, ReadOptions, Threads, Timestamp};
+use tfbc::qnx::QnxRelease;
 use tfbc::qnx::{QnxReportOptions, RecordFilter, RecordIds};
 use tfbc::{Columns, Formats, MaxRatio, MaxWork, Monitor, Notice, ReportSummary, Trace, TraceError, report_with};
 use tfbc_vm::Limits;
@@ -228,11 +229,11 @@ fn filter(slice: &Slice) -> Result<Filter, String> {
     })
 }
 
-/// Options for a log of a release of QNX (major, minor).
+/// Options for a log of a release of QNX.
 pub(super) fn qnx_options(
     slice: &Slice,
     options: &SliceOptions,
-    release: Option<(u32, u32)>,
+    release: Option<QnxRelease>,
 ) -> Result<QnxReportOptions, String> {
     let of_aix = [(&slice.pid, "pid"), (&slice.exec, "exec"), (&slice.tid, "tid")];
     if let Some((_, key)) = of_aix.into_iter().find(|(list, _)| list.is_some()) {

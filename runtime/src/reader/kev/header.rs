@@ -21,6 +21,15 @@ const END: &[u8] = b"TRACE_HEADER_END::";
 /// Key without its `TRACE_`, and value.
 pub type HeaderAttribute = (Vec<u8>, Vec<u8>);
 
+/// Release of QNX, such as 7.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QnxRelease {
+    /// Number before the first dot.
+    pub major: u32,
+    /// Number after the first dot, 0 if there is none.
+    pub minor: u32,
+}
+
 /// Header of a log: everything before its slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KevHeader {
@@ -30,8 +39,8 @@ pub struct KevHeader {
     pub big_endian: bool,
     /// Clock cycles per second: `CYCLES_PER_SEC`, or else the value of the system page; never 0.
     pub cycles_per_sec: Option<u64>,
-    /// Major and minor number of `SYS_RELEASE`.
-    pub release: Option<(u32, u32)>,
+    /// `SYS_RELEASE`.
+    pub release: Option<QnxRelease>,
     /// `CPU_NUM`.
     pub cpu_num: Option<u32>,
     /// The system page, if the log contains one.
@@ -383,9 +392,9 @@ fn leading_number(text: &[u8]) -> Option<u64> {
     (n > 0).then(|| digits[..n].iter().fold(0u64, |all, byte| all.saturating_mul(10).saturating_add(digit(byte))))
 }
 
-/// Parses a release: `6.4.1` is (6, 4).
-fn release(text: &[u8]) -> Option<(u32, u32)> {
+/// Parses a release. The numbers after the minor one are ignored.
+fn release(text: &[u8]) -> Option<QnxRelease> {
     let mut parts = text.split(|&byte| byte == b'.').map(|part| u32::try_from(leading_number(part)?).ok());
     let major = parts.next()??;
-    Some((major, parts.next().flatten().unwrap_or(0)))
+    Some(QnxRelease { major, minor: parts.next().flatten().unwrap_or(0) })
 }

@@ -29,7 +29,9 @@ mod syspage;
 
 pub(crate) use combine::CompleteCombine;
 pub use combine::MAX_EVENT_BYTES;
-pub use header::{HeaderAttribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, is_kev};
+pub use header::{
+    HeaderAttribute, KevHeader, KevRefusal, KevRefusalKind, MAX_HEADER_BYTES, MAX_MARKER_OFFSET, QnxRelease, is_kev,
+};
 pub use join::KevCounts;
 pub use log::{KevItem, KevLog, KevOptions, KevSlot, TraceStart};
 pub use record::KevRecord;
