@@ -19,7 +19,7 @@ const HEADERS: [u16; 4] = [hooks::ZERO, hooks::HEADER, hooks::UTILITY, LOG_WRAP]
 /// Number of events between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
 /// Limit on names of addresses that the trace itself contains.
-const MAX_SYMBOLS: usize = 1 << 16;
+pub(crate) const MAX_SYMBOLS: usize = 1 << 16;
 
 /// State of an analysis of AIX logs.
 struct Analyser<'o> {

@@ -1,13 +1,11 @@
 //! Effects of QNX records by the context table.
 
+use crate::aix::MAX_SYMBOLS;
 use crate::machine::Returned;
 use crate::marks::Mark;
 use crate::qnx::{Analyser, ThreadIds, thread_id};
 use tfbc::internal::KevRecord;
 use tfbc::internal::analysis::{Effect, EffectName};
-
-/// Limit on names of addresses that the log itself contains.
-const MAX_SYMBOLS: usize = 1 << 16;
 
 impl Analyser<'_> {
     /// Mark that a record is, by the table.

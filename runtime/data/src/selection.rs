@@ -3,8 +3,7 @@
 use std::num::NonZeroUsize;
 use tfbc::aix::{Filter, IdSet, Numbers, Processes, Threads};
 use tfbc::internal::rows::names;
-use tfbc::qnx::QnxRelease;
-use tfbc::qnx::{RecordFilter, RecordIds};
+use tfbc::qnx::{QnxRelease, RecordFilter, RecordIds};
 use tfbc::{EventId, Formats, Pattern, ReportOptions};
 
 /// Filters of a table. Each text is one of the lists that the flags of `tfbc report` take; without texts, all events pass.

@@ -8,8 +8,7 @@ use super::rules::{Effect, Values, effect};
 use super::table::{Action, ClassName, ContextTable};
 use crate::events::{ArgumentValue, BuiltInEvents, argument_names};
 use crate::qnx_report::ids::RecordIds;
-use crate::reader::kev::QnxRelease;
-use crate::reader::kev::{KevRecord, classes};
+use crate::reader::kev::{KevRecord, QnxRelease, classes};
 
 /// Number of kernel calls. An event number is the call plus a multiple of this.
 const CALLS: u16 = 128;
@@ -57,6 +56,7 @@ impl RecordPos {
 ///
 /// ```
 /// use tfbc::internal::analysis::RecordRules;
+/// use tfbc::qnx::QnxRelease;
 /// let table = "[qnx]\nUSER:5 raise class=DRIVER type=W0\n".parse::<tfbc::aix::ContextTable>()?;
 /// let rules = RecordRules::new(&table, Some(QnxRelease { major: 7, minor: 1 }), false).unwrap();
 /// assert!(rules.has(6, 5) && !rules.has(6, 4));

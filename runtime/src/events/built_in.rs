@@ -5,8 +5,7 @@ use super::class::class_name;
 use super::printer::EventPrinter;
 use super::programs::LayoutPart;
 use super::table::{ArgLayout, Release, Row, Table};
-use crate::reader::kev::QnxRelease;
-use crate::reader::kev::{KevRecord, classes};
+use crate::reader::kev::{KevRecord, QnxRelease, classes};
 use std::borrow::Cow;
 use tfbc_vm::{Limits, TextBuf, num};
 

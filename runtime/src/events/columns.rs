@@ -7,8 +7,7 @@
 use super::arguments::{ArgumentName, ArgumentValue, Arguments};
 use super::table::{self, ArgLayout, ArgType, Args, ListArg, Lists, Release, Row, Table};
 use super::{BuiltInEvents, display_id};
-use crate::reader::kev::QnxRelease;
-use crate::reader::kev::classes;
+use crate::reader::kev::{QnxRelease, classes};
 use std::ptr;
 use tfbc_vm::names::{Besides, COLUMNS, number, plain, shortened};
 use tfbc_vm::{FieldKind, Hint, NameRule, RowFull, SchemaField, Shape};

@@ -3,8 +3,7 @@
 
 use super::built_in::BuiltInEvents;
 use super::class::{CLASS_NAMES, class_name};
-use crate::reader::kev::QnxRelease;
-use crate::reader::kev::{KevRecord, classes};
+use crate::reader::kev::{KevRecord, QnxRelease, classes};
 use tfbc_vm::TextBuf;
 
 /// Canonical names ([`canonical`]) of classes, each with its class and the events that it covers.

@@ -2,8 +2,7 @@
 
 use crate::events::spelling::{self, ClassPart};
 use crate::events::{BuiltInEvents, class_name};
-use crate::reader::kev::QnxRelease;
-use crate::reader::kev::classes;
+use crate::reader::kev::{QnxRelease, classes};
 use crate::suggest::hint;
 use std::fmt;
 

@@ -7,8 +7,7 @@ use crate::catalog::{Catalog, RecordEntry};
 use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments};
 use crate::fields::Field;
 use crate::fields::{self, write_members};
-use crate::reader::kev::KevRecord;
-use crate::reader::kev::QnxRelease;
+use crate::reader::kev::{KevRecord, QnxRelease};
 use crate::work::{MaxWork, Meter};
 use std::collections::HashMap;
 use tfbc_vm::{

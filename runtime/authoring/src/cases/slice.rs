@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::{AixReportOptions, ContextTable, Filter, IdSet, Numbers, Processes, ReadOptions, Threads, Timestamp};
-use tfbc::qnx::QnxRelease;
-use tfbc::qnx::{QnxReportOptions, RecordFilter, RecordIds};
+use tfbc::qnx::{QnxRelease, QnxReportOptions, RecordFilter, RecordIds};
 use tfbc::{Columns, Formats, MaxRatio, MaxWork, Monitor, Notice, ReportSummary, Trace, TraceError, report_with};
 use tfbc_vm::Limits;
 
