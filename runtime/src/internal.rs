@@ -94,8 +94,9 @@ pub mod iso_time {
 pub mod rows {
     pub use crate::fields::{EncodedCells, flags_of_word, label_of_word};
     pub use crate::row_block::{JoinedFields, Long, LongColumn, NULL, RowBlock, Short, ShortColumn};
+    pub use crate::row_facts::{RowNote, TraceFacts};
     pub use crate::row_run::{names, qnx_release, rows};
-    pub use crate::rows::{Names, ProgramFields, RowFields, RowNote, RowOptions, RowSink, TraceFacts, split_cells};
+    pub use crate::rows::{Names, ProgramFields, RowFields, RowOptions, RowSink, split_cells};
 }
 
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.

@@ -87,6 +87,7 @@ mod qnx_report;
 mod raw;
 mod reader;
 mod row_block;
+mod row_facts;
 mod row_run;
 mod rows;
 mod scan;

@@ -8,7 +8,7 @@
 //! little is done per row. The sizes come last, because the text is formatted in place, before anything else is known.
 
 use crate::ids::EventId;
-use crate::rows::{RowNote, TraceFacts};
+use crate::row_facts::{RowNote, TraceFacts};
 use std::collections::HashMap;
 use std::ops::Range;
 use tfbc_vm::TextBuf;

@@ -15,6 +15,7 @@ mod errors;
 mod events;
 mod formats;
 mod html;
+mod input;
 mod plain;
 mod selection;
 mod single;

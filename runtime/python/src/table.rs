@@ -6,10 +6,10 @@
 use crate::display;
 use crate::errors::{DamageError, DamageWarning, Error};
 use crate::html;
+use crate::input::TraceInput;
 use crate::plain::{Plain, plain_batch, plain_schema};
 use crate::selection::{Selection, Words};
 use crate::source;
-use crate::trace::TraceInput;
 use crate::worker::Worker;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};

@@ -1,9 +1,10 @@
 //! The class `Trace`: opening traces, and the methods that read them.
 
-use crate::errors::{FormatWarning, SpentError, unreadable};
+use crate::errors::{FormatWarning, unreadable};
 use crate::events::EventIterator;
 use crate::formats::{self, Formats};
 use crate::html;
+use crate::input::{TraceInput, system_name};
 use crate::selection::{Seconds, Selection, Words};
 use crate::source::{InputArg, OpenTrace, Raised};
 use crate::table::{self, Contents, Table};
@@ -11,17 +12,14 @@ use crate::values;
 use crate::worker::Worker;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tfbc::aix::{AixKind, ContextTable, ReadOptions};
 use tfbc::internal::rows::names;
-use tfbc::qnx::QnxRelease;
-use tfbc::{EventId, FormatInput, ReportOptions, System, TraceInfo, TraceKind};
-use tfbc_data::Outcome;
+use tfbc::{FormatInput, TraceInfo, TraceKind};
 
 /// An AIX trace or a QNX kernel log. Made by :func:`tfbc.open`.
 ///
@@ -29,26 +27,6 @@ use tfbc_data::Outcome;
 #[pyclass(module = "tfbc", frozen)]
 pub struct Trace {
     input: Arc<TraceInput>,
-}
-
-/// Input, format files and options that all passes over a trace share.
-pub struct TraceInput {
-    given: InputArg,
-    options: ReadOptions,
-    context: Option<Arc<ContextTable>>,
-    pub formats: tfbc::Formats,
-    pub info: TraceInfo,
-    /// QNX release in the header of a log.
-    release: Option<QnxRelease>,
-    pub strict: bool,
-    pub follow: bool,
-    /// UTC nanoseconds of elapsed time 0, instead of the trace's own start time.
-    pub time_zero: Option<i128>,
-    /// The opened input, if it can be read only once.
-    once: Option<Mutex<Option<tfbc::Trace>>>,
-    pub raised: Raised,
-    /// Outcome of the last complete pass over a table.
-    pub outcome: Mutex<Option<Outcome>>,
 }
 
 /// Opens a trace. Only its header is read.
@@ -175,69 +153,6 @@ fn warn_of_left_out(py: Python<'_>, formats: &Formats) -> PyResult<()> {
         py.import("warnings")?.call_method1("warn", (message, py.get_type::<FormatWarning>()))?;
     }
     Ok(())
-}
-
-impl TraceInput {
-    /// Name used in messages.
-    pub fn name(&self) -> String {
-        self.given.name()
-    }
-
-    /// Opens the input for a pass.
-    pub fn begin(&self, py: Python<'_>, worker: &Worker) -> PyResult<tfbc::Trace> {
-        if let Some(once) = &self.once {
-            let trace = once.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
-            let text = || format!("{} was read before, and cannot be read again", self.name());
-            return trace.ok_or_else(|| SpentError::new_err(text()));
-        }
-        let (given, options, raised) = (self.given.clone(), self.options.clone(), Arc::clone(&self.raised));
-        let opened = worker.run(py, move || given.open(&options, &raised))?;
-        opened.map(|opened| opened.trace).map_err(|failure| failure.into_exception(&self.raised))
-    }
-
-    /// `None` for AIX. For QNX, the release, if the log names it.
-    pub fn qnx_release(&self) -> Option<Option<QnxRelease>> {
-        (self.info.system == System::Qnx).then_some(self.release)
-    }
-
-    /// An event of the table with an id or name, and the selection of all events in the table.
-    fn table(&self, id: &str) -> PyResult<(EventId, Words)> {
-        let found = tfbc_data::Selection::table(id, &self.formats, self.qnx_release());
-        found.map(|(event, only)| (event, Words(only))).map_err(PyValueError::new_err)
-    }
-
-    /// Report options for a selection of events.
-    pub fn report_options(&self, selection: &Selection) -> PyResult<ReportOptions> {
-        let mut options = selection.options(self.qnx_release())?;
-        if let Some(context) = &self.context {
-            options.aix.context = Arc::clone(context);
-        }
-        Ok(options)
-    }
-
-    /// True if the input can be read only once.
-    pub fn is_once(&self) -> bool {
-        self.once.is_some()
-    }
-
-    fn rows(&self) -> Vec<(&'static str, String)> {
-        let TraceInfo { system, kind, name, files, .. } = &self.info;
-        let size: Option<u64> = files.iter().map(|file| file.size).sum();
-        vec![
-            ("name", name.clone()),
-            ("system", system_name(*system).into()),
-            ("kind", String::from(kind.name())),
-            ("size", size.map_or_else(|| String::from("unknown"), |size| format!("{size} bytes"))),
-            ("logs", files.len().to_string()),
-        ]
-    }
-}
-
-fn system_name(system: System) -> &'static str {
-    match system {
-        System::Aix => "aix",
-        System::Qnx => "qnx",
-    }
 }
 
 #[pymethods]

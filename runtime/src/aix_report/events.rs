@@ -10,7 +10,7 @@ use crate::engine::{StepResult, Stepper};
 use crate::fields::{Field, FieldReader, FieldsForm};
 use crate::monitor::ReportError;
 use crate::reader::aix::{LogInfo, Logs};
-use crate::rows::RowNote;
+use crate::row_facts::RowNote;
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU64;
 use tfbc_vm::{Context, EventInput};

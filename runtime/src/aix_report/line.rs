@@ -16,7 +16,7 @@ use crate::ids::IdSet;
 use crate::literal::Literal;
 use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
-use crate::rows::RowNote;
+use crate::row_facts::RowNote;
 use crate::work::{Meter, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{

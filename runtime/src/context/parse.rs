@@ -13,9 +13,9 @@
 //! place   = argument of the event table | W0 | W1 … | call | vector
 //! ```
 
-use super::records::{RecordEntry, RecordPos};
 use super::table::{
-    Action, ClassName, ContextTable, CounterRule, NamePos, NumberPos, Offset, PairRule, Section, TableEntry, TextPos,
+    Action, ClassName, ContextTable, CounterRule, NamePos, NumberPos, Offset, PairRule, RecordEntry, RecordPos,
+    Section, TableEntry, TextPos,
 };
 use crate::events::argument_names;
 use crate::expression::Expression;

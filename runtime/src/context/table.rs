@@ -1,6 +1,6 @@
 //! Context table: the meaning of hooks, in sections, and the lookup of the entries for one trace.
 
-use super::records::RecordEntry;
+use crate::events::argument_names;
 use crate::expression::Expression;
 use crate::reader::System;
 use crate::reader::aix::RawEvent;
@@ -553,6 +553,45 @@ impl<'e> DecodedHook<'e> {
         let rest = self.bytes.get(self.form.offset(place.at)..)?;
         let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
         (!place.path || text.starts_with(b"/")).then_some(text)
+    }
+}
+
+/// Entry of a section `[qnx]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordEntry {
+    /// Events as `--only` takes them, such as `USER:5`.
+    pub events: String,
+    /// Position and the value required there.
+    pub condition: Option<(RecordPos, u64)>,
+    pub action: RecordAction,
+}
+
+/// Effect of a record.
+pub(super) type RecordAction = Action<RecordPos, RecordPos>;
+
+/// Position of a number or a text in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecordPos {
+    /// Argument of the event table.
+    Argument(&'static str),
+    /// Data word; as a text, the bytes from there on.
+    Word(u16),
+    /// Name of the kernel call.
+    Call,
+    /// Number of the interrupt.
+    Vector,
+}
+
+impl RecordPos {
+    /// Parses the name of an argument, `W0`, `call` or `vector`; `None` if no event has such an argument.
+    pub fn parse(text: &str) -> Option<Self> {
+        let word = text.strip_prefix('W').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        Some(match (text, word) {
+            ("call", _) => Self::Call,
+            ("vector", _) => Self::Vector,
+            (_, Some(digits)) => Self::Word(digits.parse().ok()?),
+            _ => Self::Argument(argument_names().find(|name| *name == text)?),
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::engine::{StepResult, Stepper};
 use crate::fields::Field;
 use crate::monitor::ReportError;
 use crate::reader::kev::{KevLog, KevRecord, TraceStart};
-use crate::rows::RowNote;
+use crate::row_facts::RowNote;
 use crate::work::Meter;
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -3,7 +3,7 @@
 use super::options::QnxSummary;
 use super::owners::Owner;
 use crate::reader::kev::{KevRecord, KevSlot};
-use crate::rows::RowNote;
+use crate::row_facts::RowNote;
 use crate::work::Meter;
 use tfbc_vm::TextBuf;
 

@@ -1,6 +1,5 @@
 //! Reads event definitions from XML, and reports everything that is invalid in them.
 
-use super::fields;
 use super::format::{self, FieldKind, FormatField, label};
 use super::names;
 use super::number::{self, NumberLiteral};
@@ -295,7 +294,7 @@ impl DocumentReader<'_> {
             wide_offset: self.offset(element, "wide_offset"),
             show_masked_value: self.boolean(element, "show_masked_value").unwrap_or(true),
             conditions: Vec::new(),
-            comment: element.comments.iter().flat_map(|comment| fields::entries(comment)).collect(),
+            comment: element.comments.iter().flat_map(|comment| comment_entries(comment)).collect(),
         };
         for child in &element.children {
             match child.name.as_str() {
@@ -465,4 +464,12 @@ impl Enum {
         let (Some(own), Some(other)) = (self.literal.pattern(size), later.pattern(size)) else { return false };
         !self.is_mask && !later.not && (own == other) != self.literal.not
     }
+}
+
+/// Entries of a comment such as ` tfbc: fields=a, b:T4 `.
+fn comment_entries(comment: &str) -> Vec<String> {
+    let Some(list) = comment.trim().strip_prefix("tfbc:").and_then(|rest| rest.trim().strip_prefix("fields=")) else {
+        return Vec::new();
+    };
+    list.split(',').map(|entry| entry.trim().to_owned()).collect()
 }

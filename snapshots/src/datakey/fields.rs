@@ -19,14 +19,6 @@ struct RecordField<'k> {
     is_omitted: bool,
 }
 
-/// Entries of a comment such as ` tfbc: fields=a, b:T4 `.
-pub(super) fn entries(comment: &str) -> Vec<String> {
-    let Some(list) = comment.trim().strip_prefix("tfbc:").and_then(|rest| rest.trim().strip_prefix("fields=")) else {
-        return Vec::new();
-    };
-    list.split(',').map(|entry| entry.trim().to_owned()).collect()
-}
-
 impl RecordField<'_> {
     fn spec(&self) -> &super::KeyField {
         &self.key.fields[self.place.1]

@@ -1,6 +1,7 @@
 //! Reference interpreter: prints an event directly from the syntax tree of its template.
 
 mod buffer;
+mod datum;
 pub(crate) mod fields;
 mod literal;
 mod number;

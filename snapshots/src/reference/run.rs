@@ -7,7 +7,7 @@ use tfbc_grammar::{Span, Spanned};
 use tfbc_vm::{Context, Event, Limits, errno_name, errno_value};
 
 use super::buffer::{Buffer, Read};
-use super::fields::{Frame, PrintedValue};
+use super::datum::{Datum, Frame, PrintedValue, bits_of};
 use super::literal::{self, NumberBase};
 use super::number;
 use super::page::Page;
@@ -41,15 +41,6 @@ pub(super) struct MacroNumber {
     value: u64,
     /// True if it depends on something that the event does not contain.
     null: bool,
-}
-
-/// Value read by a code or cast.
-#[derive(Debug, Clone)]
-pub(super) enum Datum {
-    /// Number in the low `bits` bits.
-    Number { raw: u128, bits: u32 },
-    /// Text without padding.
-    Text(Vec<u8>),
 }
 
 /// Value of a macro, with its format if it has no cast.
@@ -884,11 +875,6 @@ fn base_of_code(code: Code) -> NumberBase {
         Code::Signed(_) | Code::Unsigned(_) | Code::HookBytes | Code::Errno(_) => NumberBase::Decimal,
         _ => NumberBase::Hex,
     }
-}
-
-/// Bits `low` to `high` of a value, shifted right by `low`.
-pub(super) fn bits_of(value: u64, low: u8, high: u8) -> u64 {
-    (u128::from(value) >> low & ((1 << (high - low + 1)) - 1)) as u64
 }
 
 /// True if a case's value matches the selected one.

@@ -2,7 +2,8 @@
 
 use super::expand::{CaseNode, ExpandedItem, LoopNode, MacroId, PrintedItem, SwitchNode};
 use super::form::{FieldType, FormWidth, PrintForm};
-use super::{FieldOrigin, ItemForm, ItemPlace, NameRule, SwitchTexts, TextKind, TypedField, name};
+use super::name;
+use super::schema::{FieldOrigin, ItemForm, ItemPlace, NameRule, SwitchTexts, TextKind, TypedField};
 use tfbc_grammar::trcfmt::ast::{Code, Size};
 
 /// Fields of a stanza with their final names.

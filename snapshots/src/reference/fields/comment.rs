@@ -6,7 +6,8 @@ use super::super::macros_in_order;
 use super::build::distinct;
 use super::expand::{data_macro, predefined_form};
 use super::form::{self, FieldType, PrintForm};
-use super::{FieldOrigin, FieldSchema, ItemPlace, NameRule, TextKind, TypedField, name};
+use super::name;
+use super::schema::{CommentProblem, FieldOrigin, FieldSchema, ItemPlace, NameRule, TextKind, TypedField};
 
 /// One entry of a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,17 +23,6 @@ impl CommentEntry {
     pub(super) fn new(text: &str, offset: u32) -> CommentEntry {
         CommentEntry { text: text.into(), file: None, offset }
     }
-}
-
-/// An entry that has no effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommentProblem {
-    /// Offset of the entry in its file.
-    pub offset: u32,
-    /// True for an error, false for a warning.
-    pub is_error: bool,
-    /// Message, for the reader of a test.
-    pub message: &'static str,
 }
 
 /// Entries of the comment lines directly before the stanza at an offset.

@@ -4,8 +4,8 @@ use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::ast::*;
 
 use super::super::{Reference, literal, macros_in_order};
-use super::ItemPlace;
 use super::form::{self, PrintForm};
+use super::schema::ItemPlace;
 
 /// Item of an expanded stanza.
 #[derive(Debug, Clone)]

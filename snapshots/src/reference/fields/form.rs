@@ -2,9 +2,10 @@
 
 use tfbc_grammar::trcfmt::ast::{Code, Size};
 
+use super::super::datum::{Datum, bits_of};
 use super::super::number;
-use super::super::run::{Datum, bits_of};
-use super::FieldValue;
+
+use super::value::FieldValue;
 
 /// Form in which a printed value prints its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,203 +9,22 @@ mod expand;
 mod form;
 pub(crate) mod name;
 mod row;
+mod schema;
+mod value;
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
-use tfbc_grammar::trcfmt::ast::{Code, Stanza};
+use tfbc_grammar::trcfmt::ast::Stanza;
 
-use self::form::{FieldType, PrintForm};
-use super::run::Datum;
+use self::form::FieldType;
+use self::schema::{NameRule, TextKind, TypedField};
 use super::{Reference, shown_id};
 
-pub use comment::CommentProblem;
 pub(super) use comment::{CommentEntry, entries};
-pub use row::{FieldRow, FieldValue};
+pub use row::FieldRow;
 pub(crate) use row::{json_text, json_time};
-
-/// Printed values of an event or loop iteration, by their place in the stanza with all calls expanded.
-pub(super) type Frame = HashMap<Vec<u32>, PrintedValue>;
-
-/// One execution of a printed value.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PrintedValue {
-    /// True if the value depends on something that the event does not contain.
-    pub(super) null: bool,
-    /// Value by the printed value's own code or cast, after the mask.
-    pub(super) datum: Option<Datum>,
-    /// Value of the macro without cast and mask.
-    pub(super) number: Option<u64>,
-    /// Case of a switch that ran.
-    pub(super) case: Option<usize>,
-    /// Texts of the BITFLAGS entries that match.
-    pub(super) flags: Option<Vec<Vec<u8>>>,
-    /// Iterations of a loop, each with its values.
-    pub(super) turns: Vec<Frame>,
-}
-
-impl PrintedValue {
-    pub(super) fn of(datum: &Datum, number: Option<u64>) -> PrintedValue {
-        PrintedValue { datum: Some(datum.clone()), number, ..PrintedValue::default() }
-    }
-}
-
-/// Position of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ItemPlace {
-    /// `None` for a built-in stanza.
-    file: Option<usize>,
-    offset: u32,
-}
-
-/// Rule that named a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NameRule {
-    Comment,
-    Text,
-    Macro,
-    Case,
-    Timer,
-    Position,
-}
-
-/// Kind of a field's `NAME_text`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextKind {
-    None,
-    One,
-    List,
-}
-
-/// Fields of a stanza.
-#[derive(Debug, Clone)]
-pub struct FieldSchema {
-    fields: Vec<TypedField>,
-    /// Errors and warnings of the comment.
-    pub problems: Vec<CommentProblem>,
-}
-
-impl FieldSchema {
-    /// Number of fields, without their texts.
-    pub fn len(&self) -> usize {
-        self.fields.len()
-    }
-
-    /// True if there are no fields.
-    pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
-    }
-
-    /// Rules of the specification that were applied, for counting them.
-    pub fn traits(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for field in &self.fields {
-            field.traits("", &mut found);
-        }
-        if !self.problems.is_empty() {
-            found.push("surplus entries".into());
-        }
-        found
-    }
-}
-
-impl TypedField {
-    fn traits(&self, depth: &str, found: &mut Vec<String>) {
-        let mut add = |text: &str| found.push(format!("{depth}{text}"));
-        add(&format!("rule {:?}", self.rule));
-        add(&format!("type {:?}, hint {}", self.ty, self.hint.unwrap_or("none")));
-        let number = self.name.rsplit('_').next().unwrap_or_default();
-        let is_numbered = self.name.contains('_') && number.parse::<u32>().is_ok();
-        for (is_true, text) in [
-            (self.text == TextKind::One, "text"),
-            (self.text == TextKind::List, "list of texts"),
-            (self.text != TextKind::None && self.texts.is_empty(), "text without texts of the template"),
-            (self.sources.len() > 1, "several printed values"),
-            (self.sources.len() > 1 && !self.members.is_empty(), "several lists"),
-            (self.name.starts_with("arg_"), "column's name"),
-            (is_numbered, "number"),
-            (self.code.is_some(), "code of a comment"),
-            (self.by_case, "enum"),
-            (self.omitted, "omitted"),
-            (self.at_end.is_some(), "at the end"),
-            (self.name.len() > 30, "long name"),
-        ] {
-            if is_true {
-                add(text);
-            }
-        }
-        for source in &self.sources {
-            let FieldOrigin::Shown(ItemForm { texts: Some(texts), recast, .. }) = source else { continue };
-            add(if texts.is_flag { "flag" } else { "switch" });
-            if *recast {
-                add("switch with the form of an own printed value");
-            }
-            for (_, own) in &texts.own {
-                add(if own.texts.is_some() { "own switch" } else { "own printed value" });
-                if own.has_text() {
-                    add("own printed value with a text");
-                }
-            }
-        }
-        for member in &self.members {
-            member.traits(&format!("in a list: {}", depth.replace("in a list: ", "in a list of lists: ")), found);
-        }
-    }
-}
-
-/// A field of a table or struct.
-#[derive(Debug, Clone)]
-struct TypedField {
-    name: String,
-    rule: NameRule,
-    ty: FieldType,
-    hint: Option<&'static str>,
-    text: TextKind,
-    /// Texts of the template.
-    texts: Vec<Vec<u8>>,
-    /// Members of a list.
-    members: Vec<TypedField>,
-    shown: String,
-    place: ItemPlace,
-    sources: Vec<FieldOrigin>,
-    /// Code that a comment applies to the value.
-    code: Option<Code>,
-    /// True if a comment gives every case a text.
-    by_case: bool,
-    /// True if a comment omits the field.
-    omitted: bool,
-    /// Macro whose value at the end of the event is the field's, with its form.
-    at_end: Option<(Vec<u8>, PrintForm)>,
-}
-
-/// A printed value of a field.
-#[derive(Debug, Clone)]
-enum FieldOrigin {
-    Shown(ItemForm),
-    Loop { path: Vec<u32>, ty: FieldType, members: Vec<TypedField> },
-}
-
-/// A printed value that is not a loop.
-#[derive(Debug, Clone)]
-struct ItemForm {
-    path: Vec<u32>,
-    form: PrintForm,
-    /// True if the form comes from a printed value instead of the selector.
-    recast: bool,
-    /// Texts of a switch.
-    texts: Option<SwitchTexts>,
-}
-
-#[derive(Debug, Clone)]
-struct SwitchTexts {
-    /// Texts of text cases.
-    cases: Vec<Option<Vec<u8>>>,
-    /// Texts before each case's first value.
-    leads: Vec<Option<Vec<u8>>>,
-    /// Own printed values in the cases.
-    own: Vec<(usize, ItemForm)>,
-    is_flag: bool,
-}
+pub use schema::{CommentProblem, FieldSchema};
+pub use value::FieldValue;
 
 impl<'ast> Reference<'ast> {
     /// Fields of a stanza's events.

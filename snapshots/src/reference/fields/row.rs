@@ -5,37 +5,11 @@ use std::fmt::Write;
 use tfbc_grammar::trcfmt::ast::{Code, Stanza};
 use tfbc_vm::{Context, Event, errno_name};
 
-use super::super::run::Datum;
+use super::super::datum::{Datum, Frame, PrintedValue};
 use super::super::{Line, Reference, Timers, number};
 use super::form::{FieldType, PrintForm};
-use super::{FieldOrigin, FieldSchema, Frame, ItemForm, PrintedValue, TextKind, TypedField};
-
-/// Value of a field.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FieldValue {
-    /// Nothing that the event contains.
-    Null,
-    /// `bool`
-    Bool(bool),
-    /// `int64`
-    Int(i64),
-    /// `uint64`
-    Uint(u64),
-    /// `float32`
-    Float32(f32),
-    /// `float64`
-    Float64(f64),
-    /// `utf8`, or a text of a dictionary.
-    Text(Vec<u8>),
-    /// `binary` and `fixed_size_binary`
-    Bytes(Vec<u8>),
-    /// `timestamp`, in seconds.
-    Time(u32),
-    /// `list`
-    List(Vec<FieldValue>),
-    /// `struct`
-    Struct(Vec<(String, FieldValue)>),
-}
+use super::schema::{FieldOrigin, FieldSchema, ItemForm, TextKind, TypedField};
+use super::value::FieldValue;
 
 /// Names and values of an event's fields, in order.
 #[derive(Debug, Clone, PartialEq)]
