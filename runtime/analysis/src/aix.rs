@@ -21,17 +21,25 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 /// Limit on names of addresses that the trace itself contains.
 pub(crate) const MAX_SYMBOLS: usize = 1 << 16;
 
+/// State of one log.
+#[derive(Clone, Default)]
+struct LogState {
+    /// Properties of the system.
+    system: TraceState,
+    /// Number of CPUs that its header has declared.
+    n_declared: u64,
+    /// Time of the last event.
+    last: Option<u64>,
+}
+
 /// State of an analysis of AIX logs.
 struct Analyser<'o> {
     machine: Machine,
     rules: ContextRules,
     options: &'o AnalysisOptions,
     symbols: HashMap<u64, Vec<u8>>,
-    state: TraceState,
-    /// Time of the last event, per log.
-    last: Vec<Option<u64>>,
+    logs: Vec<LogState>,
     has_cpu_files: bool,
-    declared: bool,
 }
 
 /// Reads logs to their end, or to the end of the span. The observer gets every event.
@@ -44,7 +52,7 @@ pub fn analyse(
     let infos: Vec<Option<u64>> = logs.logs().iter().map(|log| log.cpu.map(u64::from)).collect();
     let mut machine = Machine::new(System::Aix, options);
     infos.iter().for_each(|cpu| machine.add_stream(*cpu));
-    (0..options.cpus.min(MAX_CPUS as u64)).for_each(|cpu| machine.declare(cpu));
+    (0..options.cpus.min(MAX_CPUS as u64)).for_each(|cpu| machine.declare(cpu, 0));
     let has_cpu_files = infos.iter().any(Option::is_some);
     let is_base = |log: usize| has_cpu_files && infos[log].is_none();
     let mut analyser = Analyser {
@@ -52,10 +60,8 @@ pub fn analyse(
         rules: ContextRules::new(Arc::clone(&options.context)),
         options,
         symbols: HashMap::new(),
-        state: TraceState::default(),
-        last: vec![None; infos.len()],
+        logs: vec![LogState::default(); infos.len()],
         has_cpu_files,
-        declared: false,
     };
     observer.begin(&mut analyser.machine);
     let n_logs = infos.len();
@@ -96,7 +102,7 @@ pub fn analyse(
                 n_damaged += u64::from(notice.damage);
                 // A base file lists its CPU files. A missing CPU file is damage, but the other CPUs have lost nothing.
                 if notice.damage && !is_base(log) {
-                    let begin = analyser.last[log].unwrap_or(0);
+                    let begin = analyser.logs[log].last.unwrap_or(0);
                     analyser.machine.begin_loss(log, begin);
                 }
                 monitor.notice(&notice);
@@ -140,7 +146,7 @@ impl Analyser<'_> {
     fn push(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
         self.machine.note_event(now);
-        let last = self.last[log].replace(now);
+        let last = self.logs[log].last.replace(now);
         if self.rules.has(event.id) {
             return self.push_ruled(timed, last);
         }
@@ -157,17 +163,20 @@ impl Analyser<'_> {
         Some(self.machine.cpu_id(at))
     }
 
+    /// Declares the CPUs that the header of a log states. The header of a merged log may come late: at its time.
     #[cold]
     fn note_system(&mut self, timed: &TimedEvent<'_>) {
-        if !self.state.advance(&timed.event) || self.declared || self.has_cpu_files {
+        let log = &mut self.logs[timed.log];
+        if !log.system.advance(&timed.event) || self.has_cpu_files {
             return;
         }
-        let system = self.state.system();
+        let system = log.system.system();
         if let (true, Some(total), Some(traced)) = (system.has_our_layouts(), system.total_cpus, system.traced_cpus)
             && total == traced
         {
-            self.declared = true;
-            (0..u64::from(total).min(MAX_CPUS as u64)).for_each(|cpu| self.machine.declare(cpu));
+            let n_before = log.n_declared;
+            log.n_declared = n_before.max(u64::from(total).min(MAX_CPUS as u64));
+            (n_before..log.n_declared).for_each(|cpu| self.machine.declare(cpu, timed.time.elapsed_ns));
         }
     }
 

@@ -100,7 +100,7 @@ pub fn analyse(
     let mut machine = Machine::new(System::Qnx, options);
     machine.add_stream(None);
     let n_cpus = u64::from(header.cpu_num.unwrap_or(0)).min(64).max(options.cpus.min(64));
-    (0..n_cpus).for_each(|cpu| machine.declare(cpu));
+    (0..n_cpus).for_each(|cpu| machine.declare(cpu, 0));
     let calls = (0..CALLS).map(|call| {
         let label = events.label(classes::KER_CALL, call);
         label.map_or_else(|| call.to_string(), |label| label.split('/').next().unwrap_or(label).to_owned())

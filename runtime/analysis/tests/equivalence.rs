@@ -3,7 +3,8 @@
 use crate::properties::system;
 use crate::timeline::{TrackSlice, draw, what};
 use crate::traces::{
-    PseudoRandom, Record, RecordedHook, check_conservation, dispatch, log, log_in, stream, stream_with_cpus,
+    PseudoRandom, Record, RecordedHook, check_conservation, dispatch, hook, log, log_in, numbers, stream,
+    stream_with_cpus,
 };
 use std::collections::BTreeMap;
 use tfbc::internal::unix_compress;
@@ -57,6 +58,21 @@ fn split_and_merged_traces_have_equal_tables() {
             let merged = summarised(Trace::merge(traces.collect::<Vec<_>>()).unwrap());
             assert_eq!(tables(&merged, &[]), whole, "{seed} {n_logs}");
         }
+    }
+}
+
+#[test]
+fn a_later_log_declares_its_cpus_at_its_header() {
+    let off = |t| hook(t, 0x002, 0, 9, &[]);
+    let on = |t| hook(t, 0x001, 0, 9, &[]);
+    // The first log declares no CPUs, and is switched off before the second one begins.
+    for (n_first, cpu_0) in [(0, [90, 10, 200]), (1, [90, 10, 200])] {
+        let first = stream(n_first, &[on(0), dispatch(10, 0x106, 0, 100, 11), off(100)]);
+        let second = stream(2, &[on(200), dispatch(210, 0x106, 1, 102, 13), off(300)]);
+        let merged = summarised(Trace::merge(vec![open(first), open(second)]).unwrap());
+        let rows = numbers(merged.section("cpu").unwrap(), &["cpu"]);
+        let of = |cpu: &str| ["mode_ns", "unknown_ns", "off_ns"].map(|name| rows[cpu][name]);
+        assert_eq!((of("0"), of("1")), (cpu_0, [0, 200, 100]), "{n_first}");
     }
 }
 

@@ -75,9 +75,9 @@ impl Machine {
         }
     }
 
-    /// Adds a CPU that the trace declares.
-    pub fn declare(&mut self, id: u64) {
-        if let Some(at) = self.cpu(id, 0) {
+    /// Adds a CPU that the trace declares at a time. If it is new, its time before is unknown.
+    pub fn declare(&mut self, id: u64, now: u64) {
+        if let Some(at) = self.cpu(id, now) {
             self.cpus[at].is_declared = true;
         }
     }
@@ -283,7 +283,7 @@ mod tests {
     fn times_in_unknown_modes_are_bounded() {
         let mut machine = Machine::new(System::Aix, &AnalysisOptions::default());
         machine.max_undecided = 100;
-        (0..10).for_each(|cpu| machine.declare(cpu));
+        (0..10).for_each(|cpu| machine.declare(cpu, 0));
         let mut now = 0;
         for (thread, cpu) in (0..20).flat_map(|thread| (0..10).map(move |cpu| (thread, cpu))) {
             // The second dispatch leaves the thread on no CPU.

@@ -25,7 +25,7 @@ impl Machine {
     pub fn add_stream(&mut self, cpu: Option<u64>) {
         self.streams.push(Stream { cpu, ..Stream::default() });
         if let Some(cpu) = cpu {
-            self.declare(cpu);
+            self.declare(cpu, 0);
         }
     }
 
