@@ -138,6 +138,28 @@ fn messages_of_qnx() {
 }
 
 #[test]
+fn an_answer_ends_the_work_of_all_servers_for_a_client() {
+    let runs = |t, pid, tid| record(t, 4, 1, &[pid, tid, 10, 0]);
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        runs(100, 7, 1),
+        record(200, 7, 0, &[1, 8]),
+        runs(300, 8, 2),
+        record(400, 7, 2, &[1, 7]),
+        runs(500, 7, 1),
+        // The client sends again, although the log shows no answer.
+        record(600, 7, 0, &[2, 8]),
+        runs(700, 8, 3),
+        record(800, 7, 2, &[2, 7]),
+        record(900, 7, 10, &[1, 7]),
+        runs(1000, 8, 2),
+        record(1500, 6, 1, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
+    check(&summary, "client", &["pid", "tid"], "7.1", "self_ns=400 imposed_ns=200 total_ns=600");
+}
+
+#[test]
 fn a_lost_buffer_of_qnx_forgets_everything() {
     let records = [
         record(0, 1, 1, &[0, 0]),

@@ -9,6 +9,7 @@ use super::table::{Action, ClassName, ContextTable, RecordEntry, RecordPos};
 use crate::events::{ArgumentValue, BuiltInEvents};
 use crate::qnx_report::ids::RecordIds;
 use crate::reader::kev::{KevRecord, QnxRelease, classes};
+use std::collections::HashMap;
 
 /// Number of kernel calls. An event number is the call plus a multiple of this.
 const CALLS: u16 = 128;
@@ -25,9 +26,9 @@ const CALLS: u16 = 128;
 /// ```
 #[derive(Debug, Clone)]
 pub struct RecordRules {
-    entries: Vec<(RecordIds, RecordEntry)>,
-    /// Events of all entries.
-    all: RecordIds,
+    entries: Vec<RecordEntry>,
+    /// Entries of each event.
+    lookup: RecordLookup,
     /// Names of the types of interrupts: class, type and name.
     labels: Vec<(ClassName, u64, String)>,
     events: BuiltInEvents,
@@ -54,23 +55,24 @@ impl RecordRules {
             all.extend(&of_section);
         }
         reversed.reverse();
+        let lookup = RecordLookup::new(&all, &reversed);
+        let entries = reversed.into_iter().map(|(_, entry)| entry).collect();
         let qnx = table.sections.iter().filter(|section| section.is_qnx);
         let labels = qnx.flat_map(|section| section.labels.clone()).collect();
-        Ok(Self { entries: reversed, all, labels, events: BuiltInEvents::of(release, big_endian), big_endian })
+        Ok(Self { entries, lookup, labels, events: BuiltInEvents::of(release, big_endian), big_endian })
     }
 
     /// True if the table has entries for an event, which replace its built-in rule.
     #[inline]
     pub fn has(&self, class: u8, event: u16) -> bool {
-        self.all.contains(class, event)
+        !self.lookup.list(class, event).is_empty()
     }
 
     /// Calls `visit` with the effects of a record. `own_tid` is the id of its thread, without the process.
     pub fn visit<'e>(&self, record: &KevRecord<'e>, own_tid: Option<u64>, mut visit: impl FnMut(Effect<'e>)) {
         let values = RecordValues { record, own_tid, rules: self };
-        let (class, event) = (record.meant_class(), record.event);
-        let named = self.entries.iter().filter(|(ids, _)| ids.contains(class, event));
-        for (_, entry) in named {
+        for index in self.lookup.list(record.meant_class(), record.event) {
+            let entry = &self.entries[usize::from(*index)];
             if entry.condition.is_none_or(|(place, value)| values.number(&place) == Some(value)) {
                 visit(effect(&entry.action, &values).unwrap_or(Effect::Nothing));
             }
@@ -79,13 +81,48 @@ impl RecordRules {
 
     /// True if an entry lowers interrupts of a class.
     pub fn lowers(&self, class: ClassName) -> bool {
-        self.entries.iter().any(|(_, entry)| entry.action == Action::Lower { class })
+        self.entries.iter().any(|entry| entry.action == Action::Lower { class })
     }
 
     /// Name of a type of interrupts.
     pub fn label(&self, class: ClassName, kind: u64) -> Option<&str> {
         let label = self.labels.iter().rfind(|label| (label.0, label.1) == (class, kind));
         label.map(|label| label.2.as_str())
+    }
+}
+
+/// Lists of entries, by event.
+#[derive(Debug, Clone)]
+struct RecordLookup {
+    /// Index into `lists`, by class and event; empty if there are no entries.
+    index: Vec<u16>,
+    /// Indices of entries. Many events share a list; the first one is empty.
+    lists: Vec<Vec<u16>>,
+}
+
+impl RecordLookup {
+    /// Collects the entries of each event in `all`.
+    fn new(all: &RecordIds, entries: &[(RecordIds, RecordEntry)]) -> Self {
+        let mut lookup = Self { index: Vec::new(), lists: vec![Vec::new()] };
+        let mut known = HashMap::new();
+        for (class, event) in all.iter() {
+            let list: Vec<u16> =
+                (0u16..).zip(entries).filter(|(_, (ids, _))| ids.contains(class, event)).map(|(at, _)| at).collect();
+            lookup.index.resize(RecordIds::N_INDICES, 0);
+            let number = *known.entry(list).or_insert_with_key(|list| {
+                lookup.lists.push(list.clone());
+                lookup.lists.len() as u16 - 1
+            });
+            lookup.index[RecordIds::index(class, event)] = number;
+        }
+        lookup
+    }
+
+    /// Indices of the entries of an event.
+    #[inline]
+    fn list(&self, class: u8, event: u16) -> &[u16] {
+        let number = self.index.get(RecordIds::index(class, event)).copied().unwrap_or(0);
+        &self.lists[usize::from(number)]
     }
 }
 

@@ -29,12 +29,19 @@ impl fmt::Debug for RecordIds {
 }
 
 impl RecordIds {
+    /// Number of indices that [`RecordIds::index`] returns for events.
+    pub(crate) const N_INDICES: usize = N_CLASSES * N_EVENTS;
+
+    /// Index of an event in a table of all events; [`RecordIds::N_INDICES`] or more if a number is out of range.
+    #[inline]
+    pub(crate) fn index(class: u8, event: u16) -> usize {
+        if usize::from(event) < N_EVENTS { usize::from(class) * N_EVENTS + usize::from(event) } else { usize::MAX }
+    }
+
     /// Adds an event; numbers out of range are ignored.
     pub fn insert(&mut self, class: u8, event: u16) {
-        let at = usize::from(class) * N_EVENTS + usize::from(event);
-        if usize::from(event) < N_EVENTS
-            && let Some(word) = self.bits.get_mut(at / 64)
-        {
+        let at = Self::index(class, event);
+        if let Some(word) = self.bits.get_mut(at / 64) {
             *word |= 1 << (at % 64);
         }
     }

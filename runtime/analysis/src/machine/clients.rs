@@ -11,6 +11,16 @@ pub(super) const MAX_CHAIN: usize = 64;
 /// Limit on servers with a row of their own, per client.
 pub(super) const MAX_SERVERS: usize = 1024;
 
+/// Work of a thread for a client, from a message that it received until the client gets an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Service {
+    client: ThreadSlot,
+    /// Number of the message.
+    message: u64,
+    /// Number of answers that the client had got. One more ends the service.
+    n_answers: u64,
+}
+
 impl Machine {
     /// Handles a message that the thread on a CPU sends to a process.
     pub fn send(&mut self, at: usize, rcvid: u32, server: u32, now: u64) {
@@ -30,27 +40,36 @@ impl Machine {
         let Some((sender, message)) = self.sent.remove(&(rcvid, (id >> 32) as u32, client)) else { return };
         self.totals.n_matched_receives += 1;
         self.charge_all_clients(now);
-        self.threads[slot as usize].serves = Some((sender, message));
+        let client = &mut self.threads[sender as usize];
+        client.last_server = Some(slot);
+        let n_answers = client.n_answers;
+        self.threads[slot as usize].serves = Some(Service { client: sender, message, n_answers });
         self.track(slot);
         self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
     }
 
-    /// Handles the answer to a message of a thread, or its failure.
+    /// Handles the answer to a message of a thread, or its failure. No thread works for that one any more.
     pub fn reply(&mut self, at: usize, client: u64, now: u64) {
         let Some(client) = self.thread_by_id.get(&client).copied() else { return };
         self.charge_all_clients(now);
         let replier = self.cpus[at].thread.map(|(_, slot)| slot);
-        let serves =
-            |slot: &ThreadSlot| self.threads[*slot as usize].serves.is_some_and(|(served, _)| served == client);
-        let own = replier.filter(serves);
-        let server = own.or_else(|| self.tracked.iter().copied().find(serves));
-        if let Some(server) = server {
-            let message = self.threads[server as usize].serves.take();
-            if let Some((_, message)) = message {
-                let thread = replier.unwrap_or(server);
-                self.note(Change::Message { thread, step: MessageStep::Replied, id: message, time: now });
-            }
+        let last_server = self.threads[client as usize].last_server;
+        let mut servers = [replier, last_server].into_iter().flatten();
+        let service = servers.find_map(|server| {
+            let service = self.service(server).filter(|service| service.client == client)?;
+            Some((server, service.message))
+        });
+        self.threads[client as usize].n_answers += 1;
+        if let Some((server, message)) = service {
+            let thread = replier.unwrap_or(server);
+            self.note(Change::Message { thread, step: MessageStep::Replied, id: message, time: now });
         }
+    }
+
+    /// Work of a thread for a client that has not got its answer yet.
+    fn service(&self, slot: ThreadSlot) -> Option<Service> {
+        let service = self.threads[slot as usize].serves?;
+        (self.threads[service.client as usize].n_answers == service.n_answers).then_some(service)
     }
 
     /// Charges the time of the threads that run to the threads that they work for.
@@ -74,13 +93,13 @@ impl Machine {
             return;
         }
         let mut chain: Vec<ThreadSlot> = Vec::new();
-        let mut next = thread.serves;
-        while let Some((client, _)) = next {
+        let mut next = self.service(slot);
+        while let Some(Service { client, .. }) = next {
             if client == slot || chain.contains(&client) || chain.len() >= MAX_CHAIN {
                 break;
             }
             chain.push(client);
-            next = self.threads[client as usize].serves;
+            next = self.service(client);
         }
         for client in chain {
             let imposed = &mut self.threads[client as usize].imposed;

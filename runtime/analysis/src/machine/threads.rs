@@ -2,6 +2,7 @@
 
 use super::calls::OpenCall;
 use super::changes::{CallCut, CallEnding, Change};
+use super::clients::Service;
 use super::dispatches::Affinity;
 use super::states::ThreadState;
 use super::{Machine, OTHERS, ProcessSlot, ThreadSlot, add, cells};
@@ -48,8 +49,12 @@ pub struct Thread {
     pub(super) state: Option<(ThreadState, u64)>,
     pub states: Vec<(ThreadState, StateCounts)>,
     pub(super) priority: Option<u8>,
-    /// Thread for which this one works, and the number of the message (QNX).
-    pub(super) serves: Option<(ThreadSlot, u64)>,
+    /// Work for another thread (QNX).
+    pub(super) serves: Option<Service>,
+    /// Thread that last received a message of this one.
+    pub(super) last_server: Option<ThreadSlot>,
+    /// Number of answers to its messages.
+    pub(super) n_answers: u64,
     /// Time up to which running is charged to clients.
     pub(super) charged_to_clients: u64,
     /// State at the end of the span, and its start.
