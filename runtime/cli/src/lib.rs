@@ -12,6 +12,7 @@ mod event;
 mod explain;
 mod fields;
 mod file_column;
+mod filter_args;
 mod fix;
 mod fmt;
 mod formats;

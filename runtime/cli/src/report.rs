@@ -2,24 +2,22 @@
 
 use super::console::{CommandResult, Console, Failure, Message};
 use super::context_args;
+use super::filter_args::FilterArgs;
 use super::formats::{self, LanguageArgs};
 use super::limits::{LimitArgs, TableArgs, threads};
 use super::overwrite;
 use super::trace::{self, SystemOptions};
 use super::trace_args::TraceArgs;
-use super::trcrpt;
 use super::zone::ZoneArgs;
 use clap::{Args, ValueEnum};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use tfbc::aix::{AixReportOptions, Filter, Numbers, Processes, TimeZone, Timestamp};
-use tfbc::internal::expression::Expression;
+use tfbc::aix::{AixReportOptions, TimeZone, Timestamp};
 use tfbc::internal::hint;
-use tfbc::qnx::{FieldLayout, QnxReportOptions, RecordFilter, RecordIds, TimeForm};
-use tfbc::{Column, Columns, Form, Formats, Pattern, QnxHeader, ReportColour, System};
-use tfbc_authoring::times::{check_times, seconds, shown, signed_seconds};
+use tfbc::qnx::{FieldLayout, QnxReportOptions, RecordFilter, TimeForm};
+use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, System};
+use tfbc_authoring::times::seconds;
 
 /// Flags of `tfbc report`.
 #[derive(Debug, Clone, Args)]
@@ -45,38 +43,8 @@ pub struct ReportArgs {
     /// Order of the rows of a QNX log: `file` as in the file, `time` by time across CPUs
     #[arg(long, value_name = "ORDER", default_value = "file")]
     sort: SortArg,
-    /// Only these events, separated by commas or blanks. AIX: hh, hhh or hhhh. QNX: a class such as 6 or USER, an event
-    /// such as 6:65, KER_CALL:10-20 or THREADY; names as in QNX's header or as in traceprinter
-    #[arg(long, value_name = "IDS")]
-    only: Vec<String>,
-    /// Leave out these events
-    #[arg(long, value_name = "IDS")]
-    except: Vec<String>,
-    /// Only events that have a template in the given files
-    #[arg(long)]
-    defined: bool,
-    /// Only events of these processes, by id. With --exec, AIX events that match either flag, QNX events that match
-    /// both
-    #[arg(long, value_name = "PIDS")]
-    pid: Vec<String>,
-    /// Only events of processes that run these programs, by name or path
-    #[arg(long, value_name = "NAMES")]
-    exec: Vec<String>,
-    /// Same as --exec, named as in QNX
-    #[arg(long, value_name = "NAMES")]
-    process: Vec<String>,
-    /// Only events of these threads; with ! before the list, of all others. QNX: thread numbers within their processes
-    #[arg(long, value_name = "TIDS")]
-    tid: Vec<String>,
-    /// Only events on these CPUs, such as 0,2-3
-    #[arg(long, value_name = "CPUS")]
-    cpu: Vec<String>,
-    /// From this time, in seconds as in the elapsed or time column
-    #[arg(long, value_name = "SECONDS", value_parser = signed_seconds, allow_negative_numbers = true)]
-    from: Option<i128>,
-    /// Until this time, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = signed_seconds, allow_negative_numbers = true)]
-    until: Option<i128>,
+    #[command(flatten)]
+    filter: FilterArgs,
     /// Output format: text, tsv, csv, ndjson; arrow and parquet in builds with these features
     #[arg(long, value_name = "FORM", value_parser = To::parse)]
     to: Vec<To>,
@@ -84,13 +52,6 @@ pub struct ReportArgs {
     /// types that `tfbc fields` lists. AIX events always have an object
     #[arg(long, value_name = "FORM", default_value = "array")]
     fields: FieldsArg,
-    /// Only events whose text or data matches; `^` and `$` match at line ends
-    #[arg(long, value_name = "REGEX", value_parser = Pattern::new)]
-    grep: Option<Pattern>,
-    /// Only events that meet these conditions on their fields and properties, such as `size > 100 && process == cp`
-    /// (docs/latency.md)
-    #[arg(long = "where", value_name = "EXPR", value_parser = Expression::parse)]
-    conditions: Option<Expression>,
     /// Count events by id, most frequent first, instead of printing them
     #[arg(long, conflicts_with = "follow")]
     stats: bool,
@@ -150,14 +111,10 @@ impl ReportArgs {
         overwrite::refuse([self.output.as_deref()], inputs)?;
         let usage = |text| Failure::Error(Message::Usage, text);
         self.check_table().map_err(usage)?;
-        for name in self.exec_names().filter(|name| is_number(name)) {
-            let text =
-                format!("--exec {name} takes names of programs: a process is chosen by its id with --pid {name}");
-            console.warning(Message::Usage, text);
-        }
         // Ranges and numbers are checked before any file is read: format files may take seconds to compile.
-        let until = self.until(console)?;
-        check_times("--from", self.from, "--until", until).map_err(usage)?;
+        let mut filter = self.filter.clone();
+        filter.until = self.until(console)?;
+        filter.check(console)?;
         let set = formats::load_for_report(console, &self.formats, &self.language)?;
         let colour = console.report_colour(self.output.as_deref());
         // Files from flags are read once, when the first AIX trace is opened.
@@ -165,16 +122,16 @@ impl ReportArgs {
         let aix = || {
             let mut known = known.borrow_mut();
             if known.is_none() {
-                *known = Some(self.report_options(&set, until, colour, self.zone.zone(console))?);
+                *known = Some(self.report_options(&set, &filter, colour, self.zone.zone(console))?);
             }
             Ok(known.clone().unwrap_or_default())
         };
         let wanted = SystemOptions {
             aix: &aix,
-            qnx: &|name, header| self.record_options(&set, name, header, until, colour),
+            qnx: &|name, header| self.record_options(&set, name, header, &filter, colour),
             verbose: 0,
             formats: set.files(),
-            filters: self.filters(),
+            filters: filter.names(),
         };
         let max_ratio = self.language.ratio.ratio();
         let short_generic_word = self.language.report_dialect()?.short_generic_word;
@@ -222,8 +179,8 @@ impl ReportArgs {
     /// End of the time range: from --until, or from --to with a number, as earlier versions took it.
     fn until(&self, console: &Console) -> Result<Option<i128>, Failure> {
         // Older scripts still work, with a warning that names the new spelling.
-        let Some((text, ns)) = self.to.iter().rev().find_map(To::time) else { return Ok(self.until) };
-        if self.until.is_some() {
+        let Some((text, ns)) = self.to.iter().rev().find_map(To::time) else { return Ok(self.filter.until) };
+        if self.filter.until.is_some() {
             let text = format!("--to {text} and --until both set the end of the time range: give only --until");
             return Err(Failure::Error(Message::Usage, text));
         }
@@ -235,39 +192,10 @@ impl ReportArgs {
         Ok(Some(ns.into()))
     }
 
-    /// Flags that select events.
-    fn filters(&self) -> Vec<&'static str> {
-        let given = [
-            (!self.only.is_empty(), "--only"),
-            (!self.except.is_empty(), "--except"),
-            (self.defined, "--defined"),
-            (!self.pid.is_empty(), "--pid"),
-            (!self.exec.is_empty(), "--exec"),
-            (!self.process.is_empty(), "--process"),
-            (!self.tid.is_empty(), "--tid"),
-            (!self.cpu.is_empty(), "--cpu"),
-            (self.from.is_some(), "--from"),
-            (self.until.is_some() || self.to.iter().any(|to| to.time().is_some()), "--until"),
-            (self.grep.is_some(), "--grep"),
-            (self.conditions.is_some(), "--where"),
-        ];
-        given.into_iter().filter_map(|(given, flag)| given.then_some(flag)).collect()
-    }
-
-    /// Conditions of `--where`, whose ids and names exist.
-    fn conditions(&self, set: &Formats, header: Option<&QnxHeader>) -> Result<Option<Expression>, Failure> {
-        let Some(expression) = &self.conditions else { return Ok(None) };
-        let usage = |text| Failure::Error(Message::Usage, format!("--where: {text}"));
-        let system = if header.is_some() { System::Qnx } else { System::Aix };
-        let release = header.and_then(|header| header.release);
-        expression.check(set, system, release).map_err(usage)?;
-        Ok(Some(expression.clone()))
-    }
-
     fn report_options(
         &self,
         set: &Formats,
-        until: Option<i128>,
+        filter: &FilterArgs,
         colour: ReportColour,
         time_zone: TimeZone,
     ) -> Result<AixReportOptions, Failure> {
@@ -286,13 +214,13 @@ impl ReportArgs {
             delta_of_all: self.language.report_dialect()?.delta_of_all,
             no_heading: self.no_heading,
             time_zone,
-            filter: self.filter(until)?,
-            grep: self.grep.clone(),
-            conditions: self.conditions(set, None)?,
+            filter: filter.aix()?,
+            grep: filter.grep.clone(),
+            conditions: filter.conditions(set, None)?,
             form: self.form(),
             stats: self.stats,
             colour,
-            defined: self.defined,
+            defined: filter.defined,
             context: context_args::context(self.context.as_deref())?,
             names: context_args::names(self.names.as_deref())?,
             limits: self.limits.limits(),
@@ -302,54 +230,6 @@ impl ReportArgs {
             histogram: false,
             batch: None,
         })
-    }
-
-    fn filter(&self, until: Option<i128>) -> Result<Filter, Failure> {
-        let usage = |flag: &str, text: String| Failure::Error(Message::Usage, format!("{flag}: {text}"));
-        let mut processes = self.processes()?.unwrap_or_default();
-        processes.names.extend(self.exec_names().map(|name| name.as_bytes().to_vec()));
-        let mut cpus = Numbers::default();
-        self.cpu.iter().try_for_each(|list| cpus.add(list)).map_err(|text| usage("--cpu", text))?;
-        let filter = Filter {
-            processes: (processes != Processes::default()).then_some(processes),
-            threads: trcrpt::threads("--tid", &self.tid)?,
-            cpus: (!self.cpu.is_empty()).then_some(cpus),
-            from_ns: unsigned("--from", self.from)?,
-            to_ns: unsigned("--until", until)?,
-            ..trcrpt::filter(&self.only, &self.except)?
-        };
-        if filter.leaves_nothing() {
-            return Err(usage("--except", String::from(NOTHING_LEFT)));
-        }
-        Ok(filter)
-    }
-
-    /// Processes of `--pid`.
-    fn processes(&self) -> Result<Option<Processes>, Failure> {
-        // AIX's `-p` takes ids and names mixed, and shares this parser. Here names have their own flag, so that a
-        // mistyped number is not taken for a program.
-        let processes = trcrpt::processes("--pid", &self.pid)?;
-        if let Some(name) = processes.iter().find_map(|processes| processes.names.first()) {
-            let name = String::from_utf8_lossy(name);
-            let text = format!("--pid: `{name}` is not a process id: expected a number (--exec takes names)");
-            return Err(Failure::Error(Message::Usage, text));
-        }
-        Ok(processes)
-    }
-
-    /// Process ids of `--pid`.
-    fn pids(&self) -> Result<Option<BTreeSet<u64>>, Failure> {
-        let processes = self.processes()?;
-        if processes.as_ref().is_some_and(|processes| processes.interrupts) {
-            let text = "--pid: INTR is for AIX traces, but this is a QNX log: expected numbers";
-            return Err(Failure::Error(Message::Usage, String::from(text)));
-        }
-        Ok(processes.map(|processes| processes.pids))
-    }
-
-    /// Names of `--exec`.
-    fn exec_names(&self) -> impl Iterator<Item = &str> {
-        self.exec.iter().chain(&self.process).flat_map(|list| list.split([',', ' '])).filter(|name| !name.is_empty())
     }
 
     /// Time format, if the log supports it.
@@ -377,7 +257,7 @@ impl ReportArgs {
         set: &Formats,
         name: &str,
         header: &QnxHeader,
-        until: Option<i128>,
+        filter: &FilterArgs,
         colour: ReportColour,
     ) -> Result<QnxReportOptions, Failure> {
         let usage = |text: String| Failure::Error(Message::Usage, text);
@@ -385,33 +265,9 @@ impl ReportArgs {
         if let Some((_, flag)) = of_aix.into_iter().find(|(given, _)| *given) {
             return Err(usage(format!("{flag} is for AIX traces, but this is a QNX log")));
         }
-        // Names of events depend on the release of the log, so `--only` can be read only when the log is open.
-        let ids = |lists: &[String]| {
-            let mut ids = RecordIds::default();
-            let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
-            items.into_iter().try_for_each(|item| ids.add(item, header.release)).map_err(usage)?;
-            Ok((!lists.is_empty()).then_some(ids))
-        };
         let columns = self.columns.as_deref().filter(|_| !self.is_table()).map(Columns::parse_qnx).transpose();
-        let mut filter = RecordFilter {
-            only: ids(&self.only)?,
-            except: ids(&self.except)?,
-            cpus: None,
-            from_ns: self.from,
-            to_ns: until,
-            pids: self.pids()?,
-            threads: trcrpt::threads("--tid", &self.tid)?,
-            names: self
-                .exec_names()
-                .next()
-                .is_some()
-                .then(|| self.exec_names().map(|name| name.as_bytes().to_vec()).collect()),
-        };
-        self.cpu.iter().try_for_each(|list| filter.add_cpus(list)).map_err(usage)?;
-        let time = self.time_form(name, header, &filter)?;
-        if filter.leaves_nothing() {
-            return Err(usage(format!("--except: {NOTHING_LEFT}")));
-        }
+        let records = filter.qnx(header)?;
+        let time = self.time_form(name, header, &records)?;
         Ok(QnxReportOptions {
             follow_owners: false,
             columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_else(Columns::qnx),
@@ -422,13 +278,13 @@ impl ReportArgs {
             },
             time,
             sort: self.sort == SortArg::Time,
-            grep: self.grep.clone(),
-            conditions: self.conditions(set, Some(header))?,
+            grep: filter.grep.clone(),
+            conditions: filter.conditions(set, Some(header))?,
             stats: self.stats,
             colour,
             no_heading: self.no_heading,
-            defined: self.defined,
-            filter,
+            defined: filter.defined,
+            filter: records,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             threads: self.threads,
@@ -491,19 +347,6 @@ pub enum SortArg {
     Time,
 }
 
-/// Time in an AIX trace, which cannot be negative.
-fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
-    // The flags take signed times for QNX logs, whose stamps can be before the start of the trace.
-    let refused = |ns: i128| {
-        let text = format!("{flag}: expected seconds such as 12.5, found '{}': AIX times are not negative", shown(ns));
-        Failure::Error(Message::Usage, text)
-    };
-    ns.map(|ns| u64::try_from(ns).map_err(|_| refused(ns))).transpose()
-}
-
-/// Error text for `--except` if it names everything that `--only` names.
-const NOTHING_LEFT: &str = "it names all events that --only names, so no event is left";
-
 /// Value of `--to`: an output format, or a time as in earlier versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum To {
@@ -551,10 +394,6 @@ impl To {
     fn time(&self) -> Option<(&str, u64)> {
         if let To::Time(text, ns) = self { Some((text, *ns)) } else { None }
     }
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
