@@ -25,7 +25,7 @@ pub struct Output {
 enum Destination {
     Stdout(io::Stdout),
     Direct(File),
-    Temporary { unfinished: Unfinished, path: PathBuf },
+    Temporary { unfinished: Unfinished, path: PathBuf, replaces: bool },
 }
 
 impl Output {
@@ -62,7 +62,16 @@ impl Output {
     /// The temporary file in the same directory cannot be created.
     pub fn replace(path: &Path, is_program: bool) -> io::Result<Self> {
         let unfinished = temporary_in(Self::directory(path), if is_program { 0o777 } else { 0o666 })?;
-        Ok(Self { destination: Destination::Temporary { unfinished, path: path.to_owned() } })
+        Ok(Self { destination: Destination::Temporary { unfinished, path: path.to_owned(), replaces: true } })
+    }
+
+    /// Creates a file that gets its name at [`Output::commit`], which fails if there is a file of that name by then.
+    ///
+    /// # Errors
+    /// The temporary file in the same directory cannot be created.
+    pub fn create_new(path: &Path) -> io::Result<Self> {
+        let unfinished = temporary_in(Self::directory(path), 0o666)?;
+        Ok(Self { destination: Destination::Temporary { unfinished, path: path.to_owned(), replaces: false } })
     }
 
     fn open_file(path: &Path) -> io::Result<Destination> {
@@ -73,12 +82,14 @@ impl Output {
                 let unfinished = temporary_in(Self::directory(&path), 0o666)?;
                 keep_owner(unfinished.file.path(), &found);
                 fs::set_permissions(unfinished.file.path(), found.permissions())?;
-                Ok(Destination::Temporary { unfinished, path })
+                Ok(Destination::Temporary { unfinished, path, replaces: true })
             }
             Ok(_) => Ok(Destination::Direct(OpenOptions::new().write(true).open(&path)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Destination::Temporary { unfinished: temporary_in(Self::directory(&path), 0o666)?, path })
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Destination::Temporary {
+                unfinished: temporary_in(Self::directory(&path), 0o666)?,
+                path,
+                replaces: true,
+            }),
             Err(error) => Err(error),
         }
     }
@@ -91,9 +102,9 @@ impl Output {
         match self.destination {
             Destination::Stdout(mut out) => out.flush(),
             Destination::Direct(mut out) => out.flush(),
-            Destination::Temporary { mut unfinished, path } => {
+            Destination::Temporary { mut unfinished, path, replaces } => {
                 unfinished.file.flush().map_err(without_path)?;
-                unfinished.persist(&path).map_err(without_path)
+                unfinished.persist(&path, replaces).map_err(without_path)
             }
         }
     }

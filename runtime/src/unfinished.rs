@@ -54,11 +54,12 @@ impl Unfinished {
     /// Renames the file to its final name. Blocks forever if a signal is already ending the process.
     ///
     /// # Errors
-    /// The file cannot be renamed.
-    pub fn persist(self, path: &Path) -> io::Result<()> {
+    /// The file cannot be renamed, or `replaces` is false and there is a file of that name.
+    pub fn persist(self, path: &Path, replaces: bool) -> io::Result<()> {
         let Self { file, registration } = self;
         let paths = paths();
-        let persisted = file.persist(path).map(drop).map_err(|error| error.error);
+        let persisted = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
+        let persisted = persisted.map(drop).map_err(|error| error.error);
         drop(paths);
         drop(registration);
         persisted

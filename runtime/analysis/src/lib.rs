@@ -35,7 +35,7 @@ mod totals;
 mod utilisation;
 
 pub use curt::{CurtOptions, write_curt};
-pub use print::{TextLayout, write};
+pub use print::{TextLayout, TextTable, text_table, write};
 pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
 
 use machine::Machine;

@@ -202,6 +202,33 @@ fn text(section: &Section, layout: TextLayout, out: &mut TextBuf) {
     if section.name == "utilisation" {
         return utilisation::draw(section, layout, out);
     }
+    let (grid, is_left) = grid(section, layout.whole_ns);
+    grid.write(&is_left, out);
+}
+
+/// Section as a table of texts, for pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextTable {
+    /// Title for people.
+    pub title: &'static str,
+    /// True per column if it is aligned to the left.
+    pub is_left: Vec<bool>,
+    /// Heading, and rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Returns a section as the table that its text shows: times in milliseconds, and shares in percent of `whole_ns`. The
+/// sections `head` and `utilisation` are not tables.
+pub fn text_table(section: &Section, whole_ns: u128) -> TextTable {
+    let (grid, mut is_left) = grid(section, whole_ns);
+    is_left.resize(grid.widths.len(), false);
+    let texts: Vec<String> = grid.texts().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
+    let rows = texts.chunks(grid.widths.len()).map(<[String]>::to_vec).collect();
+    TextTable { title: title(section.name), is_left, rows }
+}
+
+/// Cells of a section, and the columns that are aligned to the left.
+fn grid(section: &Section, whole_ns: u128) -> (Grid, Vec<bool>) {
     // A column of such values is left out, but not from a comparison. The CPU's number may be 0.
     let number = section.column("number");
     let shown: Vec<usize> = (0..section.columns().len())
@@ -230,7 +257,7 @@ fn text(section: &Section, layout: TextLayout, out: &mut TextBuf) {
         shown.iter().for_each(|at| grid.cell(|out| push_cell(section, row, *at, names_time, out)));
         if let Some(total) = total {
             grid.cell(|out| match row[total] {
-                Value::Number(ns) => push_percent(ns.unsigned_abs(), layout.whole_ns, out),
+                Value::Number(ns) => push_percent(ns.unsigned_abs(), whole_ns, out),
                 _ => out.push(b'-'),
             });
         }
@@ -246,8 +273,8 @@ fn text(section: &Section, layout: TextLayout, out: &mut TextBuf) {
         }
     }
     let is_text = |value: &Value| matches!(value, Value::Text(_) | Value::List(_) | Value::Counts(_));
-    let is_left: Vec<bool> = shown.iter().map(|at| section.rows().any(|row| is_text(&row[*at]))).collect();
-    grid.write(&is_left, out);
+    let is_left = shown.iter().map(|at| section.rows().any(|row| is_text(&row[*at]))).collect();
+    (grid, is_left)
 }
 
 /// Cells of a table in text, row by row.
@@ -275,6 +302,12 @@ impl Grid {
         let column = self.cells.len() % self.widths.len();
         self.widths[column] = self.widths[column].max(width);
         self.cells.push((self.text.len(), width));
+    }
+
+    /// Texts of the cells, row by row.
+    fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.cells.iter().map(|cell| cell.0));
+        starts.zip(&self.cells).map(|(start, cell)| &self.text[start..cell.0])
     }
 
     /// Appends the lines. Columns are aligned to the right, unless `is_left` says otherwise.

@@ -9,6 +9,7 @@ mod context_args;
 mod convert;
 mod curt;
 mod event;
+mod events_args;
 mod explain;
 mod fields;
 mod file_column;
@@ -48,6 +49,7 @@ mod traceprinter;
 mod trcevgrp;
 mod trcrpt;
 mod trcupdate;
+mod view;
 mod watch;
 mod zone;
 
@@ -203,6 +205,17 @@ Examples:
   tfbc timeline -o a.json.gz --tracks cpus,marks --from 1 --until 1.5 trace.log
   tfbc timeline -o log.pftrace -t my.xml log.kev   with the events of the class USER")]
     Timeline(Box<timeline::TimelineArgs>),
+    /// Write a report as one HTML file that can be mailed, with summary and timeline
+    ///
+    /// The page loads nothing from elsewhere: a browser without a network shows it. It has the events with their texts,
+    /// a filter and a search, the tables of `tfbc summary`, and a timeline.
+    #[command(after_help = "\
+Examples:
+  tfbc view trace.log                            writes trace.log.html
+  tfbc view --open -o /tmp/page.html trace.log
+  tfbc view --from 1 --until 1.5 --exec ksh -o ksh.html trace.log
+  tfbc view -t my.xml --limit 500000 -o log.html log.kev")]
+    View(Box<view::ViewArgs>),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
@@ -302,6 +315,7 @@ impl Command {
             Command::Summary(args) => args.run(&console),
             Command::Latency(args) => args.run(&console),
             Command::Timeline(args) => args.run(&console),
+            Command::View(args) => args.run(&console),
             Command::Disasm(args) => args.run(&console),
             Command::Verify(args) => args.run(&console),
             Command::Lsp(args) => args.run(&console),

@@ -57,5 +57,6 @@ mod trcevgrp;
 mod trcrpt;
 mod trcupdate;
 mod unreached;
+mod view;
 mod watching;
 mod work;

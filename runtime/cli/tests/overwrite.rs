@@ -17,6 +17,11 @@ const COMMANDS: &[(&str, &str, &[&str])] = &[
     ("tfbc", "report -o OUT base", &["base", "base-0", "base-1"]),
     ("tfbc", "report -o OUT traces.cpu", &["traces.cpu/base", "traces.cpu/base-0"]),
     ("tfbc", "report -o OUT -t b.xml k.kev", &["k.kev", "b.xml"]),
+    (
+        "tfbc",
+        "view --names names --context context -o OUT -t a.trcfmt t.trc",
+        &["t.trc", "names", "context", "a.trcfmt"],
+    ),
     ("tfbc", "report --to ndjson --stats -o OUT k.kev", &["k.kev"]),
     ("tfbc", "compile -o OUT a.trcfmt b.xml", &["a.trcfmt", "b.xml"]),
     ("tfbc", "compile --emit ast -o OUT a.trcfmt", &["a.trcfmt"]),

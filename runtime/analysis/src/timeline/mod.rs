@@ -1,7 +1,7 @@
 //! Timelines: what CPUs and threads did, for viewers such as Perfetto.
 //!
 //! ```text
-//! trace ─aix, qnx─> Machine ─changes─> Timeline ─slices─> Slices ─Sink─> chrome, perfetto
+//! trace ─aix, qnx─> Machine ─changes─> Timeline ─slices─> Slices ─Sink─> chrome, perfetto, collected
 //! ```
 //!
 //! After each event the `Timeline` compares the state of the event's CPU with the slices that are open on its track:
@@ -9,6 +9,7 @@
 //! them, is the time that a summary charges to their categories.
 
 mod chrome;
+mod collected;
 mod counters;
 mod events;
 mod pairs;
@@ -20,6 +21,8 @@ use crate::latency::HookSource;
 use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, RunningThread, ThreadSlot, ThreadState};
 use crate::{AnalysisError, AnalysisOptions, InterruptRules, Observer, aix, qnx};
 use chrome::Chrome;
+use collected::Collector;
+pub use collected::{TimelineSlice, TimelineTrack, TimelineTracks};
 use counters::Counters;
 use events::Instants;
 use foldhash::HashMap;
@@ -115,6 +118,23 @@ pub fn timeline(
         TimelineForm::Chrome => run(trace, options, what, catalog, monitor, Chrome::new(out)),
         TimelineForm::Perfetto => run(trace, options, what, catalog, monitor, Perfetto::new(out)),
     }
+}
+
+/// Collects the slices and instants of a timeline. Flows and counters are left out, and the form of the options has no
+/// effect.
+///
+/// # Errors
+/// The trace cannot be read, or has no such pairs.
+pub fn tracks(
+    trace: &mut Trace,
+    options: &AnalysisOptions,
+    what: &TimelineOptions,
+    catalog: &Catalog<'_>,
+    monitor: &mut dyn Monitor,
+) -> Result<(TimelineTracks, TimelineCounts), AnalysisError> {
+    let mut tracks = TimelineTracks::default();
+    let counts = run(trace, options, what, catalog, monitor, Collector::new(&mut tracks))?;
+    Ok((tracks, counts))
 }
 
 fn run(

@@ -43,7 +43,7 @@ const DAMAGED: ListRow =
 
 fn exit_status(command: &str) -> Vec<ListRow> {
     match command {
-        "report" | "info" | "trcrpt" => {
+        "report" | "view" | "info" | "trcrpt" => {
             vec![
                 WELL,
                 ("1", "Wrong usage, unreadable input, errors in format files, an output that cannot be written."),
@@ -84,7 +84,8 @@ fn exit_status(command: &str) -> Vec<ListRow> {
 
 /// True if a command caches compiled format files.
 fn has_cache(command: &str) -> bool {
-    ["tfbc", "report", "event", "list", "fields", "info", "disasm", "test", "trcrpt", "traceprinter"].contains(&command)
+    ["tfbc", "report", "view", "event", "list", "fields", "info", "disasm", "test", "trcrpt", "traceprinter"]
+        .contains(&command)
 }
 
 /// True if a command talks to recording sessions.
@@ -116,6 +117,10 @@ fn environment(command: &str) -> Vec<ListRow> {
     if has_default_log(command) {
         rows.push(("XDG_STATE_HOME", "Directory of the user's logs, instead of ~/.local/state."));
     }
+    if command == "view" {
+        rows.push(("BROWSER", "With --open, the browser that xdg-open starts if there is no desktop."));
+        rows.push(("TMPDIR", "Directory for a copy of standard input."));
+    }
     if command == "test" {
         rows.push(("CI", "If set, changed texts are not kept in .snap.new files, unless --pending is given."));
     }
@@ -140,6 +145,7 @@ fn files(command: &str) -> Vec<ListRow> {
             ("FILE.trc", "The update."),
             ("FILE.undo.trc", "Undo file of the update, written before the format file changes."),
         ],
+        "view" => vec![("TRACE.html", "The page, in the current directory, unless -o is given."), FORMATS, CACHE],
         "trcevgrp" => vec![GROUPS],
         "traceprinter" => vec![QNX_LOG, OWN_QNX_LOG, CACHE],
         "tracelogger" => vec![QNX_LOG, OWN_QNX_LOG, MEMORY],
@@ -178,7 +184,8 @@ fn see_also(command: &str) -> &'static [&'static str] {
         "check" => &["tfbc-explain", "tfbc-fmt", "tfbc-test", "tfbc-lsp"],
         "convert" => &["tfbc-check", "tfbc-fmt"],
         "fmt" => &["tfbc-check", "tfbc-lsp"],
-        "report" => &["tfbc-info", "tfbc-list", "tfbc-compile", "trcrpt", "traceprinter"],
+        "view" => &["tfbc-report", "tfbc-summary", "tfbc-timeline"],
+        "report" => &["tfbc-view", "tfbc-info", "tfbc-list", "tfbc-compile", "trcrpt", "traceprinter"],
         "event" => &["tfbc-hexview", "tfbc-list", "tfbc-report"],
         "test" => &["tfbc-check", "tfbc-watch", "tfbc-event"],
         "watch" => &["tfbc-report", "tfbc-test", "tfbc-lsp"],
