@@ -598,6 +598,11 @@ impl Columns {
         self.fields_last || self.list.contains(&Column::Fields)
     }
 
+    /// True if a column has the time since the event before.
+    pub(crate) fn has_delta(&self) -> bool {
+        self.list.contains(&Column::Delta) || self.list.contains(&Column::DeltaMicro)
+    }
+
     /// True if the text is shown.
     pub(crate) fn has_text(&self) -> bool {
         self.text

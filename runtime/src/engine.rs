@@ -112,12 +112,13 @@ pub(crate) struct Stepper<W: Producer, F: Format<W::Storage>> {
 }
 
 impl<W: Producer, F: Format<W::Storage>> Stepper<W, F> {
-    pub fn new(producer: W, format: F) -> Self {
+    /// Creates a stepper. `state` is the state before the first event.
+    pub fn new(producer: W, format: F, state: F::State) -> Self {
         Self {
             producer,
             format,
             chunk: Chunk::default(),
-            state: F::State::default(),
+            state,
             text: TextBuf::new(),
             has_more: false,
             n_noticed: 0,
@@ -176,13 +177,14 @@ pub(crate) struct RunResult<W, F, C> {
     pub state: C,
 }
 
-/// Formats and writes all events of a producer. `threads` is `None` for a thread per processor.
+/// Formats and writes all events of a producer. `state` is the state before the first event. `threads` is `None` for a thread per processor.
 ///
 /// Output and monitor are trait objects, so that the formatting code is compiled once, in this package, and not for
 /// every output of every package above it. A call writes half a megabyte.
 pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
     producer: W,
     make: impl Fn() -> F,
+    state: F::State,
     threads: Option<NonZeroUsize>,
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
@@ -193,7 +195,7 @@ pub(crate) fn run<W: Producer, F: Format<W::Storage>>(
     let first_parallel = if threads.is_some() { 0 } else { MIN_CHUNKS_FOR_THREADS };
     let run = SharedRun {
         producer: Mutex::new(ProducerState { producer, next: 0, waits: false, ended: false }),
-        sequencer: Mutex::new(Sequencer { next: 0, state: Some(F::State::default()), out, monitor, error: None }),
+        sequencer: Mutex::new(Sequencer { next: 0, state: Some(state), out, monitor, error: None }),
         written: AtomicU64::new(0),
         next_changed: Condvar::new(),
         failed: AtomicBool::new(false),

@@ -138,7 +138,8 @@ impl<'a> Events<'a> {
     /// Moves to the next event, notice or the end.
     #[inline(never)]
     fn advance(&mut self) -> Result<StepResult, ReportError> {
-        if matches!(self.0, State::Idle(..)) {
+        if let State::Idle(trace, formats, options) = &self.0 {
+            trace.check_part(formats, options, false)?;
             self.0 = std::mem::replace(&mut self.0, State::Ended).start();
         }
         match &mut self.0 {

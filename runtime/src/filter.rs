@@ -168,6 +168,13 @@ impl Filter {
         self.from_ns.is_some() || self.to_ns.is_some() || self.has_dates()
     }
 
+    /// True if the filter has conditions besides those on ids.
+    pub(crate) fn depends_on_more_than_ids(&self) -> bool {
+        let Self { only: _, except: _, processes, threads, cpus, from_ns, to_ns, from_date, to_date } = self;
+        let has_times = [from_ns.is_some(), to_ns.is_some(), from_date.is_some(), to_date.is_some()].contains(&true);
+        has_times || processes.is_some() || threads.is_some() || cpus.is_some()
+    }
+
     /// True if the filter contains dates, which need the start time of the trace.
     #[doc(hidden)]
     pub fn has_dates(&self) -> bool {

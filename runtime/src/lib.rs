@@ -92,6 +92,7 @@ mod row_run;
 mod rows;
 mod scan;
 mod selection;
+mod split;
 mod suggest;
 mod terminal;
 mod time_zone;
@@ -115,6 +116,7 @@ pub use pattern::Pattern;
 pub use reader::{Compression, MaxRatio, Notice, System, TraceError, TraceKind};
 #[doc(hidden)]
 pub use reader::{Imbalance, RecordingGap, Tally};
+pub use split::{PartInfo, PartSize, Split, SplitError};
 pub use terminal::ReportColour;
 /// Limits on the run of one event.
 pub use tfbc_vm::Limits;

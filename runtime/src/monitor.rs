@@ -21,6 +21,8 @@ pub enum ReportError {
     NoStream(String),
     /// The trace is of this system, and the output exists only for the other one.
     WrongSystem(System),
+    /// A part of a trace cannot be reported with these format files or options, for this reason.
+    Part(String),
 }
 
 impl fmt::Display for ReportError {
@@ -32,7 +34,7 @@ impl fmt::Display for ReportError {
                 "the trace has no start time (hook 003 of kind 1), so its events have no dates; give times in seconds \
                  since the start",
             ),
-            ReportError::NoStream(why) => f.write_str(why),
+            ReportError::NoStream(why) | ReportError::Part(why) => f.write_str(why),
             ReportError::WrongSystem(System::Aix) => f.write_str("this is a trace of AIX, expected a log of QNX"),
             ReportError::WrongSystem(System::Qnx) => f.write_str("this is a log of QNX, expected a trace of AIX"),
         }

@@ -38,6 +38,7 @@ pub fn rows(
     sink: &mut dyn RowSink,
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<ReportSummary, ReportError> {
+    trace.check_part(formats, options, false)?;
     let catalog = formats.catalog();
     let mut decoder = RowDecoder::new(sink, names(formats, qnx_release(trace)));
     Ok(match trace.source_mut() {

@@ -8,6 +8,7 @@ use crate::raw;
 use crate::reader::aix::{self, LogHeader, LogInfo, Logs, ReadOptions};
 use crate::reader::kev::{HeaderAttribute, KevHeader, QnxRelease};
 use crate::reader::{AnyTrace, Compression, Input, Notice, System, TraceError, TraceKind};
+use crate::split::PartRules;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -17,6 +18,8 @@ use std::sync::atomic::AtomicU64;
 pub struct Trace {
     source: AnyTrace,
     prepared: Prepared,
+    /// Rules for the report of a part; `None` for a whole trace.
+    part: Option<PartRules>,
 }
 
 /// State of a run that the trace owns, so that its reader and its formatter can both borrow it.
@@ -175,6 +178,10 @@ impl Trace {
 
     fn merge_logs(traces: impl IntoIterator<Item = Trace>, remove_duplicates: bool) -> io::Result<Self> {
         let logs = traces.into_iter().map(|trace| match trace.source {
+            _ if trace.part.is_some() => {
+                let message = "a part of a trace cannot be merged; merge whole traces";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+            }
             AnyTrace::Aix(logs) => Ok(*logs),
             AnyTrace::Kev(log) => {
                 let message = format!("{} is a QNX log; only AIX traces can be merged", log.name());
@@ -219,6 +226,26 @@ impl Trace {
                 qnx_header: Some(QnxHeader::of(log.header())),
             },
         }
+    }
+
+    /// Makes this trace a part.
+    pub(crate) fn with_part(self, part: PartRules) -> Self {
+        Self { part: Some(part), ..self }
+    }
+
+    /// Rules for the report of a part; `None` for a whole trace.
+    pub(crate) fn part(&self) -> Option<&PartRules> {
+        self.part.as_ref()
+    }
+
+    /// Checks that a report of this trace is possible, if it is a part.
+    pub(crate) fn check_part(
+        &self,
+        formats: &Formats,
+        options: &ReportOptions,
+        has_columns: bool,
+    ) -> Result<(), ReportError> {
+        self.part.as_ref().map_or(Ok(()), |part| part.check(formats, options, has_columns))
     }
 
     /// The reader.
@@ -267,7 +294,7 @@ impl QnxHeader {
 
 impl From<AnyTrace> for Trace {
     fn from(source: AnyTrace) -> Self {
-        Self { source, prepared: Prepared::default() }
+        Self { source, prepared: Prepared::default(), part: None }
     }
 }
 
@@ -289,6 +316,9 @@ pub fn write_raw(
     mut out: impl Write,
     monitor: &mut dyn Monitor,
 ) -> Result<AixSummary, ReportError> {
+    if trace.part.is_some() {
+        return Err(ReportError::NoStream("a part of a trace cannot be written as a stream".to_owned()));
+    }
     match &mut trace.source {
         AnyTrace::Aix(logs) => raw::write_raw(logs, options, &mut out, monitor),
         AnyTrace::Kev(_) => Err(ReportError::WrongSystem(System::Qnx)),
@@ -322,6 +352,7 @@ pub fn report_with(
     mut out: impl Write + Send,
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<ReportSummary, ReportError> {
+    trace.check_part(formats, options, true)?;
     let catalog = formats.catalog();
     match &mut trace.source {
         AnyTrace::Aix(logs) => {

@@ -8,4 +8,5 @@ mod event_fields;
 mod face;
 mod fields;
 mod kev;
+mod splits;
 mod unix_compress;

@@ -81,6 +81,18 @@ impl Timers {
         timers
     }
 
+    /// Running timers and their start times, in the order of their keys.
+    pub fn running(&self) -> Vec<([u64; 3], u64)> {
+        let mut running: Vec<_> = self.started.iter().map(|(key, start)| (*key, *start)).collect();
+        running.sort_unstable();
+        running
+    }
+
+    /// Sets timers that were started before, up to the limit.
+    pub fn resume(&mut self, running: &[([u64; 3], u64)]) {
+        self.started.extend(running.iter().take(self.max).copied());
+    }
+
     /// Starts recording what every event uses, see [`Timers::trail`].
     pub fn keep_trail(&mut self) {
         self.trail = Some(Box::default());

@@ -38,6 +38,7 @@ mod report;
 mod rptopts;
 #[cfg(feature = "arrow")]
 mod section_tables;
+mod split;
 mod summary;
 #[cfg(feature = "arrow")]
 mod tables;
@@ -171,6 +172,16 @@ Examples:
   tfbc fields a.trcfmt --id 010
   tfbc fields a.trcfmt --to json")]
     Fields(fields::FieldsArgs),
+    /// Divide a trace into parts that any machine can format alone
+    ///
+    /// The split file contains the state of the reader at the start of each part. The reports of all parts, one after
+    /// another, are the report of the whole.
+    #[command(after_help = "\
+Examples:
+  tfbc split -n 8 -o trace.tfbs trace.log        eight parts of about equal size
+  tfbc split --bytes 64m -t my.trcfmt -o trace.tfbs trace.log
+  tfbc report --part 1 trace.tfbs                the report of the first part, with the heading")]
+    Split(split::SplitArgs),
     /// Describe a trace or log: header, kind, time range, events per id, damage
     #[command(after_help = "\
 Examples:
@@ -311,6 +322,7 @@ impl Command {
             Command::Hexview(args) => args.run(&console),
             Command::List(args) => args.run(&console),
             Command::Fields(args) => args.run(&console),
+            Command::Split(args) => args.run(&console),
             Command::Info(args) => args.run(&console),
             Command::Summary(args) => args.run(&console),
             Command::Latency(args) => args.run(&console),

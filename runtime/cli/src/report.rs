@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use tfbc::aix::{AixReportOptions, TimeZone, Timestamp};
 use tfbc::internal::hint;
 use tfbc::qnx::{FieldLayout, QnxReportOptions, RecordFilter, TimeForm};
-use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, System};
+use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, Split, System};
 use tfbc_authoring::times::seconds;
 
 /// Flags of `tfbc report`.
@@ -65,6 +65,9 @@ pub struct ReportArgs {
     /// trace
     #[arg(long, conflicts_with = "output")]
     follow: bool,
+    /// Report only this part, from 1, of a trace that `tfbc split` divided. TRACE is the split file
+    #[arg(long, value_name = "K", conflicts_with_all = ["follow", "stats", "salvage"], value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    part: Option<u64>,
     /// Threads for formatting; all cores by default. The output does not depend on it
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
@@ -106,8 +109,15 @@ impl ReportArgs {
             let text = "--sort time needs the whole log, and --follow waits for more of it: leave one of them out";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
-        let tables = [&self.names, &self.context].into_iter().flatten();
-        let inputs = overwrite::files(&self.formats).chain(self.traces.iter().chain(tables).map(PathBuf::as_path));
+        if self.part.is_some() && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
+            return Err(Failure::Error(Message::Usage, String::from("--part needs exactly one split file")));
+        }
+        // The trace that a split file names is an input, too.
+        let split = self.traces.first().filter(|_| self.part.is_some()).and_then(|path| Split::open(path).ok());
+        let divided = split.map(|split| PathBuf::from(split.input()));
+        let tables = [&self.names, &self.context, &divided].into_iter().flatten();
+        let files = self.traces.iter().chain(tables).map(PathBuf::as_path);
+        let inputs = overwrite::files(&self.formats).chain(files);
         overwrite::refuse([self.output.as_deref()], inputs)?;
         let usage = |text| Failure::Error(Message::Usage, text);
         self.check_table().map_err(usage)?;
@@ -135,7 +145,8 @@ impl ReportArgs {
         };
         let max_ratio = self.language.ratio.ratio();
         let short_generic_word = self.language.report_dialect()?.short_generic_word;
-        let args = TraceArgs { follow: self.follow, max_ratio, short_generic_word, ..self.trace.clone() };
+        let args =
+            TraceArgs { follow: self.follow, part: self.part, max_ratio, short_generic_word, ..self.trace.clone() };
         #[cfg(feature = "arrow")]
         if let Some(form) = self.to.iter().rev().find_map(To::table) {
             let run = super::tables::TableRun {

@@ -4,6 +4,7 @@ use super::console::{CommandResult, Console, Failure, Message, Progress, Status}
 use super::file_column::FileColumn;
 use super::formats;
 use super::inputs::{self, InputCounts, RunSummary};
+use super::split;
 use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use tfbc::aix::{AixSummary, IdSet, TableLimits};
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
     EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, QnxHeader, ReportError, ReportOptions,
-    ReportSummary, System, Trace, TraceInfo, TraceKind, aix, report_with,
+    ReportSummary, Split, System, Trace, TraceInfo, TraceKind, aix, report_with,
 };
 use tfbc_vm::Limits;
 
@@ -21,6 +22,10 @@ const MAX_SHOWN: u64 = 100;
 
 /// Opens one trace.
 pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
+    if let Some(number) = args.part {
+        let part = Split::open(path).and_then(|split| split.open_part(number));
+        return part.map_err(|error| split::failure(&path.to_string_lossy(), error));
+    }
     Trace::open_with(path, &args.options()).map_err(|error| {
         let forced = if args.format.is_some() { "; --format overrides the detected kind: leave it out" } else { "" };
         Failure::Error(Message::Unreadable, format!("cannot read {}: {error}{forced}", path.display()))
@@ -244,7 +249,7 @@ pub fn failure(name: &str, what: &str, error: ReportError) -> Failure {
     match error {
         ReportError::Write(error) => Failure::write(&error, what),
         ReportError::Read(error) => Failure::Error(Message::Unreadable, format!("cannot read {name}: {error}")),
-        ReportError::NoStart | ReportError::WrongSystem(_) => {
+        ReportError::NoStart | ReportError::WrongSystem(_) | ReportError::Part(_) => {
             Failure::Error(Message::Usage, format!("{name}: {error}"))
         }
         ReportError::NoStream(why) => {

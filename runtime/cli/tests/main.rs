@@ -46,6 +46,7 @@ mod recording_commands;
 mod records;
 mod screens;
 mod signals;
+mod splits;
 mod summary;
 mod supply;
 mod terminal;

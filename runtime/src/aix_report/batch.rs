@@ -4,6 +4,7 @@ use crate::context::{SVC_BLOCK, SvcName, ThreadContext};
 use crate::reader::SharedBuf;
 use crate::reader::aix::{BufferPos, RawEvent, SystemInfo, TimedEvent};
 use crate::rows::micros;
+use crate::split::codec::stored;
 use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
@@ -76,13 +77,15 @@ pub(super) struct Origin {
 }
 
 /// Start of a trace: date and time stamp of its header event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct StartTime {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct StartTime {
     /// Seconds since 1970.
     pub seconds: u32,
     /// Time stamp of the event, as [`EventRef::time_ns`].
     pub time_ns: u64,
 }
+
+stored!(StartTime { seconds: u32, time_ns: u64 });
 
 impl StartTime {
     /// Time in nanoseconds since 1970, UTC.

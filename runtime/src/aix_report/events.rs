@@ -49,10 +49,11 @@ impl<'a> AixEvents<'a> {
     ) -> Self {
         let layouts = layouts(&options.columns);
         let producer = LogProducer::new(logs, infos, catalog, options, layouts, true, false).for_rows(FieldsForm::Json);
+        let first = producer.first_line();
         let mut format = LineFormat::new(catalog, options, &options.columns, layouts, infos, known_steps);
         format.collect_ends();
         let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));
-        Self { steps: Stepper::new(producer, format), next: 0, shared: Shared { catalog, logs: infos, fields } }
+        Self { steps: Stepper::new(producer, format, first), next: 0, shared: Shared { catalog, logs: infos, fields } }
     }
 
     /// Moves to the next event, notice or the end.

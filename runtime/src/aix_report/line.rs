@@ -38,6 +38,13 @@ pub(super) struct LineState {
     lines_on_page: u64,
 }
 
+impl LineState {
+    /// State after the first part of a report, which has the heading.
+    pub fn after_heading(last_elapsed_ns: u64) -> Self {
+        Self { last_elapsed_ns, has_heading: true, ..Self::default() }
+    }
+}
+
 /// Formatter of a report's lines; each thread has one.
 pub(super) struct LineFormat<'r> {
     catalog: &'r Catalog<'r>,

@@ -3,10 +3,11 @@
 
 use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
 use super::finish::Grep;
+use super::line::LineState;
 use super::options::AixReportOptions;
 use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
-use crate::context::{ContextState, DepthAndSvc, ThreadContext};
+use crate::context::{ContextState, DepthAndSvc, RequiredContext, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer};
 use crate::fields::{FieldsForm, PreparedFields};
@@ -17,6 +18,7 @@ use crate::reader::aix::{
 };
 use crate::reader::{Notice, RecordingGap};
 use crate::selection;
+use crate::split::AixState;
 use crate::work::Meter;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -30,6 +32,10 @@ pub(super) struct LogProducer<'w> {
     /// True if batches keep the [`Origin`](super::batch::Origin) per event.
     keeps_origins: bool,
     collector: Collector<'w>,
+    /// State of the lines before the first event.
+    first_line: LineState,
+    /// Events before the part that is read.
+    n_events_before: u64,
 }
 
 /// State dropped because its table was full.
@@ -86,7 +92,47 @@ impl<'w> LogProducer<'w> {
             // Fields may look up other paths than the text.
             collector.fields.get_or_insert_default();
         }
-        Self { logs, live, collector, keeps_origins: false }
+        let (mut first_line, mut n_events_before) = (LineState::default(), 0);
+        if let Some(state) = logs.take_resumed() {
+            n_events_before = state.n_events;
+            let shown = |(id, _): &&(u16, u64)| options.shows(catalog, *id);
+            first_line = LineState::after_heading(state.shown.iter().find(shown).map_or(0, |(_, elapsed)| *elapsed));
+            collector.resume(*state);
+        }
+        Self { logs, live, collector, keeps_origins: false, first_line, n_events_before }
+    }
+
+    /// State of the lines before the first event.
+    pub fn first_line(&self) -> LineState {
+        self.first_line
+    }
+
+    /// Tracks the context whose parts any report may need.
+    pub fn with_whole_context(mut self) -> Self {
+        let Collector { options, context, .. } = &mut self.collector;
+        let (table, names) = (Arc::clone(&options.context), Arc::clone(&options.names));
+        *context = ContextState::within(table, names, options.tables.processes as usize, RequiredContext::ALL);
+        self
+    }
+
+    /// The logs.
+    pub fn logs(&mut self) -> &mut Logs {
+        self.logs
+    }
+
+    /// State after the last event. `shown` has the elapsed time of each hook's last event that was reported, the latest
+    /// first.
+    pub fn snapshot(&self, shown: Vec<(u16, u64)>) -> AixState {
+        let Collector { n_events, state, start, context, timers, gaps, .. } = &self.collector;
+        AixState {
+            n_events: *n_events,
+            system: (**state.system()).clone(),
+            start: *start,
+            context: context.snapshot(),
+            timers: timers.running(),
+            off_since_ns: gaps.as_ref().and_then(|gaps| gaps.off_since_ns),
+            shown,
+        }
     }
 
     /// Keeps the origins of events, and stores their fields in the given form.
@@ -98,7 +144,8 @@ impl<'w> LogProducer<'w> {
     /// Counts so far.
     pub fn counts(&self) -> ProducerCounts {
         let Collector { n_events, n_shown, n_damaged, n_over_work, stopped, .. } = self.collector;
-        ProducerCounts { n_events: n_events + self.logs.n_passed() % PASSED, n_shown, n_damaged, n_over_work, stopped }
+        let n_events = n_events + self.logs.n_passed() % PASSED - self.n_events_before;
+        ProducerCounts { n_events, n_shown, n_damaged, n_over_work, stopped }
     }
 
     /// State lost so far.
@@ -315,6 +362,17 @@ impl<'w> Collector<'w> {
             options,
             infos,
             plan,
+        }
+    }
+
+    /// Sets the state before the first event.
+    fn resume(&mut self, state: AixState) {
+        let AixState { n_events, system, start, context, timers, off_since_ns, shown: _ } = state;
+        (self.n_events, self.state, self.start) = (n_events, TraceState::resume(system), start);
+        self.context.resume(context);
+        self.timers.resume(&timers);
+        if let Some(gaps) = &mut self.gaps {
+            gaps.off_since_ns = off_since_ns;
         }
     }
 

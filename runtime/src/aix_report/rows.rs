@@ -225,6 +225,7 @@ pub(crate) fn write_rows(
     let fields = if wanted.fields == RowFields::Cells { FieldsForm::Cells } else { FieldsForm::Json };
     let producer = LogProducer::new(logs, &infos, catalog, &options, layouts, false, wanted.gaps).for_rows(fields);
     let known_steps = AtomicU64::new(0);
+    let first = producer.first_line();
     let make = || {
         let mut lines = LineFormat::new(catalog, &options, &columns, layouts, &infos, &known_steps);
         lines.for_rows(fields, wanted.note);
@@ -237,7 +238,7 @@ pub(crate) fn write_rows(
             origins: Vec::new(),
         }
     };
-    let RunResult { producer, formats, .. } = engine::run(producer, make, options.threads, out, monitor)?;
+    let RunResult { producer, formats, .. } = engine::run(producer, make, first, options.threads, out, monitor)?;
     let counts: ProducerCounts = producer.counts();
     let (lost, state) = (producer.lost(), producer.state().clone());
     let zero_ns = producer.start().map(|start| start.unix_ns(start.time_ns));

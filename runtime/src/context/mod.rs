@@ -28,6 +28,7 @@ pub use names::{AddressNames, NamesError};
 pub use parse::ContextError;
 pub use records::RecordRules;
 pub use rules::{ContextRules, Effect, EffectName, EventPlace, EventTraits, RuledEvent};
+pub(crate) use state::ContextSnapshot;
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
 pub(crate) use state::{DepthAndSvc, RequiredContext, SVC_BLOCK, SvcName};
 pub use table::{ClassName, ContextTable, CounterRule, PairRule};

@@ -6,6 +6,7 @@ use super::table::{
     Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, TableEntry,
 };
 use crate::reader::aix::{RawEvent, hooks};
+use crate::split::codec::stored;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tfbc_vm::{ProcessNames, contains_any, num};
@@ -79,8 +80,81 @@ impl RequiredContext {
 #[derive(Debug, Clone)]
 pub struct ContextState {
     table: Arc<ContextTable>,
+    /// Name of the recorder, by which entries of the table apply.
+    daemon: Vec<u8>,
     lookup: HookLookup,
     known: Known,
+}
+
+/// Context between two events, without what follows from it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ContextSnapshot {
+    daemon: Vec<u8>,
+    /// Process ids with paths.
+    processes: Vec<(u64, Vec<u8>)>,
+    threads: Vec<ThreadSnapshot>,
+    symbols: Vec<(u64, Vec<u8>)>,
+    depths: Vec<u32>,
+    deferred: Vec<ChangeSnapshot>,
+}
+
+/// Context of one thread.
+#[derive(Debug, Clone, Default)]
+struct ThreadSnapshot {
+    tid: u64,
+    pid: Option<u64>,
+    cpu: Option<u64>,
+    priority: u64,
+    svc: Vec<u8>,
+}
+
+/// A [`DeferredChange`]: its kind, and its process, thread or place.
+#[derive(Debug, Clone, Default)]
+struct ChangeSnapshot {
+    kind: u8,
+    value: u64,
+}
+
+stored!(ContextSnapshot {
+    daemon: Vec<u8>,
+    processes: Vec<(u64, Vec<u8>)>,
+    threads: Vec<ThreadSnapshot>,
+    symbols: Vec<(u64, Vec<u8>)>,
+    depths: Vec<u32>,
+    deferred: Vec<ChangeSnapshot>,
+} where |context| !context.depths.is_empty()
+    && context.depths.len() <= MAX_KNOWN + 1
+    && context.depths.iter().all(|depth| *depth <= MAX_DEPTH)
+    && context.deferred.iter().all(|change| change.change(context.depths.len()).is_some()));
+
+stored!(ThreadSnapshot { tid: u64, pid: Option<u64>, cpu: Option<u64>, priority: u64, svc: Vec<u8> });
+
+stored!(ChangeSnapshot { kind: u8, value: u64 });
+
+impl ChangeSnapshot {
+    fn of(change: DeferredChange) -> Self {
+        let (kind, value) = match change {
+            DeferredChange::Exit(pid) => (0, pid),
+            DeferredChange::Return(tid) => (1, tid),
+            DeferredChange::Undispatch(tid) => (2, tid),
+            DeferredChange::Lower(place) => (3, place as u64),
+            DeferredChange::Reset(place) => (4, place as u64),
+        };
+        Self { kind, value }
+    }
+
+    /// The change; `None` if it is not one, or if its place is not among the interrupt depths.
+    fn change(&self, n_depths: usize) -> Option<DeferredChange> {
+        let place = || usize::try_from(self.value).ok().filter(|place| *place < n_depths);
+        Some(match self.kind {
+            0 => DeferredChange::Exit(self.value),
+            1 => DeferredChange::Return(self.value),
+            2 => DeferredChange::Undispatch(self.value),
+            3 => DeferredChange::Lower(place()?),
+            4 => DeferredChange::Reset(place()?),
+            _ => return None,
+        })
+    }
 }
 
 /// Processes, threads and CPUs as the events so far have shown them.
@@ -252,7 +326,7 @@ impl ContextState {
             version_of_all: 0,
             versions: Box::new([0; N_VERSIONS]),
         };
-        Self { lookup: lookup(&table, b"", wanted), table, known }
+        Self { lookup: lookup(&table, b"", wanted), daemon: Vec::new(), table, known }
     }
 
     /// Updates the state by an event. What an event enters (a dispatch, a system call, an interrupt) applies to the
@@ -279,6 +353,57 @@ impl ContextState {
         for entry in self.lookup.matches(list, &event) {
             self.known.apply(entry, &event);
         }
+    }
+
+    /// Copy of the context after the last event.
+    pub(crate) fn snapshot(&self) -> ContextSnapshot {
+        let Known { processes, threads, symbols, depths, deferred, .. } = &self.known;
+        let mut paths: Vec<(u64, Vec<u8>)> =
+            processes.by_id.iter().map(|(pid, slot)| (*pid, processes.get(*slot).path.clone())).collect();
+        paths.sort_unstable();
+        let thread = |(tid, slot): (&u64, &u32)| {
+            let Thread { process, cpu, priority, svc, .. } = threads.get(*slot);
+            let (pid, svc) = (process.map(|(_, pid)| pid), svc.as_bytes().to_vec());
+            ThreadSnapshot { tid: *tid, pid, cpu: *cpu, priority: *priority, svc }
+        };
+        let mut known: Vec<ThreadSnapshot> = threads.by_id.iter().map(thread).collect();
+        known.sort_unstable_by_key(|thread| thread.tid);
+        let mut symbols: Vec<(u64, Vec<u8>)> = symbols.iter().map(|(address, name)| (*address, name.clone())).collect();
+        symbols.sort_unstable();
+        ContextSnapshot {
+            daemon: self.daemon.clone(),
+            processes: paths,
+            threads: known,
+            symbols,
+            depths: depths.clone(),
+            deferred: deferred.iter().map(|change| ChangeSnapshot::of(*change)).collect(),
+        }
+    }
+
+    /// Replaces the context of an empty state. Parts that the state does not track are left out.
+    pub(crate) fn resume(&mut self, snapshot: ContextSnapshot) {
+        let ContextSnapshot { daemon, processes, threads, symbols, depths, deferred } = snapshot;
+        self.lookup = lookup(&self.table, &daemon, self.known.wanted);
+        self.daemon = daemon;
+        let known = &mut self.known;
+        for (pid, path) in &processes {
+            known.set_path(*pid, Some(path));
+        }
+        for ThreadSnapshot { tid, pid, cpu, priority, svc } in threads {
+            if let Some(pid) = pid {
+                known.attach(tid, pid);
+            }
+            known.version += 1;
+            let version = known.version;
+            if let Some(thread) = known.make_thread(tid) {
+                (thread.cpu, thread.priority, thread.svc_version) = (cpu, priority, version);
+                thread.svc.set(&svc);
+            }
+        }
+        known.symbols = Arc::new(symbols.into_iter().take(known.max_symbols).collect());
+        known.deferred = deferred.iter().filter_map(|change| change.change(depths.len())).collect();
+        known.depths = depths;
+        known.change_all();
     }
 
     /// Number of times that a process or thread was dropped because of the limit.
@@ -370,6 +495,7 @@ impl ContextState {
         let is_identity = event.kind() == Some(DAEMON_IDENTITY);
         if is_identity {
             let daemon = event.text(DAEMON_NAME).unwrap_or_default();
+            self.daemon = daemon.to_vec();
             self.lookup = lookup(&self.table, daemon, self.known.wanted);
         }
         is_identity

@@ -13,7 +13,7 @@ use crate::fields::Field;
 use crate::monitor::ReportError;
 use crate::reader::kev::{KevLog, KevRecord, TraceStart};
 use crate::row_facts::RowNote;
-use crate::work::Meter;
+use crate::work::{Meter, Work};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -136,7 +136,7 @@ impl<'a> QnxEvents<'a> {
         let (clock, start, boot_ns) = (Clock::new(log.header()), log.start(), log.header().boot_ns());
         let writer = Collector { rows, written: Vec::new(), bytes: Vec::new(), owner: Owner::default() };
         let producer = RecordProducer::new(log, writer.needs_owners());
-        let steps = Stepper::new(producer, RecordFormat::new(writer, known_steps));
+        let steps = Stepper::new(producer, RecordFormat::new(writer, known_steps), Work::default());
         Self { steps, next: 0, shared: Shared { clock, start, boot_ns, printer } }
     }
 

@@ -22,6 +22,7 @@ pub(crate) mod print;
 mod rows;
 mod run;
 mod sort;
+mod split;
 mod writer;
 
 pub use clock::TimeForm;
@@ -30,9 +31,11 @@ pub(crate) use events::{QnxEvent, QnxEvents};
 pub use filter::RecordFilter;
 pub use ids::RecordIds;
 pub use options::{FieldLayout, QnxReportOptions, QnxSummary};
+pub(crate) use owners::OwnersSnapshot;
 pub use print::RecordPrinter;
 pub(crate) use rows::write_rows;
 pub(crate) use run::run;
+pub(crate) use split::split;
 pub(crate) use writer::{FormatCounts, RecordWriter};
 
 use crate::catalog::Catalog;
@@ -67,7 +70,9 @@ pub fn report(
         return Ok(summary);
     }
     let mut text = TextBuf::new();
-    writer.heading(&mut text);
+    if log.is_at_start() {
+        writer.heading(&mut text);
+    }
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;
     if options.sort {
         return run_sorted(log, writer, options.threads, out, monitor);

@@ -3,6 +3,7 @@
 //! The state is updated in the order of the file, so an owner does not depend on which records are shown.
 
 use crate::reader::kev::{KevRecord, classes, control};
+use crate::split::codec::stored;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -78,7 +79,58 @@ pub(super) struct Owners {
     epoch: u64,
 }
 
+/// Owners between two records, without what follows from them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OwnersSnapshot {
+    /// Process and thread per CPU.
+    running: Vec<Option<(i32, i32)>>,
+    processes: Vec<ProcessSnapshot>,
+    last_buffer: Option<u32>,
+}
+
+/// Names of one process and of its threads.
+#[derive(Debug, Clone, Default)]
+struct ProcessSnapshot {
+    pid: i32,
+    name: Option<Vec<u8>>,
+    threads: Vec<(i32, Vec<u8>)>,
+}
+
+stored!(OwnersSnapshot {
+    running: Vec<Option<(i32, i32)>>,
+    processes: Vec<ProcessSnapshot>,
+    last_buffer: Option<u32>,
+} where |owners| owners.running.len() == N_CPUS && owners.last_buffer.is_none_or(|number| number < BUFFER_NUMBERS));
+
+stored!(ProcessSnapshot { pid: i32, name: Option<Vec<u8>>, threads: Vec<(i32, Vec<u8>)> });
+
 impl Owners {
+    /// Copy of the state after the last record.
+    pub fn snapshot(&self) -> OwnersSnapshot {
+        let process = |(pid, process): (&i32, &NamedProcess)| {
+            let mut threads: Vec<(i32, Vec<u8>)> =
+                process.threads.iter().map(|(tid, name)| (*tid, name.to_vec())).collect();
+            threads.sort_unstable();
+            ProcessSnapshot { pid: *pid, name: process.name.as_ref().map(|name| name.to_vec()), threads }
+        };
+        let mut processes: Vec<ProcessSnapshot> = self.processes.iter().map(process).collect();
+        processes.sort_unstable_by_key(|process| process.pid);
+        OwnersSnapshot { running: self.running.to_vec(), processes, last_buffer: self.last_buffer }
+    }
+
+    /// Replaces an empty state.
+    pub fn resume(&mut self, snapshot: OwnersSnapshot) {
+        let OwnersSnapshot { running, processes, last_buffer } = snapshot;
+        self.running.iter_mut().zip(running).for_each(|(own, running)| *own = running);
+        self.last_buffer = last_buffer;
+        for ProcessSnapshot { pid, name, threads } in processes {
+            let names = threads.iter().map(|(_, name)| name).chain(&name);
+            self.n_bytes += names.map(|name| cost(name)).sum::<usize>();
+            let threads = threads.into_iter().map(|(tid, name)| (tid, name.into())).collect();
+            self.processes.insert(pid, NamedProcess { name: name.map(Arc::from), threads });
+        }
+    }
+
     pub fn new(big_endian: bool) -> Self {
         Self {
             big_endian,

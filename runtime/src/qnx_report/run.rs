@@ -9,6 +9,7 @@ use crate::events::class_name;
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::kev::{KevItem, KevLog};
 use crate::reader::{Imbalance, Notice};
+use crate::split::QnxState;
 use crate::work::Work;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -26,7 +27,7 @@ pub(crate) fn run(
     let producer = RecordProducer::new(log, writer.needs_owners());
     let known_steps = AtomicU64::new(0);
     let make = || RecordFormat::new(writer.clone(), &known_steps);
-    let RunResult { producer, formats, .. } = engine::run(producer, make, threads, out, monitor)?;
+    let RunResult { producer, formats, .. } = engine::run(producer, make, Work::default(), threads, out, monitor)?;
     let mut summary = QnxSummary { n_damaged: producer.n_damaged, ..QnxSummary::default() };
     let mut n_formatted = 0;
     for format in formats {
@@ -52,8 +53,21 @@ pub(super) struct RecordProducer<'w> {
 
 impl<'w> RecordProducer<'w> {
     pub fn new(log: &'w mut KevLog, needs_owners: bool) -> Self {
-        let owners = needs_owners.then(|| Owners::new(log.header().big_endian));
+        let mut owners = needs_owners.then(|| Owners::new(log.header().big_endian));
+        if let (Some(state), Some(owners)) = (log.take_resumed(), &mut owners) {
+            owners.resume(state.owners);
+        }
         Self { live: log.is_live(), log, owners, n_damaged: 0 }
+    }
+
+    /// The log.
+    pub fn log(&mut self) -> &mut KevLog {
+        self.log
+    }
+
+    /// State after the last record.
+    pub fn snapshot(&self) -> QnxState {
+        QnxState { owners: self.owners.as_ref().map(Owners::snapshot).unwrap_or_default() }
     }
 
     fn fill_batch(&mut self, chunk: &mut Chunk<RecordBatch>, mut waited: bool) -> Result<bool, ReportError> {
@@ -84,7 +98,7 @@ impl<'w> RecordProducer<'w> {
                 // A notice usually ends the batch, so that it is written right after the records before it.
                 Some(KevItem::Notice(notice)) => {
                     *n_damaged += u64::from(notice.damage);
-                    chunk.notices.push(Notice { n_before: log.counts().records, ..notice });
+                    chunk.notices.push(Notice { n_before: log.n_records(), ..notice });
                     if chunk.ends_at_notice(*n_damaged) {
                         break;
                     }

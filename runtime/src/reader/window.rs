@@ -233,8 +233,30 @@ impl Input {
         Input::Memory(Cursor::new(Bytes::from_owner(bytes)))
     }
 
+    /// Reads bytes at an offset of a seekable input, whose position does not change.
+    ///
+    /// # Errors
+    /// Reading failed, or the input is not seekable or ends before.
+    pub(crate) fn read_aside(&mut self, offset: u64, n: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; n as usize];
+        match self {
+            Input::Seekable(input) => {
+                let here = input.stream_position()?;
+                input.seek(SeekFrom::Start(offset))?;
+                input.read_exact(&mut bytes)?;
+                input.seek(SeekFrom::Start(here))?;
+            }
+            Input::Memory(input) => {
+                let from = usize::try_from(offset).unwrap_or(usize::MAX).min(input.get_ref().len());
+                (&input.get_ref()[from..]).read_exact(&mut bytes)?;
+            }
+            _ => return Err(io::Error::new(io::ErrorKind::Unsupported, "the input is not seekable")),
+        }
+        Ok(bytes)
+    }
+
     /// Total size in bytes, if it is known.
-    pub(in crate::reader) fn size(&mut self) -> io::Result<Option<u64>> {
+    pub(crate) fn size(&mut self) -> io::Result<Option<u64>> {
         match self {
             Input::Seekable(input) => {
                 let here = input.stream_position()?;

@@ -1,6 +1,7 @@
 //! Clock of a trace: converts raw ticks to nanoseconds, unwraps 32-bit stamps, and computes elapsed time.
 
 use super::hooks;
+use crate::split::codec::{Codec, Malformed, Stored, stored};
 
 /// Conversion of ticks to nanoseconds: `ticks * multiplier / divisor`, rounded down (hook 00A, kind 25C).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,19 @@ impl Factors {
         let quotient = ((u128::from(product) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = product - quotient * self.divisor;
         quotient + u64::from(rest >= self.divisor)
+    }
+}
+
+impl Stored for Factors {
+    const MIN_BYTES: usize = 24;
+
+    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        let mut values = [self.multiplier, self.divisor, self.wrap];
+        values.visit(codec)?;
+        let [multiplier, divisor, wrap] = values;
+        codec.check(divisor != 0 && (wrap == 1_000_000_000 || wrap == 1 << 32))?;
+        *self = Self::by(multiplier, divisor, wrap);
+        Ok(())
     }
 }
 
@@ -170,6 +184,14 @@ impl TraceClock {
     }
 }
 
+// The count of corrected stamps is that of the part, and the width of stamps is known from the trace's kind.
+stored!(TraceClock { factors: Factors, is_stamped: bool, raw: u64, ticks: u64 }
+    where |clock| !clock.wraps || clock.raw <= u32::MAX.into());
+
+stored!(Elapsed { from_trace_on: bool, zero: Option<TimeZero> });
+
+stored!(TimeZero { trace: u32, ticks: u64, ns: u64 });
+
 /// Origin of elapsed time: the first 001 event if only 003 and 00A events come before it, else the first stamped event.
 #[derive(Debug, Clone)]
 pub struct Elapsed {
@@ -178,10 +200,10 @@ pub struct Elapsed {
 }
 
 /// Event at which the elapsed time is 0.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct TimeZero {
     /// Index of its trace.
-    trace: usize,
+    trace: u32,
     ticks: u64,
     ns: u64,
 }
@@ -199,7 +221,7 @@ impl Elapsed {
         match self.zero {
             Some(zero) => time_ns.saturating_sub(zero.ns),
             None => {
-                self.begin(clock.is_stamped, TimeZero { trace, ticks: clock.ticks, ns: time_ns }, id);
+                self.begin(clock.is_stamped, TimeZero { trace: trace as u32, ticks: clock.ticks, ns: time_ns }, id);
                 0
             }
         }
@@ -224,7 +246,7 @@ impl Elapsed {
 
     /// Recomputes the origin after the factors of a trace have changed; it stays at its tick.
     pub fn rescale(&mut self, trace: usize, clock: &TraceClock) {
-        if let Some(zero) = self.zero.as_mut().filter(|zero| zero.trace == trace) {
+        if let Some(zero) = self.zero.as_mut().filter(|zero| zero.trace as usize == trace) {
             zero.ns = clock.factors.ns(zero.ticks);
         }
     }

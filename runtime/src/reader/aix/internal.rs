@@ -6,6 +6,7 @@ use super::clock::Factors;
 use super::hooks;
 use super::log_info::LogInfo;
 use crate::context::ThreadContext;
+use crate::split::codec::stored;
 use std::sync::Arc;
 use tfbc_vm::{Context, ProcessNames};
 
@@ -42,6 +43,22 @@ pub struct SystemInfo {
     /// Name of the recorder.
     pub recorder: Option<Vec<u8>>,
 }
+
+stored!(SystemInfo {
+    start_time: Option<u32>,
+    sysname: Vec<u8>,
+    nodename: Vec<u8>,
+    release: Vec<u8>,
+    version: Vec<u8>,
+    machine: Vec<u8>,
+    command: Option<Arc<[u8]>>,
+    ip_address: Option<u32>,
+    buffering: Option<u32>,
+    total_cpus: Option<u32>,
+    traced_cpus: Option<u32>,
+    large_data_types: Option<u32>,
+    recorder: Option<Vec<u8>>,
+});
 
 /// Property in one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

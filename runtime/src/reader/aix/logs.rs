@@ -13,10 +13,14 @@ use super::merge::{Ahead, Merge, MergeInput, MergeKey, MergeStep, chunk};
 use super::raw_event::RawEvent;
 use super::sniff::AixKind;
 use super::step::Kernel;
-use super::trace::{NextItem, OpenError, ReadOptions, SkipAction, SkipPolicy, Trace, VisitResult};
+use super::trace::{
+    NextItem, OpenError, ReadOptions, SkipAction, SkipPolicy, Survey, Trace, TracePosition, VisitResult,
+};
 use crate::ids::IdSet;
-use crate::reader::window::SharedBuf;
+use crate::reader::window::{Input, SharedBuf};
 use crate::reader::{Imbalance, Notice, Tally};
+use crate::split::codec::{Codec, Malformed, Stored, stored};
+use crate::split::{AixState, InputFacts};
 use std::io;
 use std::path::Path;
 use tfbc_vm::Env;
@@ -110,6 +114,38 @@ pub struct Logs {
     /// Ids of the events to return; `None` for all.
     needed: Option<IdSet>,
     n_passed: u64,
+    /// State of a report before the part that is read; `None` at the start of the log.
+    resumed: Option<Box<AixState>>,
+}
+
+/// Position of a log between two events.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LogPosition {
+    /// Position in the file.
+    pub trace: TracePosition,
+    /// Results of the look-ahead at the start of the log.
+    survey: Survey,
+    /// CPU whose file it is.
+    cpu: Option<u32>,
+    /// Encoded clock and elapsed time.
+    clocks: Vec<u8>,
+}
+
+stored!(LogPosition { trace: TracePosition, survey: Survey, cpu: Option<u32>, clocks: Vec<u8> });
+
+/// The two clocks of a log, for a codec.
+struct Clocks<'c> {
+    clock: &'c mut TraceClock,
+    elapsed: &'c mut Elapsed,
+}
+
+impl Stored for Clocks<'_> {
+    const MIN_BYTES: usize = 0;
+
+    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        self.clock.visit(codec)?;
+        self.elapsed.visit(codec)
+    }
 }
 
 const NO_FACTORS: &str = "no time factors (hook 00A, kind 25C): one tick counts as one nanosecond";
@@ -234,7 +270,60 @@ impl Logs {
             has_cpus: n_reporting > 0,
             needed: None,
             n_passed: 0,
+            resumed: None,
         }
+    }
+
+    /// Opens a log at a position.
+    ///
+    /// # Errors
+    /// The input cannot be read, is not a trace, or does not have this position.
+    pub(crate) fn at_position(
+        name: &str,
+        input: Input,
+        options: &ReadOptions,
+        mut position: LogPosition,
+    ) -> Result<Self, OpenError> {
+        let trace = Trace::at_position(name, input, options, position.survey, position.trace)?;
+        let clock = clock_of(&trace, None);
+        let input = MergeInput::new(trace, clock, position.cpu);
+        let mut logs = Self::new(name.to_owned(), vec![input], Vec::new());
+        let Self { inputs, elapsed, .. } = &mut logs;
+        let mut clocks = Clocks { clock: &mut inputs[0].clock, elapsed };
+        Codec::decode(&std::mem::take(&mut position.clocks), &mut clocks).map_err(|Malformed| {
+            OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, "the state of its clock is malformed"))
+        })?;
+        Ok(logs)
+    }
+
+    /// Position after the last returned event; `None` if notices come before the next one.
+    pub(crate) fn position(&mut self) -> Option<LogPosition> {
+        let Self { inputs, elapsed, .. } = self;
+        let MergeInput { trace, clock, cpu, .. } = &mut inputs[0];
+        let (survey, cpu) = (*trace.survey(), *cpu);
+        let position = trace.position()?;
+        let clocks = Codec::encode(&mut Clocks { clock, elapsed });
+        Some(LogPosition { trace: position, survey, cpu, clocks })
+    }
+
+    /// Ends a single log at the first event after `n_bytes` bytes have been read.
+    pub(crate) fn set_read_limit(&mut self, n_bytes: u64) {
+        self.inputs[0].trace.set_read_limit(n_bytes);
+    }
+
+    /// Options by which a single log can be opened again at a position; `None` if it depends on more than its bytes.
+    pub(crate) fn reader_facts(&mut self) -> io::Result<Option<InputFacts>> {
+        if self.merge.is_some() { Ok(None) } else { self.inputs[0].trace.reader_facts() }
+    }
+
+    /// Sets the state of a report before the first event that is read.
+    pub(crate) fn resume(&mut self, state: AixState) {
+        self.resumed = Some(Box::new(state));
+    }
+
+    /// Takes the state of a report before the first event.
+    pub(crate) fn take_resumed(&mut self) -> Option<Box<AixState>> {
+        self.resumed.take()
     }
 
     /// Name as the user wrote it, or the names of all merged logs.

@@ -17,6 +17,8 @@ use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally, TraceKind};
+use crate::split::codec::stored;
+use crate::split::{Identity, InputFacts, SPLIT_MAGIC};
 use plausibility::{CLEAN, JudgedPositions, SURE};
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,6 +27,9 @@ use std::path::Path;
 
 /// Largest number of byte ranges that a notice lists.
 const MAX_NAMED: usize = 8;
+
+/// Number that no count of events of a file reaches.
+const MAX_NUMBER: u64 = 1 << 60;
 
 /// Largest number of CPU files that a base file may name; AIX has at most as many CPUs.
 const MAX_CPU_FILES: usize = 1024;
@@ -131,6 +136,33 @@ pub enum AixItem<'t> {
     Notice(Notice),
 }
 
+stored!(Survey {
+    factors: Option<Factors>,
+    first_stamp: Option<u64>,
+    first_event: Option<FirstEvent>,
+    traced_cpus: Option<u32>,
+});
+
+stored!(FirstEvent { is_trace_on: bool, ticks: Option<u64> });
+
+/// Position of a trace between two events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TracePosition {
+    /// Events before it, malformed ones included.
+    number: u64,
+    /// Malformed and truncated events before it.
+    n_malformed: u64,
+    /// File offset.
+    pub offset: u64,
+    /// Number of areas that were begun.
+    n_areas: u64,
+    /// True if the last of these areas has not ended.
+    in_area: bool,
+}
+
+stored!(TracePosition { number: u64, n_malformed: u64, offset: u64, n_areas: u64, in_area: bool }
+    where |position| position.n_malformed <= position.number && position.number < MAX_NUMBER);
+
 /// Results of the look-ahead at the start of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Survey {
@@ -145,7 +177,7 @@ pub struct Survey {
 }
 
 /// First event after those about the trace itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FirstEvent {
     /// True for hook 001, which is the origin of elapsed time.
     pub is_trace_on: bool,
@@ -249,6 +281,10 @@ pub struct Trace {
     outside: Vec<(u64, u64)>,
     /// True if the end of a compressed or growing file has been reported.
     ending_reported: bool,
+    /// Number of bytes of [`Tally::read`] after which the trace ends, at the next event; `u64::MAX` for all.
+    read_limit: u64,
+    /// Whole events before the part that is read.
+    n_whole_before: u64,
 }
 
 impl Trace {
@@ -275,9 +311,69 @@ impl Trace {
         window: Window,
         options: &ReadOptions,
     ) -> Result<Self, OpenError> {
-        let mut trace = Self::plan(name.into(), window, options)?;
+        let mut trace = Self::plan(name.into(), window, options, None)?;
         trace.warn_of_missing_factors();
         Ok(trace)
+    }
+
+    /// Opens a trace at a position. `survey` has the results of an earlier look-ahead.
+    ///
+    /// # Errors
+    /// The input cannot be read, is not a trace, or does not have this position.
+    pub(in crate::reader) fn at_position(
+        name: impl Into<String>,
+        input: Input,
+        options: &ReadOptions,
+        survey: Survey,
+        position: TracePosition,
+    ) -> Result<Self, OpenError> {
+        let mut trace = Self::plan(name.into(), Window::new(input), options, Some(survey))?;
+        let TracePosition { number, n_malformed, offset, n_areas, in_area } = position;
+        let area = (n_areas as usize).checked_sub(1).and_then(|last| trace.areas.get(last)).copied();
+        let is_inside = |area: &PlannedRange| area.refused.is_none() && (area.start..=area.end).contains(&offset);
+        let is_known = match area {
+            Some(area) => !in_area || is_inside(&area),
+            None => n_areas == 0 && !in_area,
+        };
+        if !is_known || n_areas > trace.areas.len() as u64 {
+            let message = format!("offset {offset:#x} is not between two events");
+            return Err(OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, message)));
+        }
+        if let Some(area) = area.filter(|_| in_area) {
+            trace.window.set_area_end(area.end);
+            trace.window.seek(offset)?;
+        }
+        (trace.next_area, trace.in_area) = (n_areas as usize, in_area);
+        (trace.number, trace.n_malformed, trace.n_whole_before) = (number, n_malformed, number - n_malformed);
+        // Notices and bytes before the position belong to earlier parts.
+        trace.notices.clear();
+        trace.tally = Tally::default();
+        Ok(trace)
+    }
+
+    /// Position after the last returned event; `None` if notices come before the next one.
+    pub(super) fn position(&mut self) -> Option<TracePosition> {
+        self.consume_pending();
+        let Self { number, n_malformed, next_area, in_area, .. } = *self;
+        let offset = self.window.offset();
+        let position = TracePosition { number, n_malformed, offset, n_areas: next_area as u64, in_area };
+        self.notices.is_empty().then_some(position)
+    }
+
+    /// Options by which the trace can be opened again at a position; `None` if it depends on more than its bytes.
+    pub(super) fn reader_facts(&mut self) -> io::Result<Option<InputFacts>> {
+        if self.salvage || !self.cpu_files.is_empty() {
+            return Ok(None);
+        }
+        let StepRules { cpuid_word, lenient, short_generic_word, .. } = self.rules;
+        let to_next_entry = self.after_damage == AfterDamage::NextEntry;
+        let identity = Identity::of(self.window.input_mut())?;
+        Ok(Some(InputFacts::of_reader(identity, cpuid_word, lenient, short_generic_word, to_next_entry)))
+    }
+
+    /// Ends the trace at the first event after `n_bytes` bytes have been read.
+    pub(in crate::reader) fn set_read_limit(&mut self, n_bytes: u64) {
+        self.read_limit = n_bytes;
     }
 
     /// Opens one of several files of a log. Its time factors may be in another file.
@@ -286,10 +382,17 @@ impl Trace {
             path.to_string_lossy().into_owned(),
             Window::new(Input::open(path)?.within(options.max_ratio)),
             options,
+            None,
         )
     }
 
-    fn plan(name: String, mut window: Window, options: &ReadOptions) -> Result<Self, OpenError> {
+    /// Opens a trace. `survey` has the results of an earlier look-ahead, if there was one.
+    fn plan(
+        name: String,
+        mut window: Window,
+        options: &ReadOptions,
+        survey: Option<Survey>,
+    ) -> Result<Self, OpenError> {
         let mut size = window.input_mut().size()?;
         // A kind that the user names takes precedence, because a 32-bit stream cannot be recognised by its first word.
         let kind = match options.format {
@@ -334,13 +437,18 @@ impl Trace {
             n_malformed: 0,
             outside: Vec::new(),
             ending_reported: false,
+            read_limit: u64::MAX,
+            n_whole_before: 0,
         };
         if kind.is_log() {
             trace.plan_log()?
         } else {
             trace.plan_stream()?
         }
-        trace.look_ahead(options.follow)?;
+        match survey {
+            Some(survey) => trace.survey = survey,
+            None => trace.look_ahead(options.follow)?,
+        }
         Ok(trace)
     }
 
@@ -443,7 +551,7 @@ impl Trace {
 
     /// Number of whole events so far.
     pub fn n_whole(&self) -> u64 {
-        self.number - self.n_malformed
+        self.number - self.n_malformed - self.n_whole_before
     }
 
     /// File offset of the last returned item.
@@ -505,6 +613,7 @@ impl Trace {
         // The last event is consumed only now: until here, the caller could refer to its bytes.
         self.consume_pending();
         if self.in_area
+            && self.tally.read < self.read_limit
             // Nearly all events take this path, which is short enough to be inlined into the loops of a report.
             && let Step::Whole(parts) = self.rules.step(self.window.bytes())
         {
@@ -531,6 +640,9 @@ impl Trace {
             // Notices come before the next event, in the order of the file.
             if let Some(notice) = self.notices.pop_front() {
                 return Ok(NextItem::Notice(notice));
+            }
+            if self.tally.read >= self.read_limit {
+                return Ok(NextItem::End);
             }
             if !self.in_area {
                 if self.next_area == self.areas.len() {
@@ -980,7 +1092,9 @@ fn sniff_kind(window: &mut Window) -> Result<AixKind, OpenError> {
             Sniffed::Unknown if window.bytes().is_empty() => return Err(OpenError::Empty),
             // The message names what the file is instead, because people mix up traces, format files and archives.
             Sniffed::Unknown => {
-                let other = compressed(window.bytes()).or_else(|| format_file(window.bytes()));
+                let is_split = window.bytes().starts_with(&SPLIT_MAGIC);
+                let split = is_split.then_some("split file: `tfbc report --part` prints one of its parts");
+                let other = split.or_else(|| compressed(window.bytes())).or_else(|| format_file(window.bytes()));
                 let other = other.or_else(|| is_text(window.bytes()).then_some("text file: traces are binary"));
                 return Err(other.map_or(OpenError::Unknown, OpenError::Other));
             }

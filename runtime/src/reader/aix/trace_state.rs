@@ -27,6 +27,11 @@ impl TraceState {
         record.is_some()
     }
 
+    /// Creates the state after events that contained these properties.
+    pub(crate) fn resume(system: SystemInfo) -> Self {
+        Self { system: Arc::new(system) }
+    }
+
     /// Properties known so far.
     pub fn system(&self) -> &Arc<SystemInfo> {
         &self.system

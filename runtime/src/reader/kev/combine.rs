@@ -1,5 +1,7 @@
 //! Combines: events of several slots, collected until their end slot.
 
+use crate::split::codec::stored;
+
 use super::slot::{N_CPUS, PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot};
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +20,7 @@ const MAX_SPARE_BYTES: usize = 4 << 10;
 const NONE: u64 = u64::MAX;
 
 /// Event whose end slot has not been read yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Combine {
     key: u64,
     /// Offset in the file of its first slot.
@@ -27,6 +29,10 @@ pub(super) struct Combine {
     pub msb: Option<u32>,
     payload: Vec<u8>,
 }
+
+stored!(Combine { key: u64, offset: u64, msb: Option<u32>, payload: Vec<u8> }
+    where |combine| !combine.payload.is_empty() && combine.payload.len().is_multiple_of(PAYLOAD_BYTES)
+        && combine.payload.len() <= MAX_EVENT_BYTES);
 
 impl Default for Combine {
     /// Empty entry of a table of combines.
@@ -127,6 +133,34 @@ impl OpenCombines {
         // The overhead counts, too. Otherwise a log of a million begin slots without payload would not reach the limit.
         self.bytes += OVERHEAD + PAYLOAD_BYTES;
         dropped
+    }
+
+    /// Copies of all open combines, the oldest first.
+    pub fn list(&self) -> Vec<Combine> {
+        let others = self.recent.iter().chain(self.older.values());
+        let mut open: Vec<Combine> =
+            self.last.iter().filter(|combine| combine.key != NONE).chain(others).cloned().collect();
+        open.sort_unstable_by_key(|combine| combine.offset);
+        open
+    }
+
+    /// Opens combines that were begun before, the oldest first. Returns false if they cannot all be open.
+    pub fn resume(&mut self, open: Vec<Combine>) -> bool {
+        let mut before = None;
+        for combine in open {
+            let slot = Slot::of_key(combine.key);
+            let is_later = before.replace(combine.offset).is_none_or(|before| before < combine.offset);
+            if !is_later || slot.key() != combine.key || combine.key == NONE {
+                return false;
+            }
+            let Some(first) = combine.payload.first_chunk::<PAYLOAD_BYTES>() else { return false };
+            if self.begin(slot, combine.offset, combine.msb, first).is_some() {
+                return false;
+            }
+            self.bytes += combine.payload.len() - PAYLOAD_BYTES;
+            self.last[slot.place()].payload = combine.payload;
+        }
+        self.bytes <= MAX_OPEN_BYTES
     }
 
     /// Appends a continuation slot to its combine.

@@ -3,6 +3,7 @@
 use super::combine::{Combine, CompleteCombine, MAX_EVENT_BYTES, MAX_OPEN_BYTES, OpenCombines, StrayReason};
 use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
 use crate::reader::RecordingGap;
+use crate::split::codec::{Codec, Malformed, Stored, stored};
 
 /// Counts of a log's records, slots and losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +34,62 @@ pub struct KevCounts {
     pub skipped_bytes: u64,
 }
 
+stored!(KevCounts {
+    records: u64,
+    slots: u64,
+    dropped_begins: u64,
+    continuations_without_begin: u64,
+    ends_without_begin: u64,
+    open_at_end: u64,
+    over_limits: u64,
+    dropped_slots: u64,
+    gaps: u64,
+    lost_buffers: u64,
+    cut_bytes: u64,
+    skipped_bytes: u64,
+});
+
+impl std::ops::Sub for KevCounts {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            records: self.records - before.records,
+            slots: self.slots - before.slots,
+            dropped_begins: self.dropped_begins - before.dropped_begins,
+            continuations_without_begin: self.continuations_without_begin - before.continuations_without_begin,
+            ends_without_begin: self.ends_without_begin - before.ends_without_begin,
+            open_at_end: self.open_at_end - before.open_at_end,
+            over_limits: self.over_limits - before.over_limits,
+            dropped_slots: self.dropped_slots - before.dropped_slots,
+            gaps: self.gaps - before.gaps,
+            lost_buffers: self.lost_buffers - before.lost_buffers,
+            cut_bytes: self.cut_bytes - before.cut_bytes,
+            skipped_bytes: self.skipped_bytes - before.skipped_bytes,
+        }
+    }
+}
+
+impl KevCounts {
+    /// True if a log with `offset` bytes before it can have these counts.
+    pub(super) fn fit(&self, offset: u64) -> bool {
+        let Self { records, dropped_slots, lost_buffers, skipped_bytes, gaps, .. } = *self;
+        let counts = [
+            self.dropped_begins,
+            self.continuations_without_begin,
+            self.ends_without_begin,
+            self.over_limits,
+            self.slots,
+        ];
+        let slots = records.saturating_add(dropped_slots);
+        slots.saturating_mul(SLOT_BYTES as u64).saturating_add(skipped_bytes) <= offset
+            && counts.iter().all(|n| *n <= offset)
+            && gaps <= offset
+            && lost_buffers <= gaps.saturating_mul(1 << 11)
+            && (self.open_at_end, self.cut_bytes) == (0, 0)
+    }
+}
+
 /// Joins the slots of combines.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
@@ -44,7 +101,34 @@ pub(super) struct Joiner {
     dropped: Option<(u64, u64)>,
 }
 
+impl Stored for Joiner {
+    const MIN_BYTES: usize = 0;
+
+    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        let mut open = self.open.list();
+        open.visit(codec)?;
+        self.counts.visit(codec)?;
+        self.joined.visit(codec)?;
+        self.dropped.visit(codec)?;
+        if codec.is_decoding() {
+            codec.check(self.open.resume(open))?;
+        }
+        let (n_joined, payload) = self.joined;
+        codec.check(n_joined <= self.counts.records && payload <= self.counts.records.saturating_mul(1 << 20))
+    }
+}
+
 impl Joiner {
+    /// True if all open combines began before an offset.
+    pub fn open_before(&self, offset: u64) -> bool {
+        self.open.list().last().is_none_or(|last| last.offset < offset)
+    }
+
+    /// Bytes of the slots of open combines.
+    pub fn open_bytes(&self) -> u64 {
+        self.open.slot_bytes()
+    }
+
     /// True if any combine is open.
     pub fn has_open(&self) -> bool {
         self.open.any()

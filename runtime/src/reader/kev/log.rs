@@ -10,6 +10,8 @@ use super::syspage::Syspage;
 use super::{classes, control};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, RecordingGap, Tally};
+use crate::split::QnxState;
+use crate::split::codec::{Codec, Malformed, Stored, stored};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::Path;
@@ -127,6 +129,42 @@ pub struct KevLog {
     notices: VecDeque<Notice>,
     /// True if events that show gaps give notices too.
     lists_gaps: bool,
+    /// Offset at which the log ends, at the next record; `u64::MAX` for all.
+    end_offset: u64,
+    /// Offset at which the log was opened.
+    first_offset: u64,
+    /// Counts and bytes before the part that is read.
+    before: (KevCounts, Tally),
+    /// State of a report before the part that is read; `None` at the start of the log.
+    resumed: Option<Box<QnxState>>,
+}
+
+/// Position of a log between two records.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KevPosition {
+    /// File offset.
+    pub offset: u64,
+    start: Option<u64>,
+    last_buffer: Option<u32>,
+    /// Encoded clocks and open combines.
+    state: Vec<u8>,
+}
+
+stored!(KevPosition { offset: u64, start: Option<u64>, last_buffer: Option<u32>, state: Vec<u8> });
+
+/// State of a reader, for a codec.
+struct ReaderState<'l> {
+    clocks: &'l mut Clocks,
+    joiner: &'l mut Joiner,
+}
+
+impl Stored for ReaderState<'_> {
+    const MIN_BYTES: usize = 0;
+
+    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        self.clocks.visit(codec)?;
+        self.joiner.visit(codec)
+    }
 }
 
 impl KevLog {
@@ -194,6 +232,10 @@ impl KevLog {
             last_buffer: None,
             notices: VecDeque::new(),
             lists_gaps: false,
+            end_offset: u64::MAX,
+            first_offset: 0,
+            before: Default::default(),
+            resumed: None,
             header,
         };
         match hidden {
@@ -202,6 +244,81 @@ impl KevLog {
         }
         warnings.into_iter().for_each(|warning| log.damage(Notice::warning(warning)));
         Ok(log)
+    }
+
+    /// Opens a log at a position.
+    ///
+    /// # Errors
+    /// The input cannot be read, is not a log, or does not have this position.
+    pub(crate) fn at_position(name: &str, input: Input, position: KevPosition) -> io::Result<Self> {
+        let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
+        let mut log = Self::from_input(name, input, &KevOptions::default())
+            .map_err(|refusal| io::Error::new(io::ErrorKind::InvalidData, refusal.message))?;
+        let KevPosition { offset, start, last_buffer, state } = position;
+        if offset < log.header_bytes || log.size.is_some_and(|size| offset > size) {
+            return Err(refuse("the position is not between two records"));
+        }
+        log.joiner = Joiner::default();
+        let mut known = ReaderState { clocks: &mut log.clocks, joiner: &mut log.joiner };
+        Codec::decode(&state, &mut known).map_err(|Malformed| refuse("the state of its reader is malformed"))?;
+        let fits = log.joiner.counts.fit(offset - log.header_bytes) && log.joiner.open_before(offset);
+        log.window.seek(offset)?;
+        log.clocks.version += 1;
+        log.last_buffer = last_buffer;
+        log.notices.clear();
+        log.detour = false;
+        if let Some(cycles) = start {
+            log.start.0.get_or_init(|| cycles);
+        }
+        // Slots of open combines count for the part in which these end.
+        (log.first_offset, log.end_offset) = (offset, offset);
+        if !fits || log.tally().check().is_err() {
+            return Err(refuse("the counts of its reader do not fit its position"));
+        }
+        log.before = (log.counts(), log.tally());
+        log.end_offset = u64::MAX;
+        Ok(log)
+    }
+
+    /// Position after the last returned record; `None` if notices come before the next one.
+    pub(crate) fn position(&mut self) -> Option<KevPosition> {
+        if !self.notices.is_empty() {
+            return None;
+        }
+        let (offset, start, last_buffer) = (self.n_read(), self.start.cycles(), self.last_buffer);
+        let Self { clocks, joiner, .. } = self;
+        let state = Codec::encode(&mut ReaderState { clocks, joiner });
+        Some(KevPosition { offset, start, last_buffer, state })
+    }
+
+    /// Ends the log at the first record after `n_bytes` bytes from the position at which it was opened.
+    pub(crate) fn set_read_limit(&mut self, n_bytes: u64) {
+        self.end_offset = self.first_offset.saturating_add(n_bytes);
+    }
+
+    /// True if the log was opened at its start.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.first_offset == 0
+    }
+
+    /// True if the log can be opened again at a position.
+    pub(crate) fn can_resume(&self) -> bool {
+        let KevOptions { slots, out_of_step, only_new, salvage, .. } = self.options;
+        !(slots || out_of_step || only_new || salvage)
+    }
+
+    pub(crate) fn input_mut(&mut self) -> &mut Input {
+        self.window.input_mut()
+    }
+
+    /// Sets the state of a report before the first record that is read.
+    pub(crate) fn resume(&mut self, state: QnxState) {
+        self.resumed = Some(Box::new(state));
+    }
+
+    /// Takes the state of a report before the first record.
+    pub(crate) fn take_resumed(&mut self) -> Option<Box<QnxState>> {
+        self.resumed.take()
     }
 
     /// Skips the slots that the header counts as system page, and reports that. With `salvage`, skips only the page
@@ -289,21 +406,30 @@ impl KevLog {
 
     /// Counts so far.
     pub fn counts(&self) -> KevCounts {
-        KevCounts { slots: self.n_slots(), ..self.joiner.counts }
+        KevCounts { slots: self.n_slots(), ..self.joiner.counts } - self.before.0
+    }
+
+    /// Number of records from the start of the log to the last one that was returned.
+    pub(crate) fn n_records(&self) -> u64 {
+        self.joiner.counts.records
     }
 
     /// Accounting of the bytes read so far. Slots of open combines count as events.
     pub fn tally(&self) -> Tally {
         let KevCounts { dropped_slots, cut_bytes, skipped_bytes, .. } = self.joiner.counts;
+        // Slots of combines that are open at the end of a part count for the part in which these end.
+        let open = if self.end_offset < u64::MAX { self.joiner.open_bytes() } else { 0 };
+        let before = self.before.1;
         Tally {
-            read: self.n_read(),
-            header: self.header_bytes,
-            events: self.joiner.event_bytes(),
-            skipped: dropped_slots * SLOT_BYTES as u64 + cut_bytes + skipped_bytes,
+            read: self.n_read().saturating_sub(open).saturating_sub(before.read),
+            header: self.header_bytes - before.header,
+            events: (self.joiner.event_bytes() - open).saturating_sub(before.events),
+            skipped: dropped_slots * SLOT_BYTES as u64 + cut_bytes + skipped_bytes - before.skipped,
         }
     }
 
-    fn n_read(&self) -> u64 {
+    /// File offset after the last returned slot.
+    pub(crate) fn n_read(&self) -> u64 {
         self.window.offset() + self.pending as u64
     }
 
@@ -360,6 +486,8 @@ impl KevLog {
         let in_step = !self.options.out_of_step;
         let Self { window, joiner, clocks, ends, payloads, header, marks, .. } = self;
         let slots = window.bytes().as_chunks::<SLOT_BYTES>().0;
+        let n_left = self.end_offset.saturating_sub(window.offset()).div_ceil(SLOT_BYTES as u64);
+        let max_slots = max_slots.min(usize::try_from(n_left).unwrap_or(usize::MAX));
         let (mut n_slots, mut n_records) = (0, 0);
         for bytes in &slots[..slots.len().min(max_slots)] {
             // Two masks classify nearly every slot without decoding it.
@@ -420,7 +548,7 @@ impl KevLog {
     fn find_plain(&mut self) -> Option<Slot> {
         self.window.consume(self.pending);
         self.pending = 0;
-        if self.detour {
+        if self.detour || self.window.offset() >= self.end_offset {
             return None;
         }
         let bytes = self.window.bytes().first_chunk()?;
@@ -445,7 +573,7 @@ impl KevLog {
             if !self.notices.is_empty() {
                 return Ok(Found::Notice);
             }
-            if self.ended {
+            if self.ended || self.window.offset() >= self.end_offset {
                 return Ok(Found::End);
             }
             self.detour = self.options.slots;

@@ -2,6 +2,8 @@
 
 use super::combine::CompleteCombine;
 use super::record::KevRecord;
+use crate::split::codec::stored;
+
 use super::slot::{N_CPUS, SLOT_BYTES, Slot, SlotKind};
 
 /// High halves of the clocks.
@@ -13,6 +15,8 @@ pub(crate) struct Clocks {
     /// Incremented at each change.
     pub version: u64,
 }
+
+stored!(Clocks { msbs: [Option<u32>; N_CPUS] });
 
 impl Clocks {
     pub(super) fn new(one_clock: bool) -> Self {

@@ -224,7 +224,8 @@ impl Trace {
         let Some(place) = self.window.place().filter(|_| self.in_area && self.notices.is_empty()) else { return 0 };
         let takes_cpu = self.rules.cpuid_word == CpuidWord::Last;
         let (bytes, offset) = (self.window.bytes(), self.window.offset());
-        let bytes = &bytes[..bytes.len().min(room)];
+        let left_to_read = usize::try_from(self.read_limit.saturating_sub(self.tally.read)).unwrap_or(usize::MAX);
+        let bytes = &bytes[..bytes.len().min(room).min(left_to_read)];
         let (place_after, offset_after) = (place + bytes.len(), offset + bytes.len() as u64);
         let mut run = Stepping { left: bytes, number: self.number };
         let position = |run: &Stepping<'_>| Position {

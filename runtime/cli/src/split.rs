@@ -1,0 +1,112 @@
+//! `tfbc split`: divides a trace into parts that are formatted alone.
+
+use super::console::{CommandResult, Console, Failure, Message};
+use super::formats::{self, LanguageArgs};
+use super::overwrite;
+use super::trace;
+use super::trace_args::TraceArgs;
+use clap::{ArgGroup, Args};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use tfbc::{PartSize, Split, SplitError};
+
+/// Flags of `tfbc split`.
+#[derive(Debug, Clone, Args)]
+#[command(group = ArgGroup::new("size").required(true))]
+pub struct SplitArgs {
+    /// Number of parts of about equal size. A trace of few events gets fewer
+    #[arg(short = 'n', long = "parts", value_name = "N", group = "size")]
+    parts: Option<NonZeroU64>,
+    /// Bytes per part, such as 64m or 1g; a part ends after the first event that reaches this size
+    #[arg(long, value_name = "SIZE", group = "size", value_parser = size)]
+    bytes: Option<NonZeroU64>,
+    /// Format file that the parts will be formatted with, source or blob; later ones win. `default` is the built-in
+    /// file, which is also used if none is given
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// Split file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
+    /// Trace or log: a file that is not compressed
+    #[arg(value_name = "TRACE", required_unless_present = "dialect")]
+    input: Option<PathBuf>,
+}
+
+/// Reads a size in bytes: a number, and `k`, `m` or `g` after it for powers of 1024.
+fn size(text: &str) -> Result<NonZeroU64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return Err(String::from("expected a number of bytes such as 5000, 64k, 64m or 1g")),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).and_then(NonZeroU64::new);
+    bytes.ok_or_else(|| String::from("expected a number of bytes such as 5000, 64k, 64m or 1g, at least 1"))
+}
+
+/// Failure for a trace that cannot be split, or a part that cannot be opened.
+pub fn failure(name: &str, error: SplitError) -> Failure {
+    let message = match error {
+        SplitError::Refused(_) | SplitError::NoPart { .. } => Message::Usage,
+        _ => Message::Unreadable,
+    };
+    Failure::Error(message, format!("cannot read {name}: {error}"))
+}
+
+impl SplitArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> CommandResult {
+        if self.language.asks_for_help() {
+            return super::print(console, formats::dialect_help(), None);
+        }
+        let Some(input) = &self.input else { return Err(Failure::Error(Message::Usage, String::from("no trace"))) };
+        let inputs = overwrite::files(&self.formats).chain([input.as_path()]);
+        overwrite::refuse([Some(&*self.output)], inputs)?;
+        let set = formats::load_for_report(console, &self.formats, &self.language)?;
+        let short_generic_word = self.language.report_dialect()?.short_generic_word;
+        let args = TraceArgs { short_generic_word, max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
+        let size = match (self.parts, self.bytes) {
+            (_, Some(bytes)) => PartSize::Bytes(bytes),
+            (parts, None) => PartSize::Count(parts.unwrap_or(NonZeroU64::MIN)),
+        };
+        let trace = trace::open(input, &args)?;
+        let split = trace.parts(&set, size).map_err(|error| failure(&input.to_string_lossy(), error))?;
+        let failed = |error| Failure::write(&error, self.output.display());
+        let mut output = console.open(Some(&self.output)).map_err(failed)?;
+        output.write_all(&split.encode()).and_then(|()| output.flush()).map_err(failed)?;
+        output.into_inner().commit().map_err(failed)?;
+        console.note(table(&split));
+        Ok(formats::loaded(&set))
+    }
+}
+
+/// Table of the parts.
+fn table(split: &Split) -> String {
+    let mut out = format!("{:>6} {:>14} {:>14} {:>12}", "part", "offset", "bytes", "events");
+    for part in split.parts() {
+        let _ = write!(out, "\n{:>6} {:>#14x} {:>14} {:>12}", part.number, part.offset, part.n_bytes, part.n_events);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let bytes = |text| size(text).map(NonZeroU64::get);
+        assert_eq!([bytes("5"), bytes("2k"), bytes("64M"), bytes("1g")], [Ok(5), Ok(2048), Ok(64 << 20), Ok(1 << 30)]);
+        for text in ["", "0", "k", "1t", "-1", "1.5m", "99999999999g"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `tfbc split` and `tfbc report --part`.
+
+use crate::common::*;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Directory with the samples.
+fn directory() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["shell.trc", "copy.trc", "user.kev", "user.xml"] {
+        fs::copy(root().join("runtime/samples").join(name), directory.path().join(name)).unwrap();
+    }
+    directory
+}
+
+fn tfbc(directory: &Path, args: &str) -> (String, String, i32) {
+    let mut command = command("tfbc");
+    command.args(args.split_whitespace()).current_dir(directory).env("TFBC_CACHE", "off");
+    run(&mut command)
+}
+
+/// Runs a command that succeeds without messages.
+fn output(directory: &Path, args: &str) -> String {
+    let (text, error, status) = tfbc(directory, args);
+    assert_eq!((error.as_str(), status), ("", 0), "{args}");
+    text
+}
+
+#[test]
+fn parts_print_the_whole_report() {
+    let world = directory();
+    let world = world.path();
+    for (trace, formats) in [("shell.trc", ""), ("copy.trc", ""), ("user.kev", "-t user.xml"), ("user.kev", "")] {
+        for size in ["-n 1", "-n 2", "-n 7", "--bytes 1", "--bytes 1k"] {
+            let (_, list, status) = tfbc(world, &format!("split {size} {formats} -o x.tfbs {trace}"));
+            assert_eq!(status, 0, "{list}");
+            let n_parts = list.lines().count() - 1;
+            for flags in ["--quiet", "--quiet --to ndjson", "--quiet --to csv", "--quiet --no-heading"] {
+                let whole = output(world, &format!("report {flags} {formats} {trace}"));
+                let part = |n| output(world, &format!("report {flags} {formats} --part {n} x.tfbs"));
+                // A part costs a process here.
+                let n_read = n_parts.min(12);
+                let parts: String = (1..=n_read).map(part).collect();
+                assert!(
+                    if n_read == n_parts { parts == whole } else { whole.starts_with(&parts) },
+                    "{trace} {size} {flags}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_damaged_trace_report_the_damage_once() {
+    let world = directory();
+    let world = world.path();
+    let mut bytes = fs::read(world.join("shell.trc")).unwrap();
+    bytes[6000..6100].fill(0xFF);
+    fs::write(world.join("cut.trc"), &bytes).unwrap();
+    let (_, _, status) = tfbc(world, "split -n 4 -o cut.tfbs cut.trc");
+    assert_eq!(status, 0);
+    let (whole, messages, status) = tfbc(world, "report cut.trc");
+    assert_eq!(status, 2);
+    let damage = messages.lines().next().unwrap();
+    let runs: Vec<_> = (1..=4).map(|n| tfbc(world, &format!("report --part {n} cut.tfbs"))).collect();
+    assert_eq!(runs.iter().map(|(text, ..)| text.as_str()).collect::<String>(), whole);
+    assert_eq!(runs.iter().filter(|(_, messages, _)| messages.contains(damage)).count(), 1);
+    assert_eq!(runs.iter().filter(|(.., status)| *status == 2).count(), 1);
+}
+
+/// Checks that a command fails with a message.
+fn refused(world: &Path, args: &str, message: &str) {
+    let (_, error, status) = tfbc(world, args);
+    assert!(status == 1 && error.contains(message), "{args}: {status} {error}");
+}
+
+#[test]
+fn what_cannot_be_split_is_refused_with_a_reason() {
+    let world = directory();
+    let world = world.path();
+    refused(world, "split -o x.tfbs shell.trc", "--parts");
+    refused(world, "split -n 0 -o x.tfbs shell.trc", "invalid value '0'");
+    refused(world, "split --bytes 1x -o x.tfbs shell.trc", "a number of bytes such as");
+    refused(world, "split -n 2 -o shell.trc shell.trc", "shell.trc");
+    refused(world, "split -n 2 -o x.tfbs user.xml", "not a trace but");
+    let packed = world.join("shell.trc.gz");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, &fs::read(world.join("shell.trc")).unwrap()).unwrap();
+    fs::write(packed, encoder.finish().unwrap()).unwrap();
+    refused(world, "split -n 2 -o x.tfbs shell.trc.gz", "a compressed trace cannot be split");
+    assert!(!world.join("x.tfbs").exists());
+}
+
+#[test]
+fn parts_of_something_else_are_refused() {
+    let world = directory();
+    let world = world.path();
+    assert_eq!(tfbc(world, "split -n 3 -o x.tfbs shell.trc").2, 0);
+    refused(world, "report --part 4 x.tfbs", "there is no part 4: the parts are 1 to 3");
+    refused(world, "report --part 0 x.tfbs", "0 is not in 1..");
+    refused(world, "report x.tfbs", "not a trace but a split file");
+    refused(world, "report --part 1 shell.trc", "not a split file");
+    refused(world, "report --part 1 x.tfbs x.tfbs", "exactly one split file");
+    refused(world, "report --part 1 -o shell.trc x.tfbs", "shell.trc");
+    refused(world, "report --part 1 --stats x.tfbs", "--stats");
+    refused(world, "report --part 1 --pagesize 60 x.tfbs", "pages of a part");
+    refused(world, "report --part 2 --from 1 x.tfbs", "leave out the column `delta`");
+    fs::write(world.join("own.trcfmt"), "0A1 1.0 \"PUMP\" $D1\n").unwrap();
+    refused(world, "report --part 2 -t own.trcfmt x.tfbs", "other format files");
+    // A changed byte of the split file, and a changed trace.
+    let split = fs::read(world.join("x.tfbs")).unwrap();
+    let mut flipped = split.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    fs::write(world.join("y.tfbs"), &flipped).unwrap();
+    refused(world, "report --part 2 y.tfbs", "a damaged split file");
+    let mut trace = fs::read(world.join("shell.trc")).unwrap();
+    trace[0x60] ^= 1;
+    fs::write(world.join("shell.trc"), &trace).unwrap();
+    refused(world, "report --part 2 x.tfbs", "its first bytes differ");
+    fs::remove_file(world.join("shell.trc")).unwrap();
+    refused(world, "report --part 2 x.tfbs", "x.tfbs");
+}

@@ -1,0 +1,98 @@
+//! Splits an AIX log into parts: the log is read like a report that only counts events.
+
+use super::line::{LineFormat, LineState};
+use super::producer::LogProducer;
+use super::{AixReportOptions, Layout};
+use crate::catalog::Catalog;
+use crate::engine::{Chunk, Format, Producer};
+use crate::monitor::ReportError;
+use crate::reader::aix::Logs;
+use crate::split::codec::Codec;
+use crate::split::{Border, Cuts, LogParts};
+use std::sync::atomic::AtomicU64;
+use tfbc_vm::TextBuf;
+
+/// Elapsed times of the last reported event of each hook.
+#[derive(Default)]
+struct LastShown {
+    /// Number of the event among the reported ones, and its elapsed time, by hook.
+    by_id: Vec<(u64, u64)>,
+    /// Hooks with reported events.
+    ids: Vec<u16>,
+    n_shown: u64,
+}
+
+impl LastShown {
+    fn note(&mut self, id: u16, elapsed_ns: u64) {
+        if self.by_id.is_empty() {
+            self.by_id = vec![(0, 0); 1 << 16];
+        }
+        self.n_shown += 1;
+        let last = &mut self.by_id[usize::from(id)];
+        if last.0 == 0 {
+            self.ids.push(id);
+        }
+        *last = (self.n_shown, elapsed_ns);
+    }
+
+    /// Hooks and elapsed times, the latest first.
+    fn list(&self) -> Vec<(u16, u64)> {
+        let last = |id: &u16| self.by_id[usize::from(*id)];
+        let mut ids = self.ids.clone();
+        ids.sort_unstable_by_key(|id| std::cmp::Reverse(last(id).0));
+        ids.into_iter().map(|id| (id, last(&id).1)).collect()
+    }
+}
+
+/// Reads a log to its end, and returns the state at each border.
+pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> Result<LogParts, ReportError> {
+    let options = AixReportOptions { stats: true, follow_context: true, ..AixReportOptions::default() };
+    let (infos, layouts) = (logs.logs().to_vec(), [Layout::default(); 5]);
+    let known_steps = AtomicU64::new(0);
+    let mut format = LineFormat::new(catalog, &options, &options.columns, layouts, &infos, &known_steps);
+    format.collect_ends();
+    let mut producer = LogProducer::new(logs, &infos, catalog, &options, layouts, true, true).with_whole_context();
+    let (mut chunk, mut state, mut text) = (Chunk::default(), LineState::default(), TextBuf::new());
+    let (mut shown, mut parts) = (LastShown::default(), LogParts::default());
+    loop {
+        let limit = cuts.next(producer.logs().tally().read);
+        producer.logs().set_read_limit(limit);
+        while {
+            let more = producer.fill(&mut chunk, false)?;
+            chunk.notices.clear();
+            while {
+                text.clear();
+                let more = format.format(&chunk.events, Some(&mut state), &mut text);
+                let events = format.ends().iter().filter_map(|end| chunk.events.events.get(end.event as usize));
+                events.for_each(|event| shown.note(event.id, event.elapsed_ns));
+                format.take_slow();
+                more
+            } {}
+            more
+        } {}
+        let counts = producer.counts();
+        let read = producer.logs().tally().read;
+        if counts.stopped || read < limit {
+            let lost = producer.lost();
+            parts.end(read, counts.n_events, counts.stopped);
+            parts.has_lost_state = lost.n_timers + lost.n_processes > 0;
+            return Ok(parts);
+        }
+        // The first part contains the heading, which comes before the first event that is reported.
+        if shown.n_shown == 0 {
+            cuts.delay();
+            continue;
+        }
+        let Some(mut position) = producer.logs().position() else {
+            cuts.delay();
+            continue;
+        };
+        parts.borders.push(Border {
+            read,
+            n_events: counts.n_events,
+            offset: position.trace.offset,
+            position: Codec::encode(&mut position),
+            state: Codec::encode(&mut producer.snapshot(shown.list())),
+        });
+    }
+}
