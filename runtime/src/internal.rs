@@ -102,11 +102,11 @@ pub mod rows {
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.
 pub mod analysis {
     pub use crate::context::{
-        ClassName, ContextRules, CounterRule, Effect, EffectName, EventPlace, EventTraits, PairRule, RecordRules,
-        RuledEvent, ThreadContext,
+        ClassName, ContextRules, CounterRule, Effect, EffectName, EventPlace, EventTraits, PairRule, Place,
+        PreparedAction, PreparedRule, RecordRules, RuledEvent, ThreadContext,
     };
     pub use crate::events::{ArgumentName, ArgumentValue, BuiltInEvents, text_of_words};
-    pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, TimedEvent, hooks};
+    pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, RawEvent, TimedEvent, hooks};
     pub use crate::reader::kev::{KevHeader, classes};
 }
 

@@ -7,8 +7,8 @@ use crate::totals::{Missed, Totals};
 use crate::{AnalysisError, AnalysisOptions, Observer};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tfbc::internal::analysis::{Ahead, CommonIds, TimedEvent, hooks};
-use tfbc::internal::analysis::{ContextRules, Effect, EffectName, RuledEvent};
+use tfbc::internal::analysis::{Ahead, CommonIds, RawEvent, TimedEvent, hooks};
+use tfbc::internal::analysis::{ContextRules, Effect, EffectName, PreparedAction, PreparedRule, RuledEvent};
 use tfbc::internal::{LogItem, Logs, TraceState};
 use tfbc::{Monitor, System};
 
@@ -36,8 +36,7 @@ struct LogState {
 struct Analyser<'o> {
     machine: Machine,
     rules: ContextRules,
-    options: &'o AnalysisOptions,
-    symbols: HashMap<u64, Vec<u8>>,
+    names: Names<'o>,
     logs: Vec<LogState>,
     has_cpu_files: bool,
 }
@@ -58,8 +57,7 @@ pub fn analyse(
     let mut analyser = Analyser {
         machine,
         rules: ContextRules::new(Arc::clone(&options.context)),
-        options,
-        symbols: HashMap::new(),
+        names: Names { options, symbols: HashMap::new() },
         logs: vec![LogState::default(); infos.len()],
         has_cpu_files,
     };
@@ -75,14 +73,18 @@ pub fn analyse(
     loop {
         if let Some(ids) = &common {
             let before = n_events;
-            n_events += logs.common(ids, |timed| {
-                if options.until.is_some_and(|until| timed.time.elapsed_ns > until) {
-                    return false;
-                }
-                let cpu = analyser.push(timed);
-                observer.hook(timed, cpu, &mut analyser.machine, &analyser.rules);
-                true
-            });
+            n_events += logs.common(
+                ids,
+                #[inline(always)]
+                |timed| {
+                    if options.until.is_some_and(|until| timed.time.elapsed_ns > until) {
+                        return false;
+                    }
+                    let cpu = analyser.push_common(timed);
+                    observer.hook(timed, cpu, &mut analyser.machine, &analyser.rules);
+                    true
+                },
+            );
             if n_events / PROGRESS_EVERY > before / PROGRESS_EVERY {
                 monitor.progress(logs.progress(), n_events);
             }
@@ -142,25 +144,47 @@ impl Analyser<'_> {
     }
 
     /// Applies an event. Returns its CPU; `Some(None)` is the only CPU of a trace whose events have none.
-    #[inline]
     fn push(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
-        let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
+        let (id, now, log) = (timed.event.id, timed.time.elapsed_ns, timed.log);
+        if !is_header(id) {
+            return self.push_common(timed);
+        }
         self.machine.note_event(now);
-        let last = self.logs[log].last.replace(now);
-        if self.rules.has(event.id) {
-            return self.push_ruled(timed, last);
+        self.logs[log].last = Some(now);
+        self.push_header(timed)
+    }
+
+    /// Applies an event that does not describe the trace.
+    #[inline(always)]
+    fn push_common(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
+        let RawEvent { id, wide, bytes, tid, cpu, .. } = timed.event;
+        let (now, log) = (timed.time.elapsed_ns, timed.log);
+        let Self { machine, rules, names, logs, .. } = self;
+        machine.note_event(now);
+        let list = rules.list(id);
+        if list != 0 {
+            let Some(rule) = rules.prepared(list, wide, bytes) else {
+                // The copy keeps the fields of other events in registers.
+                let copy = *timed;
+                return self.push_ruled(&copy);
+            };
+            logs[log].last = Some(now);
+            if machine.has_gap() {
+                end_gap(machine, log, id, now);
+            }
+            let hook = PreparedHook { bytes, tid, cpu, now };
+            return apply_prepared(machine, rule, &hook, names).map(|at| machine.cpu_id(at));
         }
-        end_gap(&mut self.machine, log, event.id, now);
-        if matches!(event.id, hooks::ZERO | hooks::HEADER | LOG_WRAP) {
-            self.note_system(timed);
-            return None;
+        logs[log].last = Some(now);
+        if machine.has_gap() {
+            end_gap(machine, log, id, now);
         }
-        let at = match event.cpu {
-            Some(cpu) => self.machine.cpu(cpu, now),
-            None => self.machine.cpu_without_id(event.tid),
+        let at = match cpu {
+            Some(cpu) => machine.cpu(cpu, now),
+            None => machine.cpu_without_id(tid),
         }?;
-        self.machine.evidence(at, event.tid, now, false);
-        Some(self.machine.cpu_id(at))
+        machine.pass_unchanged(at, tid, now);
+        Some(machine.cpu_id(at))
     }
 
     /// Declares the CPUs that the header of a log states. The header of a merged log may come late: at its time.
@@ -180,19 +204,20 @@ impl Analyser<'_> {
         }
     }
 
-    /// Applies an event that the context table has rules for. Returns its CPU.
-    fn push_ruled(&mut self, timed: &TimedEvent<'_>, last: Option<u64>) -> Option<Option<u64>> {
+    /// Applies an event whose rules are not prepared. Returns its CPU.
+    #[inline(never)]
+    fn push_ruled(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
-        if is_header(event.id) {
-            return self.push_header(timed);
-        }
-        let Self { machine, rules, options, symbols, .. } = self;
+        let last = self.logs[log].last.replace(now);
+        let Self { machine, rules, names, .. } = self;
         let ruled = rules.ruled(event);
         let traits = ruled.traits();
         if traits.is_mark {
             return push_mark(machine, &ruled, log, last.unwrap_or(0), now);
         }
-        end_gap(machine, log, event.id, now);
+        if machine.has_gap() {
+            end_gap(machine, log, event.id, now);
+        }
         let at = match traits.cpu {
             Some(cpu) => machine.cpu(cpu, now),
             None if traits.is_dispatch => machine.cpu_of_dispatch(),
@@ -201,7 +226,7 @@ impl Analyser<'_> {
         if let Some(at) = at.filter(|_| !traits.is_dispatch) {
             machine.evidence(at, event.tid, now, traits.is_resume);
         }
-        ruled.read(|effect| apply(machine, options, symbols, effect, event.tid, at, now));
+        ruled.read(|effect| apply(machine, names, effect, event.tid, at, now));
         at.map(|at| machine.cpu_id(at))
     }
 
@@ -210,18 +235,21 @@ impl Analyser<'_> {
     fn push_header(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
         let (event, now) = (&timed.event, timed.time.elapsed_ns);
         let is_daemon = self.rules.learn_daemon(event);
+        if is_daemon {
+            self.machine.note_rules();
+        }
         end_gap(&mut self.machine, timed.log, event.id, now);
         self.note_system(timed);
-        if !is_daemon {
-            let Self { machine, rules, options, symbols, .. } = self;
-            rules.ruled(event).read(|effect| apply(machine, options, symbols, effect, event.tid, None, now));
+        if !is_daemon && self.rules.has(event.id) {
+            let Self { machine, rules, names, .. } = self;
+            rules.ruled(event).read(|effect| apply(machine, names, effect, event.tid, None, now));
         }
         None
     }
 }
 
 /// Ends a loss, or the time after hook 002 (trace off), because the stream has an event again.
-#[inline]
+#[cold]
 fn end_gap(machine: &mut Machine, log: usize, id: u16, now: u64) {
     if machine.is_losing(log) {
         machine.end_loss(log, now, Missed::default());
@@ -275,18 +303,124 @@ pub fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or_default()
 }
 
-fn apply(
-    machine: &mut Machine,
-    options: &AnalysisOptions,
-    symbols: &mut HashMap<u64, Vec<u8>>,
-    effect: Effect<'_>,
+/// Names of addresses.
+struct Names<'o> {
+    options: &'o AnalysisOptions,
+    /// Names that the trace itself contains.
+    symbols: HashMap<u64, Vec<u8>>,
+}
+
+impl Names<'_> {
+    /// Name of an address.
+    fn of(&self, address: u64) -> Option<Vec<u8>> {
+        self.options.names.get(address).map(<[u8]>::to_vec).or_else(|| self.symbols.get(&address).cloned())
+    }
+}
+
+/// Parts of an event that prepared rules need.
+struct PreparedHook<'e> {
+    bytes: &'e [u8],
     tid: u64,
+    cpu: Option<u64>,
+    now: u64,
+}
+
+/// Applies an event by its prepared rule. Returns the index of its CPU.
+#[inline(never)]
+fn apply_prepared(
+    machine: &mut Machine,
+    rule: &PreparedRule,
+    hook: &PreparedHook<'_>,
+    names: &Names<'_>,
+) -> Option<usize> {
+    let PreparedHook { bytes, tid, now, .. } = *hook;
+    let cpu = hook.cpu.or_else(|| rule.cpu.read(bytes));
+    if let PreparedAction::Enter { class, .. } | PreparedAction::Return { class, .. } = rule.action
+        && !machine.keeps_calls()
+    {
+        let at = match cpu {
+            Some(cpu) => machine.cpu(cpu, now),
+            None => machine.cpu_without_id(tid),
+        };
+        let is_entry = matches!(rule.action, PreparedAction::Enter { .. });
+        if at.is_some_and(|at| machine.switch_mode(at, tid, class, is_entry, now)) {
+            return at;
+        }
+    }
+    if let PreparedAction::Dispatch { tid: place, pid, priority, idle } = rule.action
+        && let Some(tid) = place.map_or(Some(tid), |place| place.read(bytes))
+    {
+        let at = match cpu {
+            Some(cpu) => machine.cpu(cpu, now),
+            None => machine.cpu_of_dispatch(),
+        };
+        let priority = if machine.keeps_priorities() { priority.read(bytes) } else { None };
+        dispatch(machine, at, tid, pid.read(bytes), priority, idle, now);
+        return at;
+    }
+    let at = match cpu {
+        Some(cpu) => machine.cpu(cpu, now),
+        None => machine.cpu_without_id(tid),
+    };
+    if let Some(at) = at {
+        machine.evidence(at, tid, now, matches!(rule.action, PreparedAction::Reset { resume: true }));
+    }
+    match rule.action {
+        PreparedAction::Enter { class, address } => {
+            let slot = machine.thread(tid);
+            match address.read(bytes) {
+                _ if !machine.keeps_calls() => machine.enter_mode(at, slot, class),
+                Some(address) => machine.enter_address(at, slot, class, address, |address| names.of(address), now),
+                None => machine.enter(at, slot, class, None, now),
+            }
+        }
+        PreparedAction::Return { class, errno, result } => {
+            let slot = machine.thread(tid);
+            if !machine.keeps_calls() {
+                machine.return_mode(at, slot, class);
+                return at;
+            }
+            let (errno, result) = (errno.read(bytes).unwrap_or(0), result.read(bytes).map(|result| result as i64));
+            machine.leave_mode(at, slot, class, None, Returned { result, errno, interrupted: false }, now);
+        }
+        PreparedAction::Raise { class, kind, address } => {
+            let at = at?;
+            if machine.keeps_interrupts() {
+                let address = address.read(bytes);
+                machine.raise(at, class, kind.read(bytes), address, || names.of(address?));
+            } else {
+                machine.raise(at, class, None, None, || None::<&[u8]>);
+            }
+        }
+        PreparedAction::Lower { class } => machine.lower(at, class, now),
+        PreparedAction::Reset { .. } => machine.reset(at, now),
+        // The event is too short for its thread.
+        PreparedAction::Dispatch { .. } => {}
+    }
+    at
+}
+
+/// Dispatches a thread of a process to a CPU.
+fn dispatch(
+    machine: &mut Machine,
     at: Option<usize>,
+    tid: u64,
+    pid: Option<u64>,
+    priority: Option<u64>,
+    idle: bool,
     now: u64,
 ) {
-    let name_of = |symbols: &HashMap<u64, Vec<u8>>, address: u64| {
-        options.names.get(address).map(<[u8]>::to_vec).or_else(|| symbols.get(&address).cloned())
+    let slot = match pid {
+        Some(pid) => machine.attach_dispatched(tid, pid),
+        None => machine.thread(tid),
     };
+    if let Some(priority) = priority.and_then(|priority| u8::try_from(priority).ok()) {
+        machine.prioritise(slot, Some(priority));
+    }
+    machine.dispatch(at, tid, slot, now, idle);
+}
+
+fn apply(machine: &mut Machine, names: &mut Names<'_>, effect: Effect<'_>, tid: u64, at: Option<usize>, now: u64) {
     match effect {
         Effect::Nothing | Effect::Lost { .. } | Effect::On | Effect::Off => {}
         Effect::Process { pid, tid, path } => {
@@ -336,14 +470,7 @@ fn apply(
             machine.kproc(process);
         }
         Effect::Dispatch { tid, pid, priority, idle } => {
-            let slot = match pid {
-                Some(pid) => machine.attach_dispatched(tid, pid),
-                None => machine.thread(tid),
-            };
-            if let Some(priority) = priority.and_then(|priority| u8::try_from(priority).ok()) {
-                machine.prioritise(slot, Some(priority));
-            }
-            machine.dispatch(at, tid, slot, now, idle);
+            dispatch(machine, at, tid, pid, priority, idle, now);
         }
         Effect::Undispatch => {
             if let Some(at) = at {
@@ -357,7 +484,7 @@ fn apply(
                     machine.enter(at, slot, class, Some(name).filter(|name| !name.is_empty()), now)
                 }
                 EffectName::Address(address) => {
-                    machine.enter_address(at, slot, class, address, |address| name_of(symbols, address), now);
+                    machine.enter_address(at, slot, class, address, |address| names.of(address), now);
                 }
             }
         }
@@ -369,19 +496,18 @@ fn apply(
             machine.leave_mode(at, slot, class, name, returned, now);
         }
         Effect::Symbol { address, name } => {
-            if symbols.len() < MAX_SYMBOLS {
-                symbols.insert(address, name[..name.len().min(255)].to_vec());
+            if names.symbols.len() < MAX_SYMBOLS {
+                names.symbols.insert(address, name[..name.len().min(255)].to_vec());
                 machine.forget_addresses();
             }
         }
         Effect::Raise { class, kind, name } => {
             let Some(at) = at else { return };
             match name {
-                None => machine.raise(at, class, kind, None, None),
-                Some(EffectName::Text(name)) => machine.raise(at, class, kind, None, Some(name)),
+                None => machine.raise(at, class, kind, None, || None::<&[u8]>),
+                Some(EffectName::Text(name)) => machine.raise(at, class, kind, None, || Some(name)),
                 Some(EffectName::Address(address)) => {
-                    let name = name_of(symbols, address);
-                    machine.raise(at, class, kind, Some(address), name.as_deref());
+                    machine.raise(at, class, kind, Some(address), || names.of(address));
                 }
             }
         }

@@ -123,25 +123,31 @@ pub fn analyse(
     };
     observer.begin(&mut analyser.machine);
     let (mut n_records, mut n_damaged, mut stopped) = (0u64, 0, false);
-    let mut progress_is_due = false;
-    loop {
-        if std::mem::take(&mut progress_is_due) {
+    let mut next_progress = PROGRESS_EVERY;
+    while !stopped {
+        if n_records >= next_progress {
+            next_progress = n_records + PROGRESS_EVERY;
             monitor.progress(log.progress(), n_records);
         }
-        match log.next()? {
-            Some(KevItem::Record(record)) => {
-                n_records += 1;
-                let ns = record.cycles().and_then(|cycles| header.ns(cycles));
-                let now = ns.map(|ns| ns.saturating_sub(*analyser.start.get_or_insert(ns)));
-                if options.until.is_some_and(|until| now.is_some_and(|now| now > until)) {
-                    stopped = true;
-                    break;
-                }
-                if let (Some(at), Some(now)) = (analyser.push(&record, now), now) {
-                    observer.record(&record, now, &mut analyser.machine, at, &analyser.rules);
-                }
-                progress_is_due = n_records.is_multiple_of(PROGRESS_EVERY);
+        let mut take = |record: &KevRecord<'_>| {
+            let ns = record.cycles().and_then(|cycles| header.ns(cycles));
+            let now = ns.map(|ns| ns.saturating_sub(*analyser.start.get_or_insert(ns)));
+            stopped = stopped || options.until.is_some_and(|until| now.is_some_and(|now| now > until));
+            if stopped {
+                return;
             }
+            n_records += 1;
+            if let (Some(at), Some(now)) = (analyser.push(record, now), now) {
+                observer.record(record, now, &mut analyser.machine, at, &analyser.rules);
+            }
+        };
+        let row = log.row(PROGRESS_EVERY as usize);
+        if !row.is_empty() {
+            row.each(take);
+            continue;
+        }
+        match log.next()? {
+            Some(KevItem::Record(record)) => take(&record),
             Some(KevItem::Slot(_)) => {}
             Some(KevItem::Notice(notice)) => {
                 n_damaged += u64::from(notice.damage);
@@ -181,6 +187,7 @@ pub fn state_names(header: &KevHeader) -> Vec<String> {
 
 impl Analyser<'_> {
     /// Applies a record. Returns the index of its CPU; `None` for marks.
+    #[inline]
     fn push(&mut self, record: &KevRecord<'_>, now: Option<u64>) -> Option<usize> {
         let class = record.meant_class();
         if self.loss.is_some() {
@@ -202,24 +209,22 @@ impl Analyser<'_> {
             return None;
         }
         let time = now.unwrap_or(self.last);
-        if self.machine.is_losing(0) {
+        if self.machine.has_gap() {
             self.machine.end_loss(0, time, Missed::default());
-        }
-        if self.machine.is_off(0) {
             self.machine.switch_on(0, time);
         }
         self.last = time;
         let at = self.machine.cpu(record.cpu.into(), now.unwrap_or(0))?;
         // A record without a time still changes states.
         let is_timed = now.is_some();
-        let now = now.unwrap_or_else(|| self.machine.since(at));
+        let now = now.unwrap_or_else(|| self.machine.last_event(at));
         self.machine.pass(at, now);
         match class {
             _ if has_rules => self.apply_rules(record, at, now),
             classes::PR_TH => self.thread(record, at, now),
             classes::KER_CALL => self.call(record, at, now),
             classes::INT => self.interrupt(record, at, now),
-            classes::COMM => self.message(record, at, now),
+            classes::COMM if self.machine.keeps_messages() => self.message(record, at, now),
             _ => {}
         }
         if !is_timed {
@@ -388,6 +393,8 @@ impl Analyser<'_> {
         let Some(slot) = self.machine.runs(at) else { return self.machine.without_thread(now) };
         let name = self.calls[usize::from(record.event % CALLS)].as_bytes();
         match record.event / CALLS % 4 {
+            0 if !self.machine.keeps_calls() => self.machine.enter_mode(Some(at), slot, ClassName::SYSCALL),
+            _ if !self.machine.keeps_calls() => self.machine.return_mode(Some(at), slot, ClassName::SYSCALL),
             0 => self.machine.enter(Some(at), slot, ClassName::SYSCALL, Some(name), now),
             kind => {
                 let word = |at| self.word(record, at);
@@ -405,9 +412,9 @@ impl Analyser<'_> {
     fn interrupt(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
         let kind = self.word(record, usize::from(matches!(record.event, 3 | 6))).map(u64::from);
         match record.event {
-            1 | 5 => self.machine.raise(at, ClassName::INT, kind, None, None),
+            1 | 5 => self.machine.raise(at, ClassName::INT, kind, None, || None::<&[u8]>),
             2 => self.machine.lower(Some(at), ClassName::INT, now),
-            3 | 6 => self.machine.raise(at, ClassName::HANDLER, kind, None, None),
+            3 | 6 => self.machine.raise(at, ClassName::HANDLER, kind, None, || None::<&[u8]>),
             4 => self.machine.lower(Some(at), ClassName::HANDLER, now),
             _ => {}
         }

@@ -111,11 +111,11 @@ impl Analyser<'_> {
                 }
             }
             Effect::Raise { class, kind, name } => match name {
-                None => self.machine.raise(at, class, kind, None, None),
-                Some(EffectName::Text(name)) => self.machine.raise(at, class, kind, None, Some(name)),
+                None => self.machine.raise(at, class, kind, None, || None::<&[u8]>),
+                Some(EffectName::Text(name)) => self.machine.raise(at, class, kind, None, || Some(name)),
                 Some(EffectName::Address(address)) => {
                     let name = self.name_of(address);
-                    self.machine.raise(at, class, kind, Some(address), name.as_deref());
+                    self.machine.raise(at, class, kind, Some(address), || name);
                 }
             },
             Effect::Lower { class } => self.machine.lower(Some(at), class, now),

@@ -1,6 +1,6 @@
 //! Tables do not depend on the form of the files, and records that are cut out of a log never rename time.
 
-use crate::properties::system;
+use crate::properties::{cpus_alone, system};
 use crate::timeline::{TrackSlice, draw, what};
 use crate::traces::{
     PseudoRandom, Record, RecordedHook, check_conservation, dispatch, hook, log, log_in, numbers, stream,
@@ -141,8 +141,11 @@ fn simple_and_wide_records_of_both_byte_orders_have_equal_tables() {
         let wide = qnx_system(&mut noise, n_cpus, 120, true);
         let mut simple = wide.clone();
         simple.iter_mut().for_each(|record| record.words.truncate(2));
-        let whole = tables(&summarised(open(log(n_cpus, &wide))), &[]);
+        let summary = summarised(open(log(n_cpus, &wide)));
+        let whole = tables(&summary, &[]);
         assert!(whole["state"].len() > 1, "{whole:?}");
+        // Without the other sections, less is kept.
+        assert_eq!(cpus_alone(log(n_cpus, &wide)), numbers(summary.section("cpu").unwrap(), &["cpu"]), "{seed}");
         let big = tables(&summarised(open(log_in(true, n_cpus, &wide))), &[]);
         assert_eq!(big, whole, "{seed}");
         // Only wide records have priorities.

@@ -93,7 +93,7 @@ impl TimelineArgs {
         overwrite::refuse([Some(&*self.output)], told.map(PathBuf::as_path))?;
         inputs::refuse_output(Some(&self.output), &traces, &args)?;
         let options = AnalysisOptions {
-            sections: Some(vec![String::from("call")]),
+            sections: Some(Vec::new()),
             idle: (!self.idle.is_empty()).then(|| self.idle.clone()),
             ..self.span.options()?
         };

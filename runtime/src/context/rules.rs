@@ -1,8 +1,10 @@
 //! Rules of a trace: the effects of its events, for code that tracks threads and CPUs itself.
 
 use super::parse;
+use super::prepared::PreparedRule;
 use super::table::{
-    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, NumberPos, TextPos,
+    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookForm, HookLookup, NamePos,
+    NumberPos, TextPos,
 };
 use crate::expression::Operand;
 use crate::reader::aix::{RawEvent, hooks};
@@ -30,6 +32,8 @@ pub struct ContextRules {
     /// Name of the trace's recorder; empty until it is known.
     daemon: Vec<u8>,
     lookup: HookLookup,
+    /// Prepared rules for each form of event, in the order of the handles of `lookup`.
+    prepared: Vec<[Option<PreparedRule>; 4]>,
 }
 
 /// Effect of an event. An id is `None` if the event does not contain it; then the event's own thread or process is
@@ -162,7 +166,8 @@ impl EventPlace {
 impl ContextRules {
     /// Creates the rules for a trace whose recorder is not known yet.
     pub fn new(table: Arc<ContextTable>) -> Self {
-        Self { lookup: table.lookup(b"", |entry| Some(*entry)), daemon: Vec::new(), table }
+        let lookup = table.lookup(b"", |entry| Some(*entry));
+        Self { prepared: prepare(&lookup), lookup, daemon: Vec::new(), table }
     }
 
     /// True if the table has entries for a hook.
@@ -202,8 +207,23 @@ impl ContextRules {
         if is_name {
             self.daemon = event.text(DAEMON_NAME).unwrap_or_default().to_vec();
             self.lookup = self.table.lookup(&self.daemon, |entry| Some(*entry));
+            self.prepared = prepare(&self.lookup);
         }
         is_name
+    }
+
+    /// Handle of the entries of a hook; 0 if there are none.
+    #[inline(always)]
+    pub fn list(&self, id: u16) -> u32 {
+        self.lookup.find(id)
+    }
+
+    /// Prepared rule of an event, by the handle of its hook's entries: its whole effect. `None` if the entries are not
+    /// prepared, so that [`ContextRules::ruled`] is to be used.
+    #[inline(always)]
+    pub fn prepared(&self, list: u32, wide: bool, bytes: &[u8]) -> Option<&PreparedRule> {
+        let rules = self.prepared.get((list as usize).wrapping_sub(1))?;
+        rules[HookForm::of(wide, bytes).index()].as_ref()
     }
 
     /// Looks up the entries for an event.
@@ -211,6 +231,11 @@ impl ContextRules {
     pub fn ruled<'r, 'e>(&'r self, event: &RawEvent<'e>) -> RuledEvent<'r, 'e> {
         RuledEvent { lookup: &self.lookup, list: self.lookup.find(event.id), event: DecodedHook::new(event) }
     }
+}
+
+/// Prepares the rules of all hooks.
+fn prepare(lookup: &HookLookup) -> Vec<[Option<PreparedRule>; 4]> {
+    lookup.by_form().map(|forms| std::array::from_fn(|form| PreparedRule::of(&forms[form]))).collect()
 }
 
 impl<'e> RuledEvent<'_, 'e> {

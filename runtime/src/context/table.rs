@@ -235,8 +235,9 @@ impl ResolvedPos {
 
     /// Reads the number; `None` if the event is too short.
     #[inline(always)]
-    fn read(&self, bytes: &[u8]) -> Option<u64> {
-        match bytes.get(self.start as usize..).and_then(|rest| rest.first_chunk()) {
+    pub fn read(&self, bytes: &[u8]) -> Option<u64> {
+        let start = self.start as usize;
+        match bytes.get(start..start + 8).and_then(|rest| rest.first_chunk()) {
             Some(word) => Some(u64::from_be_bytes(*word) << (self.left & 63) >> (self.right & 63)),
             None => self.read_short(bytes),
         }
@@ -253,7 +254,7 @@ impl ResolvedPos {
 
 /// Form of an event, which determines where its numbers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct HookForm {
+pub(super) struct HookForm {
     wide: bool,
     generic: bool,
 }
@@ -261,13 +262,20 @@ struct HookForm {
 impl HookForm {
     const ALL: [Self; 4] = [Self::of_index(0), Self::of_index(1), Self::of_index(2), Self::of_index(3)];
 
+    /// Form of an event with these bytes. `wide` is true for a 64-bit hook.
+    #[inline(always)]
+    pub fn of(wide: bool, bytes: &[u8]) -> Self {
+        let high = bytes.first_chunk().map_or(0, |word| u16::from_be_bytes(*word));
+        Self { wide, generic: if wide { high & 0x4000 != 0 } else { high & 7 == 0 } }
+    }
+
     const fn of_index(index: usize) -> Self {
         Self { wide: index & 2 != 0, generic: index & 1 != 0 }
     }
 
     /// Index in [`HookForm::ALL`].
     #[inline(always)]
-    fn index(self) -> usize {
+    pub fn index(self) -> usize {
         usize::from(self.wide) * 2 + usize::from(self.generic)
     }
 
@@ -332,7 +340,7 @@ impl TableEntry {
 
     /// True if an entry requires more of an event than its form.
     #[inline(always)]
-    fn has_conditions(&self) -> bool {
+    pub fn has_conditions(&self) -> bool {
         self.subhook.is_some() || self.kind.is_some() || self.condition.is_some()
     }
 }
@@ -469,6 +477,11 @@ impl HookLookup {
         self.lists.get((self.find(id) as usize).wrapping_sub(1)).map_or(&[], |list| &list.all)
     }
 
+    /// Entries of each list for each form of event, in the order of the lists' handles.
+    pub fn by_form(&self) -> impl Iterator<Item = &[Vec<TableEntry>; 4]> {
+        self.lists.iter().map(|list| &list.by_form)
+    }
+
     /// All entries.
     pub fn entries(&self) -> impl Iterator<Item = &TableEntry> {
         self.lists.iter().flat_map(|list| &list.all)
@@ -498,10 +511,8 @@ pub(super) struct DecodedHook<'e> {
 impl<'e> DecodedHook<'e> {
     #[inline(always)]
     pub fn new(event: &RawEvent<'e>) -> Self {
-        let high = event.bytes.first_chunk().map_or(0, |word| u16::from_be_bytes(*word));
-        let generic = if event.wide { high & 0x4000 != 0 } else { high & 7 == 0 };
         let RawEvent { bytes, wide, id, tid, cpu, .. } = *event;
-        DecodedHook { bytes, form: HookForm { wide, generic }, id, tid, cpu }
+        DecodedHook { bytes, form: HookForm::of(wide, bytes), id, tid, cpu }
     }
 
     /// True if subhook, kind and condition are those that an entry requires. Few entries require any.

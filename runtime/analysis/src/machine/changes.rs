@@ -2,6 +2,7 @@
 
 use super::states::ThreadState;
 use super::{Machine, ThreadSlot};
+use tfbc::System;
 
 /// Change of a CPU or thread, for a timeline. The other changes at an event are only on the event's own CPU.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +87,10 @@ pub struct RunningThread {
 }
 
 impl Machine {
-    /// Starts to keep changes.
+    /// Starts to keep changes, with everything that they need.
     pub fn keep_changes(&mut self) {
+        (self.keeps_calls, self.keeps_interrupts, self.keeps_priorities) = (true, true, true);
+        (self.keeps_states, self.keeps_messages) = (self.system == System::Qnx, true);
         self.changes = Some(Vec::new());
     }
 
@@ -98,12 +101,12 @@ impl Machine {
         }
     }
 
-    /// Adds a change: a running thread was replaced, or became idle, since its CPU was last charged.
+    /// Adds a change: a running thread was replaced, or became idle, after the last event of its CPU.
     pub(super) fn note_thread(&mut self, slot: ThreadSlot) {
         let at = self.threads[slot as usize].cpu.map(|at| at as usize);
         // Interrupts on top of it take the time until they end.
         if let Some(at) = at.filter(|at| self.cpus[*at].frames.is_empty()) {
-            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
+            self.note(Change::Base { at, time: self.cpus[at].seen, base: self.base(at) });
         }
     }
 

@@ -22,6 +22,12 @@ pub(super) struct Service {
 }
 
 impl Machine {
+    /// True if messages are needed.
+    #[inline]
+    pub fn keeps_messages(&self) -> bool {
+        self.keeps_messages
+    }
+
     /// Handles a message that the thread on a CPU sends to a process.
     pub fn send(&mut self, at: usize, rcvid: u32, server: u32, now: u64) {
         let Some((id, slot)) = self.cpus[at].thread.filter(|(_, slot)| *slot != OTHERS) else { return };

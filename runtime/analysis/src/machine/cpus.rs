@@ -3,7 +3,7 @@
 use super::changes::Change;
 use super::dispatches::Affinity;
 use super::interrupts::Frame;
-use super::{Machine, OTHERS, ThreadSlot, add, cells};
+use super::{Machine, ThreadSlot, add, cells};
 use crate::utilisation::Part;
 use tfbc::System;
 
@@ -22,8 +22,13 @@ pub struct Cpu {
     pub(super) is_declared: bool,
     /// Time up to which everything is charged.
     pub(super) since: u64,
+    /// Time of the last event. The state has been the same since `since`, so one sum charges all intervals up to the next
+    /// change.
+    pub(super) seen: u64,
     /// Id and slot of the running thread.
     pub(super) thread: Option<(u64, ThreadSlot)>,
+    /// True if the CPU is in the list of CPUs of the running thread.
+    pub(super) is_thread_noted: bool,
     /// True if the trace has shown which thread runs, or that none does. Interrupts do not change this.
     pub(super) is_known: bool,
     /// True between the end of one thread's turn on the CPU and the start of the next (QNX).
@@ -83,7 +88,7 @@ impl Machine {
     }
 
     /// Index of a CPU; `None` above the limit. The time of a new CPU is unknown up to `now`.
-    #[inline]
+    #[inline(always)]
     pub fn cpu(&mut self, id: u64, now: u64) -> Option<usize> {
         match self.small_cpus.get(id as usize).filter(|_| id < MAX_CPUS as u64) {
             Some(at) if *at != NO_CPU => Some(*at as usize),
@@ -91,6 +96,7 @@ impl Machine {
         }
     }
 
+    #[inline(never)]
     fn find_cpu(&mut self, id: u64, now: u64) -> Option<usize> {
         if let Some(at) = self.cpu_by_id.get(&id) {
             return Some(*at as usize);
@@ -109,7 +115,7 @@ impl Machine {
         }
         self.n_untraced += u32::from(n_lost + n_off > 0);
         let unknown = now.saturating_sub(self.from).into();
-        self.cpus.push(Cpu { id: Some(id), since: now, unknown, n_lost, n_off, ..Cpu::default() });
+        self.cpus.push(Cpu { id: Some(id), since: now, seen: now, unknown, n_lost, n_off, ..Cpu::default() });
         self.cpu_by_id.insert(id, at as u32);
         if id < MAX_CPUS as u64 {
             self.small_cpus[id as usize] = at as u32;
@@ -142,9 +148,15 @@ impl Machine {
         }
     }
 
-    /// Time up to which a CPU has been charged.
-    pub fn since(&self, at: usize) -> u64 {
-        self.cpus[at].since
+    /// Time of the last event of a CPU, or of another one that changed its state.
+    pub fn last_event(&self, at: usize) -> u64 {
+        self.cpus[at].seen
+    }
+
+    /// True if the priorities of threads are needed.
+    #[inline]
+    pub fn keeps_priorities(&self) -> bool {
+        self.keeps_priorities
     }
 
     /// Number of a CPU; `None` for the only one of a trace whose events have none.
@@ -153,13 +165,12 @@ impl Machine {
     }
 
     pub(super) fn running_on(&self, id: u64) -> Option<usize> {
-        let slot = if self.last_thread.0 == id && self.last_thread.1 != OTHERS {
-            self.last_thread.1
-        } else {
-            match self.thread_by_id.get(&id) {
+        let slot = match self.recent_thread(id) {
+            Some(slot) => slot,
+            None => match self.thread_by_id.get(&id) {
                 Some(slot) => *slot,
                 None => return self.others.get(&id).map(|cpu| *cpu as usize),
-            }
+            },
         };
         self.threads[slot as usize].cpu.map(|cpu| cpu as usize)
     }
@@ -168,7 +179,7 @@ impl Machine {
     #[cold]
     fn drop_nameless(&mut self) {
         let cpu = self.cpus.remove(0);
-        self.note(Change::Dropped { time: cpu.since });
+        self.note(Change::Dropped { time: cpu.seen });
         self.n_untraced -= u32::from(cpu.is_untraced());
         self.others.clear();
         for thread in &mut self.threads {
@@ -197,10 +208,72 @@ impl Machine {
         self.totals.n_unmatched = 0;
     }
 
-    /// Charges the time of a CPU up to `now`.
+    /// Charges the time of a CPU up to its last event, before its state changes in another way than by its own events.
     #[inline]
+    pub(super) fn settle(&mut self, at: usize) {
+        if self.cpus[at].seen > self.cpus[at].since {
+            self.charge(at, 0, IntervalEnd::Plain);
+        }
+    }
+
+    /// Charges the time of the CPU on which a thread runs up to the CPU's last event.
+    #[inline]
+    pub(super) fn settle_thread(&mut self, slot: ThreadSlot) {
+        if let Some(at) = self.threads[slot as usize].cpu {
+            self.settle(at as usize);
+        }
+    }
+
+    /// Charges the time of a CPU up to `now`, or to its last event if that is later.
+    #[inline(always)]
     pub(super) fn charge(&mut self, at: usize, now: u64, ending: IntervalEnd) {
         let cpu = &mut self.cpus[at];
+        let now = now.max(cpu.seen);
+        if now <= cpu.since {
+            return;
+        }
+        // Nearly all intervals are of a thread or class of interrupts that has been charged before. A CPU in a gap has
+        // neither a thread nor interrupts.
+        let is_usual = ending != IntervalEnd::Contradiction && cpu.since >= self.from && !self.keeps_utilisation;
+        if let Some(frame) = cpu.frames.last_mut() {
+            if is_usual && let Some(of_class) = cpu.interrupts.get_mut(frame.class) {
+                let ns = u128::from(now - cpu.since);
+                frame.own_ns += ns;
+                *of_class += ns;
+                (cpu.since, cpu.seen) = (now, now);
+                return;
+            }
+        } else if let Some((_, slot)) = cpu.thread
+            && is_usual
+            && !(ending == IntervalEnd::Resume && cpu.just_dispatched.is_some())
+            && cpu.is_thread_noted
+            && cpu.is_known
+            && !self.keeps_priorities
+        {
+            let thread = &mut self.threads[slot as usize];
+            let cell = if thread.is_idle { Some(cells::IDLE as u32) } else { thread.mode };
+            if let Some(cell) = cell
+                && let Some(of_thread) = thread.cells.get_mut(cell as usize)
+                && let Some(of_cpu) = cpu.cells.get_mut(cell as usize)
+            {
+                let ns = u128::from(now - cpu.since);
+                *of_thread += ns;
+                *of_cpu += ns;
+                (cpu.since, cpu.seen) = (now, now);
+                return;
+            }
+        }
+        self.charge_any(at, now, ending);
+    }
+
+    /// Charges an interval of any kind.
+    #[inline(never)]
+    fn charge_any(&mut self, at: usize, now: u64, ending: IntervalEnd) {
+        if ending == IntervalEnd::Contradiction {
+            self.settle(at);
+        }
+        let cpu = &mut self.cpus[at];
+        cpu.seen = now;
         if now <= cpu.since {
             return;
         }
@@ -251,13 +324,14 @@ impl Machine {
                     }
                 },
             }
+            cpu.is_thread_noted = true;
             if thread.cpus.get(at / 64).is_none_or(|word| word >> (at % 64) & 1 == 0) {
                 if thread.cpus.len() <= at / 64 {
                     thread.cpus.resize(at / 64 + 1, 0);
                 }
                 thread.cpus[at / 64] |= 1 << (at % 64);
             }
-            if let Some(priority) = thread.priority {
+            if let Some(priority) = thread.priority.filter(|_| self.keeps_priorities) {
                 self.totals.priorities[usize::from(priority)] += ns;
             }
         } else if cpu.switching {

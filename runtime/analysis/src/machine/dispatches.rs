@@ -13,7 +13,7 @@ pub struct Affinity {
 
 impl Machine {
     /// Charges a CPU up to an AIX event. Its thread id shows which thread runs, even if the dispatch was not traced.
-    #[inline]
+    #[inline(always)]
     pub fn evidence(&mut self, at: usize, id: u64, now: u64, is_resume: bool) {
         self.apply_gap_start();
         let cpu = &self.cpus[at];
@@ -24,17 +24,40 @@ impl Machine {
         let ending = if is_resume { IntervalEnd::Resume } else { IntervalEnd::Plain };
         match cpu.thread {
             Some((known, _)) if known == id => self.charge(at, now, ending),
-            known => {
-                let slot = self.thread(id);
-                if known.is_some() {
-                    self.contradict(at, now);
-                } else {
-                    self.charge(at, now, ending);
-                }
-                self.put_on_cpu(at, id, slot, now);
-            }
+            _ => self.replace(at, id, now, ending),
         }
         self.cpus[at].just_dispatched = None;
+    }
+
+    /// Charges a CPU up to an event of another thread than the one that ran, and puts the thread on the CPU.
+    #[cold]
+    fn replace(&mut self, at: usize, id: u64, now: u64, ending: IntervalEnd) {
+        let slot = self.thread(id);
+        if self.cpus[at].thread.is_some() {
+            self.contradict(at, now);
+        } else {
+            self.charge(at, now, ending);
+        }
+        self.put_on_cpu(at, id, slot, now);
+    }
+
+    /// Handles an AIX event without an effect. If its thread is known to run, the state does not change.
+    #[inline]
+    pub fn pass_unchanged(&mut self, at: usize, id: u64, now: u64) {
+        let cpu = &mut self.cpus[at];
+        match cpu.thread {
+            Some((known, _)) if known == id => {
+                cpu.seen = cpu.seen.max(now);
+                cpu.just_dispatched = None;
+                self.is_unchanged = true;
+            }
+            _ => self.evidence_of_other(at, id, now),
+        }
+    }
+
+    #[inline(never)]
+    fn evidence_of_other(&mut self, at: usize, id: u64, now: u64) {
+        self.evidence(at, id, now, false);
     }
 
     /// Charges a CPU up to a QNX event.
@@ -52,6 +75,7 @@ impl Machine {
         if let Some(at) = at {
             self.charge(at, now, IntervalEnd::Plain);
         }
+        self.settle_thread(slot);
         self.threads[slot as usize].is_idle |= idle && slot != OTHERS;
         let Some(at) = at else { return self.note_thread(slot) };
         if self.is_in_gap(at) {
@@ -86,7 +110,8 @@ impl Machine {
         if let Some(other) = elsewhere.map(|cpu| cpu as usize).filter(|other| *other != at) {
             self.contradict(other, now);
         }
-        self.cpus[at].thread = Some((id, slot));
+        let cpu = &mut self.cpus[at];
+        (cpu.thread, cpu.is_thread_noted) = (Some((id, slot)), false);
         if slot == OTHERS {
             self.others.insert(id, at as u32);
         } else {
@@ -114,7 +139,7 @@ impl Machine {
 
     /// Charges a CPU's last interval as unknown and clears the CPU, because an event does not fit its state.
     fn contradict(&mut self, at: usize, now: u64) {
-        self.note(Change::Ended { at, time: self.cpus[at].since });
+        self.note(Change::Ended { at, time: self.cpus[at].seen });
         self.charge(at, now, IntervalEnd::Contradiction);
         self.totals.n_contradictions += u64::from(self.counts(now));
         self.end_frames(at, now, false);

@@ -24,13 +24,26 @@ pub(super) struct Frame {
 pub(super) type InterruptKey = (u32, usize, Option<u64>, Option<u64>);
 
 impl Machine {
-    /// Enters an interrupt on a CPU.
-    pub fn raise(&mut self, at: usize, class: ClassName, kind: Option<u64>, address: Option<u64>, name: Option<&[u8]>) {
+    /// True if interrupts are told apart.
+    #[inline]
+    pub fn keeps_interrupts(&self) -> bool {
+        self.keeps_interrupts
+    }
+
+    /// Enters an interrupt on a CPU. `name` returns the name of its handler, if nothing is known of the interrupt yet.
+    pub fn raise<N: AsRef<[u8]>>(
+        &mut self,
+        at: usize,
+        class: ClassName,
+        kind: Option<u64>,
+        address: Option<u64>,
+        name: impl FnOnce() -> Option<N>,
+    ) {
         if self.is_in_gap(at) {
             return;
         }
         let class = self.class(class);
-        let Some(row) = self.interrupt(at, class, kind, address, name) else { return };
+        let row = self.interrupt(at, class, kind, address, name);
         if self.cpus[at].frames.len() < MAX_FRAMES {
             self.n_frames += 1;
             let thread = self.runs(at);
@@ -70,6 +83,9 @@ impl Machine {
     }
 
     pub(super) fn end_frames(&mut self, at: usize, now: u64, seen: bool) {
+        if !self.keeps_interrupts {
+            return self.cpus[at].frames.clear();
+        }
         while !self.cpus[at].frames.is_empty() {
             self.end_frame(at, now, seen);
         }
@@ -96,33 +112,41 @@ impl Machine {
     }
 
     /// Row of an interrupt.
-    fn interrupt(
+    fn interrupt<N: AsRef<[u8]>>(
         &mut self,
         at: usize,
         class: usize,
         kind: Option<u64>,
         address: Option<u64>,
-        name: Option<&[u8]>,
-    ) -> Option<usize> {
+        name: impl FnOnce() -> Option<N>,
+    ) -> usize {
+        if !self.keeps_interrupts {
+            // All interrupts share a row that is not printed.
+            if self.totals.interrupts.is_empty() {
+                self.totals.interrupts.push(InterruptCounts { class, ..InterruptCounts::default() });
+            }
+            return 0;
+        }
         let key = (at as u32, class, kind, address);
         if let Some(row) = self.interrupt_by_key.get(&key) {
-            return Some(*row);
+            return *row;
         }
         let is_full = self.totals.interrupts.len() >= MAX_ROWS;
         let key = if is_full { (at as u32, class, None, None) } else { key };
         if let Some(row) = self.interrupt_by_key.get(&key) {
-            return Some(*row);
+            return *row;
         }
-        let name = name.filter(|name| !name.is_empty() && !is_full).map(|name| name[..name.len().min(MAX_NAME)].into());
+        let name = if is_full { None } else { name() };
+        let name = name.as_ref().map(AsRef::as_ref).filter(|name| !name.is_empty());
         self.totals.interrupts.push(InterruptCounts {
             cpu: at,
             class,
             kind: key.2,
             address: key.3,
-            name,
+            name: name.map(|name| name[..name.len().min(MAX_NAME)].into()),
             ..InterruptCounts::default()
         });
         self.interrupt_by_key.insert(key, self.totals.interrupts.len() - 1);
-        Some(self.totals.interrupts.len() - 1)
+        self.totals.interrupts.len() - 1
     }
 }

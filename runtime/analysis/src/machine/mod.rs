@@ -53,6 +53,9 @@ use untraced::Stream;
 /// further errors are not listed.
 const MAX_ROWS: usize = 1 << 16;
 
+/// Number of threads whose slots are found without a hash table.
+const N_RECENT: usize = 64;
+
 /// Indices into the times of a thread or CPU: three fixed cells, then two cells per class of modes.
 pub mod cells {
     /// Time of idle threads.
@@ -92,6 +95,16 @@ pub struct Class {
     pub has_second: bool,
 }
 
+/// Events that the trace has shown and that prove the meaning of times, with the version of the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    has_dispatch: bool,
+    has_reset: bool,
+    /// Number of classes of interrupts, and of those with an end.
+    n_classes: (usize, usize),
+    rules_version: u64,
+}
+
 /// State of all CPUs, threads and processes at the current event.
 #[derive(Debug)]
 pub struct Machine {
@@ -106,7 +119,8 @@ pub struct Machine {
     cpu_by_id: HashMap<u64, u32>,
     threads: Vec<Thread>,
     thread_by_id: HashMap<u64, ThreadSlot>,
-    last_thread: (u64, ThreadSlot),
+    /// Threads that were looked up before, by a hash of their ids; [`OTHERS`] for none.
+    recent_threads: [(u64, ThreadSlot); N_RECENT],
     /// Threads whose id now belongs to a thread of another process.
     moved: HashMap<(ProcessSlot, u64), ThreadSlot>,
     /// CPU per thread id, for running threads that share the slot [`OTHERS`].
@@ -117,6 +131,13 @@ pub struct Machine {
     max_calls: usize,
     /// True if calls are told apart by their names.
     keeps_calls: bool,
+    /// True if interrupts are told apart by their types and handlers.
+    keeps_interrupts: bool,
+    /// True if the states of threads are kept, and their messages (QNX).
+    keeps_states: bool,
+    keeps_messages: bool,
+    /// True if the time per priority is kept.
+    keeps_priorities: bool,
     /// True if the busy time of CPUs is kept over time.
     keeps_utilisation: bool,
     /// Threads with a mode, call or state that a gap invalidates.
@@ -136,6 +157,8 @@ pub struct Machine {
     pending_gap_start: Option<(u64, bool)>,
     /// Number of streams that lose events.
     n_losing: u32,
+    /// Number of gaps that have begun and not ended, of all streams.
+    n_open_gaps: u32,
     /// True if an untraced CPU has had events.
     has_events_in_gap: bool,
     has_dispatch: bool,
@@ -153,8 +176,12 @@ pub struct Machine {
     /// Messages that were sent and not received: by receive id, server and client process; the client and a number.
     sent: HashMap<(u32, u32, u32), (ThreadSlot, u64)>,
     n_messages: u64,
+    /// True if the current event has changed nothing but times.
+    is_unchanged: bool,
     /// Number of changes of names.
     names_version: u64,
+    /// Number of changes of the rules.
+    rules_version: u64,
     /// Changes since a timeline last took them; `None` if there is no timeline.
     changes: Option<Vec<Change>>,
 }
@@ -171,7 +198,7 @@ impl Machine {
             cpu_by_id: HashMap::default(),
             threads: vec![Thread::default()],
             thread_by_id: HashMap::default(),
-            last_thread: (0, OTHERS),
+            recent_threads: [(0, OTHERS); N_RECENT],
             moved: HashMap::default(),
             others: HashMap::default(),
             processes: vec![Process::default()],
@@ -179,6 +206,11 @@ impl Machine {
             max_known: options.max_processes,
             max_calls: options.max_calls,
             keeps_calls: ["call", "pending"].iter().any(|section| options.wants(section)),
+            keeps_interrupts: options.wants("interrupt"),
+            keeps_states: system == System::Qnx
+                && ["process", "thread", "state", "client", "snapshot"].iter().any(|section| options.wants(section)),
+            keeps_messages: options.wants("client"),
+            keeps_priorities: options.wants("priority"),
             keeps_utilisation: options.wants("utilisation"),
             tracked: Vec::new(),
             modes: Vec::new(),
@@ -190,6 +222,7 @@ impl Machine {
             n_gaps: 0,
             pending_gap_start: None,
             n_losing: 0,
+            n_open_gaps: 0,
             has_events_in_gap: false,
             has_dispatch: false,
             n_errors: 0,
@@ -201,7 +234,9 @@ impl Machine {
             n_frames: 0,
             sent: HashMap::default(),
             n_messages: 0,
+            is_unchanged: false,
             names_version: 1,
+            rules_version: 0,
             changes: None,
         }
     }
@@ -209,6 +244,22 @@ impl Machine {
     /// True if the trace contains an end of a class of interrupts, so that its times are known.
     pub fn has_end(&self, class: usize, lowers: impl FnOnce(ClassName) -> bool) -> bool {
         self.classes[class].has_first || (self.totals.has_reset && !lowers(self.classes[class].name))
+    }
+
+    /// Evidence that the trace has shown. As long as it is equal, [`Machine::has_end`] and [`Machine::has_dispatch`] are.
+    pub fn evidence_so_far(&self) -> Evidence {
+        let n_ended = self.classes.iter().filter(|class| class.has_first).count();
+        Evidence {
+            has_dispatch: self.has_dispatch,
+            has_reset: self.totals.has_reset,
+            n_classes: (self.classes.len(), n_ended),
+            rules_version: self.rules_version,
+        }
+    }
+
+    /// Notes that the rules of the trace have changed.
+    pub fn note_rules(&mut self) {
+        self.rules_version += 1;
     }
 
     /// True if AIX's times are known, because the trace has dispatches.
@@ -262,6 +313,12 @@ impl Machine {
     pub fn note_event(&mut self, now: u64) {
         self.totals.n_events += 1;
         self.last = self.last.max(now);
+        self.is_unchanged = false;
+    }
+
+    /// True if the current event has changed nothing but times.
+    pub fn is_unchanged(&self) -> bool {
+        self.is_unchanged
     }
 
     /// Counts an event without a time.

@@ -4,7 +4,6 @@ use super::changes::{CallEnding, Change};
 use super::cpus::IntervalEnd;
 use super::{Machine, OTHERS, ProcessSlot, ThreadSlot};
 use crate::totals::StateCounts;
-use tfbc::System;
 
 /// State of a thread of QNX: its number, or `None` if it is unknown.
 pub type ThreadState = Option<u8>;
@@ -19,6 +18,7 @@ impl Machine {
         self.apply_gap_start();
         self.has_dispatch = true;
         self.charge(at, now, IntervalEnd::Plain);
+        self.settle_thread(slot);
         self.threads[slot as usize].is_idle = idle && slot != OTHERS;
         if self.is_in_gap(at) {
             return;
@@ -73,6 +73,7 @@ impl Machine {
     /// Sets the priority of a thread, from a record.
     pub fn prioritise(&mut self, slot: ThreadSlot, priority: Option<u8>) {
         if slot != OTHERS {
+            self.settle_thread(slot);
             self.threads[slot as usize].priority = priority;
         }
     }
@@ -87,10 +88,12 @@ impl Machine {
 
     /// Counts the time of a thread's current state, and starts another state.
     pub(super) fn change_state(&mut self, slot: ThreadSlot, state: Option<ThreadState>, now: u64) {
-        if self.system == System::Aix || slot == OTHERS {
+        if !self.keeps_states || slot == OTHERS {
             return;
         }
-        self.charge_clients(slot, now);
+        if self.keeps_messages {
+            self.charge_clients(slot, now);
+        }
         let (from, counts) = (self.from, self.counts(now));
         let thread = &mut self.threads[slot as usize];
         if let Some((old, since)) = thread.state {

@@ -5,7 +5,7 @@ use super::changes::{CallCut, CallEnding, Change};
 use super::clients::Service;
 use super::dispatches::Affinity;
 use super::states::ThreadState;
-use super::{Machine, OTHERS, ProcessSlot, ThreadSlot, add, cells};
+use super::{Machine, N_RECENT, OTHERS, ProcessSlot, ThreadSlot, add, cells};
 use crate::totals::StateCounts;
 use tfbc::System;
 
@@ -76,6 +76,8 @@ pub struct Process {
     pub pid: u64,
     pub generation: u32,
     pub name: Option<Box<[u8]>>,
+    /// True if no later process has its id.
+    is_current: bool,
     pub(super) has_ended: bool,
     pub(super) is_kproc: bool,
     pub(super) first_thread: Option<ThreadSlot>,
@@ -84,16 +86,30 @@ pub struct Process {
     pub running: u128,
 }
 
+/// Index of a thread id in [`Machine::recent_threads`].
+#[inline]
+fn recent_index(id: u64) -> usize {
+    // Ids are often multiples of 2, 4 or 256.
+    (id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize % N_RECENT
+}
+
 impl Machine {
     /// Slot of a thread; creates the thread if it is new.
     #[inline]
     pub fn thread(&mut self, id: u64) -> ThreadSlot {
-        if self.last_thread.0 == id && self.last_thread.1 != OTHERS {
-            return self.last_thread.1;
+        if let Some(slot) = self.recent_thread(id) {
+            return slot;
         }
         let slot = self.find_thread(id);
-        self.last_thread = (id, slot);
+        self.recent_threads[recent_index(id)] = (id, slot);
         slot
+    }
+
+    /// Slot of a thread, if it was looked up recently.
+    #[inline]
+    pub(super) fn recent_thread(&self, id: u64) -> Option<ThreadSlot> {
+        let (known, slot) = self.recent_threads[recent_index(id)];
+        (known == id && slot != OTHERS).then_some(slot)
     }
 
     fn find_thread(&mut self, id: u64) -> ThreadSlot {
@@ -136,6 +152,7 @@ impl Machine {
             thread.sibling = known.first_thread.replace(slot);
         }
         if thread.is_kproc {
+            self.settle_thread(slot);
             self.decide(slot, cells::KPROC);
             self.set_mode(slot, cells::KPROC);
         }
@@ -161,8 +178,10 @@ impl Machine {
             return OTHERS;
         }
         let slot = self.processes.len() as ProcessSlot;
-        self.processes.push(Process { pid, generation, ..Process::default() });
-        self.process_by_id.insert(pid, slot);
+        self.processes.push(Process { pid, generation, is_current: true, ..Process::default() });
+        if let Some(old) = self.process_by_id.insert(pid, slot) {
+            self.processes[old as usize].is_current = false;
+        }
         slot
     }
 
@@ -220,21 +239,29 @@ impl Machine {
             // The table is full. The id keeps its old thread.
             return slot;
         }
+        self.settle_thread(slot);
         let cpu = self.threads[slot as usize].cpu.take();
         if let Some(cpu) = cpu {
             self.forget(slot, None);
-            self.cpus[cpu as usize].thread = Some((id, new));
+            let cpu = &mut self.cpus[cpu as usize];
+            (cpu.thread, cpu.is_thread_noted) = (Some((id, new)), false);
         }
         self.threads[new as usize].cpu = cpu;
         self.note_thread(new);
         self.thread_by_id.insert(id, new);
-        self.last_thread = (id, new);
+        self.recent_threads[recent_index(id)] = (id, new);
         new
     }
 
     /// Slot of the thread that AIX dispatches. The event also names its process, which becomes the thread's.
     pub fn attach_dispatched(&mut self, id: u64, pid: u64) -> ThreadSlot {
         let slot = self.thread(id);
+        if let Some(own) = self.threads[slot as usize].process {
+            let own = &self.processes[own as usize];
+            if own.pid == pid && own.is_current {
+                return slot;
+            }
+        }
         let process = self.process(pid);
         let is_own = self.threads[slot as usize].process == Some(process);
         // Threads of a process that has ended are still dispatched to clean up; they do not start a new process.
@@ -271,6 +298,7 @@ impl Machine {
         }
         self.processes[process as usize].is_kproc = true;
         for slot in self.members(process) {
+            self.settle_thread(slot);
             self.threads[slot as usize].is_kproc = true;
             self.decide(slot, cells::KPROC);
             self.set_mode(slot, cells::KPROC);

@@ -35,6 +35,7 @@ impl Machine {
             self.split_off(stream, now, true);
             self.streams[stream].lost_since = Some(now);
             self.n_losing += 1;
+            self.n_open_gaps += 1;
             self.begin(stream, now, GapKind::Lost);
             self.streams[stream].loss_number = self.n_gaps;
         }
@@ -45,10 +46,17 @@ impl Machine {
         if let Some(from) = self.streams[stream].lost_since.take() {
             self.end(stream, now, GapKind::Lost);
             self.n_losing -= 1;
+            self.n_open_gaps -= 1;
             self.note(Change::LossEnded { number: self.streams[stream].loss_number, time: now });
             self.gap(stream, from..now, GapKind::Lost, missed);
             self.split_off(stream, now, false);
         }
+    }
+
+    /// True while any stream loses events or is switched off.
+    #[inline]
+    pub fn has_gap(&self) -> bool {
+        self.n_open_gaps > 0
     }
 
     /// True while a stream loses events.
@@ -65,6 +73,7 @@ impl Machine {
     pub fn switch_off(&mut self, stream: usize, now: u64) {
         if self.streams[stream].off_since.is_none() {
             self.streams[stream].off_since = Some(now);
+            self.n_open_gaps += 1;
             self.begin(stream, now, GapKind::Off);
         }
     }
@@ -72,6 +81,7 @@ impl Machine {
     /// Switches a stream on.
     pub fn switch_on(&mut self, stream: usize, now: u64) {
         if let Some(from) = self.streams[stream].off_since.take() {
+            self.n_open_gaps -= 1;
             self.end(stream, now, GapKind::Off);
             self.gap(stream, from..now, GapKind::Off, Missed::default());
         }
@@ -113,7 +123,7 @@ impl Machine {
                 GapKind::Off => cpu.n_off += 1,
             }
             self.clear_cpu(at, now);
-            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
+            self.note(Change::Base { at, time: self.cpus[at].seen, base: self.base(at) });
         }
         self.n_gaps += 1;
         self.gap_starts.note(self.streams[stream].cpu, now);
@@ -131,7 +141,7 @@ impl Machine {
             }
             self.n_untraced -= u32::from(!self.cpus[at].is_untraced());
             self.clear_cpu(at, now);
-            self.note(Change::Base { at, time: self.cpus[at].since, base: self.base(at) });
+            self.note(Change::Base { at, time: self.cpus[at].seen, base: self.base(at) });
         }
         if std::mem::take(&mut self.has_events_in_gap) {
             self.forget_unseen(now, self.n_losing > 0);

@@ -171,6 +171,10 @@ impl<W: Write> Sink for Chrome<W> {
         }
     }
 
+    fn keeps_bodies(&self) -> bool {
+        true
+    }
+
     fn overlapping(&mut self, track: Track, start: SliceStart<'_>, time: u64) {
         self.n_overlapping += 1;
         let id = self.n_overlapping;

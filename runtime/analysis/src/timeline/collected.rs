@@ -153,6 +153,10 @@ impl Sink for Collector<'_> {
         self.at(track).depth += 1;
     }
 
+    fn keeps_bodies(&self) -> bool {
+        true
+    }
+
     fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &TrackArgs<'_>) {
         let found = self.at(track);
         found.depth = found.depth.saturating_sub(1);

@@ -18,7 +18,9 @@ mod sink;
 mod slices;
 
 use crate::latency::HookSource;
-use crate::machine::{Base, CallEnding, Change, Machine, MessageStep, OTHERS, RunningThread, ThreadSlot, ThreadState};
+use crate::machine::{
+    Base, CallEnding, Change, Evidence, Machine, MessageStep, OTHERS, RunningThread, ThreadSlot, ThreadState,
+};
 use crate::{AnalysisError, AnalysisOptions, InterruptRules, Observer, aix, qnx};
 use chrome::Chrome;
 use collected::Collector;
@@ -32,6 +34,7 @@ use sink::{Arg, FlowPoint, Sink, Track, TrackKind};
 use slices::Slices;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::Range;
 use tfbc::aix::ContextTable;
 use tfbc::internal::analysis::{ContextRules, TimedEvent};
 use tfbc::internal::expression::Expression;
@@ -102,7 +105,8 @@ pub struct TimelineCounts {
     pub n_left_out: u64,
 }
 
-/// Writes a timeline of a trace.
+/// Writes a timeline of a trace. The output is a trait object, so that the code for all outputs is compiled and optimised
+/// with this package.
 ///
 /// # Errors
 /// The trace cannot be read, the output cannot be written, or the trace has no such pairs.
@@ -112,7 +116,7 @@ pub fn timeline(
     what: &TimelineOptions,
     catalog: &Catalog<'_>,
     monitor: &mut dyn Monitor,
-    out: impl Write,
+    out: &mut dyn Write,
 ) -> Result<TimelineCounts, AnalysisError> {
     match what.form {
         TimelineForm::Chrome => run(trace, options, what, catalog, monitor, Chrome::new(out)),
@@ -216,8 +220,8 @@ struct ThreadTracks {
 struct Held {
     track: Track,
     time: u64,
-    /// `None` for an end.
-    body: Option<Vec<u8>>,
+    /// Place of the body in [`Timeline::held_bodies`]; `None` for an end.
+    body: Option<Range<usize>>,
     proof: Proof,
 }
 
@@ -241,6 +245,47 @@ struct RunBody {
     bytes: Vec<u8>,
 }
 
+/// Encoded bodies of slices, by row.
+#[derive(Default)]
+struct Bodies {
+    bytes: Vec<u8>,
+    /// Place in `bytes` per row; empty if it is not encoded yet.
+    places: Vec<Range<usize>>,
+}
+
+impl Bodies {
+    /// Body of a row, which `encode` appends if it is needed for the first time.
+    fn of(&mut self, row: usize, encode: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+        if self.places.len() <= row {
+            self.places.resize(row + 1, 0..0);
+        }
+        if self.places[row].is_empty() {
+            let start = self.bytes.len();
+            encode(&mut self.bytes);
+            self.places[row] = start..self.bytes.len();
+        }
+        &self.bytes[self.places[row].clone()]
+    }
+}
+
+/// Hex digits of an address, in capitals.
+struct HexDigits {
+    digits: [u8; 16],
+    len: usize,
+}
+
+impl HexDigits {
+    fn new(address: u64) -> Self {
+        let len = (67 - (address | 1).leading_zeros() as usize) / 4;
+        let digit = |at: usize| b"0123456789ABCDEF"[(address >> (60 - 4 * at) & 15) as usize];
+        Self { digits: std::array::from_fn(digit), len }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.digits[16 - self.len..]
+    }
+}
+
 /// State of a timeline.
 struct Timeline<'o, S> {
     system: System,
@@ -257,8 +302,9 @@ struct Timeline<'o, S> {
     mark_group: Option<u32>,
     mark_tracks: HashMap<Option<u64>, Track>,
     runs: Vec<RunBody>,
-    frame_bodies: Vec<Vec<u8>>,
-    call_bodies: Vec<Vec<u8>>,
+    /// Bodies of interrupts and of calls, by row.
+    frame_bodies: Bodies,
+    call_bodies: Bodies,
     switch: Vec<u8>,
     lost: Vec<u8>,
     off: Vec<u8>,
@@ -266,8 +312,12 @@ struct Timeline<'o, S> {
     on_cpu: Vec<Vec<u8>>,
     /// Held changes of CPU tracks, until the trace shows what their times mean.
     held: Option<Vec<Held>>,
+    /// Bodies of the held changes, one after the other.
+    held_bodies: Vec<u8>,
     /// Classes of interrupts that the held changes wait for, each once.
     held_classes: Vec<usize>,
+    /// Evidence of the trace when the held changes were last compared with it.
+    evidence: Option<Evidence>,
     /// True if CPUs have gaps because too many changes were held.
     has_unproven: bool,
     proven: Vec<bool>,
@@ -320,15 +370,17 @@ impl<'o, S: Sink> Timeline<'o, S> {
             mark_group: None,
             mark_tracks: HashMap::default(),
             runs: Vec::new(),
-            frame_bodies: Vec::new(),
-            call_bodies: Vec::new(),
+            frame_bodies: Bodies::default(),
+            call_bodies: Bodies::default(),
             switch,
             lost,
             off,
             dispatch,
             on_cpu: Vec::new(),
             held: None,
+            held_bodies: Vec::new(),
             held_classes: Vec::new(),
+            evidence: None,
             has_unproven: false,
             proven: Vec::new(),
             state_names: Vec::new(),
@@ -357,8 +409,9 @@ impl<'o, S: Sink> Timeline<'o, S> {
             Change::Touched { at, time } => self.sync(at, time, machine, rules),
             Change::Dropped { time } => {
                 // Slices that are written already stay.
-                if self.held.is_some() {
-                    self.held = Some(Vec::new());
+                if let Some(held) = &mut self.held {
+                    held.clear();
+                    self.held_bodies.clear();
                     self.held_classes.clear();
                 } else if !self.cpus.is_empty() {
                     self.set_base(0, None, time, machine);
@@ -422,7 +475,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
             return;
         }
         // The CPU may have been charged up to a later event of another CPU.
-        let time = time.max(machine.since(at));
+        let time = time.max(machine.last_event(at));
         let base = machine.base(at);
         if self.cpus.get(at).is_none_or(|cpu| cpu.base != base) {
             self.set_base(at, base, time, machine);
@@ -539,40 +592,36 @@ impl<'o, S: Sink> Timeline<'o, S> {
         self.cpus[at].frames.truncate(n_same);
         (n_same..n_open).for_each(|_| self.end(track, time));
         for (number, class, row) in machine.frames(at).skip(n_same) {
-            if self.frame_bodies.len() <= row {
-                self.frame_bodies.resize_with(row + 1, Vec::new);
-            }
-            if self.frame_bodies[row].is_empty() {
-                self.frame_bodies[row] = self.frame_body(class, row, machine, rules);
-            }
-            let body = std::mem::take(&mut self.frame_bodies[row]);
-            self.begin(track, time, &body, Proof::End(class));
-            self.frame_bodies[row] = body;
+            let mut bodies = std::mem::take(&mut self.frame_bodies);
+            let body = bodies.of(row, |out| self.frame_body(class, row, machine, rules, out));
+            self.begin(track, time, body, Proof::End(class));
+            self.frame_bodies = bodies;
             self.cpus[at].frames.push(number);
-        }
-        let ends = |class| machine.has_end(class, |name| rules.lowers(name));
-        if self.held.is_some() || machine.frames(at).any(|(_, class, _)| !self.is_proven(class)) {
-            self.prove(machine.has_dispatch(), &ends);
         }
     }
 
-    fn frame_body(&mut self, class: usize, row: usize, machine: &Machine, rules: &dyn InterruptRules) -> Vec<u8> {
+    fn frame_body(
+        &mut self,
+        class: usize,
+        row: usize,
+        machine: &Machine,
+        rules: &dyn InterruptRules,
+        out: &mut Vec<u8>,
+    ) {
         let (found, class) = (machine.interrupt_row(row), machine.class_name(class));
         let label = found.kind.and_then(|kind| rules.label(class, kind));
         let name = found.name.as_deref().or_else(|| label.map(str::as_bytes));
-        let address = found.address.map(|address| format!("{address:X}"));
+        let address = found.address.map(HexDigits::new);
         let shown = match (name, found.kind, &address) {
             (Some(name), ..) => [class.as_str().as_bytes(), b" ", name].concat(),
             (None, Some(kind), _) => format!("{} {kind}", class.as_str()).into_bytes(),
-            (None, None, Some(address)) => format!("{} {address}", class.as_str()).into_bytes(),
+            (None, None, Some(address)) => [class.as_str().as_bytes(), b" ", address.as_bytes()].concat(),
             (None, None, None) => class.as_str().as_bytes().to_vec(),
         };
         let kind = found.kind.map(|kind| ("type", Arg::Number(kind.into())));
         let address = address.as_ref().map(|address| ("address", Arg::Text(address.as_bytes())));
         let args: Vec<_> = [kind, address].into_iter().flatten().collect();
-        let mut body = Vec::new();
-        self.slices.sink.encode(&shown, class.as_str(), &args, &mut body);
-        body
+        self.slices.sink.encode(&shown, class.as_str(), &args, out);
     }
 
     fn cpu_track(&mut self, at: usize, machine: &Machine) -> Track {
@@ -600,7 +649,9 @@ impl<'o, S: Sink> Timeline<'o, S> {
             }
             self.held = Some(Vec::new());
         }
-        self.hold(Held { track, time, body: Some(body.to_vec()), proof });
+        let start = self.held_bodies.len();
+        self.held_bodies.extend_from_slice(body);
+        self.hold(Held { track, time, body: Some(start..self.held_bodies.len()), proof });
     }
 
     fn end(&mut self, track: Track, time: u64) {
@@ -615,20 +666,32 @@ impl<'o, S: Sink> Timeline<'o, S> {
             && !self.held_classes.contains(&class)
         {
             self.held_classes.push(class);
+            self.evidence = None;
         }
         self.held.get_or_insert_default().push(change);
     }
 
     /// Writes the changes that were held, if the trace has shown what all of their times mean, or if there are too many.
-    fn prove(&mut self, has_dispatch: bool, ends: &dyn Fn(usize) -> bool) {
+    #[inline]
+    fn release_proven(&mut self, machine: &Machine, rules: &dyn InterruptRules) {
+        if let Some(held) = &self.held
+            && (held.len() >= MAX_HELD || self.evidence != Some(machine.evidence_so_far()))
+        {
+            self.prove(machine, rules);
+        }
+    }
+
+    fn prove(&mut self, machine: &Machine, rules: &dyn InterruptRules) {
         let Some(held) = &self.held else { return };
+        self.evidence = Some(machine.evidence_so_far());
+        let has_dispatch = machine.has_dispatch();
         let mut is_proven = has_dispatch;
-        // Runs for every event while changes are held, so it must not look at all of them.
         for &class in &self.held_classes {
             if self.proven.len() <= class {
                 self.proven.resize(class + 1, false);
             }
-            self.proven[class] = self.proven[class] || ends(class);
+            let ends = || machine.has_end(class, |name| rules.lowers(name));
+            self.proven[class] = self.proven[class] || ends();
             is_proven &= self.proven[class];
         }
         if is_proven {
@@ -645,10 +708,11 @@ impl<'o, S: Sink> Timeline<'o, S> {
         self.held_classes.clear();
         for held in self.held.take().into_iter().flatten() {
             match held.body {
-                Some(body) => self.slices.begin(held.track, held.time, &body),
+                Some(body) => self.slices.begin(held.track, held.time, &self.held_bodies[body]),
                 None => self.slices.end(held.track, held.time, &[]),
             }
         }
+        self.held_bodies.clear();
     }
 
     fn has_proof(&self, proof: Proof, has_dispatch: bool) -> bool {
@@ -661,8 +725,9 @@ impl<'o, S: Sink> Timeline<'o, S> {
 
     /// Renames the held slices without proof to `unknown`.
     fn call_unknown(&mut self, has_dispatch: bool) {
-        let mut unknown = Vec::new();
-        self.slices.sink.encode(b"unknown", "unknown", &[], &mut unknown);
+        let start = self.held_bodies.len();
+        self.slices.sink.encode(b"unknown", "unknown", &[], &mut self.held_bodies);
+        let unknown = start..self.held_bodies.len();
         let mut held = self.held.take().unwrap_or_default();
         for change in &mut held {
             let has_proof = self.has_proof(change.proof, has_dispatch);
@@ -773,18 +838,14 @@ impl<'o, S: Sink> Timeline<'o, S> {
         self.end_cut(thread, None, time);
         let tracks = self.thread_tracks(thread, machine);
         let track = self.call_track(thread, tracks, machine);
-        if self.call_bodies.len() <= row {
-            self.call_bodies.resize_with(row + 1, Vec::new);
-        }
-        if self.call_bodies[row].is_empty() {
+        let Self { call_bodies, slices, .. } = self;
+        let body = call_bodies.of(row, |out| {
             let (call, class) = machine.call_row(row);
-            let address = call.address.map(|address| format!("{address:X}"));
+            let address = call.address.map(HexDigits::new);
             let name = call.name.as_deref().or_else(|| Some(address.as_ref()?.as_bytes()));
-            let mut body = Vec::new();
-            self.slices.sink.encode(name.unwrap_or(class.as_str().as_bytes()), class.as_str(), &[], &mut body);
-            self.call_bodies[row] = body;
-        }
-        self.slices.begin(track, time, &self.call_bodies[row]);
+            slices.sink.encode(name.unwrap_or(class.as_str().as_bytes()), class.as_str(), &[], out);
+        });
+        slices.begin(track, time, body);
         self.set_open(thread, true, tracks.has_state);
     }
 
@@ -886,13 +947,12 @@ impl<S: Sink> Observer for Timeline<'_, S> {
     }
 
     fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, rules: &ContextRules) {
-        let now = timed.time.elapsed_ns;
-        self.apply(machine, rules);
-        if let Some(at) = cpu.and_then(|cpu| machine.index_of_cpu(cpu)) {
-            self.sync(at, now, machine, rules);
-        }
-        if self.held.is_some() {
-            self.prove(machine.has_dispatch(), &|class| machine.has_end(class, |name| rules.lowers(name)));
+        if !machine.is_unchanged() {
+            self.apply(machine, rules);
+            if let Some(at) = cpu.and_then(|cpu| machine.index_of_cpu(cpu)) {
+                self.sync(at, timed.time.elapsed_ns, machine, rules);
+            }
+            self.release_proven(machine, rules);
         }
         self.counters.hook(timed, &mut self.slices);
         if let Some(source) = &mut self.source {
@@ -912,9 +972,7 @@ impl<S: Sink> Observer for Timeline<'_, S> {
     ) {
         self.apply(machine, rules);
         self.sync(at, now, machine, rules);
-        if self.held.is_some() {
-            self.prove(true, &|class| machine.has_end(class, |name| rules.lowers(name)));
-        }
+        self.release_proven(machine, rules);
         self.pairs.record(record, now, machine, at, &mut self.slices);
         self.counters.record(record, now, machine, at, &mut self.slices);
         self.instants.record(record, now, machine, at, &mut self.slices);

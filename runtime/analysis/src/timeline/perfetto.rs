@@ -76,9 +76,8 @@ pub struct Perfetto<W> {
     out: W,
     error: Option<io::Error>,
     packets: Vec<u8>,
-    event: Vec<u8>,
-    head: Vec<u8>,
-    annotations: Vec<u8>,
+    /// Fields that are being encoded.
+    more: Vec<u8>,
     annotation: Vec<u8>,
     names: HashMap<Box<[u8]>, u64>,
     /// Names of the groups. Readers keep the first name of a process, but the last one is right, so names come at the end.
@@ -119,15 +118,60 @@ fn text(field: u32, value: &[u8], out: &mut Vec<u8>) {
     bytes(field, String::from_utf8_lossy(value).as_bytes(), out);
 }
 
+/// Number of bytes of a number.
+#[inline(always)]
+fn varint_len(value: u64) -> usize {
+    (70 - (value | 1).leading_zeros() as usize) / 7
+}
+
+/// Key of a field with a number below 16: one byte.
+const fn short_key(field: u32, wire: WireType) -> u8 {
+    assert!(field < 16);
+    (field << 3) as u8 | wire as u8
+}
+
+/// Start of a packet, before the parts of any length. It has at most 50 bytes: four numbers of up to ten, and ten others.
+struct PacketStart {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl PacketStart {
+    fn new() -> Self {
+        Self { bytes: [0; 64], len: 0 }
+    }
+
+    #[inline(always)]
+    fn byte(&mut self, byte: u8) {
+        self.bytes[self.len % 64] = byte;
+        self.len += 1;
+    }
+
+    /// Appends it to packets. A copy of constant size is a few instructions.
+    #[inline(always)]
+    fn push_to(&self, packets: &mut Vec<u8>) {
+        let end = packets.len() + self.len;
+        packets.extend_from_slice(&self.bytes);
+        packets.truncate(end);
+    }
+
+    #[inline(always)]
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.byte(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.byte(value as u8);
+    }
+}
+
 impl<W: Write> Perfetto<W> {
     pub fn new(out: W) -> Self {
         Self {
             out,
             error: None,
             packets: Vec::new(),
-            event: Vec::new(),
-            head: Vec::new(),
-            annotations: Vec::new(),
+            more: Vec::new(),
             annotation: Vec::new(),
             names: HashMap::default(),
             groups: BTreeMap::new(),
@@ -136,24 +180,70 @@ impl<W: Write> Perfetto<W> {
     }
 
     /// Writes a packet with one message.
-    fn packet(&mut self, time: Option<u64>, message: u32, body: &[u8]) {
-        let head = &mut self.head;
-        head.clear();
-        if let Some(time) = time {
-            number(field::packet::TIMESTAMP, time, head);
-        }
-        number(field::packet::SEQUENCE, 1, head);
-        let flags = if std::mem::replace(&mut self.has_begun, true) { NEEDS_STATE } else { CLEARED };
-        number(field::packet::SEQUENCE_FLAGS, flags, head);
-        key(message, WireType::LengthDelimited, head);
-        varint(body.len() as u64, head);
-        key(field::TRACE_PACKET, WireType::LengthDelimited, &mut self.packets);
-        varint((head.len() + body.len()) as u64, &mut self.packets);
-        self.packets.extend_from_slice(head);
+    fn packet(&mut self, message: u32, body: &[u8]) {
+        let flags = self.flags();
+        let (message, len) = (u64::from(message) << 3 | WireType::LengthDelimited as u64, body.len() as u64);
+        let packet_len = 4 + varint_len(message) as u64 + varint_len(len) as u64 + len;
+        let mut start = PacketStart::new();
+        start.byte(short_key(field::TRACE_PACKET, WireType::LengthDelimited));
+        start.varint(packet_len);
+        start.byte(short_key(field::packet::SEQUENCE, WireType::Varint));
+        start.byte(1);
+        start.byte(short_key(field::packet::SEQUENCE_FLAGS, WireType::Varint));
+        start.byte(flags as u8);
+        start.varint(message);
+        start.varint(len);
+        start.push_to(&mut self.packets);
         self.packets.extend_from_slice(body);
         if self.packets.len() >= FULL {
             self.write();
         }
+    }
+
+    /// Flags of the next packet.
+    fn flags(&mut self) -> u64 {
+        if std::mem::replace(&mut self.has_begun, true) { NEEDS_STATE } else { CLEARED }
+    }
+
+    /// Writes a track event with encoded fields. Nearly all packets are such events.
+    #[inline]
+    fn event(&mut self, kind: u64, track: Track, time: u64, body: &[u8], more: &[u8]) {
+        let flags = self.flags();
+        let track_id = u64::from(track.id);
+        let event_len = (3 + varint_len(track_id) + body.len() + more.len()) as u64;
+        let head_len = 6 + varint_len(time) + varint_len(event_len);
+        let mut start = PacketStart::new();
+        start.byte(short_key(field::TRACE_PACKET, WireType::LengthDelimited));
+        start.varint(head_len as u64 + event_len);
+        start.byte(short_key(field::packet::TIMESTAMP, WireType::Varint));
+        start.varint(time);
+        start.byte(short_key(field::packet::SEQUENCE, WireType::Varint));
+        start.byte(1);
+        start.byte(short_key(field::packet::SEQUENCE_FLAGS, WireType::Varint));
+        start.byte(flags as u8);
+        start.byte(short_key(field::packet::TRACK_EVENT, WireType::LengthDelimited));
+        start.varint(event_len);
+        start.byte(short_key(field::event::TYPE, WireType::Varint));
+        start.byte(kind as u8);
+        start.byte(short_key(field::event::TRACK, WireType::Varint));
+        start.varint(track_id);
+        start.push_to(&mut self.packets);
+        self.packets.extend_from_slice(body);
+        if !more.is_empty() {
+            self.packets.extend_from_slice(more);
+        }
+        if self.packets.len() >= FULL {
+            self.write();
+        }
+    }
+
+    /// Writes a track event with one more number.
+    fn event_with(&mut self, kind: u64, track: Track, time: u64, body: &[u8], field: u32, value: u64) {
+        let mut more = std::mem::take(&mut self.more);
+        more.clear();
+        number(field, value, &mut more);
+        self.event(kind, track, time, body, &more);
+        self.more = more;
     }
 
     #[cold]
@@ -187,18 +277,6 @@ impl<W: Write> Perfetto<W> {
         }
     }
 
-    /// Writes a track event. `body` is encoded, and `add` appends more.
-    fn event(&mut self, kind: u64, track: Track, time: u64, body: &[u8], add: impl FnOnce(&mut Vec<u8>)) {
-        let mut event = std::mem::take(&mut self.event);
-        event.clear();
-        number(field::event::TYPE, kind, &mut event);
-        number(field::event::TRACK, track.id.into(), &mut event);
-        event.extend_from_slice(body);
-        add(&mut event);
-        self.packet(Some(time), field::packet::TRACK_EVENT, &event);
-        self.event = event;
-    }
-
     /// Appends a name as its number.
     fn name(&mut self, name: &[u8], out: &mut Vec<u8>) {
         if let Some(found) = self.names.get(name) {
@@ -209,11 +287,16 @@ impl<W: Write> Perfetto<W> {
         }
         let new = self.names.len() as u64 + 1;
         self.names.insert(name.into(), new);
-        let (mut entry, mut data) = (Vec::new(), Vec::new());
-        number(1, new, &mut entry);
-        text(2, name, &mut entry);
-        bytes(2, &entry, &mut data);
-        self.packet(None, field::packet::INTERNED_DATA, &data);
+        let name = String::from_utf8_lossy(name);
+        let entry_len = 2 + varint_len(new) + varint_len(name.len() as u64) + name.len();
+        let mut data = std::mem::take(&mut self.more);
+        data.clear();
+        key(2, WireType::LengthDelimited, &mut data);
+        varint(entry_len as u64, &mut data);
+        number(1, new, &mut data);
+        bytes(2, name.as_bytes(), &mut data);
+        self.packet(field::packet::INTERNED_DATA, &data);
+        self.more = data;
         number(field::event::NAME_IID, new, out);
     }
 
@@ -226,7 +309,7 @@ impl<W: Write> Perfetto<W> {
         }
         number(field::descriptor::UUID, GROUP | u64::from(group), &mut descriptor);
         bytes(field::descriptor::PROCESS, &process, &mut descriptor);
-        self.packet(None, field::packet::TRACK_DESCRIPTOR, &descriptor);
+        self.packet(field::packet::TRACK_DESCRIPTOR, &descriptor);
     }
 }
 
@@ -245,7 +328,7 @@ impl<W: Write> Sink for Perfetto<W> {
         if kind == TrackKind::Counter {
             bytes(field::descriptor::COUNTER, &[], &mut descriptor);
         }
-        self.packet(None, field::packet::TRACK_DESCRIPTOR, &descriptor);
+        self.packet(field::packet::TRACK_DESCRIPTOR, &descriptor);
     }
 
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
@@ -255,15 +338,22 @@ impl<W: Write> Sink for Perfetto<W> {
     }
 
     fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
-        self.event(kind::BEGIN, track, time, body, |_| {});
+        self.event(kind::BEGIN, track, time, body, &[]);
     }
 
     fn end(&mut self, track: Track, _: SliceStart<'_>, time: u64, more: &TrackArgs<'_>) {
-        let mut encoded = std::mem::take(&mut self.annotations);
+        if more.is_empty() {
+            return self.event(kind::END, track, time, &[], &[]);
+        }
+        let mut encoded = std::mem::take(&mut self.more);
         encoded.clear();
         self.annotations(more, &mut encoded);
-        self.event(kind::END, track, time, &encoded, |_| {});
-        self.annotations = encoded;
+        self.event(kind::END, track, time, &[], &encoded);
+        self.more = encoded;
+    }
+
+    fn keeps_bodies(&self) -> bool {
+        false
     }
 
     fn overlapping(&mut self, track: Track, start: SliceStart<'_>, time: u64) {
@@ -272,17 +362,17 @@ impl<W: Write> Sink for Perfetto<W> {
     }
 
     fn instant(&mut self, track: Track, time: u64, body: &[u8]) {
-        self.event(kind::INSTANT, track, time, body, |_| {});
+        self.event(kind::INSTANT, track, time, body, &[]);
     }
 
     fn counter(&mut self, track: Track, time: u64, _: &[u8], value: i128) {
         let value = value.clamp(i64::MIN.into(), i64::MAX.into()) as i64 as u64;
-        self.event(kind::COUNTER, track, time, &[], |event| number(field::event::COUNTER_VALUE, value, event));
+        self.event_with(kind::COUNTER, track, time, &[], field::event::COUNTER_VALUE, value);
     }
 
     fn flow(&mut self, track: Track, time: u64, point: FlowPoint, id: u64, body: &[u8]) {
         let flow = if point == FlowPoint::End { field::event::LAST_FLOW } else { field::event::FLOW };
-        self.event(kind::INSTANT, track, time, body, |event| number(flow, id, event));
+        self.event_with(kind::INSTANT, track, time, body, flow, id);
     }
 
     fn has_overlapping(&self) -> bool {

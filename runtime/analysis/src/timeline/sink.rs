@@ -54,6 +54,9 @@ pub trait Sink {
     /// Begins a slice.
     fn begin(&mut self, track: Track, time: u64, body: &[u8]);
 
+    /// True if the end of a slice needs its body.
+    fn keeps_bodies(&self) -> bool;
+
     /// Ends the innermost slice of a track at `time`, with more arguments.
     fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &TrackArgs<'_>);
 

@@ -98,7 +98,7 @@ impl<S: Sink> Slices<S> {
             (true, false) => Written::Later,
         };
         open.slices.push(OpenSlice { begin: time, body: open.bodies.len(), state });
-        if state != Written::Never {
+        if state == Written::Later || (state == Written::Yes && self.sink.keeps_bodies()) {
             open.bodies.extend_from_slice(body);
         }
         if state == Written::Yes {
