@@ -8,6 +8,10 @@ use tfbc_vm::TextBuf;
 /// Limit on the error numbers that text lists per call; the rest become one number.
 const MAX_COUNTS: usize = 4;
 
+/// Columns that text combines: the dispatches of a thread to the CPU of its last dispatch, and those that have a last one.
+const AFFINITY: &str = "affinity_same";
+const AFFINITY_WHOLE: &str = "affinity_known";
+
 /// Layout of a section in text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TextLayout {
@@ -147,6 +151,7 @@ fn push_cell(section: &Section, row: &[Value], at: usize, names_time: bool, out:
     let column = &section.columns()[at];
     let is_time = column.kind.is_time() || (column.kind == ColumnKind::Count && names_time);
     match &row[at] {
+        Value::Number(same) if column.name == AFFINITY => push_affinity(section, row, *same, out),
         Value::Number(ns) if is_time => push_milliseconds(*ns, out),
         Value::Number(number) => match u64::try_from(*number) {
             Ok(number) => push_number(number, 1, out),
@@ -165,6 +170,18 @@ fn push_cell(section: &Section, row: &[Value], at: usize, names_time: bool, out:
         Value::Counts(counts) if counts.is_empty() => {}
         Value::Text(text) => push_visible(text, out),
         value => push_visible(&value.to_string(), out),
+    }
+}
+
+/// Appends the affinity of a row, such as `3/4 0.75`; `-` if no dispatch has a last one.
+fn push_affinity(section: &Section, row: &[Value], same: i128, out: &mut Vec<u8>) {
+    match section.get(row, AFFINITY_WHOLE) {
+        Some(Value::Number(known)) if *known > 0 => {
+            let (same, known) = (same.unsigned_abs(), known.unsigned_abs());
+            out.extend(format!("{same}/{known} ").bytes());
+            push_percent(same, 100 * known, out);
+        }
+        _ => out.push(b'-'),
     }
 }
 
@@ -231,12 +248,20 @@ pub fn text_table(section: &Section, whole_ns: u128) -> TextTable {
 fn grid(section: &Section, whole_ns: u128) -> (Grid, Vec<bool>) {
     // A column of such values is left out, but not from a comparison. The CPU's number may be 0.
     let number = section.column("number");
+    let is_used = |at: usize| {
+        let at = if section.columns()[at].name == AFFINITY { section.column(AFFINITY_WHOLE).unwrap_or(at) } else { at };
+        section.rows().any(|row| !is_empty(&row[at]))
+    };
     let shown: Vec<usize> = (0..section.columns().len())
-        .filter(|at| *at == 0 || number.is_some() || section.rows().any(|row| !is_empty(&row[*at])))
+        .filter(|at| *at == 0 || number.is_some() || is_used(*at))
+        .filter(|at| section.columns()[*at].name != AFFINITY_WHOLE)
         .filter(|at| section.columns()[*at].name != "generation" || section.rows().any(|row| has_generation(&row[*at])))
         .collect();
     let name = |at: usize| {
         let name = &section.columns()[at].name;
+        if name == AFFINITY {
+            return String::from("affinity");
+        }
         match name.strip_suffix("_ns") {
             Some(time) if section.column(time).is_some() => format!("{time} time"),
             Some(time) => time.replace('_', " "),
