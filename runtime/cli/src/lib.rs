@@ -400,7 +400,7 @@ macro_rules! programs {
                         let (console, result) = args.run(common);
                         console.end(result).into()
                     },
-                    Err(error) => refused($compatible, error).into(),
+                    Err(mistake) => refused($compatible, mistake).into(),
                 }
             }
         )*
@@ -468,23 +468,52 @@ pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let (console, result) = tfbc.command.run(tfbc.common);
             console.end(result).into()
         }
-        Err(error) => refused(false, error).into(),
+        Err(mistake) => refused(false, mistake).into(),
     }
 }
 
 fn parse<P: CommandFactory + FromArgMatches>(
     name: &'static str,
     args: impl IntoIterator<Item = OsString>,
-) -> Result<P, clap::Error> {
+) -> Result<P, Mistake> {
     Output::mind_signals();
+    let args: Vec<_> = args.into_iter().collect();
     let mut command = P::command().name(name);
-    let matches = command.try_get_matches_from_mut(args)?;
-    P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let matches = match command.try_get_matches_from_mut(&args) {
+        Ok(matches) => matches,
+        Err(error) => return Err(Mistake { error, example: example(&command, &args) }),
+    };
+    P::from_arg_matches(&matches)
+        .map_err(|error| Mistake { error: error.format(&mut command), example: example(&command, &args) })
+}
+
+/// Usage error, and a command line that works.
+struct Mistake {
+    error: clap::Error,
+    example: Option<String>,
+}
+
+/// Commands whose usage errors show the first example of their help page.
+const WITH_EXAMPLE: [&str; 4] = ["summary", "latency", "timeline", "curt"];
+
+/// Example for a command line of a command in [`WITH_EXAMPLE`].
+fn example(command: &clap::Command, args: &[OsString]) -> Option<String> {
+    let own = Some(command.get_name()).into_iter();
+    let name =
+        own.chain(args.iter().skip(1).filter_map(|word| word.to_str())).find(|word| WITH_EXAMPLE.contains(word))?;
+    let chosen = command.find_subcommand(name).unwrap_or(command);
+    let help = chosen.get_after_help()?.to_string();
+    let example = help.lines().nth(1)?.trim().split("  ").next()?;
+    Some(example.to_owned())
 }
 
 /// Prints help or a usage error, and returns the exit status.
-fn refused(compatible: bool, mut error: clap::Error) -> Status {
+fn refused(compatible: bool, mistake: Mistake) -> Status {
+    let Mistake { mut error, example } = mistake;
     advise(&mut error);
+    if let Some(example) = example {
+        add_tip(&mut error, format!("an example is `{example}`"));
+    }
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let printed =
@@ -535,6 +564,16 @@ fn advise(error: &mut clap::Error) {
         }
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
+/// Adds a tip to the message of a usage error.
+fn add_tip(error: &mut clap::Error, tip: String) {
+    let mut tips = match error.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        _ => Vec::new(),
+    };
+    tips.push(tip.into());
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
 }
 
 /// Writes the output of a command to a file or standard output.

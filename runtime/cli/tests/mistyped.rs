@@ -146,6 +146,40 @@ const EVENTS: &[MistypedLine] = &[
     ("tfbc hexview -t pump.tfbc --env 32 0A1B0000", 1, &["pump.tfbc is a blob", "hexview needs the source"]),
 ];
 
+const TIMES: &[MistypedLine] = &[
+    ("tfbc summary --frobnicate shell.trc", 1, &["'--frobnicate'", "`tfbc summary trace.log`"]),
+    ("tfbc summary", 1, &["<TRACE>", "`tfbc summary trace.log`"]),
+    ("tfbc summary --sections calls shell.trc", 1, &["`calls`", "`call`?", "head, cpu"]),
+    ("tfbc summary --to csv shell.trc", 1, &["one section", "`tfbc summary --to tsv --sections call TRACE`"]),
+    ("tfbc summary user.kev", 1, &["user.kev", "no TIME record", "CYCLES_PER_SEC"]),
+    ("tfbc latency shell.trc", 1, &["--start <EXPR>|--pair <NAME>|--timers", "`tfbc latency --pair svc trace.log`"]),
+    ("tfbc latency --start 101 shell.trc", 1, &["--end <EXPR>", "`tfbc latency --pair svc trace.log`"]),
+    (
+        "tfbc latency --start 101{svc~(} --end 104 shell.trc",
+        1,
+        &["unclosed group", "`tfbc latency --pair svc trace.log`"],
+    ),
+    ("tfbc latency --pair svc --match first shell.trc", 1, &["newest, nested, oldest", "`tfbc latency --pair"]),
+    ("tfbc latency --pair kercall shell.trc", 1, &["`kercall`", "svc, slih", "`tfbc latency --start 101"]),
+    ("tfbc latency --start 101 --end 104 --key tidd shell.trc", 1, &["`tidd`", "`tid`?", "`tfbc latency --start 101"]),
+    ("tfbc latency --timers --pair svc shell.trc", 1, &["--timers", "--pair", "`tfbc latency --pair svc trace.log`"]),
+    ("tfbc timeline shell.trc", 1, &["--output <FILE>", "`tfbc timeline -o shell.json trace.log`"]),
+    ("tfbc timeline -o shell.svg shell.trc", 1, &["shell.svg", ".json, .json.gz nor .pftrace", "`--to chrome`"]),
+    ("tfbc timeline -o t.json --tracks cpu shell.trc", 1, &["`cpu`", "cpus, calls, states"]),
+    (
+        "tfbc timeline -o t.json --frobnicate shell.trc",
+        1,
+        &["'--frobnicate'", "`tfbc timeline -o shell.json trace.log`"],
+    ),
+    ("tfbc curt shell.trc", 1, &["-i", "`curt -i trace.log`"]),
+    ("curt", 1, &["-i", "`curt -i trace.log`"]),
+    ("curt -z -i shell.trc", 1, &["'-z'", "`curt -i trace.log`"]),
+    ("curt -i shell.trc -f 2 -l 1", 1, &["-f 2 is after -l 1"]),
+    ("curt -i shell.trc -r PURR", 1, &["PURR", "leave -r out"]),
+    ("curt -i shell.trc -@", 1, &["WPARs", "leave -@ out"]),
+    ("curt -i user.kev", 1, &["user.kev"]),
+];
+
 const OF_VENDORS: &[MistypedLine] = &[
     ("trcrpt", 1, &["no trace is named", "/var/adm/ras/trcfile"]),
     ("trcrpt pump.trcfmt", 1, &["not a trace but a format file", "give it with -t"]),
@@ -261,6 +295,11 @@ fn mistakes_about_format_files() {
 #[test]
 fn mistakes_about_events() {
     check(EVENTS);
+}
+
+#[test]
+fn mistakes_about_times() {
+    check(TIMES);
 }
 
 #[test]
