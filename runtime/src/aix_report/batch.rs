@@ -1,12 +1,12 @@
 //! A batch of events read but not yet formatted, with the context each needs.
 
-use crate::context::{SVC_BLOCK, SvcName, ThreadContext};
+use crate::context::{SVC_BLOCK, SvcName, SvcRef, ThreadContext, svc_digits};
 use crate::reader::SharedBuf;
 use crate::reader::aix::{BufferPos, RawEvent, SystemInfo, TimedEvent};
 use crate::rows::micros;
 use crate::split::codec::stored;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
 
 /// Maximum size of a batch's copied events, names and texts, and of the part of the reader's buffer that it keeps, in
@@ -17,16 +17,34 @@ pub(super) const BLOCK: usize = SVC_BLOCK;
 /// Maximum events of a batch.
 pub(super) const MAX_EVENTS: usize = 4 << 10;
 
-/// Name of a system call, and the block that starts with it: one store of fixed size is faster than a copy.
+/// Name of a system call. A store of fixed size is faster than a copy.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SvcBlock<'b> {
-    pub name: &'b [u8],
-    /// The first bytes of the name, then blanks.
-    pub block: &'b [u8; BLOCK],
+pub(super) enum SvcBlock<'b> {
+    /// The first `len` bytes; blanks follow.
+    Short { block: [u8; BLOCK], len: usize },
+    /// Name that is not shorter than a block.
+    Long(&'b [u8]),
 }
 
 impl SvcBlock<'_> {
-    pub const EMPTY: Self = Self { name: &[], block: &[b' '; BLOCK] };
+    pub const EMPTY: Self = SvcBlock::Short { block: [b' '; BLOCK], len: 0 };
+
+    #[inline(always)]
+    pub fn name(&self) -> &[u8] {
+        match self {
+            SvcBlock::Short { block, len } => block.get(..*len).unwrap_or_default(),
+            SvcBlock::Long(name) => name,
+        }
+    }
+
+    /// The block and the length of the name. A long name has none, and must be written in another way.
+    #[inline(always)]
+    pub fn block(&self) -> ([u8; BLOCK], usize) {
+        match *self {
+            SvcBlock::Short { block, len } => (block, len),
+            SvcBlock::Long(_) => ([b' '; BLOCK], 0),
+        }
+    }
 }
 
 /// Events that pass the filter; their templates may still skip them.
@@ -49,6 +67,8 @@ pub(super) struct Batch {
     systems: Vec<Arc<SystemInfo>>,
     /// Paths, names and system calls of contexts and threads.
     names: Vec<u8>,
+    /// Digits of the addresses that are system calls, by context; written when a template first asks for one.
+    digits: OnceLock<Vec<([u8; BLOCK], usize)>>,
     /// Texts that had to be formatted in order, by the producer.
     texts: Vec<u8>,
     ready: Vec<ReadyText>,
@@ -155,18 +175,15 @@ pub(super) struct SharedContext {
     pub svc: SvcText,
 }
 
-/// Position of a system call's name in the batch.
+/// System call of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct SvcText {
-    at: u32,
-    len: u32,
-}
-
-impl SvcText {
-    #[inline(always)]
-    pub fn is_empty(self) -> bool {
-        self.len == 0
-    }
+pub(super) enum SvcText {
+    #[default]
+    None,
+    /// Address without a name.
+    Address(u64),
+    /// Name, by its offset in the batch and its length. Blanks follow one that is shorter than a block.
+    Name { at: u32, len: u32 },
 }
 
 /// Part of a context that rarely changes.
@@ -206,6 +223,7 @@ impl Batch {
         self.threads.clear();
         self.systems.clear();
         self.names.clear();
+        self.digits.take();
         self.texts.clear();
         self.ready.clear();
         self.timers.clear();
@@ -358,15 +376,16 @@ impl Batch {
         self.threads.len() as u32 - 1
     }
 
-    /// Adds the name of a system call.
+    /// Adds a system call.
     #[inline(always)]
     pub fn push_svc(&mut self, svc: &SvcName) -> SvcText {
-        let text = SvcText { at: self.names.len() as u32, len: svc.as_bytes().len() as u32 };
-        match svc.block() {
-            Some(block) => self.names.extend_from_slice(block),
-            None => self.names.extend_from_slice(svc.as_bytes()),
+        match svc.get() {
+            SvcRef::None => SvcText::None,
+            SvcRef::Address(address) => SvcText::Address(address),
+            SvcRef::Name { padded, len } => {
+                SvcText::Name { at: append(&mut self.names, padded).start, len: len as u32 }
+            }
         }
-        text
     }
 
     /// An event as a template sees it; `taken` is the buffer of [`Batch::taken`].
@@ -420,20 +439,52 @@ impl Batch {
     /// System call of a context.
     #[inline(always)]
     pub fn svc(&self, context: &SharedContext) -> SvcBlock<'_> {
-        let SvcText { at, len } = context.svc;
-        let names = self.names.get(at as usize..).unwrap_or_default();
-        match names.first_chunk() {
-            Some(block) if len > 0 => SvcBlock { name: names.get(..len as usize).unwrap_or_default(), block },
-            _ => SvcBlock::EMPTY,
+        match context.svc {
+            SvcText::None => SvcBlock::EMPTY,
+            SvcText::Address(address) => {
+                let (block, len) = svc_digits(address);
+                SvcBlock::Short { block, len }
+            }
+            SvcText::Name { at, len } => self.named_svc(at as usize, len as usize),
         }
     }
 
-    /// Context of an event of thread `tid`.
+    #[inline(never)]
+    fn named_svc(&self, at: usize, len: usize) -> SvcBlock<'_> {
+        let names = self.names.get(at..).unwrap_or_default();
+        match names.first_chunk() {
+            Some(block) if len < BLOCK => SvcBlock::Short { block: *block, len },
+            _ => SvcBlock::Long(names.get(..len).unwrap_or_default()),
+        }
+    }
+
+    /// Bytes of a context's system call, by the index of the context.
+    fn svc_bytes(&self, index: u32) -> &[u8] {
+        let digits = |context: &SharedContext| match context.svc {
+            SvcText::Address(address) => svc_digits(address),
+            _ => ([b' '; BLOCK], 0),
+        };
+        match self.shared_context(index).svc {
+            SvcText::None => &[],
+            SvcText::Name { at, len } => self.names.get(at as usize..(at + len) as usize).unwrap_or_default(),
+            SvcText::Address(_) => {
+                let all = self.digits.get_or_init(|| self.settings.iter().map(digits).collect());
+                all.get(index as usize).map_or(&[], |(block, len)| &block[..*len])
+            }
+        }
+    }
+
+    /// Context of an event of thread `tid`, by its index.
+    pub fn facts_with_svc(&self, index: u32, tid: u64) -> ThreadContext<'_> {
+        ThreadContext { svc: self.svc_bytes(index), ..self.facts(self.shared_context(index), tid) }
+    }
+
+    /// Context of an event of thread `tid`, without its system call.
     pub fn facts(&self, context: &SharedContext, tid: u64) -> ThreadContext<'_> {
         let SharedThread { pid, cpu, priority, .. } = *self.thread(context);
         let name = |range: &Range<u32>| &self.names[range.start as usize..range.end as usize];
         let (path, name) = (name(&self.thread(context).path), name(&self.thread(context).name));
-        ThreadContext { tid, pid, path, name, cpu, depth: context.depth, priority, svc: self.svc(context).name }
+        ThreadContext { tid, pid, path, name, cpu, depth: context.depth, priority, svc: &[] }
     }
 
     /// Elapsed time of the previous event, if deltas are measured from it.

@@ -9,7 +9,7 @@
 //! Parts that all events of a hook share are rendered once per hook. Context columns are rendered once per thread and
 //! context, because neighbouring events share them.
 
-use super::batch::{BLOCK, Batch, EventRef, SharedContext, SvcBlock};
+use super::batch::{BLOCK, Batch, EventRef, SharedContext, SvcBlock, SvcText};
 use crate::catalog::Catalog;
 use crate::columns::{
     AixWriter, Column, ColumnWriter, Columns, ContextRow, ContextValue, ValueType, left, push_right_aligned,
@@ -83,13 +83,17 @@ struct Plain {
 /// come last, so that a wide system call moves only them.
 #[derive(Debug, Clone, Copy)]
 struct Head {
-    blocks: [[u8; 32]; 4],
-    /// Number of blocks before the times.
-    n_blocks: u8,
+    text: HeadText,
+    /// Length of the columns before the times.
+    len: u8,
+    /// Offset of the depth; outside of the text without one, like `svc_at`.
     depth_at: u8,
     svc_at: u8,
     plain: Plain,
 }
+
+/// Text of a [`Head`], with room for any system call that fits.
+type HeadText = [u8; Head::MAX + BLOCK];
 
 /// A value, and the bytes after it.
 #[derive(Debug, Clone, Copy)]
@@ -308,12 +312,8 @@ impl Cells {
         room: &mut Room,
     ) -> usize {
         // A thread whose values do not fit has no head, but its lines can still be written cell by cell.
-        match values().texts {
-            ContextTexts { headed: Some(context), heads, .. } if context.head < heads.len() => {
-                context.put(&heads[context.head], id, event, times, room)
-            }
-            _ => self.put_in_order(&values(), room),
-        }
+        let texts = values().texts;
+        if texts.has_head { texts.headed.put(id, event, times, room) } else { self.put_in_order(&values(), room) }
     }
 
     /// Writes the cells of [`FastLayout::TableRow`] without a call for each.
@@ -379,13 +379,12 @@ impl Cells {
         // Cells that fit still use their fast writer, in `room`. The others are appended directly, after the contents
         // of `room`.
         for cell in &self.list {
+            let svc = values.svc();
             let long = match cell.put {
                 CellContent::Hook => Some(&values.id.text_of_hook[..]),
                 CellContent::Context(n) => values.context(n).long.as_deref(),
-                CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc
-                    if !self.fits_svc(values.svc().name) =>
-                {
-                    Some(values.svc().name)
+                CellContent::Svc(_) | CellContent::BareSvc | CellContent::JsonSvc if !self.fits_svc(svc.name()) => {
+                    Some(svc.name())
                 }
                 CellContent::Fields => Some(values.fields),
                 _ => None,
@@ -492,25 +491,36 @@ impl Plain {
     #[inline(always)]
     fn put(&self, id: &IdCells, event: EventTimes, times: &Times, room: &mut Room) -> usize {
         store(room, self.id_at.into(), id.text.0.to_le_bytes());
-        self.put_times(event, times, room, 0)
+        self.put_times(event, times, room)
     }
 
-    /// Writes the times, shifted by `excess` bytes, and returns the length of all cells.
+    /// Writes the times, and returns the length of all cells.
     #[inline(always)]
-    fn put_times(&self, event: EventTimes, times: &Times, room: &mut Room, excess: usize) -> usize {
+    fn put_times(&self, event: EventTimes, times: &Times, room: &mut Room) -> usize {
         // Offsets come from this report's layout and always fit. `first_chunk_mut` proves the length to the compiler,
         // so that the digits are stored without checks.
-        if let Some(room) = room[usize::from(self.elapsed_at) + excess..].first_chunk_mut() {
+        if let Some(room) = room[usize::from(self.elapsed_at)..].first_chunk_mut() {
             times.elapsed(event.elapsed_ns, room);
         }
-        if let Some(room) = room[usize::from(self.delta_at) + excess..].first_chunk_mut() {
+        if let Some(room) = room[usize::from(self.delta_at)..].first_chunk_mut() {
             times.delta(event.delta_ns(), room);
         }
-        usize::from(self.len) + excess
+        self.len.into()
+    }
+
+    /// Moves the times, and with them the end of all cells.
+    #[inline(always)]
+    fn moved(self, n: u8) -> Self {
+        let Self { elapsed_at, delta_at, len, .. } = self;
+        Self { elapsed_at: elapsed_at + n, delta_at: delta_at + n, len: len + n, ..self }
     }
 }
 
 impl Head {
+    /// Maximum length of the columns before the times: enough for the default context columns. Wider ones are written
+    /// cell by cell.
+    const MAX: usize = 128;
+
     /// Width of the id column; `None` if the cells have no fixed offsets.
     fn id_width(list: &[Cell]) -> Option<u8> {
         let (mut width, mut n_ended) = (0, 0);
@@ -532,11 +542,16 @@ impl Head {
 
     /// Head of a thread's lines; `None` if a value touches the next cell, or if the head would be too long.
     fn new(list: &[Cell], texts: &[ContextText]) -> Option<Self> {
-        // Four blocks of 32 bytes are enough for the default context columns. Wider ones are written cell by cell.
-        let mut head = Self { blocks: [[b' '; 32]; 4], n_blocks: 0, depth_at: 0, svc_at: 0, plain: Plain::default() };
-        let (text, plain) = (head.blocks.as_flattened_mut(), &mut head.plain);
+        let mut head = Self {
+            text: [b' '; Self::MAX + BLOCK],
+            len: 0,
+            depth_at: u8::MAX,
+            svc_at: u8::MAX,
+            plain: Plain::default(),
+        };
+        let (text, plain) = (&mut head.text[..Self::MAX], &mut head.plain);
         let (mut at, mut copied) = (0, 0);
-        let (mut id_at, mut elapsed_at, mut delta_at, mut depth_at, mut svc_at) = (None, None, None, None, None);
+        let (mut id_at, mut elapsed_at, mut delta_at) = (None, None, None);
         for cell in list {
             if cell.apart && at > 0 && text.get(at - 1) != Some(&b' ') {
                 return None;
@@ -550,8 +565,8 @@ impl Head {
                     at += found.len();
                 }
                 CellContent::Id(width) => (id_at, at) = (place, at + usize::from(width)),
-                CellContent::Depth(width) => (depth_at, at) = (place, at + usize::from(width)),
-                CellContent::Svc(width) => (svc_at, at) = (place, at + usize::from(width)),
+                CellContent::Depth(width) => (head.depth_at, at) = (u8::try_from(at).ok()?, at + usize::from(width)),
+                CellContent::Svc(width) => (head.svc_at, at) = (u8::try_from(at).ok()?, at + usize::from(width)),
                 CellContent::Elapsed => (elapsed_at, at) = (place, at + 14),
                 CellContent::Delta => (delta_at, at) = (place, at + 15),
                 _ => (elapsed_at, delta_at, at) = (place, Some(at + 14), at + Times::WIDTH),
@@ -560,15 +575,13 @@ impl Head {
                 copied = at;
             }
         }
-        if copied > text.len() {
+        // A wide system call may move the times by almost a block.
+        if copied > Self::MAX || at + BLOCK > u8::MAX.into() {
             return None;
         }
-        let len = u8::try_from(at).ok()?;
-        let offset = |place: Option<usize>| place.map_or(len, |at| at as u8);
-        plain.len = len;
+        let offset = |place: Option<usize>| place.unwrap_or(at) as u8;
+        (plain.len, head.len) = (at as u8, copied as u8);
         (plain.id_at, plain.elapsed_at, plain.delta_at) = (offset(id_at), offset(elapsed_at), offset(delta_at));
-        (head.depth_at, head.svc_at) = (offset(depth_at), offset(svc_at));
-        head.n_blocks = copied.div_ceil(32) as u8;
         Some(head)
     }
 }
@@ -657,25 +670,25 @@ impl CellContent {
             },
             CellContent::Svc(_) => |cell, values, room, at| {
                 let at = cell.begin(values, room, at);
-                let SvcBlock { name, block } = values.svc();
-                store(room, at, *block);
-                cell.end(room, at + name.len().max(cell.number.into()))
+                let (block, len) = values.svc().block();
+                store(room, at, block);
+                cell.end(room, at + len.max(cell.number.into()))
             },
             CellContent::BareSvc => |cell, values, room, at| {
-                let SvcBlock { name, block } = values.svc();
-                store(room, at, *block);
-                cell.end(room, at + name.len())
+                let (block, len) = values.svc().block();
+                store(room, at, block);
+                cell.end(room, at + len)
             },
             CellContent::JsonSvc => |cell, values, room, at| {
-                let SvcBlock { name, block } = values.svc();
-                if name.is_empty() {
+                let (block, len) = values.svc().block();
+                if len == 0 {
                     store(room, at, *b"null");
                     return cell.end(room, at + 4);
                 }
                 store(room, at, [b'"']);
-                store(room, at + 1, *block);
-                store(room, at + 1 + name.len(), [b'"']);
-                cell.end(room, at + 2 + name.len())
+                store(room, at + 1, block);
+                store(room, at + 1 + len, [b'"']);
+                cell.end(room, at + 2 + len)
             },
             CellContent::Times => |cell, values, room, at| {
                 if let Some(both) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<{ Times::WIDTH }>())
@@ -897,7 +910,7 @@ impl<'e> EventValues<'e> {
         match put {
             CellContent::Context(n) => self.context(n).starts_blank,
             CellContent::Depth(_) => self.shared().depth == 0,
-            CellContent::Svc(_) => self.shared().svc.is_empty(),
+            CellContent::Svc(_) => self.shared().svc == SvcText::None,
             _ => false,
         }
     }
@@ -1201,51 +1214,68 @@ impl ContextText {
 /// Context of an event whose thread has a [`Head`].
 #[derive(Debug, Clone, Copy)]
 struct HeadedContext {
-    /// Index of the head.
-    head: usize,
-    /// Digit of the depth, or a blank.
-    depth: u8,
-    /// Bytes by which the system call is wider than its column.
-    excess: u8,
-    svc: [u8; BLOCK],
+    /// Index of the thread.
+    thread: u32,
+    /// Number of bytes before the times, in blocks of 32.
+    n_blocks: u8,
+    depth_at: u8,
+    svc_at: u8,
+    /// Length of the columns before the times, if the system call fits into its column.
+    len: u8,
+    /// Offsets, if the system call fits into its column.
+    narrow: Plain,
+    plain: Plain,
+    /// Start of the line.
+    text: HeadText,
 }
 
 impl HeadedContext {
-    /// Returns `None` if a value touches the next cell.
-    #[inline(always)]
-    fn new(head: usize, depth: u32, svc: SvcBlock<'_>, svc_width: usize) -> Option<Self> {
-        let mut context = Self { head, depth: b' ', excess: 0, svc: [b' '; BLOCK] };
-        context.set(depth, svc, svc_width);
-        (depth < 10 && svc.name.len() < BLOCK).then_some(context)
+    /// Context of no event.
+    fn new() -> Self {
+        let (narrow, text) = (Plain::default(), [b' '; Head::MAX + BLOCK]);
+        Self { thread: 0, n_blocks: 0, depth_at: 0, svc_at: 0, len: 0, narrow, plain: narrow, text }
     }
 
-    /// Changes depth and system call.
+    /// Changes the thread; [`HeadedContext::set`] must follow.
     #[inline(always)]
-    fn set(&mut self, depth: u32, svc: SvcBlock<'_>, svc_width: usize) {
-        self.depth = if depth == 0 { b' ' } else { b'0'.wrapping_add(depth as u8) };
-        self.excess = svc.name.len().saturating_sub(svc_width) as u8;
-        self.svc = *svc.block;
+    fn go_to(&mut self, thread: u32, head: &Head) {
+        (self.thread, self.depth_at, self.svc_at, self.len) = (thread, head.depth_at, head.svc_at, head.len);
+        (self.narrow, self.text) = (head.plain, head.text);
+    }
+
+    /// Changes depth and system call; false if a value touches the next cell.
+    #[inline(always)]
+    fn set(&mut self, depth: u32, svc: &SvcBlock<'_>, svc_width: u8) -> bool {
+        let SvcBlock::Short { block, len } = svc else { return false };
+        // A missing cell has an offset outside of the text.
+        if let Some(cell) = self.text.get_mut(usize::from(self.depth_at)) {
+            *cell = if depth == 0 { b' ' } else { b'0'.wrapping_add(depth as u8) };
+        }
+        if let Some(cell) = self.text.get_mut(usize::from(self.svc_at)..).and_then(|rest| rest.first_chunk_mut()) {
+            *cell = *block;
+        }
+        let excess = (*len as u8).saturating_sub(svc_width);
+        self.plain = self.narrow.moved(excess);
+        self.n_blocks = (self.len + excess).div_ceil(32);
+        depth < 10
     }
 
     /// Writes the cells. A missing cell gets the offset after the last one, as in [`Plain`].
     #[inline(always)]
-    fn put(&self, head: &Head, id: &IdCells, event: EventTimes, times: &Times, room: &mut Room) -> usize {
-        let [first, second, third, last] = &head.blocks;
+    fn put(&self, id: &IdCells, event: EventTimes, times: &Times, room: &mut Room) -> usize {
+        let ([first, second, third, fourth, fifth], _) = self.text.as_chunks::<32>() else { return 0 };
         store(room, 0, *first);
-        if head.n_blocks > 1 {
-            store(room, 32, *second);
-            if head.n_blocks > 2 {
-                store(room, 64, *third);
-                if head.n_blocks > 3 {
-                    store(room, 96, *last);
-                }
+        store(room, 32, *second);
+        if self.n_blocks > 2 {
+            store(room, 64, *third);
+            if self.n_blocks > 3 {
+                store(room, 96, *fourth);
+                store(room, 128, *fifth);
             }
         }
         let [id @ .., _, _, _, _] = id.text.0.to_le_bytes();
-        store(room, head.plain.id_at.into(), id);
-        store(room, head.depth_at.into(), [self.depth]);
-        store(room, head.svc_at.into(), self.svc);
-        head.plain.put_times(event, times, room, self.excess.into())
+        store(room, self.plain.id_at.into(), id);
+        self.plain.put_times(event, times, room)
     }
 }
 
@@ -1265,7 +1295,7 @@ struct ThreadTexts {
 }
 
 /// Cache of the texts of a batch's contexts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ContextTexts {
     /// Texts by [`SharedContext::thread`].
     threads: Vec<ThreadTexts>,
@@ -1280,7 +1310,8 @@ pub(super) struct ContextTexts {
     /// id.
     last: (u32, u64),
     /// Context of the last event, if its thread has a [`Head`].
-    headed: Option<HeadedContext>,
+    headed: HeadedContext,
+    has_head: bool,
     scratch: TextBuf,
     value: TextBuf,
 }
@@ -1288,7 +1319,18 @@ pub(super) struct ContextTexts {
 impl ContextTexts {
     /// Creates an empty cache.
     pub fn new() -> Self {
-        Self { last: (NO_SETTING, 0), ..Self::default() }
+        Self {
+            threads: Vec::new(),
+            n_segments: 0,
+            texts: Vec::new(),
+            first: 0,
+            heads: Vec::new(),
+            last: (NO_SETTING, 0),
+            headed: HeadedContext::new(),
+            has_head: false,
+            scratch: TextBuf::new(),
+            value: TextBuf::new(),
+        }
     }
 
     /// Finds the texts for an event; false if [`Cells::put`] cannot write them.
@@ -1302,14 +1344,11 @@ impl ContextTexts {
     #[inline(always)]
     fn find_again(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
         let (setting, tid) = &mut self.last;
-        if let Some(headed) = &mut self.headed
-            && *setting != NO_SETTING
-            && *tid == event.tid
-        {
+        if self.has_head && *setting != NO_SETTING && *tid == event.tid {
             let shared = batch.shared_context(event.setting);
-            let svc = cells.svc(batch, shared);
-            if headed.head == shared.thread as usize && shared.depth < 10 && svc.name.len() < BLOCK {
-                headed.set(shared.depth, svc, cells.svc_width.into());
+            if self.headed.thread == shared.thread
+                && self.headed.set(shared.depth, &cells.svc(batch, shared), cells.svc_width)
+            {
                 *setting = event.setting;
                 return true;
             }
@@ -1320,17 +1359,22 @@ impl ContextTexts {
     #[inline(never)]
     fn look_up(&mut self, batch: &Batch, event: &EventRef, cells: &Cells, logs: &[LogInfo]) -> bool {
         let shared = batch.shared_context(event.setting);
-        let head = shared.thread as usize;
-        let texts = match self.threads.get(head) {
+        let thread = shared.thread as usize;
+        let texts = match self.threads.get(thread) {
             Some(texts) if texts.is_known && texts.tid == event.tid => *texts,
             _ => self.render(batch, event, cells, logs),
         };
-        self.first = self.n_segments * head;
+        self.first = self.n_segments * thread;
         let svc = cells.svc(batch, shared);
-        let is_quick = texts.is_quick && cells.fits_svc(svc.name);
+        let is_quick = texts.is_quick && cells.fits_svc(svc.name());
         self.last = (if is_quick { event.setting } else { NO_SETTING }, event.tid);
-        self.headed =
-            if texts.has_head { HeadedContext::new(head, shared.depth, svc, cells.svc_width.into()) } else { None };
+        self.has_head = false;
+        if texts.has_head
+            && let Some(head) = self.heads.get(thread)
+        {
+            self.headed.go_to(shared.thread, head);
+            self.has_head = self.headed.set(shared.depth, &svc, cells.svc_width);
+        }
         is_quick
     }
 
@@ -1369,7 +1413,7 @@ impl ContextTexts {
 
     /// Clears the cache at the end of a batch: the next one has other contexts.
     pub fn forget(&mut self) {
-        (self.last.0, self.headed) = (NO_SETTING, None);
+        (self.last.0, self.has_head) = (NO_SETTING, false);
         self.threads.clear();
         self.texts.clear();
     }
@@ -1551,9 +1595,9 @@ mod tests {
         if let FastLayout::Headed(_) = cells.quick
             && let Some(head) = Head::new(&cells.list, &texts.texts)
         {
-            texts.heads.push(head);
             let svc = cells.svc(&batch, batch.shared_context(setting));
-            texts.headed = HeadedContext::new(0, row.facts.depth, svc, cells.svc_width.into());
+            texts.headed.go_to(0, &head);
+            texts.has_head = texts.headed.set(row.facts.depth, &svc, cells.svc_width);
         }
         let texts = &texts;
         let values = EventValues { id: &id, time, times, texts, batch: &batch, setting, fields: b"" };

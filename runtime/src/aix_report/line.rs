@@ -260,7 +260,7 @@ pub(super) fn context_of<'b>(batch: &'b Batch, event: &EventRef, logs: &'b [LogI
     let shared = batch.shared_context(event.setting);
     let thread = batch.thread(shared);
     let log = &logs[thread.log as usize];
-    batch.system(shared).context(log, thread.reported_cpus, &batch.facts(shared, event.tid), &NO_PATHS)
+    batch.system(shared).context(log, thread.reported_cpus, &batch.facts_with_svc(event.setting, event.tid), &NO_PATHS)
 }
 
 impl<'b> EventContext<'b> for BatchedEvent<'b> {
@@ -603,9 +603,13 @@ impl<'r> LineFormat<'r> {
             if n_known == 0 {
                 break;
             }
-            for (n, (event, prepared)) in events.iter().zip(&ahead[..n_known]).enumerate() {
+            let (known, of_known) = (&events[..n_known], &ahead[..n_known]);
+            // One counter for both: a pair of iterators has three.
+            for n in 0..n_known {
+                let (event, prepared) = (&known[n], of_known[n]);
                 let time = EventTimes { elapsed_ns: event.elapsed_ns, last_ns: state.last_elapsed_ns };
-                let index = *first_index + n_done + n;
+                // Computed late, because most events do not need it.
+                let index = || *first_index + n_done + n;
                 let goes_on = match &prepared.text {
                     // The common case: the template ends normally, and the cells fit. One call runs the template and
                     // writes the columns.
@@ -616,7 +620,7 @@ impl<'r> LineFormat<'r> {
                             && line.is_fast::<P>(batch, event, time) =>
                     {
                         n_counted += 1;
-                        line.write_fields(PreparedEvent { batch, event, prepared }, index, &mut run, state, text)
+                        line.write_fields(PreparedEvent { batch, event, prepared }, index(), &mut run, state, text)
                     }
                     Text::Run(entry) if prepared.is_quick.get() && line.is_fast::<P>(batch, event, time) => {
                         let start = text.len();
@@ -631,20 +635,25 @@ impl<'r> LineFormat<'r> {
                         // Most events take no steps.
                         let is_normal = run.run_prepared(entry, &input, line_start, put, text)
                             || run.outcome() == Outcome::default() && run.n_steps() < line.bounds.steps;
-                        let place = LinePos { index, start, text: start + n_columns };
                         if is_normal && !matches!(P::END, EndPath::Any) {
                             state.last_elapsed_ns = time.elapsed_ns;
                             if matches!(P::END, EndPath::Row)
                                 && let Some(form) = line.ends_with_row
                             {
-                                form.end(place.text, prepared.is_plain, text);
+                                form.end(start + n_columns, prepared.is_plain, text);
                             }
                             if matches!(P::END, EndPath::CollectedText) {
-                                let (event, end) = (index as u32, text.len() as u32);
+                                let (event, end) = (index() as u32, text.len() as u32);
                                 line.ends.push(LineEnd { event, end, fields: 0, note: RowNote::None });
                             }
-                            true
-                        } else if is_normal && !line.keeps(prepared.layout, place, text) {
+                            if text.len() >= WRITE_AT {
+                                n_done += n + 1;
+                                break 'events;
+                            }
+                            continue;
+                        }
+                        let place = LinePos { index: index(), start, text: start + n_columns };
+                        if is_normal && !line.keeps(prepared.layout, place, text) {
                             n_counted += 1;
                             true
                         } else if is_normal && line.ends_simply {
@@ -666,7 +675,7 @@ impl<'r> LineFormat<'r> {
                     }
                     _ => {
                         n_counted += 1;
-                        line.write(PreparedEvent { batch, event, prepared }, index, &mut run, state, text)
+                        line.write(PreparedEvent { batch, event, prepared }, index(), &mut run, state, text)
                     }
                 };
                 if !goes_on || text.len() >= WRITE_AT {

@@ -592,11 +592,8 @@ struct ContextCache {
     /// Contexts by hash of thread and log; used if something needs the context. Events often return to the same few
     /// threads.
     known: Box<[CachedContext; N_KNOWN]>,
-    /// Context of the last event, if something needs it: key and version of all facts, index, and number of changes up
-    /// to it.
-    last: CachedContext,
-    /// [`STALE`] if `last` is of no use.
-    n_changes: u64,
+    /// Context of the last event, if something needs it.
+    last: LastContext,
     /// True if the batch is full of contexts.
     fills_batch: bool,
     /// Incremented per batch and per change of the system properties, which makes older entries stale.
@@ -608,6 +605,23 @@ struct ContextCache {
 const N_KNOWN: usize = 256;
 /// Number of changes that no context reaches.
 const STALE: u64 = u64::MAX;
+
+/// Context of an event, with all that must be equal for the next event to share it.
+#[derive(Debug, Clone, Copy)]
+struct LastContext {
+    tid: u64,
+    cpu: Option<u64>,
+    log: usize,
+    reported_cpus: Option<u32>,
+    /// Number of changes up to it; [`STALE`] if it is of no use.
+    n_changes: u64,
+    /// Version of all facts; [`STALE`] if it is of no use.
+    version: u64,
+    /// Index in [`ContextCache::known`].
+    place: u8,
+    /// Index in the batch.
+    index: u32,
+}
 
 /// Last context of a thread.
 #[derive(Debug, Clone, Copy, Default)]
@@ -647,8 +661,16 @@ impl ContextCache {
         Self {
             by_log: Vec::new(),
             known: Box::new([CachedContext::default(); N_KNOWN]),
-            last: CachedContext::default(),
-            n_changes: STALE,
+            last: LastContext {
+                tid: 0,
+                cpu: None,
+                log: 0,
+                reported_cpus: None,
+                n_changes: STALE,
+                version: STALE,
+                place: 0,
+                index: 0,
+            },
             fills_batch: false,
             generation: 0,
             system: None,
@@ -658,7 +680,7 @@ impl ContextCache {
     /// Makes all entries stale, because the batch or the system properties changed.
     fn forget(&mut self) {
         self.generation += 1;
-        self.n_changes = STALE;
+        (self.last.n_changes, self.last.version) = (STALE, STALE);
         self.system = None;
         self.fills_batch = false;
     }
@@ -712,27 +734,34 @@ impl ContextCache {
         batch: &mut Batch,
     ) -> u32 {
         let TimedEvent { event: RawEvent { tid, cpu, .. }, log, reported_cpus, .. } = *timed;
-        let last = &self.last.key;
+        let last = &self.last;
         let is_last =
             last.tid == tid && last.cpu == cpu && (is_alone || (last.log, last.reported_cpus) == (log, reported_cpus));
         let n_changes = context.n_changes();
-        if !is_last || self.n_changes != n_changes {
-            let version = context.version_of_facts();
-            if is_last && self.n_changes != STALE && self.last.key.version == version {
-                self.fills_batch |= self.last.update(context.depth_and_svc(tid, cpu), batch);
-            } else {
-                self.last = self.by_thread(tid, cpu, log, reported_cpus, context, state, batch);
-                self.last.key.version = version;
-            }
-            self.n_changes = n_changes;
+        if is_last && last.n_changes == n_changes {
+            return last.index;
         }
-        self.last.index
+        let version = context.version_of_facts();
+        if !is_last || last.version != version {
+            let place = ((tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8;
+            let of_thread = context.version(tid);
+            let key = ContextKey { generation: self.generation, version: of_thread, tid, cpu, log, reported_cpus };
+            if self.known[usize::from(place)].key != key {
+                self.know_thread(place, tid, cpu, log, reported_cpus, context, state, batch);
+            }
+            self.last = LastContext { tid, cpu, log, reported_cpus, n_changes, version, place, index: 0 };
+        }
+        let known = &mut self.known[usize::from(self.last.place)];
+        self.fills_batch |= known.update(context.depth_and_svc(tid, cpu), batch);
+        (self.last.n_changes, self.last.index) = (n_changes, known.index);
+        known.index
     }
 
     #[expect(clippy::too_many_arguments, reason = "a reference to values of the event would force it into memory")]
     #[inline(never)]
-    fn by_thread(
+    fn know_thread(
         &mut self,
+        place: u8,
         tid: u64,
         cpu: Option<u64>,
         log: usize,
@@ -740,21 +769,16 @@ impl ContextCache {
         context: &mut ContextState,
         state: &TraceState,
         batch: &mut Batch,
-    ) -> CachedContext {
-        let place = ((tid ^ log as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize;
+    ) {
         let key =
             ContextKey { generation: self.generation, version: context.version(tid), tid, cpu, log, reported_cpus };
-        let known = &mut self.known[place];
-        if known.key != key {
-            let facts = context.facts_of(tid, cpu);
-            let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
-            let thread = batch.push_thread(&facts, log, reported_cpus, system);
-            let shared = SharedContext { thread, ..SharedContext::default() };
-            *known = CachedContext { key, index: batch.push_context(shared), context: shared, svc_version: 0 };
-            self.fills_batch = batch.is_full(usize::MAX);
-        }
-        self.fills_batch |= known.update(context.depth_and_svc(tid, cpu), batch);
-        *known
+        let facts = context.facts_of(tid, cpu);
+        let system = *self.system.get_or_insert_with(|| batch.push_system(state.system()));
+        let thread = batch.push_thread(&facts, log, reported_cpus, system);
+        let shared = SharedContext { thread, ..SharedContext::default() };
+        self.known[usize::from(place)] =
+            CachedContext { key, index: batch.push_context(shared), context: shared, svc_version: 0 };
+        self.fills_batch = batch.is_full(usize::MAX);
     }
 }
 
@@ -762,19 +786,18 @@ impl CachedContext {
     /// Updates depth and system call. Returns true if that filled the batch.
     #[inline(always)]
     fn update(&mut self, new: DepthAndSvc<'_>, batch: &mut Batch) -> bool {
-        if (self.context.depth, self.svc_version) == (new.depth, new.svc_version) {
+        let has_new_svc = self.svc_version != new.svc_version;
+        if self.context.depth == new.depth && !has_new_svc {
             return false;
         }
-        let has_new_svc = self.svc_version != new.svc_version;
+        let mut is_full = false;
         if has_new_svc {
-            self.context.svc = match new.svc {
-                Some(name) => batch.push_svc(name),
-                None => SvcText::default(),
-            };
+            self.context.svc = new.svc.map_or(SvcText::None, |svc| batch.push_svc(svc));
             self.svc_version = new.svc_version;
+            is_full = matches!(self.context.svc, SvcText::Name { .. }) && batch.has_many_names();
         }
         self.context.depth = new.depth;
         self.index = batch.push_context(self.context);
-        has_new_svc && batch.has_many_names()
+        is_full
     }
 }

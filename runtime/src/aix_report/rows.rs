@@ -99,7 +99,7 @@ impl RowFormat<'_> {
             let mut last = (SvcText::default(), NULL);
             contexts().for_each(|context| {
                 if last.0 != context.svc {
-                    last = (context.svc, block.new_name(batch.svc(context).name));
+                    last = (context.svc, block.new_name(batch.svc(context).name()));
                 }
                 block.push_short(Short::Svc, last.1);
             });

@@ -43,6 +43,11 @@ impl AddressNames {
         if by_address.is_empty() && !blank { Err(NamesError) } else { Ok(Self { by_address }) }
     }
 
+    /// True if there are no names.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_address.is_empty()
+    }
+
     /// Name of exactly this address.
     #[doc(hidden)]
     pub fn get(&self, address: u64) -> Option<&[u8]> {

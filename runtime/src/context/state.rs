@@ -3,7 +3,8 @@
 use super::keys::IdKeys;
 use super::names::AddressNames;
 use super::table::{
-    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, HookLookup, NamePos, TableEntry,
+    Action, ClassName, ContextTable, DAEMON_IDENTITY, DAEMON_NAME, DecodedHook, FastAction, FastEntry, HookLookup,
+    NamePos, ResolvedPos, TableEntry,
 };
 use crate::reader::aix::{RawEvent, hooks};
 use crate::split::codec::stored;
@@ -69,10 +70,22 @@ impl RequiredContext {
         };
         // The CPU of a thread is needed even if the rest of the entry is not: filters and the cpu column use it.
         match (is_wanted, entry.cpu) {
-            (true, _) => Some(*entry),
+            (true, _) => Some(TableEntry { action: self.without_priority(entry.action), ..*entry }),
             (false, Some(_)) => Some(TableEntry { action: Action::None, ..*entry }),
             (false, None) => None,
         }
+    }
+}
+
+impl RequiredContext {
+    /// The action, without a priority that is not required.
+    fn without_priority(self, mut action: Action) -> Action {
+        if let Action::Dispatch { priority, .. } | Action::Thread { priority, .. } = &mut action
+            && !self.priority
+        {
+            *priority = None;
+        }
+        action
     }
 }
 
@@ -95,6 +108,7 @@ pub(crate) struct ContextSnapshot {
     threads: Vec<ThreadSnapshot>,
     symbols: Vec<(u64, Vec<u8>)>,
     depths: Vec<u32>,
+    /// Changes that take effect after the last event, the first one first.
     deferred: Vec<ChangeSnapshot>,
 }
 
@@ -161,6 +175,8 @@ impl ChangeSnapshot {
 #[derive(Debug, Clone)]
 struct Known {
     names: Arc<AddressNames>,
+    /// True if any address has a name.
+    has_names: bool,
     /// Names of addresses from the trace itself.
     symbols: Arc<HashMap<u64, Vec<u8>>>,
     max_symbols: usize,
@@ -176,7 +192,9 @@ struct Known {
     /// [`NO_SLOT`] if the thread is unknown.
     last: (u64, u32),
     /// Change that takes effect after the last event.
-    deferred: Vec<DeferredChange>,
+    deferred: Option<DeferredChange>,
+    /// Further changes, which take effect after `deferred`, the last one first.
+    more_deferred: Vec<DeferredChange>,
     wanted: RequiredContext,
     /// Counts changes.
     version: u64,
@@ -210,10 +228,20 @@ struct Thread {
     /// Slot and id of the thread's process.
     process: Option<(u32, u64)>,
     cpu: Option<u64>,
+    /// Index of the CPU's interrupt depth.
+    depth_place: u32,
     priority: u64,
     svc: SvcName,
     /// Version after the last change of `svc`.
     svc_version: u64,
+}
+
+impl Thread {
+    /// Index of the interrupt depth of an event's CPU.
+    #[inline(always)]
+    fn depth_place(&self, cpu: Option<u64>) -> usize {
+        if cpu.is_some() { depth_place(cpu) } else { self.depth_place as usize }
+    }
 }
 
 /// Bytes of the name of a system call that are copied at once.
@@ -225,12 +253,14 @@ pub(crate) struct SvcName {
     /// The name, and blanks up to [`SVC_BLOCK`] bytes; nothing if there is none.
     padded: Vec<u8>,
     len: usize,
+    /// Address instead of a name, whose digits are not in `padded` yet.
+    address: Option<u64>,
 }
 
 impl SvcName {
+    #[inline(always)]
     fn clear(&mut self) {
-        self.padded.clear();
-        self.len = 0;
+        (self.len, self.address) = (0, None);
     }
 
     /// Sets a name, made printable and cut to the longest one that is kept.
@@ -238,6 +268,7 @@ impl SvcName {
         let name = &name[..name.len().min(MAX_SVC)];
         self.clear();
         self.len = name.len();
+        self.padded.clear();
         // Names rarely need a change, and this test takes 8 bytes at a time.
         if contains_any::<0x7F7F_7F7F, 0x20>(name) {
             self.padded.extend(name.iter().map(|byte| printable(*byte)));
@@ -249,31 +280,63 @@ impl SvcName {
         }
     }
 
-    /// Sets the hexadecimal digits of an address, at least 8.
+    /// Sets an address instead of a name. Its digits are written when they are first asked for.
     #[inline(always)]
     fn set_address(&mut self, address: u64) {
-        let n_left_out = (address.leading_zeros() as usize / 4).min(8);
-        let mut block = [b' '; SVC_BLOCK];
-        num::hex(&mut block, 0, address, 16);
-        if n_left_out > 0 {
-            block.copy_within(n_left_out.., 0);
-        }
-        self.padded.clear();
-        self.padded.extend_from_slice(&block);
-        self.len = 16 - n_left_out;
+        (self.len, self.address) = (0, Some(address));
     }
 
-    /// The name.
+    /// Writes the digits of an address.
+    fn write_digits(&mut self) {
+        if let Some(address) = self.address.take() {
+            let (block, len) = svc_digits(address);
+            self.padded.clear();
+            self.padded.extend_from_slice(&block);
+            self.len = len;
+        }
+    }
+
+    /// The name. Empty for an address whose digits are not written.
     #[inline(always)]
-    pub fn as_bytes(&self) -> &[u8] {
+    fn as_bytes(&self) -> &[u8] {
         self.padded.get(..self.len).unwrap_or_default()
     }
 
-    /// The name and blanks after it, if it is shorter than [`SVC_BLOCK`] bytes and not empty.
+    /// The system call.
     #[inline(always)]
-    pub fn block(&self) -> Option<&[u8; SVC_BLOCK]> {
-        if self.len < SVC_BLOCK { self.padded.first_chunk() } else { None }
+    pub fn get(&self) -> SvcRef<'_> {
+        match self.address {
+            Some(address) => SvcRef::Address(address),
+            None if self.len == 0 => SvcRef::None,
+            None => SvcRef::Name { padded: &self.padded, len: self.len },
+        }
     }
+}
+
+/// System call of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SvcRef<'s> {
+    None,
+    /// Address without a name.
+    Address(u64),
+    /// Name of `len` bytes, and blanks after it if it is shorter than [`SVC_BLOCK`] bytes.
+    Name {
+        padded: &'s [u8],
+        len: usize,
+    },
+}
+
+/// Hexadecimal digits of an address, at least 8, with blanks after them, and their number.
+#[inline(always)]
+pub(crate) fn svc_digits(address: u64) -> ([u8; SVC_BLOCK], usize) {
+    let n_left_out = (address.leading_zeros() as usize / 4).min(8);
+    let mut block = [b' '; SVC_BLOCK];
+    num::hex(&mut block, 0, address << (4 * n_left_out), 16);
+    let len = 16 - n_left_out;
+    if n_left_out > 0 {
+        block[len..16].fill(b' ');
+    }
+    (block, len)
 }
 
 /// Change of state after an event's own line.
@@ -310,6 +373,7 @@ impl ContextState {
         wanted: RequiredContext,
     ) -> Self {
         let known = Known {
+            has_names: !names.is_empty(),
             names,
             symbols: Arc::default(),
             max_symbols: max_known,
@@ -319,7 +383,8 @@ impl ContextState {
             paths: ProcessNames::new(),
             depths: vec![0],
             last: (0, NO_SLOT),
-            deferred: Vec::new(),
+            deferred: None,
+            more_deferred: Vec::new(),
             wanted,
             version: 0,
             version_of_facts: 0,
@@ -339,14 +404,23 @@ impl ContextState {
     /// [`ContextState::advance`] for the loop over common events.
     #[inline(always)]
     pub(crate) fn advance_fast(&mut self, event: &RawEvent<'_>) {
-        if !self.known.deferred.is_empty() {
-            self.known.apply_deferred();
+        if let Some(change) = self.known.deferred {
+            self.known.apply_deferred(change);
         }
         let list = self.lookup.find(event.id);
         if list == 0 {
             return;
         }
-        let event = DecodedHook::new(event);
+        let RawEvent { bytes, tid, cpu, .. } = *event;
+        if !self.known.apply_fast(self.lookup.fast(list, event), bytes, tid, cpu) {
+            // By value: a reference to the event would force it into memory for all events.
+            self.advance_slowly(list, DecodedHook::new(event));
+        }
+    }
+
+    /// Updates the state by an event with any entries.
+    #[inline(never)]
+    fn advance_slowly(&mut self, list: u32, event: DecodedHook<'_>) {
         if event.id == hooks::UTILITY && self.follow_daemon(&event) {
             return;
         }
@@ -357,13 +431,21 @@ impl ContextState {
 
     /// Copy of the context after the last event.
     pub(crate) fn snapshot(&self) -> ContextSnapshot {
-        let Known { processes, threads, symbols, depths, deferred, .. } = &self.known;
+        let Known { processes, threads, symbols, depths, deferred, more_deferred, .. } = &self.known;
         let mut paths: Vec<(u64, Vec<u8>)> =
             processes.by_id.iter().map(|(pid, slot)| (*pid, processes.get(*slot).path.clone())).collect();
         paths.sort_unstable();
         let thread = |(tid, slot): (&u64, &u32)| {
             let Thread { process, cpu, priority, svc, .. } = threads.get(*slot);
-            let (pid, svc) = (process.map(|(_, pid)| pid), svc.as_bytes().to_vec());
+            let pid = process.map(|(_, pid)| pid);
+            let svc = match svc.get() {
+                SvcRef::None => Vec::new(),
+                SvcRef::Address(address) => {
+                    let (digits, len) = svc_digits(address);
+                    digits[..len].to_vec()
+                }
+                SvcRef::Name { padded, len } => padded[..len].to_vec(),
+            };
             ThreadSnapshot { tid: *tid, pid, cpu: *cpu, priority: *priority, svc }
         };
         let mut known: Vec<ThreadSnapshot> = threads.by_id.iter().map(thread).collect();
@@ -376,7 +458,11 @@ impl ContextState {
             threads: known,
             symbols,
             depths: depths.clone(),
-            deferred: deferred.iter().map(|change| ChangeSnapshot::of(*change)).collect(),
+            deferred: deferred
+                .iter()
+                .chain(more_deferred.iter().rev())
+                .map(|change| ChangeSnapshot::of(*change))
+                .collect(),
         }
     }
 
@@ -396,12 +482,15 @@ impl ContextState {
             known.version += 1;
             let version = known.version;
             if let Some(thread) = known.make_thread(tid) {
-                (thread.cpu, thread.priority, thread.svc_version) = (cpu, priority, version);
+                (thread.cpu, thread.depth_place) = (cpu, depth_place(cpu) as u32);
+                (thread.priority, thread.svc_version) = (priority, version);
                 thread.svc.set(&svc);
             }
         }
         known.symbols = Arc::new(symbols.into_iter().take(known.max_symbols).collect());
-        known.deferred = deferred.iter().filter_map(|change| change.change(depths.len())).collect();
+        let mut changes: Vec<DeferredChange> =
+            deferred.iter().rev().filter_map(|change| change.change(depths.len())).collect();
+        (known.deferred, known.more_deferred) = (changes.pop(), changes);
         known.depths = depths;
         known.change_all();
     }
@@ -433,18 +522,16 @@ impl ContextState {
     /// Interrupt depth and system call at the last event, if a column shows them.
     #[inline(always)]
     pub(crate) fn depth_and_svc(&mut self, tid: u64, cpu: Option<u64>) -> DepthAndSvc<'_> {
-        let RequiredContext { depth, svc, .. } = self.known.wanted;
-        if !(depth || svc) {
-            return DepthAndSvc { depth: 0, svc_version: 0, svc: None };
-        }
         let slot = self.known.find_slot(tid);
         let Known { threads, depths, .. } = &self.known;
-        let thread = threads.values.get(slot as usize).map(|(_, thread)| thread);
-        let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
-        let depth = if depth { depths.get(depth_place(cpu)).copied().unwrap_or(0) } else { 0 };
-        match thread {
-            Some(Thread { svc, svc_version, .. }) => DepthAndSvc { depth, svc_version: *svc_version, svc: Some(svc) },
-            None => DepthAndSvc { depth, svc_version: 0, svc: None },
+        let depth = |place: usize| depths.get(place).copied().unwrap_or(0);
+        match threads.values.get(slot as usize) {
+            Some((_, thread)) => DepthAndSvc {
+                depth: depth(thread.depth_place(cpu)),
+                svc_version: thread.svc_version,
+                svc: Some(&thread.svc),
+            },
+            None => DepthAndSvc { depth: depth(depth_place(cpu)), svc_version: 0, svc: None },
         }
     }
 
@@ -472,8 +559,12 @@ impl ContextState {
 
     fn look_up(&mut self, tid: u64, cpu: Option<u64>) -> (ThreadContext<'_>, &ProcessNames) {
         let slot = self.known.find_slot(tid);
-        let Known { threads, processes, depths, paths, .. } = &self.known;
-        let thread = threads.values.get(slot as usize).map(|(_, thread)| thread);
+        let Known { threads, processes, depths, paths, .. } = &mut self.known;
+        let thread = threads.values.get_mut(slot as usize).map(|(_, thread)| thread);
+        let thread = thread.map(|thread| {
+            thread.svc.write_digits();
+            &*thread
+        });
         let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
         let depth = depths.get(depth_place(cpu)).copied().unwrap_or(0);
         let mut facts = ThreadContext { tid, cpu, depth, ..ThreadContext::default() };
@@ -520,6 +611,73 @@ impl Known {
         self.version_of_facts = self.version;
     }
 
+    /// Applies an entry to an event of a thread that is known and stays on its CPU. Returns false, and changes nothing,
+    /// if it cannot.
+    #[inline(always)]
+    fn apply_fast(&mut self, entry: &FastEntry, bytes: &[u8], tid: u64, cpu: Option<u64>) -> bool {
+        let slot = self.find_slot(tid);
+        let Some((_, thread)) = self.threads.values.get_mut(slot as usize) else { return false };
+        if let Some(place) = &entry.cpu {
+            let stated = place.read_fast(bytes);
+            if stated.is_none() || thread.cpu != stated {
+                return false;
+            }
+        }
+        match entry.action {
+            FastAction::Slow => return false,
+            FastAction::None => {}
+            FastAction::Enter => {
+                let Some(address) = entry.number.read_fast(bytes) else { return false };
+                if self.has_names {
+                    return false;
+                }
+                self.version += 1;
+                thread.svc.set_address(address);
+                thread.svc_version = self.version;
+            }
+            FastAction::Return => self.deferred = Some(DeferredChange::Return(tid)),
+            FastAction::Raise => {
+                let Some(depth) = self.depths.get_mut(thread.depth_place(cpu)) else { return false };
+                *depth = (*depth + 1).min(MAX_DEPTH);
+                self.version += 1;
+            }
+            FastAction::Lower | FastAction::Reset => {
+                let place = thread.depth_place(cpu);
+                if place >= self.depths.len() {
+                    return false;
+                }
+                let is_reset = entry.action == FastAction::Reset;
+                self.deferred =
+                    Some(if is_reset { DeferredChange::Reset(place) } else { DeferredChange::Lower(place) });
+            }
+            FastAction::Dispatch => {
+                let is = |place: &Option<ResolvedPos>, known| {
+                    place.as_ref().is_none_or(|place| place.read_fast(bytes) == Some(known))
+                };
+                let has_pid = !entry.has_number
+                    || thread.process.is_some_and(|(_, pid)| entry.number.read_fast(bytes) == Some(pid));
+                if !(has_pid && is(&entry.tid, tid) && is(&entry.priority, thread.priority))
+                    || (cpu.is_some() && thread.cpu != cpu)
+                {
+                    return false;
+                }
+                if self.wanted.depth {
+                    let Some(depth) = self.depths.get_mut(thread.depth_place(cpu)) else { return false };
+                    if *depth != 0 {
+                        *depth = 0;
+                        self.version += 1;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Defers a change to the end of the event.
+    fn defer(&mut self, change: DeferredChange) {
+        self.more_deferred.extend(self.deferred.replace(change));
+    }
+
     #[inline(always)]
     fn apply(&mut self, entry: &TableEntry, event: &DecodedHook<'_>) {
         let stated = event.optional(&entry.cpu);
@@ -536,7 +694,7 @@ impl Known {
                     self.enter_address(event.tid, address);
                 }
             }
-            Action::Return { .. } => self.deferred.push(DeferredChange::Return(event.tid)),
+            Action::Return { .. } => self.defer(DeferredChange::Return(event.tid)),
             Action::Raise { .. } => {
                 let depth = self.depth(event.tid, event.cpu);
                 // Bounded, because interrupts without a return would raise it without end.
@@ -545,11 +703,11 @@ impl Known {
             }
             Action::Lower { .. } => {
                 let place = self.place(event.tid, event.cpu);
-                self.deferred.push(DeferredChange::Lower(place));
+                self.defer(DeferredChange::Lower(place));
             }
             Action::Reset { .. } => {
                 let place = self.place(event.tid, event.cpu);
-                self.deferred.push(DeferredChange::Reset(place));
+                self.defer(DeferredChange::Reset(place));
             }
             action => self.apply_rare(action, event),
         }
@@ -612,9 +770,15 @@ impl Known {
             Action::Exit { pid } => {
                 let pid = if pid.is_some() { event.optional(pid) } else { self.pid_of(event.tid) };
                 // Deferred, because the line of the exit itself still belongs to the process.
-                self.deferred.extend(pid.map(DeferredChange::Exit));
+                if let Some(pid) = pid {
+                    self.defer(DeferredChange::Exit(pid));
+                }
             }
-            Action::Undispatch { tid } => self.deferred.extend(event.tid_or_own(tid).map(DeferredChange::Undispatch)),
+            Action::Undispatch { tid } => {
+                if let Some(tid) = event.tid_or_own(tid) {
+                    self.defer(DeferredChange::Undispatch(tid));
+                }
+            }
             Action::Enter { name: Some(NamePos::Text(name)), .. } => {
                 self.enter(event.tid, event.text(*name).unwrap_or_default());
             }
@@ -624,25 +788,32 @@ impl Known {
                 // A hostile trace may name any number of addresses.
                 if self.symbols.len() < self.max_symbols {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
+                    self.has_names = true;
                 }
             }
             _ => {}
         }
     }
 
-    #[inline(never)]
-    fn apply_deferred(&mut self) {
+    /// Applies what was deferred, of which `first` comes first.
+    #[inline(always)]
+    fn apply_deferred(&mut self, first: DeferredChange) {
+        self.deferred = None;
         self.version += 1;
-        while let Some(change) = self.deferred.pop() {
+        match first {
+            DeferredChange::Return(tid) if self.more_deferred.is_empty() => self.leave(tid),
+            DeferredChange::Reset(place) if self.more_deferred.is_empty() => self.depths[place] = 0,
+            _ => self.apply_all_deferred(first),
+        }
+    }
+
+    #[inline(never)]
+    fn apply_all_deferred(&mut self, first: DeferredChange) {
+        let mut next = Some(first);
+        while let Some(change) = next {
             match change {
                 DeferredChange::Exit(pid) => self.forget(pid),
-                DeferredChange::Return(tid) => {
-                    let (slot, version) = (self.find_slot(tid), self.version);
-                    if let Some((_, thread)) = self.threads.values.get_mut(slot as usize) {
-                        thread.svc.clear();
-                        thread.svc_version = version;
-                    }
-                }
+                DeferredChange::Return(tid) => self.leave(tid),
                 DeferredChange::Undispatch(tid) => {
                     if self.find_thread(tid).is_some() {
                         self.run_on(tid, None);
@@ -651,6 +822,17 @@ impl Known {
                 DeferredChange::Lower(place) => self.depths[place] = self.depths[place].saturating_sub(1),
                 DeferredChange::Reset(place) => self.depths[place] = 0,
             }
+            next = self.more_deferred.pop();
+        }
+    }
+
+    /// Ends the system call of a thread.
+    #[inline(always)]
+    fn leave(&mut self, tid: u64) {
+        let slot = self.find_slot(tid);
+        if let Some((_, thread)) = self.threads.values.get_mut(slot as usize) {
+            thread.svc.clear();
+            thread.svc_version = self.version;
         }
     }
 
@@ -713,7 +895,7 @@ impl Known {
         if let Some(thread) = self.make_thread(tid)
             && thread.cpu != cpu
         {
-            thread.cpu = cpu;
+            (thread.cpu, thread.depth_place) = (cpu, depth_place(cpu) as u32);
             self.change(tid);
         }
     }
@@ -831,6 +1013,7 @@ fn lookup(table: &ContextTable, daemon: &[u8], wanted: RequiredContext) -> HookL
     let mut lookup = table.lookup(daemon, |entry| wanted.part_of(entry));
     // The recorder's name is always read, whether the table contains this hook or not.
     lookup.list(hooks::UTILITY);
+    lookup.prepare_fast(hooks::UTILITY);
     lookup
 }
 
@@ -1118,6 +1301,70 @@ mod tests {
             }
         }
         assert!(n_same > 100_000, "{n_same}");
+    }
+
+    #[test]
+    fn the_fast_path_has_the_results_of_the_entries() {
+        let tables = [
+            "100 raise cpu=HD\n101 plain enter address=D1\n101 generic enter name=S@W2\n102 raise\n103 lower cpu=HD\n\
+             104 return cpu=HD\n106 dispatch pid=D1 tid=D2 priority=D3 cpu=HD\n107 dispatch tid=TID\n135 exit\n200 reset\n\
+             201 lower\n300 none cpu=U2@6\n465 thread pid=D1 tid=D2 priority=D3\n4B0 undispatch tid=D2 cpu=HD",
+            "00A kind=C symbol address=U8@W2+8 name=S@W2+16\n100 raise\n101 enter address=U4@4\n104 return\n104 exit pid=D1\n\
+             106 dispatch pid=D1\n107.1 dispatch\n107.2 reset\n139 fork pid=D1 tid=D2\n200 reset cpu=D1",
+        ];
+        let mut seed = 7_u64;
+        let mut below = move |n: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % n
+        };
+        let none = RequiredContext::default();
+        let all_wanted = [RequiredContext::ALL, none, RequiredContext { svc: true, ..none }];
+        let ids = [
+            0x00A0, 0x0100, 0x1000, 0x1010, 0x1010, 0x1020, 0x1030, 0x1040, 0x1060, 0x1060, 0x1070, 0x1350, 0x1390,
+            0x2000, 0x2010, 0x3000, 0x4650, 0x4B00,
+        ];
+        let mut n_with_svc = 0;
+        for (table, wanted) in tables.into_iter().flat_map(|table| all_wanted.map(|wanted| (table, wanted))) {
+            let mut fast = state_of(table, wanted);
+            let mut slow = state_of(table, wanted);
+            slow.lookup.remove_fast();
+            for _ in 0..20_000 {
+                let (id, tid, wide) = (ids[below(18) as usize], below(4), below(4) > 0);
+                let mut bytes = if below(8) == 0 {
+                    let record = [&[0; 8][..], &(0x1A2B4 + below(3)).to_be_bytes(), b"name\0"].concat();
+                    generic(id, tid, 0xC, &record).bytes
+                } else {
+                    words(id, below(3) as u16, tid, &[40 + below(3), below(4), below(3)]).bytes
+                };
+                if id == 0x1010 {
+                    bytes[8..16].copy_from_slice(&((0x1A2B4 + below(3)) << (16 * below(3))).to_be_bytes());
+                }
+                if !wide {
+                    bytes.drain(..4);
+                }
+                if below(16) == 0 {
+                    bytes.truncate(below(24) as usize);
+                }
+                let cpu = (below(3) == 0).then(|| below(3));
+                let event =
+                    RawEvent { number: 1, offset: 0, bytes: &bytes, recorded: &[], wide, id, tid, ticks: None, cpu };
+                fast.advance(&event);
+                slow.advance(&event);
+                let seen = below(4);
+                let versions = (fast.version(seen), fast.n_changes());
+                for tid in 0..4 {
+                    let DepthAndSvc { depth, svc, .. } = fast.depth_and_svc(tid, cpu);
+                    let svc = svc.map_or(SvcRef::None, SvcName::get);
+                    n_with_svc += usize::from(svc != SvcRef::None);
+                    let is_none = svc == SvcRef::None;
+                    let found = fast.facts_of(tid, cpu);
+                    assert_eq!((depth, is_none), (found.depth, found.svc.is_empty()), "{id:X}");
+                    assert_eq!(found, slow.facts_of(tid, cpu), "{id:X}");
+                }
+                assert_eq!(versions, (fast.version(seen), fast.n_changes()));
+            }
+        }
+        assert!(n_with_svc > 10_000, "{n_with_svc}");
     }
 
     #[test]

@@ -236,11 +236,14 @@ impl ResolvedPos {
     /// Reads the number; `None` if the event is too short.
     #[inline(always)]
     pub fn read(&self, bytes: &[u8]) -> Option<u64> {
-        let start = self.start as usize;
-        match bytes.get(start..start + 8).and_then(|rest| rest.first_chunk()) {
-            Some(word) => Some(u64::from_be_bytes(*word) << (self.left & 63) >> (self.right & 63)),
-            None => self.read_short(bytes),
-        }
+        self.read_fast(bytes).or_else(|| self.read_short(bytes))
+    }
+
+    /// Reads the number of an event of at least eight bytes; `None` if the event is too short.
+    #[inline(always)]
+    pub fn read_fast(&self, bytes: &[u8]) -> Option<u64> {
+        let word = bytes.get(self.start as usize..).and_then(|rest| rest.first_chunk())?;
+        Some(u64::from_be_bytes(*word) << (self.left & 63) >> (self.right & 63))
     }
 
     /// Reads the number of an event of less than eight bytes.
@@ -345,6 +348,86 @@ impl TableEntry {
     }
 }
 
+/// Effect of the entries for the events of one form, for the fast path of
+/// [`ContextState::advance`](super::ContextState::advance).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FastEntry {
+    pub action: FastAction,
+    /// True if the action has `number`.
+    pub has_number: bool,
+    /// Process id of a dispatch, or address of a system call.
+    pub number: ResolvedPos,
+    pub cpu: Option<ResolvedPos>,
+    pub tid: Option<ResolvedPos>,
+    pub priority: Option<ResolvedPos>,
+}
+
+/// Action of a [`FastEntry`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FastAction {
+    /// The entries have no fast path.
+    Slow,
+    None,
+    Dispatch,
+    /// System call with an address.
+    Enter,
+    Return,
+    Raise,
+    Lower,
+    Reset,
+}
+
+impl FastEntry {
+    const SLOW: Self = Self::without_numbers(FastAction::Slow);
+
+    const fn without_numbers(action: FastAction) -> Self {
+        let number = ResolvedPos { start: 0, left: 0, right: 0 };
+        Self { action, has_number: false, number, cpu: None, tid: None, priority: None }
+    }
+
+    /// Effect of the entries for one form. Only one entry without conditions has a fast path.
+    fn of(entries: &[TableEntry]) -> Self {
+        match entries {
+            [] => Self::without_numbers(FastAction::None),
+            [entry] if !entry.has_conditions() => Self::of_entry(entry).unwrap_or(Self::SLOW),
+            _ => Self::SLOW,
+        }
+    }
+
+    /// Returns `None` if the entry has no fast path.
+    fn of_entry(entry: &TableEntry) -> Option<Self> {
+        let resolved = |place: Option<NumberPos>| match place {
+            Some(NumberPos::Resolved(place)) => Some(Some(place)),
+            Some(_) => None,
+            None => Some(None),
+        };
+        let mut fast = match entry.action {
+            Action::None => Self::without_numbers(FastAction::None),
+            Action::Dispatch { pid, tid, priority, .. } => {
+                let pid = resolved(pid)?;
+                let fast = Self::without_numbers(FastAction::Dispatch);
+                Self {
+                    has_number: pid.is_some(),
+                    number: pid.unwrap_or(fast.number),
+                    tid: resolved(tid.filter(|tid| *tid != NumberPos::Tid))?,
+                    priority: resolved(priority)?,
+                    ..fast
+                }
+            }
+            Action::Enter { name: Some(NamePos::Address(NumberPos::Resolved(number))), .. } => {
+                Self { has_number: true, number, ..Self::without_numbers(FastAction::Enter) }
+            }
+            Action::Return { .. } => Self::without_numbers(FastAction::Return),
+            Action::Raise { .. } => Self::without_numbers(FastAction::Raise),
+            Action::Lower { .. } => Self::without_numbers(FastAction::Lower),
+            Action::Reset { .. } => Self::without_numbers(FastAction::Reset),
+            _ => return None,
+        };
+        fast.cpu = resolved(entry.cpu)?;
+        Some(fast)
+    }
+}
+
 /// Position of a text, which ends at a NUL or at the end of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextPos {
@@ -425,6 +508,8 @@ pub(super) struct HookLookup {
     /// Index into `lists` plus 1, by canonical id; 0 if there is no list.
     index: Box<[u32; 1 << 16]>,
     lists: Vec<HookEntries>,
+    /// Effects by list and form; empty unless [`HookLookup::prepare_fast`] was called.
+    fast: Vec<[FastEntry; 4]>,
 }
 
 /// Entries of a hook.
@@ -446,7 +531,8 @@ impl HookLookup {
     fn new() -> Self {
         // A zeroed vector costs nothing until it is read; an array would be filled with zeros first.
         let index = vec![0; 1 << 16].into_boxed_slice().try_into();
-        Self { index: index.unwrap_or_else(|_| Box::new([0; 1 << 16])), lists: Vec::new() }
+        let index = index.unwrap_or_else(|_| Box::new([0; 1 << 16]));
+        Self { index, lists: Vec::new(), fast: Vec::new() }
     }
 
     /// List of an id, created if necessary.
@@ -485,6 +571,27 @@ impl HookLookup {
     /// All entries.
     pub fn entries(&self) -> impl Iterator<Item = &TableEntry> {
         self.lists.iter().flat_map(|list| &list.all)
+    }
+
+    /// Prepares the fast path for all hooks but one.
+    pub fn prepare_fast(&mut self, slow: u16) {
+        self.fast = self.lists.iter().map(|list| list.by_form.each_ref().map(|form| FastEntry::of(form))).collect();
+        if let Some(fast) = self.fast.get_mut((self.index[usize::from(slow)] as usize).wrapping_sub(1)) {
+            *fast = [FastEntry::SLOW; 4];
+        }
+    }
+
+    /// Removes the fast path, which must not change any result.
+    #[cfg(test)]
+    pub fn remove_fast(&mut self) {
+        self.fast.clear();
+    }
+
+    /// Effect of a list, by the list's handle, on an event.
+    #[inline(always)]
+    pub fn fast(&self, list: u32, event: &RawEvent<'_>) -> &FastEntry {
+        let list = self.fast.get((list as usize).wrapping_sub(1));
+        list.map_or(&FastEntry::SLOW, |list| &list[HookForm::of(event.wide, event.bytes).index()])
     }
 
     /// Entries of a list, by the list's handle, that apply to an event.
