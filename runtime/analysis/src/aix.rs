@@ -162,29 +162,39 @@ impl Analyser<'_> {
         let Self { machine, rules, names, logs, .. } = self;
         machine.note_event(now);
         let list = rules.list(id);
-        if list != 0 {
-            let Some(rule) = rules.prepared(list, wide, bytes) else {
-                // The copy keeps the fields of other events in registers.
-                let copy = *timed;
-                return self.push_ruled(&copy);
-            };
-            logs[log].last = Some(now);
-            if machine.has_gap() {
-                end_gap(machine, log, id, now);
-            }
-            let hook = PreparedHook { bytes, tid, cpu, now };
-            return apply_prepared(machine, rule, &hook, names).map(|at| machine.cpu_id(at));
+        let rule = rules.prepared(list, wide, bytes);
+        if list != 0 && rule.is_none() {
+            // The copy keeps the fields of other events in registers.
+            let copy = *timed;
+            return self.push_ruled(&copy);
         }
         logs[log].last = Some(now);
         if machine.has_gap() {
             end_gap(machine, log, id, now);
         }
-        let at = match cpu {
-            Some(cpu) => machine.cpu(cpu, now),
-            None => machine.cpu_without_id(tid),
-        }?;
-        machine.pass_unchanged(at, tid, now);
-        Some(machine.cpu_id(at))
+        let Some(rule) = rule else {
+            let at = cpu_of(machine, cpu, tid, now)?;
+            machine.pass_unchanged(at, tid, now);
+            return Some(machine.cpu_id(at));
+        };
+        let cpu = cpu.or_else(|| rule.cpu.read(bytes));
+        let hook = PreparedHook { bytes, tid, cpu, now };
+        if matches!(rule.action, PreparedAction::Dispatch { .. }) {
+            return apply_dispatch(machine, rule, &hook).map(|at| machine.cpu_id(at));
+        }
+        let at = cpu_of(machine, cpu, tid, now);
+        let (class, is_entry) = match rule.action {
+            PreparedAction::Enter { class, .. } => (Some(class), true),
+            PreparedAction::Return { class, .. } => (Some(class), false),
+            _ => (None, false),
+        };
+        if let (Some(class), Some(at)) = (class.filter(|_| !machine.keeps_calls()), at)
+            && machine.switch_mode(at, tid, class, is_entry, now)
+        {
+            return Some(machine.cpu_id(at));
+        }
+        apply_prepared(machine, rule, at, &hook, names);
+        at.map(|at| machine.cpu_id(at))
     }
 
     /// Declares the CPUs that the header of a log states. The header of a merged log may come late: at its time.
@@ -219,9 +229,8 @@ impl Analyser<'_> {
             end_gap(machine, log, event.id, now);
         }
         let at = match traits.cpu {
-            Some(cpu) => machine.cpu(cpu, now),
             None if traits.is_dispatch => machine.cpu_of_dispatch(),
-            None => machine.cpu_without_id(event.tid),
+            cpu => cpu_of(machine, cpu, event.tid, now),
         };
         if let Some(at) = at.filter(|_| !traits.is_dispatch) {
             machine.evidence(at, event.tid, now, traits.is_resume);
@@ -325,43 +334,45 @@ struct PreparedHook<'e> {
     now: u64,
 }
 
-/// Applies an event by its prepared rule. Returns the index of its CPU.
+/// Index of the CPU of an event that dispatches no thread.
+#[inline(always)]
+fn cpu_of(machine: &mut Machine, cpu: Option<u64>, tid: u64, now: u64) -> Option<usize> {
+    match cpu {
+        Some(cpu) => machine.cpu(cpu, now),
+        None => machine.cpu_without_id(tid),
+    }
+}
+
+/// Applies an event that dispatches a thread. Returns the index of its CPU.
+#[inline(never)]
+fn apply_dispatch(machine: &mut Machine, rule: &PreparedRule, hook: &PreparedHook<'_>) -> Option<usize> {
+    let PreparedHook { bytes, tid, cpu, now } = *hook;
+    let PreparedAction::Dispatch { tid: place, pid, priority, idle } = rule.action else { return None };
+    let Some(tid) = place.map_or(Some(tid), |place| place.read(bytes)) else {
+        // The event is too short for its thread.
+        let at = cpu_of(machine, cpu, tid, now)?;
+        machine.evidence(at, tid, now, false);
+        return Some(at);
+    };
+    let at = match cpu {
+        Some(cpu) => machine.cpu(cpu, now),
+        None => machine.cpu_of_dispatch(),
+    };
+    let priority = if machine.keeps_priorities() { priority.read(bytes) } else { None };
+    dispatch(machine, at, tid, pid.read(bytes), priority, idle, now);
+    at
+}
+
+/// Applies an event on a CPU by its prepared rule, which dispatches no thread.
 #[inline(never)]
 fn apply_prepared(
     machine: &mut Machine,
     rule: &PreparedRule,
+    at: Option<usize>,
     hook: &PreparedHook<'_>,
     names: &Names<'_>,
-) -> Option<usize> {
+) {
     let PreparedHook { bytes, tid, now, .. } = *hook;
-    let cpu = hook.cpu.or_else(|| rule.cpu.read(bytes));
-    if let PreparedAction::Enter { class, .. } | PreparedAction::Return { class, .. } = rule.action
-        && !machine.keeps_calls()
-    {
-        let at = match cpu {
-            Some(cpu) => machine.cpu(cpu, now),
-            None => machine.cpu_without_id(tid),
-        };
-        let is_entry = matches!(rule.action, PreparedAction::Enter { .. });
-        if at.is_some_and(|at| machine.switch_mode(at, tid, class, is_entry, now)) {
-            return at;
-        }
-    }
-    if let PreparedAction::Dispatch { tid: place, pid, priority, idle } = rule.action
-        && let Some(tid) = place.map_or(Some(tid), |place| place.read(bytes))
-    {
-        let at = match cpu {
-            Some(cpu) => machine.cpu(cpu, now),
-            None => machine.cpu_of_dispatch(),
-        };
-        let priority = if machine.keeps_priorities() { priority.read(bytes) } else { None };
-        dispatch(machine, at, tid, pid.read(bytes), priority, idle, now);
-        return at;
-    }
-    let at = match cpu {
-        Some(cpu) => machine.cpu(cpu, now),
-        None => machine.cpu_without_id(tid),
-    };
     if let Some(at) = at {
         machine.evidence(at, tid, now, matches!(rule.action, PreparedAction::Reset { resume: true }));
     }
@@ -377,14 +388,13 @@ fn apply_prepared(
         PreparedAction::Return { class, errno, result } => {
             let slot = machine.thread(tid);
             if !machine.keeps_calls() {
-                machine.return_mode(at, slot, class);
-                return at;
+                return machine.return_mode(at, slot, class);
             }
             let (errno, result) = (errno.read(bytes).unwrap_or(0), result.read(bytes).map(|result| result as i64));
             machine.leave_mode(at, slot, class, None, Returned { result, errno, interrupted: false }, now);
         }
         PreparedAction::Raise { class, kind, address } => {
-            let at = at?;
+            let Some(at) = at else { return };
             if machine.keeps_interrupts() {
                 let address = address.read(bytes);
                 machine.raise(at, class, kind.read(bytes), address, || names.of(address?));
@@ -394,10 +404,8 @@ fn apply_prepared(
         }
         PreparedAction::Lower { class } => machine.lower(at, class, now),
         PreparedAction::Reset { .. } => machine.reset(at, now),
-        // The event is too short for its thread.
         PreparedAction::Dispatch { .. } => {}
     }
-    at
 }
 
 /// Dispatches a thread of a process to a CPU.

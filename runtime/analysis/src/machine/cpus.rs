@@ -325,7 +325,7 @@ impl Machine {
                 },
             }
             cpu.is_thread_noted = true;
-            if thread.cpus.get(at / 64).is_none_or(|word| word >> (at % 64) & 1 == 0) {
+            if !thread.has_cpu(at) {
                 if thread.cpus.len() <= at / 64 {
                     thread.cpus.resize(at / 64 + 1, 0);
                 }

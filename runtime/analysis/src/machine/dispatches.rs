@@ -110,8 +110,9 @@ impl Machine {
         if let Some(other) = elsewhere.map(|cpu| cpu as usize).filter(|other| *other != at) {
             self.contradict(other, now);
         }
+        let is_noted = self.threads[slot as usize].has_cpu(at);
         let cpu = &mut self.cpus[at];
-        (cpu.thread, cpu.is_thread_noted) = (Some((id, slot)), false);
+        (cpu.thread, cpu.is_thread_noted) = (Some((id, slot)), is_noted);
         if slot == OTHERS {
             self.others.insert(id, at as u32);
         } else {

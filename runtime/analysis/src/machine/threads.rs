@@ -64,6 +64,12 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// True if the thread was charged time on a CPU.
+    #[inline]
+    pub(super) fn has_cpu(&self, at: usize) -> bool {
+        self.cpus.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
     /// Number of CPUs on which the thread was charged time.
     pub fn n_cpus(&self) -> u32 {
         self.cpus.iter().map(|word| word.count_ones()).sum()
