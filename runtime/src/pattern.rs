@@ -12,6 +12,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use tfbc_vm::any_equal;
 
@@ -37,6 +38,11 @@ impl Pattern {
     #[inline]
     pub fn is_match(&self, text: &[u8]) -> bool {
         self.is_match_in_line(text).unwrap_or_else(|| self.is_match_by_regex(text))
+    }
+
+    /// Ranges of the matches in a text, in order.
+    pub(crate) fn matches(&self, text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+        self.regex.find_iter(text).map(|found| found.range()).filter(|range| !range.is_empty())
     }
 
     /// True if a line has a match; `None` if the table cannot decide, as for a text of several lines.

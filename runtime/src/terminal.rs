@@ -4,7 +4,8 @@
 //! colours or the window title, and bidirectional overrides could reorder the text. On a terminal they are printed as
 //! `\x1b` or `\u{202e}`. Files and pipes get all bytes unchanged.
 
-use memchr::memchr_iter;
+use crate::pattern::Pattern;
+use memchr::{memchr_iter, memmem};
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
@@ -56,6 +57,8 @@ impl ReportColour {
 
 const DIM: &[u8; 4] = b"\x1b[2m";
 const PLAIN: &[u8; 4] = b"\x1b[0m";
+/// Start of a match of a pattern.
+const HIT: &[u8] = b"\x1b[1;31m";
 
 /// Marks of this process.
 fn marks() -> &'static StyleMarks {
@@ -77,12 +80,31 @@ pub struct TerminalWriter<W> {
     out: W,
     shows: bool,
     text: Vec<u8>,
+    hits: Option<Hits>,
+}
+
+/// Pattern whose matches are coloured.
+#[derive(Debug)]
+struct Hits {
+    pattern: Pattern,
+    /// Line that has no end yet.
+    line: Vec<u8>,
+    /// True inside dimmed columns.
+    is_dim: bool,
 }
 
 impl<W: Write> TerminalWriter<W> {
     /// Wraps an output. Unless `shows` is true, all bytes pass unchanged.
     pub fn new(out: W, shows: bool) -> Self {
-        Self { out, shows, text: Vec::new() }
+        Self { out, shows, text: Vec::new(), hits: None }
+    }
+
+    /// Colours the matches of a pattern in the text of a report, but not in its columns, which are dimmed. Lines that
+    /// have no end yet wait for it or for [`Write::flush`].
+    #[must_use]
+    pub fn with_hits(mut self, pattern: Pattern) -> Self {
+        self.hits = Some(Hits { pattern, line: Vec::new(), is_dim: false });
+        self
     }
 
     /// Returns the wrapped output.
@@ -93,6 +115,16 @@ impl<W: Write> TerminalWriter<W> {
 
 impl<W: Write> Write for TerminalWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(hits) = &mut self.hits {
+            hits.line.extend_from_slice(bytes);
+            let end = hits.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let rest = hits.line.split_off(end);
+            self.text.clear();
+            hits.push_line(self.shows, &mut self.text);
+            hits.line = rest;
+            self.out.write_all(&self.text)?;
+            return Ok(bytes.len());
+        }
         if !self.shows {
             return self.out.write(bytes);
         }
@@ -109,8 +141,61 @@ impl<W: Write> Write for TerminalWriter<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if let Some(hits) = &mut self.hits {
+            self.text.clear();
+            hits.push_line(self.shows, &mut self.text);
+            hits.line.clear();
+            self.out.write_all(&self.text)?;
+        }
         self.out.flush()
     }
+}
+
+impl Hits {
+    /// Appends the collected lines, with coloured matches.
+    fn push_line(&mut self, shows: bool, out: &mut Vec<u8>) {
+        let lines = std::mem::take(&mut self.line);
+        let push =
+            |bytes: &[u8], out: &mut Vec<u8>| if shows { show(bytes, out) } else { out.extend_from_slice(bytes) };
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            let mut from = 0;
+            let marks: Vec<(usize, usize, &[u8; 4])> = match shows {
+                true => styles(line).map(|(at, style)| (at, MARK_LEN, style)).collect(),
+                false => plain_styles(line).map(|(at, style)| (at, style.len(), style)).collect(),
+            };
+            for (at, length, style) in marks {
+                self.push_part(&line[from..at], push, out);
+                out.extend_from_slice(style);
+                (from, self.is_dim) = (at + length, style == DIM);
+            }
+            self.push_part(&line[from..], push, out);
+        }
+        self.line = lines;
+    }
+
+    /// Appends a part of a line that has one style.
+    fn push_part(&self, part: &[u8], push: impl Fn(&[u8], &mut Vec<u8>), out: &mut Vec<u8>) {
+        let text = part.strip_suffix(b"\n").unwrap_or(part);
+        let mut from = 0;
+        for hit in self.pattern.matches(text).take_while(|_| !self.is_dim) {
+            push(&text[from..hit.start], out);
+            out.extend_from_slice(HIT);
+            push(&text[hit.clone()], out);
+            out.extend_from_slice(PLAIN);
+            from = hit.end;
+        }
+        push(&text[from..], out);
+        out.extend_from_slice(&part[text.len()..]);
+    }
+}
+
+/// Finds the escape sequences of [`ReportColour::Ansi`]: their offsets and styles.
+fn plain_styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
+    memmem::find_iter(bytes, b"\x1b[").filter_map(move |at| match bytes[at..].first_chunk() {
+        Some(DIM) => Some((at, DIM)),
+        Some(PLAIN) => Some((at, PLAIN)),
+        _ => None,
+    })
 }
 
 /// Finds the marks in some bytes: their offsets and styles.
@@ -214,6 +299,23 @@ mod tests {
     fn a_file_gets_every_byte() {
         let all: Vec<u8> = (0..=255).collect();
         assert_eq!(shown(&all, false), all);
+    }
+
+    #[test]
+    fn matches_are_coloured_in_texts_alone() {
+        let pattern = |text| Pattern::new(text).unwrap();
+        let StyleMarks { dim, plain } = marks();
+        let mut screen = TerminalWriter::new(Vec::new(), true).with_hits(pattern("^b|k.h"));
+        screen.write_all(&[&dim[..], b"ksh 1 ", plain, b"bksh\x1b[0m"].concat()).unwrap();
+        assert_eq!(screen.out, b"");
+        screen.write_all(b"b\nno ksh").unwrap();
+        let first = b"\x1b[2mksh 1 \x1b[0m\x1b[1;31mb\x1b[0m\x1b[1;31mksh\x1b[0m\\x1b[0mb\n";
+        assert_eq!(String::from_utf8_lossy(&screen.out), String::from_utf8_lossy(first));
+        screen.flush().unwrap();
+        assert!(screen.into_inner().ends_with(b"no \x1b[1;31mksh\x1b[0m"));
+        let mut pipe = TerminalWriter::new(Vec::new(), false).with_hits(pattern("k"));
+        pipe.write_all(b"\x1b[2mk\x1b[0mk\xff\n").unwrap();
+        assert_eq!(pipe.into_inner(), b"\x1b[2mk\x1b[0m\x1b[1;31mk\x1b[0m\xff\n");
     }
 
     #[test]

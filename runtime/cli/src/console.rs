@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tfbc::ReportColour;
 use tfbc::internal::Output;
@@ -194,6 +195,33 @@ impl Failure {
 /// Result of a command.
 pub type CommandResult = Result<Status, Failure>;
 
+/// Messages that wait while another program, or a list, has the screen; `None` if they are written at once.
+static HELD: Mutex<Option<String>> = Mutex::new(None);
+
+fn held() -> MutexGuard<'static, Option<String>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps messages back until it is dropped. Messages that do not go to a terminal are not kept back.
+#[derive(Debug)]
+pub struct HeldMessages(());
+
+/// Keeps messages back, because they would be drawn over a screen.
+pub fn hold_messages() -> HeldMessages {
+    if io::stderr().is_terminal() {
+        held().get_or_insert_default();
+    }
+    HeldMessages(())
+}
+
+impl Drop for HeldMessages {
+    fn drop(&mut self) {
+        if let Some(text) = held().take() {
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+    }
+}
+
 /// Standard error, with the message style of one command.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
@@ -260,6 +288,9 @@ impl Console {
 
     /// Writes text that contains no control characters from a trace or file. A closed standard error is ignored.
     pub fn write(&self, text: &str) {
+        if let Some(held) = held().as_mut() {
+            return held.push_str(text);
+        }
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
@@ -320,7 +351,7 @@ impl Console {
     /// Progress of a run over `size` bytes: a bar on a terminal, shown if the run takes more than a second.
     pub fn progress(&self, size: Option<u64>) -> Progress {
         Progress {
-            wanted: !self.quiet && io::stderr().is_terminal(),
+            wanted: !self.quiet && io::stderr().is_terminal() && held().is_none(),
             size,
             begun: Instant::now(),
             bar: None,

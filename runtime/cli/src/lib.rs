@@ -32,6 +32,7 @@ mod lsp;
 mod manual;
 mod merge;
 mod overwrite;
+mod pager;
 #[cfg(target_os = "linux")]
 mod recording;
 mod report;

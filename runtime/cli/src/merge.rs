@@ -2,6 +2,7 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats;
+use super::pager::ReportOutput;
 use super::trace::{self, Reporter, SystemOptions, report_counts};
 use super::trace_args::TraceArgs;
 use std::io::IsTerminal;
@@ -59,7 +60,12 @@ pub fn run(
         let text = "a raw stream is not for a terminal: write it to a file with -o, or into a pipe";
         return Err(Failure::Error(Message::Usage, String::from(text)));
     }
-    let mut out = console.open(output).map_err(|error| Failure::write(&error, &what))?;
+    // A raw stream is not for people.
+    let args = if matches!(product, Product::Raw) { wanted.pager.never() } else { wanted.pager };
+    let opened = ReportOutput::open(console, output, args);
+    let (opened, pager) = opened.map_err(|error| Failure::write(&error, &what))?;
+    // Declared after the pager, which ends when its input is dropped.
+    let mut out = opened;
     let mut reporter = Reporter::new(console, &info);
     let ran = match product {
         Product::Report(formats) => report_with(&mut trace, formats, options, &mut out, &mut reporter),
@@ -73,6 +79,7 @@ pub fn run(
     trace::describe(console, &info, &summary, verbose);
     trace::report_no_match(console, &wanted.filters, summary.n_events, summary.n_reported);
     out.into_inner().commit().map_err(|error| Failure::write(&error, &what))?;
+    drop(pager);
     Ok(status(&summary))
 }
 

@@ -6,6 +6,7 @@ use super::filter_args::FilterArgs;
 use super::formats::{self, LanguageArgs};
 use super::limits::{LimitArgs, TableArgs, threads};
 use super::overwrite;
+use super::pager::PagerArgs;
 use super::trace::{self, SystemOptions};
 use super::trace_args::TraceArgs;
 use super::zone::ZoneArgs;
@@ -84,6 +85,8 @@ pub struct ReportArgs {
     limits: LimitArgs,
     #[command(flatten)]
     tables: TableArgs,
+    #[command(flatten)]
+    pager: PagerArgs,
     #[cfg(feature = "arrow")]
     #[command(flatten)]
     table_flags: super::tables::TableFlags,
@@ -142,6 +145,9 @@ impl ReportArgs {
             verbose: 0,
             formats: set.files(),
             filters: filter.names(),
+            hits: filter.grep.clone(),
+            // A pager would keep events back that have just been read.
+            pager: if self.follow { self.pager.never() } else { self.pager },
         };
         let max_ratio = self.language.ratio.ratio();
         let short_generic_word = self.language.report_dialect()?.short_generic_word;

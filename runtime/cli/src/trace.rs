@@ -4,6 +4,7 @@ use super::console::{CommandResult, Console, Failure, Message, Progress, Status}
 use super::file_column::FileColumn;
 use super::formats;
 use super::inputs::{self, InputCounts, RunSummary};
+use super::pager::{PagerArgs, ReportOutput};
 use super::split;
 use super::trace_args::TraceArgs;
 use std::io::Write;
@@ -11,8 +12,8 @@ use std::path::{Path, PathBuf};
 use tfbc::aix::{AixSummary, IdSet, TableLimits};
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
-    EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, QnxHeader, ReportError, ReportOptions,
-    ReportSummary, Split, System, Trace, TraceInfo, TraceKind, aix, report_with,
+    EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, Pattern, QnxHeader, ReportError,
+    ReportOptions, ReportSummary, Split, System, Trace, TraceInfo, TraceKind, aix, report_with,
 };
 use tfbc_vm::Limits;
 
@@ -161,6 +162,10 @@ pub struct SystemOptions<'w> {
     pub formats: Vec<FormatFile>,
     /// Flags that select events.
     pub filters: Vec<&'static str>,
+    /// Pattern whose matches are coloured.
+    pub hits: Option<Pattern>,
+    /// Flags of the pager.
+    pub pager: PagerArgs,
 }
 
 /// Writes the reports of traces in order to `-o` or standard output. If there are several, unreadable ones are reported
@@ -180,6 +185,8 @@ pub fn run(
     let traces = inputs::expand(console, traces, args)?;
     inputs::refuse_output(output, &traces, args)?;
     let several = traces.len() > 1;
+    // Dropped after the output: the pager ends when its input does.
+    let mut pager = None;
     let mut out = None;
     let mut so_far = InputsSoFar {
         several: several && !console.compatible,
@@ -206,7 +213,15 @@ pub fn run(
             // The output is created only after the first trace could be opened.
             let out = match &mut out {
                 Some(out) => out,
-                None => out.insert(console.open(output).map_err(failed)?),
+                None => {
+                    let (opened, started) = ReportOutput::open(console, output, wanted.pager).map_err(failed)?;
+                    pager = started;
+                    let hits = wanted.hits.clone().filter(|_| trace.is_text() && console.colours_output(output));
+                    out.insert(match hits {
+                        Some(hits) => opened.with_hits(hits),
+                        None => opened,
+                    })
+                }
             };
             let counts = if so_far.several && trace.form() != Form::Text {
                 let mut rows = FileColumn::new(out, trace.form(), trace.names_columns(&mut so_far), path);
@@ -232,7 +247,8 @@ pub fn run(
             Err(failure) => return Err(failure),
         }
     }
-    if let Some(out) = out {
+    if let Some(mut out) = out {
+        out.flush().map_err(failed)?;
         // Only now does a file of `-o` get its name: a command that fails leaves the previous report unchanged.
         out.into_inner().commit().map_err(failed)?;
     }
@@ -241,6 +257,7 @@ pub fn run(
     }
     let InputCounts { n_events, n_reported, .. } = run_summary.total();
     report_no_match(console, &wanted.filters, n_events, n_reported);
+    drop(pager);
     Ok(status)
 }
 
@@ -344,6 +361,15 @@ impl PlannedReport {
             System::Aix => self.options.aix.form,
             System::Qnx => self.options.qnx.form,
         }
+    }
+
+    /// True if the report has the texts of events, after dimmed columns.
+    fn is_text(&self) -> bool {
+        let stats = match self.info.system {
+            System::Aix => self.options.aix.stats,
+            System::Qnx => self.options.qnx.stats,
+        };
+        self.form() == Form::Text && !stats
     }
 
     /// True if the report is a table whose columns depend on the system.

@@ -8,6 +8,7 @@ use super::inputs;
 use super::limits::{LimitArgs, TableArgs};
 use super::merge::{self, Product};
 use super::overwrite;
+use super::pager::PagerArgs;
 use super::rptopts::{self, ReportSettings};
 use super::trace::{self, SystemOptions};
 use super::trace_args::TraceArgs;
@@ -119,6 +120,8 @@ pub struct TrcrptArgs {
     limits: LimitArgs,
     #[command(flatten)]
     tables: TableArgs,
+    #[command(flatten)]
+    pager: PagerArgs,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
@@ -245,6 +248,8 @@ impl TrcrptArgs {
             verbose: self.verbose,
             formats: set.files(),
             filters: self.filters(&settings),
+            hits: None,
+            pager: self.pager,
         };
         let output = self.output.as_deref();
         let args = TraceArgs {

@@ -37,6 +37,8 @@ mod memory;
 mod mistakes;
 mod mistyped;
 mod overwrite;
+#[cfg(target_os = "linux")]
+mod pager;
 mod published_commands;
 mod reader;
 mod recorded_kev;

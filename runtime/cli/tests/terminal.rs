@@ -1,6 +1,7 @@
 //! Runs commands on a pseudo-terminal.
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -15,12 +16,34 @@ pub enum TerminalStreams {
     Both,
 }
 
+/// Size of a terminal.
+#[derive(Debug, Clone, Copy)]
+pub struct TerminalSize {
+    pub columns: u16,
+    pub lines: u16,
+}
+
 /// Runs a command with some of its streams on a terminal; returns the terminal's output and the exit status. With
 /// `until`, the command is ended when that text appears, and has no status.
 pub fn on_terminal(command: &mut Command, shown: TerminalStreams, until: Option<&str>) -> (Vec<u8>, Option<i32>) {
+    on_sized_terminal(command, shown, until, TerminalSize { columns: 0, lines: 0 })
+}
+
+/// Like [`on_terminal`], on a terminal of some size. There is no pager unless the command's environment names one.
+pub fn on_sized_terminal(
+    command: &mut Command,
+    shown: TerminalStreams,
+    until: Option<&str>,
+    size: TerminalSize,
+) -> (Vec<u8>, Option<i32>) {
+    if !command.get_envs().any(|(name, _)| name == "TFBC_PAGER") {
+        command.env("TFBC_PAGER", "");
+    }
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
+    let TerminalSize { columns: ws_col, lines: ws_row } = size;
+    tcsetwinsize(&terminal, Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap();
     let side = OpenOptions::new().read(true).write(true).open(OsStr::from_bytes(name.as_bytes())).unwrap();
     let stream = |is_shown: bool| if is_shown { side.try_clone().unwrap().into() } else { Stdio::null() };

@@ -117,6 +117,9 @@ fn environment(command: &str) -> Vec<ListRow> {
     if has_default_log(command) {
         rows.push(("XDG_STATE_HOME", "Directory of the user's logs, instead of ~/.local/state."));
     }
+    if ["report", "trcrpt"].contains(&command) {
+        rows.push(("TFBC_PAGER, PAGER", "Pager on a terminal, instead of less -FRX; empty or cat for none."));
+    }
     if command == "view" {
         rows.push(("BROWSER", "With --open, the browser that xdg-open starts if there is no desktop."));
         rows.push(("TMPDIR", "Directory for a copy of standard input."));

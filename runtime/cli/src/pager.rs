@@ -1,0 +1,300 @@
+//! Pager of reports on a terminal.
+//!
+//! The report goes to the pager through a pipe. Messages wait until the pager has ended, because they would be drawn
+//! over its screen. The exit status is that of the report; a pager that was closed early is no error.
+
+use super::console::{Console, HeldMessages, Message, hold_messages};
+use clap::{Args, ValueEnum};
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use tfbc::internal::Output;
+use tfbc::internal::terminal::TerminalWriter;
+use unicode_width::UnicodeWidthChar;
+
+/// Pager if the environment names none: one screen is printed without waiting, colours are kept, and the report remains
+/// on the screen.
+const DEFAULT: &str = "less -FRX";
+
+/// Flags of the commands that have a pager.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct PagerArgs {
+    /// When to show the report in a pager: `$TFBC_PAGER`, `$PAGER` or `less -FRX`; `auto` means on a terminal
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_enum, help_heading = "Messages")]
+    pager: PagerChoice,
+    /// Same as --pager never
+    #[arg(long, conflicts_with = "pager", help_heading = "Messages")]
+    no_pager: bool,
+    /// Cut long lines at the edge of the terminal. In less, the right arrow shows the rest
+    #[arg(long, help_heading = "Messages")]
+    chop: bool,
+}
+
+/// When to use a pager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum PagerChoice {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl PagerArgs {
+    /// Flags of an output that has no pager.
+    pub fn never(self) -> Self {
+        Self { no_pager: true, ..self }
+    }
+
+    /// Command of the pager; `None` if there is to be none.
+    fn command(self, console: &Console) -> Option<PagerCommand> {
+        let is_wanted = match self.pager {
+            _ if self.no_pager => false,
+            PagerChoice::Never => false,
+            PagerChoice::Always => true,
+            PagerChoice::Auto => io::stdout().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb"),
+        };
+        if !is_wanted {
+            return None;
+        }
+        let named = ["TFBC_PAGER", "PAGER"].into_iter().find_map(|name| Some((name, env::var(name).ok()?)));
+        let (name, line) = named.unwrap_or(("", String::from(DEFAULT)));
+        let program = line.split_whitespace().next().unwrap_or_default();
+        // As in git and man, an empty name and `cat` mean no pager.
+        if matches!(line.trim(), "" | "cat") {
+            return None;
+        }
+        // A shell would only say that the program is missing after the report has been lost.
+        let is_plain = program.chars().all(|letter| letter.is_alphanumeric() || "/._-+".contains(letter));
+        if is_plain && !is_program(Path::new(program)) {
+            if !name.is_empty() {
+                console.warning(Message::Notable, format!("there is no pager `{program}`, which {name} names"));
+            }
+            return None;
+        }
+        let is_less = Path::new(program).file_name().is_some_and(|name| name == "less");
+        Some(PagerCommand { line, is_less })
+    }
+}
+
+/// Command line of a pager.
+struct PagerCommand {
+    line: String,
+    is_less: bool,
+}
+
+impl PagerCommand {
+    fn start(&self, chops: bool) -> io::Result<Child> {
+        let mut command = if cfg!(windows) { Command::new("cmd") } else { Command::new("sh") };
+        command.arg(if cfg!(windows) { "/C" } else { "-c" }).arg(&self.line).stdin(Stdio::piped());
+        if self.is_less && chops {
+            let mut options = env::var_os("LESS").unwrap_or_default();
+            options.push(OsString::from(" -S"));
+            command.env("LESS", options);
+        }
+        // Otherwise less shows letters that the locale does not know as bytes in brackets.
+        if self.is_less && env::var_os("LESSCHARSET").is_none() {
+            command.env("LESSCHARSET", "utf-8");
+        }
+        command.spawn()
+    }
+}
+
+/// True if a program of this name can be found.
+fn is_program(name: &Path) -> bool {
+    if name.components().count() > 1 {
+        return name.is_file();
+    }
+    let ending = env::consts::EXE_SUFFIX;
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .any(|folder| folder.join(name).is_file() || folder.join(name).with_extension(ending).is_file())
+}
+
+/// Running pager. Dropping it waits until the user has closed it.
+pub struct Pager {
+    child: Child,
+    held: Option<HeldMessages>,
+}
+
+impl Drop for Pager {
+    fn drop(&mut self) {
+        let _ = self.child.wait();
+        // Messages appear where the pager was.
+        self.held.take();
+    }
+}
+
+/// Output of a report: a file, standard output, or a pager.
+pub struct ReportOutput {
+    to: Target,
+    chopper: Option<Chopper>,
+}
+
+enum Target {
+    Plain(Output),
+    Pager(ChildStdin),
+}
+
+impl ReportOutput {
+    /// Opens the output of a report, and starts the pager if there is to be one. The output must be dropped before the
+    /// pager.
+    ///
+    /// # Errors
+    /// See [`Output::open`].
+    pub fn open(
+        console: &Console,
+        path: Option<&Path>,
+        args: PagerArgs,
+    ) -> io::Result<(TerminalWriter<Self>, Option<Pager>)> {
+        let is_stdout = path.is_none_or(|path| path == Path::new("-"));
+        let shows = is_stdout && console.shows_controls();
+        let command = is_stdout.then(|| args.command(console)).flatten();
+        // Ctrl-C is for the pager: it stops a search there, and must not end the report under it.
+        #[cfg(unix)]
+        if command.is_some() {
+            let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::default());
+        }
+        let started = command.and_then(|command| match command.start(args.chop) {
+            Ok(child) => Some((child, command.is_less)),
+            Err(error) => {
+                console.warning(Message::Notable, format!("cannot start the pager `{}`: {error}", command.line));
+                None
+            }
+        });
+        let chopper = (args.chop && is_stdout && io::stdout().is_terminal())
+            .then(|| terminal_size::terminal_size_of(io::stdout()))
+            .flatten()
+            .map(|(width, _)| Chopper::new(width.0.into()));
+        let Some((mut child, is_less)) = started else {
+            let output = Self { to: Target::Plain(Output::open(path)?), chopper };
+            return Ok((TerminalWriter::new(output, shows), None));
+        };
+        let Some(input) = child.stdin.take() else { return Err(io::Error::other("the pager has no input")) };
+        let output = Self { to: Target::Pager(input), chopper: chopper.filter(|_| !is_less) };
+        Ok((TerminalWriter::new(output, shows), Some(Pager { child, held: Some(hold_messages()) })))
+    }
+
+    /// Ends the output. A file gets its name.
+    ///
+    /// # Errors
+    /// The rest cannot be written, or the file cannot be renamed.
+    pub fn commit(mut self) -> io::Result<()> {
+        if let Some(chopper) = &mut self.chopper {
+            let rest = chopper.finish();
+            self.to.write_all(&rest)?;
+        }
+        match self.to {
+            Target::Plain(output) => output.commit(),
+            Target::Pager(mut input) => input.flush(),
+        }
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(output) => output.write(bytes),
+            Self::Pager(input) => input.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(output) => output.flush(),
+            Self::Pager(input) => input.flush(),
+        }
+    }
+}
+
+impl Write for ReportOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(chopper) = &mut self.chopper else { return self.to.write(bytes) };
+        let chopped = chopper.chop(bytes);
+        self.to.write_all(&chopped)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Cuts lines at a number of columns. Escape sequences of our own styles take no columns and are kept.
+struct Chopper {
+    width: usize,
+    /// Line that has no end yet.
+    line: Vec<u8>,
+}
+
+impl Chopper {
+    fn new(width: usize) -> Self {
+        Self { width: width.max(1), line: Vec::new() }
+    }
+
+    /// Lines of `bytes`, each cut. An unfinished line is kept.
+    fn chop(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(bytes.len());
+        self.line.extend_from_slice(bytes);
+        let end = self.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let rest = self.line.split_off(end);
+        for line in std::mem::replace(&mut self.line, rest).split_inclusive(|byte| *byte == b'\n') {
+            self.push(line, &mut out);
+        }
+        out
+    }
+
+    /// The unfinished line.
+    fn finish(&mut self) -> Vec<u8> {
+        let (line, mut out) = (std::mem::take(&mut self.line), Vec::new());
+        self.push(&line, &mut out);
+        out
+    }
+
+    fn push(&self, line: &[u8], out: &mut Vec<u8>) {
+        let text = String::from_utf8_lossy(line);
+        let (mut column, mut is_escape) = (0, false);
+        for letter in text.chars() {
+            let mut bytes = [0; 4];
+            let is_kept = match letter {
+                '\n' | '\r' => true,
+                '\x1b' => {
+                    is_escape = true;
+                    true
+                }
+                _ if is_escape => {
+                    is_escape = !letter.is_ascii_alphabetic();
+                    true
+                }
+                '\t' => {
+                    column += 8 - column % 8;
+                    column <= self.width
+                }
+                letter => {
+                    column += letter.width().unwrap_or(0);
+                    column <= self.width
+                }
+            };
+            if is_kept {
+                out.extend_from_slice(letter.encode_utf8(&mut bytes).as_bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_and_styles_are_kept() {
+        let mut chopper = Chopper::new(4);
+        assert_eq!(
+            chopper.chop(b"abcdef\nab\n\x1b[2mabc\x1b[0mdefg\n\xe4\xb8\x96\xe4\xb8\x96x\nab"),
+            "abcd\nab\n\x1b[2mabc\x1b[0md\n世世\n".as_bytes()
+        );
+        assert_eq!(chopper.chop(b"cdef"), b"");
+        assert_eq!(chopper.finish(), b"abcd");
+    }
+}
