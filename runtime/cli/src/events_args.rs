@@ -64,6 +64,11 @@ impl EventsArgs {
         Ok(TraceArgs { max_ratio: self.language.ratio.ratio(), short_generic_word, ..self.trace.clone() })
     }
 
+    /// Limits of an event.
+    pub fn limits(&self) -> LimitArgs {
+        self.limits
+    }
+
     /// Limit on processes, and on threads.
     pub fn max_processes(&self) -> usize {
         self.tables.limits().processes as usize

@@ -55,6 +55,11 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
+    /// Filter that selects by a pattern alone.
+    pub fn of_pattern(pattern: Pattern) -> Self {
+        Self { grep: Some(pattern), ..Self::default() }
+    }
+
     /// Checks what needs no trace: names of programs that are numbers get a warning, and a range of times must not end
     /// before it begins.
     pub fn check(&self, console: &Console) -> Result<(), Failure> {

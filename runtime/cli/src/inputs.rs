@@ -6,8 +6,9 @@ use super::trace_args::TraceArgs;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 use tfbc::internal::cpu_files;
 use tfbc::{System, TraceKind};
 
@@ -55,6 +56,27 @@ pub fn refuse_output(output: Option<&Path>, traces: &[PathBuf], args: &TraceArgs
     let bases = traces.iter().filter(|path| output.is_some_and(Path::is_file) && path.is_file());
     let members: Vec<PathBuf> = bases.flat_map(|path| cpu_files(path, &options)).collect();
     overwrite::refuse([output], members.iter().map(PathBuf::as_path))
+}
+
+/// Last part of a trace's path.
+pub fn title(path: &Path) -> String {
+    match path.file_name() {
+        Some(name) if path != Path::new("-") => name.to_string_lossy().into_owned(),
+        _ => String::from("standard input"),
+    }
+}
+
+/// Copies standard input to a temporary file, for commands that read a trace several times.
+///
+/// # Errors
+/// Standard input cannot be read, or the file cannot be written.
+pub fn copy_of_stdin() -> Result<NamedTempFile, Failure> {
+    let copied = NamedTempFile::with_prefix("tfbc-input-").and_then(|mut copy| {
+        io::copy(&mut io::stdin().lock(), &mut copy)?;
+        copy.flush()?;
+        Ok(copy)
+    });
+    copied.map_err(|error| Failure::Error(Message::Unreadable, format!("cannot copy standard input: {error}")))
 }
 
 /// Files of a directory.

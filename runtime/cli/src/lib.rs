@@ -3,6 +3,7 @@
 
 mod analyse;
 mod blob;
+mod browse;
 mod compile;
 mod console;
 mod context_args;
@@ -228,6 +229,16 @@ Examples:
   tfbc view --from 1 --until 1.5 --exec ksh -o ksh.html trace.log
   tfbc view -t my.xml --limit 500000 -o log.html log.kev")]
     View(Box<view::ViewArgs>),
+    /// Look through a trace on the terminal: scroll, search, filter, and look at single events
+    ///
+    /// The list appears at once, while the rest of the trace is read. `?` shows the keys, which are those of less and vim.
+    #[command(after_help = "\
+Examples:
+  tfbc browse trace.log
+  tfbc browse -t my.trcfmt --from 1.5 trace.log
+  tfbc browse -t defs.xml --only USER log.kev
+  ssh host cat trace.log | tfbc browse -         over the network")]
+    Browse(Box<browse::BrowseArgs>),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
@@ -329,6 +340,7 @@ impl Command {
             Command::Latency(args) => args.run(&console),
             Command::Timeline(args) => args.run(&console),
             Command::View(args) => args.run(&console),
+            Command::Browse(args) => args.run(&console),
             Command::Disasm(args) => args.run(&console),
             Command::Verify(args) => args.run(&console),
             Command::Lsp(args) => args.run(&console),

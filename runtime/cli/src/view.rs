@@ -65,7 +65,7 @@ impl ViewArgs {
         inputs::refuse_output(Some(&output), std::slice::from_ref(path), &args)?;
         let set = self.events.load(console)?;
         // The trace is read three times, which standard input cannot be.
-        let copy = (path == Path::new("-")).then(copy_of_stdin).transpose()?;
+        let copy = (path == Path::new("-")).then(inputs::copy_of_stdin).transpose()?;
         let file = copy.as_ref().map_or(&**path, NamedTempFile::path);
         let (page, status) = self.page(console, &set, path, file, &args)?;
         let failed = |error: io::Error| Failure::write(&error, output.display());
@@ -118,7 +118,7 @@ impl ViewArgs {
         let options = self.events.report_options(set, &info)?;
         let mut events = opened.events(set).with_options(options).with_context();
         let events = EventTable::read(&mut events, self.limit).map_err(failed)?;
-        let mut page = Page { title: name_of(path), events, ..Page::default() };
+        let mut page = Page { title: inputs::title(path), events, ..Page::default() };
 
         let analysis = self.analysis()?;
         let mut monitor = PageMonitor { reporter: Reporter::new(console, &info), notices: NoticeList::default() };
@@ -237,7 +237,7 @@ impl ViewArgs {
             push("filters", format!("{}{scope}", filters.join(", ")));
         }
         // The page goes to others, whom the folders of this machine do not concern.
-        let formats: Vec<String> = set.files().iter().map(|file| name_of(Path::new(&file.name))).collect();
+        let formats: Vec<String> = set.files().iter().map(|file| inputs::title(Path::new(&file.name))).collect();
         push("formats", if formats.is_empty() { String::from("built in") } else { formats.join("\n") });
         push("written by", format!("tfbc {}", env!("CARGO_PKG_VERSION")));
     }
@@ -245,24 +245,6 @@ impl ViewArgs {
 
 fn usage(text: &str) -> Failure {
     Failure::Error(Message::Usage, String::from(text))
-}
-
-/// Last part of a trace's path.
-fn name_of(path: &Path) -> String {
-    match path.file_name() {
-        Some(name) if path != Path::new("-") => name.to_string_lossy().into_owned(),
-        _ => String::from("standard input"),
-    }
-}
-
-/// Copies standard input to a temporary file.
-fn copy_of_stdin() -> Result<NamedTempFile, Failure> {
-    let copied = NamedTempFile::with_prefix("tfbc-view-").and_then(|mut copy| {
-        io::copy(&mut io::stdin().lock(), &mut copy)?;
-        copy.flush()?;
-        Ok(copy)
-    });
-    copied.map_err(|error| Failure::Error(Message::Unreadable, format!("cannot copy standard input: {error}")))
 }
 
 fn refuse_existing(path: &Path) -> Result<(), Failure> {

@@ -51,7 +51,7 @@ fn documented() -> BTreeMap<String, u64> {
 #[test]
 fn the_documented_defaults_are_those_of_the_commands() {
     let documented = documented();
-    assert_eq!(documented.len(), 16);
+    assert_eq!(documented.len(), 17);
     let mut found = BTreeMap::new();
     for command in commands() {
         let (help, ..) = run(crate::common::command("tfbc").args([&*command, "--help"]));

@@ -1,6 +1,8 @@
 //! Tests of the commands as users run them.
 
 mod book;
+#[cfg(target_os = "linux")]
+mod browse;
 mod c_programs;
 mod cache;
 mod cases;

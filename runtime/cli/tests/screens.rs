@@ -57,6 +57,7 @@ const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc latency --pair svc --hist shell.trc", Some(0)),
     ("tfbc timeline -o shell.json shell.trc", Some(0)),
     ("tfbc view shell.trc", Some(0)),
+    ("tfbc browse none.trc", Some(1)),
     ("tfbc compile pump.trcfmt -o pump.tfbc", Some(0)),
     ("tfbc compile untidy.trcfmt --emit ast", Some(0)),
     ("tfbc check untidy.trcfmt", Some(0)),

@@ -43,7 +43,7 @@ const DAMAGED: ListRow =
 
 fn exit_status(command: &str) -> Vec<ListRow> {
     match command {
-        "report" | "view" | "info" | "trcrpt" => {
+        "report" | "view" | "browse" | "info" | "trcrpt" => {
             vec![
                 WELL,
                 ("1", "Wrong usage, unreadable input, errors in format files, an output that cannot be written."),
@@ -84,7 +84,7 @@ fn exit_status(command: &str) -> Vec<ListRow> {
 
 /// True if a command caches compiled format files.
 fn has_cache(command: &str) -> bool {
-    ["tfbc", "report", "view", "event", "list", "fields", "info", "disasm", "test", "trcrpt", "traceprinter"]
+    ["tfbc", "report", "view", "browse", "event", "list", "fields", "info", "disasm", "test", "trcrpt", "traceprinter"]
         .contains(&command)
 }
 
@@ -123,6 +123,9 @@ fn environment(command: &str) -> Vec<ListRow> {
     if command == "view" {
         rows.push(("BROWSER", "With --open, the browser that xdg-open starts if there is no desktop."));
         rows.push(("TMPDIR", "Directory for a copy of standard input."));
+    }
+    if command == "browse" {
+        rows.push(("TMPDIR", "Directory for the rows that are not shown, and for a copy of standard input."));
     }
     if command == "test" {
         rows.push(("CI", "If set, changed texts are not kept in .snap.new files, unless --pending is given."));
@@ -187,8 +190,9 @@ fn see_also(command: &str) -> &'static [&'static str] {
         "check" => &["tfbc-explain", "tfbc-fmt", "tfbc-test", "tfbc-lsp"],
         "convert" => &["tfbc-check", "tfbc-fmt"],
         "fmt" => &["tfbc-check", "tfbc-lsp"],
-        "view" => &["tfbc-report", "tfbc-summary", "tfbc-timeline"],
-        "report" => &["tfbc-view", "tfbc-info", "tfbc-list", "tfbc-compile", "trcrpt", "traceprinter"],
+        "browse" => &["tfbc-report", "tfbc-view", "tfbc-hexview"],
+        "view" => &["tfbc-browse", "tfbc-report", "tfbc-summary", "tfbc-timeline"],
+        "report" => &["tfbc-browse", "tfbc-view", "tfbc-info", "tfbc-list", "tfbc-compile", "trcrpt", "traceprinter"],
         "event" => &["tfbc-hexview", "tfbc-list", "tfbc-report"],
         "test" => &["tfbc-check", "tfbc-watch", "tfbc-event"],
         "watch" => &["tfbc-report", "tfbc-test", "tfbc-lsp"],

@@ -1,0 +1,126 @@
+//! Terminal: its modes, its events, and its restoration on every way out.
+
+use super::app::{Action, App};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{
+    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use std::io::{self, Stdout, Write};
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Time between two looks at the reader.
+const TICK: Duration = Duration::from_millis(40);
+/// Time between two looks for signals if nothing else can change.
+const IDLE: Duration = Duration::from_millis(250);
+
+/// Terminal in the modes of a list.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Last signal that asks the program to end.
+    signal: Arc<AtomicUsize>,
+}
+
+impl Screen {
+    /// Changes the terminal's modes.
+    pub fn enter() -> io::Result<Self> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        #[cfg(unix)]
+        for number in [1, 2, 3, 15] {
+            signal_hook::flag::register_usize(number, signal.clone(), number as usize)?;
+        }
+        let (earlier, own) = (panic::take_hook(), thread::current().id());
+        panic::set_hook(Box::new(move |info| {
+            // The list continues if another thread fails, and its status line says so.
+            if thread::current().id() == own {
+                restore();
+                earlier(info);
+            }
+        }));
+        if let Err(error) = prepare() {
+            restore();
+            return Err(error);
+        }
+        Ok(Self { terminal: Terminal::new(CrosstermBackend::new(io::stdout()))?, signal })
+    }
+
+    /// Shows the list until it ends. Returns the signal that ended it.
+    pub fn run(&mut self, app: &mut App<'_>) -> io::Result<Option<i32>> {
+        loop {
+            let is_busy = app.work();
+            self.terminal.draw(|frame| app.draw(frame))?;
+            if event::poll(if is_busy { TICK } else { IDLE })? {
+                // Keys that wait are all used before the next picture, so that a held key does not lag.
+                for _ in 0..256 {
+                    match event::read()? {
+                        Event::Key(key) => app.key(key),
+                        Event::Mouse(mouse) => app.mouse(mouse),
+                        Event::Paste(text) => app.paste(&text),
+                        Event::Resize(..) | Event::FocusGained | Event::FocusLost => {}
+                    }
+                    if app.has_action() || !event::poll(Duration::ZERO)? {
+                        break;
+                    }
+                }
+            }
+            match self.signal.load(Ordering::Relaxed) {
+                0 => {}
+                signal => return Ok(Some(signal as i32)),
+            }
+            match app.take_action() {
+                None => {}
+                Some(Action::Quit) => return Ok(None),
+                Some(Action::Redraw) => self.terminal.clear()?,
+                Some(Action::Copy(text)) => copy(&text)?,
+                Some(Action::Suspend) => self.suspend()?,
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    fn suspend(&mut self) -> io::Result<()> {
+        restore();
+        // The default action of SIGTSTP stops the program here, until the shell continues it.
+        signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+        prepare()?;
+        self.terminal.clear()
+    }
+
+    #[cfg(not(unix))]
+    fn suspend(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn prepare() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
+}
+
+/// Restores the terminal. Errors are ignored: the terminal may be gone.
+fn restore() {
+    let _ = execute!(io::stdout(), DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+/// Gives a text to the terminal's clipboard. Terminals that do not know the sequence ignore it.
+fn copy(text: &str) -> io::Result<()> {
+    let mut out = io::stdout();
+    write!(out, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
+    out.flush()
+}
