@@ -10,13 +10,14 @@ mod numbers;
 mod report;
 mod run;
 mod switch;
+mod times;
 
 pub use case::{BenchCase, Measure, Side};
 
 /// Name of a phase, and the function that creates its cases.
 type Phase = (&'static str, fn() -> Vec<Measure>);
 
-const PHASES: [Phase; 11] = [
+const PHASES: [Phase; 12] = [
     ("lex", formats::lex),
     ("compile", formats::compile),
     ("load", formats::load),
@@ -28,6 +29,7 @@ const PHASES: [Phase; 11] = [
     ("switch", switch::measures),
     ("kev", kev::measures),
     ("datakeys", run::datakeys),
+    ("times", times::measures),
 ];
 
 /// Cases of a phase; empty if it does not exist.

@@ -132,7 +132,7 @@ fn iterated() -> Measure {
 }
 
 /// Stream of one of several CPUs.
-fn realistic_stream(n_events: usize, cpu: u32, cpus: u32) -> &'static [u8] {
+pub(super) fn realistic_stream(n_events: usize, cpu: u32, cpus: u32) -> &'static [u8] {
     let extent = TraceLength::Events(n_events as u64).share(cpu.into(), cpus.into());
     let load = TraceLoad { kind: TraceKind::Realistic, extent, seed: 1, cpu, cpus };
     let events = load.buffers().flatten().collect();
