@@ -64,7 +64,9 @@ pub struct AnalysisOptions {
     pub per_cpu: bool,
     /// True if times imposed by clients are listed by server (QNX).
     pub per_server: bool,
-    /// True for calls, dispatches and interrupts per thread, and for the addresses of calls.
+    /// True if calls are listed with their addresses.
+    pub addresses: bool,
+    /// True for calls, dispatches and interrupts per thread.
     pub per_thread: bool,
     /// Names of the sections to compute; `None` for all.
     pub sections: Option<Vec<String>>,
@@ -88,6 +90,7 @@ impl Default for AnalysisOptions {
             assume_user: false,
             per_cpu: false,
             per_server: false,
+            addresses: false,
             per_thread: false,
             sections: None,
             context: Arc::default(),

@@ -369,7 +369,7 @@ pub fn summary(totals: &Totals, files: Vec<String>, options: &AnalysisOptions) -
     add("utilisation", &|| utilisation::section(totals));
     add("process", &|| processes(&categories, system));
     add("thread", &|| threads(&categories, system));
-    add("call", &|| calls(totals, options.per_thread));
+    add("call", &|| calls(totals, options.addresses));
     add("pending", &|| pending(totals, system));
     add("interrupt", &|| interrupts(totals, system, options.per_cpu));
     if system == System::Qnx {

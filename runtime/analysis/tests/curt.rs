@@ -8,7 +8,8 @@ use tfbc_analysis::{AnalysisOptions, CurtOptions, write_curt};
 use tfbc_vm::TextBuf;
 
 fn curt(cpus: u32, hooks: &[RecordedHook], options: AnalysisOptions, curt: CurtOptions) -> String {
-    let summary = summary(stream(cpus, hooks), &AnalysisOptions { per_cpu: true, per_thread: true, ..options });
+    let summary =
+        summary(stream(cpus, hooks), &AnalysisOptions { per_cpu: true, addresses: true, per_thread: true, ..options });
     let mut out = TextBuf::new();
     write_curt(&summary, curt, &mut out);
     String::from_utf8(out.as_bytes().to_vec()).unwrap()

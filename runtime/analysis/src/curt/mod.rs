@@ -30,7 +30,7 @@ pub struct CurtOptions {
 }
 
 /// Appends the report. The summary needs the sections cpu, process, thread, call, pending and interrupt, with the options
-/// `per_cpu` and `per_thread`.
+/// `per_cpu` and `addresses`, and `per_thread` for reports per thread or process.
 pub fn write_curt(summary: &Summary, options: CurtOptions, out: &mut TextBuf) {
     let Some(cpus) = summary.section("cpu") else { return };
     let mut report = Report { summary, options, whole: summary.whole_ns, addresses: addresses(summary), out };
