@@ -27,7 +27,7 @@ const CALLS: u16 = 128;
 #[derive(Debug, Clone)]
 pub struct RecordRules {
     entries: Vec<RecordEntry>,
-    /// Entries of each event.
+    /// Entries per event.
     lookup: RecordLookup,
     /// Names of the types of interrupts: class, type and name.
     labels: Vec<(ClassName, u64, String)>,
@@ -101,7 +101,7 @@ struct RecordLookup {
 }
 
 impl RecordLookup {
-    /// Collects the entries of each event in `all`.
+    /// Collects the entries per event in `all`.
     fn new(all: &RecordIds, entries: &[(RecordIds, RecordEntry)]) -> Self {
         let mut lookup = Self { index: Vec::new(), lists: vec![Vec::new()] };
         let mut known = HashMap::new();

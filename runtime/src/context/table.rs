@@ -563,7 +563,7 @@ impl HookLookup {
         self.lists.get((self.find(id) as usize).wrapping_sub(1)).map_or(&[], |list| &list.all)
     }
 
-    /// Entries of each list for each form of event, in the order of the lists' handles.
+    /// Entries per list and form of event, in the order of the lists' handles.
     pub fn by_form(&self) -> impl Iterator<Item = &[Vec<TableEntry>; 4]> {
         self.lists.iter().map(|list| &list.by_form)
     }
