@@ -28,8 +28,8 @@ line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.20 | 1.46
 line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.20 | 3.29
 line: disk-read | line/disk-read engine | line/disk-read native | | 1.20 | 1.29
 line: dump | line/dump engine | line/dump native | | 1.20 | 1.59
-step | step/events engine | step/events native | | | 8.41
-step with times | step/timed engine | step/timed native | | | 10.37
+step | step/events engine | step/events native | | | 2.51
+step with times | step/timed engine | step/timed native | | | 4.90
 report: realistic, instructions | report/default engine | | | 480 | 480
 report: id, elapsed time, text, instructions | report/short engine | | | 720 | 720
 report: elapsed time first, instructions | report/turned engine | | | 720 | 720

@@ -12,9 +12,9 @@ use super::log_info::LogInfo;
 use super::merge::{Ahead, Merge, MergeInput, MergeKey, MergeStep, chunk};
 use super::raw_event::RawEvent;
 use super::sniff::AixKind;
-use super::step::Kernel;
+use super::step::{Kernel, Parts};
 use super::trace::{
-    NextItem, OpenError, ReadOptions, SkipAction, SkipPolicy, Survey, Trace, TracePosition, VisitResult,
+    FoundCommon, NextItem, OpenError, ReadOptions, SkipAction, SkipPolicy, Survey, Trace, TracePosition, VisitResult,
 };
 use crate::ids::IdSet;
 use crate::reader::window::{Input, SharedBuf};
@@ -156,6 +156,13 @@ impl From<Trace> for Logs {
         let name = trace.name().to_owned();
         Self::new(name, vec![MergeInput::new(trace, clock, None)], Vec::new())
     }
+}
+
+/// Event that was found, but not decoded.
+enum Found {
+    /// Its encoding is common.
+    Common(FoundCommon),
+    Parts(Parts),
 }
 
 impl Logs {
@@ -429,7 +436,7 @@ impl Logs {
     )]
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<LogItem<'_>>> {
-        let (log, merged_ns, parts) = loop {
+        let (log, merged_ns, found) = loop {
             // A merge has already computed the times, to compare them.
             let (log, merged_ns, parts) = match &mut self.merge {
                 Some(merge) => match merge.next(&mut self.inputs)? {
@@ -442,6 +449,11 @@ impl Logs {
                     }
                     MergeStep::End => return Ok(None),
                 },
+                None if self.needed.is_none()
+                    && let Some(found) = self.inputs[0].trace.find_common() =>
+                {
+                    break (0, None, Found::Common(found));
+                }
                 None => match self.inputs[0].trace.find()? {
                     NextItem::Event(parts) => (0, None, parts),
                     NextItem::Notice(notice) => return Ok(Some(LogItem::Notice { log: 0, notice })),
@@ -450,7 +462,7 @@ impl Logs {
             };
             // Ids are tested before the event is presented: a report of one hook skips most of a trace here.
             if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
-                break (log, merged_ns, parts);
+                break (log, merged_ns, Found::Parts(parts));
             }
             let MergeInput { trace, clock, .. } = &mut self.inputs[log];
             if merged_ns.is_none() {
@@ -464,7 +476,10 @@ impl Logs {
             }
         };
         let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[log];
-        let mut event = trace.event(&parts);
+        let mut event = match found {
+            Found::Common(found) => trace.common_event(&found),
+            Found::Parts(parts) => trace.event(&parts),
+        };
         event.cpu = event.cpu.or(cpu.map(u64::from));
         if let Some(merge) = self.merge.as_ref().filter(|_| self.infos.len() > 1) {
             event.number = merge.n_returned;

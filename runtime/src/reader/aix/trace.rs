@@ -569,6 +569,10 @@ impl Trace {
     )]
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<AixItem<'_>>> {
+        // Nearly all events are common, and decoding only those takes a third of the instructions.
+        if let Some(found) = self.find_common() {
+            return Ok(Some(AixItem::Event(self.common_event(&found))));
+        }
         let parts = match self.find()? {
             NextItem::Event(parts) => parts,
             NextItem::Notice(notice) => return Ok(Some(AixItem::Notice(notice))),

@@ -321,6 +321,7 @@ mod tests {
     use crate::reader::Input;
     use crate::reader::Tally;
     use crate::reader::aix::step::{BufferConversion, Kernel, StepRules, present};
+    use crate::reader::aix::trace::NextItem;
     use crate::reader::aix::{AixItem, ReadOptions};
     use tfbc_vm::Event;
 
@@ -468,6 +469,46 @@ mod tests {
         assert!(trace.next().unwrap().is_none());
         let n: u64 = events.iter().map(|event| event.len() as u64).sum();
         assert_eq!(trace.tally(), Tally { read: 4 + n, header: 4, events: n, skipped: 0 });
+    }
+
+    #[test]
+    fn the_reader_returns_the_events_of_the_slow_path() {
+        let filling = filling();
+        // Plain, generic, stamped or not, with registers or with a CPU id; the last event is cut.
+        let mut bytes = vec![0xEF, 0xDF, 0x11, 0x14];
+        for n in 0..2000_usize {
+            let (flags, len) = [(0x8000, 8 * (n % 6)), (0xC000, n % 50), (0, 16), (0x8800, 8), (0x9000, 24)][n / 3 % 5];
+            let head: u64 = flags << 48 | (len as u64) << 32 | (n as u64 % 300) << 20;
+            let event = [&head.to_be_bytes(), &filling[..]].concat();
+            let rules = StepRules {
+                kernel: Kernel::Bits64,
+                cpuid_word: CpuidWord::Last,
+                lenient: false,
+                short_generic_word: false,
+            };
+            let Step::Whole(parts) = rules.step(&event) else { panic!("an event of {len} bytes is whole") };
+            bytes.extend_from_slice(&event[..parts.size]);
+        }
+        bytes.truncate(bytes.len() - 3);
+        let open = || Trace::from_input("x", Input::from_bytes(bytes.clone()), &ReadOptions::default()).unwrap();
+        let told = |event: RawEvent<'_>| format!("{event:?}");
+        let (mut trace, mut slow, mut n_events) = (open(), open(), 0);
+        loop {
+            let expected = match slow.find().unwrap() {
+                NextItem::Event(parts) => told(slow.event(&parts)),
+                NextItem::Notice(notice) => notice.message,
+                NextItem::End => break,
+            };
+            match trace.next().unwrap() {
+                Some(AixItem::Event(event)) => assert_eq!(told(event), expected),
+                Some(AixItem::Notice(notice)) => assert_eq!(notice.message, expected),
+                None => panic!("{expected} is missing"),
+            }
+            n_events += 1;
+        }
+        assert!(trace.next().unwrap().is_none());
+        assert_eq!(trace.tally(), slow.tally());
+        assert!(n_events > 1900, "{n_events}");
     }
 
     #[test]
