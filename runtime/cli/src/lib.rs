@@ -176,7 +176,7 @@ Examples:
     Fields(fields::FieldsArgs),
     /// Divide a trace into parts that any machine can format alone
     ///
-    /// The split file contains the state of the reader at the start of each part. The reports of all parts, one after
+    /// The split file contains the state of the reader per part. The reports of all parts, one after
     /// another, are the report of the whole.
     #[command(after_help = "\
 Examples:

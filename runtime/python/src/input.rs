@@ -1,4 +1,4 @@
-//! Input of a trace, which every pass opens anew.
+//! Input of a trace, which every pass opens again.
 
 use crate::errors::SpentError;
 use crate::selection::{Selection, Words};

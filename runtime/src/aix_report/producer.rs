@@ -120,7 +120,7 @@ impl<'w> LogProducer<'w> {
         self.logs
     }
 
-    /// State after the last event. `shown` has the elapsed time of each hook's last event that was reported, the latest
+    /// State after the last event. `shown` has the elapsed time per hook of its last event that was reported, the latest
     /// first.
     pub fn snapshot(&self, shown: Vec<(u16, u64)>) -> AixState {
         let Collector { n_events, state, start, context, timers, gaps, .. } = &self.collector;

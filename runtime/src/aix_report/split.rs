@@ -12,7 +12,7 @@ use crate::split::{Border, Cuts, LogParts};
 use std::sync::atomic::AtomicU64;
 use tfbc_vm::TextBuf;
 
-/// Elapsed times of the last reported event of each hook.
+/// Elapsed time per hook of its last reported event.
 #[derive(Default)]
 struct LastShown {
     /// Number of the event among the reported ones, and its elapsed time, by hook.
