@@ -31,6 +31,11 @@ pub mod qnx {
     };
 }
 
+/// States in split files.
+pub mod splits {
+    pub use crate::split::{split_state, with_split_state};
+}
+
 /// The layouts of QNX's `traceprinter`.
 pub mod traceprinter {
     use crate::catalog::Catalog;

@@ -3,11 +3,15 @@
 use crate::common::damage::{Damage, Reference, reference_kev, references};
 use crate::face::samples;
 use std::fs;
+use std::io;
 use std::num::NonZeroU64;
-use tfbc::aix::{Filter, IdSet, ReadOptions};
+use tfbc::aix::{Filter, IdSet, Numbers, ReadOptions};
+use tfbc::internal::rows::{Long, Names, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, rows};
+use tfbc::qnx::{RecordIds, TimeForm};
+use tfbc::testing::splits::{split_state, with_split_state};
 use tfbc::{
-    Columns, Form, FormatInput, Formats, LoadOptions, Notice, PartSize, ReportError, ReportOptions, ReportSummary,
-    Split, SplitError, Tally, Trace, TraceKind, report_with,
+    Columns, Form, FormatInput, Formats, Item, LoadOptions, Notice, PartSize, ReportError, ReportOptions,
+    ReportSummary, Split, SplitError, Tally, Trace, TraceKind, report_with,
 };
 
 fn parts(n: u64) -> PartSize {
@@ -161,6 +165,155 @@ fn parts_are_the_whole_for_all_samples() {
     assert!(n_parts > 300, "{n_parts} parts");
 }
 
+/// Rows of a report as text, with names instead of their indexes.
+#[derive(Default)]
+struct RowTexts(Vec<String>);
+
+impl RowSink for RowTexts {
+    fn begin(&mut self, _: &TraceFacts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &RowBlock<'_>, _: &Names<'_>) -> io::Result<()> {
+        let longs = [Long::Seq, Long::ElapsedNs, Long::TimeUs, Long::Pid, Long::Tid, Long::Offset];
+        let shorts = [Short::Id, Short::Cpu, Short::Depth, Short::Bytes, Short::Log];
+        for row in 0..rows.len() {
+            let longs = longs.map(|column| rows.long(column).get(row));
+            let shorts = shorts.map(|column| rows.short(column).get(row));
+            let names =
+                [Short::Process, Short::Thread, Short::Svc].map(|column| rows.name(rows.short(column).value(row)));
+            let (text, fields) = (rows.text(row), rows.fields(row));
+            let texts = [&names[..], &[text, fields]]
+                .concat()
+                .iter()
+                .map(|text| text.escape_ascii().to_string())
+                .collect::<Vec<_>>();
+            // The column of notes is left out of blocks without any.
+            let note = rows.short(Short::Note).get(row).unwrap_or(0);
+            self.0.push(format!("{longs:?} {shorts:?} {note} {texts:?}"));
+        }
+        Ok(())
+    }
+}
+
+/// Rows and notices of a trace.
+fn rows_of(trace: &mut Trace, formats: &Formats) -> (Vec<String>, Vec<Notice>) {
+    let wanted = RowOptions {
+        text: true,
+        fields: RowFields::Json,
+        note: true,
+        time: true,
+        origins: true,
+        context: true,
+        depth: true,
+        svc: true,
+        gaps: true,
+    };
+    let (mut sink, mut notices) = (RowTexts::default(), Vec::new());
+    let mut monitor = |notice: &Notice| notices.push(notice.clone());
+    rows(trace, formats, &ReportOptions::default(), wanted, &mut sink, &mut monitor).unwrap();
+    (sink.0, notices)
+}
+
+/// Events of the iterator as text.
+fn events_of(trace: &mut Trace, formats: &Formats) -> Vec<String> {
+    let mut events = trace.events(formats).with_context();
+    let mut all = Vec::new();
+    while let Some(item) = events.next().unwrap() {
+        all.push(match item {
+            Item::Event(event) => {
+                let times = (event.seq(), event.time_ns(), event.elapsed_ns(), event.unix_us());
+                let owner = (event.cpu(), event.pid(), event.tid(), event.process());
+                format!("{} {times:?} {owner:?} {} {:?}", event.id(), event.text(), event.fields())
+            }
+            Item::Notice(notice) => format!("{notice:?}"),
+        });
+    }
+    all
+}
+
+#[test]
+fn rows_and_events_of_parts_are_those_of_the_whole() {
+    let (mut noisy, mut n_rows) = (Vec::new(), 0);
+    for reference in references(2000).into_iter().chain([reference_kev(false, 2000)]) {
+        let mut bytes = reference.bytes.clone();
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 40].fill(0xFF);
+        noisy.push(Subject::of(&reference, bytes));
+    }
+    for subject in sample_subjects().into_iter().chain(noisy) {
+        let rows = rows_of(&mut subject.open().unwrap(), &subject.formats);
+        let events = events_of(&mut subject.open().unwrap(), &subject.formats);
+        n_rows += rows.0.len();
+        for size in [2, 7, 40].map(parts) {
+            let split = subject.split(size);
+            let mut all = (Vec::new(), Vec::new(), Vec::new());
+            for part in split.parts() {
+                let (rows, notices) = rows_of(&mut subject.part(&split, part.number), &subject.formats);
+                all.0.extend(rows);
+                all.1.extend(notices);
+                all.2.extend(events_of(&mut subject.part(&split, part.number), &subject.formats));
+            }
+            assert_eq!((&all.0, &all.1), (&rows.0, &rows.1), "{}, {size:?}", subject.name);
+            assert_eq!(all.2, events, "{}, {size:?}", subject.name);
+        }
+    }
+    assert!(n_rows > 900, "{n_rows} rows");
+}
+
+#[test]
+fn an_index_leaves_out_parts_and_no_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut n_left_out = 0;
+    let kev = [false, true].map(|big| reference_kev(big, 3000));
+    for reference in references(3000).into_iter().chain(kev) {
+        // Damage, whose notice must not be lost.
+        let mut bytes = reference.bytes.clone();
+        let at = bytes.len() - 400;
+        bytes[at..at + 40].fill(0xFF);
+        let path = directory.path().join(reference.name);
+        fs::write(&path, &bytes).unwrap();
+        let mut subject = Subject::of(&reference, bytes);
+        subject.name = path.to_string_lossy().into_owned();
+        let mut options = all_options();
+        options.truncate(6);
+        for (from, to) in [(0, 0), (50_000, 90_000), (100_000, 100_500), (1 << 50, 1 << 51)] {
+            let mut timed = ReportOptions::default();
+            (timed.aix.filter.from_ns, timed.aix.filter.to_ns) = (Some(from), Some(to));
+            (timed.qnx.filter.from_ns, timed.qnx.filter.to_ns) = (Some(from.into()), Some(to.into()));
+            for form in [TimeForm::Relative, TimeForm::Absolute] {
+                timed.qnx.time = form;
+                options.push(timed.clone());
+            }
+        }
+        let mut one_cpu = ReportOptions::default();
+        one_cpu.aix.filter.cpus = Some(Numbers(vec![(2, 3)]));
+        one_cpu.qnx.filter.add_cpus("2-3").unwrap();
+        let mut nothing = ReportOptions::default();
+        nothing.aix.filter.only = Some(IdSet::parse("0AB").unwrap());
+        nothing.qnx.filter.only = Some(RecordIds::default());
+        options.extend([one_cpu, nothing]);
+        for size in [parts(1), parts(6), single_events()] {
+            let split = subject.split(size);
+            for (at, options) in options.iter().enumerate() {
+                let whole = Report::of(&mut subject.open().unwrap(), &subject.formats, options).unwrap();
+                let (mut text, mut notices) = (Vec::new(), Vec::new());
+                let mut monitor = |notice: &Notice| notices.push(notice.clone());
+                let summary = split.report(&subject.formats, options, &mut text, &mut monitor).unwrap();
+                let n_read = match summary {
+                    ReportSummary::Aix(counts) => counts.tally.read,
+                    ReportSummary::Qnx(counts) => counts.tally.read,
+                };
+                let text = String::from_utf8_lossy(&text);
+                assert!(text == whole.text, "{}, {size:?}, options {at}: {text}\n{}", subject.name, whole.text);
+                assert_eq!(notices, whole.notices);
+                n_left_out += usize::from(n_read < whole.tally.read);
+            }
+        }
+    }
+    assert!(n_left_out > 60, "{n_left_out} reports left out parts");
+}
+
 #[test]
 fn every_event_may_be_a_part() {
     let options = all_options();
@@ -284,6 +437,31 @@ fn another_input_is_refused() {
     assert!(open(&grown, 3).unwrap().contains("has grown"));
     assert!(matches!(split.open_part_in(4, bytes.clone()), Err(SplitError::NoPart { number: 4, n_parts: 3 })));
     assert!(matches!(split.open_part_in(0, bytes.clone()), Err(SplitError::NoPart { number: 0, .. })));
+}
+
+#[test]
+fn hostile_states_are_refused_or_harmless() {
+    let (mut n_refused, mut n_read) = (0, 0);
+    let aix = references(700);
+    for reference in aix.into_iter().chain([reference_kev(false, 700)]) {
+        let subject = Subject::of(&reference, reference.bytes.clone());
+        let split = subject.split(parts(3));
+        let state = split_state(&split, 2);
+        for at in 0..state.iter().map(Vec::len).sum() {
+            let mut hostile = state.clone();
+            let place = if at < state[0].len() { &mut hostile[0][at] } else { &mut hostile[1][at - state[0].len()] };
+            *place = place.wrapping_add([1, 0x7F, 0x80, 0xFF][at % 4]);
+            match with_split_state(&split, 2, hostile).open_part_in(2, subject.bytes.clone()) {
+                Ok(mut trace) => {
+                    let monitor = &mut |_: &Notice| {};
+                    let _ = report_with(&mut trace, &subject.formats, &all_options()[1], &mut Vec::new(), monitor);
+                    n_read += 1;
+                }
+                Err(_) => n_refused += 1,
+            }
+        }
+    }
+    assert!(n_refused > 200 && n_read > 200, "{n_refused} refused, {n_read} read");
 }
 
 #[test]

@@ -176,7 +176,7 @@ Examples:
     Fields(fields::FieldsArgs),
     /// Divide a trace into parts that any machine can format alone
     ///
-    /// The split file contains the state of the reader per part. The reports of all parts, one after
+    /// The split file contains the state of the reader where a part begins. The reports of all parts, one after
     /// another, are the report of the whole.
     #[command(after_help = "\
 Examples:
@@ -184,6 +184,13 @@ Examples:
   tfbc split --bytes 64m -t my.trcfmt -o trace.tfbs trace.log
   tfbc report --part 1 trace.tfbs                the report of the first part, with the heading")]
     Split(split::SplitArgs),
+    /// Write an index of a trace, by which reports with filters read only the parts that can match
+    #[command(after_help = "\
+Examples:
+  tfbc index trace.log                           writes trace.log.tfbs
+  tfbc report --from 3600 --until 3601 trace.log.tfbs
+  tfbc report --only 15b trace.log.tfbs")]
+    Index(split::IndexArgs),
     /// Describe a trace or log: header, kind, time range, events per id, damage
     #[command(after_help = "\
 Examples:
@@ -335,6 +342,7 @@ impl Command {
             Command::List(args) => args.run(&console),
             Command::Fields(args) => args.run(&console),
             Command::Split(args) => args.run(&console),
+            Command::Index(args) => args.run(&console),
             Command::Info(args) => args.run(&console),
             Command::Summary(args) => args.run(&console),
             Command::Latency(args) => args.run(&console),

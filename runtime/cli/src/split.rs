@@ -1,4 +1,4 @@
-//! `tfbc split`: divides a trace into parts that are formatted alone.
+//! `tfbc split` and `tfbc index`: divide a trace into parts that are formatted alone, or left out by a filter.
 
 use super::console::{CommandResult, Console, Failure, Message};
 use super::formats::{self, LanguageArgs};
@@ -7,9 +7,10 @@ use super::trace;
 use super::trace_args::TraceArgs;
 use clap::{ArgGroup, Args};
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tfbc::{PartSize, Split, SplitError};
 
 /// Flags of `tfbc split`.
@@ -61,31 +62,99 @@ pub fn failure(name: &str, error: SplitError) -> Failure {
     Failure::Error(message, format!("cannot read {name}: {error}"))
 }
 
+/// Flags of `tfbc index`.
+#[derive(Debug, Clone, Args)]
+pub struct IndexArgs {
+    /// Bytes per part, which is the least that is read; a part ends after the first event that reaches this size
+    #[arg(long, value_name = "SIZE", default_value = "16m", value_parser = size)]
+    bytes: NonZeroU64,
+    /// Format file that the trace will be formatted with, source or blob; later ones win. `default` is the built-in
+    /// file, which is also used if none is given
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// Split file; by default the trace's name with `.tfbs` after it
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
+    /// Trace or log: a file that is not compressed
+    #[arg(value_name = "TRACE", required_unless_present = "dialect")]
+    input: Option<PathBuf>,
+}
+
+/// A division into parts, from the flags of either command.
+struct Division<'d> {
+    size: PartSize,
+    formats: &'d [PathBuf],
+    output: &'d Path,
+    trace: &'d TraceArgs,
+    language: &'d LanguageArgs,
+    input: &'d Path,
+}
+
 impl SplitArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
-        if self.language.asks_for_help() {
-            return super::print(console, formats::dialect_help(), None);
-        }
-        let Some(input) = &self.input else { return Err(Failure::Error(Message::Usage, String::from("no trace"))) };
-        let inputs = overwrite::files(&self.formats).chain([input.as_path()]);
-        overwrite::refuse([Some(&*self.output)], inputs)?;
-        let set = formats::load_for_report(console, &self.formats, &self.language)?;
-        let short_generic_word = self.language.report_dialect()?.short_generic_word;
-        let args = TraceArgs { short_generic_word, max_ratio: self.language.ratio.ratio(), ..self.trace.clone() };
-        let size = match (self.parts, self.bytes) {
-            (_, Some(bytes)) => PartSize::Bytes(bytes),
+        let Self { parts, bytes, formats, output, trace, language, input } = self;
+        let size = match (parts, bytes) {
+            (_, Some(bytes)) => PartSize::Bytes(*bytes),
             (parts, None) => PartSize::Count(parts.unwrap_or(NonZeroU64::MIN)),
         };
+        match input {
+            Some(input) if !language.asks_for_help() => {
+                Division { size, formats, output, trace, language, input }.write(console)
+            }
+            _ => super::print(console, formats::dialect_help(), None),
+        }
+    }
+}
+
+impl IndexArgs {
+    /// Runs the command.
+    pub fn run(&self, console: &Console) -> CommandResult {
+        let Self { bytes, formats, output, trace, language, input } = self;
+        match input {
+            Some(input) if !language.asks_for_help() => {
+                let mut named = input.clone().into_os_string();
+                named.push(".tfbs");
+                let (size, output) = (PartSize::Bytes(*bytes), output.clone().unwrap_or_else(|| named.into()));
+                Division { size, formats, output: &output, trace, language, input }.write(console)
+            }
+            _ => super::print(console, formats::dialect_help(), None),
+        }
+    }
+}
+
+impl Division<'_> {
+    /// Divides the trace, and writes the split file.
+    fn write(&self, console: &Console) -> CommandResult {
+        let Self { size, formats, output, trace, language, input } = *self;
+        let inputs = overwrite::files(formats).chain([input]);
+        overwrite::refuse([Some(output)], inputs)?;
+        let set = formats::load_for_report(console, formats, language)?;
+        let short_generic_word = language.report_dialect()?.short_generic_word;
+        let args = TraceArgs { short_generic_word, max_ratio: language.ratio.ratio(), ..trace.clone() };
         let trace = trace::open(input, &args)?;
         let split = trace.parts(&set, size).map_err(|error| failure(&input.to_string_lossy(), error))?;
-        let failed = |error| Failure::write(&error, self.output.display());
-        let mut output = console.open(Some(&self.output)).map_err(failed)?;
-        output.write_all(&split.encode()).and_then(|()| output.flush()).map_err(failed)?;
-        output.into_inner().commit().map_err(failed)?;
+        let failed = |error| Failure::write(&error, output.display());
+        let mut out = console.open(Some(output)).map_err(failed)?;
+        out.write_all(&split.encode()).and_then(|()| out.flush()).map_err(failed)?;
+        out.into_inner().commit().map_err(failed)?;
         console.note(table(&split));
         Ok(formats::loaded(&set))
     }
+}
+
+/// Opens a split file; `None` if the file is not one, which its first bytes show.
+pub fn open(path: &Path) -> Result<Option<Split>, Failure> {
+    let mut magic = [0; 4];
+    let is_split = path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && magic == *b"tfbs";
+    let split = is_split.then(|| Split::open(path)).transpose();
+    split.map_err(|error| failure(&path.to_string_lossy(), error))
 }
 
 /// Table of the parts.

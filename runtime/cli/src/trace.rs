@@ -339,6 +339,8 @@ impl InputsSoFar {
 /// Opened trace with its report options.
 pub struct PlannedReport {
     pub trace: Trace,
+    /// Split file that is read instead of the trace.
+    split: Option<Split>,
     pub info: TraceInfo,
     pub options: ReportOptions,
 }
@@ -346,14 +348,18 @@ pub struct PlannedReport {
 impl PlannedReport {
     /// Opens a trace.
     pub fn open(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
-        let trace = open(path, args)?;
+        let split = if args.part.is_none() && !args.follow { split::open(path)? } else { None };
+        let trace = match &split {
+            Some(split) => split.open_part(1).map_err(|error| split::failure(&path.to_string_lossy(), error))?,
+            None => open(path, args)?,
+        };
         let info = trace.info();
         let mut options = ReportOptions::default();
         match &info.qnx_header {
             None => options.aix = chosen_files(&info, args, (wanted.aix)()?),
             Some(header) => options.qnx = (wanted.qnx)(&info.name, header)?,
         }
-        Ok(Self { trace, info, options })
+        Ok(Self { trace, split, info, options })
     }
 
     fn form(&self) -> Form {
@@ -422,7 +428,10 @@ impl PlannedReport {
     ) -> Result<InputCounts, ReportError> {
         let (info, options) = (&self.info, &self.options);
         let mut reporter = Reporter::new(console, info).place(place);
-        let ran = report_with(&mut self.trace, formats, options, out, &mut reporter);
+        let ran = match &self.split {
+            Some(split) => split.report(formats, options, out, &mut reporter),
+            None => report_with(&mut self.trace, formats, options, out, &mut reporter),
+        };
         reporter.end();
         let summary = ran?;
         let n_damaged = self.report_counts(console, &summary);

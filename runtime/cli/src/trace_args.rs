@@ -31,7 +31,7 @@ pub struct TraceArgs {
     /// True if the trace is read while it grows.
     #[arg(skip)]
     pub follow: bool,
-    /// Part of a split trace that is read; the path is that of the split file.
+    /// Part of a split trace that is read; the path leads to the split file.
     #[arg(skip)]
     pub part: Option<u64>,
     /// CPUs whose files are read, for a log with one file per CPU; ranges include both ends.

@@ -74,6 +74,8 @@ const LINES: &[(&str, Option<i32>)] = &[
     ("tfbc report --only 0AB shell.trc", Some(0)),
     ("tfbc split -n 3 -o shell.tfbs shell.trc", Some(0)),
     ("tfbc report --part 2 shell.tfbs", Some(0)),
+    ("tfbc index --bytes 4k shell.trc", Some(0)),
+    ("tfbc report --from 0.001 shell.trc.tfbs", Some(0)),
     ("tfbc report --to ndjson user.kev shell.trc", Some(0)),
     ("tfbc report --stats user.kev", Some(0)),
     ("tfbc event -t pump.trcfmt --env 32 0A1B0000 00000007 00000001", Some(0)),

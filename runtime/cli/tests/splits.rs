@@ -52,6 +52,28 @@ fn parts_print_the_whole_report() {
 }
 
 #[test]
+fn an_index_gives_the_report_of_the_trace() {
+    let world = directory();
+    let world = world.path();
+    for (trace, filters) in [
+        ("shell.trc", ["", "--from 0.002 --until 0.003", "--only 134", "--cpu 0", "--only 0AB", "--grep kread"]),
+        ("user.kev", ["", "--from 1 --until 2 --time relative", "--only USER", "--cpu 1", "--only 9:1", "--grep a"]),
+    ] {
+        let (_, list, status) = tfbc(world, &format!("index --bytes 300 {trace}"));
+        assert!(status == 0 && list.lines().count() > 4, "{list}");
+        for filter in filters {
+            for flags in ["", "--to ndjson", "--to csv", "--no-heading"] {
+                let whole = tfbc(world, &format!("report {flags} {filter} {trace}"));
+                assert_eq!(tfbc(world, &format!("report {flags} {filter} {trace}.tfbs")), whole, "{flags} {filter}");
+            }
+        }
+    }
+    let pages = tfbc(world, "report --pagesize 20 shell.trc");
+    assert_eq!(tfbc(world, "report --pagesize 20 shell.trc.tfbs"), pages);
+    refused(world, "report --stats shell.trc.tfbs", "counts and sorted rows");
+}
+
+#[test]
 fn parts_of_a_damaged_trace_report_the_damage_once() {
     let world = directory();
     let world = world.path();
@@ -99,7 +121,7 @@ fn parts_of_something_else_are_refused() {
     assert_eq!(tfbc(world, "split -n 3 -o x.tfbs shell.trc").2, 0);
     refused(world, "report --part 4 x.tfbs", "there is no part 4: the parts are 1 to 3");
     refused(world, "report --part 0 x.tfbs", "0 is not in 1..");
-    refused(world, "report x.tfbs", "not a trace but a split file");
+    refused(world, "info x.tfbs", "not a trace but a split file");
     refused(world, "report --part 1 shell.trc", "not a split file");
     refused(world, "report --part 1 x.tfbs x.tfbs", "exactly one split file");
     refused(world, "report --part 1 -o shell.trc x.tfbs", "shell.trc");

@@ -29,7 +29,7 @@ static NO_PATHS: ProcessNames = ProcessNames::new();
 
 /// State that a line needs from the lines before it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LineState {
+pub(crate) struct LineState {
     /// Elapsed time of the event that was reported last.
     pub(super) last_elapsed_ns: u64,
     /// Steps that templates took.
@@ -42,6 +42,16 @@ impl LineState {
     /// State after the first part of a report, which has the heading.
     pub fn after_heading(last_elapsed_ns: u64) -> Self {
         Self { last_elapsed_ns, has_heading: true, ..Self::default() }
+    }
+
+    /// State before the next part, whose steps are counted from 0.
+    pub fn before_part(self) -> Self {
+        Self { steps: 0, ..self }
+    }
+
+    /// True if the heading is written.
+    pub fn has_heading(&self) -> bool {
+        self.has_heading
     }
 }
 

@@ -28,6 +28,7 @@ use crate::reader::aix::Logs;
 pub(crate) use batch::StartTime;
 pub(crate) use events::{AixEvent, AixEvents};
 use line::LineFormat;
+pub(crate) use line::LineState;
 pub use options::{AixReportOptions, AixSummary, TableLimits};
 use producer::{LogProducer, LostState, ProducerCounts};
 pub(crate) use rows::write_rows;
@@ -49,6 +50,27 @@ pub fn report(
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<AixSummary, ReportError> {
+    report_part(logs, catalog, options, PartOutput { before: None, is_last: true, out }, monitor).map(|part| part.0)
+}
+
+/// Output of one of several parts.
+pub(crate) struct PartOutput<'o> {
+    /// State of the lines before the part; `None` if the part has it.
+    pub before: Option<LineState>,
+    /// True if no part follows.
+    pub is_last: bool,
+    pub out: &'o mut (dyn Write + Send),
+}
+
+/// Like [`report`], for one of several parts. Also returns the state of the lines after it.
+pub(crate) fn report_part(
+    logs: &mut Logs,
+    catalog: &Catalog<'_>,
+    options: &AixReportOptions,
+    output: PartOutput<'_>,
+    monitor: &mut (dyn Monitor + Send),
+) -> Result<(AixSummary, LineState), ReportError> {
+    let PartOutput { before, is_last, out } = output;
     let infos = logs.logs().to_vec();
     let columns = options.columns.clone().with_wide_ids(catalog.has_wide_ids());
     // The end of a page depends on all lines before it, so pages are printed by one thread.
@@ -56,19 +78,21 @@ pub fn report(
     let layouts = if options.has_lines() { layouts(&columns) } else { Default::default() };
     let producer = LogProducer::new(logs, &infos, catalog, options, layouts, false, false);
     let known_steps = AtomicU64::new(0);
-    let first = producer.first_line();
+    let first = before.unwrap_or(producer.first_line());
     let make = || LineFormat::new(catalog, options, &columns, layouts, &infos, &known_steps);
     let RunResult { producer, mut formats, mut state } = engine::run(producer, make, first, threads, out, monitor)?;
     let (counts, lost) = (producer.counts(), producer.lost());
     let mut text = TextBuf::new();
     let mut format = formats.swap_remove(0);
     formats.iter().for_each(|other| format.add(other));
-    format.end(producer.state().system(), &mut state, &mut text);
+    if is_last || producer.counts().stopped {
+        format.end(producer.state().system(), &mut state, &mut text);
+    }
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(ReportError::Write)?;
     if !options.stats && !format.guessed().is_empty() && !producer.state().system().has_our_layouts() {
         monitor.guessed_layouts(format.guessed());
     }
-    Ok(summary_of(logs, &format, &counts, lost))
+    Ok((summary_of(logs, &format, &counts, lost), state))
 }
 
 /// Summary of a run. `format` has the counts of all threads.

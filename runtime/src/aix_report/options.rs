@@ -134,6 +134,27 @@ pub struct AixSummary {
     pub imbalance: Option<Imbalance>,
 }
 
+impl AixSummary {
+    /// Adds the counts of another part.
+    pub(crate) fn add(&mut self, part: &Self) {
+        self.n_events += part.n_events;
+        self.n_reported += part.n_reported;
+        self.n_damaged += part.n_damaged;
+        self.n_truncated += part.n_truncated;
+        self.n_limited += part.n_limited;
+        self.n_over_work += part.n_over_work;
+        self.n_divided += part.n_divided;
+        self.n_refused += part.n_refused;
+        self.n_clamped += part.n_clamped;
+        self.n_timers_lost += part.n_timers_lost;
+        self.n_processes_lost += part.n_processes_lost;
+        self.bytes = (self.bytes.0 + part.bytes.0, self.bytes.1 + part.bytes.1);
+        self.tally = self.tally + part.tally;
+        self.stopped |= part.stopped;
+        self.imbalance = self.imbalance.or(part.imbalance);
+    }
+}
+
 /// Place of the fields in the lines of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldPlacement {

@@ -120,8 +120,8 @@ impl<'w> LogProducer<'w> {
         self.logs
     }
 
-    /// State after the last event. `shown` has the elapsed time per hook of its last event that was reported, the latest
-    /// first.
+    /// State after the last event. `shown` has, per hook, the elapsed time of the last event that was reported, the
+    /// latest first.
     pub fn snapshot(&self, shown: Vec<(u16, u64)>) -> AixState {
         let Collector { n_events, state, start, context, timers, gaps, .. } = &self.collector;
         AixState {

@@ -8,11 +8,11 @@ use crate::engine::{Chunk, Format, Producer};
 use crate::monitor::ReportError;
 use crate::reader::aix::Logs;
 use crate::split::codec::Codec;
-use crate::split::{Border, Cuts, LogParts};
+use crate::split::{Border, Cuts, IndexBuilder, LogParts};
 use std::sync::atomic::AtomicU64;
 use tfbc_vm::TextBuf;
 
-/// Elapsed time per hook of its last reported event.
+/// Elapsed time of the last reported event, per hook.
 #[derive(Default)]
 struct LastShown {
     /// Number of the event among the reported ones, and its elapsed time, by hook.
@@ -53,18 +53,23 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
     format.collect_ends();
     let mut producer = LogProducer::new(logs, &infos, catalog, &options, layouts, true, true).with_whole_context();
     let (mut chunk, mut state, mut text) = (Chunk::default(), LineState::default(), TextBuf::new());
-    let (mut shown, mut parts) = (LastShown::default(), LogParts::default());
+    let (mut shown, mut parts, mut index) = (LastShown::default(), LogParts::default(), IndexBuilder::default());
     loop {
         let limit = cuts.next(producer.logs().tally().read);
         producer.logs().set_read_limit(limit);
         while {
             let more = producer.fill(&mut chunk, false)?;
+            index.note_notices(chunk.notices.len());
             chunk.notices.clear();
             while {
                 text.clear();
                 let more = format.format(&chunk.events, Some(&mut state), &mut text);
                 let events = format.ends().iter().filter_map(|end| chunk.events.events.get(end.event as usize));
-                events.for_each(|event| shown.note(event.id, event.elapsed_ns));
+                for event in events {
+                    shown.note(event.id, event.elapsed_ns);
+                    let cpu = chunk.events.thread(chunk.events.shared_context(event.setting)).cpu;
+                    index.note(event.id.into(), Some(event.elapsed_ns), cpu);
+                }
                 format.take_slow();
                 more
             } {}
@@ -74,7 +79,7 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
         let read = producer.logs().tally().read;
         if counts.stopped || read < limit {
             let lost = producer.lost();
-            parts.end(read, counts.n_events, counts.stopped);
+            parts.end(read, counts.n_events, counts.stopped, index.take(None));
             parts.has_lost_state = lost.n_timers + lost.n_processes > 0;
             return Ok(parts);
         }
@@ -91,6 +96,7 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
             read,
             n_events: counts.n_events,
             offset: position.trace.offset,
+            index: index.take(None),
             position: Codec::encode(&mut position),
             state: Codec::encode(&mut producer.snapshot(shown.list())),
         });

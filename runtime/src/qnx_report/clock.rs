@@ -60,6 +60,18 @@ impl Clock {
     }
 }
 
+/// Time of a clock in cycles as a report shows it, in ns. `start` is the clock at the trace's start. `None` if it is not
+/// known.
+pub(crate) fn shown_ns(form: TimeForm, header: &KevHeader, start: Option<u64>, cycles: u64) -> Option<i128> {
+    let clock = Clock::new(header)?;
+    let zero = match form {
+        TimeForm::Absolute => 0,
+        TimeForm::Relative => -i128::from(clock.ns(start?)),
+        TimeForm::Clock => header.boot_ns().unwrap_or_default(),
+    };
+    Some(i128::from(clock.ns(cycles)) + zero)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

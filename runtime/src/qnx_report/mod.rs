@@ -35,7 +35,7 @@ pub(crate) use owners::OwnersSnapshot;
 pub use print::RecordPrinter;
 pub(crate) use rows::write_rows;
 pub(crate) use run::run;
-pub(crate) use split::split;
+pub(crate) use split::{index_id, split};
 pub(crate) use writer::{FormatCounts, RecordWriter};
 
 use crate::catalog::Catalog;
@@ -62,6 +62,19 @@ pub fn report(
     out: &mut (dyn Write + Send),
     monitor: &mut (dyn Monitor + Send),
 ) -> Result<QnxSummary, ReportError> {
+    let has_heading = log.is_at_start();
+    report_part(log, catalog, options, has_heading, out, monitor)
+}
+
+/// Like [`report`], for one of several parts, of which the first that is written has the heading.
+pub(crate) fn report_part(
+    log: &mut KevLog,
+    catalog: &Catalog<'_>,
+    options: &QnxReportOptions,
+    has_heading: bool,
+    out: &mut (dyn Write + Send),
+    monitor: &mut (dyn Monitor + Send),
+) -> Result<QnxSummary, ReportError> {
     let writer = RowWriter::new(catalog, options, log.header(), log.start());
     if options.stats {
         let counts = writer.counts();
@@ -70,7 +83,7 @@ pub fn report(
         return Ok(summary);
     }
     let mut text = TextBuf::new();
-    if log.is_at_start() {
+    if has_heading {
         writer.heading(&mut text);
     }
     out.write_all(text.as_bytes()).map_err(ReportError::Write)?;

@@ -1,26 +1,65 @@
 //! Splits a QNX log into parts.
 
+use super::batch::BatchPos;
 use super::run::RecordProducer;
+use super::writer::{FormatCounts, RecordWriter};
 use crate::engine::{Chunk, Producer};
 use crate::monitor::ReportError;
-use crate::reader::kev::KevLog;
+use crate::reader::kev::{KevLog, KevRecord};
 use crate::split::codec::Codec;
-use crate::split::{Border, Cuts, LogParts};
+use crate::split::{Border, Cuts, IndexBuilder, LogParts};
+use crate::work::Meter;
+use tfbc_vm::TextBuf;
+
+/// Writer that writes nothing, and collects the index of a part.
+#[derive(Clone, Default)]
+struct IndexWriter(IndexBuilder);
+
+/// Number of an event in the index of a part.
+pub(crate) fn index_id(class: u8, event: u16) -> u32 {
+    u32::from(class) << 10 | u32::from(event)
+}
+
+impl RecordWriter for IndexWriter {
+    fn record(&mut self, record: &KevRecord<'_>, _: &mut TextBuf) {
+        let id = index_id(record.meant_class(), record.event);
+        self.0.note(id, record.cycles(), Some(record.cpu.into()));
+    }
+
+    fn tallied(&self) -> FormatCounts {
+        FormatCounts::default()
+    }
+
+    fn take_back(&mut self, _: FormatCounts) {}
+
+    fn meter(&mut self) -> Option<&mut Meter> {
+        None
+    }
+
+    fn slow(&mut self) -> Option<&mut Option<(u8, u16)>> {
+        None
+    }
+}
 
 /// Reads a log to its end, and returns the state at each border.
 pub(crate) fn split(log: &mut KevLog, mut cuts: Cuts) -> Result<LogParts, ReportError> {
     let mut producer = RecordProducer::new(log, true);
     let (mut chunk, mut parts) = (Chunk::default(), LogParts::default());
+    let (mut index, mut text, mut start) = (IndexWriter::default(), TextBuf::new(), None);
     loop {
         let limit = cuts.next(producer.log().n_read());
         producer.log().set_read_limit(limit);
-        while producer.fill(&mut chunk, false)? {
+        while {
+            let more = producer.fill(&mut chunk, false)?;
+            index.0.note_notices(chunk.notices.len());
             chunk.notices.clear();
-        }
-        chunk.notices.clear();
+            let mut at = BatchPos::default();
+            while chunk.events.write_next(&mut at, &mut index, &mut text).is_some() {}
+            more
+        } {}
         let (read, n_events) = (producer.log().n_read(), producer.log().n_records());
         if read < limit {
-            parts.end(read, n_events, false);
+            parts.end(read, n_events, false, index.0.take(start));
             return Ok(parts);
         }
         let Some(mut position) = producer.log().position() else {
@@ -29,6 +68,7 @@ pub(crate) fn split(log: &mut KevLog, mut cuts: Cuts) -> Result<LogParts, Report
         };
         let offset = position.offset;
         let (position, state) = (Codec::encode(&mut position), Codec::encode(&mut producer.snapshot()));
-        parts.borders.push(Border { read, n_events, offset, position, state });
+        parts.borders.push(Border { read, n_events, offset, index: index.0.take(start), position, state });
+        start = producer.log().start().cycles();
     }
 }

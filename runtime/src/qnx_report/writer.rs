@@ -81,6 +81,20 @@ impl FormatCounts {
 }
 
 impl QnxSummary {
+    /// Adds the counts of another part.
+    pub(crate) fn add_part(&mut self, part: &Self) {
+        self.n_reported += part.n_reported;
+        self.n_truncated += part.n_truncated;
+        self.n_limited += part.n_limited;
+        self.n_over_work += part.n_over_work;
+        self.n_refused += part.n_refused;
+        self.n_left_out += part.n_left_out;
+        self.n_damaged += part.n_damaged;
+        self.counts = self.counts + part.counts;
+        self.tally = self.tally + part.tally;
+        self.imbalance = self.imbalance.or(part.imbalance);
+    }
+
     /// Adds the counts of one thread.
     pub(super) fn add(&mut self, tallied: FormatCounts) {
         self.n_reported += tallied.n_reported;

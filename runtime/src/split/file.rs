@@ -10,7 +10,7 @@
 //! position of the reader, and the state of a report.
 
 use super::codec::{Codec, Malformed, Stored, stored};
-use super::{PartInfo, PartState, Split, SplitError};
+use super::{PartIndex, PartInfo, PartState, Split, SplitError};
 use crate::reader::Input;
 use std::io;
 
@@ -132,10 +132,11 @@ fn checksum(bytes: &[u8]) -> Checksum {
 
 /// Bytes of a split file.
 pub(super) fn encode(split: &Split) -> Vec<u8> {
-    let Split { input, parts, states } = split;
+    let Split { input, parts, indexes, states } = split;
+    let mut known: Vec<(PartInfo, PartIndex)> = parts.iter().copied().zip(indexes.iter().cloned()).collect();
     let mut sections = vec![
         Section { kind: INPUT, part: 0, bytes: Codec::encode(&mut input.clone()) },
-        Section { kind: PARTS, part: 0, bytes: Codec::encode(&mut parts.clone()) },
+        Section { kind: PARTS, part: 0, bytes: Codec::encode(&mut known) },
     ];
     for (part, PartState { position, report }) in (1..).zip(states).skip(1) {
         sections.push(Section { kind: POSITION, part, bytes: position.clone() });
@@ -196,20 +197,21 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Split, &'static str> {
         let section = found.next().filter(|section| (section.kind, section.part) == (kind, part));
         section.map(|section| section.bytes).ok_or("a damaged split file: a section is missing")
     };
-    let (mut input, mut parts) = (InputFacts::default(), Vec::<PartInfo>::new());
+    let (mut input, mut parts) = (InputFacts::default(), Vec::<(PartInfo, PartIndex)>::new());
     Codec::decode(&next(INPUT, 0)?, &mut input)
         .map_err(|Malformed| "a damaged split file: the facts about its input")?;
     Codec::decode(&next(PARTS, 0)?, &mut parts).map_err(|Malformed| "a damaged split file: the list of its parts")?;
-    if parts.is_empty() || (1..).zip(&parts).any(|(number, part)| part.number != number) {
+    if parts.is_empty() || (1..).zip(&parts).any(|(number, part)| part.0.number != number) {
         return Err("a damaged split file: the numbers of its parts");
     }
     let mut states = vec![PartState::default()];
     for part in 2..=parts.len() as u32 {
         states.push(PartState { position: next(POSITION, part)?, report: next(REPORT, part)? });
     }
+    let (parts, indexes) = parts.into_iter().unzip();
     if found.next().is_some() {
         Err("a damaged split file: it has too many sections")
     } else {
-        Ok(Split { input, parts, states })
+        Ok(Split { input, parts, indexes, states })
     }
 }

@@ -10,7 +10,9 @@
 
 pub(crate) mod codec;
 mod file;
+mod index;
 mod state;
+mod whole;
 
 use crate::aix_report::{self, AixReportOptions};
 use crate::formats::Formats;
@@ -22,6 +24,7 @@ use crate::reader::{AnyTrace, Input, TraceError, TraceKind};
 use crate::trace::{ReportOptions, Trace};
 use codec::{Codec, Malformed};
 pub(crate) use file::{Identity, InputFacts, MAGIC as SPLIT_MAGIC};
+pub(crate) use index::{IndexBuilder, PartIndex};
 pub(crate) use state::{AixState, QnxState};
 use std::fmt;
 use std::io;
@@ -71,6 +74,7 @@ pub struct PartInfo {
 pub struct Split {
     input: InputFacts,
     parts: Vec<PartInfo>,
+    indexes: Vec<PartIndex>,
     /// States at the starts of the parts; that of the first is empty.
     states: Vec<PartState>,
 }
@@ -171,6 +175,8 @@ pub(crate) struct Border {
     pub n_events: u64,
     /// File offset.
     pub offset: u64,
+    /// Events since the border before.
+    pub index: PartIndex,
     pub position: Vec<u8>,
     pub state: Vec<u8>,
 }
@@ -184,14 +190,20 @@ pub(crate) struct LogParts {
     stopped: bool,
     /// True if a table of processes, threads or timers was full, so that the state depends on the report.
     pub has_lost_state: bool,
+    /// Events after the last border.
+    index: PartIndex,
 }
 
 impl LogParts {
-    /// Sets the bytes and events of the whole log. `stopped` is true if a template ended the report.
-    pub fn end(&mut self, read: u64, n_events: u64, stopped: bool) {
-        (self.read, self.n_events, self.stopped) = (read, n_events, stopped);
+    /// Sets the bytes and events of the whole log, and the index of the events after the last border. `stopped` is true if a template ended the report.
+    pub fn end(&mut self, read: u64, n_events: u64, stopped: bool, index: PartIndex) {
+        (self.read, self.n_events, self.stopped, self.index) = (read, n_events, stopped, index);
         // What comes after the last event belongs to the part of that event.
-        self.borders.pop_if(|last| last.n_events == n_events);
+        if let Some(last) = self.borders.pop_if(|last| last.n_events == n_events) {
+            let has_notices = self.index.has_notices || last.index.has_notices;
+            self.index = last.index;
+            self.index.has_notices = has_notices;
+        }
     }
 }
 
@@ -204,7 +216,8 @@ pub(crate) struct PartRules {
 }
 
 impl PartRules {
-    /// Checks that a report of this part, with the others, is the report of the whole.
+    /// Checks that a report of this part, with the others, is the report of the whole. `has_columns` is true if it
+    /// has columns or pages that depend on the lines of the parts before.
     pub fn check(&self, formats: &Formats, options: &ReportOptions, has_columns: bool) -> Result<(), ReportError> {
         let refuse = |why: String| Err(ReportError::Part(why));
         if self.formats != hash_of(formats) {
@@ -312,7 +325,7 @@ impl Trace {
 
 impl Split {
     fn new(input: InputFacts, found: LogParts) -> Self {
-        let LogParts { borders, read, n_events, .. } = found;
+        let LogParts { borders, read, n_events, index: last, .. } = found;
         let ends = borders.iter().map(|border| (border.read, border.n_events)).chain([(read, n_events)]);
         let starts = std::iter::once((0, 0, 0));
         let starts = starts.chain(borders.iter().map(|border| (border.read, border.n_events, border.offset)));
@@ -323,8 +336,13 @@ impl Split {
             n_events: end.1 - start.1,
         });
         let parts = parts.collect();
-        let states = borders.into_iter().map(|Border { position, state: report, .. }| PartState { position, report });
-        Self { input, parts, states: std::iter::once(PartState::default()).chain(states).collect() }
+        let (mut states, mut indexes) = (vec![PartState::default()], Vec::new());
+        for Border { index, position, state: report, .. } in borders {
+            indexes.push(index);
+            states.push(PartState { position, report });
+        }
+        indexes.push(last);
+        Self { input, parts, indexes, states }
     }
 
     /// Reads a split file.
@@ -431,6 +449,19 @@ impl fmt::Debug for Split {
 
 fn decode(bytes: &[u8], value: &mut impl codec::Stored) -> Result<(), SplitError> {
     Codec::decode(bytes, value).map_err(|Malformed| SplitError::Malformed("a damaged split file: the state of a part"))
+}
+
+/// Encoded states of reader and report at the start of a part.
+pub fn split_state(split: &Split, number: u64) -> [Vec<u8>; 2] {
+    let PartState { position, report } = split.states[number as usize - 1].clone();
+    [position, report]
+}
+
+/// Replaces these states.
+pub fn with_split_state(split: &Split, number: u64, [position, report]: [Vec<u8>; 2]) -> Split {
+    let mut split = split.clone();
+    split.states[number as usize - 1] = PartState { position, report };
+    split
 }
 
 /// Codes of the kinds of traces, in the order of their numbers.

@@ -184,7 +184,7 @@ impl TraceClock {
     }
 }
 
-// The count of corrected stamps is that of the part, and the width of stamps is known from the trace's kind.
+// The count of corrected stamps begins with the part, and the width of stamps is known from the trace's kind.
 stored!(TraceClock { factors: Factors, is_stamped: bool, raw: u64, ticks: u64 }
     where |clock| !clock.wraps || clock.raw <= u32::MAX.into());
 

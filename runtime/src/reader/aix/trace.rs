@@ -335,7 +335,8 @@ impl Trace {
             Some(area) => !in_area || is_inside(&area),
             None => n_areas == 0 && !in_area,
         };
-        if !is_known || n_areas > trace.areas.len() as u64 {
+        let is_outside = trace.size.is_none_or(|size| offset > size) || n_areas > trace.areas.len() as u64;
+        if !is_known || is_outside {
             let message = format!("offset {offset:#x} is not between two events");
             return Err(OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, message)));
         }

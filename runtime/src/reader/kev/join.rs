@@ -49,24 +49,39 @@ stored!(KevCounts {
     skipped_bytes: u64,
 });
 
+impl KevCounts {
+    /// Combines each count with that of `other`.
+    fn combined(self, other: Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            records: combine(self.records, other.records),
+            slots: combine(self.slots, other.slots),
+            dropped_begins: combine(self.dropped_begins, other.dropped_begins),
+            continuations_without_begin: combine(self.continuations_without_begin, other.continuations_without_begin),
+            ends_without_begin: combine(self.ends_without_begin, other.ends_without_begin),
+            open_at_end: combine(self.open_at_end, other.open_at_end),
+            over_limits: combine(self.over_limits, other.over_limits),
+            dropped_slots: combine(self.dropped_slots, other.dropped_slots),
+            gaps: combine(self.gaps, other.gaps),
+            lost_buffers: combine(self.lost_buffers, other.lost_buffers),
+            cut_bytes: combine(self.cut_bytes, other.cut_bytes),
+            skipped_bytes: combine(self.skipped_bytes, other.skipped_bytes),
+        }
+    }
+}
+
+impl std::ops::Add for KevCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.combined(other, |one, other| one + other)
+    }
+}
+
 impl std::ops::Sub for KevCounts {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {
-        Self {
-            records: self.records - before.records,
-            slots: self.slots - before.slots,
-            dropped_begins: self.dropped_begins - before.dropped_begins,
-            continuations_without_begin: self.continuations_without_begin - before.continuations_without_begin,
-            ends_without_begin: self.ends_without_begin - before.ends_without_begin,
-            open_at_end: self.open_at_end - before.open_at_end,
-            over_limits: self.over_limits - before.over_limits,
-            dropped_slots: self.dropped_slots - before.dropped_slots,
-            gaps: self.gaps - before.gaps,
-            lost_buffers: self.lost_buffers - before.lost_buffers,
-            cut_bytes: self.cut_bytes - before.cut_bytes,
-            skipped_bytes: self.skipped_bytes - before.skipped_bytes,
-        }
+        self.combined(before, |all, before| all - before)
     }
 }
 
