@@ -454,7 +454,7 @@ fn hostile_states_are_refused_or_harmless() {
             match with_split_state(&split, 2, hostile).open_part_in(2, subject.bytes.clone()) {
                 Ok(mut trace) => {
                     let monitor = &mut |_: &Notice| {};
-                    let _ = report_with(&mut trace, &subject.formats, &all_options()[1], &mut Vec::new(), monitor);
+                    let _ = report_with(&mut trace, &subject.formats, &all_options()[1], Vec::new(), monitor);
                     n_read += 1;
                 }
                 Err(_) => n_refused += 1,

@@ -89,7 +89,8 @@ impl Split {
                 Some(header) => index.may_show_records(header, &options.qnx),
             };
             // The heading of an empty report contains what the last part knows.
-            if !may_show && !index.has_notices && !(is_last && !has_heading) {
+            let is_needed = may_show || index.has_notices || (is_last && !has_heading);
+            if !is_needed {
                 continue;
             }
             match self.open_part(part.number)?.source_mut() {
