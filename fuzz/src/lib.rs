@@ -15,6 +15,7 @@ mod programs;
 mod reference;
 mod reports;
 mod seed;
+mod split;
 mod template;
 mod xml;
 
@@ -25,6 +26,7 @@ pub use grammar::grammar;
 pub use kev::kev;
 pub use packed::packed;
 pub use reference::reference;
+pub use split::split;
 pub use template::template;
 pub use xml::xml;
 
@@ -38,7 +40,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 9] = [
+pub static TARGETS: [Target; 10] = [
     Target { name: "template", body: template },
     Target { name: "grammar", body: grammar },
     Target { name: "xml", body: xml },
@@ -48,6 +50,7 @@ pub static TARGETS: [Target; 9] = [
     Target { name: "kev", body: kev },
     Target { name: "command", body: command },
     Target { name: "packed", body: packed },
+    Target { name: "split", body: split },
 ];
 
 /// Target with a name.

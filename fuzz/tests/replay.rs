@@ -150,7 +150,7 @@ macro_rules! replayed {
     };
 }
 
-replayed! { template grammar xml blob reference aix kev packed }
+replayed! { template grammar xml blob reference aix kev packed split }
 
 /// Commands write to standard output and standard error, so they run in a separate process.
 #[test]
