@@ -198,7 +198,7 @@ pub fn run(
     for (at, path) in traces.iter().enumerate() {
         let place = InputIndex { at: at + 1, n: traces.len(), grows: args.follow };
         let mut ran = || {
-            let mut trace = PlannedReport::open(path, args, wanted)?;
+            let mut trace = PlannedReport::open_whole(path, args, wanted)?;
             if trace.info.system == System::Aix {
                 name_files(console, &trace.info, wanted.verbose);
             }
@@ -346,13 +346,20 @@ pub struct PlannedReport {
 }
 
 impl PlannedReport {
-    /// Opens a trace.
+    /// Opens a trace. A split file is refused, unless one of its parts is wanted.
     pub fn open(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
+        Self::plan(open(path, args)?, None, args, wanted)
+    }
+
+    /// Opens a trace, or a split file for a report of all its parts.
+    fn open_whole(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
         let split = if args.part.is_none() && !args.follow { split::open(path)? } else { None };
-        let trace = match &split {
-            Some(split) => split.open_part(1).map_err(|error| split::failure(&path.to_string_lossy(), error))?,
-            None => open(path, args)?,
-        };
+        let Some(split) = split else { return Self::open(path, args, wanted) };
+        let first = split.open_part(1).map_err(|error| split::failure(&path.to_string_lossy(), error))?;
+        Self::plan(first, Some(split), args, wanted)
+    }
+
+    fn plan(trace: Trace, split: Option<Split>, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
         let info = trace.info();
         let mut options = ReportOptions::default();
         match &info.qnx_header {
