@@ -2,7 +2,7 @@
 
 use super::prompt::{Prompt, Purpose, Typed};
 use super::reader::{Opened, Reader};
-use super::row::{Row, RowKind, hex, seconds};
+use super::row::{Row, hex, seconds};
 use super::store::{Facts, Page, Reading};
 use super::{Describe, Open, Settings};
 use ratatui::crossterm::event::{
@@ -192,6 +192,12 @@ impl<'a> App<'a> {
 
     // Work that takes longer than a key.
 
+    /// True if a search has more rows to look at, so that it continues without waiting.
+    pub fn is_searching(&self) -> bool {
+        let n_rows = self.facts().n_rows;
+        matches!(self.task, Some(Task::Search { row, .. }) if row < n_rows)
+    }
+
     /// Continues the task. Returns true if the screen may change without a key.
     pub fn work(&mut self) -> bool {
         let is_reading = self.facts().reading == Reading::Active;
@@ -225,7 +231,7 @@ impl<'a> App<'a> {
             };
             let page = self.page(at);
             let skipped = (row - page.first_row) as usize;
-            let is_match = |row: &Row| search.is_match(&searched(row));
+            let is_match = |row: &Row| is_found(&search, row);
             let found = match is_forward {
                 true => page.rows.iter().skip(skipped).position(is_match).map(|at| at + skipped),
                 false => page.rows.iter().take(skipped + 1).rposition(is_match),
@@ -605,12 +611,12 @@ impl<'a> App<'a> {
     }
 }
 
-/// Text in which a search looks.
-fn searched(row: &Row) -> String {
-    match row.kind {
-        RowKind::Hook | RowKind::Record => format!("{} {} {} {}", row.process, row.id_name(), row.label, row.line()),
-        RowKind::Notice | RowKind::Damage => row.line(),
-    }
+/// True if a search matches the text of a row, its process, id or label.
+fn is_found(search: &Regex, row: &Row) -> bool {
+    search.is_match(&row.text)
+        || search.is_match(&row.process)
+        || search.is_match(&row.label)
+        || (row.is_event() && search.is_match(&row.id_name()))
 }
 
 /// Pattern of a search. Lower case matches both cases.

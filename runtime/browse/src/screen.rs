@@ -55,10 +55,21 @@ impl Screen {
 
     /// Shows the list until it ends. Returns the signal that ended it.
     pub fn run(&mut self, app: &mut App<'_>) -> io::Result<Option<i32>> {
+        // Nothing is sent over the network while nothing changes.
+        let (mut was_busy, mut has_event) = (true, true);
         loop {
             let is_busy = app.work();
-            self.terminal.draw(|frame| app.draw(frame))?;
-            if event::poll(if is_busy { TICK } else { IDLE })? {
+            if is_busy || was_busy || has_event {
+                self.terminal.draw(|frame| app.draw(frame))?;
+            }
+            was_busy = is_busy;
+            let wait = match is_busy {
+                true if app.is_searching() => Duration::ZERO,
+                true => TICK,
+                false => IDLE,
+            };
+            has_event = event::poll(wait)?;
+            if has_event {
                 // Keys that wait are all used before the next picture, so that a held key does not lag.
                 for _ in 0..256 {
                     match event::read()? {
