@@ -1,6 +1,6 @@
 //! Several inputs: expansion of directories, and the summary after the last report.
 
-use super::console::{Console, Failure, Message};
+use super::console::{Console, Failure, Message, Status};
 use super::overwrite;
 use super::trace_args::TraceArgs;
 use std::collections::BTreeSet;
@@ -11,40 +11,99 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use tfbc::internal::cpu_files;
 use tfbc::{System, TraceKind};
+use walkdir::WalkDir;
 
 /// Maximum number of skipped files that are named.
 const MAX_NAMED: usize = 8;
+
+/// Traces of a command.
+#[derive(Debug)]
+pub struct Inputs {
+    /// Paths of the traces, in the order of their reports.
+    pub traces: Vec<PathBuf>,
+    /// Traces that `--recursive` found.
+    found: BTreeSet<PathBuf>,
+    /// True if `--recursive` makes the traces one dataset.
+    is_dataset: bool,
+    /// [`Status::Damaged`] if a directory inside another one cannot be read.
+    pub status: Status,
+}
+
+impl Inputs {
+    /// True if reports and rows name their file. They do so in a dataset of one trace as well: its columns do not depend
+    /// on the number of files.
+    pub fn names_files(&self) -> bool {
+        self.traces.len() > 1 || self.is_dataset
+    }
+
+    /// Exit status after a trace that cannot be read. Nobody named the files of a dataset one by one, so the others
+    /// count as the complete output.
+    pub fn status_of_unreadable(&self, path: &Path) -> Status {
+        if self.found.contains(path) { Status::Damaged } else { Status::Failed }
+    }
+}
 
 /// Expands paths to traces. A directory becomes the traces in it, by name.
 ///
 /// # Errors
 /// A directory cannot be read, or contains no trace.
 pub fn expand(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<Vec<PathBuf>, Failure> {
-    let mut traces = Vec::new();
+    Ok(find(console, paths, args)?.traces)
+}
+
+/// Finds the traces that paths name. A directory means the traces in it, by path; with `--recursive`, also those in the
+/// directories below it.
+///
+/// # Errors
+/// A directory from the command line cannot be read, or contains no trace.
+pub fn find(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<Inputs, Failure> {
+    let is_recursive = args.recursive == Some(true);
+    let mut inputs =
+        Inputs { traces: Vec::new(), found: BTreeSet::new(), is_dataset: is_recursive, status: Status::Well };
     for path in paths {
-        if path.is_dir() {
-            let refused = |why: &dyn std::fmt::Display| {
-                Failure::Error(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
-            };
-            let DirectoryFiles { mut found, left_out } = look_into(path, args).map_err(|error| refused(&error))?;
-            if found.is_empty() {
-                return Err(refused(&"no file in this directory is a trace"));
-            }
-            if !left_out.is_empty() {
-                console.note(format_args!(
-                    "{}: skipped because they are not traces: {}",
-                    path.display(),
-                    named(&left_out)
-                ));
-            }
-            // A base file opens its per-CPU files itself. Listed as well, their events would be reported twice.
-            drop_members(&mut found, args);
-            traces.append(&mut found);
-        } else {
-            traces.push(path.clone());
+        if !path.is_dir() {
+            inputs.traces.push(path.clone());
+            continue;
         }
+        let refused = |why: &dyn std::fmt::Display| {
+            Failure::Error(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
+        };
+        let mut files = look_into(path, args).map_err(|error| refused(&error))?;
+        for message in &files.unreadable {
+            console.error(Message::Unreadable, message);
+            inputs.status = Status::Damaged;
+        }
+        let has_hint = args.recursive == Some(false) && files.n_directories > 0;
+        if files.found.is_empty() {
+            let place = if is_recursive { "in or below this directory" } else { "in this directory" };
+            let hint = if has_hint { "; --recursive also searches the directories in it" } else { "" };
+            return Err(refused(&format!("no file {place} is a trace{hint}")));
+        }
+        if !files.left_out.is_empty() {
+            let skipped = match is_recursive {
+                true => format!("skipped {} without a trace", super::count(files.left_out.len() as u64, "file")),
+                false => String::from("skipped because they are not traces"),
+            };
+            console.note(format_args!("{}: {skipped}: {}", path.display(), named(path, &files.left_out)));
+        }
+        if !files.links.is_empty() {
+            let links = named(path, &files.links);
+            console.note(format_args!("{}: links to directories are not followed: {links}", path.display()));
+        }
+        if has_hint {
+            console.note(format_args!(
+                "{}: directories in it are not searched; --recursive searches them",
+                path.display()
+            ));
+        }
+        // A base file opens its per-CPU files itself. Listed as well, their events would be reported twice.
+        drop_members(&mut files.found, args);
+        if is_recursive {
+            inputs.found.extend(files.found.iter().cloned());
+        }
+        inputs.traces.append(&mut files.found);
     }
-    Ok(traces)
+    Ok(inputs)
 }
 
 /// Refuses an output that is one of the traces, or that is a per-CPU file of one.
@@ -82,22 +141,66 @@ pub fn copy_of_stdin() -> Result<NamedTempFile, Failure> {
 /// Files of a directory.
 #[derive(Debug, Default)]
 struct DirectoryFiles {
+    /// Traces by path.
     found: Vec<PathBuf>,
+    /// Files that are not traces.
     left_out: Vec<PathBuf>,
+    /// Symbolic links to directories, which a recursive search does not follow.
+    links: Vec<PathBuf>,
+    /// Messages about directories that cannot be read.
+    unreadable: Vec<String>,
+    /// Number of directories in the directory.
+    n_directories: usize,
 }
 
 fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<DirectoryFiles> {
     let mut files = DirectoryFiles::default();
-    let mut paths =
-        fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
-    // Directories are read in the order of the file system, which differs between machines.
-    paths.sort();
-    for path in paths.into_iter().filter(|path| path.is_file()) {
-        // Unreadable files are kept, so that the report names them.
-        let wanted = args.format.is_some() || TraceKind::of_file(&path).map_or(true, |kind| kind.is_some());
-        if wanted { files.found.push(path) } else { files.left_out.push(path) }
+    let mut linked = Vec::new();
+    let is_recursive = args.recursive == Some(true);
+    let depth = if is_recursive { usize::MAX } else { 1 };
+    // Directories are read in the order of the file system, which differs between machines. Links to directories are not
+    // followed: they may form circles, and lead to the whole file system.
+    for entry in WalkDir::new(directory).min_depth(1).max_depth(depth).sort_by_file_name() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                let path = error.path().map_or_else(|| directory.to_path_buf(), Path::to_path_buf);
+                let error = error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into());
+                if path == directory {
+                    return Err(error);
+                }
+                files.unreadable.push(format!("cannot read {}: {error}", path.display()));
+                continue;
+            }
+        };
+        let (is_link, path) = (entry.path_is_symlink(), entry.into_path());
+        if path.is_dir() {
+            files.n_directories += 1;
+            if is_link && is_recursive {
+                files.links.push(path);
+            }
+        } else if path.is_file() {
+            // Unreadable files are kept, so that the report names them.
+            let wanted = args.format.is_some() || TraceKind::of_file(&path).map_or(true, |kind| kind.is_some());
+            match (wanted, is_link) {
+                (false, _) => files.left_out.push(path),
+                (true, false) => files.found.push(path),
+                (true, true) => linked.push(path),
+            }
+        }
     }
+    add_linked(&mut files.found, linked);
     Ok(files)
+}
+
+/// Adds the traces that links name, each once: the events of a trace that has two names are not reported twice.
+fn add_linked(found: &mut Vec<PathBuf>, linked: Vec<PathBuf>) {
+    if linked.is_empty() {
+        return;
+    }
+    let mut seen: BTreeSet<PathBuf> = found.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+    found.extend(linked.into_iter().filter(|path| fs::canonicalize(path).map_or(true, |target| seen.insert(target))));
+    found.sort();
 }
 
 /// True if the traces come from both systems.
@@ -108,8 +211,9 @@ pub fn are_mixed(traces: &[PathBuf], args: &TraceArgs) -> bool {
     systems.contains(&System::Aix) && systems.contains(&System::Qnx)
 }
 
-fn named(paths: &[PathBuf]) -> String {
-    let names = paths.iter().filter_map(|path| path.file_name()).take(MAX_NAMED);
+/// Paths relative to their directory, for a message.
+fn named(directory: &Path, paths: &[PathBuf]) -> String {
+    let names = paths.iter().take(MAX_NAMED).map(|path| path.strip_prefix(directory).unwrap_or(path));
     let names = names.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>().join(", ");
     match paths.len().saturating_sub(MAX_NAMED) {
         0 => names,
@@ -148,6 +252,11 @@ impl RunSummary {
     /// Adds an input that cannot be read.
     pub fn add_unreadable(&mut self, path: &Path) {
         self.rows.push((path.display().to_string(), "-", None));
+    }
+
+    /// True if no input can be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.rows.iter().all(|(.., counts)| counts.is_none())
     }
 
     /// Sum over all inputs.

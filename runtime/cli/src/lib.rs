@@ -124,6 +124,7 @@ Examples:
   tfbc report --only 15b,106 --columns elapsed,text -o report.txt trace.log
   tfbc report --no-heading - < trace.stream      standard input, no heading
   tfbc report traces/ old.log.gz                 the traces of a directory, and a compressed one
+  tfbc report -r --to ndjson logs/ > all.ndjson  every trace below a directory, as one table
   trace -o - | tfbc report --follow --grep exec -
   tfbc report --stats --to tsv trace.log         count the events per hook
   tfbc report -t defs.xml --defined log.kev      a QNX log with event definitions

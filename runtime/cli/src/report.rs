@@ -69,6 +69,10 @@ pub struct ReportArgs {
     /// Report only this part, from 1, of a trace that `tfbc split` divided. TRACE is the split file
     #[arg(long, value_name = "K", conflicts_with_all = ["follow", "stats", "salvage"], value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     part: Option<u64>,
+    /// Search directories with all directories below them: their traces are one dataset, in the order of their paths, in
+    /// which every report or row names its file. A trace that cannot be read is skipped with exit status 2
+    #[arg(short, long, conflicts_with_all = ["follow", "part"])]
+    recursive: bool,
     /// Threads for formatting; all cores by default. The output does not depend on it
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
@@ -151,8 +155,14 @@ impl ReportArgs {
         };
         let max_ratio = self.language.ratio.ratio();
         let short_generic_word = self.language.report_dialect()?.short_generic_word;
-        let args =
-            TraceArgs { follow: self.follow, part: self.part, max_ratio, short_generic_word, ..self.trace.clone() };
+        let args = TraceArgs {
+            follow: self.follow,
+            part: self.part,
+            recursive: Some(self.recursive),
+            max_ratio,
+            short_generic_word,
+            ..self.trace.clone()
+        };
         #[cfg(feature = "arrow")]
         if let Some(form) = self.to.iter().rev().find_map(To::table) {
             let run = super::tables::TableRun {

@@ -1,7 +1,7 @@
 //! `tfbc report --to arrow` and `--to parquet`: tables for other programs.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::inputs;
+use super::inputs::{self, Inputs};
 use super::trace::{self, InputIndex, PlannedReport, Reporter, SystemOptions};
 use super::trace_args::TraceArgs;
 use arrow_array::RecordBatch;
@@ -10,7 +10,9 @@ use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::iter::Enumerate;
 use std::path::{Path, PathBuf};
+use std::slice;
 use tfbc::internal::Output;
 use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts, rows};
 use tfbc::{Formats, Monitor, Notice, ReportError, ReportOptions, TraceInfo};
@@ -324,8 +326,8 @@ impl TableRun<'_> {
     /// Writes the tables of all traces, in order.
     pub fn run(&self) -> CommandResult {
         let usage = |text: String| Failure::Error(Message::Usage, text);
-        let traces = inputs::expand(self.console, self.traces, self.args)?;
-        inputs::refuse_output(self.output, &traces, self.args)?;
+        let inputs = inputs::find(self.console, self.traces, self.args)?;
+        inputs::refuse_output(self.output, &inputs.traces, self.args)?;
         let is_stdout = self.output.is_none_or(|path| path == Path::new("-"));
         let to = self.form.extension();
         if is_stdout && self.form == TableForm::Parquet {
@@ -345,26 +347,18 @@ impl TableRun<'_> {
         let columns = columns.map_err(|error| usage(format!("--columns: {error}")))?;
         let what = self.output.map_or(String::from("standard output"), |path| path.display().to_string());
         let failed = |error: io::Error| Failure::write(&error, &what);
-        let mut plans = Vec::new();
-        let mut status = Status::Well;
-        for path in &traces {
-            match PlannedReport::open(path, self.args, self.wanted) {
-                Ok(plan) => plans.push((path, plan)),
-                Err(Failure::Error(Message::Unreadable, text)) if traces.len() > 1 => {
-                    self.console.error(Message::Unreadable, text);
-                    status = Status::Failed;
-                }
-                Err(failure) => return Err(failure),
-            }
-        }
-        let kind = plans.first().map_or("", |(_, plan)| kind_name(plan.info.kind.name()));
+        let mut status = inputs.status;
+        // Only one trace is open at a time: a dataset may have more files than a process can open.
+        let mut rest = inputs.traces.iter().enumerate();
+        let mut opened = self.open_next(&inputs, &mut rest, &mut status)?;
+        let kind = opened.as_ref().map_or("", |trace| kind_name(trace.plan.info.kind.name()));
         let filter = self.wanted.filters.iter().map(|flag| ((*flag).to_owned(), String::new())).collect();
         let dialect = self.dialect.clone();
         let metadata = TableMetadata { kind, filter, dialect, ..TableMetadata::default() }.with_formats(self.formats);
         let options = TableOptions {
             columns,
             batch_rows: self.flags.batch_rows as usize,
-            has_file: traces.len() > 1,
+            has_file: inputs.names_files(),
             time_zero: self.flags.time_zero,
             follow: self.args.follow,
             metadata: metadata.clone(),
@@ -410,14 +404,15 @@ impl TableRun<'_> {
             None => Tables::ByEvent(Box::new(EventTables::new(options.clone(), &mut files))),
         };
         let mut all = Summary::default();
-        for (at, (path, plan)) in plans.iter_mut().enumerate() {
+        let is_unreadable = opened.is_none();
+        while let Some(OpenedTrace { at, path, mut plan }) = opened {
             let name = path.display().to_string();
             if let Some(log) = &notices {
                 log.with(|table| table.set_file(&name)).map_err(failed)?;
             }
             tables.set_files(vec![name.clone()], has_offsets(&plan.info));
             let before = tables.n_rows();
-            let place = InputIndex { at: at + 1, n: traces.len(), grows: self.args.follow };
+            let place = InputIndex { at: at + 1, n: inputs.traces.len(), grows: self.args.follow };
             let mut messages = Messages {
                 reporter: Reporter::new(self.console, &plan.info).place(place),
                 notices: notices.as_ref(),
@@ -448,11 +443,13 @@ impl TableRun<'_> {
             status = status.max(if n_faults > 0 { Status::Damaged } else { Status::Well });
             let counts = Summary::of(&summary, tables.n_rows() - before);
             if let Some(log) = &notices {
-                let removed = self.removed_by_flag(path, plan, &counts);
+                let removed = self.removed_by_flag(path, &plan, &counts);
                 let mut flags = self.wanted.filters.iter().zip(removed);
                 log.with(|table| flags.try_for_each(|(flag, count)| table.filtered(flag, count))).map_err(failed)?;
             }
             all.add(&counts);
+            drop(plan);
+            opened = self.open_next(&inputs, &mut rest, &mut status)?;
         }
         match tables {
             Tables::Events(mut table) => {
@@ -480,11 +477,38 @@ impl TableRun<'_> {
             directory.commit().map_err(failed)?;
         }
         trace::report_no_match(self.console, &self.wanted.filters, all.rows + all.filtered, all.rows);
-        Ok(status)
+        Ok(if is_unreadable { Status::Failed } else { status })
     }
 }
 
+/// Trace with its index among the inputs.
+struct OpenedTrace<'i> {
+    at: usize,
+    path: &'i Path,
+    plan: PlannedReport,
+}
+
 impl TableRun<'_> {
+    /// Opens the next trace that can be read. If there are several, the others are reported and skipped.
+    fn open_next<'i>(
+        &self,
+        inputs: &Inputs,
+        rest: &mut Enumerate<slice::Iter<'i, PathBuf>>,
+        status: &mut Status,
+    ) -> Result<Option<OpenedTrace<'i>>, Failure> {
+        for (at, path) in rest {
+            match PlannedReport::open(path, self.args, self.wanted) {
+                Ok(plan) => return Ok(Some(OpenedTrace { at, path, plan })),
+                Err(Failure::Error(Message::Unreadable, text)) if inputs.names_files() => {
+                    self.console.error(Message::Unreadable, text);
+                    *status = (*status).max(inputs.status_of_unreadable(path));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(None)
+    }
+
     /// Number of events that each flag removed: those that all flags before it admit. `None` if the input cannot be read
     /// again, which several flags need.
     fn removed_by_flag(&self, path: &Path, plan: &PlannedReport, counts: &Summary) -> Vec<Option<u64>> {

@@ -182,19 +182,20 @@ pub fn run(
     let failed = |error| Failure::write(&error, &what);
     // Directories are expanded first, so that an output inside one of them is recognised as an input and not
     // overwritten.
-    let traces = inputs::expand(console, traces, args)?;
-    inputs::refuse_output(output, &traces, args)?;
-    let several = traces.len() > 1;
+    let inputs = inputs::find(console, traces, args)?;
+    let traces = &inputs.traces;
+    inputs::refuse_output(output, traces, args)?;
+    let several = inputs.names_files();
     // Dropped after the output: the pager ends when its input does.
     let mut pager = None;
     let mut out = None;
     let mut so_far = InputsSoFar {
         several: several && !console.compatible,
-        mixed: several && inputs::are_mixed(&traces, args),
+        mixed: several && inputs::are_mixed(traces, args),
         ..InputsSoFar::default()
     };
     let mut run_summary = RunSummary::default();
-    let mut status = Status::Well;
+    let mut status = inputs.status;
     for (at, path) in traces.iter().enumerate() {
         let place = InputIndex { at: at + 1, n: traces.len(), grows: args.follow };
         let mut ran = || {
@@ -241,7 +242,7 @@ pub fn run(
             // Only unreadable inputs are skipped. A usage error or a full disk would repeat for every input.
             Err(Failure::Error(Message::Unreadable, text)) if several => {
                 console.error(Message::Unreadable, text);
-                status = Status::Failed;
+                status = status.max(inputs.status_of_unreadable(path));
                 run_summary.add_unreadable(path);
             }
             Err(failure) => return Err(failure),
@@ -251,6 +252,9 @@ pub fn run(
         out.flush().map_err(failed)?;
         // Only now does a file of `-o` get its name: a command that fails leaves the previous report unchanged.
         out.into_inner().commit().map_err(failed)?;
+    }
+    if run_summary.is_unreadable() {
+        status = Status::Failed;
     }
     if so_far.several {
         console.note(run_summary.table());

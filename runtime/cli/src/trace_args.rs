@@ -34,6 +34,9 @@ pub struct TraceArgs {
     /// Part of a split trace that is read; the path leads to the split file.
     #[arg(skip)]
     pub part: Option<u64>,
+    /// True if directories are searched with all directories below them. `None` in commands without `--recursive`.
+    #[arg(skip)]
+    pub recursive: Option<bool>,
     /// CPUs whose files are read, for a log with one file per CPU; ranges include both ends.
     #[arg(skip)]
     pub cpus: Option<Vec<(u64, u64)>>,

@@ -20,6 +20,7 @@ mod editors;
 mod faults;
 mod fields;
 mod fmt;
+mod folders;
 mod follow;
 mod forms;
 mod front;
