@@ -2,5 +2,6 @@
 
 mod by_event;
 mod damage;
+mod parts;
 mod rows;
 mod tools;

@@ -54,11 +54,14 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
     let mut producer = LogProducer::new(logs, &infos, catalog, &options, layouts, true, true).with_whole_context();
     let (mut chunk, mut state, mut text) = (Chunk::default(), LineState::default(), TextBuf::new());
     let (mut shown, mut parts, mut index) = (LastShown::default(), LogParts::default(), IndexBuilder::default());
+    // Number of reported events up to the last notice; a chunk with notices counts as a whole.
+    let mut n_noted = 0;
     loop {
         let limit = cuts.next(producer.logs().tally().read);
         producer.logs().set_read_limit(limit);
         while {
             let more = producer.fill(&mut chunk, false)?;
+            let has_notices = !chunk.notices.is_empty();
             index.note_notices(chunk.notices.len());
             chunk.notices.clear();
             while {
@@ -73,6 +76,9 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
                 format.take_slow();
                 more
             } {}
+            if has_notices {
+                n_noted = shown.n_shown;
+            }
             more
         } {}
         let counts = producer.counts();
@@ -83,8 +89,9 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
             parts.has_lost_state = lost.n_timers + lost.n_processes > 0;
             return Ok(parts);
         }
-        // The first part contains the heading, which comes before the first event that is reported.
-        if shown.n_shown == 0 {
+        // The first part contains the heading, which comes before the first event that is reported. A notice is in the
+        // part of the next event, whose time it gets in tables.
+        if shown.n_shown == n_noted {
             cuts.delay();
             continue;
         }

@@ -46,11 +46,16 @@ pub(crate) fn split(log: &mut KevLog, mut cuts: Cuts) -> Result<LogParts, Report
     let mut producer = RecordProducer::new(log, true);
     let (mut chunk, mut parts) = (Chunk::default(), LogParts::default());
     let (mut index, mut text, mut start) = (IndexWriter::default(), TextBuf::new(), None);
+    // Number of records up to the last notice; a chunk with notices counts as a whole.
+    let mut n_noted = None;
     loop {
         let limit = cuts.next(producer.log().n_read());
         producer.log().set_read_limit(limit);
         while {
             let more = producer.fill(&mut chunk, false)?;
+            if !chunk.notices.is_empty() {
+                n_noted = Some(producer.log().n_records());
+            }
             index.0.note_notices(chunk.notices.len());
             chunk.notices.clear();
             let mut at = BatchPos::default();
@@ -61,6 +66,11 @@ pub(crate) fn split(log: &mut KevLog, mut cuts: Cuts) -> Result<LogParts, Report
         if read < limit {
             parts.end(read, n_events, false, index.0.take(start));
             return Ok(parts);
+        }
+        // A notice is in the part of the next event, whose time it gets in tables.
+        if n_noted == Some(n_events) {
+            cuts.delay();
+            continue;
         }
         let Some(mut position) = producer.log().position() else {
             cuts.delay();
