@@ -479,6 +479,27 @@ fn damaged_split_files_are_refused() {
 }
 
 #[test]
+fn each_part_can_be_alone() {
+    let (subject, split) = three_parts();
+    let whole = Report::of(&mut subject.open().unwrap(), &subject.formats, &Default::default()).unwrap();
+    let mut all = Report::default();
+    for info in split.parts() {
+        let bytes = split.only(info.number).unwrap().encode();
+        let alone = Split::decode(&bytes).unwrap();
+        assert_eq!((alone.parts(), alone.encode() == bytes), (&[*info][..], true));
+        all.add(Report::of(&mut subject.part(&alone, info.number), &subject.formats, &Default::default()).unwrap());
+        let other = info.number % 3 + 1;
+        let error = alone.open_part_in(other, subject.bytes.clone()).unwrap_err().to_string();
+        assert_eq!(error, format!("part {other} of 3 is not in this split file"));
+        assert!(matches!(alone.open_part_in(4, subject.bytes.clone()), Err(SplitError::NoPart { n_parts: 3, .. })));
+    }
+    assert_eq!(all, whole);
+    assert!(split.check_formats(&subject.formats).is_ok());
+    assert!(split.check_formats(&formats("010 1.0 L=0 \"A\" $D1\n")).is_err());
+    assert!(split.only(4).is_err() && split.only(0).is_err());
+}
+
+#[test]
 fn inputs_that_cannot_be_read_again_are_refused() {
     let (subject, split) = three_parts();
     let refused = |trace: Trace| trace.parts(&subject.formats, parts(2)).err().map(|error| error.to_string()).unwrap();

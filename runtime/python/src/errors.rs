@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use std::io;
 use tfbc::aix::OpenError as AixError;
 use tfbc::qnx::KevRefusalKind;
-use tfbc::{ReportError, TraceError};
+use tfbc::{ReportError, SplitError, TraceError};
 
 pyo3::import_exception!(tfbc._errors, DamageError);
 pyo3::import_exception!(tfbc._errors, DamageWarning);
@@ -13,6 +13,7 @@ pyo3::import_exception!(tfbc._errors, FormatError);
 pyo3::import_exception!(tfbc._errors, FormatWarning);
 pyo3::import_exception!(tfbc._errors, LimitError);
 pyo3::import_exception!(tfbc._errors, OpenError);
+pyo3::import_exception!(tfbc._errors, PartError);
 pyo3::import_exception!(tfbc._errors, SpentError);
 
 /// `errno` for an input that can be read but is not a trace: EINVAL.
@@ -42,5 +43,15 @@ pub fn pass_error(name: &str, error: &ReportError) -> PyErr {
     match error {
         ReportError::Read(cause) => unreadable(name, cause, cause.raw_os_error()),
         other => Error::new_err(format!("{name}: {other}")),
+    }
+}
+
+/// Exception for a trace that cannot be split, or a part that cannot be opened.
+pub fn part_error(name: &str, error: &SplitError) -> PyErr {
+    match error {
+        SplitError::Io(cause) => unreadable(name, cause, cause.raw_os_error()),
+        SplitError::Trace(cause) => not_opened(name, cause),
+        SplitError::Report(cause) => pass_error(name, cause),
+        other => PartError::new_err(other.to_string()),
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Trace ──iter───> EventIterator ──next──> Event     a worker thread reads; the caller's thread watches for Ctrl-C
-//!   └────events──> Table ──> Arrow stream, batches   each pass opens the trace again
+//!   ├────events──> Table ──> Arrow stream, batches   each pass opens the trace again
+//!   └────parts───> Part ──open_part──> Trace         in any process
 //! Formats, Diagnostic                                compiled once for many traces
 //! ```
 //!
@@ -16,6 +17,7 @@ mod events;
 mod formats;
 mod html;
 mod input;
+mod parts;
 mod plain;
 mod selection;
 mod single;
@@ -34,6 +36,8 @@ mod _native {
     use crate::events::{Event, EventIterator};
     #[pymodule_export]
     use crate::formats::{Diagnostic, Field, Formats, check, compile};
+    #[pymodule_export]
+    use crate::parts::{Part, open_part};
     #[pymodule_export]
     use crate::single::format_event;
     #[pymodule_export]

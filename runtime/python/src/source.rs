@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tfbc::aix::ReadOptions;
 use tfbc::qnx::QnxRelease;
-use tfbc::{Trace, TraceError};
+use tfbc::{Split, SplitError, Trace, TraceError};
 
 /// Number of bytes to read from a file object at once.
 const PIECE: usize = 256 << 10;
@@ -27,6 +27,8 @@ pub enum InputArg {
     Bytes(Arc<PyBackedBytes>),
     /// File object, with its name.
     Object(Arc<Py<PyAny>>, String),
+    /// Part of a file, by its number. The split contains only this part.
+    Part(Arc<Split>, u64),
 }
 
 impl InputArg {
@@ -71,6 +73,7 @@ impl InputArg {
             }
             InputArg::Bytes(_) => String::from("<bytes>"),
             InputArg::Object(_, name) => name.clone(),
+            InputArg::Part(split, _) => split.input().to_owned(),
         }
     }
 
@@ -78,7 +81,7 @@ impl InputArg {
     pub fn is_lasting(&self) -> bool {
         match self {
             InputArg::Files(paths) => paths.iter().all(|path| path.is_file()),
-            InputArg::Bytes(_) => true,
+            InputArg::Bytes(_) | InputArg::Part(..) => true,
             InputArg::Object(..) => false,
         }
     }
@@ -108,6 +111,10 @@ impl InputArg {
                     ObjectReader { object: Arc::clone(object), piece: None, at: 0, raised: Arc::clone(raised) };
                 opened(name, Trace::from_reader_with(name, reader, options))
             }
+            InputArg::Part(split, number) => split
+                .open_part(*number)
+                .map(OpenTrace::new)
+                .map_err(|error| OpenFailure { name: self.name(), error: Refusal::Part(error) }),
         }
     }
 }
@@ -151,17 +158,25 @@ fn refused(found: &Bound<'_, PyAny>) -> PyErr {
 /// Name of an input that cannot be opened, and the reason.
 pub struct OpenFailure {
     name: String,
-    error: TraceError,
+    error: Refusal,
+}
+
+enum Refusal {
+    Trace(TraceError),
+    Part(SplitError),
 }
 
 impl OpenFailure {
     fn new(name: &str, error: TraceError) -> Self {
-        Self { name: name.to_owned(), error }
+        Self { name: name.to_owned(), error: Refusal::Trace(error) }
     }
 
     /// Converts to an exception. An exception that the file object raised takes precedence.
     pub fn into_exception(self, raised: &Raised) -> PyErr {
-        take(raised).unwrap_or_else(|| errors::not_opened(&self.name, &self.error))
+        take(raised).unwrap_or_else(|| match self.error {
+            Refusal::Trace(error) => errors::not_opened(&self.name, &error),
+            Refusal::Part(error) => errors::part_error(&self.name, &error),
+        })
     }
 }
 

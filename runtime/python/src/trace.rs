@@ -5,28 +5,29 @@ use crate::events::EventIterator;
 use crate::formats::{self, Formats};
 use crate::html;
 use crate::input::{TraceInput, system_name};
+use crate::parts::{self, Part};
 use crate::selection::{Seconds, Selection, Words};
 use crate::source::{InputArg, OpenTrace, Raised};
 use crate::table::{self, Contents, Table};
 use crate::values;
 use crate::worker::Worker;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tfbc::aix::{AixKind, ContextTable, ReadOptions};
 use tfbc::internal::rows::names;
-use tfbc::{FormatInput, TraceInfo, TraceKind};
+use tfbc::{FormatInput, PartSize, TraceInfo, TraceKind};
 
 /// An AIX trace or a QNX kernel log. Made by :func:`tfbc.open`.
 ///
 /// Iterating yields :class:`Event` objects. Each ``for`` loop reads the trace from its start.
 #[pyclass(module = "tfbc", frozen)]
 pub struct Trace {
-    input: Arc<TraceInput>,
+    pub input: Arc<TraceInput>,
 }
 
 /// Opens a trace. Only its header is read.
@@ -66,21 +67,10 @@ pub fn open(
     let worker = Worker::start()?;
     let time_zero = time_zero.map(utc_ns).transpose()?;
     let given = InputArg::new(source)?;
-    let (mut load_options, short_generic_word) = formats::options(dialect, &[], &[])?;
+    let args = FormatArgs { formats, builtin, dialect, strict };
+    let (formats, short_generic_word) = args.load(py, &worker)?;
     let mut options = ReadOptions { format: kind.map(trace_kind).transpose()?, ..ReadOptions::default() };
     (options.follow, options.short_generic_word) = (follow, short_generic_word);
-    (load_options.compile.keep_going, load_options.compile.codes_as_text) = (!strict, !strict);
-
-    let own = match formats {
-        None => Vec::new(),
-        Some(one) if is_single(one) => formats::inputs(PyTuple::new(py, [one])?.as_any())?,
-        Some(several) => formats::inputs(several)?,
-    };
-    let built_in = FormatInput::Path(PathBuf::from("default"));
-    let inputs: Vec<FormatInput> = builtin.then_some(built_in).into_iter().chain(own).collect();
-    let loaded = formats::load(py, &worker, inputs, load_options)?;
-    let formats = Formats { formats: loaded.map_err(|error| formats::refusal(py, error))? };
-    warn_of_left_out(py, &formats)?;
 
     let context = context.map(|path| load_context(&path)).transpose()?;
     let raised = Raised::default();
@@ -91,7 +81,6 @@ pub fn open(
     let OpenTrace { trace, release } = opened.map_err(|failure| failure.into_exception(&raised))?;
     let info = trace.info();
     let once = (!given.is_lasting()).then(|| Mutex::new(Some(trace)));
-    let formats = formats.formats;
     let outcome = Mutex::new(None);
     let input = TraceInput {
         given,
@@ -108,6 +97,33 @@ pub fn open(
         outcome,
     };
     Ok(Trace { input: Arc::new(input) })
+}
+
+/// Arguments of format files.
+pub struct FormatArgs<'a, 'py> {
+    pub formats: Option<&'a Bound<'py, PyAny>>,
+    pub builtin: bool,
+    pub dialect: Option<&'a Bound<'py, PyDict>>,
+    pub strict: bool,
+}
+
+impl FormatArgs<'_, '_> {
+    /// Loads the format files. The flag is true if the generic words of the trace are short.
+    pub fn load(&self, py: Python<'_>, worker: &Worker) -> PyResult<(tfbc::Formats, bool)> {
+        let (mut options, short_generic_word) = formats::options(self.dialect, &[], &[])?;
+        (options.compile.keep_going, options.compile.codes_as_text) = (!self.strict, !self.strict);
+        let own = match self.formats {
+            None => Vec::new(),
+            Some(one) if is_single(one) => formats::inputs(PyTuple::new(py, [one])?.as_any())?,
+            Some(several) => formats::inputs(several)?,
+        };
+        let built_in = FormatInput::Path(PathBuf::from("default"));
+        let inputs: Vec<FormatInput> = self.builtin.then_some(built_in).into_iter().chain(own).collect();
+        let loaded = formats::load(py, worker, inputs, options)?;
+        let formats = Formats { formats: loaded.map_err(|error| formats::refusal(py, error))? };
+        warn_of_left_out(py, &formats)?;
+        Ok((formats.formats, short_generic_word))
+    }
 }
 
 /// True if the argument is one format file, not a list.
@@ -127,7 +143,7 @@ fn trace_kind(name: &str) -> PyResult<TraceKind> {
 }
 
 /// Nanoseconds since 1970 of a `datetime` with a time zone.
-fn utc_ns(time: &Bound<'_, PyAny>) -> PyResult<i128> {
+pub fn utc_ns(time: &Bound<'_, PyAny>) -> PyResult<i128> {
     let py = time.py();
     let epoch = values::utc(py, 0)?;
     if time.getattr("tzinfo")?.is_none() {
@@ -278,6 +294,27 @@ impl Trace {
     /// <tfbc.Table kind, file, offset, bytes, seq, time, elapsed_ns, cpu, count, message>
     fn notices(&self) -> PyResult<Table> {
         Table::new(Arc::clone(&self.input), Contents::Notices, Selection::default(), 8192, false)
+    }
+
+    /// Parts of the trace, which :func:`tfbc.open_part` opens in any process. Their rows, one part after another, are
+    /// those of the trace.
+    ///
+    /// ``n`` is the maximum number of parts, or ``bytes`` their approximate size. Reads the trace once, without
+    /// formatting it. Only a trace in one file that is not compressed has parts; for others, :class:`PartError` names
+    /// the reason.
+    ///
+    /// >>> import tfbc
+    /// >>> parts = tfbc.open(sample).parts(n=3)
+    /// >>> [part.n_events for part in parts]
+    /// [97, 102, 100]
+    #[pyo3(signature = (*, n=None, bytes=None))]
+    fn parts(&self, py: Python<'_>, n: Option<NonZeroU64>, bytes: Option<NonZeroU64>) -> PyResult<Vec<Part>> {
+        let size = match (n, bytes) {
+            (Some(n), None) => PartSize::Count(n),
+            (None, Some(bytes)) => PartSize::Bytes(bytes),
+            _ => return Err(PyTypeError::new_err("parts() takes either n=, a number of parts, or bytes=, their size")),
+        };
+        parts::split(py, &self.input, size)
     }
 
     /// Counts of the last complete pass over a table. If there was none, runs one.

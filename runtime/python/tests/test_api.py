@@ -19,12 +19,14 @@ def parameters(function: Any) -> list[str]:
     ("function", "expected"),
     [
         (tfbc.open, "source formats builtin dialect context kind follow time_zero strict"),
+        (tfbc.open_part, "part formats builtin dialect time_zero strict"),
         (tfbc.compile, "formats dialect allow deny"),
         (tfbc.check, "formats"),
         (tfbc.format_event, "data formats env event_class id"),
         (tfbc.Trace.events, FILTERS),
         (tfbc.Trace.notices, ""),
         (tfbc.Trace.tables, ""),
+        (tfbc.Trace.parts, "n bytes"),
     ],
 )
 def test_parameters(function: Any, expected: str) -> None:
@@ -36,7 +38,8 @@ def test_parameters(function: Any, expected: str) -> None:
     [
         (tfbc.Formats, "diagnostics save events fields __bytes__ __reduce__"),
         (tfbc.Diagnostic, "code severity message path line column end_line end_column help __str__"),
-        (tfbc.Trace, "info events table tables notices summary __iter__ _repr_html_"),
+        (tfbc.Trace, "info events table tables notices parts summary __iter__ _repr_html_"),
+        (tfbc.Part, "number input offset n_bytes n_events __bytes__ __reduce__"),
         (tfbc.Table, "schema __arrow_c_schema__ __arrow_c_stream__ batches head to_parquet to_arrow_ipc _repr_html_"),
         (
             tfbc.Event,
@@ -90,7 +93,7 @@ def test_formats_can_be_pickled_and_saved(tmp_path: Path) -> None:
 
 
 def test_errors_have_one_base() -> None:
-    for error in [tfbc.OpenError, tfbc.FormatError, tfbc.SpentError, tfbc.LimitError, tfbc.DamageError]:
+    for error in [tfbc.OpenError, tfbc.FormatError, tfbc.PartError, tfbc.SpentError, tfbc.LimitError, tfbc.DamageError]:
         assert issubclass(error, tfbc.Error)
     assert issubclass(tfbc.OpenError, OSError) and issubclass(tfbc.DamageWarning, Warning)
 

@@ -7,8 +7,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import tfbc
 
 CHAPTER = Path(__file__).parents[3] / "docs" / "python.md"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -31,6 +34,16 @@ def test_the_examples_print_what_the_chapter_shows(tmp_path: Path, monkeypatch: 
                 exec(compile(block, str(CHAPTER), "exec"), names)
             printed = out.getvalue()
     assert not printed
+
+
+def test_the_example_of_dask_yields_the_rows_of_the_trace(sample: Path) -> None:
+    pytest.importorskip("dask")
+    pl = pytest.importorskip("polars")
+    block = re.findall(r"^```py\n(.*?)^```\n", CHAPTER.read_text(), re.MULTILINE | re.DOTALL)[0]
+    trace = tfbc.open(sample)
+    names: dict[str, Any] = {"pl": pl, "tfbc": tfbc, "trace": trace}
+    exec(compile(block.replace("64 << 20", "4096"), str(CHAPTER), "exec"), names)
+    assert names["frame"].rows() == pl.DataFrame(trace.events()).rows()
 
 
 def test_the_examples_are_typed(tmp_path: Path) -> None:

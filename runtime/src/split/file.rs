@@ -6,8 +6,8 @@
 //! contents of the sections, in their order
 //! ```
 //!
-//! Numbers are little-endian. Checksums are the first 16 bytes of BLAKE3. Each part but the first has two sections: the
-//! position of the reader, and the state of a report.
+//! Numbers are little-endian. Checksums are the first 16 bytes of BLAKE3. Each part but part 1 has two sections: the
+//! position of the reader, and the state of a report. A file contains all parts, or one of them.
 
 use super::codec::{Codec, Malformed, Stored, stored};
 use super::{PartIndex, PartInfo, PartState, Split, SplitError};
@@ -88,6 +88,8 @@ pub(crate) struct InputFacts {
     pub identity: Identity,
     /// Hash of the format files.
     pub formats: [u8; 32],
+    /// Number of parts of the whole trace. A split file may contain only one of them.
+    pub n_parts: u64,
     /// True if a template ended the report of the whole.
     pub stopped: bool,
     /// Codes of the options of the reader.
@@ -107,6 +109,7 @@ impl Stored for InputFacts {
         self.name = String::from_utf8(name).map_err(|_| Malformed)?;
         self.identity.visit(codec)?;
         self.formats.visit(codec)?;
+        self.n_parts.visit(codec)?;
         self.stopped.visit(codec)?;
         self.kind.visit(codec)?;
         self.cpuid_word.visit(codec)?;
@@ -138,7 +141,8 @@ pub(super) fn encode(split: &Split) -> Vec<u8> {
         Section { kind: INPUT, part: 0, bytes: Codec::encode(&mut input.clone()) },
         Section { kind: PARTS, part: 0, bytes: Codec::encode(&mut known) },
     ];
-    for (part, PartState { position, report }) in (1..).zip(states).skip(1) {
+    for (info, PartState { position, report }) in parts.iter().zip(states).filter(|(info, _)| info.number != 1) {
+        let part = info.number as u32;
         sections.push(Section { kind: POSITION, part, bytes: position.clone() });
         sections.push(Section { kind: REPORT, part, bytes: report.clone() });
     }
@@ -201,12 +205,19 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Split, &'static str> {
     Codec::decode(&next(INPUT, 0)?, &mut input)
         .map_err(|Malformed| "a damaged split file: the facts about its input")?;
     Codec::decode(&next(PARTS, 0)?, &mut parts).map_err(|Malformed| "a damaged split file: the list of its parts")?;
-    if parts.is_empty() || (1..).zip(&parts).any(|(number, part)| part.0.number != number) {
-        return Err("a damaged split file: the numbers of its parts");
+    const NUMBERS: &str = "a damaged split file: the numbers of its parts";
+    let is_whole = (1..).zip(&parts).all(|(number, part)| part.0.number == number);
+    let is_alone = matches!(&parts[..], [(part, _)] if (1..=input.n_parts).contains(&part.number));
+    if !is_alone && (!is_whole || parts.is_empty() || parts.len() as u64 != input.n_parts) {
+        return Err(NUMBERS);
     }
-    let mut states = vec![PartState::default()];
-    for part in 2..=parts.len() as u32 {
-        states.push(PartState { position: next(POSITION, part)?, report: next(REPORT, part)? });
+    let mut states = Vec::new();
+    for (info, _) in &parts {
+        let part = u32::try_from(info.number).map_err(|_| NUMBERS)?;
+        states.push(match part {
+            1 => PartState::default(),
+            part => PartState { position: next(POSITION, part)?, report: next(REPORT, part)? },
+        });
     }
     let (parts, indexes) = parts.into_iter().unzip();
     if found.next().is_some() {

@@ -75,7 +75,7 @@ pub struct Split {
     input: InputFacts,
     parts: Vec<PartInfo>,
     indexes: Vec<PartIndex>,
-    /// States at the starts of the parts; that of the first is empty.
+    /// States at the starts of the parts; part 1 has an empty one.
     states: Vec<PartState>,
 }
 
@@ -335,7 +335,8 @@ impl Split {
             n_bytes: end.0 - start.0,
             n_events: end.1 - start.1,
         });
-        let parts = parts.collect();
+        let parts: Vec<PartInfo> = parts.collect();
+        let input = InputFacts { n_parts: parts.len() as u64, ..input };
         let (mut states, mut indexes) = (vec![PartState::default()], Vec::new());
         for Border { index, position, state: report, .. } in borders {
             indexes.push(index);
@@ -376,6 +377,44 @@ impl Split {
         &self.parts
     }
 
+    /// The split with one part only, which can be encoded and opened alone.
+    ///
+    /// # Errors
+    /// There is no such part.
+    #[doc(hidden)]
+    pub fn only(&self, number: u64) -> Result<Self, SplitError> {
+        let at = self.index_of(number)?;
+        Ok(Self {
+            input: self.input.clone(),
+            parts: vec![self.parts[at]],
+            indexes: vec![self.indexes[at].clone()],
+            states: vec![self.states[at].clone()],
+        })
+    }
+
+    /// Checks that the trace was split with these format files.
+    ///
+    /// # Errors
+    /// It was split with others.
+    #[doc(hidden)]
+    pub fn check_formats(&self, formats: &Formats) -> Result<(), SplitError> {
+        if self.input.formats == hash_of(formats) {
+            Ok(())
+        } else {
+            Err(SplitError::Refused(format!("{} was split with other format files; use those", self.input.name)))
+        }
+    }
+
+    /// Index of a part in the lists.
+    fn index_of(&self, number: u64) -> Result<usize, SplitError> {
+        let n_parts = self.input.n_parts;
+        if !(1..=n_parts).contains(&number) {
+            return Err(SplitError::NoPart { number, n_parts });
+        }
+        let found = self.parts.iter().position(|part| part.number == number);
+        found.ok_or_else(|| SplitError::Refused(format!("part {number} of {n_parts} is not in this split file")))
+    }
+
     /// Opens a part of the input, by its number from 1.
     ///
     /// # Errors
@@ -394,16 +433,15 @@ impl Split {
     }
 
     fn open_part_of(&self, number: u64, mut input: Input) -> Result<Trace, SplitError> {
-        let n_parts = self.parts.len() as u64;
-        let at = number.checked_sub(1).filter(|at| *at < n_parts).ok_or(SplitError::NoPart { number, n_parts })?;
-        let (part, state) = (&self.parts[at as usize], &self.states[at as usize]);
-        let is_last = number == n_parts;
+        let at = self.index_of(number)?;
+        let (part, state) = (&self.parts[at], &self.states[at]);
+        let (is_first, is_last) = (number == 1, number == self.input.n_parts);
         self.input.identity.check(&mut input, is_last, &self.input.name)?;
         let name = &self.input.name;
         let options =
             self.input.read_options().ok_or(SplitError::Malformed("a damaged split file: the kind of its input"))?;
         let mut source = match options.format {
-            _ if at == 0 => AnyTrace::from_input(name, input, &options).map_err(SplitError::Trace)?,
+            _ if is_first => AnyTrace::from_input(name, input, &options).map_err(SplitError::Trace)?,
             Some(TraceKind::Kev) => {
                 let mut position = Default::default();
                 decode(&state.position, &mut position)?;
@@ -421,7 +459,7 @@ impl Split {
         match &mut source {
             AnyTrace::Aix(logs) => {
                 logs.set_read_limit(limit);
-                if at > 0 {
+                if !is_first {
                     let mut report = AixState::default();
                     decode(&state.report, &mut report)?;
                     logs.resume(report);
@@ -429,7 +467,7 @@ impl Split {
             }
             AnyTrace::Kev(log) => {
                 log.set_read_limit(limit);
-                if at > 0 {
+                if !is_first {
                     let mut report = QnxState::default();
                     decode(&state.report, &mut report)?;
                     log.resume(report);

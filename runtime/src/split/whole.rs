@@ -83,7 +83,7 @@ impl Split {
         let (mut aix, mut qnx) = (AixSummary::default(), QnxSummary::default());
         let (mut lines, mut has_heading) = (LineState::default(), false);
         for (part, index) in self.parts.iter().zip(&self.indexes) {
-            let is_last = part.number == self.parts.len() as u64;
+            let is_last = part.number == self.input.n_parts;
             let may_show = match &header {
                 None => index.may_show(catalog, &options.aix),
                 Some(header) => index.may_show_records(header, &options.qnx),

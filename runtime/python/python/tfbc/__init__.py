@@ -8,6 +8,7 @@ from tfbc._errors import (
     FormatWarning,
     LimitError,
     OpenError,
+    PartError,
     SpentError,
 )
 from tfbc._native import (
@@ -18,6 +19,7 @@ from tfbc._native import (
     EventIterator,
     Field,
     Formats,
+    Part,
     Schema,
     Table,
     Trace,
@@ -25,6 +27,7 @@ from tfbc._native import (
     compile,
     format_event,
     open,
+    open_part,
 )
 from tfbc._source import Source
 
@@ -43,6 +46,8 @@ __all__ = [
     "Formats",
     "LimitError",
     "OpenError",
+    "Part",
+    "PartError",
     "Schema",
     "Source",
     "SpentError",
@@ -52,4 +57,5 @@ __all__ = [
     "compile",
     "format_event",
     "open",
+    "open_part",
 ]

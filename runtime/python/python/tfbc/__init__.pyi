@@ -13,6 +13,7 @@ from tfbc._errors import (
     FormatWarning,
     LimitError,
     OpenError,
+    PartError,
     SpentError,
 )
 from tfbc._source import Source
@@ -32,6 +33,8 @@ __all__ = [
     "Formats",
     "LimitError",
     "OpenError",
+    "Part",
+    "PartError",
     "Schema",
     "Source",
     "SpentError",
@@ -41,6 +44,7 @@ __all__ = [
     "compile",
     "format_event",
     "open",
+    "open_part",
 ]
 
 _Path: TypeAlias = str | os.PathLike[str]
@@ -215,8 +219,25 @@ class Trace:
     ) -> Table: ...
     def tables(self) -> dict[str, Table]: ...
     def notices(self) -> Table: ...
+    def parts(self, *, n: int | None = None, bytes: int | None = None) -> list[Part]: ...
     def __iter__(self) -> EventIterator: ...
     def _repr_html_(self) -> str: ...
+
+@final
+class Part:
+    @property
+    def number(self) -> int: ...
+    @property
+    def input(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def n_events(self) -> int: ...
+    def __bytes__(self) -> bytes: ...
+    @staticmethod
+    def _from_bytes(bytes: bytes) -> Part: ...
 
 def open(
     source: _Path | Buffer | _Readable | Iterable[_Path],
@@ -227,6 +248,15 @@ def open(
     context: _Path | None = None,
     kind: Literal["stream32", "stream64", "log32", "log64", "kev"] | None = None,
     follow: bool = False,
+    time_zero: datetime | None = None,
+    strict: bool = False,
+) -> Trace: ...
+def open_part(
+    part: Part,
+    *,
+    formats: _Format | Iterable[_Format] = (),
+    builtin: bool = True,
+    dialect: Mapping[str, str] | None = None,
     time_zero: datetime | None = None,
     strict: bool = False,
 ) -> Trace: ...

@@ -27,6 +27,10 @@ class FormatError(Error):
         self.diagnostics: list[Diagnostic] = diagnostics or []
 
 
+class PartError(Error):
+    """A trace cannot be split, or a part does not fit the trace or the format files with which it is opened."""
+
+
 class SpentError(Error):
     """A file object or pipe was read once, and cannot be read again."""
 

@@ -1,0 +1,173 @@
+//! Parts of a trace, which other processes format.
+
+use crate::errors::{PartError, part_error};
+use crate::input::TraceInput;
+use crate::source::{InputArg, OpenTrace, Raised};
+use crate::trace::{FormatArgs, Trace, utc_ns};
+use crate::worker::Worker;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::sync::{Arc, Mutex};
+use tfbc::aix::ReadOptions;
+use tfbc::{PartInfo, PartSize, Split};
+
+/// Part of a trace, made by :meth:`Trace.parts`. It can be pickled, and :func:`tfbc.open_part` opens it in any process
+/// that can read the trace under the same name.
+///
+/// It contains the name of the trace, what identifies the file, a hash of the format files, and the state of the reader
+/// at the start of the part, but no events.
+///
+/// >>> import pickle, tfbc
+/// >>> first, second = tfbc.open(sample).parts(n=2)
+/// >>> copy = pickle.loads(pickle.dumps(second))
+/// >>> next(iter(tfbc.open_part(copy))).seq >= first.n_events
+/// True
+#[pyclass(module = "tfbc", frozen)]
+pub struct Part {
+    /// Split with this part only.
+    split: Arc<Split>,
+    info: PartInfo,
+}
+
+impl Part {
+    fn new(split: Split) -> Option<Self> {
+        let info = match split.parts() {
+            [info] => *info,
+            _ => return None,
+        };
+        Some(Self { split: Arc::new(split), info })
+    }
+}
+
+/// Splits a trace.
+pub fn split(py: Python<'_>, input: &TraceInput, size: PartSize) -> PyResult<Vec<Part>> {
+    let name = input.name();
+    let refuse = |why: &str| Err(PartError::new_err(format!("{name}: {why}")));
+    if !matches!(input.given, InputArg::Files(_) | InputArg::Part(..)) || input.is_once() {
+        return refuse("only a file can be split, because other processes open it by its name");
+    }
+    if input.follow {
+        return refuse("a trace that is opened with follow=True cannot be split");
+    }
+    if input.context.is_some() {
+        return refuse("a part has the context of the built-in table, so a trace with context= cannot be split");
+    }
+    let worker = Worker::start()?;
+    let trace = input.begin(py, &worker)?;
+    let formats = input.formats.clone();
+    let parts = worker.run(py, move || {
+        let split = trace.parts(&formats, size)?;
+        split.parts().iter().map(|part| split.only(part.number)).collect::<Result<Vec<_>, _>>()
+    })?;
+    let parts = parts.map_err(|error| part_error(&name, &error))?;
+    Ok(parts.into_iter().filter_map(Part::new).collect())
+}
+
+/// Opens a part of a trace. Only what precedes its first event is read.
+///
+/// ``formats``, ``builtin`` and ``dialect`` name the format files with which the trace was opened and split.
+/// ``time_zero`` and ``strict`` are those of :func:`tfbc.open`. Other format files, and another or a changed input,
+/// raise :class:`PartError`.
+///
+/// >>> import tfbc
+/// >>> trace = tfbc.open(sample)
+/// >>> texts = [event.text for part in trace.parts(n=3) for event in tfbc.open_part(part)]
+/// >>> texts == [event.text for event in trace]
+/// True
+#[pyfunction]
+#[pyo3(
+    signature = (part, *, formats=None, builtin=true, dialect=None, time_zero=None, strict=false),
+    text_signature = "(part, *, formats=(), builtin=True, dialect=None, time_zero=None, strict=False)"
+)]
+pub fn open_part(
+    py: Python<'_>,
+    part: &Bound<'_, Part>,
+    formats: Option<&Bound<'_, PyAny>>,
+    builtin: bool,
+    dialect: Option<&Bound<'_, PyDict>>,
+    time_zero: Option<&Bound<'_, PyAny>>,
+    strict: bool,
+) -> PyResult<Trace> {
+    let Part { split, info } = part.get();
+    let worker = Worker::start()?;
+    let time_zero = time_zero.map(utc_ns).transpose()?;
+    let (formats, _) = FormatArgs { formats, builtin, dialect, strict }.load(py, &worker)?;
+    split.check_formats(&formats).map_err(|error| part_error(split.input(), &error))?;
+    let given = InputArg::Part(Arc::clone(split), info.number);
+    // The split contains the options of the reader.
+    let options = ReadOptions::default();
+    let raised = Raised::default();
+    let opened = {
+        let (given, options, raised) = (given.clone(), options.clone(), Arc::clone(&raised));
+        worker.run(py, move || given.open(&options, &raised))?
+    };
+    let OpenTrace { trace, release } = opened.map_err(|failure| failure.into_exception(&raised))?;
+    let input = TraceInput {
+        given,
+        options,
+        context: None,
+        formats,
+        info: trace.info(),
+        release,
+        strict,
+        follow: false,
+        time_zero,
+        once: None,
+        raised,
+        outcome: Mutex::new(None),
+    };
+    Ok(Trace { input: Arc::new(input) })
+}
+
+#[pymethods]
+impl Part {
+    /// Number of the part, from 1.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.info.number
+    }
+
+    /// Name of the trace, as it was given.
+    #[getter]
+    fn input(&self) -> &str {
+        self.split.input()
+    }
+
+    /// File offset of the first byte.
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.info.offset
+    }
+
+    /// Number of bytes, damage included.
+    #[getter]
+    fn n_bytes(&self) -> u64 {
+        self.info.n_bytes
+    }
+
+    /// Number of events.
+    #[getter]
+    fn n_events(&self) -> u64 {
+        self.info.n_events
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.split.encode())
+    }
+
+    /// Part from its bytes, which are checked.
+    #[staticmethod]
+    #[pyo3(name = "_from_bytes")]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let split = Split::decode(bytes).map_err(|error| PartError::new_err(error.to_string()))?;
+        Self::new(split).ok_or_else(|| PartError::new_err("a split file of several parts, expected one part"))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("_from_bytes")?, (self.__bytes__(py),)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tfbc.Part {} of {:?}: {} events>", self.info.number, self.split.input(), self.info.n_events)
+    }
+}
