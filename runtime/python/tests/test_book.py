@@ -39,7 +39,7 @@ def test_the_examples_print_what_the_chapter_shows(tmp_path: Path, monkeypatch: 
 def test_the_example_of_dask_yields_the_rows_of_the_trace(sample: Path) -> None:
     pytest.importorskip("dask")
     pl = pytest.importorskip("polars")
-    block = re.findall(r"^```py\n(.*?)^```\n", CHAPTER.read_text(), re.MULTILINE | re.DOTALL)[0]
+    block = re.findall(r"^```python,dask\n(.*?)^```\n", CHAPTER.read_text(), re.MULTILINE | re.DOTALL)[0]
     trace = tfbc.open(sample)
     names: dict[str, Any] = {"pl": pl, "tfbc": tfbc, "trace": trace}
     exec(compile(block.replace("64 << 20", "4096"), str(CHAPTER), "exec"), names)
