@@ -110,7 +110,7 @@ fn what_cannot_be_split_is_refused_with_a_reason() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut encoder, &fs::read(world.join("shell.trc")).unwrap()).unwrap();
     fs::write(packed, encoder.finish().unwrap()).unwrap();
-    refused(world, "split -n 2 -o x.tfbs shell.trc.gz", "a compressed trace cannot be split");
+    refused(world, "split -n 2 -o x.tfbs shell.trc.gz", "cannot read shell.trc.gz: a compressed trace cannot be split");
     assert!(!world.join("x.tfbs").exists());
 }
 

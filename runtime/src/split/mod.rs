@@ -279,7 +279,7 @@ impl Trace {
     /// The trace is compressed, a pipe, a merge, or has one file per CPU; or reading it failed.
     pub fn parts(mut self, formats: &Formats, size: PartSize) -> Result<Split, SplitError> {
         let info = self.info();
-        let refuse = |why: &str| Err(SplitError::Refused(format!("{}: {why}", info.name)));
+        let refuse = |why: &str| Err(SplitError::Refused(why.to_owned()));
         if info.files.iter().any(|file| file.compression.is_some()) {
             return refuse("a compressed trace cannot be split; unpack it first");
         }
