@@ -46,9 +46,7 @@ impl TraceInput {
             let text = || format!("{} was read before, and cannot be read again", self.name());
             return trace.ok_or_else(|| SpentError::new_err(text()));
         }
-        let (given, options, raised) = (self.given.clone(), self.options.clone(), Arc::clone(&self.raised));
-        let opened = worker.run(py, move || given.open(&options, &raised))?;
-        opened.map(|opened| opened.trace).map_err(|failure| failure.into_exception(&self.raised))
+        Ok(self.given.open_on(worker, py, &self.options, &self.raised)?.trace)
     }
 
     /// `None` for AIX. For QNX, the release, if the log names it.

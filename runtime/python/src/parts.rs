@@ -97,11 +97,7 @@ pub fn open_part(
     // The split contains the options of the reader.
     let options = ReadOptions::default();
     let raised = Raised::default();
-    let opened = {
-        let (given, options, raised) = (given.clone(), options.clone(), Arc::clone(&raised));
-        worker.run(py, move || given.open(&options, &raised))?
-    };
-    let OpenTrace { trace, release } = opened.map_err(|failure| failure.into_exception(&raised))?;
+    let OpenTrace { trace, release } = given.open_on(&worker, py, &options, &raised)?;
     let input = TraceInput {
         given,
         options,

@@ -1,6 +1,7 @@
 //! Inputs of traces: files, bytes, and Python file objects.
 
 use crate::errors;
+use crate::worker::Worker;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -86,8 +87,21 @@ impl InputArg {
         }
     }
 
+    /// Opens the input on the worker.
+    pub fn open_on(
+        &self,
+        worker: &Worker,
+        py: Python<'_>,
+        options: &ReadOptions,
+        raised: &Raised,
+    ) -> PyResult<OpenTrace> {
+        let (given, options, taken) = (self.clone(), options.clone(), Arc::clone(raised));
+        let opened = worker.run(py, move || given.open(&options, &taken))?;
+        opened.map_err(|failure| failure.into_exception(raised))
+    }
+
     /// Opens the input. Exceptions of a file object are stored in `raised`.
-    pub fn open(&self, options: &ReadOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
+    fn open(&self, options: &ReadOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
         let opened = |name: &str, trace: Result<Trace, TraceError>| {
             trace.map(OpenTrace::new).map_err(|error| OpenFailure::new(name, error))
         };

@@ -74,11 +74,7 @@ pub fn open(
 
     let context = context.map(|path| load_context(&path)).transpose()?;
     let raised = Raised::default();
-    let opened = {
-        let (given, options, raised) = (given.clone(), options.clone(), Arc::clone(&raised));
-        worker.run(py, move || given.open(&options, &raised))?
-    };
-    let OpenTrace { trace, release } = opened.map_err(|failure| failure.into_exception(&raised))?;
+    let OpenTrace { trace, release } = given.open_on(&worker, py, &options, &raised)?;
     let info = trace.info();
     let once = (!given.is_lasting()).then(|| Mutex::new(Some(trace)));
     let outcome = Mutex::new(None);

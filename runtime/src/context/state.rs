@@ -795,7 +795,7 @@ impl Known {
         }
     }
 
-    /// Applies what was deferred, of which `first` comes first.
+    /// Applies the deferred changes, beginning with `first`.
     #[inline(always)]
     fn apply_deferred(&mut self, first: DeferredChange) {
         self.deferred = None;

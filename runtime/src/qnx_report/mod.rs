@@ -66,7 +66,7 @@ pub fn report(
     report_part(log, catalog, options, has_heading, out, monitor)
 }
 
-/// Like [`report`], for one of several parts, of which the first that is written has the heading.
+/// Reports one of several parts, as [`report`] does. The first part that is written has the heading.
 pub(crate) fn report_part(
     log: &mut KevLog,
     catalog: &Catalog<'_>,
