@@ -6,11 +6,12 @@ use super::merge;
 use super::trace::{self, Reporter};
 use super::trace_args::TraceArgs;
 use clap::Args;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::Trace;
 use tfbc::aix::TableLimits;
-use tfbc_analysis::{AnalysisError, AnalysisOptions, Section};
+use tfbc_analysis::{AnalysisError, AnalysisOptions, Section, Summary, Value};
 use tfbc_authoring::times::{check_times, seconds};
 use tfbc_vm::TextBuf;
 
@@ -70,14 +71,6 @@ impl SpanArgs {
     }
 }
 
-/// Message for a kind of table that this program cannot write.
-pub fn not_built(name: &str) -> String {
-    format!(
-        "--to {name}: this tfbc was built without it; `cargo build --release -p tfbc-cli --features {name}` builds one \
-         that writes such tables"
-    )
-}
-
 /// Appends a section as an Arrow stream.
 pub fn push_arrow(section: &Section, output: Option<&Path>, out: &mut TextBuf) -> Result<(), Failure> {
     let usage = |text: String| Failure::Error(Message::Usage, text);
@@ -94,7 +87,7 @@ pub fn push_arrow(section: &Section, output: Option<&Path>, out: &mut TextBuf) -
     #[cfg(not(feature = "arrow"))]
     {
         let _ = (section, output, out);
-        Err(usage(not_built("arrow")))
+        Err(usage(super::not_built("arrow")))
     }
 }
 
@@ -179,4 +172,35 @@ pub fn for_each_trace(
         }
     }
     Ok(status)
+}
+
+/// Limit on names of processes from a file.
+const MAX_PIDS: usize = 1 << 16;
+
+/// Names of processes from a file.
+pub struct ProcessNames(HashMap<i128, String>);
+
+impl ProcessNames {
+    /// Names the processes of a summary that the trace does not name.
+    pub fn apply(&self, summary: &mut Summary) {
+        let name = |pid: &Value| if let Value::Number(pid) = pid { self.0.get(pid).cloned() } else { None };
+        summary.sections_mut().for_each(|section| section.name_rows(name));
+    }
+}
+
+/// Names from lines of a process id and a name. Other lines are skipped and counted.
+pub fn pids(console: &Console, path: &Path) -> Result<ProcessNames, Failure> {
+    let mut names = HashMap::new();
+    let mut n_skipped = 0u64;
+    for line in context_args::read(path)?.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let words = line.split_once(char::is_whitespace);
+        match words.and_then(|(pid, name)| Some((pid.parse().ok()?, name.trim().to_owned()))) {
+            Some((pid, name)) if names.len() < MAX_PIDS => drop(names.insert(pid, name)),
+            _ => n_skipped += 1,
+        }
+    }
+    if n_skipped > 0 {
+        console.note(format_args!("{}: {n_skipped} lines are not `PID name`", path.display()));
+    }
+    Ok(ProcessNames(names))
 }

@@ -1,6 +1,7 @@
 //! `curt`: CPU use of an AIX trace, with the flags and layout of AIX's command.
 
 use super::CommonArgs;
+use super::analyse;
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::context_args;
 use super::inputs;
@@ -115,7 +116,7 @@ impl CurtArgs {
             return Err(usage("curt reads AIX traces; `tfbc summary` reads QNX logs"));
         }
         if let Some(pids) = &self.pids {
-            context_args::pids(console, pids)?.apply(&mut summary);
+            analyse::pids(console, pids)?.apply(&mut summary);
         }
         let mut out = TextBuf::new();
         self.heading(&summary, &mut out);

@@ -1,13 +1,20 @@
 //! The commands. Each one is a set of flags and a `run` method; the work is done by other packages.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(all(feature = "analysis", feature = "browse", feature = "lsp")),
+    allow(dead_code, reason = "the commands share their helpers, and some commands are left out")
+)]
 
+#[cfg(feature = "analysis")]
 mod analyse;
 mod blob;
+#[cfg(feature = "browse")]
 mod browse;
 mod compile;
 mod console;
 mod context_args;
 mod convert;
+#[cfg(feature = "analysis")]
 mod curt;
 mod event;
 mod events_args;
@@ -25,10 +32,12 @@ mod info_file;
 mod info_kev;
 mod inputs;
 mod install;
+#[cfg(feature = "analysis")]
 mod latency;
 mod levels;
 mod limits;
 mod list;
+#[cfg(feature = "lsp")]
 mod lsp;
 mod manual;
 mod merge;
@@ -38,13 +47,15 @@ mod pager;
 mod recording;
 mod report;
 mod rptopts;
-#[cfg(feature = "arrow")]
+#[cfg(all(feature = "analysis", feature = "arrow"))]
 mod section_tables;
 mod split;
+#[cfg(feature = "analysis")]
 mod summary;
 #[cfg(feature = "arrow")]
 mod tables;
 mod test;
+#[cfg(feature = "analysis")]
 mod timeline;
 mod trace;
 mod trace_args;
@@ -52,6 +63,7 @@ mod traceprinter;
 mod trcevgrp;
 mod trcrpt;
 mod trcupdate;
+#[cfg(feature = "analysis")]
 mod view;
 mod watch;
 mod zone;
@@ -205,6 +217,7 @@ Examples:
   tfbc summary --sections call --top 10 trace.log
   tfbc summary --against tuesday.log today.log   what got slower
   tfbc summary --from 1.5 --until 2 --to ndjson log.kev")]
+    #[cfg(feature = "analysis")]
     Summary(Box<summary::SummaryArgs>),
     /// Measure the times between two events, such as a request and its answer: groups, percentiles, histograms
     #[command(after_help = "\
@@ -214,6 +227,7 @@ Examples:
   tfbc latency --start 1A0 --end 1A1 --key d1 --outliers 10 trace.log
   tfbc latency --pair ready log.kev              how long threads wait for a CPU (QNX)
   tfbc latency --timers -t my.trcfmt trace.log")]
+    #[cfg(feature = "analysis")]
     Latency(Box<latency::LatencyArgs>),
     /// Draw what CPUs and threads did, for Perfetto and other viewers
     ///
@@ -225,6 +239,7 @@ Examples:
   tfbc timeline -o shell.pftrace trace.log       Perfetto's own format, exact to the nanosecond
   tfbc timeline -o a.json.gz --tracks cpus,marks --from 1 --until 1.5 trace.log
   tfbc timeline -o log.pftrace -t my.xml log.kev   with the events of the class USER")]
+    #[cfg(feature = "analysis")]
     Timeline(Box<timeline::TimelineArgs>),
     /// Write a report as one HTML file that can be mailed, with summary and timeline
     ///
@@ -236,6 +251,7 @@ Examples:
   tfbc view --open -o /tmp/page.html trace.log
   tfbc view --from 1 --until 1.5 --exec ksh -o ksh.html trace.log
   tfbc view -t my.xml --limit 500000 -o log.html log.kev")]
+    #[cfg(feature = "analysis")]
     View(Box<view::ViewArgs>),
     /// Look through a trace on the terminal: scroll, search, filter, and look at single events
     ///
@@ -246,6 +262,7 @@ Examples:
   tfbc browse -t my.trcfmt --from 1.5 trace.log
   tfbc browse -t defs.xml --only USER log.kev
   ssh host cat trace.log | tfbc browse -         over the network")]
+    #[cfg(feature = "browse")]
     Browse(Box<browse::BrowseArgs>),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
@@ -263,6 +280,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   tfbc lsp                                       the command to enter in the editor")]
+    #[cfg(feature = "lsp")]
     Lsp(lsp::LspArgs),
     /// Print the instruction table
     #[command(after_help = "\
@@ -301,6 +319,7 @@ Examples:
     /// List, add, change and remove event groups, as AIX's trcevgrp does
     Trcevgrp(trcevgrp::TrcevgrpArgs),
     /// Report how an AIX trace used its CPUs, as AIX's curt does
+    #[cfg(feature = "analysis")]
     Curt(Box<curt::CurtArgs>),
     /// Print QNX kernel logs, as QNX's traceprinter does
     Traceprinter(Box<traceprinter::TraceprinterArgs>),
@@ -345,13 +364,19 @@ impl Command {
             Command::Split(args) => args.run(&console),
             Command::Index(args) => args.run(&console),
             Command::Info(args) => args.run(&console),
+            #[cfg(feature = "analysis")]
             Command::Summary(args) => args.run(&console),
+            #[cfg(feature = "analysis")]
             Command::Latency(args) => args.run(&console),
+            #[cfg(feature = "analysis")]
             Command::Timeline(args) => args.run(&console),
+            #[cfg(feature = "analysis")]
             Command::View(args) => args.run(&console),
+            #[cfg(feature = "browse")]
             Command::Browse(args) => args.run(&console),
             Command::Disasm(args) => args.run(&console),
             Command::Verify(args) => args.run(&console),
+            #[cfg(feature = "lsp")]
             Command::Lsp(args) => args.run(&console),
             Command::Ops => print(&console, tfbc_vm::ops_page(), None),
             Command::Explain(args) => args.run(&console),
@@ -361,6 +386,7 @@ impl Command {
             Command::Trcrpt(args) => return args.run(common),
             Command::Trcupdate(args) => return args.run(common),
             Command::Trcevgrp(args) => return args.run(common),
+            #[cfg(feature = "analysis")]
             Command::Curt(args) => return args.run(common),
             Command::Traceprinter(args) => return args.run(common),
             #[cfg(target_os = "linux")]
@@ -433,6 +459,7 @@ programs! {
     trcrpt(trcrpt::TrcrptArgs, compatible: true);
     trcupdate(trcupdate::TrcupdateArgs, compatible: true);
     trcevgrp(trcevgrp::TrcevgrpArgs, compatible: true);
+    #[cfg(feature = "analysis")]
     curt(curt::CurtArgs, compatible: false);
     traceprinter(traceprinter::TraceprinterArgs, compatible: false);
     #[cfg(target_os = "linux")]
@@ -569,7 +596,10 @@ fn advise(error: &mut clap::Error) {
         (ContextKind::InvalidSubcommand, Some(file)) => {
             format!("`tfbc report {file}` formats a trace, `tfbc check {file}` checks a format file")
         }
-        (ContextKind::InvalidSubcommand, None) => return,
+        (ContextKind::InvalidSubcommand, None) => match left_out(word) {
+            Some(feature) => format!("this tfbc was built without the feature `{feature}`, which `tfbc {word}` needs"),
+            None => return,
+        },
         _ if usage.contains("tfbc list") && !word.starts_with('-') => {
             format!("a format file is given with -t: `tfbc list -t {word}`")
         }
@@ -586,6 +616,16 @@ fn advise(error: &mut clap::Error) {
         }
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
+/// Feature of a command that this program was built without.
+fn left_out(command: &str) -> Option<&'static str> {
+    match command {
+        "summary" | "latency" | "timeline" | "view" | "curt" if cfg!(not(feature = "analysis")) => Some("analysis"),
+        "browse" if cfg!(not(feature = "browse")) => Some("browse"),
+        "lsp" if cfg!(not(feature = "lsp")) => Some("lsp"),
+        _ => None,
+    }
 }
 
 /// Adds a tip to the message of a usage error.
@@ -616,6 +656,14 @@ fn print_styled(text: impl AsRef<[u8]>) -> CommandResult {
     out.write_all(text.as_ref()).map_err(failed)?;
     out.commit().map_err(failed)?;
     Ok(Status::Well)
+}
+
+/// Message for a kind of table that this program cannot write.
+fn not_built(name: &str) -> String {
+    format!(
+        "--to {name}: this tfbc was built without it; `cargo build --release -p tfbc-cli --features {name}` builds one \
+         that writes such tables"
+    )
 }
 
 /// Number with a noun, such as `1 event` or `2 events`.

@@ -194,7 +194,7 @@ impl ReportArgs {
             () => &[],
         };
         if !built.contains(name) {
-            return Err(super::analyse::not_built(name));
+            return Err(super::not_built(name));
         }
         if self.stats || self.sort == SortArg::Time {
             let flag = if self.stats { "--stats" } else { "--sort time" };

@@ -2,7 +2,6 @@
 
 use super::analyse::{self, Screen, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::context_args;
 use super::inputs;
 use super::limits::RatioArgs;
 use super::overwrite;
@@ -143,7 +142,7 @@ impl FormArg {
     /// Refuses a form that this program cannot write.
     pub fn check(self) -> Result<(), Failure> {
         if self == FormArg::Arrow && cfg!(not(feature = "arrow")) {
-            return Err(usage(analyse::not_built("arrow")));
+            return Err(usage(super::not_built("arrow")));
         }
         Ok(())
     }
@@ -334,8 +333,8 @@ impl SummaryArgs {
         Ok(summary)
     }
 
-    fn process_names(&self, console: &Console) -> Result<Option<context_args::ProcessNames>, Failure> {
-        self.pids.as_deref().map(|path| context_args::pids(console, path)).transpose()
+    fn process_names(&self, console: &Console) -> Result<Option<analyse::ProcessNames>, Failure> {
+        self.pids.as_deref().map(|path| analyse::pids(console, path)).transpose()
     }
 
     fn print(
