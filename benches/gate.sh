@@ -41,6 +41,7 @@ report: CSV, instructions | report/csv engine | | | 720 | 720
 report: NDJSON, instructions | report/ndjson engine | | | 720 | 720
 report: counts, instructions | report/stats engine | | | 150 | 150
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
+report: events of the library without texts, instructions | report/stepped engine | | | 60 | 250
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.80 | 3.41
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.80 | 2.50

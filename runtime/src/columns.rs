@@ -494,6 +494,12 @@ impl Columns {
         Self { text: false, ..self }
     }
 
+    /// Removes all columns of QNX.
+    #[must_use]
+    pub(crate) fn without_data(self) -> Self {
+        Self { list: Vec::new(), ..self }
+    }
+
     /// Only the number of QNX events, without a heading.
     pub(crate) fn number_only() -> Self {
         Self { list: vec![Column::Number], ..Self::data_only() }

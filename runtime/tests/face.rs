@@ -77,6 +77,45 @@ fn events_have_the_texts_of_the_report() {
     assert!(n_texts > 10, "{n_texts} traces with text");
 }
 
+/// Everything of all items but their texts. Texts are empty unless `has_texts`.
+fn without_texts(trace: &mut Trace, formats: &Formats, has_texts: bool) -> Vec<String> {
+    let mut events = trace.events(formats).with_context();
+    if !has_texts {
+        events = events.without_texts();
+    }
+    let mut items = Vec::new();
+    while let Some(item) = events.next().unwrap() {
+        items.push(match item {
+            Item::Event(event) => {
+                assert!(has_texts || event.text().is_empty() && event.note().is_none());
+                let ids = (event.event_id(), event.seq(), event.cpu(), event.pid(), event.tid());
+                let names = (event.label(), event.process(), event.executable());
+                let times = (event.time_ns(), event.elapsed_ns(), event.unix_us());
+                format!("{ids:?} {names:?} {times:?} {:?} {:?}", event.bytes(), event.fields())
+            }
+            Item::Notice(notice) => format!("{notice:?}"),
+        });
+    }
+    items
+}
+
+#[test]
+fn events_without_texts_have_everything_else() {
+    for (path, formats) in samples() {
+        let [with, without] =
+            [true, false].map(|has_texts| without_texts(&mut Trace::open(&path).unwrap(), &formats, has_texts));
+        assert_eq!(without, with, "{}", path.display());
+    }
+    // The built-in templates may skip events; these do not, so they need not run.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trcfmt");
+    std::fs::write(&path, "010 1.0 L=0 \"\" $D1%U4\n").unwrap();
+    let formats = Formats::load([&path]).unwrap();
+    let [with, without] = [true, false]
+        .map(|has_texts| without_texts(&mut Trace::from_bytes("a", stream(1..=12)).unwrap(), &formats, has_texts));
+    assert_eq!((without.len(), &without), (12, &with));
+}
+
 #[test]
 fn streams_and_bytes_in_memory_have_equal_events() {
     for (path, formats) in samples() {
@@ -104,6 +143,9 @@ fn templates_skip_and_stop() {
     let formats = Formats::load([&path]).unwrap();
     let bytes = stream(1..=12);
     let (text, _) = iterated(&mut Trace::from_bytes("a", bytes.clone()).unwrap(), &formats, &ReportOptions::default());
+    let [with, without] = [true, false]
+        .map(|has_texts| without_texts(&mut Trace::from_bytes("a", bytes.clone()).unwrap(), &formats, has_texts));
+    assert_eq!((without.len(), &without), (6, &with));
     let expected = reported(&mut Trace::from_bytes("a", bytes).unwrap(), &formats, &text_only());
     assert_eq!(text, expected);
     assert_eq!(text, format!("{}end\n", "other\n".repeat(5)));

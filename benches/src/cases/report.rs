@@ -107,18 +107,21 @@ pub(super) fn realistic() -> Vec<Measure> {
         let mut engine = ReportRun::new(&TraceKind::Realistic.format_file());
         BenchCase::new(n_events).side(Side::Engine, move || engine.run_merged(&streams, &mut std::io::sink()))
     });
-    loads.into_iter().map(measure).chain([merged, iterated()]).collect()
+    loads.into_iter().map(measure).chain([merged, iterated("events", true), iterated("stepped", false)]).collect()
 }
 
-/// Events from the library's public iterator, each with its id, times and text.
-fn iterated() -> Measure {
-    Measure::new("events", |n_events| {
+/// Events from the library's public iterator, each with its id and times, with or without its text.
+fn iterated(name: &'static str, has_texts: bool) -> Measure {
+    Measure::new(name, move |n_events| {
         let stream = realistic_stream(n_events, 0, 1);
         let formats =
             Formats::from_blob(blob("load", &TraceKind::Realistic.format_file())).expect("the load's templates verify");
         let engine = move || {
             let mut trace = tfbc::Trace::from_bytes("load", stream).expect("the load is a trace");
             let (mut events, mut sum) = (trace.events(&formats), 0);
+            if !has_texts {
+                events = events.without_texts();
+            }
             while let Some(item) = events.next().expect("memory can be read") {
                 if let tfbc::Item::Event(event) = item {
                     let tfbc::EventId::Hook(id) = event.event_id() else { continue };

@@ -51,7 +51,11 @@ impl<'a> AixEvents<'a> {
         let producer = LogProducer::new(logs, infos, catalog, options, layouts, true, false).for_rows(FieldsForm::Json);
         let first = producer.first_line();
         let mut format = LineFormat::new(catalog, options, &options.columns, layouts, infos, known_steps);
-        format.collect_ends();
+        if options.columns.has_text() {
+            format.collect_ends();
+        } else {
+            format.for_rows(FieldsForm::Json, false);
+        }
         let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));
         Self { steps: Stepper::new(producer, format, first), next: 0, shared: Shared { catalog, logs: infos, fields } }
     }
@@ -97,8 +101,9 @@ impl<'a> AixEvents<'a> {
         let ends = self.steps.format.ends();
         let line = ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| ends[before].end);
-        // Each line ends in a newline.
-        let text = self.steps.text().get(start as usize..line.end.wrapping_sub(1) as usize)?;
+        // Each line ends in a newline, unless there are no texts.
+        let end = line.end.saturating_sub(1).max(start);
+        let text = self.steps.text().get(start as usize..end as usize)?;
         let batch = self.steps.events();
         let shown = batch.events.get(line.event as usize)?;
         let event = AixEvent { batch, shown, line, shared: &self.shared };
