@@ -202,16 +202,28 @@ pub(crate) struct RowDecoder<'s> {
     sink: &'s mut dyn RowSink,
     names: Names<'s>,
     has_begun: bool,
+    /// False if rows of another part follow.
+    is_last: bool,
 }
 
 impl<'s> RowDecoder<'s> {
     pub fn new(sink: &'s mut dyn RowSink, names: Names<'s>) -> Self {
-        Self { sink, names, has_begun: false }
+        Self { sink, names, has_begun: false, is_last: true }
     }
 
-    /// Passes on the facts if there was no row.
+    /// Reads the rows of one of several parts. `has_begun` is true if a part before it passed on the facts.
+    pub fn of_part(self, has_begun: bool, is_last: bool) -> Self {
+        Self { has_begun, is_last, ..self }
+    }
+
+    /// True if the facts were passed on.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Passes on the facts if there was no row, and none follows.
     pub fn end(&mut self, facts: impl FnOnce() -> TraceFacts) -> io::Result<()> {
-        if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { self.sink.begin(&facts()) }
+        if !self.is_last || std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { self.sink.begin(&facts()) }
     }
 }
 

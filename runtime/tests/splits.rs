@@ -1,16 +1,18 @@
 //! Parts of a trace, one after another, are the whole report.
 
-use crate::common::damage::{Damage, Reference, reference_kev, references};
+use crate::common::damage::{Damage, Reference, events32, events64, reference_kev, references};
+use crate::common::{LogBuilder, Noise, STREAM64, factors32, factors64, plain64, words32, words64};
 use crate::face::samples;
 use std::fs;
 use std::io;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
 use tfbc::aix::{Filter, IdSet, Numbers, ReadOptions};
 use tfbc::internal::rows::{Long, Names, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, rows};
 use tfbc::qnx::{RecordIds, TimeForm};
 use tfbc::testing::splits::{split_state, with_split_state};
 use tfbc::{
-    Columns, Form, FormatInput, Formats, Item, LoadOptions, Notice, PartSize, ReportError, ReportOptions,
+    Columns, Form, FormatInput, Formats, Item, LoadOptions, Monitor, Notice, PartSize, ReportError, ReportOptions,
     ReportSummary, Split, SplitError, Tally, Trace, TraceKind, report_with,
 };
 
@@ -27,13 +29,24 @@ fn single_events() -> PartSize {
 struct Subject {
     name: String,
     bytes: Vec<u8>,
+    /// Logs that are merged with it.
+    others: Vec<Vec<u8>>,
+    removes_duplicates: bool,
+    /// File to read instead of the bytes.
+    path: Option<PathBuf>,
     formats: Formats,
     read: ReadOptions,
 }
 
 impl Subject {
     fn new(name: impl Into<String>, bytes: Vec<u8>, formats: Formats) -> Self {
-        Self { name: name.into(), bytes, formats, read: ReadOptions::default() }
+        let (others, read) = (Vec::new(), ReadOptions::default());
+        Self { name: name.into(), bytes, others, removes_duplicates: false, path: None, formats, read }
+    }
+
+    fn merged(name: &str, logs: &[&[u8]]) -> Self {
+        let others = logs[1..].iter().map(|log| log.to_vec()).collect();
+        Self { others, ..Self::new(name, logs[0].to_vec(), Formats::builtin()) }
     }
 
     fn of(reference: &Reference, bytes: Vec<u8>) -> Self {
@@ -42,20 +55,39 @@ impl Subject {
     }
 
     fn open(&self) -> Option<Trace> {
-        Trace::from_bytes_with(&self.name, self.bytes.clone(), &self.read).ok()
+        if let Some(path) = &self.path {
+            return Trace::open_with(path, &self.read).ok();
+        }
+        if self.others.is_empty() {
+            return Trace::from_bytes_with(&self.name, self.bytes.clone(), &self.read).ok();
+        }
+        let logs = std::iter::once(&self.bytes).chain(&self.others);
+        let logs = logs.map(|bytes| Trace::from_bytes_with(&self.name, bytes.clone(), &self.read).ok());
+        let logs: Vec<Trace> = logs.collect::<Option<_>>()?;
+        if self.removes_duplicates { Trace::merge_without_duplicates(logs) } else { Trace::merge(logs) }.ok()
     }
 
     /// Splits the trace, and decodes the bytes of the split again.
     fn split(&self, size: PartSize) -> Split {
-        let split = self.open().unwrap().parts(&self.formats, size).unwrap();
+        let split = self.open().unwrap().parts(&self.formats, size);
+        let split = split.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let bytes = split.encode();
         let decoded = Split::decode(&bytes).unwrap();
         assert!(decoded.encode() == bytes, "{}: encoding is deterministic", self.name);
         decoded
     }
 
+    /// Bytes of all logs.
+    fn files(&self) -> Vec<Vec<u8>> {
+        std::iter::once(&self.bytes).chain(&self.others).cloned().collect()
+    }
+
     fn part(&self, split: &Split, number: u64) -> Trace {
-        split.open_part_in(number, self.bytes.clone()).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        let opened = match self.path {
+            Some(_) => split.open_part(number),
+            None => split.open_part_in_all(number, self.files()),
+        };
+        opened.unwrap_or_else(|error| panic!("{}, part {number}: {error}", self.name))
     }
 }
 
@@ -74,12 +106,16 @@ impl Report {
         let (mut text, mut notices) = (Vec::new(), Vec::new());
         let summary =
             report_with(trace, formats, options, &mut text, &mut |notice: &Notice| notices.push(notice.clone()))?;
+        Ok(Self::new(String::from_utf8_lossy(&text).into_owned(), notices, &summary))
+    }
+
+    fn new(text: String, notices: Vec<Notice>, summary: &ReportSummary) -> Self {
         let (n_events, n_reported, tally, imbalance) = match summary {
             ReportSummary::Aix(counts) => (counts.n_events, counts.n_reported, counts.tally, counts.imbalance),
             ReportSummary::Qnx(counts) => (counts.counts.records, counts.n_reported, counts.tally, counts.imbalance),
         };
         assert_eq!(imbalance, None);
-        Ok(Self { text: String::from_utf8_lossy(&text).into_owned(), notices, n_events, n_reported, tally })
+        Self { text, notices, n_events, n_reported, tally }
     }
 
     fn add(&mut self, part: Self) {
@@ -198,7 +234,20 @@ impl RowSink for RowTexts {
 
 /// Rows and notices of a trace.
 fn rows_of(trace: &mut Trace, formats: &Formats) -> (Vec<String>, Vec<Notice>) {
-    let wanted = RowOptions {
+    rows_with(trace, formats, &ReportOptions::default())
+}
+
+/// Rows and notices of a trace, with a filter.
+fn rows_with(trace: &mut Trace, formats: &Formats, options: &ReportOptions) -> (Vec<String>, Vec<Notice>) {
+    let (mut sink, mut notices) = (RowTexts::default(), Vec::new());
+    let mut monitor = |notice: &Notice| notices.push(notice.clone());
+    rows(trace, formats, options, all_columns(), &mut sink, &mut monitor).unwrap();
+    (sink.0, notices)
+}
+
+/// All that rows may contain.
+fn all_columns() -> RowOptions {
+    RowOptions {
         text: true,
         fields: RowFields::Json,
         note: true,
@@ -208,11 +257,7 @@ fn rows_of(trace: &mut Trace, formats: &Formats) -> (Vec<String>, Vec<Notice>) {
         depth: true,
         svc: true,
         gaps: true,
-    };
-    let (mut sink, mut notices) = (RowTexts::default(), Vec::new());
-    let mut monitor = |notice: &Notice| notices.push(notice.clone());
-    rows(trace, formats, &ReportOptions::default(), wanted, &mut sink, &mut monitor).unwrap();
-    (sink.0, notices)
+    }
 }
 
 /// Events of the iterator as text.
@@ -241,7 +286,8 @@ fn rows_and_events_of_parts_are_those_of_the_whole() {
         bytes[middle..middle + 40].fill(0xFF);
         noisy.push(Subject::of(&reference, bytes));
     }
-    for subject in sample_subjects().into_iter().chain(noisy) {
+    let (_directory, cpus) = cpu_logs();
+    for subject in sample_subjects().into_iter().chain(noisy).chain(merged_subjects()).chain(cpus) {
         let rows = rows_of(&mut subject.open().unwrap(), &subject.formats);
         let events = events_of(&mut subject.open().unwrap(), &subject.formats);
         n_rows += rows.0.len();
@@ -259,6 +305,90 @@ fn rows_and_events_of_parts_are_those_of_the_whole() {
         }
     }
     assert!(n_rows > 900, "{n_rows} rows");
+}
+
+/// Monitor that counts reads.
+#[derive(Default)]
+struct Reads {
+    notices: Vec<Notice>,
+    n_reads: usize,
+}
+
+impl Monitor for Reads {
+    fn notice(&mut self, notice: &Notice) {
+        self.notices.push(notice.clone());
+    }
+
+    fn progress(&mut self, _: u64, _: u64) {
+        self.n_reads += 1;
+    }
+}
+
+/// Report of a whole split file, and the number of reads.
+fn whole_report(
+    split: &Split,
+    formats: &Formats,
+    options: &ReportOptions,
+    threads: usize,
+) -> Result<(Report, usize), ReportError> {
+    let mut options = options.clone();
+    (options.aix.threads, options.qnx.threads) = (NonZeroUsize::new(threads), NonZeroUsize::new(threads));
+    let (mut text, mut reads) = (Vec::new(), Reads::default());
+    let summary = split.report(formats, &options, &mut text, &mut reads)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok((Report::new(text, reads.notices, &summary), reads.n_reads))
+}
+
+/// Rows and notices of a whole split file.
+fn rows_of_split(split: &Split, formats: &Formats, options: &ReportOptions) -> (Vec<String>, Vec<Notice>) {
+    let (mut sink, mut notices) = (RowTexts::default(), Vec::new());
+    let mut monitor = |notice: &Notice| notices.push(notice.clone());
+    split.rows(formats, options, all_columns(), &mut sink, &mut monitor).unwrap();
+    (sink.0, notices)
+}
+
+/// A report that ends after some bytes.
+struct Closed(usize);
+
+impl io::Write for Closed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = bytes.len().min(self.0);
+        self.0 -= n;
+        if n == 0 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(n) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn errors_end_a_report_of_several_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    for reference in references(6000).into_iter().chain([reference_kev(false, 6000)]) {
+        let path = directory.path().join(reference.name);
+        fs::write(&path, &reference.bytes).unwrap();
+        let subject = Subject { path: Some(path.clone()), ..Subject::of(&reference, reference.bytes.clone()) };
+        let split = subject.split(parts(20));
+        let (whole, _) = whole_report(&split, &subject.formats, &Default::default(), 1).unwrap();
+        let mut options = ReportOptions::default();
+        (options.aix.threads, options.qnx.threads) = (NonZeroUsize::new(3), NonZeroUsize::new(3));
+        for len in (0..whole.text.len()).step_by(whole.text.len() / 7) {
+            let ended = split.report(&subject.formats, &options, Closed(len), &mut |_: &Notice| {});
+            assert!(matches!(ended, Err(ReportError::Write(_))), "{ended:?}");
+        }
+        // Parts before a change are reported, as without threads.
+        let state = split_state(&split, 9);
+        let damaged = with_split_state(&split, 9, [state[0][1..].to_vec(), state[1].clone()]);
+        let texts = [1, 3].map(|threads| {
+            let mut text = Vec::new();
+            (options.aix.threads, options.qnx.threads) = (NonZeroUsize::new(threads), NonZeroUsize::new(threads));
+            let ended = damaged.report(&subject.formats, &options, &mut text, &mut |_: &Notice| {});
+            (text, ended.unwrap_err().to_string())
+        });
+        assert!(texts[0] == texts[1] && whole.text.as_bytes().starts_with(&texts[0].0), "{}", texts[1].1);
+        assert!(texts[0].0.len() > whole.text.len() / 4);
+    }
 }
 
 #[test]
@@ -297,17 +427,16 @@ fn an_index_leaves_out_parts_and_no_line() {
             let split = subject.split(size);
             for (at, options) in options.iter().enumerate() {
                 let whole = Report::of(&mut subject.open().unwrap(), &subject.formats, options).unwrap();
-                let (mut text, mut notices) = (Vec::new(), Vec::new());
-                let mut monitor = |notice: &Notice| notices.push(notice.clone());
-                let summary = split.report(&subject.formats, options, &mut text, &mut monitor).unwrap();
-                let n_read = match summary {
-                    ReportSummary::Aix(counts) => counts.tally.read,
-                    ReportSummary::Qnx(counts) => counts.tally.read,
-                };
-                let text = String::from_utf8_lossy(&text);
-                assert!(text == whole.text, "{}, {size:?}, options {at}: {text}\n{}", subject.name, whole.text);
-                assert_eq!(notices, whole.notices);
-                n_left_out += usize::from(n_read < whole.tally.read);
+                // All sizes and options together meet all numbers of threads.
+                for threads in [1, [2, 3, 8][at % 3]] {
+                    let (found, n_read) = whole_report(&split, &subject.formats, options, threads).unwrap();
+                    let place = format!("{}, {size:?}, options {at}, {threads} threads", subject.name);
+                    assert!(found.text == whole.text, "{place}: {}\n{}", found.text, whole.text);
+                    assert_eq!(found, whole, "{place}");
+                    n_left_out += usize::from(threads == 1 && n_read < split.parts().len());
+                }
+                let rows = rows_with(&mut subject.open().unwrap(), &subject.formats, options);
+                assert_eq!(rows_of_split(&split, &subject.formats, options), rows, "{}, {size:?}", subject.name);
             }
         }
     }
@@ -332,6 +461,146 @@ fn wrapped_logs_and_both_byte_orders_are_split_anywhere() {
         check(&subject, parts(7), &options);
         assert!(n > 40, "{}: {n} parts", subject.name);
     }
+}
+
+/// A stream or a log of 64-bit events.
+fn wide(seed: u64, n: u64, first_ticks: u64, is_log: bool) -> Vec<u8> {
+    let events = events64(&mut Noise::new(seed), n, first_ticks);
+    if !is_log {
+        return [&STREAM64[..], &factors64(3, 2, 2), &events.concat()].concat();
+    }
+    let entries = events.chunks(events.len().div_ceil(3)).map(|chunk| chunk.concat()).collect();
+    LogBuilder { wide: true, current: 3, wraps: 0, ic: factors64(3, 2, 2), entries }.bytes()
+}
+
+/// A log of 32-bit events.
+fn narrow(seed: u64, n: u64, first_ticks: u32) -> Vec<u8> {
+    let events = events32(&mut Noise::new(seed), n, first_ticks);
+    let entries = events.chunks(events.len().div_ceil(2)).map(|chunk| chunk.concat()).collect();
+    LogBuilder { wide: false, current: 2, wraps: 0, ic: factors32(3, 2, 2), entries }.bytes()
+}
+
+/// Several logs that are merged by time: of both kernels, some of them damaged, cut, with equal times or without events.
+fn merged_subjects() -> Vec<Subject> {
+    let (one, two, three) = (wide(1, 60, 1000, false), wide(2, 50, 30_000, true), wide(3, 20, 900, true));
+    let mut damaged = one.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 40].fill(0xFF);
+    let empty = [&STREAM64[..], &factors64(3, 2, 2)].concat();
+    let removed = |name, logs: &[&[u8]]| Subject { removes_duplicates: true, ..Subject::merged(name, logs) };
+    vec![
+        Subject::merged("two logs", &[&one, &two]),
+        removed("duplicates", &[&one, &two, &one]),
+        Subject::merged("32 and 64 bits", &[&narrow(4, 60, 1000), &two, &narrow(5, 40, 500)]),
+        Subject::merged("equal logs", &[&one, &one]),
+        Subject::merged("damage", &[&three, &damaged, &two[..two.len() - 7]]),
+        removed("damage and duplicates", &[&one, &one[..one.len() - 7], &two, &two[..two.len() / 2]]),
+        Subject::merged("an empty log", &[&empty, &two, &empty]),
+        Subject::merged("no factors", &[&[&STREAM64[..], &plain64(0x1010, 1, &[2], 7, 5)].concat(), &three]),
+    ]
+}
+
+/// Unstamped event that names the file of a CPU.
+fn cpu_file(wide: bool, cpu: u32) -> Vec<u8> {
+    let mut payload = cpu.to_be_bytes().to_vec();
+    payload.extend(format!("/var/adm/ras/trc-{cpu}\0").bytes());
+    payload.resize(payload.len().next_multiple_of(8), 0);
+    let n = payload.len() as u64;
+    match wide {
+        true => [words64(&[0x4000_0000_00A0_0000 | n << 32, 0x10]), payload, words64(&[1])].concat(),
+        false => [words32(&[0x00A0_0000 | n as u32, 0x10]), payload, words32(&[1])].concat(),
+    }
+}
+
+/// Logs with one file per CPU, for both kernels. The file of one CPU is missing.
+fn cpu_logs() -> (tempfile::TempDir, Vec<Subject>) {
+    const BASE: u32 = 4;
+    const CPU: u32 = 8;
+    let directory = tempfile::tempdir().unwrap();
+    let mut subjects = Vec::new();
+    for wide in [true, false] {
+        let world = directory.path().join(if wide { "wide" } else { "narrow" });
+        fs::create_dir(&world).unwrap();
+        let hook = |id: u64, ticks: u64| match wide {
+            true => words64(&[0x8000_0000_0000_0000 | id << 16, 0x1a2b, ticks]),
+            false => words32(&[(id << 16) as u32 | 9 << 16, 0x1a2b, ticks as u32]),
+        };
+        let write = |name: &str, mode: u32, ic: Vec<u8>, events: Vec<Vec<u8>>| {
+            let entries = events.chunks(events.len().div_ceil(2)).map(|chunk| chunk.concat()).collect();
+            let mut bytes = LogBuilder { wide, current: 2, wraps: 0, ic, entries }.bytes();
+            bytes[12..16].copy_from_slice(&mode.to_be_bytes());
+            fs::write(world.join(name), bytes).unwrap();
+        };
+        let files = [0, 1, 3, 9].map(|cpu| cpu_file(wide, cpu)).concat();
+        let factors = if wide { factors64(3, 2, 2) } else { factors32(3, 2, 2) };
+        write("trc", BASE, [factors, files].concat(), vec![hook(0x0010, 900), hook(0x0020, 200_000)]);
+        for (cpu, n) in [(0, 50), (1, 40), (3, 3)] {
+            let mut noise = Noise::new(cpu + 20);
+            let mut events = if wide { events64(&mut noise, n, 1000) } else { events32(&mut noise, n, 1000) };
+            // Switched off in between, so that the number of CPUs that report changes.
+            events.insert(n as usize / 2, hook(0x0020, 1000 + 2500 * n / 2));
+            write(&format!("trc-{cpu}"), CPU, Vec::new(), events);
+        }
+        let path = world.join("trc");
+        let subject = Subject { path: Some(path.clone()), ..Subject::new("CPU files", Vec::new(), Formats::builtin()) };
+        subjects.push(Subject { name: path.to_string_lossy().into_owned(), ..subject });
+    }
+    (directory, subjects)
+}
+
+#[test]
+fn merged_logs_are_split_by_time() {
+    let options = all_options();
+    let (_directory, cpus) = cpu_logs();
+    for subject in merged_subjects().into_iter().chain(cpus) {
+        let n = check(&subject, single_events(), &options[..2]);
+        assert!(n > if subject.name == "no factors" { 10 } else { 30 }, "{}: {n} parts", subject.name);
+        for size in [1, 2, 3, 7, 64].map(parts) {
+            check(&subject, size, &options);
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_merge_have_about_equal_sizes() {
+    let logs = [wide(1, 3000, 1000, true), wide(2, 2000, 1000, false), narrow(3, 2500, 1000)];
+    let subject = Subject::merged("large logs", &logs.each_ref().map(Vec::as_slice));
+    let split = subject.split(parts(8));
+    let sizes: Vec<u64> = split.parts().iter().map(|part| part.n_bytes).collect();
+    let mean = sizes.iter().sum::<u64>() / 8;
+    assert!(sizes.len() == 8 && sizes.iter().all(|size| size.abs_diff(mean) < mean / 8), "{sizes:?}");
+    check(&subject, parts(8), &all_options());
+}
+
+#[test]
+fn duplicates_are_not_removed_across_a_border() {
+    let event = |ticks| plain64(0x1010, 1, &[2], 7, ticks);
+    let stream = |ticks: &[u64]| [STREAM64.to_vec(), ticks.iter().flat_map(|ticks| event(*ticks)).collect()].concat();
+    let back = stream(&[5, 10, 20, 30, 10, 20]);
+    let subject = Subject { removes_duplicates: true, ..Subject::merged("back", &[&back, &stream(&[40])]) };
+    let error = subject.open().unwrap().parts(&subject.formats, single_events()).unwrap_err().to_string();
+    assert!(error.contains("times go back"), "{error}");
+    let kept = Subject { removes_duplicates: false, ..subject };
+    assert!(check(&kept, single_events(), &all_options()) > 3);
+}
+
+#[test]
+fn a_merge_that_has_changed_is_refused() {
+    let subject = &merged_subjects()[0];
+    let split = subject.split(parts(3));
+    let error = |files: Vec<Vec<u8>>| split.open_part_in_all(2, files).unwrap_err().to_string();
+    let (one, two) = (&subject.bytes, &subject.others[0]);
+    assert!(split.open_part_in_all(2, vec![one.clone(), two.clone()]).is_ok());
+    assert!(error(vec![two.clone(), one.clone()]).contains("not the input that was split"));
+    assert!(error(vec![one.clone(), [&two[..], &two[..50]].concat()]).contains("has grown"));
+    assert!(error(vec![one.clone()]).contains("two logs"));
+    let (_directory, cpus) = cpu_logs();
+    let split = cpus[0].split(parts(2));
+    let files: Vec<String> = split.files().map(str::to_owned).collect();
+    assert!(files.len() == 4 && files[2].ends_with("trc-1"), "{files:?}");
+    fs::remove_file(&files[2]).unwrap();
+    let error = split.open_part(1).unwrap_err().to_string();
+    assert!(error.contains("trc-1: No such file"), "{error}");
 }
 
 #[test]
@@ -443,15 +712,17 @@ fn another_input_is_refused() {
 fn hostile_states_are_refused_or_harmless() {
     let (mut n_refused, mut n_read) = (0, 0);
     let aix = references(700);
-    for reference in aix.into_iter().chain([reference_kev(false, 700)]) {
-        let subject = Subject::of(&reference, reference.bytes.clone());
+    let single = aix.into_iter().chain([reference_kev(false, 700)]);
+    let single = single.map(|reference| Subject::of(&reference, reference.bytes.clone()));
+    for subject in single.chain(merged_subjects().into_iter().take(3)) {
         let split = subject.split(parts(3));
         let state = split_state(&split, 2);
         for at in 0..state.iter().map(Vec::len).sum() {
             let mut hostile = state.clone();
             let place = if at < state[0].len() { &mut hostile[0][at] } else { &mut hostile[1][at - state[0].len()] };
             *place = place.wrapping_add([1, 0x7F, 0x80, 0xFF][at % 4]);
-            match with_split_state(&split, 2, hostile).open_part_in(2, subject.bytes.clone()) {
+            let files = subject.files();
+            match with_split_state(&split, 2, hostile).open_part_in_all(2, files) {
                 Ok(mut trace) => {
                     let monitor = &mut |_: &Notice| {};
                     let _ = report_with(&mut trace, &subject.formats, &all_options()[1], Vec::new(), monitor);
@@ -462,6 +733,37 @@ fn hostile_states_are_refused_or_harmless() {
         }
     }
     assert!(n_refused > 200 && n_read > 200, "{n_refused} refused, {n_read} read");
+}
+
+#[test]
+fn swapped_states_are_refused_or_change_the_report() {
+    let single = references(2000).into_iter().chain([reference_kev(false, 2000)]);
+    let single = single.map(|reference| Subject::of(&reference, reference.bytes.clone()));
+    let subjects: Vec<Subject> = single.chain(merged_subjects().into_iter().take(3)).collect();
+    let splits: Vec<Split> = subjects.iter().map(|subject| subject.split(parts(4))).collect();
+    let (mut n_refused, mut n_read) = (0, 0);
+    for (subject, split) in subjects.iter().zip(&splits) {
+        let files = subject.files();
+        let own = Report::of(&mut subject.part(split, 2), &subject.formats, &Default::default()).unwrap();
+        // States of the next part, and of parts of other traces.
+        let others = splits.iter().map(|other| split_state(other, if std::ptr::eq(other, split) { 3 } else { 2 }));
+        for [position, report] in others {
+            let [own_position, own_report] = split_state(split, 2);
+            let states = [[position.clone(), own_report], [own_position, report.clone()], [position, report]];
+            for state in states {
+                match with_split_state(split, 2, state).open_part_in_all(2, files.clone()) {
+                    Ok(mut trace) => {
+                        // A state that differs may have no effect on the text.
+                        let (mut text, monitor) = (Vec::new(), &mut |_: &Notice| {});
+                        let _ = report_with(&mut trace, &subject.formats, &all_options()[1], &mut text, monitor);
+                        n_read += usize::from(text != own.text.as_bytes());
+                    }
+                    Err(_) => n_refused += 1,
+                }
+            }
+        }
+    }
+    assert!(n_refused > 30 && n_read > 30, "{n_refused} refused, {n_read} read");
 }
 
 #[test]
@@ -502,13 +804,11 @@ fn each_part_can_be_alone() {
 #[test]
 fn inputs_that_cannot_be_read_again_are_refused() {
     let (subject, split) = three_parts();
-    let refused = |trace: Trace| trace.parts(&subject.formats, parts(2)).err().map(|error| error.to_string()).unwrap();
+    let refused = |trace: Trace| trace.parts(&subject.formats, parts(2)).unwrap_err().to_string();
     let pipe = Trace::from_reader("x", std::io::Cursor::new(subject.bytes.clone())).unwrap();
     assert!(refused(pipe).contains("a pipe cannot be split"));
     let packed = tfbc::testing::unix_compress::compress(&subject.bytes);
     assert!(refused(Trace::from_bytes("x", packed).unwrap()).contains("compressed"));
-    let logs = [0, 1].map(|_| subject.open().unwrap());
-    assert!(refused(Trace::merge(logs).unwrap()).contains("several logs"));
     assert!(refused(subject.part(&split, 2)).contains("split again"));
     assert!(Trace::merge([1, 2].map(|number| subject.part(&split, number))).is_err());
 }

@@ -105,7 +105,7 @@ pub(crate) struct StartTime {
     pub time_ns: u64,
 }
 
-stored!(StartTime { seconds: u32, time_ns: u64 });
+stored!(StartTime { seconds, time_ns });
 
 impl StartTime {
     /// Time in nanoseconds since 1970, UTC.

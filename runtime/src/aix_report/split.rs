@@ -45,7 +45,7 @@ impl LastShown {
 }
 
 /// Reads a log to its end, and returns the state at each border.
-pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> Result<LogParts, ReportError> {
+pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Result<LogParts, ReportError> {
     let options = AixReportOptions { stats: true, follow_context: true, ..AixReportOptions::default() };
     let (infos, layouts) = (logs.logs().to_vec(), [Layout::default(); 5]);
     let known_steps = AtomicU64::new(0);
@@ -56,8 +56,11 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
     let (mut shown, mut parts, mut index) = (LastShown::default(), LogParts::default(), IndexBuilder::default());
     // Number of reported events up to the last notice; a chunk with notices counts as a whole.
     let mut n_noted = 0;
+    if producer.logs().is_merged() {
+        parts.start = producer.logs().position().map_or(Vec::new(), |mut position| Codec::encode(&mut position));
+    }
+    let mut limit = cuts.next(producer.logs().tally().read);
     loop {
-        let limit = cuts.next(producer.logs().tally().read);
         producer.logs().set_read_limit(limit);
         while {
             let more = producer.fill(&mut chunk, false)?;
@@ -82,28 +85,31 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, mut cuts: Cuts) -> R
             more
         } {}
         let counts = producer.counts();
-        let read = producer.logs().tally().read;
-        if counts.stopped || read < limit {
+        let tally = producer.logs().tally();
+        let read = tally.read;
+        if counts.stopped || !producer.logs().is_at_limit() {
             let lost = producer.lost();
-            parts.end(read, counts.n_events, counts.stopped, index.take(None));
+            parts.end(read, counts.n_events, counts.stopped, index.take(None, tally));
             parts.has_lost_state = lost.n_timers + lost.n_processes > 0;
             return Ok(parts);
         }
-        // The first part contains the heading, which comes before the first event that is reported. A notice is in the
-        // part of the next event, whose time it gets in tables.
-        if shown.n_shown == n_noted {
-            cuts.delay();
+        // A merge comes near in steps.
+        if read < limit {
             continue;
         }
-        let Some(mut position) = producer.logs().position() else {
-            cuts.delay();
+        limit = cuts.next(read);
+        // The first part contains the heading, which comes before the first event that is reported. A notice is in the
+        // part of the next event, whose time it gets in tables.
+        let position = if shown.n_shown == n_noted { None } else { producer.logs().position() };
+        let Some(mut position) = position else {
+            limit = read + 1;
             continue;
         };
         parts.borders.push(Border {
             read,
             n_events: counts.n_events,
-            offset: position.trace.offset,
-            index: index.take(None),
+            offset: position.offset().unwrap_or(read),
+            index: index.take(None, tally),
             position: Codec::encode(&mut position),
             state: Codec::encode(&mut producer.snapshot(shown.list())),
         });

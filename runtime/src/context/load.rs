@@ -6,6 +6,7 @@ use crate::reader::Input;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Text of the built-in table.
 const BUILT_IN: &str = include_str!("../../formats/default.context");
@@ -38,7 +39,9 @@ impl std::error::Error for LoadError {}
 impl Default for ContextTable {
     /// The built-in table: documented hooks, and those whose layouts this project defines.
     fn default() -> Self {
-        BUILT_IN.parse().unwrap_or(Self { sections: Vec::new() })
+        static TABLE: LazyLock<ContextTable> =
+            LazyLock::new(|| BUILT_IN.parse().unwrap_or(ContextTable { sections: Vec::new() }));
+        TABLE.clone()
     }
 }
 

@@ -129,21 +129,14 @@ struct ChangeSnapshot {
     value: u64,
 }
 
-stored!(ContextSnapshot {
-    daemon: Vec<u8>,
-    processes: Vec<(u64, Vec<u8>)>,
-    threads: Vec<ThreadSnapshot>,
-    symbols: Vec<(u64, Vec<u8>)>,
-    depths: Vec<u32>,
-    deferred: Vec<ChangeSnapshot>,
-} where |context| !context.depths.is_empty()
+stored!(ContextSnapshot { daemon, processes, threads, symbols, depths, deferred } where |context| !context.depths.is_empty()
     && context.depths.len() <= MAX_KNOWN + 1
     && context.depths.iter().all(|depth| *depth <= MAX_DEPTH)
     && context.deferred.iter().all(|change| change.change(context.depths.len()).is_some()));
 
-stored!(ThreadSnapshot { tid: u64, pid: Option<u64>, cpu: Option<u64>, priority: u64, svc: Vec<u8> });
+stored!(ThreadSnapshot { tid, pid, cpu, priority, svc });
 
-stored!(ChangeSnapshot { kind: u8, value: u64 });
+stored!(ChangeSnapshot { kind, value });
 
 impl ChangeSnapshot {
     fn of(change: DeferredChange) -> Self {

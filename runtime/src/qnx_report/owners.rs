@@ -96,13 +96,10 @@ struct ProcessSnapshot {
     threads: Vec<(i32, Vec<u8>)>,
 }
 
-stored!(OwnersSnapshot {
-    running: Vec<Option<(i32, i32)>>,
-    processes: Vec<ProcessSnapshot>,
-    last_buffer: Option<u32>,
-} where |owners| owners.running.len() == N_CPUS && owners.last_buffer.is_none_or(|number| number < BUFFER_NUMBERS));
+stored!(OwnersSnapshot { running, processes, last_buffer } where |owners| owners.running.len() == N_CPUS
+    && owners.last_buffer.is_none_or(|number| number < BUFFER_NUMBERS));
 
-stored!(ProcessSnapshot { pid: i32, name: Option<Vec<u8>>, threads: Vec<(i32, Vec<u8>)> });
+stored!(ProcessSnapshot { pid, name, threads });
 
 impl Owners {
     /// Copy of the state after the last record.

@@ -42,14 +42,14 @@ impl RecordWriter for IndexWriter {
 }
 
 /// Reads a log to its end, and returns the state at each border.
-pub(crate) fn split(log: &mut KevLog, mut cuts: Cuts) -> Result<LogParts, ReportError> {
+pub(crate) fn split(log: &mut KevLog, cuts: Cuts) -> Result<LogParts, ReportError> {
     let mut producer = RecordProducer::new(log, true);
     let (mut chunk, mut parts) = (Chunk::default(), LogParts::default());
     let (mut index, mut text, mut start) = (IndexWriter::default(), TextBuf::new(), None);
     // Number of records up to the last notice; a chunk with notices counts as a whole.
     let mut n_noted = None;
+    let mut limit = cuts.next(producer.log().n_read());
     loop {
-        let limit = cuts.next(producer.log().n_read());
         producer.log().set_read_limit(limit);
         while {
             let more = producer.fill(&mut chunk, false)?;
@@ -63,22 +63,21 @@ pub(crate) fn split(log: &mut KevLog, mut cuts: Cuts) -> Result<LogParts, Report
             more
         } {}
         let (read, n_events) = (producer.log().n_read(), producer.log().n_records());
+        let tally = producer.log().tally();
         if read < limit {
-            parts.end(read, n_events, false, index.0.take(start));
+            parts.end(read, n_events, false, index.0.take(start, tally));
             return Ok(parts);
         }
+        limit = cuts.next(read);
         // A notice is in the part of the next event, whose time it gets in tables.
-        if n_noted == Some(n_events) {
-            cuts.delay();
-            continue;
-        }
-        let Some(mut position) = producer.log().position() else {
-            cuts.delay();
+        let position = if n_noted == Some(n_events) { None } else { producer.log().position() };
+        let Some(mut position) = position else {
+            limit = read + 1;
             continue;
         };
         let offset = position.offset;
         let (position, state) = (Codec::encode(&mut position), Codec::encode(&mut producer.snapshot()));
-        parts.borders.push(Border { read, n_events, offset, index: index.0.take(start), position, state });
+        parts.borders.push(Border { read, n_events, offset, index: index.0.take(start, tally), position, state });
         start = producer.log().start().cycles();
     }
 }

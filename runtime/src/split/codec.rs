@@ -1,7 +1,7 @@
 //! Encoding of a reader's state: one function per type serves both directions, so that the two cannot differ.
 //!
 //! Numbers are little-endian. A list has its length before its items, and an optional value a byte before it. A decoder
-//! checks each length against the bytes that are left before it allocates memory.
+//! allocates memory for the items that it has decoded.
 
 use std::sync::Arc;
 
@@ -19,9 +19,6 @@ enum Direction<'c> {
 
 /// Value of a state.
 pub(crate) trait Stored {
-    /// Least number of bytes that a value takes.
-    const MIN_BYTES: usize;
-
     /// Appends the value to the encoded bytes, or replaces it by a decoded one.
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed>;
 }
@@ -80,8 +77,6 @@ impl<'c> Codec<'c> {
 macro_rules! numbers {
     ($($number:ty),*) => {$(
         impl Stored for $number {
-            const MIN_BYTES: usize = size_of::<$number>();
-
             fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
                 let mut bytes = self.to_le_bytes();
                 codec.array(&mut bytes)?;
@@ -95,8 +90,6 @@ macro_rules! numbers {
 numbers!(u8, u16, u32, i32, u64);
 
 impl Stored for bool {
-    const MIN_BYTES: usize = 1;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         let mut byte = u8::from(*self);
         byte.visit(codec)?;
@@ -106,8 +99,6 @@ impl Stored for bool {
 }
 
 impl<T: Stored + Default> Stored for Option<T> {
-    const MIN_BYTES: usize = 1;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         let mut is_some = self.is_some();
         is_some.visit(codec)?;
@@ -120,31 +111,31 @@ impl<T: Stored + Default> Stored for Option<T> {
 }
 
 impl<T: Stored + Default> Stored for Vec<T> {
-    const MIN_BYTES: usize = u32::MIN_BYTES;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         let mut len = self.len() as u32;
         len.visit(codec)?;
-        if codec.is_decoding() {
-            codec.check((len as usize).saturating_mul(T::MIN_BYTES) <= codec.n_left())?;
-            self.clear();
-            self.resize_with(len as usize, T::default);
+        if !codec.is_decoding() {
+            return self.iter_mut().try_for_each(|item| item.visit(codec));
         }
-        self.iter_mut().try_for_each(|item| item.visit(codec))
+        // Items are added as they are decoded, and each takes a byte at least.
+        codec.check(len as usize <= codec.n_left())?;
+        self.clear();
+        for _ in 0..len {
+            let mut item = T::default();
+            item.visit(codec)?;
+            self.push(item);
+        }
+        Ok(())
     }
 }
 
 impl<T: Stored, const N: usize> Stored for [T; N] {
-    const MIN_BYTES: usize = N * T::MIN_BYTES;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         self.iter_mut().try_for_each(|item| item.visit(codec))
     }
 }
 
 impl<A: Stored, B: Stored> Stored for (A, B) {
-    const MIN_BYTES: usize = A::MIN_BYTES + B::MIN_BYTES;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         self.0.visit(codec)?;
         self.1.visit(codec)
@@ -152,8 +143,6 @@ impl<A: Stored, B: Stored> Stored for (A, B) {
 }
 
 impl Stored for Arc<[u8]> {
-    const MIN_BYTES: usize = Vec::<u8>::MIN_BYTES;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         let mut bytes = self.to_vec();
         bytes.visit(codec)?;
@@ -166,10 +155,8 @@ impl Stored for Arc<[u8]> {
 
 /// Implements [`Stored`] for a struct, field by field, with conditions of its decoded values.
 macro_rules! stored {
-    ($name:ty { $($field:ident: $type:ty),* $(,)? } $(where |$value:ident| $holds:expr)?) => {
+    ($name:ty { $($field:ident),* $(,)? } $(where |$value:ident| $holds:expr)?) => {
         impl $crate::split::codec::Stored for $name {
-            const MIN_BYTES: usize = 0 $(+ <$type as $crate::split::codec::Stored>::MIN_BYTES)*;
-
             fn visit(
                 &mut self,
                 codec: &mut $crate::split::codec::Codec<'_>,

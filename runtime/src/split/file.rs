@@ -6,24 +6,25 @@
 //! contents of the sections, in their order
 //! ```
 //!
-//! Numbers are little-endian. Checksums are the first 16 bytes of BLAKE3. Each part but part 1 has two sections: the
-//! position of the reader, and the state of a report. A file contains all parts, or one of them.
+//! Numbers are little-endian. Checksums are the first 16 bytes of BLAKE3. The first section is about the input. Each part
+//! has three sections: its place and index, the position of the reader, and the state of a report. A file contains all
+//! parts, or one of them. A part is read without the sections of the others.
 
 use super::codec::{Codec, Malformed, Stored, stored};
-use super::{PartIndex, PartInfo, PartState, Split, SplitError};
-use crate::reader::Input;
-use std::io;
+use super::{PartIndex, PartInfo, PartState, Split, SplitError, codes};
+use crate::reader::aix::{AfterDamage, ReadOptions};
+use crate::reader::{Input, Tally};
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// First bytes of a split file.
 pub(crate) const MAGIC: [u8; 4] = *b"tfbs";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 28;
 const ROW_BYTES: usize = 32;
 
 const INPUT: u32 = 0;
-const PARTS: u32 = 1;
-const POSITION: u32 = 2;
-const REPORT: u32 = 3;
+/// Kinds of the sections of a part, in their order.
+const OF_PART: [u32; 3] = [1, 2, 3];
 
 type Checksum = [u8; 16];
 
@@ -39,7 +40,7 @@ pub(crate) struct Identity {
     last: [u8; 32],
 }
 
-stored!(Identity { size: u64, first: [u8; 32], last: [u8; 32] });
+stored!(Identity { size, first, last });
 
 impl Identity {
     /// Identity of a seekable input.
@@ -72,7 +73,7 @@ impl Identity {
         }
         if size > self.size && reads_end {
             return refuse(format!(
-                "it has grown from {} to {size} bytes, and the last part reads to its end; split it again",
+                "it has grown from {} to {size} bytes, and this part reads to its end; split it again",
                 self.size
             ));
         }
@@ -82,50 +83,82 @@ impl Identity {
 
 /// Facts about the input of a split.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct InputFacts {
-    /// Name, as it was given.
-    pub name: String,
-    pub identity: Identity,
+pub(crate) struct SplitFacts {
+    /// Name of the trace for messages.
+    pub name: Text,
+    /// Files of the trace.
+    pub inputs: Vec<InputFacts>,
     /// Hash of the format files.
     pub formats: [u8; 32],
     /// Number of parts of the whole trace. A split file may contain only one of them.
     pub n_parts: u64,
     /// True if a template ended the report of the whole.
     pub stopped: bool,
-    /// Codes of the options of the reader.
-    pub kind: u8,
-    pub cpuid_word: u8,
-    pub lenient: bool,
-    pub short_generic_word: bool,
-    pub to_next_entry: bool,
 }
 
-impl Stored for InputFacts {
-    const MIN_BYTES: usize = 0;
+stored!(SplitFacts { name, inputs, formats, n_parts, stopped });
 
-    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
-        let mut name = self.name.clone().into_bytes();
-        name.visit(codec)?;
-        self.name = String::from_utf8(name).map_err(|_| Malformed)?;
-        self.identity.visit(codec)?;
-        self.formats.visit(codec)?;
-        self.n_parts.visit(codec)?;
-        self.stopped.visit(codec)?;
-        self.kind.visit(codec)?;
-        self.cpuid_word.visit(codec)?;
-        self.lenient.visit(codec)?;
-        self.short_generic_word.visit(codec)?;
-        self.to_next_entry.visit(codec)
+/// One file of the input, and the options with which it is read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct InputFacts {
+    /// Name, as it was given.
+    pub name: Text,
+    pub identity: Identity,
+    /// Codes of the options of the reader.
+    kind: u8,
+    cpuid_word: u8,
+    lenient: bool,
+    short_generic_word: bool,
+    to_next_entry: bool,
+}
+
+stored!(InputFacts { name, identity, kind, cpuid_word, lenient, short_generic_word, to_next_entry });
+
+impl InputFacts {
+    /// Facts about a file that is read with these options, which name its kind.
+    pub fn of_reader(name: String, identity: Identity, options: &ReadOptions) -> Self {
+        let ReadOptions { format, cpuid_word, lenient, short_generic_word, after_damage, .. } = *options;
+        Self {
+            name: Text(name),
+            identity,
+            kind: codes::of(&codes::KINDS, format),
+            cpuid_word: codes::of(&codes::CPUID_WORDS, Some(cpuid_word)),
+            lenient,
+            short_generic_word,
+            to_next_entry: after_damage == AfterDamage::NextEntry,
+        }
+    }
+
+    /// Options of the reader; `None` if the facts are not valid.
+    pub fn read_options(&self) -> Option<ReadOptions> {
+        Some(ReadOptions {
+            format: Some(*codes::KINDS.get(usize::from(self.kind))?),
+            cpuid_word: *codes::CPUID_WORDS.get(usize::from(self.cpuid_word))?,
+            lenient: self.lenient,
+            short_generic_word: self.short_generic_word,
+            after_damage: if self.to_next_entry { AfterDamage::NextEntry } else { AfterDamage::Resync },
+            ..ReadOptions::default()
+        })
     }
 }
 
-stored!(PartInfo { number: u64, offset: u64, n_bytes: u64, n_events: u64 });
+/// Text that is stored as UTF-8.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Text(pub String);
 
-struct Section {
-    kind: u32,
-    part: u32,
-    bytes: Vec<u8>,
+impl Stored for Text {
+    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        let mut bytes = std::mem::take(&mut self.0).into_bytes();
+        bytes.visit(codec)?;
+        self.0 = String::from_utf8(bytes).map_err(|_| Malformed)?;
+        Ok(())
+    }
 }
+
+stored!(PartInfo { number, offset, n_bytes, n_events });
+
+/// Limit on all numbers of bytes and events, so that no sum overflows.
+const MAX_COUNT: u64 = 1 << 60;
 
 fn checksum(bytes: &[u8]) -> Checksum {
     let mut checksum = Checksum::default();
@@ -135,19 +168,15 @@ fn checksum(bytes: &[u8]) -> Checksum {
 
 /// Bytes of a split file.
 pub(super) fn encode(split: &Split) -> Vec<u8> {
-    let Split { input, parts, indexes, states } = split;
-    let mut known: Vec<(PartInfo, PartIndex)> = parts.iter().copied().zip(indexes.iter().cloned()).collect();
-    let mut sections = vec![
-        Section { kind: INPUT, part: 0, bytes: Codec::encode(&mut input.clone()) },
-        Section { kind: PARTS, part: 0, bytes: Codec::encode(&mut known) },
-    ];
-    for (info, PartState { position, report }) in parts.iter().zip(states).filter(|(info, _)| info.number != 1) {
-        let part = info.number as u32;
-        sections.push(Section { kind: POSITION, part, bytes: position.clone() });
-        sections.push(Section { kind: REPORT, part, bytes: report.clone() });
+    let Split { facts, parts, indexes, states } = split;
+    let mut sections = vec![(INPUT, 0, Codec::encode(&mut facts.clone()))];
+    for ((info, index), PartState { position, report }) in parts.iter().zip(indexes).zip(states) {
+        let place = Codec::encode(&mut (*info, index.clone()));
+        let contents = OF_PART.into_iter().zip([place, position.clone(), report.clone()]);
+        sections.extend(contents.map(|(kind, bytes)| (kind, info.number as u32, bytes)));
     }
     let mut table = Vec::new();
-    for Section { kind, part, bytes } in &sections {
+    for (kind, part, bytes) in &sections {
         table.extend(kind.to_le_bytes());
         table.extend(part.to_le_bytes());
         table.extend((bytes.len() as u64).to_le_bytes());
@@ -158,71 +187,123 @@ pub(super) fn encode(split: &Split) -> Vec<u8> {
     out.extend((sections.len() as u32).to_le_bytes());
     out.extend(checksum(&table));
     out.extend(table);
-    sections.iter().for_each(|section| out.extend_from_slice(&section.bytes));
+    sections.iter().for_each(|(.., bytes)| out.extend_from_slice(bytes));
     out
 }
 
-/// Reads the sections of a split file.
-fn sections(bytes: &[u8]) -> Result<Vec<Section>, &'static str> {
-    let (header, rest) = bytes.split_first_chunk::<HEADER_BYTES>().ok_or("a damaged split file: it is too short")?;
-    if header[..4] != MAGIC {
-        return Err("not a split file; `tfbc split` writes one");
-    }
-    if header[4..8] != VERSION.to_le_bytes() {
-        return Err("a split file of another version of tfbc; split the trace again");
-    }
-    let n = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
-    let (table, mut rest) = n
-        .checked_mul(ROW_BYTES)
-        .and_then(|len| rest.split_at_checked(len))
-        .ok_or("a damaged split file: its table is cut")?;
-    if checksum(table) != header[12..] {
-        return Err("a damaged split file: the checksum of its table is wrong");
-    }
-    let mut sections = Vec::new();
-    for row in table.as_chunks::<ROW_BYTES>().0 {
-        let number = |at: usize| u32::from_le_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]]);
-        let len = u64::from(number(8)) | u64::from(number(12)) << 32;
-        let split = usize::try_from(len).ok().and_then(|len| rest.split_at_checked(len));
-        let (bytes, after) = split.ok_or("a damaged split file: a section is cut")?;
-        if checksum(bytes) != row[16..] {
-            return Err("a damaged split file: the checksum of a section is wrong");
-        }
-        sections.push(Section { kind: number(0), part: number(4), bytes: bytes.to_vec() });
-        rest = after;
-    }
-    if rest.is_empty() { Ok(sections) } else { Err("a damaged split file: bytes follow its sections") }
+/// Row of the table of sections.
+#[derive(Debug, Clone, Copy, Default)]
+struct Section {
+    kind: u32,
+    part: u32,
+    offset: u64,
+    len: u64,
+    checksum: Checksum,
 }
 
-/// Decodes a split file.
-pub(super) fn decode(bytes: &[u8]) -> Result<Split, &'static str> {
-    let mut found = sections(bytes)?.into_iter();
-    let mut next = |kind: u32, part: u32| {
-        let section = found.next().filter(|section| (section.kind, section.part) == (kind, part));
-        section.map(|section| section.bytes).ok_or("a damaged split file: a section is missing")
-    };
-    let (mut input, mut parts) = (InputFacts::default(), Vec::<(PartInfo, PartIndex)>::new());
-    Codec::decode(&next(INPUT, 0)?, &mut input)
-        .map_err(|Malformed| "a damaged split file: the facts about its input")?;
-    Codec::decode(&next(PARTS, 0)?, &mut parts).map_err(|Malformed| "a damaged split file: the list of its parts")?;
-    const NUMBERS: &str = "a damaged split file: the numbers of its parts";
-    let is_whole = (1..).zip(&parts).all(|(number, part)| part.0.number == number);
-    let is_alone = matches!(&parts[..], [(part, _)] if (1..=input.n_parts).contains(&part.number));
-    if !is_alone && (!is_whole || parts.is_empty() || parts.len() as u64 != input.n_parts) {
+/// Split file of which sections are read.
+struct SplitFile<'f, F> {
+    file: &'f mut F,
+    sections: Vec<Section>,
+}
+
+impl<'f, F: Read + Seek> SplitFile<'f, F> {
+    /// Reads the table of the sections.
+    fn open(file: &'f mut F) -> Result<Self, SplitError> {
+        let malformed = |what| Err(SplitError::Malformed(what));
+        let size = file.seek(SeekFrom::End(0))?;
+        if size < HEADER_BYTES as u64 {
+            return malformed("a damaged split file: it is too short");
+        }
+        let header = read_at(file, 0, HEADER_BYTES as u64)?;
+        if header[..4] != MAGIC {
+            return malformed("not a split file; `tfbc split` writes one");
+        }
+        if header[4..8] != VERSION.to_le_bytes() {
+            return malformed("a split file of another version of tfbc; split the trace again");
+        }
+        let n = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        let table_bytes = u64::from(n) * ROW_BYTES as u64;
+        let mut offset = HEADER_BYTES as u64 + table_bytes;
+        if offset > size {
+            return malformed("a damaged split file: its table is cut");
+        }
+        let table = read_at(file, HEADER_BYTES as u64, table_bytes)?;
+        if checksum(&table) != header[12..] {
+            return malformed("a damaged split file: the checksum of its table is wrong");
+        }
+        let mut sections = Vec::new();
+        for row in table.as_chunks::<ROW_BYTES>().0 {
+            let number = |at: usize| u32::from_le_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]]);
+            let len = u64::from(number(8)) | u64::from(number(12)) << 32;
+            let mut checksum = Checksum::default();
+            checksum.copy_from_slice(&row[16..]);
+            sections.push(Section { kind: number(0), part: number(4), offset, len, checksum });
+            offset = match offset.checked_add(len) {
+                Some(end) if end <= size => end,
+                _ => return malformed("a damaged split file: a section is cut"),
+            };
+        }
+        if offset != size {
+            return malformed("a damaged split file: bytes follow its sections");
+        }
+        Ok(Self { file, sections })
+    }
+
+    /// Reads a section.
+    fn read(&mut self, at: usize, kind: u32, part: u32) -> Result<Vec<u8>, SplitError> {
+        let found = self.sections.get(at).filter(|section| (section.kind, section.part) == (kind, part));
+        let section = *found.ok_or(SplitError::Malformed("a damaged split file: a section is missing"))?;
+        let bytes = read_at(self.file, section.offset, section.len)?;
+        if checksum(&bytes) != section.checksum {
+            return Err(SplitError::Malformed("a damaged split file: the checksum of a section is wrong"));
+        }
+        Ok(bytes)
+    }
+}
+
+fn read_at(file: &mut (impl Read + Seek), offset: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; len as usize];
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a split file: all its parts, or one of them.
+pub(super) fn read(file: &mut (impl Read + Seek), wanted: Option<u64>) -> Result<Split, SplitError> {
+    const NUMBERS: SplitError = SplitError::Malformed("a damaged split file: the numbers of its parts");
+    let mut file = SplitFile::open(file)?;
+    let mut facts = SplitFacts::default();
+    Codec::decode(&file.read(0, INPUT, 0)?, &mut facts)
+        .map_err(|Malformed| SplitError::Malformed("a damaged split file: the facts about its input"))?;
+    let numbers: Vec<u32> = file.sections[1..].chunks(OF_PART.len()).map(|sections| sections[0].part).collect();
+    let is_whole = numbers.len() as u64 == facts.n_parts && (1..).zip(&numbers).all(|(number, part)| number == *part);
+    let is_alone = matches!(numbers[..], [number] if (1..=facts.n_parts).contains(&u64::from(number)));
+    if numbers.is_empty() || !(is_whole || is_alone) {
         return Err(NUMBERS);
     }
-    let mut states = Vec::new();
-    for (info, _) in &parts {
-        let part = u32::try_from(info.number).map_err(|_| NUMBERS)?;
-        states.push(match part {
-            1 => PartState::default(),
-            part => PartState { position: next(POSITION, part)?, report: next(REPORT, part)? },
-        });
+    let mut sums = [0_u64; 6];
+    let mut split = Split { facts, parts: Vec::new(), indexes: Vec::new(), states: Vec::new() };
+    for (at, number) in numbers.into_iter().enumerate() {
+        if wanted.is_some_and(|wanted| wanted != u64::from(number)) {
+            continue;
+        }
+        let mut section = |kind: usize| file.read(1 + at * OF_PART.len() + kind, OF_PART[kind], number);
+        let mut place = (PartInfo::default(), PartIndex::default());
+        Codec::decode(&section(0)?, &mut place)
+            .map_err(|Malformed| SplitError::Malformed("a damaged split file: the list of its parts"))?;
+        if place.0.number != u64::from(number) {
+            return Err(NUMBERS);
+        }
+        let Tally { read, header, events, skipped } = place.1.tally;
+        let counts = [place.0.n_bytes, place.0.n_events, read, header, events, skipped];
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(count));
+        if sums.iter().any(|sum| *sum > MAX_COUNT) {
+            return Err(NUMBERS);
+        }
+        split.parts.push(place.0);
+        split.indexes.push(place.1);
+        split.states.push(PartState { position: section(1)?, report: section(2)? });
     }
-    let (parts, indexes) = parts.into_iter().unzip();
-    if found.next().is_some() {
-        Err("a damaged split file: it has too many sections")
-    } else {
-        Ok(Split { input, parts, indexes, states })
-    }
+    Ok(split)
 }

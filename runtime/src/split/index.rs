@@ -4,6 +4,7 @@ use super::codec::stored;
 use crate::aix_report::AixReportOptions;
 use crate::catalog::Catalog;
 use crate::qnx_report::{QnxReportOptions, clock, index_id};
+use crate::reader::Tally;
 use crate::reader::kev::KevHeader;
 use std::collections::BTreeSet;
 
@@ -23,18 +24,15 @@ pub(crate) struct PartIndex {
     has_more_cpus: bool,
     /// True if the part has notices, which a report must not leave out.
     pub has_notices: bool,
+    /// Bytes of the part. Slots of a QNX event of which earlier parts read the first ones count for this part.
+    pub tally: Tally,
     /// Clock at the start of the QNX log in cycles, if it is known before the part.
     start: Option<u64>,
 }
 
-stored!(PartIndex {
-    times: Option<(u64, u64)>,
-    ids: Vec<u32>,
-    cpus: Vec<u64>,
-    has_more_cpus: bool,
-    has_notices: bool,
-    start: Option<u64>,
-});
+stored!(PartIndex { times, ids, cpus, has_more_cpus, has_notices, tally, start });
+
+stored!(Tally { read, header, events, skipped });
 
 impl PartIndex {
     /// True if a report of an AIX trace with these options may show an event of the part.
@@ -74,6 +72,8 @@ pub(crate) struct IndexBuilder {
     /// A bit per CPU below 64.
     low_cpus: u64,
     cpus: BTreeSet<u64>,
+    /// Bytes before the part.
+    before: Tally,
 }
 
 /// Number of ids.
@@ -104,14 +104,23 @@ impl IndexBuilder {
         self.index.has_notices |= n > 0;
     }
 
-    /// Ends the part and begins the next one. `start` is the clock at the start of the log.
-    pub fn take(&mut self, start: Option<u64>) -> PartIndex {
-        let Self { index, ids, low_cpus, cpus } = std::mem::take(self);
+    /// Ends the part and begins the next one. `start` is the clock at the start of the log, and `tally` has the bytes
+    /// so far.
+    pub fn take(&mut self, start: Option<u64>, tally: Tally) -> PartIndex {
+        let next = Self { before: tally, ..Self::default() };
+        let Self { index, ids, low_cpus, cpus, before } = std::mem::replace(self, next);
         let has = |bits: u64, at: u32| bits >> at & 1 == 1;
         let ids = (0..)
             .zip(ids)
             .flat_map(|(word, bits)| (0..64).filter(move |at| has(bits, *at)).map(move |at| word * 64 + at));
         let low_cpus = (0..64).filter(|cpu| has(low_cpus, *cpu)).map(u64::from);
-        PartIndex { ids: ids.collect(), cpus: low_cpus.chain(cpus).collect(), start, ..index }
+        let cpus = low_cpus.chain(cpus).collect();
+        let tally = Tally {
+            read: tally.read.saturating_sub(before.read),
+            header: tally.header.saturating_sub(before.header),
+            events: tally.events.saturating_sub(before.events),
+            skipped: tally.skipped.saturating_sub(before.skipped),
+        };
+        PartIndex { ids: ids.collect(), cpus, tally, start, ..index }
     }
 }

@@ -9,8 +9,10 @@
 //! reader and the producer of the report, which continue as if they had read everything before it.
 
 pub(crate) mod codec;
+mod codes;
 mod file;
 mod index;
+mod side_by_side;
 mod state;
 mod whole;
 
@@ -18,16 +20,18 @@ use crate::aix_report::{self, AixReportOptions};
 use crate::formats::Formats;
 use crate::monitor::ReportError;
 use crate::qnx_report;
-use crate::reader::aix::{AfterDamage, AixKind, CpuidWord, Logs, ReadOptions};
+use crate::reader::aix::{InputToResume, Logs, OpenError, ReadOptions};
 use crate::reader::kev::KevLog;
 use crate::reader::{AnyTrace, Input, TraceError, TraceKind};
 use crate::trace::{ReportOptions, Trace};
 use codec::{Codec, Malformed};
 pub(crate) use file::{Identity, InputFacts, MAGIC as SPLIT_MAGIC};
+use file::{SplitFacts, Text};
 pub(crate) use index::{IndexBuilder, PartIndex};
 pub(crate) use state::{AixState, QnxState};
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufReader};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -45,7 +49,8 @@ pub enum PartSize {
 pub struct PartInfo {
     /// Number of the part, from 1.
     pub number: u64,
-    /// File offset of its first byte. A log that has wrapped is not read in the order of its file.
+    /// File offset of its first byte. A log that has wrapped is not read in the order of its file. For several files,
+    /// the number of bytes that earlier parts read.
     pub offset: u64,
     /// Number of bytes that it reads, damage included.
     pub n_bytes: u64,
@@ -72,10 +77,10 @@ pub struct PartInfo {
 /// ```
 #[derive(Clone)]
 pub struct Split {
-    input: InputFacts,
+    facts: SplitFacts,
     parts: Vec<PartInfo>,
     indexes: Vec<PartIndex>,
-    /// States at the starts of the parts; part 1 has an empty one.
+    /// States at the starts of the parts; part 1 of a single file has an empty one.
     states: Vec<PartState>,
 }
 
@@ -139,15 +144,11 @@ pub(crate) struct Cuts {
     /// Bytes read before the first event, and bytes of the file.
     start: u64,
     end: u64,
-    is_delayed: bool,
 }
 
 impl Cuts {
     /// The first place after `read` bytes.
-    pub fn next(&mut self, read: u64) -> u64 {
-        if std::mem::take(&mut self.is_delayed) {
-            return read + 1;
-        }
+    pub fn next(&self, read: u64) -> u64 {
         match self.size {
             PartSize::Bytes(bytes) => read.saturating_add(bytes.get()),
             PartSize::Count(n) => {
@@ -159,11 +160,6 @@ impl Cuts {
                 if number >= n { u64::MAX } else { self.start + (len * number).div_ceil(n) as u64 }
             }
         }
-    }
-
-    /// Moves the next place to the next event.
-    pub fn delay(&mut self) {
-        self.is_delayed = true;
     }
 }
 
@@ -184,6 +180,8 @@ pub(crate) struct Border {
 /// Borders of a log, and its end.
 #[derive(Default)]
 pub(crate) struct LogParts {
+    /// Encoded position before the first event; empty for a single file.
+    pub start: Vec<u8>,
     pub borders: Vec<Border>,
     read: u64,
     n_events: u64,
@@ -201,8 +199,10 @@ impl LogParts {
         // What comes after the last event belongs to the part of that event.
         if let Some(last) = self.borders.pop_if(|last| last.n_events == n_events) {
             let has_notices = self.index.has_notices || last.index.has_notices;
+            let tally = self.index.tally + last.index.tally;
             self.index = last.index;
             self.index.has_notices = has_notices;
+            self.index.tally = tally;
         }
     }
 }
@@ -276,56 +276,59 @@ impl Trace {
     /// Reads the trace to its end, without formatting, and divides it into parts.
     ///
     /// # Errors
-    /// The trace is compressed, a pipe, a merge, or has one file per CPU; or reading it failed.
+    /// The trace is compressed or a pipe; or reading it failed.
     pub fn parts(mut self, formats: &Formats, size: PartSize) -> Result<Split, SplitError> {
         let info = self.info();
         let refuse = |why: &str| Err(SplitError::Refused(why.to_owned()));
         if info.files.iter().any(|file| file.compression.is_some()) {
-            return refuse("a compressed trace cannot be split; unpack it first");
+            return refuse("a compressed trace cannot be split; `tfbc split --unpack DIR` unpacks it first");
         }
-        if info.name == "-" || info.files.iter().any(|file| file.size.is_none()) {
-            return refuse("a pipe cannot be split; write it to a file first");
-        }
-        if info.files.len() > 1 || info.files.iter().any(|file| file.cpu.is_some()) {
-            return refuse("a trace with one file per CPU, or of several logs, cannot be split yet");
+        if info.files.iter().any(|file| file.name == "-" || file.size.is_none()) {
+            return refuse("a pipe cannot be split; `tfbc split --unpack DIR` writes it to a file first");
         }
         if self.part().is_some() {
             return refuse("a part cannot be split again");
         }
-        let end = info.files[0].size.unwrap_or(0);
-        let kind = info.kind;
-        let (found, mut input) = match self.source_mut() {
+        let end = info.files.iter().filter_map(|file| file.size).sum();
+        let cuts = |start| Cuts { size, start, end };
+        let (found, inputs) = match self.source_mut() {
             AnyTrace::Aix(logs) => {
-                let Some(input) = logs.reader_facts()? else {
-                    return refuse("a trace that names other files, or is read with --salvage, cannot be split");
+                let Some(inputs) = logs.reader_facts()? else {
+                    return refuse("a trace that is read with --salvage cannot be split");
                 };
-                let cuts = Cuts { size, start: logs.tally().read, end, is_delayed: false };
-                (aix_report::split(logs, formats.catalog(), cuts).map_err(SplitError::Report)?, input)
+                let cuts = cuts(logs.tally().read);
+                (aix_report::split(logs, formats.catalog(), cuts).map_err(SplitError::Report)?, inputs)
             }
             AnyTrace::Kev(log) => {
                 if !log.can_resume() {
                     return refuse("a log that is read with --salvage or with its slots cannot be split");
                 }
                 let identity = Identity::of(log.input_mut())?;
-                let input = InputFacts { identity, ..InputFacts::default() };
-                let cuts = Cuts { size, start: log.tally().read, end, is_delayed: false };
-                (qnx_report::split(log, cuts).map_err(SplitError::Report)?, input)
+                let options = ReadOptions { format: Some(TraceKind::Kev), ..ReadOptions::default() };
+                let input = InputFacts::of_reader(info.name.clone(), identity, &options);
+                let cuts = cuts(log.tally().read);
+                (qnx_report::split(log, cuts).map_err(SplitError::Report)?, vec![input])
             }
         };
         if found.has_lost_state {
             return refuse("it has more processes, threads or timers than a report can follow, so it cannot be split");
         }
-        input.name = info.name.clone();
-        input.kind = code_of(kind);
-        input.formats = hash_of(formats);
-        input.stopped = found.stopped;
-        Ok(Split::new(input, found))
+        if let AnyTrace::Aix(logs) = self.source()
+            && logs.has_gone_back()
+        {
+            return refuse(
+                "its times go back, so duplicates may be in different parts; merge the logs to a stream first",
+            );
+        }
+        let (formats, stopped) = (hash_of(formats), found.stopped);
+        let facts = SplitFacts { name: Text(info.name), inputs, formats, stopped, ..SplitFacts::default() };
+        Ok(Split::new(facts, found))
     }
 }
 
 impl Split {
-    fn new(input: InputFacts, found: LogParts) -> Self {
-        let LogParts { borders, read, n_events, index: last, .. } = found;
+    fn new(facts: SplitFacts, found: LogParts) -> Self {
+        let LogParts { start, borders, read, n_events, index: last, .. } = found;
         let ends = borders.iter().map(|border| (border.read, border.n_events)).chain([(read, n_events)]);
         let starts = std::iter::once((0, 0, 0));
         let starts = starts.chain(borders.iter().map(|border| (border.read, border.n_events, border.offset)));
@@ -336,14 +339,14 @@ impl Split {
             n_events: end.1 - start.1,
         });
         let parts: Vec<PartInfo> = parts.collect();
-        let input = InputFacts { n_parts: parts.len() as u64, ..input };
-        let (mut states, mut indexes) = (vec![PartState::default()], Vec::new());
+        let facts = SplitFacts { n_parts: parts.len() as u64, ..facts };
+        let (mut states, mut indexes) = (vec![PartState { position: start, report: Vec::new() }], Vec::new());
         for Border { index, position, state: report, .. } in borders {
             indexes.push(index);
             states.push(PartState { position, report });
         }
         indexes.push(last);
-        Self { input, parts, indexes, states }
+        Self { facts, parts, indexes, states }
     }
 
     /// Reads a split file.
@@ -351,7 +354,18 @@ impl Split {
     /// # Errors
     /// The file cannot be read, or is not a split file of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SplitError> {
-        Self::decode(&std::fs::read(path)?)
+        file::read(&mut BufReader::new(File::open(path)?), None)
+    }
+
+    /// Reads one part of a split file. Sections of other parts are not read.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not a split file of this version, or does not contain the part.
+    #[doc(hidden)]
+    pub fn open_only(path: impl AsRef<Path>, number: u64) -> Result<Self, SplitError> {
+        let split = file::read(&mut File::open(path)?, Some(number))?;
+        split.index_of(number)?;
+        Ok(split)
     }
 
     /// Decodes the bytes of a split file.
@@ -359,7 +373,7 @@ impl Split {
     /// # Errors
     /// The bytes are not a split file of this version.
     pub fn decode(bytes: &[u8]) -> Result<Self, SplitError> {
-        file::decode(bytes).map_err(SplitError::Malformed)
+        file::read(&mut io::Cursor::new(bytes), None)
     }
 
     /// Bytes of a split file.
@@ -367,9 +381,15 @@ impl Split {
         file::encode(self)
     }
 
-    /// Name of the input, as it was given.
+    /// Name of the input, as it was given, or the names of all merged logs.
     pub fn input(&self) -> &str {
-        &self.input.name
+        &self.facts.name.0
+    }
+
+    /// Names of the files that the parts are read from.
+    #[doc(hidden)]
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.facts.inputs.iter().map(|input| input.name.0.as_str())
     }
 
     /// The parts, in order.
@@ -385,7 +405,7 @@ impl Split {
     pub fn only(&self, number: u64) -> Result<Self, SplitError> {
         let at = self.index_of(number)?;
         Ok(Self {
-            input: self.input.clone(),
+            facts: self.facts.clone(),
             parts: vec![self.parts[at]],
             indexes: vec![self.indexes[at].clone()],
             states: vec![self.states[at].clone()],
@@ -398,16 +418,16 @@ impl Split {
     /// It was split with others.
     #[doc(hidden)]
     pub fn check_formats(&self, formats: &Formats) -> Result<(), SplitError> {
-        if self.input.formats == hash_of(formats) {
+        if self.facts.formats == hash_of(formats) {
             Ok(())
         } else {
-            Err(SplitError::Refused(format!("{} was split with other format files; use those", self.input.name)))
+            Err(SplitError::Refused(format!("{} was split with other format files; use those", self.input())))
         }
     }
 
     /// Index of a part in the lists.
     fn index_of(&self, number: u64) -> Result<usize, SplitError> {
-        let n_parts = self.input.n_parts;
+        let n_parts = self.facts.n_parts;
         if !(1..=n_parts).contains(&number) {
             return Err(SplitError::NoPart { number, n_parts });
         }
@@ -420,7 +440,7 @@ impl Split {
     /// # Errors
     /// There is no such part, the input cannot be read, or it is not the one that was split.
     pub fn open_part(&self, number: u64) -> Result<Trace, SplitError> {
-        self.open_part_of(number, Input::open(Path::new(&self.input.name))?)
+        self.open_part_of(number, |_, name| Input::open(Path::new(name)))
     }
 
     /// Like [`Split::open_part`], for an input in memory.
@@ -429,36 +449,76 @@ impl Split {
     /// There is no such part, or the bytes are not those that were split.
     #[doc(hidden)]
     pub fn open_part_in(&self, number: u64, bytes: impl AsRef<[u8]> + Send + 'static) -> Result<Trace, SplitError> {
-        self.open_part_of(number, Input::from_bytes(bytes))
+        self.open_part_in_all(number, vec![bytes])
     }
 
-    fn open_part_of(&self, number: u64, mut input: Input) -> Result<Trace, SplitError> {
+    /// Like [`Split::open_part`], for files in memory, in the order of [`Split::files`].
+    ///
+    /// # Errors
+    /// There is no such part, or the bytes are not those that were split.
+    #[doc(hidden)]
+    pub fn open_part_in_all<B: AsRef<[u8]> + Send + 'static>(
+        &self,
+        number: u64,
+        files: Vec<B>,
+    ) -> Result<Trace, SplitError> {
+        let mut files: Vec<Option<B>> = files.into_iter().map(Some).collect();
+        self.open_part_of(number, |at, name| {
+            let bytes = files.get_mut(at).and_then(Option::take);
+            bytes.map(Input::from_bytes).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, name.to_owned()))
+        })
+    }
+
+    fn open_part_of(
+        &self,
+        number: u64,
+        mut open: impl FnMut(usize, &str) -> io::Result<Input>,
+    ) -> Result<Trace, SplitError> {
         let at = self.index_of(number)?;
         let (part, state) = (&self.parts[at], &self.states[at]);
-        let (is_first, is_last) = (number == 1, number == self.input.n_parts);
-        self.input.identity.check(&mut input, is_last, &self.input.name)?;
-        let name = &self.input.name;
-        let options =
-            self.input.read_options().ok_or(SplitError::Malformed("a damaged split file: the kind of its input"))?;
-        let mut source = match options.format {
-            _ if is_first => AnyTrace::from_input(name, input, &options).map_err(SplitError::Trace)?,
+        let (is_first, is_last) = (number == 1, number == self.facts.n_parts);
+        let is_single = self.facts.inputs.len() == 1;
+        let mut files = Vec::new();
+        for (at, facts) in self.facts.inputs.iter().enumerate() {
+            let name = facts.name.0.as_str();
+            let mut input = open(at, name).map_err(|error| match is_single {
+                true => error,
+                false => io::Error::new(error.kind(), format!("{name}: {error}")),
+            })?;
+            // Any part of a merge may reach the end of a file.
+            facts.identity.check(&mut input, is_last || !is_single, name)?;
+            let options = facts.read_options();
+            let options = options.ok_or(SplitError::Malformed("a damaged split file: the kind of its input"))?;
+            files.push(InputToResume { name, input, options });
+        }
+        let format = files.first().map(|file| file.options.format);
+        let format = format.ok_or(SplitError::Malformed("a damaged split file: it has no input"))?;
+        let mut source = match format {
+            // The first part of a single file has no state.
+            _ if is_first && is_single && state.position.is_empty() => {
+                let InputToResume { name, input, options } = files.remove(0);
+                AnyTrace::from_input(name, input, &options).map_err(SplitError::Trace)?
+            }
             Some(TraceKind::Kev) => {
                 let mut position = Default::default();
                 decode(&state.position, &mut position)?;
-                let log = KevLog::at_position(name, input, position)?;
+                let log = KevLog::at_position(self.input(), files.remove(0).input, position)?;
                 AnyTrace::Kev(Box::new(log))
             }
             _ => {
                 let mut position = Default::default();
                 decode(&state.position, &mut position)?;
-                let logs = Logs::at_position(name, input, &options, position);
-                AnyTrace::Aix(Box::new(logs.map_err(|error| SplitError::Trace(TraceError::Aix(error)))?))
+                let logs = Logs::at_position(self.input(), files, position);
+                AnyTrace::Aix(Box::new(logs.map_err(|error| match error {
+                    OpenError::Io(error) => SplitError::Io(error),
+                    error => SplitError::Trace(TraceError::Aix(error)),
+                })?))
             }
         };
-        let limit = if is_last { u64::MAX } else { part.n_bytes };
+        let (n_bytes, n_events) = if is_last { (u64::MAX, u64::MAX) } else { (part.n_bytes, part.n_events) };
         match &mut source {
             AnyTrace::Aix(logs) => {
-                logs.set_read_limit(limit);
+                logs.set_part_limit(n_bytes, n_events);
                 if !is_first {
                     let mut report = AixState::default();
                     decode(&state.report, &mut report)?;
@@ -466,7 +526,7 @@ impl Split {
                 }
             }
             AnyTrace::Kev(log) => {
-                log.set_read_limit(limit);
+                log.set_read_limit(n_bytes);
                 if !is_first {
                     let mut report = QnxState::default();
                     decode(&state.report, &mut report)?;
@@ -474,14 +534,14 @@ impl Split {
                 }
             }
         }
-        let rules = PartRules { number, formats: self.input.formats, stopped: self.input.stopped };
+        let rules = PartRules { number, formats: self.facts.formats, stopped: self.facts.stopped };
         Ok(Trace::from(source).with_part(rules))
     }
 }
 
 impl fmt::Debug for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Split").field("input", &self.input.name).field("parts", &self.parts).finish_non_exhaustive()
+        f.debug_struct("Split").field("input", &self.input()).field("parts", &self.parts).finish_non_exhaustive()
     }
 }
 
@@ -500,46 +560,4 @@ pub fn with_split_state(split: &Split, number: u64, [position, report]: [Vec<u8>
     let mut split = split.clone();
     split.states[number as usize - 1] = PartState { position, report };
     split
-}
-
-/// Codes of the kinds of traces, in the order of their numbers.
-const KINDS: [TraceKind; 5] = [
-    TraceKind::Kev,
-    TraceKind::Aix(AixKind::Stream32),
-    TraceKind::Aix(AixKind::Stream64),
-    TraceKind::Aix(AixKind::Log32),
-    TraceKind::Aix(AixKind::Log64),
-];
-
-/// Places of the CPU id, in the order of their numbers.
-const CPUID_WORDS: [CpuidWord; 4] = [CpuidWord::Last, CpuidWord::First, CpuidWord::AfterTid, CpuidWord::None];
-
-fn code_of(kind: TraceKind) -> u8 {
-    KINDS.iter().position(|known| *known == kind).unwrap_or(0) as u8
-}
-
-impl InputFacts {
-    /// Facts about an input that is read with these options.
-    pub fn of_reader(
-        identity: Identity,
-        cpuid_word: CpuidWord,
-        lenient: bool,
-        short_generic_word: bool,
-        to_next_entry: bool,
-    ) -> Self {
-        let cpuid_word = CPUID_WORDS.iter().position(|known| *known == cpuid_word).unwrap_or(0) as u8;
-        Self { identity, cpuid_word, lenient, short_generic_word, to_next_entry, ..Self::default() }
-    }
-
-    /// Options of the reader; `None` if the facts are not valid.
-    fn read_options(&self) -> Option<ReadOptions> {
-        Some(ReadOptions {
-            format: Some(*KINDS.get(usize::from(self.kind))?),
-            cpuid_word: *CPUID_WORDS.get(usize::from(self.cpuid_word))?,
-            lenient: self.lenient,
-            short_generic_word: self.short_generic_word,
-            after_damage: if self.to_next_entry { AfterDamage::NextEntry } else { AfterDamage::Resync },
-            ..ReadOptions::default()
-        })
-    }
 }

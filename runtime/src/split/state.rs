@@ -22,15 +22,7 @@ pub(crate) struct AixState {
     pub shown: Vec<(u16, u64)>,
 }
 
-stored!(AixState {
-    n_events: u64,
-    system: SystemInfo,
-    start: Option<StartTime>,
-    context: ContextSnapshot,
-    timers: Vec<([u64; 3], u64)>,
-    off_since_ns: Option<u64>,
-    shown: Vec<(u16, u64)>,
-} where |state| state.n_events < 1 << 60);
+stored!(AixState { n_events, system, start, context, timers, off_since_ns, shown } where |state| state.n_events < 1 << 60);
 
 /// State of a report of a QNX log.
 #[derive(Debug, Clone, Default)]
@@ -38,4 +30,4 @@ pub(crate) struct QnxState {
     pub owners: OwnersSnapshot,
 }
 
-stored!(QnxState { owners: OwnersSnapshot });
+stored!(QnxState { owners });

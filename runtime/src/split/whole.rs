@@ -1,12 +1,17 @@
-//! The report of all parts in order. Parts without an event that the filter shows are not read.
+//! The report and the rows of all parts in order. Parts without an event that the filter shows are not read, and several
+//! threads may read parts side by side.
 
-use super::{Split, SplitError};
+use super::{Split, SplitError, side_by_side};
 use crate::aix_report::{self, AixSummary, LineState, PartOutput};
+use crate::catalog::Catalog;
 use crate::formats::Formats;
 use crate::ids::IdSet;
 use crate::monitor::{Monitor, ReportError};
 use crate::qnx_report::{self, QnxSummary};
+use crate::reader::kev::{KevCounts, KevHeader};
 use crate::reader::{AnyTrace, Notice};
+use crate::row_run::{names, qnx_release};
+use crate::rows::{RowDecoder, RowOptions, RowSink};
 use crate::trace::{ReportOptions, ReportSummary};
 use std::io::Write;
 
@@ -14,6 +19,19 @@ use std::io::Write;
 struct PartsMonitor<'m> {
     monitor: &'m mut (dyn Monitor + Send),
     guessed: IdSet,
+}
+
+impl<'m> PartsMonitor<'m> {
+    fn new(monitor: &'m mut (dyn Monitor + Send)) -> Self {
+        Self { monitor, guessed: IdSet::default() }
+    }
+
+    /// Reports the hooks of all parts.
+    fn end(self) {
+        if !self.guessed.is_empty() {
+            self.monitor.guessed_layouts(&self.guessed);
+        }
+    }
 }
 
 impl Monitor for PartsMonitor<'_> {
@@ -44,6 +62,104 @@ impl From<SplitError> for ReportError {
     }
 }
 
+/// A report of all parts.
+pub(super) struct WholeReport<'w> {
+    pub split: &'w Split,
+    pub catalog: &'w Catalog<'w>,
+    pub options: &'w ReportOptions,
+    /// Header of a QNX log.
+    header: Option<KevHeader>,
+}
+
+/// Counts of some parts.
+#[derive(Default)]
+pub(super) struct PartCounts {
+    aix: AixSummary,
+    qnx: QnxSummary,
+}
+
+impl PartCounts {
+    pub fn add(&mut self, summary: &ReportSummary) {
+        match summary {
+            ReportSummary::Aix(summary) => self.aix.add(summary),
+            ReportSummary::Qnx(summary) => self.qnx.add_part(summary),
+        }
+    }
+}
+
+impl<'w> WholeReport<'w> {
+    fn new(split: &'w Split, catalog: &'w Catalog<'w>, options: &'w ReportOptions, first: &mut AnyTrace) -> Self {
+        let header = match first {
+            AnyTrace::Aix(_) => None,
+            AnyTrace::Kev(log) => Some(log.header().clone()),
+        };
+        Self { split, catalog, options, header }
+    }
+
+    /// True if the report may show an event of a part, or has its notices.
+    fn needs(&self, at: usize) -> bool {
+        let (index, options) = (&self.split.indexes[at], self.options);
+        let may_show = match &self.header {
+            None => index.may_show(self.catalog, &options.aix),
+            Some(header) => index.may_show_records(header, &options.qnx),
+        };
+        may_show || index.has_notices
+    }
+
+    pub fn is_aix(&self) -> bool {
+        self.header.is_none()
+    }
+
+    /// The same report with other options.
+    pub fn with_options<'o>(&'o self, options: &'o ReportOptions) -> WholeReport<'o> {
+        WholeReport { options, header: self.header.clone(), ..*self }
+    }
+
+    fn is_last(&self, at: usize) -> bool {
+        at + 1 == self.split.parts.len()
+    }
+
+    /// Adds a part that is left out: its events are filtered out.
+    fn add_left_out(&self, at: usize, counts: &mut PartCounts) {
+        let (n_events, tally) = (self.split.parts[at].n_events, self.split.indexes[at].tally);
+        let summary = match self.header {
+            None => {
+                let bytes = (tally.read, tally.skipped);
+                ReportSummary::Aix(AixSummary { n_events, bytes, tally, ..AixSummary::default() })
+            }
+            Some(_) => {
+                let counts = KevCounts { records: n_events, ..KevCounts::default() };
+                ReportSummary::Qnx(QnxSummary { counts, tally, ..QnxSummary::default() })
+            }
+        };
+        counts.add(&summary);
+    }
+
+    fn summary(&self, counts: PartCounts) -> ReportSummary {
+        if self.header.is_none() { ReportSummary::Aix(counts.aix) } else { ReportSummary::Qnx(counts.qnx) }
+    }
+
+    /// Writes the report of a part that does not begin the report, with the state that the part contains.
+    pub fn report_part(
+        &self,
+        at: usize,
+        out: &mut (dyn Write + Send),
+        monitor: &mut (dyn Monitor + Send),
+    ) -> Result<ReportSummary, ReportError> {
+        let Self { split, catalog, options, .. } = *self;
+        match split.open_part(split.parts[at].number)?.source_mut() {
+            AnyTrace::Aix(logs) => {
+                let output = PartOutput { before: None, is_last: self.is_last(at), out };
+                let (summary, _) = aix_report::report_part(logs, catalog, &options.aix, output, monitor)?;
+                Ok(ReportSummary::Aix(summary))
+            }
+            AnyTrace::Kev(log) => {
+                qnx_report::report_part(log, catalog, &options.qnx, false, out, monitor).map(ReportSummary::Qnx)
+            }
+        }
+    }
+}
+
 impl Split {
     /// Writes the report of the whole trace. Parts in which the index finds nothing that the filter shows are not read,
     /// unless they have notices.
@@ -57,11 +173,9 @@ impl Split {
         mut out: impl Write + Send,
         monitor: &mut (dyn Monitor + Send),
     ) -> Result<ReportSummary, ReportError> {
-        let mut monitor = PartsMonitor { monitor, guessed: IdSet::default() };
+        let mut monitor = PartsMonitor::new(monitor);
         let summary = self.report_parts(formats, options, &mut out, &mut monitor)?;
-        if !monitor.guessed.is_empty() {
-            monitor.monitor.guessed_layouts(&monitor.guessed);
-        }
+        monitor.end();
         Ok(summary)
     }
 
@@ -72,43 +186,95 @@ impl Split {
         out: &mut (dyn Write + Send),
         monitor: &mut (dyn Monitor + Send),
     ) -> Result<ReportSummary, ReportError> {
-        let catalog = formats.catalog();
         let mut first = self.open_part(1)?;
         // The state of lines passes from part to part, so columns may depend on the lines before.
         first.check_part(formats, options, false)?;
-        let header = match first.source_mut() {
-            AnyTrace::Aix(_) => None,
-            AnyTrace::Kev(log) => Some(log.header().clone()),
-        };
-        let (mut aix, mut qnx) = (AixSummary::default(), QnxSummary::default());
+        let is_exact_alone = first.check_part(formats, options, true).is_ok();
+        let whole = WholeReport::new(self, formats.catalog(), options, first.source_mut());
+        drop(first);
+        let mut counts = PartCounts::default();
         let (mut lines, mut has_heading) = (LineState::default(), false);
-        for (part, index) in self.parts.iter().zip(&self.indexes) {
-            let is_last = part.number == self.input.n_parts;
-            let may_show = match &header {
-                None => index.may_show(catalog, &options.aix),
-                Some(header) => index.may_show_records(header, &options.qnx),
-            };
+        for at in 0..self.parts.len() {
+            if is_exact_alone
+                && has_heading
+                && let Some(threads) = side_by_side::threads(&whole, at)
+            {
+                let (needed, left_out): (Vec<_>, Vec<_>) = (at..self.parts.len()).partition(|at| whole.needs(*at));
+                left_out.into_iter().for_each(|at| whole.add_left_out(at, &mut counts));
+                side_by_side::report(&whole, &needed, threads, &mut counts, out, monitor)?;
+                break;
+            }
             // The heading of an empty report contains what the last part knows.
-            let is_needed = may_show || index.has_notices || (is_last && !has_heading);
-            if !is_needed {
+            let is_last = whole.is_last(at);
+            if !whole.needs(at) && (!is_last || has_heading) {
+                whole.add_left_out(at, &mut counts);
                 continue;
             }
-            match self.open_part(part.number)?.source_mut() {
+            match self.open_part(self.parts[at].number)?.source_mut() {
                 AnyTrace::Aix(logs) => {
                     let output = PartOutput { before: Some(lines.before_part()), is_last, out: &mut *out };
-                    let (summary, after) = aix_report::report_part(logs, catalog, &options.aix, output, monitor)?;
+                    let (summary, after) = aix_report::report_part(logs, whole.catalog, &options.aix, output, monitor)?;
                     (lines, has_heading) = (after, after.has_heading());
-                    aix.add(&summary);
+                    counts.add(&ReportSummary::Aix(summary));
                     if summary.stopped {
                         break;
                     }
                 }
                 AnyTrace::Kev(log) => {
                     let begins = !std::mem::replace(&mut has_heading, true);
-                    qnx.add_part(&qnx_report::report_part(log, catalog, &options.qnx, begins, out, monitor)?);
+                    let summary = qnx_report::report_part(log, whole.catalog, &options.qnx, begins, out, monitor)?;
+                    counts.add(&ReportSummary::Qnx(summary));
                 }
             }
         }
-        Ok(if header.is_none() { ReportSummary::Aix(aix) } else { ReportSummary::Qnx(qnx) })
+        Ok(whole.summary(counts))
+    }
+
+    /// Passes a row for each event of a report to a sink, like [`rows`](crate::row_run::rows). Parts in which the index
+    /// finds nothing that the filter shows are not read, unless they have notices.
+    ///
+    /// # Errors
+    /// A part cannot be opened or read, the sink failed, or the options need the trace in one piece.
+    #[doc(hidden)]
+    pub fn rows(
+        &self,
+        formats: &Formats,
+        options: &ReportOptions,
+        wanted: RowOptions,
+        sink: &mut dyn RowSink,
+        monitor: &mut (dyn Monitor + Send),
+    ) -> Result<ReportSummary, ReportError> {
+        let mut first = self.open_part(1)?;
+        first.check_part(formats, options, false)?;
+        let release = qnx_release(&first);
+        let whole = WholeReport::new(self, formats.catalog(), options, first.source_mut());
+        drop(first);
+        let mut monitor = PartsMonitor::new(monitor);
+        let (mut counts, mut has_begun) = (PartCounts::default(), false);
+        for at in 0..self.parts.len() {
+            // A table without rows has the facts that the last part knows.
+            let is_last = whole.is_last(at);
+            if !whole.needs(at) && (!is_last || has_begun) {
+                whole.add_left_out(at, &mut counts);
+                continue;
+            }
+            let mut decoder = RowDecoder::new(&mut *sink, names(formats, release)).of_part(has_begun, is_last);
+            let (catalog, ReportOptions { aix, qnx }) = (whole.catalog, options);
+            let summary = match self.open_part(self.parts[at].number)?.source_mut() {
+                AnyTrace::Aix(logs) => {
+                    ReportSummary::Aix(aix_report::write_rows(logs, catalog, aix, wanted, &mut decoder, &mut monitor)?)
+                }
+                AnyTrace::Kev(log) => {
+                    ReportSummary::Qnx(qnx_report::write_rows(log, catalog, qnx, wanted, &mut decoder, &mut monitor)?)
+                }
+            };
+            has_begun = decoder.has_begun();
+            counts.add(&summary);
+            if matches!(&summary, ReportSummary::Aix(summary) if summary.stopped) {
+                break;
+            }
+        }
+        monitor.end();
+        Ok(whole.summary(counts))
     }
 }

@@ -62,8 +62,6 @@ impl Factors {
 }
 
 impl Stored for Factors {
-    const MIN_BYTES: usize = 24;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         let mut values = [self.multiplier, self.divisor, self.wrap];
         values.visit(codec)?;
@@ -185,15 +183,15 @@ impl TraceClock {
 }
 
 // The count of corrected stamps begins with the part, and the width of stamps is known from the trace's kind.
-stored!(TraceClock { factors: Factors, is_stamped: bool, raw: u64, ticks: u64 }
+stored!(TraceClock { factors, is_stamped, raw, ticks }
     where |clock| !clock.wraps || clock.raw <= u32::MAX.into());
 
-stored!(Elapsed { from_trace_on: bool, zero: Option<TimeZero> });
+stored!(Elapsed { from_trace_on, zero });
 
-stored!(TimeZero { trace: u32, ticks: u64, ns: u64 });
+stored!(TimeZero { trace, ticks, ns });
 
 /// Origin of elapsed time: the first 001 event if only 003 and 00A events come before it, else the first stamped event.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Elapsed {
     from_trace_on: bool,
     zero: Option<TimeZero>,

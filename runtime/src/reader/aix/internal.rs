@@ -45,19 +45,19 @@ pub struct SystemInfo {
 }
 
 stored!(SystemInfo {
-    start_time: Option<u32>,
-    sysname: Vec<u8>,
-    nodename: Vec<u8>,
-    release: Vec<u8>,
-    version: Vec<u8>,
-    machine: Vec<u8>,
-    command: Option<Arc<[u8]>>,
-    ip_address: Option<u32>,
-    buffering: Option<u32>,
-    total_cpus: Option<u32>,
-    traced_cpus: Option<u32>,
-    large_data_types: Option<u32>,
-    recorder: Option<Vec<u8>>,
+    start_time,
+    sysname,
+    nodename,
+    release,
+    version,
+    machine,
+    command,
+    ip_address,
+    buffering,
+    total_cpus,
+    traced_cpus,
+    large_data_types,
+    recorder
 });
 
 /// Property in one event.

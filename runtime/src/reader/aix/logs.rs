@@ -9,7 +9,7 @@ use super::duplicates::Duplicates;
 use super::hooks;
 use super::internal::EventProperty;
 use super::log_info::LogInfo;
-use super::merge::{Ahead, Merge, MergeInput, MergeKey, MergeStep, chunk};
+use super::merge::{Ahead, Merge, MergeInput, MergeKey, MergePosition, MergeStep, chunk};
 use super::raw_event::RawEvent;
 use super::sniff::AixKind;
 use super::step::{Kernel, Parts};
@@ -19,7 +19,7 @@ use super::trace::{
 use crate::ids::IdSet;
 use crate::reader::window::{Input, SharedBuf};
 use crate::reader::{Imbalance, Notice, Tally};
-use crate::split::codec::{Codec, Malformed, Stored, stored};
+use crate::split::codec::{Codec, Malformed, stored};
 use crate::split::{AixState, InputFacts};
 use std::io;
 use std::path::Path;
@@ -118,34 +118,53 @@ pub struct Logs {
     resumed: Option<Box<AixState>>,
 }
 
-/// Position of a log between two events.
+/// Position of one or several logs between two events.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LogPosition {
-    /// Position in the file.
-    pub trace: TracePosition,
-    /// Results of the look-ahead at the start of the log.
+    inputs: Vec<InputPosition>,
+    elapsed: Elapsed,
+    /// State of the merge, if there is one.
+    merge: Option<MergePosition>,
+}
+
+stored!(LogPosition { inputs, elapsed, merge });
+
+/// Position of one trace.
+#[derive(Debug, Clone, Default)]
+struct InputPosition {
+    /// Position in the file; in a merge, before the next event.
+    trace: TracePosition,
+    /// Results of the look-ahead at the start of the trace.
     survey: Survey,
     /// CPU whose file it is.
     cpu: Option<u32>,
-    /// Encoded clock and elapsed time.
-    clocks: Vec<u8>,
+    /// Index of its log.
+    log: u32,
+    /// Encoded clock; in a merge, after the next event.
+    clock: Vec<u8>,
+    /// Id of the last event, and true if the CPU still reports events.
+    last: (u16, bool),
+    /// Time and CPU of the merge key of the next event. `None` after the last event.
+    key: Option<(u64, u64)>,
 }
 
-stored!(LogPosition { trace: TracePosition, survey: Survey, cpu: Option<u32>, clocks: Vec<u8> });
+stored!(InputPosition { trace, survey, cpu, log, clock, last, key });
 
-/// The two clocks of a log, for a codec.
-struct Clocks<'c> {
-    clock: &'c mut TraceClock,
-    elapsed: &'c mut Elapsed,
-}
-
-impl Stored for Clocks<'_> {
-    const MIN_BYTES: usize = 0;
-
-    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
-        self.clock.visit(codec)?;
-        self.elapsed.visit(codec)
+impl LogPosition {
+    /// File offset of a single log.
+    pub fn offset(&self) -> Option<u64> {
+        match &self.inputs[..] {
+            [input] => Some(input.trace.offset),
+            _ => None,
+        }
     }
+}
+
+/// A file of a log that is opened at a position.
+pub(crate) struct InputToResume<'i> {
+    pub name: &'i str,
+    pub input: Input,
+    pub options: ReadOptions,
 }
 
 const NO_FACTORS: &str = "no time factors (hook 00A, kind 25C): one tick counts as one nanosecond";
@@ -281,46 +300,117 @@ impl Logs {
         }
     }
 
-    /// Opens a log at a position.
+    /// Opens logs at a position.
     ///
     /// # Errors
-    /// The input cannot be read, is not a trace, or does not have this position.
+    /// An input cannot be read, is not a trace, or does not have this position.
     pub(crate) fn at_position(
         name: &str,
-        input: Input,
-        options: &ReadOptions,
-        mut position: LogPosition,
+        files: Vec<InputToResume<'_>>,
+        position: LogPosition,
     ) -> Result<Self, OpenError> {
-        let trace = Trace::at_position(name, input, options, position.survey, position.trace)?;
-        let clock = clock_of(&trace, None);
-        let input = MergeInput::new(trace, clock, position.cpu);
-        let mut logs = Self::new(name.to_owned(), vec![input], Vec::new());
-        let Self { inputs, elapsed, .. } = &mut logs;
-        let mut clocks = Clocks { clock: &mut inputs[0].clock, elapsed };
-        Codec::decode(&std::mem::take(&mut position.clocks), &mut clocks).map_err(|Malformed| {
-            OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, "the state of its clock is malformed"))
-        })?;
+        let malformed = |what| OpenError::Io(io::Error::new(io::ErrorKind::InvalidData, what));
+        let LogPosition { inputs: positions, elapsed, merge } = position;
+        if files.is_empty() || files.len() != positions.len() || (files.len() > 1 && merge.is_none()) {
+            return Err(malformed("the number of its files is malformed"));
+        }
+        let starts = merge.as_ref().is_some_and(|merge| !merge.has_begun);
+        let (chunk, n_inputs) = (chunk(files.len()), files.len());
+        let n_files = |log| positions.iter().filter(|position| position.log == log).count();
+        let (mut inputs, mut keys) = (Vec::new(), Vec::new());
+        for (at, (file, position)) in files.into_iter().zip(&positions).enumerate() {
+            let InputToResume { name, input, options } = file;
+            let InputPosition { trace, survey, cpu, log, clock, last, key } = position;
+            // A file of one CPU has no factors of its own, unless it was opened alone.
+            let warns = cpu.is_none() || n_files(*log) == 1;
+            let mut trace = match starts {
+                true => Trace::at_start(name, input, &options, *survey, warns)?,
+                false => Trace::at_position(name, input, &options, *survey, *trace)?,
+            };
+            if merge.is_some() {
+                trace.set_chunk(chunk)?;
+            }
+            let trace_clock = clock_of(&trace, None);
+            let mut input = MergeInput::new(trace, trace_clock, *cpu);
+            input.log = *log as usize;
+            Codec::decode(clock, &mut input.clock)
+                .map_err(|Malformed| malformed("the state of its clock is malformed"))?;
+            if let (false, Some(_)) = (starts, &merge) {
+                input.set_last(*last);
+                if let Some((time_ns, cpu)) = *key {
+                    keys.push(MergeKey { time_ns, cpu, input: at });
+                    if !input.find_again()? {
+                        return Err(malformed("the next event of a file is not at its position"));
+                    }
+                }
+            }
+            inputs.push(input);
+        }
+        let mut logs = Self::new(name.to_owned(), inputs, Vec::new());
+        logs.elapsed = elapsed;
+        if let Some(position) = merge {
+            let n_reporting = logs.inputs.iter().filter(|input| input.last().1).count() as u32;
+            let merge = logs.merge.insert(Box::new(Merge::new(Default::default(), n_reporting)));
+            merge.resume(position, keys, n_inputs);
+        }
         Ok(logs)
     }
 
-    /// Position after the last returned event; `None` if notices come before the next one.
+    /// Position after the last returned event, or at the start of a merge. `None` if notices come before the next
+    /// event, or a merge does not end there.
     pub(crate) fn position(&mut self) -> Option<LogPosition> {
-        let Self { inputs, elapsed, .. } = self;
-        let MergeInput { trace, clock, cpu, .. } = &mut inputs[0];
-        let (survey, cpu) = (*trace.survey(), *cpu);
-        let position = trace.position()?;
-        let clocks = Codec::encode(&mut Clocks { clock, elapsed });
-        Some(LogPosition { trace: position, survey, cpu, clocks })
+        let Self { inputs, elapsed, merge, .. } = self;
+        let merge_position = match merge {
+            Some(merge) => Some(merge.position()?),
+            None => None,
+        };
+        let mut positions = Vec::new();
+        for (at, input) in inputs.iter_mut().enumerate() {
+            let (survey, cpu, log, last) = (*input.trace.survey(), input.cpu, input.log as u32, input.last());
+            let key = merge.as_ref().and_then(|merge| merge.key_of(at)).map(|key| (key.time_ns, key.cpu));
+            let trace = match merge {
+                Some(_) => input.trace.position_before(),
+                None => input.trace.position()?,
+            };
+            let clock = Codec::encode(&mut input.clock);
+            positions.push(InputPosition { trace, survey, cpu, log, clock, last, key });
+        }
+        Some(LogPosition { inputs: positions, elapsed: elapsed.clone(), merge: merge_position })
     }
 
-    /// Ends a single log at the first event after `n_bytes` bytes have been read.
+    /// Ends a single log at the first event after `n_bytes` bytes have been read. A merge ends before that, and is at
+    /// its limit as often as needed to come near.
     pub(crate) fn set_read_limit(&mut self, n_bytes: u64) {
-        self.inputs[0].trace.set_read_limit(n_bytes);
+        let read = self.tally().read;
+        let Some(merge) = &mut self.merge else { return self.inputs[0].trace.set_read_limit(n_bytes) };
+        // Bytes are counted per file, so a merge counts events. Half of the rest is too little rather than too much.
+        let mean = (read / merge.n_returned.max(1)).max(1);
+        let n_left = (n_bytes.saturating_sub(read) / mean / 2).max(1);
+        merge.set_limit(if n_bytes == u64::MAX { n_bytes } else { merge.n_returned.saturating_add(n_left) });
     }
 
-    /// Options by which a single log can be opened again at a position; `None` if it depends on more than its bytes.
-    pub(crate) fn reader_facts(&mut self) -> io::Result<Option<InputFacts>> {
-        if self.merge.is_some() { Ok(None) } else { self.inputs[0].trace.reader_facts() }
+    /// Ends a part of a merge after `n_events` events, and a part of a single log after `n_bytes` bytes.
+    pub(crate) fn set_part_limit(&mut self, n_bytes: u64, n_events: u64) {
+        match &mut self.merge {
+            Some(merge) => merge.set_limit(merge.n_returned.saturating_add(n_events)),
+            None => self.inputs[0].trace.set_read_limit(n_bytes),
+        }
+    }
+
+    /// True if events follow the limit, or a single log ends at it.
+    pub(crate) fn is_at_limit(&self) -> bool {
+        self.merge.as_ref().map_or_else(|| self.inputs[0].trace.is_at_limit(), |merge| merge.is_at_limit())
+    }
+
+    /// True if a merge left out duplicates, and times went back after a border.
+    pub(crate) fn has_gone_back(&self) -> bool {
+        self.merge.as_ref().is_some_and(|merge| merge.has_gone_back)
+    }
+
+    /// Names and options by which the files can be opened again at a position; `None` if one depends on more than its
+    /// bytes.
+    pub(crate) fn reader_facts(&mut self) -> io::Result<Option<Vec<InputFacts>>> {
+        self.inputs.iter_mut().map(|input| input.trace.reader_facts()).collect()
     }
 
     /// Sets the state of a report before the first event that is read.

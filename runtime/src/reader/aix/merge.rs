@@ -4,8 +4,9 @@ use super::clock::TraceClock;
 use super::duplicates::Duplicates;
 use super::hooks;
 use super::step::Parts;
-use super::trace::{FoundCommon, NextItem, Trace};
+use super::trace::{FoundCommon, MAX_NUMBER, NextItem, Trace};
 use crate::reader::Notice;
+use crate::split::codec::stored;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
@@ -40,6 +41,23 @@ impl MergeInput {
         Self { trace, clock, cpu, log: 0, position: NextPosition::Nowhere, last_id: 0, reports: cpu.is_some() }
     }
 
+    /// Id of the last returned event, and true if the CPU still reports events.
+    pub fn last(&self) -> (u16, bool) {
+        (self.last_id, self.reports)
+    }
+
+    /// Sets them.
+    pub fn set_last(&mut self, (last_id, reports): (u16, bool)) {
+        (self.last_id, self.reports) = (last_id, reports && self.cpu.is_some());
+    }
+
+    /// Finds the next event again, whose merge key is known. False if there is none at the position of the trace.
+    pub fn find_again(&mut self) -> io::Result<bool> {
+        let NextItem::Event(parts) = self.trace.find()? else { return Ok(false) };
+        self.position = NextPosition::At(parts);
+        Ok(true)
+    }
+
     /// Merge key of the input's next event, which has this stamp and CPU.
     #[inline(always)]
     fn head(&mut self, input: usize, ticks: Option<u64>, cpu: Option<u64>) -> MergeKey {
@@ -65,9 +83,35 @@ enum NextPosition {
 pub(super) struct MergeKey {
     pub time_ns: u64,
     /// CPU plus 1; 0 if it is unknown.
-    cpu: u64,
+    pub cpu: u64,
     pub input: usize,
 }
+
+/// State of a merge between two events.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MergePosition {
+    /// False before the first event.
+    pub has_begun: bool,
+    removes_duplicates: bool,
+    overflow_reported: bool,
+    n_returned: u64,
+    /// Notices before the first event.
+    notices: Vec<FirstNotice>,
+}
+
+stored!(MergePosition { has_begun, removes_duplicates, overflow_reported, n_returned, notices }
+    where |position| position.n_returned < MAX_NUMBER);
+
+/// Notice that was found when the logs were opened.
+#[derive(Debug, Clone, Default)]
+struct FirstNotice {
+    /// Index of its trace.
+    input: u32,
+    is_damage: bool,
+    message: Vec<u8>,
+}
+
+stored!(FirstNotice { input, is_damage, message });
 
 /// Result of a step of the merge.
 pub(super) enum MergeStep {
@@ -105,12 +149,77 @@ pub(super) struct Merge {
     pub n_reporting: u32,
     /// Number of events that were returned.
     pub n_returned: u64,
+    /// Number of returned events after which the merge ends, before the next event of another time; `u64::MAX` for all.
+    limit: u64,
+    /// Time of the event that was returned last.
+    last_ns: Option<u64>,
+    /// Latest time of an event before the last border of a split.
+    border_ns: Option<u64>,
+    latest_ns: u64,
+    /// True if an event after a border is not later than one before it, and may be its duplicate.
+    pub has_gone_back: bool,
 }
 
 impl Merge {
     /// Creates the state before the first event.
     pub fn new(notices: VecDeque<(usize, Notice)>, n_reporting: u32) -> Self {
-        Self { notices, n_reporting, ..Self::default() }
+        Self { notices, n_reporting, limit: u64::MAX, ..Self::default() }
+    }
+
+    /// Continues at a position between two events. `keys` has the keys of the next events of the traces.
+    pub fn resume(&mut self, position: MergePosition, keys: impl IntoIterator<Item = MergeKey>, n_inputs: usize) {
+        let MergePosition { has_begun, removes_duplicates, overflow_reported, n_returned, notices } = position;
+        self.heads = keys.into_iter().map(Reverse).collect();
+        self.n_begun = if has_begun { n_inputs } else { 0 };
+        self.duplicates = removes_duplicates.then(Duplicates::default);
+        (self.overflow_reported, self.n_returned) = (overflow_reported, n_returned);
+        let notices = notices.into_iter().map(|FirstNotice { input, is_damage, message }| {
+            let notice = Notice::damage(String::from_utf8_lossy(&message));
+            // An index that no trace has comes from a damaged split file.
+            ((input as usize).min(n_inputs.saturating_sub(1)), Notice { damage: is_damage, ..notice })
+        });
+        self.notices = notices.collect();
+    }
+
+    /// Ends the merge after `n` returned events, before the next event of another time.
+    pub fn set_limit(&mut self, n: u64) {
+        self.limit = n;
+    }
+
+    /// True if the merge ended because of its limit.
+    pub fn is_at_limit(&self) -> bool {
+        self.n_returned >= self.limit && !self.heads.is_empty()
+    }
+
+    /// Position before the first event, or after the last one of a time. `None` if notices come before the next event.
+    pub fn position(&mut self) -> Option<MergePosition> {
+        let has_begun = self.n_begun > 0;
+        let Self { overflow_reported, n_returned, ref duplicates, .. } = *self;
+        let position = MergePosition {
+            has_begun,
+            removes_duplicates: duplicates.is_some(),
+            overflow_reported,
+            n_returned,
+            notices: Vec::new(),
+        };
+        if !has_begun {
+            let notices = self.notices.iter().map(|(input, Notice { damage, message, .. })| FirstNotice {
+                input: *input as u32,
+                is_damage: *damage,
+                message: message.clone().into_bytes(),
+            });
+            return Some(MergePosition { notices: notices.collect(), ..position });
+        }
+        if !self.is_at_limit() || self.taken || !self.notices.is_empty() {
+            return None;
+        }
+        self.border_ns = Some(self.latest_ns);
+        Some(position)
+    }
+
+    /// Merge key of the next event of a trace.
+    pub fn key_of(&self, input: usize) -> Option<MergeKey> {
+        self.heads.iter().map(|Reverse(key)| *key).find(|key| key.input == input)
     }
 
     /// Returns the next event that is not a duplicate, or the next notice.
@@ -119,11 +228,18 @@ impl Merge {
             if let Some((input, notice)) = self.notices.pop_front() {
                 return Ok(MergeStep::Notice(input, notice));
             }
+            if self.taken {
+                self.last_ns = self.heads.peek().map(|Reverse(key)| key.time_ns);
+            }
             if let Some(notice) = self.advance(inputs)? {
                 self.notices.push_back(notice);
                 continue;
             }
             let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(MergeStep::End) };
+            // Events of one time may be duplicates of each other.
+            if self.n_returned >= self.limit && self.last_ns.is_none_or(|last| last != head.time_ns) {
+                return Ok(MergeStep::End);
+            }
             let input = &mut inputs[head.input];
             let parts = match input.position {
                 NextPosition::At(parts) => Some(parts),
@@ -133,6 +249,10 @@ impl Merge {
             };
             let Some(parts) = parts else { return Ok(MergeStep::End) };
             self.taken = true;
+            if self.duplicates.is_some() {
+                self.has_gone_back |= self.border_ns.is_some_and(|border| head.time_ns <= border);
+                self.latest_ns = self.latest_ns.max(head.time_ns);
+            }
             // Duplicates are counted, so that the sums of the report still add up.
             if self.is_duplicate(head, &parts, input) {
                 self.n_duplicates += 1;
@@ -170,7 +290,7 @@ impl Merge {
     /// The caller then calls [`Merge::mark_used`] if it uses the event.
     #[inline(always)]
     pub fn next_common(&mut self, inputs: &mut [MergeInput]) -> Option<(MergeKey, FoundCommon)> {
-        if self.duplicates.is_some() {
+        if self.duplicates.is_some() || self.n_returned >= self.limit {
             return None;
         }
         if self.taken {

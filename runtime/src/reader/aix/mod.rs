@@ -29,7 +29,7 @@ pub use cpu_files::cpu_files;
 pub use internal::SystemInfo;
 pub use log_info::LogInfo;
 pub use log_layout::LogHeader;
-pub(crate) use logs::{BufferPos, EventSpan};
+pub(crate) use logs::{BufferPos, EventSpan, InputToResume};
 pub use logs::{CommonIds, LogItem, Logs, PASSED, TimedEvent};
 pub use merge::Ahead;
 pub use raw_event::RawEvent;

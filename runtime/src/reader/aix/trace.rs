@@ -29,7 +29,7 @@ use std::path::Path;
 const MAX_NAMED: usize = 8;
 
 /// Number that no count of events of a file reaches.
-const MAX_NUMBER: u64 = 1 << 60;
+pub(super) const MAX_NUMBER: u64 = 1 << 60;
 
 /// Largest number of CPU files that a base file may name; AIX has at most as many CPUs.
 const MAX_CPU_FILES: usize = 1024;
@@ -136,14 +136,9 @@ pub enum AixItem<'t> {
     Notice(Notice),
 }
 
-stored!(Survey {
-    factors: Option<Factors>,
-    first_stamp: Option<u64>,
-    first_event: Option<FirstEvent>,
-    traced_cpus: Option<u32>,
-});
+stored!(Survey { factors, first_stamp, first_event, traced_cpus });
 
-stored!(FirstEvent { is_trace_on: bool, ticks: Option<u64> });
+stored!(FirstEvent { is_trace_on, ticks });
 
 /// Position of a trace between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -160,7 +155,7 @@ pub(crate) struct TracePosition {
     in_area: bool,
 }
 
-stored!(TracePosition { number: u64, n_malformed: u64, offset: u64, n_areas: u64, in_area: bool }
+stored!(TracePosition { number, n_malformed, offset, n_areas, in_area }
     where |position| position.n_malformed <= position.number && position.number < MAX_NUMBER);
 
 /// Results of the look-ahead at the start of a trace.
@@ -316,6 +311,21 @@ impl Trace {
         Ok(trace)
     }
 
+    /// Opens a trace whose survey is known, at its start. `warns` is true if missing time factors cause a warning.
+    pub(super) fn at_start(
+        name: &str,
+        input: Input,
+        options: &ReadOptions,
+        survey: Survey,
+        warns: bool,
+    ) -> Result<Self, OpenError> {
+        let mut trace = Self::plan(name.to_owned(), Window::new(input), options, Some(survey))?;
+        if warns {
+            trace.warn_of_missing_factors();
+        }
+        Ok(trace)
+    }
+
     /// Opens a trace at a position. `survey` has the results of an earlier look-ahead.
     ///
     /// # Errors
@@ -361,15 +371,35 @@ impl Trace {
         self.notices.is_empty().then_some(position)
     }
 
-    /// Options by which the trace can be opened again at a position; `None` if it depends on more than its bytes.
+    /// Position before the event that was found last and not returned.
+    pub(super) fn position_before(&self) -> TracePosition {
+        let Self { number, n_malformed, next_area, in_area, .. } = *self;
+        let number = number - u64::from(self.pending > 0);
+        TracePosition { number, n_malformed, offset: self.window.offset(), n_areas: next_area as u64, in_area }
+    }
+
+    /// Name and options by which the trace can be opened again at a position; `None` if it depends on more than its
+    /// bytes.
     pub(super) fn reader_facts(&mut self) -> io::Result<Option<InputFacts>> {
-        if self.salvage || !self.cpu_files.is_empty() {
+        if self.salvage {
             return Ok(None);
         }
         let StepRules { cpuid_word, lenient, short_generic_word, .. } = self.rules;
-        let to_next_entry = self.after_damage == AfterDamage::NextEntry;
         let identity = Identity::of(self.window.input_mut())?;
-        Ok(Some(InputFacts::of_reader(identity, cpuid_word, lenient, short_generic_word, to_next_entry)))
+        let options = ReadOptions {
+            format: Some(TraceKind::Aix(self.kind)),
+            cpuid_word,
+            lenient,
+            short_generic_word,
+            ..ReadOptions::default()
+        };
+        let after_damage = self.after_damage;
+        Ok(Some(InputFacts::of_reader(self.name.clone(), identity, &ReadOptions { after_damage, ..options })))
+    }
+
+    /// True if the trace has reached its limit.
+    pub(super) fn is_at_limit(&self) -> bool {
+        self.tally.read >= self.read_limit
     }
 
     /// Ends the trace at the first event after `n_bytes` bytes have been read.

@@ -30,7 +30,7 @@ pub(super) struct Combine {
     payload: Vec<u8>,
 }
 
-stored!(Combine { key: u64, offset: u64, msb: Option<u32>, payload: Vec<u8> }
+stored!(Combine { key, offset, msb, payload }
     where |combine| !combine.payload.is_empty() && combine.payload.len().is_multiple_of(PAYLOAD_BYTES)
         && combine.payload.len() <= MAX_EVENT_BYTES);
 

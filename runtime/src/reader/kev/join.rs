@@ -35,18 +35,18 @@ pub struct KevCounts {
 }
 
 stored!(KevCounts {
-    records: u64,
-    slots: u64,
-    dropped_begins: u64,
-    continuations_without_begin: u64,
-    ends_without_begin: u64,
-    open_at_end: u64,
-    over_limits: u64,
-    dropped_slots: u64,
-    gaps: u64,
-    lost_buffers: u64,
-    cut_bytes: u64,
-    skipped_bytes: u64,
+    records,
+    slots,
+    dropped_begins,
+    continuations_without_begin,
+    ends_without_begin,
+    open_at_end,
+    over_limits,
+    dropped_slots,
+    gaps,
+    lost_buffers,
+    cut_bytes,
+    skipped_bytes
 });
 
 impl KevCounts {
@@ -117,8 +117,6 @@ pub(super) struct Joiner {
 }
 
 impl Stored for Joiner {
-    const MIN_BYTES: usize = 0;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         let mut open = self.open.list();
         open.visit(codec)?;

@@ -150,7 +150,7 @@ pub(crate) struct KevPosition {
     state: Vec<u8>,
 }
 
-stored!(KevPosition { offset: u64, start: Option<u64>, last_buffer: Option<u32>, state: Vec<u8> });
+stored!(KevPosition { offset, start, last_buffer, state });
 
 /// State of a reader, for a codec.
 struct ReaderState<'l> {
@@ -159,8 +159,6 @@ struct ReaderState<'l> {
 }
 
 impl Stored for ReaderState<'_> {
-    const MIN_BYTES: usize = 0;
-
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         self.clocks.visit(codec)?;
         self.joiner.visit(codec)

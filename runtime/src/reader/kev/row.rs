@@ -16,7 +16,7 @@ pub(crate) struct Clocks {
     pub version: u64,
 }
 
-stored!(Clocks { msbs: [Option<u32>; N_CPUS] });
+stored!(Clocks { msbs });
 
 impl Clocks {
     pub(super) fn new(one_clock: bool) -> Self {
