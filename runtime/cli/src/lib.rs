@@ -63,6 +63,7 @@ mod traceprinter;
 mod trcevgrp;
 mod trcrpt;
 mod trcupdate;
+mod unpack;
 #[cfg(feature = "analysis")]
 mod view;
 mod watch;

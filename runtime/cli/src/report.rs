@@ -7,6 +7,7 @@ use super::formats::{self, LanguageArgs};
 use super::limits::{LimitArgs, TableArgs, threads};
 use super::overwrite;
 use super::pager::PagerArgs;
+use super::split;
 use super::trace::{self, SystemOptions};
 use super::trace_args::TraceArgs;
 use super::zone::ZoneArgs;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 use tfbc::aix::{AixReportOptions, TimeZone, Timestamp};
 use tfbc::internal::hint;
 use tfbc::qnx::{FieldLayout, QnxReportOptions, RecordFilter, TimeForm};
-use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, Split, System};
+use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, System};
 use tfbc_authoring::times::seconds;
 
 /// Flags of `tfbc report`.
@@ -73,7 +74,8 @@ pub struct ReportArgs {
     /// which every report or row names its file. A trace that cannot be read is skipped with exit status 2
     #[arg(short, long, conflicts_with_all = ["follow", "part"])]
     recursive: bool,
-    /// Threads for formatting; all cores by default. The output does not depend on it
+    /// Threads for formatting; all cores by default. The output does not depend on it. Parts of a split file are read side
+    /// by side
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<NonZeroUsize>,
     /// Leave out the heading
@@ -119,10 +121,9 @@ impl ReportArgs {
         if self.part.is_some() && (self.traces.len() > 1 || self.traces.iter().any(|path| path.is_dir())) {
             return Err(Failure::Error(Message::Usage, String::from("--part needs exactly one split file")));
         }
-        // The trace that a split file names is an input, too.
-        let split = self.traces.first().filter(|_| self.part.is_some()).and_then(|path| Split::open(path).ok());
-        let divided = split.map(|split| PathBuf::from(split.input()));
-        let tables = [&self.names, &self.context, &divided].into_iter().flatten();
+        // The files that a split file names are inputs, too.
+        let divided: Vec<PathBuf> = self.traces.iter().flat_map(|path| split::files(path, self.part)).collect();
+        let tables = [&self.names, &self.context].into_iter().flatten().chain(&divided);
         let files = self.traces.iter().chain(tables).map(PathBuf::as_path);
         let inputs = overwrite::files(&self.formats).chain(files);
         overwrite::refuse([self.output.as_deref()], inputs)?;

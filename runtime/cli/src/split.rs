@@ -1,10 +1,12 @@
 //! `tfbc split` and `tfbc index`: divide a trace into parts that are formatted alone, or left out by a filter.
 
-use super::console::{CommandResult, Console, Failure, Message};
+use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
+use super::merge;
 use super::overwrite;
 use super::trace;
 use super::trace_args::TraceArgs;
+use super::unpack;
 use clap::{ArgGroup, Args};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -23,20 +25,34 @@ pub struct SplitArgs {
     /// Bytes per part, such as 64m or 1g; a part ends after the first event that reaches this size
     #[arg(long, value_name = "SIZE", group = "size", value_parser = size)]
     bytes: Option<NonZeroU64>,
-    /// Format file that the parts will be formatted with, source or blob; later ones win. `default` is the built-in
-    /// file, which is also used if none is given
-    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
-    formats: Vec<PathBuf>,
     /// Split file
     #[arg(short = 'o', long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
+    division: DivisionArgs,
+}
+
+/// Flags of both commands.
+#[derive(Debug, Clone, Args)]
+struct DivisionArgs {
+    /// Format file that the parts will be formatted with, source or blob; later ones win. `default` is the built-in
+    /// file, which is also used if none is given
+    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
+    formats: Vec<PathBuf>,
+    /// Read all traces as one, merged by time (AIX)
+    #[arg(short = 'm', long)]
+    merge: bool,
+    /// Write a compressed trace or a pipe to a file in this directory first, and split that file. The directory is
+    /// created if it does not exist; a file that exists is not replaced
+    #[arg(long, value_name = "DIR")]
+    unpack: Option<PathBuf>,
+    #[command(flatten)]
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
-    /// Trace or log: a file that is not compressed
+    /// Trace or log; several with --merge. A compressed one, or `-` for standard input, needs --unpack
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
-    input: Option<PathBuf>,
+    traces: Vec<PathBuf>,
 }
 
 /// Reads a size in bytes: a number, and `k`, `m` or `g` after it for powers of 1024.
@@ -68,82 +84,76 @@ pub struct IndexArgs {
     /// Bytes per part, which is the least that is read; a part ends after the first event that reaches this size
     #[arg(long, value_name = "SIZE", default_value = "16m", value_parser = size)]
     bytes: NonZeroU64,
-    /// Format file that the trace will be formatted with, source or blob; later ones win. `default` is the built-in
-    /// file, which is also used if none is given
-    #[arg(short = 't', long = "formats", value_name = "FORMAT")]
-    formats: Vec<PathBuf>,
-    /// Split file; by default the trace's name with `.tfbs` after it
+    /// Split file; by default the first trace's name with `.tfbs` after it
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    trace: TraceArgs,
-    #[command(flatten)]
-    language: LanguageArgs,
-    /// Trace or log: a file that is not compressed
-    #[arg(value_name = "TRACE", required_unless_present = "dialect")]
-    input: Option<PathBuf>,
-}
-
-/// A division into parts, from the flags of either command.
-struct Division<'d> {
-    size: PartSize,
-    formats: &'d [PathBuf],
-    output: &'d Path,
-    trace: &'d TraceArgs,
-    language: &'d LanguageArgs,
-    input: &'d Path,
+    division: DivisionArgs,
 }
 
 impl SplitArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
-        let Self { parts, bytes, formats, output, trace, language, input } = self;
-        let size = match (parts, bytes) {
-            (_, Some(bytes)) => PartSize::Bytes(*bytes),
+        let size = match (self.parts, self.bytes) {
+            (_, Some(bytes)) => PartSize::Bytes(bytes),
             (parts, None) => PartSize::Count(parts.unwrap_or(NonZeroU64::MIN)),
         };
-        match input {
-            Some(input) if !language.asks_for_help() => {
-                Division { size, formats, output, trace, language, input }.write(console)
-            }
-            _ => super::print(console, formats::dialect_help(), None),
-        }
+        self.division.write(console, size, Some(&self.output))
     }
 }
 
 impl IndexArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
-        let Self { bytes, formats, output, trace, language, input } = self;
-        match input {
-            Some(input) if !language.asks_for_help() => {
-                let mut named = input.clone().into_os_string();
-                named.push(".tfbs");
-                let (size, output) = (PartSize::Bytes(*bytes), output.clone().unwrap_or_else(|| named.into()));
-                Division { size, formats, output: &output, trace, language, input }.write(console)
-            }
-            _ => super::print(console, formats::dialect_help(), None),
-        }
+        self.division.write(console, PartSize::Bytes(self.bytes), self.output.as_deref())
     }
 }
 
-impl Division<'_> {
-    /// Divides the trace, and writes the split file.
-    fn write(&self, console: &Console) -> CommandResult {
-        let Self { size, formats, output, trace, language, input } = *self;
-        let inputs = overwrite::files(formats).chain([input]);
-        overwrite::refuse([Some(output)], inputs)?;
+impl DivisionArgs {
+    /// Divides the trace, and writes the split file; without a name, next to the trace.
+    fn write(&self, console: &Console, size: PartSize, output: Option<&Path>) -> CommandResult {
+        let Self { formats, merge, trace, language, traces, .. } = self;
+        let Some(first) = traces.first().filter(|_| !language.asks_for_help()) else {
+            return super::print(console, formats::dialect_help(), None);
+        };
+        if traces.len() > 1 && !merge {
+            let text = "a split file is about one trace: give --merge to read several as one";
+            return Err(Failure::Error(Message::Usage, String::from(text)));
+        }
+        let mut named = first.clone().into_os_string();
+        named.push(".tfbs");
+        let output = output.map_or(PathBuf::from(named), Path::to_owned);
+        let inputs = overwrite::files(formats).chain(traces.iter().map(PathBuf::as_path));
+        overwrite::refuse([Some(output.as_path())], inputs)?;
         let set = formats::load_for_report(console, formats, language)?;
         let short_generic_word = language.report_dialect()?.short_generic_word;
         let args = TraceArgs { short_generic_word, max_ratio: language.ratio.ratio(), ..trace.clone() };
-        let trace = trace::open(input, &args)?;
-        let split = trace.parts(&set, size).map_err(|error| failure(&input.to_string_lossy(), error))?;
+        let mut status = formats::loaded(&set);
+        let traces = self.files(console, &args, &mut status)?;
+        let trace = match &traces[..] {
+            [only] => trace::open(only, &args)?,
+            several => merge::open(several, &args, false)?,
+        };
+        // The files of CPUs are inputs, too.
+        let info = trace.info();
+        overwrite::refuse([Some(output.as_path())], info.files.iter().map(|file| Path::new(&file.name)))?;
+        let split = trace.parts(&set, size).map_err(|error| failure(&info.name, error))?;
         let failed = |error| Failure::write(&error, output.display());
-        let mut out = console.open(Some(output)).map_err(failed)?;
+        let mut out = console.open(Some(&output)).map_err(failed)?;
         out.write_all(&split.encode()).and_then(|()| out.flush()).map_err(failed)?;
         out.into_inner().commit().map_err(failed)?;
         console.note(table(&split));
-        Ok(formats::loaded(&set))
+        Ok(status)
+    }
+
+    /// Files to split: those that were named, or their unpacked forms.
+    fn files(&self, console: &Console, args: &TraceArgs, status: &mut Status) -> Result<Vec<PathBuf>, Failure> {
+        let Some(directory) = &self.unpack else { return Ok(self.traces.clone()) };
+        let unpack = |path: &PathBuf| unpack::unpack(console, path, directory, args);
+        let unpacked = self.traces.iter().map(unpack).collect::<Result<Vec<_>, _>>()?;
+        let found = unpacked.iter().map(|found| found.status).max();
+        *status = (*status).max(found.unwrap_or(Status::Well));
+        Ok(unpacked.into_iter().map(|found| found.path).collect())
     }
 }
 
@@ -155,6 +165,13 @@ pub fn open(path: &Path) -> Result<Option<Split>, Failure> {
         && magic == *b"tfbs";
     let split = is_split.then(|| Split::open(path)).transpose();
     split.map_err(|error| failure(&path.to_string_lossy(), error))
+}
+
+/// Files that a report of a split file reads. None if it is not one, or a part of it cannot be read, which the report
+/// says.
+pub fn files(path: &Path, part: Option<u64>) -> Vec<PathBuf> {
+    let split = if path.is_file() { Split::open_only(path, part.unwrap_or(1)).ok() } else { None };
+    split.map_or(Vec::new(), |split| split.files().map(PathBuf::from).collect())
 }
 
 /// Table of the parts.

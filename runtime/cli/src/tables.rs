@@ -14,7 +14,7 @@ use std::iter::Enumerate;
 use std::path::{Path, PathBuf};
 use std::slice;
 use tfbc::internal::Output;
-use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts, rows};
+use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts};
 use tfbc::{Formats, Monitor, Notice, ReportError, ReportOptions, TraceInfo};
 #[cfg(feature = "parquet")]
 use tfbc_data::ParquetFile;
@@ -406,7 +406,7 @@ impl TableRun<'_> {
         let mut all = Summary::default();
         let is_unreadable = opened.is_none();
         while let Some(OpenedTrace { at, path, mut plan }) = opened {
-            let name = path.display().to_string();
+            let name = plan.name(path);
             if let Some(log) = &notices {
                 log.with(|table| table.set_file(&name)).map_err(failed)?;
             }
@@ -429,9 +429,9 @@ impl TableRun<'_> {
             let ran = match &notices {
                 Some(log) => {
                     let mut sink = log.rows(tables.sink());
-                    rows(&mut plan.trace, self.formats, &plan.options, wanted, &mut sink, &mut messages)
+                    plan.rows(self.formats, wanted, &mut sink, &mut messages)
                 }
-                None => rows(&mut plan.trace, self.formats, &plan.options, wanted, tables.sink(), &mut messages),
+                None => plan.rows(self.formats, wanted, tables.sink(), &mut messages),
             };
             messages.reporter.end();
             messages.written.map_err(failed)?;
@@ -497,7 +497,7 @@ impl TableRun<'_> {
         status: &mut Status,
     ) -> Result<Option<OpenedTrace<'i>>, Failure> {
         for (at, path) in rest {
-            match PlannedReport::open(path, self.args, self.wanted) {
+            match PlannedReport::open_whole(path, self.args, self.wanted) {
                 Ok(plan) => return Ok(Some(OpenedTrace { at, path, plan })),
                 Err(Failure::Error(Message::Unreadable, text)) if inputs.names_files() => {
                     self.console.error(Message::Unreadable, text);
@@ -531,10 +531,10 @@ impl TableRun<'_> {
 
     /// Counts the events of an input that some of the flags admit; `None` if it cannot be read.
     fn count_rows(&self, path: &Path, flags: &[&str]) -> Option<u64> {
-        let mut plan = PlannedReport::open(path, self.args, self.wanted).ok()?;
+        let mut plan = PlannedReport::open_whole(path, self.args, self.wanted).ok()?;
         keep_filters(&mut plan.options, flags);
         let (mut count, wanted) = (CountedRows(0), RowOptions::default());
-        rows(&mut plan.trace, self.formats, &plan.options, wanted, &mut count, &mut |_: &Notice| {}).ok()?;
+        plan.rows(self.formats, wanted, &mut count, &mut |_: &Notice| {}).ok()?;
         Some(count.0)
     }
 }

@@ -10,6 +10,8 @@ use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tfbc::aix::{AixSummary, IdSet, TableLimits};
+#[cfg(feature = "arrow")]
+use tfbc::internal::rows::{RowOptions, RowSink, rows};
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
     EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, Pattern, QnxHeader, ReportError,
@@ -24,7 +26,7 @@ const MAX_SHOWN: u64 = 100;
 /// Opens one trace.
 pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
     if let Some(number) = args.part {
-        let part = Split::open(path).and_then(|split| split.open_part(number));
+        let part = Split::open_only(path, number).and_then(|split| split.open_part(number));
         return part.map_err(|error| split::failure(&path.to_string_lossy(), error));
     }
     Trace::open_with(path, &args.options()).map_err(|error| {
@@ -350,15 +352,10 @@ pub struct PlannedReport {
 }
 
 impl PlannedReport {
-    /// Opens a trace. A split file is refused, unless one of its parts is wanted.
-    pub fn open(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
-        Self::plan(open(path, args)?, None, args, wanted)
-    }
-
     /// Opens a trace, or a split file for a report of all its parts.
-    fn open_whole(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
+    pub fn open_whole(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
         let split = if args.part.is_none() && !args.follow { split::open(path)? } else { None };
-        let Some(split) = split else { return Self::open(path, args, wanted) };
+        let Some(split) = split else { return Self::plan(open(path, args)?, None, args, wanted) };
         let first = split.open_part(1).map_err(|error| split::failure(&path.to_string_lossy(), error))?;
         Self::plan(first, Some(split), args, wanted)
     }
@@ -371,6 +368,27 @@ impl PlannedReport {
             Some(header) => options.qnx = (wanted.qnx)(&info.name, header)?,
         }
         Ok(Self { trace, split, info, options })
+    }
+
+    /// Name of the trace; for a split file, of the trace that it divides.
+    #[cfg(feature = "arrow")]
+    pub fn name(&self, path: &Path) -> String {
+        self.split.as_ref().map_or_else(|| path.display().to_string(), |split| split.input().to_owned())
+    }
+
+    /// Passes a row for each event to a sink.
+    #[cfg(feature = "arrow")]
+    pub fn rows(
+        &mut self,
+        formats: &Formats,
+        wanted: RowOptions,
+        sink: &mut dyn RowSink,
+        monitor: &mut (dyn Monitor + Send),
+    ) -> Result<ReportSummary, ReportError> {
+        match &self.split {
+            Some(split) => split.rows(formats, &self.options, wanted, sink, monitor),
+            None => rows(&mut self.trace, formats, &self.options, wanted, sink, monitor),
+        }
     }
 
     fn form(&self) -> Form {

@@ -106,12 +106,126 @@ fn what_cannot_be_split_is_refused_with_a_reason() {
     refused(world, "split --bytes 1x -o x.tfbs shell.trc", "a number of bytes such as");
     refused(world, "split -n 2 -o shell.trc shell.trc", "shell.trc");
     refused(world, "split -n 2 -o x.tfbs user.xml", "not a trace but");
-    let packed = world.join("shell.trc.gz");
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut encoder, &fs::read(world.join("shell.trc")).unwrap()).unwrap();
-    fs::write(packed, encoder.finish().unwrap()).unwrap();
+    fs::write(world.join("shell.trc.gz"), pack(&world.join("shell.trc"))).unwrap();
     refused(world, "split -n 2 -o x.tfbs shell.trc.gz", "cannot read shell.trc.gz: a compressed trace cannot be split");
+    refused(world, "split -n 2 -o x.tfbs shell.trc.gz", "--unpack DIR");
+    refused(world, "split -n 2 -o x.tfbs shell.trc copy.trc", "give --merge");
+    refused(world, "split -m -n 2 -o copy.trc shell.trc copy.trc", "copy.trc");
+    refused(world, "split -m -n 2 -o x.tfbs shell.trc user.kev", "only AIX traces can be merged");
     assert!(!world.join("x.tfbs").exists());
+}
+
+/// Compresses a file.
+fn pack(path: &Path) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, &fs::read(path).unwrap()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn compressed_traces_are_unpacked_first() {
+    let world = directory();
+    let world = world.path();
+    let packed = pack(&world.join("shell.trc"));
+    fs::write(world.join("shell.trc.gz"), &packed).unwrap();
+    let whole = output(world, "report shell.trc");
+    let (_, list, status) = tfbc(world, "split --unpack plain/here -n 3 -o x.tfbs shell.trc.gz");
+    assert!(status == 0 && list.lines().count() == 4, "{list}");
+    assert_eq!(fs::read(world.join("plain/here/shell.trc")).unwrap(), fs::read(world.join("shell.trc")).unwrap());
+    let parts: String = (1..=3).map(|n| output(world, &format!("report --part {n} x.tfbs"))).collect();
+    assert_eq!(parts, whole);
+    assert_eq!(output(world, "report x.tfbs"), whole);
+    // A file that exists is not replaced, not even the trace itself.
+    fs::write(world.join("plain/here/shell.trc"), "mine").unwrap();
+    refused(world, "split --unpack plain/here -n 3 -o y.tfbs shell.trc.gz", "shell.trc: the file exists");
+    refused(world, "index --unpack . -o y.tfbs shell.trc.gz", "shell.trc: the file exists");
+    assert_eq!(fs::read(world.join("plain/here/shell.trc")).unwrap(), b"mine");
+    // A trace that is not compressed stays where it is.
+    let (_, _, status) = tfbc(world, "split --unpack none -n 3 -o y.tfbs shell.trc");
+    assert!(status == 0 && !world.join("none").exists());
+    // Everything before the damage is unpacked.
+    fs::write(world.join("cut.gz"), &packed[..packed.len() / 2]).unwrap();
+    let (_, messages, status) = tfbc(world, "split --unpack cut -n 3 -o z.tfbs cut.gz");
+    assert!(status == 2 && messages.contains("cut.gz: gzip"), "{status} {messages}");
+    let (text, ..) = tfbc(world, "report z.tfbs");
+    assert!(text.len() > 100 && whole.starts_with(&text[..100]), "{text}");
+    refused(world, "split --unpack new -n 3 -o z.tfbs missing.gz", "missing.gz");
+    let mut command = command("tfbc");
+    command.args("split --unpack pipe -n 3 -o p.tfbs -".split(' ')).current_dir(world).env("TFBC_CACHE", "off");
+    let (_, messages, status) = run(command.write_stdin(packed));
+    assert!(status == 0 && world.join("pipe/stdin").is_file(), "{messages}");
+    assert_eq!(output(world, "report p.tfbs"), whole);
+}
+
+#[test]
+fn merged_logs_and_files_of_cpus_are_split() {
+    let world = directory();
+    let world = world.path();
+    assert_eq!(tfbc(world, "split -m -n 5 -o x.tfbs shell.trc copy.trc").2, 0);
+    let whole = output(world, "report x.tfbs");
+    let parts: String = (1..=5).map(|n| output(world, &format!("report --part {n} x.tfbs"))).collect();
+    let n_lines = ["shell.trc", "copy.trc"].map(|trace| output(world, &format!("report {trace}")).lines().count());
+    assert!(parts == whole && whole.lines().count() > n_lines[0].max(n_lines[1]) + 10);
+    refused(world, "report -o copy.trc x.tfbs", "copy.trc");
+    refused(world, "report --part 2 -o copy.trc x.tfbs", "copy.trc");
+    let (_, _, status) = tfbc(world, "index --bytes 1k -m shell.trc copy.trc");
+    assert!(status == 0 && world.join("shell.trc.tfbs").is_file());
+    assert_eq!(output(world, "report shell.trc.tfbs"), whole);
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn tables_of_a_split_file_are_those_of_the_trace() {
+    let world = directory();
+    let world = world.path();
+    let mut bytes = fs::read(world.join("shell.trc")).unwrap();
+    bytes[6000..6100].fill(0xFF);
+    fs::write(world.join("cut.trc"), &bytes).unwrap();
+    for (trace, formats) in [("shell.trc", ""), ("cut.trc", ""), ("user.kev", "-t user.xml")] {
+        tfbc(world, &format!("index --bytes 300 {formats} {trace}"));
+        for filter in ["", "--from 0.002 --until 0.003", "--cpu 0", "--until 0"] {
+            for form in ["--to arrow", "--to parquet", "--to arrow --notices n.ndjson", "--to parquet --by-event"] {
+                let read = |input: &str| {
+                    let out = world.join("out");
+                    let ended = tfbc(world, &format!("report {form} {formats} {filter} -o out {input}"));
+                    let mut files = vec![fs::read(world.join("n.ndjson")).unwrap_or_default()];
+                    if out.is_dir() {
+                        let names = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+                        let names = names.collect::<std::collections::BTreeSet<_>>();
+                        files.extend(names.into_iter().map(|path| fs::read(path).unwrap()));
+                        fs::remove_dir_all(&out).unwrap();
+                    } else {
+                        files.push(fs::read(&out).unwrap());
+                        fs::remove_file(&out).unwrap();
+                    }
+                    (ended, files)
+                };
+                let (whole, split) = (read(trace), read(&format!("{trace}.tfbs")));
+                assert_eq!(split.0, whole.0, "{form} {filter} {trace}");
+                assert!(split.1 == whole.1 && whole.1.len() > 1, "{form} {filter} {trace}");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_report() {
+    let world = directory();
+    let world = world.path();
+    let mut bytes = fs::read(world.join("shell.trc")).unwrap();
+    bytes[6000..6100].fill(0xFF);
+    fs::write(world.join("cut.trc"), &bytes).unwrap();
+    for (trace, formats) in [("shell.trc", ""), ("cut.trc", ""), ("user.kev", "-t user.xml")] {
+        let made = tfbc(world, &format!("index --bytes 300 {formats} {trace}"));
+        assert!(made.2 == 0 || made.2 == 2, "{}", made.1);
+        for flags in ["", "--to ndjson", "--columns id --from 0.001"] {
+            let whole = tfbc(world, &format!("report {flags} {formats} {trace}"));
+            for threads in [1, 2, 3, 8] {
+                let args = format!("report --threads {threads} {flags} {formats} {trace}.tfbs");
+                assert_eq!(tfbc(world, &args), whole, "{args}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -135,7 +249,10 @@ fn parts_of_something_else_are_refused() {
     let mut flipped = split.clone();
     *flipped.last_mut().unwrap() ^= 1;
     fs::write(world.join("y.tfbs"), &flipped).unwrap();
-    refused(world, "report --part 2 y.tfbs", "a damaged split file");
+    refused(world, "report --part 3 y.tfbs", "a damaged split file");
+    refused(world, "report y.tfbs", "a damaged split file");
+    // The other parts do not need the damaged section.
+    output(world, "report --part 2 y.tfbs");
     let mut trace = fs::read(world.join("shell.trc")).unwrap();
     trace[0x60] ^= 1;
     fs::write(world.join("shell.trc"), &trace).unwrap();

@@ -110,7 +110,7 @@ impl<'w> WholeReport<'w> {
         self.header.is_none()
     }
 
-    /// The same report with other options.
+    /// Report of the same parts with other options.
     pub fn with_options<'o>(&'o self, options: &'o ReportOptions) -> WholeReport<'o> {
         WholeReport { options, header: self.header.clone(), ..*self }
     }

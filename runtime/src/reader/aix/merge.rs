@@ -46,7 +46,7 @@ impl MergeInput {
         (self.last_id, self.reports)
     }
 
-    /// Sets them.
+    /// Sets the id of the last returned event, and true if the CPU still reports events.
     pub fn set_last(&mut self, (last_id, reports): (u16, bool)) {
         (self.last_id, self.reports) = (last_id, reports && self.cpu.is_some());
     }
