@@ -56,7 +56,8 @@ impl Checker {
     }
 }
 
-fn check(files: Vec<CheckedFile>) -> Checked {
+/// Compiles files as one set.
+pub fn check(files: Vec<CheckedFile>) -> Checked {
     let mut sources = Sources::new();
     for (path, _, source) in &files {
         let is_trace = is_trace(Path::new(path), source);

@@ -13,6 +13,7 @@
 mod check;
 mod complete;
 mod diagnostics;
+mod dialogue;
 mod document;
 mod facts;
 mod hover;
@@ -31,14 +32,11 @@ mod xml;
 
 use check::Checker;
 use crossbeam_channel::{Receiver, Sender, never, select};
+pub use dialogue::Dialogue;
 pub use protocol::Message;
-use protocol::{ErrorCode, Params, RequestError};
-use requests::{Answer, Session};
-use serde_json::{Value, json};
+use protocol::{ErrorCode, RequestError};
+use serde_json::Value;
 use std::collections::VecDeque;
-
-/// Notification with the diagnostics of a file.
-const FINDINGS: &str = "textDocument/publishDiagnostics";
 
 /// Serves standard input and output until the client sends `exit` or disconnects. Returns true if it sent `shutdown`
 /// before.
@@ -54,15 +52,15 @@ pub fn serve_stdio() -> bool {
 ///
 /// No message causes a panic: a request that cannot be answered gets an error response.
 pub fn serve(incoming: Receiver<Message>, outgoing: Sender<String>) -> bool {
-    let checker = Checker::start();
-    let mut server = Server { incoming, outgoing, queue: VecDeque::new(), checker, state: ServerState::New };
-    let mut session = Session::default();
+    let mut server = Server { incoming, outgoing, queue: VecDeque::new() };
+    let mut checker = Checker::start();
+    let mut dialogue = Dialogue::default();
     loop {
         server.take_in();
         let message = match server.queue.pop_front() {
             Some(message) => message,
             // While the client is idle, the server analyses what it may ask for next.
-            None if server.checker.results.is_empty() && session.project.read_ahead() => continue,
+            None if checker.results.is_empty() && dialogue.read_ahead() => continue,
             None => select! {
                 recv(server.incoming) -> message => match message {
                     Ok(message) => {
@@ -70,23 +68,24 @@ pub fn serve(incoming: Receiver<Message>, outgoing: Sender<String>) -> bool {
                         server.queue.push_back(message);
                         continue;
                     }
-                    Err(_) => return server.state == ServerState::ShutDown,
+                    Err(_) => return dialogue.is_shut_down(),
                 },
-                recv(server.checker.results) -> checked => {
+                recv(checker.results) -> checked => {
                     match checked {
-                        Ok(checked) => session.findings(checked).iter().for_each(|note| server.notify(FINDINGS, note)),
+                        Ok(checked) => server.send_all(dialogue.findings(checked)),
                         // The checker thread ended; everything else continues to work.
-                        Err(_) => server.checker.results = never(),
+                        Err(_) => checker.results = never(),
                     }
                     continue;
                 }
             },
         };
-        match message {
-            Message::Request { id, method, params } => server.request(&mut session, &id, &method, Params(params)),
-            Message::Notification { method, .. } if method == "exit" => return server.state == ServerState::ShutDown,
-            Message::Notification { method, params } => server.notification(&mut session, &method, Params(params)),
-            Message::Response => {}
+        if matches!(&message, Message::Notification { method, .. } if method == "exit") {
+            return dialogue.is_shut_down();
+        }
+        server.send_all(dialogue.take(message));
+        if let Some(files) = dialogue.unchecked() {
+            checker.check(files);
         }
     }
 }
@@ -99,22 +98,11 @@ fn cancelled(message: &Message) -> Option<&Value> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ServerState {
-    /// Before `initialize`.
-    New,
-    Running,
-    /// After `shutdown`.
-    ShutDown,
-}
-
 struct Server {
     incoming: Receiver<Message>,
     outgoing: Sender<String>,
     /// Received messages that are not answered yet.
     queue: VecDeque<Message>,
-    checker: Checker,
-    state: ServerState,
 }
 
 impl Server {
@@ -139,52 +127,7 @@ impl Server {
         let _ = self.outgoing.send(text);
     }
 
-    fn notify(&self, method: &str, params: &Value) {
-        self.send(transport::notification(method, params));
-    }
-
-    fn request(&mut self, session: &mut Session, id: &Value, method: &str, params: Params) {
-        let result = self.answer(session, method, &params);
-        self.send(transport::response(id, result));
-    }
-
-    fn answer(&mut self, session: &mut Session, method: &str, params: &Params) -> Answer {
-        match (self.state, method) {
-            (ServerState::New, "initialize") => {
-                let answer = session.initialize(params)?;
-                self.state = ServerState::Running;
-                self.recheck(session);
-                Ok(answer)
-            }
-            (ServerState::New, _) => Err(RequestError::new(ErrorCode::ServerNotInitialized, "send `initialize` first")),
-            (ServerState::ShutDown, _) => Err(RequestError::new(ErrorCode::InvalidRequest, "the server is shut down")),
-            (ServerState::Running, "initialize") => {
-                Err(RequestError::new(ErrorCode::InvalidRequest, "the server is initialized already"))
-            }
-            (ServerState::Running, "shutdown") => {
-                self.state = ServerState::ShutDown;
-                Ok(String::from("null"))
-            }
-            (ServerState::Running, _) => session.answer(method, params),
-        }
-    }
-
-    fn notification(&mut self, session: &mut Session, method: &str, params: Params) {
-        if self.state != ServerState::Running {
-            return;
-        }
-        match session.notice(method, &params) {
-            Ok(true) => self.recheck(session),
-            Ok(false) => {}
-            // A notification has no response, so its error goes to the editor's log.
-            Err(RequestError { text, .. }) => {
-                let message = format!("{method}: {text}");
-                self.notify("window/logMessage", &json!({ "type": 1, "message": message }));
-            }
-        }
-    }
-
-    fn recheck(&self, session: &Session) {
-        self.checker.check(session.project.sources());
+    fn send_all(&self, texts: Vec<String>) {
+        texts.into_iter().for_each(|text| self.send(text));
     }
 }

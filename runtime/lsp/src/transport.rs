@@ -68,7 +68,7 @@ fn read_all(mut input: impl BufRead, to: &Sender<Message>, complain: impl Fn(Val
 }
 
 /// Reason why bytes are not a message.
-struct BadMessage {
+pub struct BadMessage {
     code: ErrorCode,
     /// Id of the request, if it is readable.
     id: Value,
@@ -80,7 +80,8 @@ impl BadMessage {
         Self { code, id: Value::Null, text: text.into() }
     }
 
-    fn answer(self) -> Value {
+    /// Error response.
+    pub fn answer(self) -> Value {
         json!({ "jsonrpc": "2.0", "id": self.id, "error": { "code": self.code as i32, "message": self.text } })
     }
 }
@@ -123,7 +124,8 @@ fn read_header(input: &mut impl BufRead) -> io::Result<Option<Option<u64>>> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Message, BadMessage> {
+/// Parses a message.
+pub fn parse(bytes: &[u8]) -> Result<Message, BadMessage> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| BadMessage::new(ErrorCode::ParseError, error.to_string()))?;
     let id = value.get("id").filter(|id| is_id(id)).cloned().unwrap_or(Value::Null);
