@@ -4,7 +4,6 @@ use super::console::{self, CommandResult, Console, Failure, Message, Status};
 use super::events_args::EventsArgs;
 use super::filter_args::FilterArgs;
 use super::formats;
-use super::hexview::Explainer;
 use super::inputs;
 use super::trace;
 use clap::{Args, Parser};
@@ -16,6 +15,7 @@ use tempfile::NamedTempFile;
 use tfbc::aix::AixKind;
 use tfbc::internal::terminal::visible;
 use tfbc::{Formats, Pattern, TraceInfo, TraceKind};
+use tfbc_authoring::hexview::Explainer;
 use tfbc_browse::{Opened, Reading, Row, RowKind, Settings, browse, dump};
 
 /// Flags of `tfbc browse`.
@@ -130,7 +130,8 @@ impl BrowseArgs {
     fn explainer(&self, console: &Console) -> Option<Explainer> {
         let set: Formats = formats::load_plainly(console, &self.events.formats, &self.events.language).ok()?;
         let has_blob = set.files().iter().any(|file| file.is_blob);
-        (!has_blob).then(|| Explainer::new(set, self.events.limits()))
+        let limits = self.events.limits();
+        (!has_blob).then(|| Explainer::new(set, limits.limits(), limits.max_work()))
     }
 }
 

@@ -7,15 +7,14 @@ use super::limits::LimitArgs;
 use clap::Args;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use tfbc::internal::KevRecord;
-use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter, catalog};
+use tfbc::internal::templates::{Catalog, RecordPrinter, catalog};
 use tfbc::qnx::RecordIds;
 use tfbc::{FieldFormat, Formats, System, TraceKind};
 use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};
-use tfbc_authoring::hexview::{Recorder, View, show};
+use tfbc_authoring::hexview::{Recorder, View, hook_views, record_views, show};
 use tfbc_compiler::BUILT_IN_STANZAS;
-use tfbc_grammar::{Source, SourceId, Sources, Span};
-use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Program, Space, TextBuf, Timers};
+use tfbc_grammar::{Source, SourceId, Span};
+use tfbc_vm::{Event, Observer, Program};
 
 /// Flags of `tfbc hexview`.
 #[derive(Debug, Clone, Args)]
@@ -160,81 +159,6 @@ impl HexviewArgs {
         let failed = |text: String| Failure::Error(Message::Unreadable, text);
         slice_watch(&slice, catalog, &options, &mut seen).map_err(failed)?;
         Ok(seen.views)
-    }
-}
-
-/// Views of one hook.
-fn hook_views(catalog: &Catalog<'_>, set: &Formats, entry: &HookEntry, event: &Event<'_>, limits: Limits) -> Vec<View> {
-    let program = catalog.program(entry);
-    let (mut views, mut text, mut timers) = (Vec::new(), TextBuf::new(), Timers::new());
-    let job = Job {
-        event,
-        context: &Context { trace_env: if event.wide { 64 } else { 32 }, ..Context::EMPTY },
-        timers: &mut timers,
-        layout: Layout::default(),
-        line: 0,
-        out: &mut text,
-    };
-    let mut recorder = Recorder::new(program, set.spans(), &mut views);
-    Machine::new(limits).run_observed(program, entry.hook, job, &mut recorder);
-    views
-}
-
-/// Views of one record, one for each definition.
-fn record_views(
-    catalog: &Catalog<'_>,
-    set: &Formats,
-    mut printer: RecordPrinter<'_>,
-    record: &KevRecord<'_>,
-) -> Vec<View> {
-    let mut views = Vec::new();
-    for entry in catalog.records(Space::Record, record.class, record.event) {
-        let mut text = TextBuf::new();
-        let mut recorder = Recorder::new(catalog.record_program(entry), set.spans(), &mut views);
-        printer.one(entry, record, &mut text, &mut recorder);
-    }
-    views
-}
-
-/// Views of single events of a trace as text, for `tfbc browse`.
-pub(super) struct Explainer {
-    set: Formats,
-    sources: Sources,
-    limits: LimitArgs,
-}
-
-impl Explainer {
-    /// Explains events by format files that were loaded with [`formats::load_plainly`].
-    pub fn new(set: Formats, limits: LimitArgs) -> Self {
-        let mut sources = set.findings().sources.clone();
-        sources.add(Source::new("built-in", BUILT_IN_STANZAS));
-        Self { set, sources, limits }
-    }
-
-    /// Bytes of an AIX event and the parts of its template; `None` if it has no template.
-    pub fn hook(&self, bytes: &[u8], wide: bool) -> Option<String> {
-        let event = Event { bytes, wide, record: None, time_ns: 0, offset: 0 };
-        let catalog = catalog(&self.set);
-        let entry = catalog.lookup(event.hook_id())?;
-        self.text(hook_views(catalog, &self.set, entry, &event, self.limits.of_one(bytes.len())))
-    }
-
-    /// Payload of a QNX record and the parts of its definition; `None` if it has no definition.
-    pub fn record(&self, class: u8, event: u16, bytes: &[u8], big_endian: bool) -> Option<String> {
-        let catalog = catalog(&self.set);
-        // Only combine records have more than two words.
-        let wide = bytes.len() > 8;
-        let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes };
-        let printer =
-            RecordPrinter::new(catalog, big_endian, None, self.limits.limits()).with_max_work(self.limits.max_work());
-        self.text(record_views(catalog, &self.set, printer, &record))
-    }
-
-    fn text(&self, views: Vec<View>) -> Option<String> {
-        let fields = |view: &View| self.set.events().find(|event| event.id == view.id).map(|event| event.fields);
-        let shown: Vec<String> =
-            views.iter().map(|view| show(view, &self.sources, &fields(view).unwrap_or_default(), false)).collect();
-        (!shown.is_empty()).then(|| shown.join("\n"))
     }
 }
 

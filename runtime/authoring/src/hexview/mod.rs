@@ -8,10 +8,12 @@
 //! format files ─compile plainly─> program, places ─event, observed─> View ─show─> dump with labels, list of parts
 //! ```
 
+mod explain;
 mod reads;
 mod rows;
 mod show;
 
+pub use explain::{Explainer, hook_views, record_views};
 pub use show::show;
 
 use reads::reads;
