@@ -16,17 +16,10 @@ use tempfile::NamedTempFile;
 use tfbc::internal::Output;
 use tfbc::internal::templates::catalog;
 use tfbc::{Formats, Monitor, Notice, TraceInfo};
-use tfbc_analysis::timeline::{InstantChoice, TimelineForm, TimelineOptions, TimelineTracks, tracks};
-use tfbc_analysis::{AnalysisError, AnalysisOptions, Summary, Value, summarise, text_table};
+use tfbc_analysis::timeline::{TimelineTracks, tracks};
+use tfbc_analysis::{AnalysisError, AnalysisOptions, Summary, summarise};
 use tfbc_authoring::times;
-use tfbc_view::{EventTable, Fact, LeftOut, NoticeList, Page, TableLimit};
-
-/// Sections of the summary, in order.
-const SECTIONS: [&str; 7] = ["cpu", "process", "thread", "call", "interrupt", "state", "pending"];
-/// Rows of a section.
-const MAX_ROWS: usize = 500;
-/// Tracks of the timeline.
-const TRACKS: [&str; 6] = ["cpus", "calls", "states", "timers", "events", "marks"];
+use tfbc_view::{EventTable, LeftOut, NoticeList, Page, TableLimit};
 
 /// Flags of `tfbc view`.
 #[derive(Debug, Clone, Args)]
@@ -131,7 +124,7 @@ impl ViewArgs {
             if summary.n_damaged > 0 {
                 status = Status::Damaged;
             }
-            push_tables(summary, &mut page);
+            page.push_summary(summary);
             let timeline = self.timeline(set, file, args, &analysis, &mut page.remarks);
             page.timeline = known(timeline, path, &mut page.remarks, "There is no timeline")?;
         }
@@ -148,7 +141,7 @@ impl ViewArgs {
             context: context_args::context(self.events.context())?,
             names: context_args::names(self.events.names())?,
             max_processes: self.events.max_processes(),
-            sections: Some(["head"].iter().chain(&SECTIONS).map(|name| (*name).to_owned()).collect()),
+            sections: Some(tfbc_view::summary_sections()),
             ..AnalysisOptions::default()
         })
     }
@@ -161,15 +154,8 @@ impl ViewArgs {
         analysis: &AnalysisOptions,
         remarks: &mut Vec<String>,
     ) -> Result<TimelineTracks, AnalysisError> {
-        let what = TimelineOptions {
-            form: TimelineForm::Chrome,
-            tracks: TRACKS.to_vec(),
-            instants: InstantChoice::Defined,
-            has_formats: !self.events.formats.is_empty(),
-            pairs: Vec::new(),
-            own_context: context_args::own(self.events.context()).ok().flatten(),
-            max_slices: self.limit as u64,
-        };
+        let own = context_args::own(self.events.context()).ok().flatten();
+        let what = tfbc_view::timeline_options(!self.events.formats.is_empty(), own, self.limit as u64);
         let options = AnalysisOptions { sections: Some(vec![String::from("call")]), ..analysis.clone() };
         let mut opened = trace::open(file, args).map_err(|_| AnalysisError::NoTime)?;
         let (timeline, counts) = tracks(&mut opened, &options, &what, catalog(set), &mut |_: &Notice| {})?;
@@ -204,42 +190,27 @@ impl ViewArgs {
             );
             page.remarks.insert(0, text);
         }
-        let mut push = |name, value: String| page.facts.push(Fact { name, value });
-        push("trace", page.title.clone());
-        push("kind", info.kind.to_string());
+        page.push_fact("trace", page.title.clone());
+        page.push_fact("kind", info.kind.to_string());
         if let Some(size) = info.files.iter().map(|file| file.size).sum::<Option<u64>>() {
-            push("size", super::count(size, "byte"));
+            page.push_fact("size", super::count(size, "byte"));
         }
         if n_all > 0 {
-            push("events", format!("{n_all}, of them {} on this page", page.events.n_events()));
+            let n = page.events.n_events();
+            page.push_fact("events", format!("{n_all}, of them {n} on this page"));
         }
-        if let Some(head) = summary.and_then(|summary| summary.section("head"))
-            && let Some(row) = head.rows().next()
-        {
-            let value = |name: &str| head.get(row, name);
-            if let (Some(Value::Number(from)), Some(Value::Number(until))) = (value("from_ns"), value("until_ns")) {
-                push("span", format!("{} s to {} s", times::shown(*from), times::shown(*until)));
-            }
-            for (name, key) in [("CPUs", "cpus"), ("remarks", "notes")] {
-                match value(key) {
-                    None | Some(Value::Null) => {}
-                    Some(Value::List(values)) if values.is_empty() => {}
-                    Some(Value::List(values)) => {
-                        push(name, values.iter().map(Value::to_string).collect::<Vec<_>>().join("\n"));
-                    }
-                    Some(value) => push(name, value.to_string()),
-                }
-            }
+        if let Some(summary) = summary {
+            page.push_head(summary);
         }
         let filters = self.events.filter.names();
         if !filters.is_empty() {
             let scope = "; summary and timeline follow only --from and --until";
-            push("filters", format!("{}{scope}", filters.join(", ")));
+            page.push_fact("filters", format!("{}{scope}", filters.join(", ")));
         }
         // The page goes to others, whom the folders of this machine do not concern.
         let formats: Vec<String> = set.files().iter().map(|file| inputs::title(Path::new(&file.name))).collect();
-        push("formats", if formats.is_empty() { String::from("built in") } else { formats.join("\n") });
-        push("written by", format!("tfbc {}", env!("CARGO_PKG_VERSION")));
+        page.push_fact("formats", if formats.is_empty() { String::from("built in") } else { formats.join("\n") });
+        page.push_fact("written by", format!("tfbc {}", env!("CARGO_PKG_VERSION")));
     }
 }
 
@@ -274,16 +245,6 @@ fn known<T>(
             remarks.push(format!("{what}: {error}"));
             Ok(None)
         }
-    }
-}
-
-fn push_tables(summary: &Summary, page: &mut Page) {
-    for name in SECTIONS {
-        let Some(section) = summary.section(name).filter(|section| section.rows().len() > 0) else { continue };
-        let mut section = section.clone();
-        section.sort(tfbc_analysis::SortKey::Total);
-        section.keep_top(MAX_ROWS);
-        page.tables.push(text_table(&section, summary.whole_ns));
     }
 }
 

@@ -27,10 +27,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod data;
 mod events;
 mod html;
 
+pub use analysis::{summary_sections, timeline_options};
 pub use events::{EventTable, LeftOut, TableLimit};
 
 use data::{write_block, write_tracks};
