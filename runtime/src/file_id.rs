@@ -10,7 +10,7 @@ pub struct FileId(u64, u64);
 /// Identity of a file: its canonical path. Hard links of one file count as different files.
 #[cfg(not(unix))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct FileId(std::path::PathBuf);
+pub struct FileId(std::path::PathBuf);
 
 #[cfg(unix)]
 impl FileId {

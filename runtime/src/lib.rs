@@ -94,6 +94,7 @@ mod scan;
 mod selection;
 mod split;
 mod suggest;
+mod temporary;
 mod terminal;
 mod time_zone;
 mod trace;

@@ -248,15 +248,20 @@ fn temporary_names<'a>() -> tempfile::Builder<'a, 'static> {
     builder
 }
 
+/// Sets the permissions of new files, where the system has them.
+fn with_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = (builder, mode);
+}
+
 /// Creates a locked temporary file, and removes unlocked ones that killed processes left. `mode` is its permissions,
 /// before the process's umask.
 fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
     remove_stale(directory);
     let mut builder = temporary_names();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode;
+    with_mode(&mut builder, mode);
     loop {
         let unfinished = Unfinished::new(|| builder.tempfile_in(directory).map_err(without_path))?;
         let file = &unfinished.file;

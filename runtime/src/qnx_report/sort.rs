@@ -7,11 +7,12 @@ use super::clock::Clock;
 use super::owners::Owner;
 use super::writer::{FormatCounts, RecordWriter};
 use crate::reader::kev::{KevRecord, KevSlot};
+use crate::temporary::temporary;
 use crate::work::Meter;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use tempfile::SpooledTempFile;
 use tfbc_vm::TextBuf;
 
 /// Limit on the rows in memory, in bytes. Further rows go to a temporary file.
@@ -168,7 +169,7 @@ impl Sorter {
     /// Writes the rows in memory to a temporary file.
     fn spill(&mut self) -> io::Result<()> {
         self.rows.sort_by_key(|row| row.ns);
-        let mut file = BufWriter::new(tempfile::tempfile()?);
+        let mut file = BufWriter::new(temporary(0));
         for SortedRow { ns, start, len } in self.rows.drain(..) {
             file.write_all(&ns.to_le_bytes())?;
             file.write_all(&(len as u64).to_le_bytes())?;
@@ -216,7 +217,7 @@ impl Write for Sorter {
 }
 
 /// Sorted rows in a file.
-struct SortedRun(BufReader<File>);
+struct SortedRun(BufReader<SpooledTempFile>);
 
 impl SortedRun {
     /// The time and the text of the next row; `None` at the end.

@@ -3,6 +3,7 @@
 use super::follow::Follower;
 use super::notice::Notice;
 use super::packed::{Compression, MaxRatio, Unpacker};
+use crate::temporary::temporary;
 use bytes::Bytes;
 #[cfg(unix)]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -86,16 +87,24 @@ impl Input {
     ///
     /// # Errors
     /// The type or the first bytes of the file cannot be read.
-    pub fn from_file(mut file: File) -> io::Result<Self> {
+    pub fn from_file(file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Self::from_pipe(file);
         }
-        let magic = Compression::read_magic(&mut file)?;
-        file.seek(SeekFrom::Start(0))?;
+        Self::from_seekable(file, metadata.len())
+    }
+
+    /// Uses a seekable source of `len` bytes from its start.
+    ///
+    /// # Errors
+    /// The first bytes cannot be read.
+    pub fn from_seekable(mut source: impl ReadSeek + 'static, len: u64) -> io::Result<Self> {
+        let magic = Compression::read_magic(&mut source)?;
+        source.seek(SeekFrom::Start(0))?;
         Ok(match Compression::of(&magic) {
-            Some(compression) => Input::Packed(Box::new(Unpacker::new(compression, file, Some(metadata.len())))),
-            None => Input::Seekable(Box::new(file)),
+            Some(compression) => Input::Packed(Box::new(Unpacker::new(compression, source, Some(len)))),
+            None => Input::Seekable(Box::new(source)),
         })
     }
 
@@ -364,7 +373,7 @@ struct LookAhead {
 
 impl LookAhead {
     fn new(first: &[u8]) -> io::Result<Self> {
-        let mut bytes = SpooledTempFile::new(LOOK_AHEAD_IN_MEMORY);
+        let mut bytes = temporary(LOOK_AHEAD_IN_MEMORY);
         bytes.write_all(first)?;
         Ok(Self { bytes, n_bytes: first.len() as u64, is_replayed: false, is_last: false })
     }
@@ -747,7 +756,7 @@ impl Window {
     /// Copies a pipe to an unnamed temporary file, since logs are read by position. The window must still be at its
     /// start.
     pub fn spool(mut self) -> io::Result<Self> {
-        let mut file = tempfile::tempfile()?;
+        let mut file = temporary(0);
         file.write_all(&self.buf[self.start..self.end])?;
         io::copy(&mut self.input, &mut file)?;
         file.seek(SeekFrom::Start(0))?;
