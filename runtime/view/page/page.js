@@ -35,6 +35,8 @@ function duration(ns) {
 
 // Parts of the page.
 
+/** True if another page shows this one; it is told which event is chosen. */
+const inFrame = window.parent !== window;
 const PARTS = ['events', 'summary', 'timeline', 'about'];
 let part = '';
 
@@ -50,8 +52,8 @@ function open(name) {
 }
 
 function go(name) {
-  // The address keeps the part, so that "back" works.
-  if (location.hash !== `#${name}`) history.pushState(null, '', `#${name}`);
+  // The address keeps the part, so that "back" works. In a frame the address is the other page's.
+  if (!inFrame && location.hash !== `#${name}`) history.pushState(null, '', `#${name}`);
   open(name);
   ({ events: $('list'), timeline: $('tracks') })[part]?.focus();
 }
@@ -191,9 +193,40 @@ function makeReport(data) {
       shown.push(at);
     }
     notices(n);
+    sort();
     chosen = kept === null ? -1 : shown.indexOf(kept);
     list.setAttribute('aria-rowcount', shown.length + 1);
     search();
+  }
+
+  // Order.
+
+  /** Column that the events are sorted by, if it is not the order of the trace. */
+  function order() {
+    const [name, down] = $('by-order').value.split(' ');
+    return { name, down: down === 'down' };
+  }
+
+  /** Sorts the events by the chosen column; notices keep their places in the order of the trace, and are last in others. */
+  function sort() {
+    const { name, down } = order();
+    const column = COLUMNS.find((column) => column.name === name);
+    drawHead();
+    if (!column) return;
+    const notices = shown.filter((at) => at < 0);
+    const keyed = shown.filter((at) => at >= 0).map((at) => ({ at, key: column.of(at) }));
+    const compared = new Intl.Collator('en', { numeric: true }).compare;
+    const compare = column.number ? (one, other) => one - other : compared;
+    // What has no value is last in both directions.
+    keyed.sort((one, other) => (one.key === '') - (other.key === '') ||
+      (down ? compare(other.key, one.key) : compare(one.key, other.key)) || one.at - other.at);
+    shown = keyed.map(({ at }) => at).concat(notices);
+  }
+
+  function orderBy(value) {
+    $('by-order').value = value;
+    filter();
+    list.scrollTop = 0;
   }
 
   // Search.
@@ -301,25 +334,32 @@ function makeReport(data) {
   }
 
   function drawHead() {
+    const { name, down } = order();
     $('head').replaceChildren(...COLUMNS.filter((column) => column.on).map((column) => {
       const cell = element('span', { textContent: column.name, title: column.title, className: column.number ? 'number' : '' });
       cell.setAttribute('role', 'columnheader');
+      cell.dataset.name = column.name;
+      if (column.name === name) cell.setAttribute('aria-sort', down ? 'descending' : 'ascending');
       return cell;
     }));
+  }
+
+  /** Scrolls as little as needed to show the chosen row. */
+  function showChosen() {
+    const { row, view, scale } = sizes();
+    const offset = list.scrollTop * scale;
+    if (chosen * row < offset) list.scrollTop = (chosen * row) / scale;
+    else if ((chosen + 1) * row > offset + view) list.scrollTop = ((chosen + 1) * row - view) / scale;
   }
 
   function choose(place, keep = false) {
     if (!shown.length) return;
     chosen = Math.max(0, Math.min(shown.length - 1, place));
-    const { row, view, scale } = sizes();
-    const offset = list.scrollTop * scale;
-    if (!keep) {
-      if (chosen * row < offset) list.scrollTop = (chosen * row) / scale;
-      else if ((chosen + 1) * row > offset + view) list.scrollTop = ((chosen + 1) * row - view) / scale;
-    }
+    if (!keep) showChosen();
     drawChosen();
     count();
     draw();
+    if (inFrame && shown[chosen] >= 0) window.parent.postMessage({ chosen: data.seq[shown[chosen]] }, '*');
   }
 
   function drawChosen() {
@@ -353,6 +393,7 @@ function makeReport(data) {
 
   /** Chooses the first event at or after a time. */
   function showAt(ns) {
+    if (order().name) orderBy('');
     const place = shown.findIndex((at) => at >= 0 && data.time[at] !== null && data.time[at] >= ns);
     go('events');
     if (place >= 0) choose(place);
@@ -366,9 +407,26 @@ function makeReport(data) {
   $('clear').addEventListener('click', () => { $('filter').reset(); filter(); });
   $('find-text').addEventListener('input', later(search));
   $('find').addEventListener('submit', (event) => { event.preventDefault(); clearTimeout(pending); search(); next(1); list.focus(); });
+  for (const { name, wide } of COLUMNS) {
+    if (name === 'seq') continue;
+    for (const [way, arrow] of [['up', '↑'], ['down', '↓']]) {
+      $('by-order').append(element('option', { value: `${name} ${way}`, textContent: `${name} ${arrow}` }));
+    }
+  }
+  $('by-order').addEventListener('change', () => orderBy($('by-order').value));
+  $('head').addEventListener('click', (event) => {
+    const clicked = event.target.dataset.name;
+    const { name, down } = order();
+    // Up, down, and back to the order of the trace.
+    if (clicked) orderBy(clicked !== name ? `${clicked} up` : down ? '' : `${clicked} down`);
+  });
   $('find-previous').addEventListener('click', () => next(-1));
   list.addEventListener('scroll', draw, { passive: true });
-  new ResizeObserver(draw).observe(list);
+  new ResizeObserver(() => {
+    // The page around this one shows the chosen event, which makes the list smaller.
+    if (inFrame && chosen >= 0) showChosen();
+    draw();
+  }).observe(list);
   list.addEventListener('click', (event) => {
     const row = event.target.closest('.row');
     if (row) choose(Number(row.dataset.place), true);
