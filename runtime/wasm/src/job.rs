@@ -1,0 +1,214 @@
+//! Jobs of the page: a trace, format files and options.
+
+use crate::hex::parse_hex;
+use serde_json::Value;
+use std::io::{Read, Seek};
+use tfbc::aix::{Filter, IdSet, Numbers, ReadOptions};
+use tfbc::internal::{AnyTrace, Input};
+use tfbc::qnx::{RecordFilter, RecordIds};
+use tfbc::{FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, Trace, TraceInfo};
+use tfbc_authoring::render;
+use tfbc_authoring::times::signed_seconds;
+
+/// Traces that the page contains.
+const SAMPLES: [(&str, &[u8]); 3] = [
+    ("shell.trc", include_bytes!("../../samples/shell.trc")),
+    ("copy.trc", include_bytes!("../../samples/copy.trc")),
+    ("user.kev", include_bytes!("../../samples/user.kev")),
+];
+
+/// Events on a page, and slices of its timeline.
+const DEFAULT_LIMIT: u64 = 100_000;
+/// Largest text of a pasted trace or event, in bytes.
+const MAX_PASTED: usize = 64 << 20;
+
+/// Reason why a job cannot be done, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure(pub String);
+
+/// Where the bytes of a trace come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TraceSource {
+    /// A trace in the page, by name.
+    Sample(&'static str, &'static [u8]),
+    /// The worker's file, with its name and size.
+    File(String, u64),
+    /// Pasted bytes.
+    Pasted(Vec<u8>),
+}
+
+/// What all jobs have.
+#[derive(Debug)]
+pub struct Job {
+    /// The trace.
+    pub trace: TraceSource,
+    /// Names and texts of the user's format files.
+    pub formats: Vec<(String, String)>,
+    /// True if the built-in format file is used, too.
+    pub has_built_in: bool,
+    /// Pattern of the report's text.
+    pub grep: Option<Pattern>,
+    /// Ids of events, as written.
+    pub only: String,
+    /// CPUs, as written.
+    pub cpus: String,
+    /// Start of the span, in nanoseconds.
+    pub from: Option<i128>,
+    /// End of the span, in nanoseconds.
+    pub until: Option<i128>,
+    /// Limit on events of a page, and on slices of its timeline.
+    pub limit: u64,
+    /// Kind of a pasted event: `32`, `64`, or `class:event` of QNX.
+    pub event: String,
+}
+
+impl Job {
+    /// Reads a job.
+    ///
+    /// # Errors
+    /// A property of it is missing or malformed.
+    pub fn read(job: &Value) -> Result<Self, Failure> {
+        let text = |name: &str| job[name].as_str().unwrap_or_default().trim().to_owned();
+        let wrong = |name: &str, why: String| Failure(format!("{name}: {why}"));
+        let time = |name: &str| match text(name) {
+            empty if empty.is_empty() => Ok(None),
+            time => signed_seconds(&time).map(Some).map_err(|why| wrong(name, why)),
+        };
+        let formats = job["formats"].as_array().into_iter().flatten();
+        let pattern = text("grep");
+        Ok(Self {
+            trace: TraceSource::read(&job["trace"])?,
+            formats: formats
+                .map(|file| {
+                    let of = |name: &str| file[name].as_str().unwrap_or_default().to_owned();
+                    (of("name"), of("text"))
+                })
+                .collect(),
+            has_built_in: job["builtIn"].as_bool().unwrap_or(true),
+            grep: match pattern.is_empty() {
+                true => None,
+                false => Some(Pattern::new(&pattern).map_err(|error| wrong("grep", error.to_string()))?),
+            },
+            only: text("only"),
+            cpus: text("cpu"),
+            from: time("from")?,
+            until: time("until")?,
+            limit: job["limit"].as_u64().unwrap_or(DEFAULT_LIMIT),
+            event: text("event"),
+        })
+    }
+
+    /// Compiles the format files. Stanzas with errors are left out, so that a report goes on while a template is
+    /// written.
+    ///
+    /// # Errors
+    /// A file is no format file.
+    pub fn load(&self, is_plain: bool) -> Result<Formats, Failure> {
+        let built_in = self.has_built_in || self.formats.is_empty();
+        let first = built_in.then(|| FormatInput::Path(Formats::BUILT_IN.into()));
+        let others = self
+            .formats
+            .iter()
+            .map(|(name, text)| FormatInput::Memory { name: name.clone(), bytes: text.clone().into_bytes() });
+        let mut options = LoadOptions { plain: is_plain, ..LoadOptions::default() };
+        options.compile.keep_going = true;
+        Formats::load_with(first.into_iter().chain(others), &options).map_err(|error| match error {
+            LoadError::Source(findings) => {
+                let shown = findings.diagnostics.iter().take(20);
+                Failure(
+                    shown.map(|found| render::human(&findings.sources, found, false)).collect::<Vec<_>>().join("\n"),
+                )
+            }
+            error => Failure(error.to_string()),
+        })
+    }
+
+    /// Opens the trace.
+    ///
+    /// # Errors
+    /// It is not a trace, or cannot be read.
+    pub fn open<R: Read + Seek + Send + 'static>(&self, open: &impl Fn() -> R) -> Result<Trace, Failure> {
+        match &self.trace {
+            TraceSource::Sample(name, bytes) => Trace::from_bytes(name, *bytes),
+            TraceSource::Pasted(bytes) => Trace::from_bytes("the pasted bytes", bytes.clone()),
+            TraceSource::File(name, size) => Input::from_seekable(open(), *size)
+                .map_err(Into::into)
+                .and_then(|input| AnyTrace::from_input(name, input, &ReadOptions::default()))
+                .map(Trace::from),
+        }
+        .map_err(|error| Failure(error.to_string()))
+    }
+
+    /// Options of a report of the trace.
+    ///
+    /// # Errors
+    /// An id or a number is malformed.
+    pub fn options(&self, info: &TraceInfo) -> Result<ReportOptions, Failure> {
+        let mut options = ReportOptions::default();
+        match &info.qnx_header {
+            None => {
+                let unsigned = |ns: Option<i128>| ns.map(|ns| u64::try_from(ns.max(0)).unwrap_or(u64::MAX));
+                let mut cpus = Numbers::default();
+                if !self.cpus.is_empty() {
+                    cpus.add(&self.cpus).map_err(|why| Failure(format!("cpu: {why}")))?;
+                }
+                let only = IdSet::parse(&self.only).map_err(|error| Failure(format!("only: {error}")));
+                options.aix.filter = Filter {
+                    only: if self.only.is_empty() { None } else { Some(only?) },
+                    cpus: (!self.cpus.is_empty()).then_some(cpus),
+                    from_ns: unsigned(self.from),
+                    to_ns: unsigned(self.until),
+                    ..Filter::default()
+                };
+                options.aix.grep = self.grep.clone();
+            }
+            Some(header) => {
+                let mut only = RecordIds::default();
+                for item in self.only.split([',', ' ']).filter(|item| !item.is_empty()) {
+                    only.add(item, header.release).map_err(|why| Failure(format!("only: {why}")))?;
+                }
+                options.qnx.filter = RecordFilter {
+                    only: (!self.only.is_empty()).then_some(only),
+                    from_ns: self.from,
+                    to_ns: self.until,
+                    ..RecordFilter::default()
+                };
+                if !self.cpus.is_empty() {
+                    options.qnx.filter.add_cpus(&self.cpus).map_err(|why| Failure(format!("cpu: {why}")))?;
+                }
+                options.qnx.grep = self.grep.clone();
+            }
+        }
+        Ok(options)
+    }
+
+    /// Name of the trace.
+    pub fn name(&self) -> &str {
+        match &self.trace {
+            TraceSource::Sample(name, _) => name,
+            TraceSource::File(name, _) => name,
+            TraceSource::Pasted(_) => "pasted bytes",
+        }
+    }
+}
+
+impl TraceSource {
+    fn read(trace: &Value) -> Result<Self, Failure> {
+        let name = trace["name"].as_str().unwrap_or_default();
+        match trace["kind"].as_str() {
+            Some("sample") => {
+                let found = SAMPLES.iter().find(|(known, _)| *known == name);
+                found.map(|(name, bytes)| Self::Sample(name, bytes)).ok_or_else(|| Failure(format!("no sample {name}")))
+            }
+            Some("file") => Ok(Self::File(name.to_owned(), trace["size"].as_u64().unwrap_or(0))),
+            Some("pasted") => {
+                let text = trace["text"].as_str().unwrap_or_default();
+                if text.len() > MAX_PASTED {
+                    return Err(Failure(String::from("more than 64 MiB are pasted: choose a file instead")));
+                }
+                parse_hex(text).map(Self::Pasted)
+            }
+            _ => Err(Failure(String::from("the job has no trace"))),
+        }
+    }
+}
