@@ -123,7 +123,7 @@ export class Editor {
     root.append(holder);
     this.extensions = [
       lineNumbers(), history(), drawSelection(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightSelectionMatches({ minSelectionLength: 3 }),
-      lintGutter(), search({ top: true }), tokens, theme,
+      EditorView.lineWrapping, lintGutter(), search({ top: true }), tokens, theme,
       keymap.of([{ key: 'F8', run: nextDiagnostic }, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, ...defaultKeymap]),
       client.plugin(ADDRESS, 'trcfmt'), colours,
       EditorView.contentAttributes.of({ 'aria-label': 'Template' }),

@@ -78,6 +78,7 @@ async function run(job, options = {}) {
     const done = await engine.run(job, { file, ...options, on: { ...options.on, progress, notice } });
     done.notices = notices.concat(done.notices > notices.length ? [plural(done.notices - notices.length, 'more notice')] : []);
     done.seconds = (performance.now() - begun) / 1e3;
+    document.documentElement.dataset.memory = done.memory;
     return done;
   } catch (error) {
     if (!(error instanceof Cancelled)) say(error.message, true);

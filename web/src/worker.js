@@ -10,6 +10,7 @@ const reader = new FileReaderSync();
 let file = null;
 let job = null;
 let told = 0;
+let memory = null;
 
 globalThis.tfbcHost = {
   size: () => file.size,
@@ -56,7 +57,7 @@ function serve(message) {
 
 onmessage = ({ data }) => {
   if (data.module) {
-    initSync({ module: data.module });
+    ({ memory } = initSync({ module: data.module }));
     start();
   } else if (data.message) {
     serve(data.message);
@@ -65,7 +66,7 @@ onmessage = ({ data }) => {
     job = { id: data.id, isShown: data.isShown, size: 0, sent: 0, notices: 0 };
     try {
       const result = JSON.parse(run(data.job));
-      postMessage({ id: data.id, result, size: job.size, sent: job.sent, notices: job.notices });
+      postMessage({ id: data.id, result, size: job.size, sent: job.sent, notices: job.notices, memory: memory.buffer.byteLength });
     } catch (error) {
       // Out of memory: the engine cannot go on.
       if (error instanceof WebAssembly.RuntimeError) throw error;
