@@ -2,9 +2,11 @@
 //
 //     node bundle.mjs ENGINE OUTPUT      ENGINE is the folder that wasm-bindgen wrote
 import { build } from 'esbuild';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 
 const [engine, output] = process.argv.slice(2);
@@ -21,19 +23,44 @@ async function bundle(entry, define) {
   return text;
 }
 
-/** Licences of the packages that are in the page. */
+/** Text of a package's licence: the MIT licence, if there are several. */
+async function licenceText(folder) {
+  const files = (await readdir(folder)).filter((name) => /^licen[cs]e/i.test(name)).sort();
+  const file = files.find((name) => /mit/i.test(name)) ?? files[0];
+  return file ? (await readFile(resolve(folder, file), 'utf8')).trim() : '';
+}
+
+/** Packages of Rust that the engine contains, with their folders. */
+async function rustPackages() {
+  const asked = ['metadata', '--locked', '--format-version', '1', '--filter-platform', 'wasm32-unknown-unknown'];
+  const { stdout } = await promisify(execFile)('cargo', asked, { cwd: resolve(here, '..'), maxBuffer: 1 << 28 });
+  const { packages, resolve: { nodes } } = JSON.parse(stdout);
+  const byId = new Map(packages.map((one) => [one.id, one]));
+  const depends = new Map(nodes.map(({ id, deps }) => [id, deps]));
+  const found = new Set();
+  const visit = (id) => {
+    if (found.has(id)) return;
+    found.add(id);
+    for (const { pkg, dep_kinds: kinds } of depends.get(id)) if (kinds.some(({ kind }) => kind === null)) visit(pkg);
+  };
+  visit(packages.find(({ name }) => name === 'tfbc-wasm').id);
+  return [...found].map((id) => byId.get(id)).filter(({ source }) => source)
+    .map(({ name, version, license, manifest_path: manifest }) => ({ name, version, license, folder: dirname(manifest) }));
+}
+
+/** Licences of the packages that are in the page; each text once. */
 async function licences() {
   const lock = JSON.parse(await read('package-lock.json'));
-  const parts = [];
-  for (const [path, { version, license, dev }] of Object.entries(lock.packages)) {
-    // These only build the page.
-    if (!path || !dev || /node_modules\/(@?esbuild)/.test(path)) continue;
-    const folder = resolve(here, path);
-    const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
-    parts.push(`${path.replace(/^.*node_modules\//, '')} ${version}: ${license}\n\n${file ? (await readFile(resolve(folder, file), 'utf8')).trim() : ''}\n`);
+  const npm = Object.entries(lock.packages)
+    // esbuild only builds the page.
+    .filter(([path]) => path && !/node_modules\/@?esbuild/.test(path))
+    .map(([path, { version, license }]) => ({ name: path.replace(/^.*?node_modules\//, ''), version, license, folder: resolve(here, path) }));
+  const texts = new Map();
+  for (const { name, version, license, folder } of [...npm, ...await rustPackages()]) {
+    const text = await licenceText(folder);
+    texts.set(text, [...(texts.get(text) ?? []), `${name} ${version}: ${license}`]);
   }
-  const rust = 'tfbc: MIT OR Apache-2.0. Its Rust packages: `cargo tree -p tfbc-wasm --format "{p} {l}"`.\n';
-  return `${rust}\n${parts.join('\n')}`;
+  return ['tfbc: MIT OR Apache-2.0', ...[...texts].map(([text, names]) => `${names.join('\n')}\n\n${text}`)].join('\n\n\n');
 }
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

@@ -179,10 +179,14 @@ async function showEvent(seq) {
   say(text);
   const { id, label, fields, bytes } = done.result;
   const rows = fields.map(([name, value]) => element('tr', {}, element('th', { textContent: name, scope: 'row' }), element('td', { textContent: value })));
+  const close = element('button', { type: 'button', textContent: 'Close' });
+  close.addEventListener('click', closeEvent);
   $('event').replaceChildren(
+    close,
     element('b', { textContent: `event ${seq}: ${id} ${label}` }),
     element('div', {}, element('pre', { textContent: bytes }), element('table', {}, element('tbody', {}, ...rows))));
   $('event').hidden = false;
+  $('hint').textContent = '';
   $('event').scrollTop = 0;
 }
 
