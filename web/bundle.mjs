@@ -17,7 +17,7 @@ async function bundle(entry, define) {
   const { outputFiles: [{ text }] } = await build({
     entryPoints: [resolve(here, entry)], bundle: true, minify: true, write: false, format: 'iife', target: 'es2022', define,
     alias: { engine: resolve(engine, 'engine.js') }, loader: { '.xml': 'text' }, legalComments: 'none', charset: 'utf8',
-    // The glue of the engine would look for it beside itself, if the page did not pass it.
+    // Without an address, the code that calls the engine would load it from its own folder; the page passes it.
     logOverride: { 'empty-import-meta': 'silent' },
   });
   return text;

@@ -68,7 +68,7 @@ onmessage = ({ data }) => {
       const result = JSON.parse(run(data.job));
       postMessage({ id: data.id, result, size: job.size, sent: job.sent, notices: job.notices, memory: memory.buffer.byteLength });
     } catch (error) {
-      // Out of memory: the engine cannot go on.
+      // Out of memory: the engine cannot continue.
       if (error instanceof WebAssembly.RuntimeError) throw error;
       postMessage({ id: data.id, error: error.message ?? String(error) });
     }

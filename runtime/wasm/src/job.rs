@@ -26,7 +26,7 @@ const MAX_PASTED: usize = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(pub String);
 
-/// Where the bytes of a trace come from.
+/// Source of a trace's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceSource {
     /// A trace in the page, by name.
@@ -37,7 +37,7 @@ pub enum TraceSource {
     Pasted(Vec<u8>),
 }
 
-/// What all jobs have.
+/// Properties that all jobs have.
 #[derive(Debug)]
 pub struct Job {
     /// The trace.
@@ -98,7 +98,7 @@ impl Job {
         })
     }
 
-    /// Compiles the format files. Stanzas with errors are left out, so that a report goes on while a template is
+    /// Compiles the format files. Stanzas with errors are left out, so that a report continues while a template is
     /// written.
     ///
     /// # Errors

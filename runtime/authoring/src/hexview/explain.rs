@@ -56,7 +56,7 @@ pub struct Explainer {
 }
 
 impl Explainer {
-    /// Explains events by format files that were loaded with [`plain`](tfbc::LoadOptions::plain).
+    /// Explains events by format files that were loaded with `LoadOptions::plain`.
     pub fn new(set: Formats, limits: Limits, max_work: MaxWork) -> Self {
         let mut sources = set.findings().sources.clone();
         sources.add(Source::new("built-in", BUILT_IN_STANZAS));
