@@ -80,6 +80,29 @@ fn events_that_show_gaps_are_notices() {
 }
 
 #[test]
+fn damage_has_the_number_and_time_of_the_next_event() {
+    let columns = EventColumn::parse("seq,time,elapsed_ns,cpu,file_offset").unwrap();
+    let mut bytes = std::fs::read(sample("shell.trc")).unwrap();
+    for place in 1..=6 {
+        let at = bytes.len() * place / 8;
+        bytes[at..at + 40].fill(0xFF);
+    }
+    let options = TableOptions { columns: Some(columns), batch_rows: 50, ..TableOptions::default() };
+    let mut trace = Trace::from_bytes("shell.trc", bytes.clone()).unwrap();
+    let rows = objects(&stream(&mut trace, &formats(&[]), &ReportOptions::default(), &options).0);
+    let notices = notices_of("shell.trc", bytes, &formats(&[]));
+    let damage: Vec<_> = notices.iter().filter(|row| row["kind"] == "damage").collect();
+    // Some of the places are data of events.
+    assert!(damage.len() >= 3, "{notices:?}");
+    for notice in damage {
+        let next = rows.iter().find(|row| row["file_offset"].as_u64() > notice["offset"].as_u64()).unwrap();
+        for column in ["seq", "time", "elapsed_ns", "cpu"] {
+            assert_eq!(notice[column], next[column], "{column} of {notice:?}");
+        }
+    }
+}
+
+#[test]
 fn lost_buffers_and_combines_are_gaps() {
     let records: [(u32, &[u32]); 5] = [
         (1 << 10 | 1, &[0, 1]),

@@ -182,9 +182,7 @@ impl<'w> LogProducer<'w> {
                     if let Some(gaps) = &mut collector.gaps
                         && let Some(notice) = gaps.advance(&timed, collector.infos.len() == 1)
                     {
-                        chunk
-                            .notices
-                            .push(Notice { n_before: collector.n_events + logs.n_passed() % PASSED, ..notice });
+                        chunk.notices.push(Notice { n_before: logs.n_numbered(), ..notice });
                         // The notice comes before the next event and gets that event's time.
                         if chunk.ends_at_notice(collector.n_damaged) {
                             break;
@@ -194,8 +192,7 @@ impl<'w> LogProducer<'w> {
                 Some(LogItem::Passed) => collector.n_events += PASSED,
                 Some(LogItem::Notice { notice, .. }) => {
                     collector.n_damaged += u64::from(notice.damage);
-                    let n_before = collector.n_events + logs.n_passed() % PASSED;
-                    chunk.notices.push(Notice { n_before, ..notice });
+                    chunk.notices.push(Notice { n_before: logs.n_numbered(), ..notice });
                     if chunk.ends_at_notice(collector.n_damaged) {
                         break;
                     }

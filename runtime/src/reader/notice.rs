@@ -12,7 +12,7 @@ pub struct Notice {
     /// Skipped bytes: offsets of the first one and after the last. `None` if nothing was skipped, or several ranges
     /// were.
     pub skipped: Option<(u64, u64)>,
-    /// Number of the input's events before it.
+    /// Number of the input's events before it, malformed ones included.
     pub n_before: u64,
     /// Gap in the recording, if the notice is about one.
     #[doc(hidden)]

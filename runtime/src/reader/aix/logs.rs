@@ -468,6 +468,14 @@ impl Logs {
         (n_found.saturating_sub(n_pending), merge.map_or(0, |merge| merge.n_duplicates))
     }
 
+    /// Number of events up to the last returned item, as [`RawEvent::number`] counts them.
+    pub(crate) fn n_numbered(&self) -> u64 {
+        match &self.merge {
+            Some(merge) if self.infos.len() > 1 => merge.n_returned,
+            merge => self.inputs[0].trace.n_events() - merge.as_ref().map_or(0, |merge| merge.n_pending()),
+        }
+    }
+
     /// Checks that all bytes and events that were read are accounted for.
     ///
     /// # Errors
