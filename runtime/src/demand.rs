@@ -96,10 +96,10 @@ pub(crate) struct EventPolicy<'p> {
 impl<'p> EventPolicy<'p> {
     /// Creates the policy of a report with these options.
     ///
-    /// `with_fields` is true if something reads the events' fields.
-    pub fn new(catalog: &'p Catalog<'p>, options: &'p AixReportOptions, with_fields: bool) -> Self {
+    /// `with_fields` is true if something reads the events' fields, `only_counts` if nothing reads their texts.
+    pub fn new(catalog: &'p Catalog<'p>, options: &'p AixReportOptions, with_fields: bool, only_counts: bool) -> Self {
         let mut readers = Readers::new(catalog);
-        readers.with_fields = with_fields;
+        (readers.with_fields, readers.only_counts) = (with_fields, only_counts);
         let needs = Demand::of(&mut readers, options);
         let mut stateful_ids = IdSet::default();
         if needs.context {
@@ -167,8 +167,8 @@ struct RequiredState {
     timers: bool,
     /// True if the entry must run in the order of events: it may end the report, or reads the paths of all processes.
     order: bool,
-    /// True if the entry may skip its event.
-    skips: bool,
+    /// True if the entry may skip its event, or end the report.
+    decides: bool,
 }
 
 impl RequiredState {
@@ -193,7 +193,7 @@ impl RequiredState {
             wanted: self.wanted.or(other.wanted),
             timers: self.timers | other.timers,
             order: self.order | other.order,
-            skips: self.skips | other.skips,
+            decides: self.decides | other.decides,
         }
     }
 }
@@ -207,16 +207,19 @@ pub(crate) struct Readers<'c> {
     last: Option<(&'c HookEntry, RequiredState)>,
     /// True if the report shows fields, whose routines count too.
     with_fields: bool,
+    /// True if nothing reads texts, so that only entries run that may skip their event or end the report.
+    only_counts: bool,
 }
 
 impl<'c> Readers<'c> {
     pub fn new(catalog: &'c Catalog<'c>) -> Self {
-        Self { catalog, routines: catalog.programs().iter().map(routines).collect(), last: None, with_fields: false }
+        let routines = catalog.programs().iter().map(routines).collect();
+        Self { catalog, routines, last: None, with_fields: false, only_counts: false }
     }
 
-    /// True if an entry may skip its event.
-    pub fn may_skip(&mut self, entry: &'c HookEntry) -> bool {
-        self.state_of(entry).skips
+    /// True if an entry may skip its event, or end the report.
+    pub fn decides(&mut self, entry: &'c HookEntry) -> bool {
+        self.state_of(entry).decides
     }
 
     fn state_of(&mut self, entry: &'c HookEntry) -> RequiredState {
@@ -238,7 +241,8 @@ impl<'c> Readers<'c> {
         let hooks = [Some(hook), fields].into_iter().flatten();
         let routines = hooks.flat_map(|hook| envs.into_iter().filter_map(move |env| program.routine_of(&hook, env)));
         let known = &self.routines[entry.program_index()];
-        routines.fold(RequiredState::default(), |asked, routine| asked.or(known[routine.index as usize]))
+        let asked = routines.fold(RequiredState::default(), |asked, routine| asked.or(known[routine.index as usize]));
+        if self.only_counts && !asked.decides { RequiredState::default() } else { asked }
     }
 }
 
@@ -254,7 +258,7 @@ fn routines(program: &Program<'_>) -> Vec<RequiredState> {
                 operands(instr, OperandKind::Value).any(|value| value == EnvValue::Priority as u32);
             asked.wanted.svc |= operands(instr, OperandKind::Name).any(|name| name == EnvText::Svc as u32);
             asked.timers |= matches!(Op::from_u8(instr.op), Some(Op::TimerEnd | Op::FieldTimer));
-            asked.skips |= Op::from_u8(instr.op) == Some(Op::Skip);
+            asked.decides |= matches!(Op::from_u8(instr.op), Some(Op::Skip | Op::Stop));
             asked.order |= matches!(Op::from_u8(instr.op), Some(Op::Stop | Op::PutPath | Op::FieldPath));
             for callee in operands(instr, OperandKind::Routine) {
                 asked = asked.or(known.get(callee as usize).copied().unwrap_or_default());
@@ -306,6 +310,7 @@ mod tests {
 015 1.0 L=0 \"\" $TID $LOGFILE $TRACEENV
 016 1.0 L=0 \"\" endtimer(1,1)
 017 1.0 L=0 \"\" $PRI
+020 1.0 L=0 \"\" $D1, 5 { $SKIP } endtimer(1,1)
 ";
 
     /// Returns true if context is needed, and the required ids among the hooks 010 to 016.
@@ -317,6 +322,10 @@ mod tests {
     }
 
     fn needs_of(only: Option<&str>, columns: Columns) -> Demand {
+        demand(only, columns, false)
+    }
+
+    fn demand(only: Option<&str>, columns: Columns, only_counts: bool) -> Demand {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.trcfmt");
         fs::write(&path, FORMATS).unwrap();
@@ -324,7 +333,9 @@ mod tests {
         let catalog = set.catalog().unwrap();
         let mut options = AixReportOptions { columns, ..AixReportOptions::default() };
         options.filter.only = only.map(|list| IdSet::parse(list).unwrap());
-        Demand::of(&mut Readers::new(&catalog), &options)
+        let mut readers = Readers::new(&catalog);
+        readers.only_counts = only_counts;
+        Demand::of(&mut readers, &options)
     }
 
     #[test]
@@ -350,6 +361,21 @@ mod tests {
         // The process column also needs the interrupt depth.
         assert_eq!(of_column(Column::Exec), RequiredContext { depth: true, ..none });
         assert_eq!(needs_of(None, Columns::default()).wanted, svc.or(priority));
+    }
+
+    #[test]
+    fn counts_need_only_what_may_skip_events() {
+        let counted = |only| {
+            let needs = demand(Some(only), Columns::default(), true);
+            (needs.context, needs.timers, needs.wanted)
+        };
+        let none = RequiredContext::default();
+        for only in ["010", "011", "012", "013", "014", "016", "017"] {
+            assert_eq!(counted(only), (false, false, none), "{only}");
+        }
+        assert_eq!(counted("020"), (false, true, none));
+        let hidden = demand(Some("020"), Columns::default(), true);
+        assert!(hidden.ids.is_some_and(|ids| ids.contains(0x0140)), "its timer starts in a hidden event");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, EventRef};
 use super::line::{LineEnd, LineFormat, context_of};
-use super::producer::LogProducer;
+use super::producer::{EventUse, LogProducer};
 use super::{AixReportOptions, layouts};
 use crate::catalog::Catalog;
 use crate::context::ThreadContext;
@@ -48,7 +48,8 @@ impl<'a> AixEvents<'a> {
         known_steps: &'a AtomicU64,
     ) -> Self {
         let layouts = layouts(&options.columns);
-        let producer = LogProducer::new(logs, infos, catalog, options, layouts, true, false).for_rows(FieldsForm::Json);
+        let uses = EventUse { keeps_trails: true, ..EventUse::default() };
+        let producer = LogProducer::new(logs, infos, catalog, options, layouts, uses).for_rows(FieldsForm::Json);
         let first = producer.first_line();
         let mut format = LineFormat::new(catalog, options, &options.columns, layouts, infos, known_steps);
         if options.columns.has_text() {

@@ -528,7 +528,7 @@ impl<'r> LineFormat<'r> {
         // An event whose text is not needed is only counted. But a template with `$SKIP` must still run, because a
         // skipped event is not counted.
         let is_counted = !event.is_ready()
-            && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.may_skip(entry));
+            && self.readers.as_mut().zip(entry).is_some_and(|(readers, entry)| !readers.decides(entry));
         let settings = LineSettings {
             layouts: &self.layouts,
             cells: &self.line.cells,

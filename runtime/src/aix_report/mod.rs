@@ -30,7 +30,7 @@ pub(crate) use events::{AixEvent, AixEvents};
 use line::LineFormat;
 pub(crate) use line::LineState;
 pub use options::{AixReportOptions, AixSummary, TableLimits};
-use producer::{LogProducer, LostState, ProducerCounts};
+use producer::{EventUse, LogProducer, LostState, ProducerCounts};
 pub(crate) use rows::write_rows;
 pub(crate) use split::split;
 use std::io::Write;
@@ -76,7 +76,8 @@ pub(crate) fn report_part(
     // The end of a page depends on all lines before it, so pages are printed by one thread.
     let threads = if options.page_size > 0 { Some(NonZeroUsize::MIN) } else { options.threads };
     let layouts = if options.has_lines() { layouts(&columns) } else { Default::default() };
-    let producer = LogProducer::new(logs, &infos, catalog, options, layouts, false, false);
+    let uses = EventUse { only_counts: options.stats, ..EventUse::default() };
+    let producer = LogProducer::new(logs, &infos, catalog, options, layouts, uses);
     let known_steps = AtomicU64::new(0);
     let first = before.unwrap_or(producer.first_line());
     let make = || LineFormat::new(catalog, options, &columns, layouts, &infos, &known_steps);

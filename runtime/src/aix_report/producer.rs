@@ -38,6 +38,17 @@ pub(super) struct LogProducer<'w> {
     n_events_before: u64,
 }
 
+/// Use of the events that a producer collects.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EventUse {
+    /// True if batches contain all that is needed to compute the fields of their events.
+    pub keeps_trails: bool,
+    /// True if events that show gaps also cause notices.
+    pub lists_gaps: bool,
+    /// True if nothing reads the texts and fields of events.
+    pub only_counts: bool,
+}
+
 /// State dropped because its table was full.
 #[derive(Clone, Copy)]
 pub(super) struct LostState {
@@ -61,19 +72,21 @@ pub(super) struct ProducerCounts {
 }
 
 impl<'w> LogProducer<'w> {
-    /// Creates a producer. With `keeps_trails`, batches contain all that is needed to compute the fields of their
-    /// events.
+    /// Creates a producer.
     pub fn new(
         logs: &'w mut Logs,
         infos: &'w [LogInfo],
         catalog: &'w Catalog<'w>,
         options: &'w AixReportOptions,
         layouts: [Layout; 5],
-        keeps_trails: bool,
-        lists_gaps: bool,
+        uses: EventUse,
     ) -> Self {
-        let with_fields = options.columns.has_fields() || options.conditions.is_some() || keeps_trails;
-        let mut plan = EventPolicy::new(catalog, options, with_fields);
+        let EventUse { keeps_trails, lists_gaps, only_counts } = uses;
+        // Texts and fields may also decide which events are shown.
+        let only_counts = only_counts && options.grep.is_none() && options.conditions.is_none();
+        let shows_fields = options.columns.has_fields() && !only_counts;
+        let with_fields = shows_fields || options.conditions.is_some() || keeps_trails;
+        let mut plan = EventPolicy::new(catalog, options, with_fields, only_counts);
         if lists_gaps {
             plan = plan.visiting_gaps();
         }
@@ -87,6 +100,7 @@ impl<'w> LogProducer<'w> {
         }
         let mut collector = Collector::new(plan, infos, catalog, options, layouts);
         collector.gaps = lists_gaps.then(Gaps::default);
+        collector.fields = shows_fields.then(HashMap::default);
         if keeps_trails {
             collector.timers.keep_trail();
             // Fields may look up other paths than the text.
@@ -345,7 +359,7 @@ impl<'w> Collector<'w> {
             text: TextBuf::new(),
             fields_json: TextBuf::new(),
             fields_form: FieldsForm::Json,
-            fields: options.columns.has_fields().then(HashMap::default),
+            fields: None,
             has_only_fields: !options.columns.has_text() && options.grep.is_none(),
             gaps: None,
             last_elapsed_ns: 0,

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, EventRef, Origin, SvcText};
 use super::line::{LineFormat, LineState};
-use super::producer::{LogProducer, ProducerCounts};
+use super::producer::{EventUse, LogProducer, ProducerCounts};
 use super::{AixReportOptions, AixSummary, layouts, summary_of};
 use crate::catalog::Catalog;
 use crate::columns::{Column, Columns, Timestamp};
@@ -223,7 +223,9 @@ pub(crate) fn write_rows(
     let columns = if has_text(wanted) { Columns::text_only() } else { Columns::text_only().without_text() };
     let layouts = layouts(&columns);
     let fields = if wanted.fields == RowFields::Cells { FieldsForm::Cells } else { FieldsForm::Json };
-    let producer = LogProducer::new(logs, &infos, catalog, &options, layouts, false, wanted.gaps).for_rows(fields);
+    let only_counts = !has_text(wanted) && wanted.fields == RowFields::No;
+    let uses = EventUse { lists_gaps: wanted.gaps, only_counts, ..EventUse::default() };
+    let producer = LogProducer::new(logs, &infos, catalog, &options, layouts, uses).for_rows(fields);
     let known_steps = AtomicU64::new(0);
     let first = producer.first_line();
     let make = || {

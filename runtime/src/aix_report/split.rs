@@ -1,7 +1,7 @@
 //! Splits an AIX log into parts: the log is read like a report that only counts events.
 
 use super::line::{LineFormat, LineState};
-use super::producer::LogProducer;
+use super::producer::{EventUse, LogProducer};
 use super::{AixReportOptions, Layout};
 use crate::catalog::Catalog;
 use crate::engine::{Chunk, Format, Producer};
@@ -51,7 +51,8 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
     let known_steps = AtomicU64::new(0);
     let mut format = LineFormat::new(catalog, &options, &options.columns, layouts, &infos, &known_steps);
     format.collect_ends();
-    let mut producer = LogProducer::new(logs, &infos, catalog, &options, layouts, true, true).with_whole_context();
+    let uses = EventUse { keeps_trails: true, lists_gaps: true, ..EventUse::default() };
+    let mut producer = LogProducer::new(logs, &infos, catalog, &options, layouts, uses).with_whole_context();
     let (mut chunk, mut state, mut text) = (Chunk::default(), LineState::default(), TextBuf::new());
     let (mut shown, mut parts, mut index) = (LastShown::default(), LogParts::default(), IndexBuilder::default());
     // Number of reported events up to the last notice; a chunk with notices counts as a whole.
