@@ -249,7 +249,7 @@ impl EventFields {
     /// Appends the fields of rows, up to the one with which the batch reaches [`MAX_TEXT`]. Returns the number of rows.
     fn push_fields(&mut self, block: &RowBlock<'_>, rows: &[usize], cells: &mut Row) -> usize {
         // Rows of flat cells are appended by column.
-        let mut flat = Vec::new();
+        let mut flat = Vec::with_capacity(rows.len());
         let mut n_rows = 0;
         for row in rows {
             if self.n_bytes >= MAX_TEXT {

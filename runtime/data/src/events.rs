@@ -390,7 +390,14 @@ impl Columns {
                 }
                 TableColumn::File(words) => {
                     let logs = block.short(Short::Log);
-                    words.push_keys(rows.indices(), |words, row| words.key(source.file(logs.value(row)).as_bytes()));
+                    let mut last = (NULL, NONE);
+                    words.push_keys(rows.indices(), |words, row| {
+                        let log = logs.value(row);
+                        if last.0 != log || last.1 == NONE {
+                            last = (log, words.key(source.file(log).as_bytes()));
+                        }
+                        last.1
+                    });
                 }
                 TableColumn::Text(EventColumn::Text, strings) => {
                     rows.indices().for_each(|row| strings.push(block.text(row)));
