@@ -2,7 +2,7 @@
 
 use crate::strings::Strings;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Int32Array};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::ArrowError;
 use hashbrown::hash_table::Entry;
@@ -14,37 +14,32 @@ use std::sync::Arc;
 pub(crate) struct Words {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,
+    texts: Texts,
+    /// Key of the last text. Consecutive rows often have equal texts.
+    last: i32,
+}
+
+/// Texts, each once.
+pub(crate) struct Texts {
     texts: Strings,
     /// Keys of the texts, by their hash.
     known: HashTable<i32>,
     hasher: DefaultHashBuilder,
-    /// Key of the last text. Consecutive rows often have equal texts.
-    last: i32,
 }
 
 /// Key of a null.
 pub(crate) const NONE: i32 = -1;
 
-impl Words {
+impl Texts {
     pub fn new() -> Self {
-        Self {
-            keys: Vec::new(),
-            nulls: NullBufferBuilder::new(0),
-            texts: Strings::new(),
-            known: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
-            last: NONE,
-        }
+        Self { texts: Strings::new(), known: HashTable::new(), hasher: DefaultHashBuilder::default() }
     }
 
     /// Key of a text, which is added if necessary.
     pub fn key(&mut self, text: &[u8]) -> i32 {
-        let Self { texts, known, hasher, last, .. } = self;
-        if *last != NONE && texts.get(*last as usize) == text {
-            return *last;
-        }
+        let Self { texts, known, hasher } = self;
         let is_same = |key: &i32| texts.get(*key as usize) == text;
-        *last = match known.entry(hasher.hash_one(text), is_same, |key| hasher.hash_one(texts.get(*key as usize))) {
+        match known.entry(hasher.hash_one(text), is_same, |key| hasher.hash_one(texts.get(*key as usize))) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
                 let key = texts.len() as i32;
@@ -52,7 +47,45 @@ impl Words {
                 texts.push(text);
                 key
             }
-        };
+        }
+    }
+
+    /// Text of a key.
+    #[inline]
+    pub fn get(&self, key: usize) -> &[u8] {
+        self.texts.get(key)
+    }
+
+    /// Number of texts.
+    #[cfg(feature = "parquet")]
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Number of bytes of all texts.
+    #[cfg(feature = "parquet")]
+    pub fn n_bytes(&self) -> usize {
+        self.texts.n_bytes()
+    }
+
+    /// Returns the texts, and removes them.
+    fn finish(&mut self) -> Result<StringArray, ArrowError> {
+        self.known.clear();
+        Ok(self.texts.finish()?.0)
+    }
+}
+
+impl Words {
+    pub fn new() -> Self {
+        Self { keys: Vec::new(), nulls: NullBufferBuilder::new(0), texts: Texts::new(), last: NONE }
+    }
+
+    /// Key of a text, which is added if necessary.
+    pub fn key(&mut self, text: &[u8]) -> i32 {
+        let Self { texts, last, .. } = self;
+        if *last == NONE || texts.get(*last as usize) != text {
+            *last = texts.key(text);
+        }
         *last
     }
 
@@ -92,11 +125,10 @@ impl Words {
 
     /// Returns the column, and starts the next one. Bytes that are not UTF-8 are replaced.
     pub fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        self.known.clear();
         self.last = NONE;
         let next = Vec::with_capacity(self.keys.len());
         let keys = Int32Array::try_new(std::mem::replace(&mut self.keys, next).into(), self.nulls.finish())?;
-        let column = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(self.texts.finish()?.0))?;
+        let column = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(self.texts.finish()?))?;
         Ok(Arc::new(column))
     }
 }

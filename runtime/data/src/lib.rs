@@ -21,6 +21,8 @@
 #![forbid(unsafe_code)]
 
 mod by_event;
+#[cfg(feature = "parquet")]
+mod column_chunk;
 mod columns;
 mod dictionary;
 mod events;

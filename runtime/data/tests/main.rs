@@ -2,6 +2,8 @@
 
 mod by_event;
 mod damage;
+#[cfg(feature = "parquet")]
+mod parquet_files;
 mod parts;
 mod rows;
 mod tools;
