@@ -100,7 +100,8 @@ impl TextRange {
 /// Compression of pages.
 enum Codec {
     None,
-    Snappy(Box<snap::raw::Encoder>),
+    /// With room for compressed pages, which is cleared only once.
+    Snappy(Box<snap::raw::Encoder>, Vec<u8>),
     Lz4,
 }
 
@@ -108,7 +109,7 @@ impl Codec {
     fn new(compression: Compression) -> Result<Self> {
         Ok(match compression {
             Compression::UNCOMPRESSED => Codec::None,
-            Compression::SNAPPY => Codec::Snappy(Box::new(snap::raw::Encoder::new())),
+            Compression::SNAPPY => Codec::Snappy(Box::new(snap::raw::Encoder::new()), Vec::new()),
             Compression::LZ4_RAW => Codec::Lz4,
             other => return Err(ParquetError::NYI(format!("compression by {other}"))),
         })
@@ -117,16 +118,21 @@ impl Codec {
     fn compression(&self) -> Compression {
         match self {
             Codec::None => Compression::UNCOMPRESSED,
-            Codec::Snappy(_) => Compression::SNAPPY,
+            Codec::Snappy(..) => Compression::SNAPPY,
             Codec::Lz4 => Compression::LZ4_RAW,
         }
     }
 
-    fn compress(&mut self, bytes: Vec<u8>) -> Result<Bytes> {
+    fn compress(&mut self, bytes: &[u8]) -> Result<Bytes> {
         Ok(match self {
-            Codec::None => bytes.into(),
-            Codec::Snappy(encoder) => encoder.compress_vec(&bytes)?.into(),
-            Codec::Lz4 => lz4_flex::block::compress(&bytes).into(),
+            Codec::None => Bytes::copy_from_slice(bytes),
+            Codec::Snappy(encoder, room) => {
+                let max_len = snap::raw::max_compress_len(bytes.len());
+                room.resize(room.len().max(max_len), 0);
+                let n = encoder.compress(bytes, room)?;
+                Bytes::copy_from_slice(&room[..n])
+            }
+            Codec::Lz4 => lz4_flex::block::compress(bytes).into(),
         })
     }
 }
@@ -263,7 +269,7 @@ impl TextChunk {
         if n_rows == 0 {
             return Ok(());
         }
-        let mut body = Vec::with_capacity(page.plain.len() + PAGE_ROWS);
+        let mut body = Vec::new();
         if self.column.max_def_level() > 0 {
             body.extend_from_slice(&[0; 4]);
             push_runs(&page.levels, 1, &mut body);
@@ -286,11 +292,14 @@ impl TextChunk {
                 Encoding::RLE_DICTIONARY
             }
             None => {
-                body.extend_from_slice(&page.plain);
+                if !body.is_empty() {
+                    body.extend_from_slice(&page.plain);
+                }
                 range.join(&page.range);
                 Encoding::PLAIN
             }
         };
+        let body = if body.is_empty() { &page.plain } else { &body };
         let n_bytes = body.len();
         let data = Page::DataPage {
             buf: self.codec.compress(body)?,
@@ -334,7 +343,7 @@ impl TextChunk {
             }
             let n_bytes = body.len();
             let page = Page::DictionaryPage {
-                buf: codec.compress(body)?,
+                buf: codec.compress(&body)?,
                 num_values: texts.len() as u32,
                 encoding: Encoding::PLAIN,
                 is_sorted: false,

@@ -43,6 +43,8 @@ pub(super) struct LogProducer<'w> {
 pub(super) struct EventUse {
     /// True if batches contain all that is needed to compute the fields of their events.
     pub keeps_trails: bool,
+    /// True if the state after an event serves any later report, with or without fields.
+    pub keeps_state: bool,
     /// True if events that show gaps also cause notices.
     pub lists_gaps: bool,
     /// True if nothing reads the texts and fields of events.
@@ -81,11 +83,11 @@ impl<'w> LogProducer<'w> {
         layouts: [Layout; 5],
         uses: EventUse,
     ) -> Self {
-        let EventUse { keeps_trails, lists_gaps, only_counts } = uses;
+        let EventUse { keeps_trails, keeps_state, lists_gaps, only_counts } = uses;
         // Texts and fields may also decide which events are shown.
         let only_counts = only_counts && options.grep.is_none() && options.conditions.is_none();
         let shows_fields = options.columns.has_fields() && !only_counts;
-        let with_fields = shows_fields || options.conditions.is_some() || keeps_trails;
+        let with_fields = shows_fields || options.conditions.is_some() || keeps_trails || keeps_state;
         let mut plan = EventPolicy::new(catalog, options, with_fields, only_counts);
         if lists_gaps {
             plan = plan.visiting_gaps();

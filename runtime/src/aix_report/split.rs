@@ -51,7 +51,7 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
     let known_steps = AtomicU64::new(0);
     let mut format = LineFormat::new(catalog, &options, &options.columns, layouts, &infos, &known_steps);
     format.collect_ends();
-    let uses = EventUse { keeps_trails: true, lists_gaps: true, ..EventUse::default() };
+    let uses = EventUse { keeps_state: true, lists_gaps: true, ..EventUse::default() };
     let mut producer = LogProducer::new(logs, &infos, catalog, &options, layouts, uses).with_whole_context();
     let (mut chunk, mut state, mut text) = (Chunk::default(), LineState::default(), TextBuf::new());
     let (mut shown, mut parts, mut index) = (LastShown::default(), LogParts::default(), IndexBuilder::default());
