@@ -4,7 +4,7 @@ use crate::gaps::GapStarts;
 use crate::machine::{MAX_CPUS, Machine, Returned};
 use crate::marks::Mark;
 use crate::totals::{Missed, Totals};
-use crate::{AnalysisError, AnalysisOptions, Observer};
+use crate::{AnalysisError, AnalysisOptions, EventCpu, Observer};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tfbc::internal::analysis::{Ahead, CommonIds, RawEvent, TimedEvent, hooks};
@@ -34,11 +34,18 @@ struct LogState {
 
 /// State of an analysis of AIX logs.
 struct Analyser<'o> {
+    options: &'o AnalysisOptions,
     machine: Machine,
     rules: ContextRules,
     names: Names<'o>,
     logs: Vec<LogState>,
+    /// CPU of each log; `None` if a log has events of all CPUs.
+    cpus: Vec<Option<u64>>,
     has_cpu_files: bool,
+    n_events: u64,
+    n_damaged: u64,
+    /// True if the end of the span was reached.
+    stopped: bool,
 }
 
 /// Reads logs to their end, or to the end of the span. The observer gets every event.
@@ -46,93 +53,152 @@ pub fn analyse(
     logs: &mut Logs,
     options: &AnalysisOptions,
     monitor: &mut dyn Monitor,
-    observer: &mut impl Observer,
+    observer: Option<&mut dyn Observer>,
 ) -> Result<(Totals, GapStarts), AnalysisError> {
-    let infos: Vec<Option<u64>> = logs.logs().iter().map(|log| log.cpu.map(u64::from)).collect();
+    let cpus: Vec<Option<u64>> = logs.logs().iter().map(|log| log.cpu.map(u64::from)).collect();
     let mut machine = Machine::new(System::Aix, options);
-    infos.iter().for_each(|cpu| machine.add_stream(*cpu));
+    cpus.iter().for_each(|cpu| machine.add_stream(*cpu));
     (0..options.cpus.min(MAX_CPUS as u64)).for_each(|cpu| machine.declare(cpu, 0));
-    let has_cpu_files = infos.iter().any(Option::is_some);
-    let is_base = |log: usize| has_cpu_files && infos[log].is_none();
-    let mut analyser = Analyser {
+    let analyser = Analyser {
+        options,
         machine,
         rules: ContextRules::new(Arc::clone(&options.context)),
         names: Names { options, symbols: HashMap::new() },
-        logs: vec![LogState::default(); infos.len()],
-        has_cpu_files,
+        logs: vec![LogState::default(); cpus.len()],
+        has_cpu_files: cpus.iter().any(Option::is_some),
+        cpus,
+        n_events: 0,
+        n_damaged: 0,
+        stopped: false,
     };
-    observer.begin(&mut analyser.machine);
-    let n_logs = infos.len();
-    if n_logs > 1 {
-        for log in (0..n_logs).filter(|log| !is_base(*log)) {
-            analyser.look_ahead(logs, log, 0)?;
-        }
+    match observer {
+        Some(observer) => analyser.observed(logs, monitor, observer),
+        None => analyser.alone(logs, monitor),
     }
-    let common = (n_logs == 1).then(|| CommonIds::all_but(&HEADERS));
-    let (mut n_events, mut n_damaged, mut stopped) = (0u64, 0, false);
-    loop {
-        if let Some(ids) = &common {
-            let before = n_events;
-            n_events += logs.common(
-                ids,
-                #[inline(always)]
-                |timed| {
-                    if options.until.is_some_and(|until| timed.time.elapsed_ns > until) {
-                        return false;
-                    }
-                    let cpu = analyser.push_common(timed);
-                    observer.hook(timed, cpu, &mut analyser.machine, &analyser.rules);
-                    true
-                },
-            );
-            if n_events / PROGRESS_EVERY > before / PROGRESS_EVERY {
-                monitor.progress(logs.progress(), n_events);
-            }
-        }
-        let log = match logs.next()? {
-            Some(LogItem::Event(timed)) => {
-                if options.until.is_some_and(|until| timed.time.elapsed_ns > until) {
-                    stopped = true;
-                    break;
-                }
-                let cpu = analyser.push(&timed);
-                observer.hook(&timed, cpu, &mut analyser.machine, &analyser.rules);
-                n_events += 1;
-                Some((timed.log, timed.time.elapsed_ns))
-            }
-            Some(LogItem::Notice { log, notice }) => {
-                n_damaged += u64::from(notice.damage);
-                // A base file lists its CPU files. A missing CPU file is damage, but the other CPUs have lost nothing.
-                if notice.damage && !is_base(log) {
-                    let begin = analyser.logs[log].last.unwrap_or(0);
-                    analyser.machine.begin_loss(log, begin);
-                }
-                monitor.notice(&notice);
-                None
-            }
-            Some(LogItem::Passed) => None,
-            None => break,
-        };
-        if let Some((log, now)) = log {
-            if n_logs > 1 && !is_base(log) {
-                analyser.look_ahead(logs, log, now)?;
-            }
-            if n_events.is_multiple_of(PROGRESS_EVERY) {
-                monitor.progress(logs.progress(), n_events);
-            }
-        }
-    }
-    let Analyser { mut machine, rules, .. } = analyser;
-    let end = machine.end_at(options.until.filter(|_| stopped));
-    observer.finish(&mut machine, end, &rules);
-    let gap_starts = std::mem::take(&mut machine.gap_starts);
-    let mut totals = machine.finish(end, |class| rules.lowers(class));
-    totals.n_damaged = n_damaged;
-    totals.name_interrupts(|class, kind| rules.label(class, kind));
-    Ok((totals, gap_starts))
 }
 
 impl Analyser<'_> {
+    fn alone(mut self, logs: &mut Logs, monitor: &mut dyn Monitor) -> Result<(Totals, GapStarts), AnalysisError> {
+        self.read(logs, monitor, |_, _, _| ())?;
+        let end = self.end();
+        Ok(self.totals(end))
+    }
+
+    fn observed(
+        mut self,
+        logs: &mut Logs,
+        monitor: &mut dyn Monitor,
+        observer: &mut dyn Observer,
+    ) -> Result<(Totals, GapStarts), AnalysisError> {
+        observer.begin(&mut self.machine);
+        let sees_unchanged = observer.sees_unchanged();
+        self.read(
+            logs,
+            monitor,
+            #[inline(always)]
+            |analyser, timed, cpu| {
+                if sees_unchanged || !analyser.machine.is_unchanged() {
+                    observer.hook(timed, cpu, &mut analyser.machine, &analyser.rules);
+                }
+            },
+        )?;
+        let end = self.end();
+        observer.finish(&mut self.machine, end, &self.rules);
+        Ok(self.totals(end))
+    }
+
+    /// Applies the events of the logs. `observe` is called after each one, with its CPU.
+    #[inline(always)]
+    fn read(
+        &mut self,
+        logs: &mut Logs,
+        monitor: &mut dyn Monitor,
+        mut observe: impl FnMut(&mut Self, &TimedEvent<'_>, EventCpu),
+    ) -> Result<(), AnalysisError> {
+        let n_logs = self.logs.len();
+        if n_logs > 1 {
+            for log in 0..n_logs {
+                if !self.is_base(log) {
+                    self.look_ahead(logs, log, 0)?;
+                }
+            }
+        }
+        let common = (n_logs == 1).then(|| CommonIds::all_but(&HEADERS));
+        let until = self.options.until;
+        loop {
+            if let Some(ids) = &common {
+                let before = self.n_events;
+                let n_read = logs.common(
+                    ids,
+                    #[inline(always)]
+                    |timed| {
+                        if until.is_some_and(|until| timed.time.elapsed_ns > until) {
+                            return false;
+                        }
+                        let cpu = self.push_common(timed);
+                        observe(self, timed, cpu);
+                        true
+                    },
+                );
+                self.n_events += n_read;
+                if self.n_events / PROGRESS_EVERY > before / PROGRESS_EVERY {
+                    monitor.progress(logs.progress(), self.n_events);
+                }
+            }
+            let log = match logs.next()? {
+                Some(LogItem::Event(timed)) => {
+                    if until.is_some_and(|until| timed.time.elapsed_ns > until) {
+                        self.stopped = true;
+                        return Ok(());
+                    }
+                    let cpu = self.push(&timed);
+                    observe(self, &timed, cpu);
+                    self.n_events += 1;
+                    Some((timed.log, timed.time.elapsed_ns))
+                }
+                Some(LogItem::Notice { log, notice }) => {
+                    self.n_damaged += u64::from(notice.damage);
+                    // A base file lists its CPU files. A missing CPU file is damage, but the other CPUs have lost nothing.
+                    if notice.damage && !self.is_base(log) {
+                        let begin = self.logs[log].last.unwrap_or(0);
+                        self.machine.begin_loss(log, begin);
+                    }
+                    monitor.notice(&notice);
+                    None
+                }
+                Some(LogItem::Passed) => None,
+                None => return Ok(()),
+            };
+            if let Some((log, now)) = log {
+                if n_logs > 1 && !self.is_base(log) {
+                    self.look_ahead(logs, log, now)?;
+                }
+                if self.n_events.is_multiple_of(PROGRESS_EVERY) {
+                    monitor.progress(logs.progress(), self.n_events);
+                }
+            }
+        }
+    }
+
+    /// True for the base file of a log with one file per CPU.
+    fn is_base(&self, log: usize) -> bool {
+        self.has_cpu_files && self.cpus[log].is_none()
+    }
+
+    /// End of the span.
+    fn end(&mut self) -> u64 {
+        self.machine.end_at(self.options.until.filter(|_| self.stopped))
+    }
+
+    fn totals(self, end: u64) -> (Totals, GapStarts) {
+        let Self { mut machine, rules, n_damaged, .. } = self;
+        let gap_starts = std::mem::take(&mut machine.gap_starts);
+        let mut totals = machine.finish(end, |class| rules.lowers(class));
+        totals.n_damaged = n_damaged;
+        totals.name_interrupts(|class, kind| rules.label(class, kind));
+        (totals, gap_starts)
+    }
+
     /// Starts a loss right after the last event before it. Otherwise the CPU would be charged up to the first event after it.
     fn look_ahead(&mut self, logs: &mut Logs, log: usize, now: u64) -> Result<(), AnalysisError> {
         match logs.look_ahead(log)? {
@@ -143,20 +209,21 @@ impl Analyser<'_> {
         Ok(())
     }
 
-    /// Applies an event. Returns its CPU; `Some(None)` is the only CPU of a trace whose events have none.
-    fn push(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
+    /// Applies an event. Returns its CPU.
+    fn push(&mut self, timed: &TimedEvent<'_>) -> EventCpu {
         let (id, now, log) = (timed.event.id, timed.time.elapsed_ns, timed.log);
         if !is_header(id) {
             return self.push_common(timed);
         }
         self.machine.note_event(now);
         self.logs[log].last = Some(now);
-        self.push_header(timed)
+        self.push_header(timed);
+        EventCpu::None
     }
 
     /// Applies an event that does not describe the trace.
     #[inline(always)]
-    fn push_common(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
+    fn push_common(&mut self, timed: &TimedEvent<'_>) -> EventCpu {
         let RawEvent { id, wide, bytes, tid, cpu, .. } = timed.event;
         let (now, log) = (timed.time.elapsed_ns, timed.log);
         let Self { machine, rules, names, logs, .. } = self;
@@ -173,28 +240,38 @@ impl Analyser<'_> {
             end_gap(machine, log, id, now);
         }
         let Some(rule) = rule else {
-            let at = cpu_of(machine, cpu, tid, now)?;
+            let Some(at) = cpu_of(machine, cpu, tid, now) else { return EventCpu::None };
             machine.pass_unchanged(at, tid, now);
-            return Some(machine.cpu_id(at));
+            return EventCpu::At(at);
         };
         let cpu = cpu.or_else(|| rule.cpu.read(bytes));
         let hook = PreparedHook { bytes, tid, cpu, now };
         if matches!(rule.action, PreparedAction::Dispatch { .. }) {
-            return apply_dispatch(machine, rule, &hook).map(|at| machine.cpu_id(at));
+            return EventCpu::of(apply_dispatch(machine, rule, &hook));
         }
         let at = cpu_of(machine, cpu, tid, now);
-        let (class, is_entry) = match rule.action {
-            PreparedAction::Enter { class, .. } => (Some(class), true),
-            PreparedAction::Return { class, .. } => (Some(class), false),
-            _ => (None, false),
-        };
-        if let (Some(class), Some(at)) = (class.filter(|_| !machine.keeps_calls()), at)
-            && machine.switch_mode(at, tid, class, is_entry, now)
-        {
-            return Some(machine.cpu_id(at));
+        if let Some(at) = at {
+            let is_done = match rule.action {
+                PreparedAction::Enter { class, .. } if !machine.keeps_calls() => {
+                    machine.switch_mode(at, tid, class, true, now)
+                }
+                PreparedAction::Return { class, .. } if !machine.keeps_calls() => {
+                    machine.switch_mode(at, tid, class, false, now)
+                }
+                PreparedAction::Raise { class, .. } if !machine.keeps_interrupts() => {
+                    machine.raise_nameless(at, tid, class, now)
+                }
+                PreparedAction::Reset { resume } if !machine.keeps_interrupts() => {
+                    machine.reset_nameless(at, tid, resume, now)
+                }
+                _ => false,
+            };
+            if is_done {
+                return EventCpu::At(at);
+            }
         }
         apply_prepared(machine, rule, at, &hook, names);
-        at.map(|at| machine.cpu_id(at))
+        EventCpu::of(at)
     }
 
     /// Declares the CPUs that the header of a log states. The header of a merged log may come late: at its time.
@@ -216,7 +293,7 @@ impl Analyser<'_> {
 
     /// Applies an event whose rules are not prepared. Returns its CPU.
     #[inline(never)]
-    fn push_ruled(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
+    fn push_ruled(&mut self, timed: &TimedEvent<'_>) -> EventCpu {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
         let last = self.logs[log].last.replace(now);
         let Self { machine, rules, names, .. } = self;
@@ -236,12 +313,12 @@ impl Analyser<'_> {
             machine.evidence(at, event.tid, now, traits.is_resume);
         }
         ruled.read(|effect| apply(machine, names, effect, event.tid, at, now));
-        at.map(|at| machine.cpu_id(at))
+        EventCpu::of(at)
     }
 
     /// Applies an event that describes the trace. It happens on no CPU.
     #[cold]
-    fn push_header(&mut self, timed: &TimedEvent<'_>) -> Option<Option<u64>> {
+    fn push_header(&mut self, timed: &TimedEvent<'_>) {
         let (event, now) = (&timed.event, timed.time.elapsed_ns);
         let is_daemon = self.rules.learn_daemon(event);
         if is_daemon {
@@ -253,7 +330,6 @@ impl Analyser<'_> {
             let Self { machine, rules, names, .. } = self;
             rules.ruled(event).read(|effect| apply(machine, names, effect, event.tid, None, now));
         }
-        None
     }
 }
 
@@ -270,13 +346,7 @@ fn end_gap(machine: &mut Machine, log: usize, id: u16, now: u64) {
 
 /// Applies a mark. Returns its CPU. `last` is the time of the event before it.
 #[cold]
-fn push_mark(
-    machine: &mut Machine,
-    ruled: &RuledEvent<'_, '_>,
-    log: usize,
-    last: u64,
-    now: u64,
-) -> Option<Option<u64>> {
+fn push_mark(machine: &mut Machine, ruled: &RuledEvent<'_, '_>, log: usize, last: u64, now: u64) -> EventCpu {
     let (cpu, mut mark) = (ruled.traits().cpu, None);
     ruled.read(|effect| match effect {
         Effect::Lost { count } => mark = Some(Mark::Lost(count)),
@@ -284,7 +354,7 @@ fn push_mark(
         Effect::Off => mark = Some(Mark::Off),
         _ => {}
     });
-    let mark = mark?;
+    let Some(mark) = mark else { return EventCpu::None };
     machine.note_mark();
     match mark {
         Mark::Lost(count) => {
@@ -299,7 +369,7 @@ fn push_mark(
         }
     }
     machine.note_mark_at(cpu, mark.name(), mark.missed(), now);
-    cpu.map(Some)
+    cpu.map_or(EventCpu::None, EventCpu::Number)
 }
 
 /// True for the hooks of [`HEADERS`].
@@ -358,8 +428,17 @@ fn apply_dispatch(machine: &mut Machine, rule: &PreparedRule, hook: &PreparedHoo
         Some(cpu) => machine.cpu(cpu, now),
         None => machine.cpu_of_dispatch(),
     };
-    let priority = if machine.keeps_priorities() { priority.read(bytes) } else { None };
-    dispatch(machine, at, tid, pid.read(bytes), priority, idle, now);
+    let priority = if machine.reads_priorities() { priority.read(bytes) } else { None };
+    let slot = match pid.read(bytes) {
+        Some(pid) => machine.attach_dispatched(tid, pid),
+        None => machine.thread(tid),
+    };
+    if let Some(priority) = priority.and_then(|priority| u8::try_from(priority).ok()) {
+        machine.prioritise(slot, Some(priority));
+    }
+    if !at.is_some_and(|at| machine.switch_thread(at, tid, slot, now, idle)) {
+        machine.dispatch(at, tid, slot, now, idle);
+    }
     at
 }
 

@@ -121,19 +121,59 @@ pub enum AnalysisError {
     Pairs(String),
 }
 
-/// Observer of the events that the state machine applies.
+/// Observer of the events that the state machine applies. It is a trait object, so that the loops over events are compiled
+/// once for all observers.
 trait Observer {
     /// Called before the first event.
     fn begin(&mut self, _: &mut Machine) {}
 
-    /// Called after an AIX event with its CPU; `Some(None)` is the only CPU of a trace whose events have none.
-    fn hook(&mut self, _: &TimedEvent<'_>, _cpu: Option<Option<u64>>, _: &mut Machine, _: &ContextRules) {}
+    /// True if AIX events that change nothing but times are passed to [`Observer::hook`].
+    fn sees_unchanged(&self) -> bool {
+        true
+    }
+
+    /// Called after an AIX event with its CPU.
+    fn hook(&mut self, _: &TimedEvent<'_>, _cpu: EventCpu, _: &mut Machine, _: &ContextRules) {}
 
     /// Called after a QNX record with its time, and the index of its CPU in the machine.
     fn record(&mut self, _: &KevRecord<'_>, _now: u64, _: &mut Machine, _at: usize, _: &dyn InterruptRules) {}
 
     /// Called at the end of the span.
     fn finish(&mut self, _: &mut Machine, _end: u64, _: &dyn InterruptRules) {}
+}
+
+/// CPU of an AIX event.
+#[derive(Debug, Clone, Copy)]
+enum EventCpu {
+    None,
+    /// Index of the CPU in the machine.
+    At(usize),
+    /// Number of the CPU that a mark states.
+    Number(u64),
+}
+
+impl EventCpu {
+    fn of(at: Option<usize>) -> Self {
+        at.map_or(Self::None, Self::At)
+    }
+
+    /// Index of the CPU in the machine, if the trace has shown it.
+    fn index(self, machine: &Machine) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::At(at) => Some(at),
+            Self::Number(number) => machine.index_of_cpu(number),
+        }
+    }
+
+    /// Number of the CPU; `Some(None)` for the only CPU of a trace whose events have none.
+    fn number(self, machine: &Machine) -> Option<Option<u64>> {
+        match self {
+            Self::None => None,
+            Self::At(at) => Some(machine.cpu_id(at)),
+            Self::Number(number) => Some(Some(number)),
+        }
+    }
 }
 
 /// Rules of interrupts: their ends, and names of their types.
@@ -163,8 +203,6 @@ impl InterruptRules for RecordRules {
         RecordRules::label(self, class, kind)
     }
 }
-
-impl Observer for () {}
 
 impl From<io::Error> for AnalysisError {
     fn from(error: io::Error) -> Self {
@@ -198,9 +236,9 @@ pub fn summarise(
     let (totals, files) = match source_mut(trace) {
         AnyTrace::Aix(logs) => {
             let files = logs.logs().iter().map(|log| log.name.clone()).collect();
-            (aix::analyse(logs, options, monitor, &mut ())?.0, files)
+            (aix::analyse(logs, options, monitor, None)?.0, files)
         }
-        AnyTrace::Kev(log) => (qnx::analyse(log, options, monitor, &mut ())?.0, vec![log.name().to_owned()]),
+        AnyTrace::Kev(log) => (qnx::analyse(log, options, monitor, None)?.0, vec![log.name().to_owned()]),
     };
     Ok(tables::summary(&totals, files, options))
 }

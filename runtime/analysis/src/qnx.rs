@@ -91,7 +91,7 @@ pub fn analyse(
     log: &mut KevLog,
     options: &AnalysisOptions,
     monitor: &mut dyn Monitor,
-    observer: &mut impl Observer,
+    mut observer: Option<&mut dyn Observer>,
 ) -> Result<(Totals, GapStarts), AnalysisError> {
     let header = log.header().clone();
     let events = BuiltInEvents::of(header.release, header.big_endian);
@@ -121,7 +121,9 @@ pub fn analyse(
         calls: calls.collect(),
         symbols: HashMap::new(),
     };
-    observer.begin(&mut analyser.machine);
+    if let Some(observer) = &mut observer {
+        observer.begin(&mut analyser.machine);
+    }
     let (mut n_records, mut n_damaged, mut stopped) = (0u64, 0, false);
     let mut next_progress = PROGRESS_EVERY;
     while !stopped {
@@ -137,7 +139,9 @@ pub fn analyse(
                 return;
             }
             n_records += 1;
-            if let (Some(at), Some(now)) = (analyser.push(record, now), now) {
+            if let (Some(at), Some(now)) = (analyser.push(record, now), now)
+                && let Some(observer) = &mut observer
+            {
                 observer.record(record, now, &mut analyser.machine, at, &analyser.rules);
             }
         };
@@ -164,7 +168,9 @@ pub fn analyse(
         return Err(AnalysisError::NoTime);
     }
     let end = analyser.machine.end_at(options.until.filter(|_| stopped));
-    observer.finish(&mut analyser.machine, end, &analyser.rules);
+    if let Some(observer) = &mut observer {
+        observer.finish(&mut analyser.machine, end, &analyser.rules);
+    }
     let gap_starts = std::mem::take(&mut analyser.machine.gap_starts);
     let Analyser { machine, rules, .. } = analyser;
     let mut totals = machine.finish(end, |class| InterruptRules::lowers(&rules, class));

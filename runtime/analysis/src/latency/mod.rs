@@ -128,13 +128,13 @@ pub fn latency<'o>(
     match source {
         AnyTrace::Aix(logs) => {
             let mut observer = observers::HookObserver::new(matcher, options, catalog, logs.logs());
-            let (totals, gaps) = aix::analyse(logs, options, monitor, &mut observer)?;
+            let (totals, gaps) = aix::analyse(logs, options, monitor, Some(&mut observer))?;
             let latency = observer.into_matcher().finish(totals.span.1, &gaps);
             Ok(Latency { n_events: totals.n_events, n_damaged: totals.n_damaged, ..latency })
         }
         AnyTrace::Kev(log) => {
             let mut observer = observers::RecordPairs::new(matcher, catalog, log.header());
-            let (totals, gaps) = qnx::analyse(log, options, monitor, &mut observer)?;
+            let (totals, gaps) = qnx::analyse(log, options, monitor, Some(&mut observer))?;
             let latency = observer.into_matcher().finish(totals.span.1, &gaps);
             Ok(Latency { n_events: totals.n_events, n_damaged: totals.n_damaged, ..latency })
         }

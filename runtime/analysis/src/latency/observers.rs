@@ -4,7 +4,7 @@ use super::fields::{EventField, HookFields, RecordFields};
 use super::formats::{HookTemplate, HookTemplates, RecordTemplate};
 use super::matcher::Matcher;
 use crate::machine::Machine;
-use crate::{AnalysisOptions, InterruptRules, Observer};
+use crate::{AnalysisOptions, EventCpu, InterruptRules, Observer};
 use std::cell::RefCell;
 use std::sync::Arc;
 use tfbc::EventId;
@@ -112,7 +112,7 @@ impl<'o> HookPairs<'o> {
     pub fn take(
         &mut self,
         timed: &TimedEvent<'_>,
-        cpu: Option<Option<u64>>,
+        cpu: EventCpu,
         machine: &Machine,
         rules: &ContextRules,
         source: &mut HookSource<'o>,
@@ -136,6 +136,7 @@ impl<'o> HookPairs<'o> {
             });
         }
         let (now, gaps, matcher) = (timed.time.elapsed_ns, &machine.gap_starts, &mut self.matcher);
+        let cpu = cpu.number(machine);
         source.read(timed, |template, facts| {
             let format = RefCell::new(template as &mut dyn super::fields::FormattedEvent);
             let mut fields = HookFields { timed, facts, cpu, kind, errno, timer: None, format };
@@ -168,7 +169,7 @@ impl<'o> HookObserver<'o> {
 }
 
 impl Observer for HookObserver<'_> {
-    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, rules: &ContextRules) {
+    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: EventCpu, machine: &mut Machine, rules: &ContextRules) {
         self.source.advance(timed);
         self.pairs.take(timed, cpu, machine, rules, &mut self.source);
     }

@@ -89,7 +89,7 @@ pub struct RunningThread {
 impl Machine {
     /// Starts to keep changes, with everything that they need.
     pub fn keep_changes(&mut self) {
-        (self.keeps_calls, self.keeps_interrupts, self.keeps_priorities) = (true, true, true);
+        (self.keeps_calls, self.keeps_interrupts, self.reads_priorities) = (true, true, true);
         (self.keeps_states, self.keeps_messages) = (self.system == System::Qnx, true);
         self.changes = Some(Vec::new());
     }
@@ -148,6 +148,19 @@ impl Machine {
             None if cpu.switching && cpu.frames.is_empty() => Some(Base::Switch),
             None => None,
         }
+    }
+
+    /// True if a thread runs on a CPU, in `n_frames` interrupts of which the innermost one has the number `last`.
+    #[inline(always)]
+    pub fn runs_within(&self, at: usize, running: RunningThread, n_frames: usize, last: Option<&u64>) -> bool {
+        let cpu = &self.cpus[at];
+        let RunningThread { id, thread, idle } = running;
+        // A CPU in a gap has no thread.
+        cpu.thread == Some((id, thread))
+            && cpu.is_known
+            && cpu.frames.len() == n_frames
+            && cpu.frames.last().map(|frame| &frame.number) == last
+            && self.threads[thread as usize].is_idle == idle
     }
 
     /// Numbers, classes and rows of the interrupts of a CPU, the outermost first.

@@ -73,11 +73,8 @@ pub(super) enum IntervalEnd {
 
 impl Machine {
     /// Index of a CPU that the trace has shown.
-    pub fn index_of_cpu(&self, id: Option<u64>) -> Option<usize> {
-        match id {
-            None => self.cpus.first().filter(|cpu| cpu.id.is_none()).map(|_| 0),
-            Some(id) => self.cpu_by_id.get(&id).map(|at| *at as usize),
-        }
+    pub fn index_of_cpu(&self, id: u64) -> Option<usize> {
+        self.cpu_by_id.get(&id).map(|at| *at as usize)
     }
 
     /// Adds a CPU that the trace declares at a time. If it is new, its time before is unknown.
@@ -124,8 +121,18 @@ impl Machine {
     }
 
     /// Index of the CPU of an event without a CPU number: the only declared CPU, or the one that the thread runs on.
-    #[inline]
+    #[inline(always)]
     pub fn cpu_without_id(&mut self, tid: u64) -> Option<usize> {
+        if let [cpu] = &self.cpus[..]
+            && (cpu.is_declared || cpu.id.is_none())
+        {
+            return Some(0);
+        }
+        self.find_without_id(tid)
+    }
+
+    #[inline(never)]
+    fn find_without_id(&mut self, tid: u64) -> Option<usize> {
         match self.cpu_of_dispatch() {
             None => self.running_on(tid),
             only => only,
@@ -155,8 +162,8 @@ impl Machine {
 
     /// True if the priorities of threads are needed.
     #[inline]
-    pub fn keeps_priorities(&self) -> bool {
-        self.keeps_priorities
+    pub fn reads_priorities(&self) -> bool {
+        self.reads_priorities
     }
 
     /// Number of a CPU; `None` for the only one of a trace whose events have none.

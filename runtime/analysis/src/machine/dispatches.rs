@@ -2,6 +2,7 @@
 
 use super::changes::{CallCut, Change};
 use super::cpus::IntervalEnd;
+use super::threads::Thread;
 use super::{Machine, OTHERS, ThreadSlot};
 
 /// Dispatches compared with the thread's previous one, if the trace shows both.
@@ -90,6 +91,54 @@ impl Machine {
         (cpu.is_known, cpu.switching, cpu.just_dispatched) = (true, false, Some(idle));
         self.count_dispatch(at, slot, now, idle);
         self.count_wait(slot, now);
+    }
+
+    /// Fast path for [`Machine::dispatch`]: a thread takes the place of another one, and both are known. Returns false, and
+    /// does nothing, in all other states.
+    #[inline(always)]
+    pub fn switch_thread(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64, idle: bool) -> bool {
+        let is_traced = self.n_untraced == 0 && self.n_losing == 0 && self.pending_gap_start.is_none();
+        let Some((_, old_slot)) = self.cpus[at].thread else { return false };
+        if !is_traced || now < self.from || slot == OTHERS || old_slot == OTHERS || self.details.is_some() {
+            return false;
+        }
+        let is_here = |thread: &Thread| thread.cpu.is_none_or(|cpu| cpu as usize == at);
+        if !is_here(&self.threads[slot as usize]) || self.threads[old_slot as usize].is_leaving {
+            return false;
+        }
+        self.has_dispatch |= !idle;
+        self.charge(at, now, IntervalEnd::Plain);
+        if !self.cpus[at].frames.is_empty() {
+            self.end_frames(at, now, true);
+        }
+        let gap = self.n_gaps;
+        let old = &mut self.threads[old_slot as usize];
+        (old.cpu, old.left_cpu) = (None, Some((now, gap)));
+        let (cpu, thread) = (&mut self.cpus[at], &mut self.threads[slot as usize]);
+        (cpu.thread, cpu.is_thread_noted) = (Some((id, slot)), thread.has_cpu(at));
+        (cpu.is_known, cpu.switching, cpu.just_dispatched) = (true, false, Some(idle));
+        (thread.cpu, thread.is_idle) = (Some(at as u32), thread.is_idle | idle);
+        thread.n_dispatches += 1;
+        *(if idle { &mut cpu.n_idle_dispatches } else { &mut cpu.n_dispatches }) += 1;
+        if let Some((last, then)) = thread.last_dispatch.replace((at as u32, gap))
+            && then == gap
+        {
+            let n_same = u64::from(last as usize == at);
+            thread.affinity.n_known += 1;
+            thread.affinity.n_same += n_same;
+            if !idle {
+                cpu.affinity.n_known += 1;
+                cpu.affinity.n_same += n_same;
+            }
+        }
+        if let Some((left, then)) = thread.left_cpu.take()
+            && then == gap
+        {
+            thread.n_waits += 1;
+            thread.waited += u128::from(now.saturating_sub(left.max(self.from)));
+        }
+        self.track(slot);
+        true
     }
 
     /// Leaves a CPU without a thread.

@@ -1,5 +1,6 @@
 //! Interrupts of a CPU.
 
+use super::cpus::IntervalEnd;
 use super::threads::MAX_NAME;
 use super::{MAX_ROWS, Machine, ThreadSlot, index_of};
 use crate::totals::InterruptCounts;
@@ -53,10 +54,46 @@ impl Machine {
         }
     }
 
+    /// Fast path for an AIX event by which the thread that runs on a CPU enters an interrupt, if interrupts are not told
+    /// apart: does the same as [`Machine::evidence`] and then [`Machine::raise`]. Returns false, and does nothing, in
+    /// states in which that is not sure.
+    #[inline(always)]
+    pub fn raise_nameless(&mut self, at: usize, id: u64, class: ClassName, now: u64) -> bool {
+        let Some(class) = self.classes.iter().position(|known| known.name == class) else { return false };
+        let cpu = &self.cpus[at];
+        // A CPU in a gap has no thread.
+        let Some((_, slot)) = cpu.thread.filter(|(running, _)| *running == id) else { return false };
+        let is_usual = self.pending_gap_start.is_none() && !self.totals.interrupts.is_empty();
+        if !is_usual || cpu.frames.len() >= MAX_FRAMES {
+            return false;
+        }
+        self.charge(at, now, IntervalEnd::Plain);
+        self.n_frames += 1;
+        let cpu = &mut self.cpus[at];
+        cpu.just_dispatched = None;
+        cpu.frames.push(Frame { number: self.n_frames, class, row: 0, own_ns: 0, thread: Some(slot) });
+        true
+    }
+
+    /// Fast path for [`Machine::reset`], like [`Machine::raise_nameless`].
+    #[inline(always)]
+    pub fn reset_nameless(&mut self, at: usize, id: u64, resume: bool, now: u64) -> bool {
+        let cpu = &self.cpus[at];
+        if self.pending_gap_start.is_some() || cpu.thread.is_none_or(|(running, _)| running != id) {
+            return false;
+        }
+        self.charge(at, now, if resume { IntervalEnd::Resume } else { IntervalEnd::Plain });
+        let cpu = &mut self.cpus[at];
+        cpu.frames.clear();
+        (cpu.is_known, cpu.just_dispatched) = (true, None);
+        self.totals.has_reset = true;
+        true
+    }
+
     /// Leaves the innermost interrupt of a class on a CPU, and all interrupts inside of it.
     pub fn lower(&mut self, at: Option<usize>, class: ClassName, now: u64) {
         let class = self.class(class);
-        self.classes[class].has_first = true;
+        self.n_lowered += usize::from(!std::mem::replace(&mut self.classes[class].has_first, true));
         let Some(at) = at else { return };
         if self.is_in_gap(at) {
             return;

@@ -136,7 +136,8 @@ pub struct Machine {
     /// True if the states of threads are kept, and their messages (QNX).
     keeps_states: bool,
     keeps_messages: bool,
-    /// True if the time per priority is kept.
+    /// True if the priorities of threads are read, and if the time per priority is kept.
+    reads_priorities: bool,
     keeps_priorities: bool,
     /// True if the busy time of CPUs is kept over time.
     keeps_utilisation: bool,
@@ -144,6 +145,8 @@ pub struct Machine {
     tracked: Vec<ThreadSlot>,
     modes: Vec<Class>,
     classes: Vec<Class>,
+    /// Number of classes of interrupts that the trace has lowered.
+    n_lowered: usize,
     /// Rows of calls, by class.
     calls: Vec<CallRows>,
     interrupt_by_key: HashMap<InterruptKey, usize>,
@@ -178,8 +181,6 @@ pub struct Machine {
     n_messages: u64,
     /// True if the current event has changed nothing but times.
     is_unchanged: bool,
-    /// Number of changes of names.
-    names_version: u64,
     /// Number of changes of the rules.
     rules_version: u64,
     /// Changes since a timeline last took them; `None` if there is no timeline.
@@ -210,11 +211,13 @@ impl Machine {
             keeps_states: system == System::Qnx
                 && ["process", "thread", "state", "client", "snapshot"].iter().any(|section| options.wants(section)),
             keeps_messages: options.wants("client"),
+            reads_priorities: options.wants("priority"),
             keeps_priorities: options.wants("priority"),
             keeps_utilisation: options.wants("utilisation"),
             tracked: Vec::new(),
             modes: Vec::new(),
             classes: Vec::new(),
+            n_lowered: 0,
             calls: Vec::new(),
             interrupt_by_key: HashMap::default(),
             streams: Vec::new(),
@@ -235,7 +238,6 @@ impl Machine {
             sent: HashMap::default(),
             n_messages: 0,
             is_unchanged: false,
-            names_version: 1,
             rules_version: 0,
             changes: None,
         }
@@ -248,11 +250,10 @@ impl Machine {
 
     /// Evidence that the trace has shown. As long as it is equal, [`Machine::has_end`] and [`Machine::has_dispatch`] are.
     pub fn evidence_so_far(&self) -> Evidence {
-        let n_ended = self.classes.iter().filter(|class| class.has_first).count();
         Evidence {
             has_dispatch: self.has_dispatch,
             has_reset: self.totals.has_reset,
-            n_classes: (self.classes.len(), n_ended),
+            n_classes: (self.classes.len(), self.n_lowered),
             rules_version: self.rules_version,
         }
     }
@@ -277,9 +278,12 @@ impl Machine {
         &self.processes[slot as usize]
     }
 
-    /// Number that changes with the name of a process, and the process of a thread.
-    pub fn names_version(&self) -> u64 {
-        self.names_version
+    /// Number that changes with the process of a thread, and with the process's name.
+    pub fn names_version(&self, slot: ThreadSlot) -> u64 {
+        match self.threads[slot as usize].process {
+            Some(process) => u64::from(process) << 32 | u64::from(self.processes[process as usize].n_names),
+            None => u64::MAX,
+        }
     }
 
     /// Priority of a thread (QNX).

@@ -82,6 +82,8 @@ pub struct Process {
     pub pid: u64,
     pub generation: u32,
     pub name: Option<Box<[u8]>>,
+    /// Number of names that it has had.
+    pub(super) n_names: u32,
     /// True if no later process has its id.
     is_current: bool,
     pub(super) has_ended: bool,
@@ -148,7 +150,6 @@ impl Machine {
         let known = &mut self.processes[process as usize];
         let thread = &mut self.threads[slot as usize];
         thread.process = Some(process);
-        self.names_version += 1;
         thread.is_kproc = known.is_kproc;
         // The process is not the first with its id, so the thread cannot have existed from the start.
         if known.generation > 1 && matches!(thread.state, Some((None, 0))) {
@@ -200,9 +201,11 @@ impl Machine {
 
     /// Sets the name of a process; an empty name leaves it unchanged.
     pub fn name_process(&mut self, slot: ProcessSlot, name: &[u8]) {
-        if slot != OTHERS && !name.is_empty() {
-            self.processes[slot as usize].name = Some(name[..name.len().min(MAX_NAME)].into());
-            self.names_version += 1;
+        let name = &name[..name.len().min(MAX_NAME)];
+        let known = &mut self.processes[slot as usize];
+        if slot != OTHERS && !name.is_empty() && known.name.as_deref() != Some(name) {
+            known.name = Some(name.into());
+            known.n_names = known.n_names.wrapping_add(1);
         }
     }
 

@@ -9,6 +9,10 @@ use tfbc_vm::TextBuf;
 const MAX_WAITING: usize = 1 << 14;
 /// Size of the text at which it is written, in bytes.
 const FULL: usize = 1 << 16;
+/// Room for a [`SliceHead`], whose numbers have up to ten digits.
+const MAX_HEAD: usize = 64;
+/// Room for the text of a slice up to its body: the head, and two times of up to 24 bytes.
+const MAX_LINE: usize = 128;
 
 /// Writer of JSON.
 pub struct Chrome<W> {
@@ -22,10 +26,18 @@ pub struct Chrome<W> {
     n_overlapping: u64,
 }
 
+/// Start of the text of a whole slice of a track, with its keys and numbers up to the time.
+#[derive(Clone, Copy)]
+struct SliceHead {
+    bytes: [u8; MAX_HEAD],
+    len: usize,
+}
+
 /// Finished slices that begin when an open one does. Readers nest slices with equal begins in the order of the file, so
 /// these are written after it.
 #[derive(Default)]
 struct Waiting {
+    head: Option<Box<SliceHead>>,
     text: Vec<u8>,
     /// Begin per open slice, and length of `text` at that time.
     open: Vec<(u64, usize)>,
@@ -76,35 +88,11 @@ impl<W: Write> Chrome<W> {
         self.text.clear();
     }
 
-    fn json(&mut self, text: &[u8], out: &mut Vec<u8>) {
-        self.scratch.clear();
-        Form::Ndjson.value(text, &mut self.scratch);
-        out.extend_from_slice(self.scratch.as_bytes());
-    }
-
-    fn args(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
-        for (at, (name, value)) in args.iter().enumerate() {
-            out.extend_from_slice(if at > 0 { b"," } else { b"" });
-            self.json(name.as_bytes(), out);
-            out.push(b':');
-            match value {
-                // Readers round larger numbers.
-                Arg::Number(number @ 0..0x20_0000_0000_0000) => push_number(*number as u64, out),
-                Arg::Number(number) if number.unsigned_abs() > 1 << 53 => out.extend(format!("\"{number}\"").bytes()),
-                Arg::Number(number) => out.extend(number.to_string().bytes()),
-                Arg::Float(number) if number.is_finite() => out.extend(number.to_string().bytes()),
-                Arg::Float(number) => out.extend(format!("\"{number}\"").bytes()),
-                Arg::Flag(flag) => out.extend(flag.to_string().bytes()),
-                Arg::Text(text) => self.json(text, out),
-            }
-        }
-    }
-
     fn metadata(&mut self, track: Track, what: &str, name: &[u8]) {
         self.start(b'M', track, None);
         let mut text = std::mem::take(&mut self.text);
         text.extend(format!(",\"name\":\"{what}\",\"args\":{{\"name\":").bytes());
-        self.json(name, &mut text);
+        push_json(name, &mut self.scratch, &mut text);
         self.text = text;
         self.text.push(b'}');
         self.close();
@@ -122,12 +110,23 @@ impl<W: Write> Sink for Chrome<W> {
 
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"name\":");
-        self.json(name, out);
+        push_json(name, &mut self.scratch, out);
         out.extend_from_slice(b",\"cat\":");
-        self.json(category.as_bytes(), out);
+        push_json(category.as_bytes(), &mut self.scratch, out);
         out.extend_from_slice(b",\"args\":{");
-        self.args(args, out);
+        push_args(args, &mut self.scratch, out);
         out.push(b'}');
+    }
+
+    fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>) {
+        body.pop();
+        body.push(b',');
+        push_args(&[(name, Arg::Number(value.into()))], &mut self.scratch, body);
+        body.push(b'}');
+    }
+
+    fn encode_more(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+        push_args(args, &mut self.scratch, out);
     }
 
     fn begin(&mut self, track: Track, time: u64, _: &[u8]) {
@@ -139,33 +138,38 @@ impl<W: Write> Sink for Chrome<W> {
         waiting.open.push((time, waiting.text.len()));
     }
 
-    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &TrackArgs<'_>) {
+    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &[u8]) {
         let SliceStart { time: begin, body } = start;
+        let waiting = &mut self.waiting[track.id as usize];
+        let head = waiting.head.get_or_insert_with(|| Box::new(SliceHead::new(track)));
+        let mut line = Line::new(head);
+        line.microseconds(begin);
+        line.push(b",\"dur\":", 7);
+        line.microseconds(time - begin);
+        let mark = waiting.open.pop().map_or(0, |(_, mark)| mark);
+        let waits = waiting.open.last().is_some_and(|(parent, _)| *parent == begin);
         let start = self.text.len();
-        let was_first = self.is_first;
-        self.start(b'X', track, Some(begin));
-        self.text.extend_from_slice(b",\"dur\":");
-        push_microseconds(time - begin, &mut self.text);
+        self.text.extend_from_slice(&line.bytes[..line.len]);
         match more {
             [] => self.text.extend_from_slice(body),
             more => {
-                let mut text = std::mem::take(&mut self.text);
-                text.extend_from_slice(&body[..body.len() - 1]);
-                text.extend_from_slice(if body.ends_with(b"{}") { b"" } else { b"," });
-                self.args(more, &mut text);
-                text.push(b'}');
-                self.text = text;
+                self.text.extend_from_slice(&body[..body.len() - 1]);
+                if !body.ends_with(b"{}") {
+                    self.text.push(b',');
+                }
+                self.text.extend_from_slice(more);
+                self.text.push(b'}');
             }
         }
         self.text.push(b'}');
         let waiting = &mut self.waiting[track.id as usize];
-        let mark = waiting.open.pop().map_or(0, |(_, mark)| mark);
-        let waits = waiting.open.last().is_some_and(|(parent, _)| *parent == begin);
-        if waits && waiting.text.len() < MAX_WAITING && !was_first {
+        if waits && waiting.text.len() < MAX_WAITING {
             waiting.text.splice(mark..mark, self.text.drain(start..));
             return;
         }
-        self.text.extend(waiting.text.drain(mark..));
+        if waiting.text.len() > mark {
+            self.text.extend(waiting.text.drain(mark..));
+        }
         if self.text.len() >= FULL {
             self.write();
         }
@@ -197,7 +201,7 @@ impl<W: Write> Sink for Chrome<W> {
         self.start(b'C', track, Some(time));
         let mut text = std::mem::take(&mut self.text);
         text.extend_from_slice(b",\"name\":");
-        self.json(name, &mut text);
+        push_json(name, &mut self.scratch, &mut text);
         text.extend(format!(",\"args\":{{\"value\":{value}}}").bytes());
         self.text = text;
         self.close();
@@ -224,12 +228,120 @@ impl<W: Write> Sink for Chrome<W> {
         true
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         self.text.extend_from_slice(b"\n]}\n");
         self.write();
-        self.error.map_or_else(|| self.out.flush(), Err)
+        self.error.take().map_or_else(|| self.out.flush(), Err)
     }
 }
+
+/// Appends a text as JSON.
+fn push_json(text: &[u8], scratch: &mut TextBuf, out: &mut Vec<u8>) {
+    scratch.clear();
+    Form::Ndjson.value(text, scratch);
+    out.extend_from_slice(scratch.as_bytes());
+}
+
+/// Appends arguments, without braces.
+fn push_args(args: &TrackArgs<'_>, scratch: &mut TextBuf, out: &mut Vec<u8>) {
+    for (at, (name, value)) in args.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        push_json(name.as_bytes(), scratch, out);
+        out.push(b':');
+        match value {
+            // Readers round larger numbers.
+            Arg::Number(number) if number.unsigned_abs() > 1 << 53 => out.extend(format!("\"{number}\"").bytes()),
+            Arg::Number(number) => {
+                if *number < 0 {
+                    out.push(b'-');
+                }
+                push_number(number.unsigned_abs() as u64, out);
+            }
+            Arg::Float(number) if number.is_finite() => out.extend(number.to_string().bytes()),
+            Arg::Float(number) => out.extend(format!("\"{number}\"").bytes()),
+            Arg::Flag(flag) => out.extend_from_slice(if *flag { b"true" } else { b"false" }),
+            Arg::Text(text) => push_json(text, scratch, out),
+        }
+    }
+}
+
+impl SliceHead {
+    fn new(track: Track) -> Self {
+        let text = format!(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":", track.group, track.id);
+        let mut bytes = [0; MAX_HEAD];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Self { bytes, len: text.len() }
+    }
+}
+
+/// Start of the text of a slice. Parts are copied with a constant size, and the next part overwrites what is too much.
+struct Line {
+    bytes: [u8; MAX_LINE],
+    len: usize,
+}
+
+impl Line {
+    #[inline(always)]
+    fn new(head: &SliceHead) -> Self {
+        let mut bytes = [0; MAX_LINE];
+        bytes[..MAX_HEAD].copy_from_slice(&head.bytes);
+        Self { bytes, len: head.len }
+    }
+
+    #[inline(always)]
+    fn push<const N: usize>(&mut self, part: &[u8; N], len: usize) {
+        self.bytes[self.len..self.len + N].copy_from_slice(part);
+        self.len += len;
+    }
+
+    /// Appends nanoseconds as microseconds with three decimals, which are exact.
+    #[inline(always)]
+    fn microseconds(&mut self, ns: u64) {
+        let (us, rest) = (ns / 1000, (ns % 1000) as usize);
+        if us < 1000 {
+            let digits = &THREE_DIGITS[us as usize];
+            let n_zeros = usize::from(us < 100) + usize::from(us < 10);
+            let shifted = (u32::from_le_bytes(*digits) >> (8 * n_zeros)).to_le_bytes();
+            self.push(&shifted, 3 - n_zeros);
+        } else {
+            self.large(us);
+        }
+        let [first, second, third, _] = THREE_DIGITS[rest];
+        self.push(&[b'.', first, second, third], 4);
+    }
+
+    /// Appends a number.
+    #[inline(always)]
+    fn large(&mut self, number: u64) {
+        let mut text = [0; 24];
+        let (mut rest, mut at) = (number, 24);
+        while rest >= 1000 {
+            at -= 3;
+            let [first, second, third, _] = THREE_DIGITS[(rest % 1000) as usize];
+            text[at..at + 3].copy_from_slice(&[first, second, third]);
+            rest /= 1000;
+        }
+        let [first, second, third, _] = THREE_DIGITS[rest as usize];
+        text[at - 3..at].copy_from_slice(&[first, second, third]);
+        let n_zeros = usize::from(rest < 100) + usize::from(rest < 10);
+        let digits = &text[at - 3 + n_zeros..];
+        self.bytes[self.len..self.len + digits.len()].copy_from_slice(digits);
+        self.len += digits.len();
+    }
+}
+
+/// Digits of the numbers below 1000, and a zero byte.
+static THREE_DIGITS: [[u8; 4]; 1000] = {
+    let mut digits = [[0; 4]; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        digits[number] = [digit(number / 100), digit(number / 10 % 10), digit(number % 10), 0];
+        number += 1;
+    }
+    digits
+};
 
 /// Appends a number.
 fn push_number(mut number: u64, out: &mut Vec<u8>) {
@@ -248,10 +360,30 @@ fn push_number(mut number: u64, out: &mut Vec<u8>) {
 /// Appends microseconds with three decimals, which are exact.
 fn push_microseconds(ns: u64, out: &mut Vec<u8>) {
     push_number(ns / 1000, out);
-    let rest = (ns % 1000) as u32;
-    out.extend_from_slice(&[b'.', digit(rest / 100), digit(rest / 10 % 10), digit(rest % 10)]);
+    let [first, second, third, _] = THREE_DIGITS[(ns % 1000) as usize];
+    out.extend_from_slice(&[b'.', first, second, third]);
 }
 
-fn digit(number: u32) -> u8 {
+const fn digit(number: usize) -> u8 {
     b'0' + number as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn microseconds_are_exact() {
+        let head = SliceHead::new(Track { group: u32::MAX, id: u32::MAX });
+        let powers = (0..20).flat_map(|n| [10u64.pow(n) - 1, 10u64.pow(n), 10u64.pow(n) + 1]);
+        for ns in powers.chain([1234, 50_607, 1_002_003_004, u64::MAX]) {
+            let mut line = Line::new(&head);
+            line.microseconds(ns);
+            line.push(b",\"dur\":", 7);
+            line.microseconds(ns);
+            let text = std::str::from_utf8(&line.bytes[head.len..line.len]).unwrap();
+            let expected = format!("{}.{:03}", ns / 1000, ns % 1000);
+            assert_eq!(text, format!("{expected},\"dur\":{expected}"));
+        }
+    }
 }

@@ -87,16 +87,15 @@ impl<'t> Collector<'t> {
         &mut self.found[at]
     }
 
-    fn add(&mut self, track: Track, start: SliceStart<'_>, end_ns: u64, more: &TrackArgs<'_>) {
+    fn add(&mut self, track: Track, start: SliceStart<'_>, end_ns: u64, more: &[u8]) {
         let (name, rest) = split(start.body);
         let (category, args) = split(rest);
         let (name, category) = (self.intern(name), self.intern(category));
         let args = match more {
             [] => self.intern(args),
             more => {
-                let mut all = args.to_vec();
-                push_args(more, &mut all);
-                self.intern(&all)
+                let separator: &[u8] = if args.is_empty() { b"" } else { b", " };
+                self.intern(&[args, separator, more].concat())
             }
         };
         let FoundTrack { depth, track, .. } = self.at(track);
@@ -149,6 +148,14 @@ impl Sink for Collector<'_> {
         out.extend_from_slice(&joined);
     }
 
+    fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>) {
+        push_args(&[(name, Arg::Number(value.into()))], body);
+    }
+
+    fn encode_more(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+        push_args(args, out);
+    }
+
     fn begin(&mut self, track: Track, _: u64, _: &[u8]) {
         self.at(track).depth += 1;
     }
@@ -157,7 +164,7 @@ impl Sink for Collector<'_> {
         true
     }
 
-    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &TrackArgs<'_>) {
+    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &[u8]) {
         let found = self.at(track);
         found.depth = found.depth.saturating_sub(1);
         self.add(track, start, time, more);
@@ -179,7 +186,7 @@ impl Sink for Collector<'_> {
         false
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         let mut found = std::mem::take(&mut self.found);
         found.retain(|found| !found.track.slices.is_empty());
         found.sort_by_key(|found| found.group);

@@ -1,6 +1,6 @@
 //! Counters of the context table.
 
-use super::sink::{Sink, Track, TrackKind};
+use super::sink::{Track, TrackKind};
 use super::slices::Slices;
 use crate::latency::{EventField, Fields, FormattedEvent, RecordFields, subhook};
 use crate::machine::Machine;
@@ -74,7 +74,12 @@ impl Counters {
         Ok(Self { counters, release, big_endian, ..Self::default() })
     }
 
-    pub fn hook<S: Sink>(&mut self, timed: &TimedEvent<'_>, slices: &mut Slices<S>) {
+    /// True if the context table has counters.
+    pub fn has_any(&self) -> bool {
+        !self.counters.is_empty()
+    }
+
+    pub fn hook(&mut self, timed: &TimedEvent<'_>, slices: &mut Slices<'_>) {
         let event = &timed.event;
         let id = EventId::Hook(event.id);
         if !self.counters.iter().any(|counter| counter.events.names(id)) {
@@ -88,14 +93,7 @@ impl Counters {
         self.write(timed.time.elapsed_ns, id, || subhook(timed), value, slices);
     }
 
-    pub fn record<S: Sink>(
-        &mut self,
-        record: &KevRecord<'_>,
-        now: u64,
-        machine: &Machine,
-        at: usize,
-        slices: &mut Slices<S>,
-    ) {
+    pub fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &Machine, at: usize, slices: &mut Slices<'_>) {
         let id = EventId::Record(record.meant_class(), record.event);
         if !self.counters.iter().any(|counter| counter.events.names(id)) {
             return;
@@ -113,13 +111,13 @@ impl Counters {
     }
 
     /// Writes the values of an event.
-    fn write<'e, S: Sink>(
+    fn write<'e>(
         &mut self,
         now: u64,
         id: EventId,
         subhook: impl Fn() -> Option<u16>,
         value: impl Fn(&EventField) -> Option<Operand<'e>>,
-        slices: &mut Slices<S>,
+        slices: &mut Slices<'_>,
     ) {
         for counter in &self.counters {
             if counter.events.test(id, &subhook, &value) != Verdict::Yes {

@@ -1,6 +1,6 @@
 //! Instants: events that are shown with their texts and fields.
 
-use super::sink::{Arg, Sink, Track, TrackKind};
+use super::sink::{Arg, Track, TrackKind};
 use super::slices::Slices;
 use super::{InstantChoice, TimelineOptions};
 use crate::AnalysisError;
@@ -89,7 +89,7 @@ impl<'o> Instants<'o> {
         Ok(Self { records: Some(records), ..Self::default() })
     }
 
-    pub fn hook<S: Sink>(&mut self, timed: &TimedEvent<'_>, source: &mut HookSource<'o>, slices: &mut Slices<S>) {
+    pub fn hook(&mut self, timed: &TimedEvent<'_>, source: &mut HookSource<'o>, slices: &mut Slices<'_>) {
         let Some(Hooks { chosen, catalog }) = &self.hooks else { return };
         let event = &timed.event;
         let is_shown = match chosen {
@@ -105,14 +105,7 @@ impl<'o> Instants<'o> {
         self.write(event.tid, format!("tid {}", event.tid), timed.time.elapsed_ns, instant, slices);
     }
 
-    pub fn record<S: Sink>(
-        &mut self,
-        record: &KevRecord<'_>,
-        now: u64,
-        machine: &Machine,
-        at: usize,
-        slices: &mut Slices<S>,
-    ) {
+    pub fn record(&mut self, record: &KevRecord<'_>, now: u64, machine: &Machine, at: usize, slices: &mut Slices<'_>) {
         let Some(Records { chosen, catalog, printer, events }) = &mut self.records else { return };
         let class = record.meant_class();
         let is_shown = match chosen {
@@ -142,7 +135,7 @@ impl<'o> Instants<'o> {
     }
 
     /// Writes an instant on the track of a thread, which is created with `name` before its first instant.
-    fn write<S: Sink>(&mut self, id: u64, name: String, now: u64, instant: EventInstant<'_>, slices: &mut Slices<S>) {
+    fn write(&mut self, id: u64, name: String, now: u64, instant: EventInstant<'_>, slices: &mut Slices<'_>) {
         let group = *self.group.get_or_insert_with(|| slices.new_group(b"events"));
         let has_track = self.tracks.contains_key(&id) || self.tracks.len() < MAX_TRACKS;
         let (id, name) = if has_track { (id, name) } else { (u64::MAX, String::from("(others)")) };

@@ -19,9 +19,9 @@ mod slices;
 
 use crate::latency::HookSource;
 use crate::machine::{
-    Base, CallEnding, Change, Evidence, Machine, MessageStep, OTHERS, RunningThread, ThreadSlot, ThreadState,
+    Base, CallEnding, Change, Evidence, Machine, MessageStep, OTHERS, Returned, RunningThread, ThreadSlot, ThreadState,
 };
-use crate::{AnalysisError, AnalysisOptions, InterruptRules, Observer, aix, qnx};
+use crate::{AnalysisError, AnalysisOptions, EventCpu, InterruptRules, Observer, aix, qnx};
 use chrome::Chrome;
 use collected::Collector;
 pub use collected::{TimelineSlice, TimelineTrack, TimelineTracks};
@@ -119,8 +119,8 @@ pub fn timeline(
     out: &mut dyn Write,
 ) -> Result<TimelineCounts, AnalysisError> {
     match what.form {
-        TimelineForm::Chrome => run(trace, options, what, catalog, monitor, Chrome::new(out)),
-        TimelineForm::Perfetto => run(trace, options, what, catalog, monitor, Perfetto::new(out)),
+        TimelineForm::Chrome => run(trace, options, what, catalog, monitor, Box::new(Chrome::new(out))),
+        TimelineForm::Perfetto => run(trace, options, what, catalog, monitor, Box::new(Perfetto::new(out))),
     }
 }
 
@@ -137,7 +137,7 @@ pub fn tracks(
     monitor: &mut dyn Monitor,
 ) -> Result<(TimelineTracks, TimelineCounts), AnalysisError> {
     let mut tracks = TimelineTracks::default();
-    let counts = run(trace, options, what, catalog, monitor, Collector::new(&mut tracks))?;
+    let counts = run(trace, options, what, catalog, monitor, Box::new(Collector::new(&mut tracks)))?;
     Ok((tracks, counts))
 }
 
@@ -147,7 +147,7 @@ fn run(
     what: &TimelineOptions,
     catalog: &Catalog<'_>,
     monitor: &mut dyn Monitor,
-    sink: impl Sink,
+    sink: Box<dyn Sink + '_>,
 ) -> Result<TimelineCounts, AnalysisError> {
     let source = source_mut(trace);
     let finished = pairs::FinishedPairs::default();
@@ -167,7 +167,7 @@ fn run(
                 let runs_timers = has_instants || timeline.pairs.runs_timers();
                 timeline.source = Some(HookSource::new(options, catalog, logs.logs(), runs_timers));
             }
-            aix::analyse(logs, options, monitor, &mut timeline)?.0
+            aix::analyse(logs, options, monitor, Some(&mut timeline))?.0
         }
         AnyTrace::Kev(log) => {
             timeline.system = System::Qnx;
@@ -177,7 +177,7 @@ fn run(
                 timeline.counters = Counters::new(options, Some(log.header()))?;
             }
             timeline.instants = Instants::of_records(what, catalog, log.header())?;
-            qnx::analyse(log, options, monitor, &mut timeline)?.0
+            qnx::analyse(log, options, monitor, Some(&mut timeline))?.0
         }
     };
     let counts = TimelineCounts {
@@ -240,8 +240,10 @@ enum Proof {
 #[derive(Default)]
 struct RunBody {
     version: u64,
-    priority: Option<u8>,
     idle: bool,
+    /// Body without a priority.
+    plain: Vec<u8>,
+    priority: Option<u8>,
     bytes: Vec<u8>,
 }
 
@@ -287,9 +289,9 @@ impl HexDigits {
 }
 
 /// State of a timeline.
-struct Timeline<'o, S> {
+struct Timeline<'o> {
     system: System,
-    slices: Slices<S>,
+    slices: Slices<'o>,
     shows: Shown,
     changes: Vec<Change>,
     cpus: Vec<CpuTrack>,
@@ -328,6 +330,17 @@ struct Timeline<'o, S> {
     instants: Instants<'o>,
     counters: Counters,
     flow_body: Vec<u8>,
+    ends: CallEnds,
+    /// Encoded arguments of the end of a call.
+    more: Vec<u8>,
+}
+
+/// Encoded arguments of calls that do not return.
+struct CallEnds {
+    cut: Vec<u8>,
+    not_returned: Vec<u8>,
+    ended: Vec<u8>,
+    open: Vec<u8>,
 }
 
 /// Groups of tracks that are shown.
@@ -340,8 +353,8 @@ struct Shown {
     flows: bool,
 }
 
-impl<'o, S: Sink> Timeline<'o, S> {
-    fn new(options: &AnalysisOptions, what: &TimelineOptions, mut sink: S) -> Self {
+impl<'o> Timeline<'o> {
+    fn new(options: &AnalysisOptions, what: &TimelineOptions, mut sink: Box<dyn Sink + 'o>) -> Self {
         let shows = |name: &str| what.tracks.contains(&name);
         let mut fixed = |name: &str, category: &str| {
             let mut body = Vec::new();
@@ -351,6 +364,11 @@ impl<'o, S: Sink> Timeline<'o, S> {
         let [switch, lost, off] = ["switch", "lost", "off"].map(|name| fixed(name, name));
         let dispatch = [fixed("dispatch", "dispatch"), fixed("idle dispatch", "idle_dispatch")];
         let flow_body = fixed("message", "message");
+        let [cut, not_returned, ended, open] = ["cut", "not_returned", "ended", "open"].map(|name| {
+            let mut args = Vec::new();
+            sink.encode_more(&[(name, Arg::Flag(true))], &mut args);
+            args
+        });
         Self {
             system: System::Aix,
             slices: Slices::new(sink, options.from.unwrap_or(0), what.max_slices),
@@ -389,6 +407,8 @@ impl<'o, S: Sink> Timeline<'o, S> {
             instants: Instants::default(),
             counters: Counters::default(),
             flow_body,
+            ends: CallEnds { cut, not_returned, ended, open },
+            more: Vec::new(),
         }
     }
 
@@ -474,6 +494,11 @@ impl<'o, S: Sink> Timeline<'o, S> {
         if !self.shows.cpus {
             return;
         }
+        if let Some(CpuTrack { base: Some(Base::Thread(running)), frames, .. }) = self.cpus.get(at)
+            && machine.runs_within(at, *running, frames.len(), frames.last())
+        {
+            return;
+        }
         // The CPU may have been charged up to a later event of another CPU.
         let time = time.max(machine.last_event(at));
         let base = machine.base(at);
@@ -528,15 +553,24 @@ impl<'o, S: Sink> Timeline<'o, S> {
         if self.runs.len() <= slot {
             self.runs.resize_with(slot + 1, RunBody::default);
         }
-        let (version, priority) = (machine.names_version(), machine.priority_of(thread));
+        let version = machine.names_version(thread);
         let run = &self.runs[slot];
-        let is_right = run.version == version && run.priority == priority && run.idle == idle && thread != OTHERS;
-        let mut run = std::mem::take(&mut self.runs[slot]);
-        if !is_right || run.bytes.is_empty() {
-            run = RunBody { version, priority, idle, bytes: self.run_body(running, machine) };
+        if run.version != version || run.idle != idle || thread == OTHERS || run.plain.is_empty() {
+            let plain = self.run_body(running, machine);
+            self.runs[slot] = RunBody { version, idle, bytes: plain.clone(), plain, priority: None };
         }
-        self.begin(track, time, &run.bytes, Proof::Dispatch);
-        self.runs[slot] = run;
+        let (run, priority) = (&mut self.runs[slot], machine.priority_of(thread));
+        if run.priority != priority {
+            run.priority = priority;
+            run.bytes.clear();
+            run.bytes.extend_from_slice(&run.plain);
+            if let Some(priority) = priority {
+                self.slices.sink.append("priority", priority.into(), &mut run.bytes);
+            }
+        }
+        let bytes = std::mem::take(&mut run.bytes);
+        self.begin(track, time, &bytes, Proof::Dispatch);
+        self.runs[slot].bytes = bytes;
         if self.system == System::Aix && self.shows.states {
             let tracks = self.thread_tracks(thread, machine);
             let states = self.state_track(thread, tracks, machine);
@@ -577,9 +611,8 @@ impl<'o, S: Sink> Timeline<'o, S> {
             (_, None, None) => format!("- {tid}").into_bytes(),
         };
         let pid = pid.map(|pid| ("pid", Arg::Number(pid.into())));
-        let priority = machine.priority_of(thread).map(|priority| ("priority", Arg::Number(priority.into())));
         let tid = Some(("tid", Arg::Number(tid.into())));
-        let args: Vec<_> = [pid, tid, priority].into_iter().flatten().collect();
+        let args: Vec<_> = [pid, tid].into_iter().flatten().collect();
         let mut body = Vec::new();
         self.slices.sink.encode(&name, if idle { "idle" } else { "run" }, &args, &mut body);
         body
@@ -621,7 +654,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
         let kind = found.kind.map(|kind| ("type", Arg::Number(kind.into())));
         let address = address.as_ref().map(|address| ("address", Arg::Text(address.as_bytes())));
         let args: Vec<_> = [kind, address].into_iter().flatten().collect();
-        self.slices.sink.encode(&shown, class.as_str(), &args, out);
+        self.slices.sink.encode_once(&shown, class.as_str(), &args, out);
     }
 
     fn cpu_track(&mut self, at: usize, machine: &Machine) -> Track {
@@ -834,19 +867,33 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     fn begin_call(&mut self, thread: ThreadSlot, row: usize, time: u64, machine: &Machine) {
+        let process = machine.process_of(thread);
+        let track = match self.threads.get_mut(thread as usize) {
+            Some(Some(tracks)) if tracks.process == process && tracks.calls != NO_TRACK && tracks.cut.is_none() => {
+                tracks.has_call = true;
+                tracks.calls
+            }
+            _ => self.begin_first_call(thread, time, machine),
+        };
+        let Self { call_bodies, slices, .. } = self;
+        let body = call_bodies.of(row, |out| {
+            let (call, class) = machine.call_row(row);
+            let (address, class) = (call.address.map(HexDigits::new), class.as_str());
+            let name = call.name.as_deref().or_else(|| Some(address.as_ref()?.as_bytes()));
+            slices.sink.encode_once(name.unwrap_or(class.as_bytes()), class, &[], out);
+        });
+        slices.begin(track, time, body);
+    }
+
+    /// Creates the track of a thread's calls, or ends a call on it that a loss has cut.
+    #[cold]
+    fn begin_first_call(&mut self, thread: ThreadSlot, time: u64, machine: &Machine) -> Track {
         // The thread has been seen again before the mark.
         self.end_cut(thread, None, time);
         let tracks = self.thread_tracks(thread, machine);
         let track = self.call_track(thread, tracks, machine);
-        let Self { call_bodies, slices, .. } = self;
-        let body = call_bodies.of(row, |out| {
-            let (call, class) = machine.call_row(row);
-            let address = call.address.map(HexDigits::new);
-            let name = call.name.as_deref().or_else(|| Some(address.as_ref()?.as_bytes()));
-            slices.sink.encode(name.unwrap_or(class.as_str().as_bytes()), class.as_str(), &[], out);
-        });
-        slices.begin(track, time, body);
         self.set_open(thread, true, tracks.has_state);
+        track
     }
 
     fn set_open(&mut self, thread: ThreadSlot, has_call: bool, has_state: bool) {
@@ -856,41 +903,42 @@ impl<'o, S: Sink> Timeline<'o, S> {
     }
 
     fn end_call(&mut self, thread: ThreadSlot, time: u64, ending: CallEnding) {
-        let Some(Some(tracks)) = self.threads.get(thread as usize).copied() else { return };
+        let Some(Some(tracks)) = self.threads.get_mut(thread as usize).filter(|tracks| tracks.is_some()) else {
+            return;
+        };
         if !tracks.has_call {
             return;
         }
-        let mut args = [("", Arg::Flag(true)), ("", Arg::Flag(true)), ("", Arg::Flag(true))];
-        let mut n = 0;
-        let mut add = |name, value| {
-            args[n] = (name, value);
-            n += 1;
-        };
-        match ending {
+        let ends = &self.ends;
+        let more = match ending {
             CallEnding::Returned(returned) => {
-                if let Some(result) = returned.result {
-                    add("result", Arg::Number(result.into()));
+                self.more.clear();
+                match returned {
+                    Returned { result: None, errno: 0, interrupted: false } => {}
+                    Returned { result: Some(result), errno: 0, interrupted: false } => {
+                        self.slices.sink.encode_more(&[("result", Arg::Number(result.into()))], &mut self.more);
+                    }
+                    Returned { result, errno, interrupted } => {
+                        let result = result.map(|result| ("result", Arg::Number(result.into())));
+                        let errno = (errno != 0).then(|| ("errno", Arg::Number(errno.into())));
+                        let interrupted = interrupted.then_some(("interrupted", Arg::Flag(true)));
+                        let args: Vec<_> = [result, errno, interrupted].into_iter().flatten().collect();
+                        self.slices.sink.encode_more(&args, &mut self.more);
+                    }
                 }
-                if returned.errno != 0 {
-                    add("errno", Arg::Number(returned.errno.into()));
-                }
-                if returned.interrupted {
-                    add("interrupted", Arg::Flag(true));
-                }
+                &self.more
             }
             CallEnding::Cut(Some(gap)) => {
-                if let Some(Some(tracks)) = self.threads.get_mut(thread as usize) {
-                    tracks.cut = Some(gap);
-                    self.cut.entry(gap).or_default().push(thread);
-                }
+                tracks.cut = Some(gap);
+                self.cut.entry(gap).or_default().push(thread);
                 return;
             }
-            CallEnding::Cut(None) => add("cut", Arg::Flag(true)),
-            CallEnding::NotReturned => add("not_returned", Arg::Flag(true)),
-            CallEnding::Ended => add("ended", Arg::Flag(true)),
-        }
-        self.slices.end(tracks.calls, time, &args[..n]);
-        self.set_open(thread, false, tracks.has_state);
+            CallEnding::Cut(None) => &ends.cut,
+            CallEnding::NotReturned => &ends.not_returned,
+            CallEnding::Ended => &ends.ended,
+        };
+        tracks.has_call = false;
+        self.slices.end(tracks.calls, time, more);
     }
 
     /// Ends the slice of a call that a loss has cut. `gap` is the number of the gap, `None` for any.
@@ -898,7 +946,7 @@ impl<'o, S: Sink> Timeline<'o, S> {
         let Some(Some(tracks)) = self.threads.get_mut(thread as usize) else { return };
         if tracks.cut.is_some_and(|cut| gap.is_none_or(|gap| gap == cut)) {
             (tracks.cut, tracks.has_call) = (None, false);
-            self.slices.end(tracks.calls, time, &[("cut", Arg::Flag(true))]);
+            self.slices.end(tracks.calls, time, &self.ends.cut);
         }
     }
 
@@ -938,7 +986,7 @@ fn group_name(process: Option<u32>, machine: &Machine) -> Vec<u8> {
     }
 }
 
-impl<S: Sink> Observer for Timeline<'_, S> {
+impl Observer for Timeline<'_> {
     fn begin(&mut self, machine: &mut Machine) {
         machine.keep_changes();
         if self.system == System::Aix {
@@ -946,10 +994,14 @@ impl<S: Sink> Observer for Timeline<'_, S> {
         }
     }
 
-    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: Option<Option<u64>>, machine: &mut Machine, rules: &ContextRules) {
+    fn sees_unchanged(&self) -> bool {
+        self.source.is_some() || self.counters.has_any()
+    }
+
+    fn hook(&mut self, timed: &TimedEvent<'_>, cpu: EventCpu, machine: &mut Machine, rules: &ContextRules) {
         if !machine.is_unchanged() {
             self.apply(machine, rules);
-            if let Some(at) = cpu.and_then(|cpu| machine.index_of_cpu(cpu)) {
+            if let Some(at) = cpu.index(machine) {
                 self.sync(at, timed.time.elapsed_ns, machine, rules);
             }
             self.release_proven(machine, rules);
@@ -985,8 +1037,8 @@ impl<S: Sink> Observer for Timeline<'_, S> {
         }
         for slot in 0..self.threads.len() {
             if let Some(tracks) = self.threads[slot].filter(|tracks| tracks.has_call) {
-                let ending = if tracks.cut.is_some() { "cut" } else { "open" };
-                self.slices.end(tracks.calls, end, &[(ending, Arg::Flag(true))]);
+                let ending = if tracks.cut.is_some() { &self.ends.cut } else { &self.ends.open };
+                self.slices.end(tracks.calls, end, ending);
             }
         }
         self.slices.end_all(end);

@@ -1,13 +1,13 @@
 //! Tracks of pairs of events: timers of templates, and pairs of the context table.
 
 use super::TimelineOptions;
-use super::sink::{Arg, Sink, Track, TrackKind};
+use super::sink::{Arg, Track, TrackKind};
 use super::slices::Slices;
 use crate::latency::{
     self, HookPairs, HookSource, Matcher, Matching, Pair, PairOptions, PairSource, Plan, RecordPairs, values,
 };
 use crate::machine::Machine;
-use crate::{AnalysisError, AnalysisOptions, Value};
+use crate::{AnalysisError, AnalysisOptions, EventCpu, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use tfbc::System;
@@ -142,14 +142,14 @@ impl<'o> PairTracks<'o> {
         matchers.map(Matcher::n_dropped).sum()
     }
 
-    pub fn hook<S: Sink>(
+    pub fn hook(
         &mut self,
         timed: &TimedEvent<'_>,
-        cpu: Option<Option<u64>>,
+        cpu: EventCpu,
         machine: &Machine,
         rules: &ContextRules,
         source: &mut HookSource<'o>,
-        slices: &mut Slices<S>,
+        slices: &mut Slices<'_>,
     ) {
         for pairs in &mut self.hooks {
             pairs.take(timed, cpu, machine, rules, source);
@@ -157,13 +157,13 @@ impl<'o> PairTracks<'o> {
         self.write(slices);
     }
 
-    pub fn record<S: Sink>(
+    pub fn record(
         &mut self,
         record: &KevRecord<'_>,
         now: u64,
         machine: &mut Machine,
         at: usize,
-        slices: &mut Slices<S>,
+        slices: &mut Slices<'_>,
     ) {
         for pairs in &mut self.records {
             pairs.take(record, now, machine, at);
@@ -172,7 +172,7 @@ impl<'o> PairTracks<'o> {
     }
 
     /// Writes the pairs that have ended.
-    fn write<S: Sink>(&mut self, slices: &mut Slices<S>) {
+    fn write(&mut self, slices: &mut Slices<'_>) {
         let Some(finished) = self.finished else { return };
         for pair in finished.0.borrow_mut().drain(..) {
             let group = *self.group.get_or_insert_with(|| slices.new_group(b"timers"));

@@ -11,6 +11,8 @@ use std::io::{self, Write};
 
 /// Limit on interned names; further ones are written in full.
 const MAX_NAMES: usize = 1 << 16;
+/// Number of names above which those that occur once are interned like the others.
+const MAX_NUMBERS: u64 = 1 << 17;
 /// Size of the packets at which they are written, in bytes.
 const FULL: usize = 1 << 16;
 /// Bit of a track's identity that distinguishes groups from tracks.
@@ -50,6 +52,12 @@ mod field {
         pub const NAME: u32 = 10;
     }
 
+    pub mod interned {
+        pub const EVENT_NAME: u32 = 2;
+        pub const NUMBER: u32 = 1;
+        pub const NAME: u32 = 2;
+    }
+
     pub mod descriptor {
         pub const UUID: u32 = 1;
         pub const NAME: u32 = 2;
@@ -61,10 +69,10 @@ mod field {
 
 /// Types of track events.
 mod kind {
-    pub const BEGIN: u64 = 1;
-    pub const END: u64 = 2;
-    pub const INSTANT: u64 = 3;
-    pub const COUNTER: u64 = 4;
+    pub const BEGIN: u8 = 1;
+    pub const END: u8 = 2;
+    pub const INSTANT: u8 = 3;
+    pub const COUNTER: u8 = 4;
 }
 
 /// The first packet clears the state of the sequence; the others depend on it.
@@ -78,8 +86,8 @@ pub struct Perfetto<W> {
     packets: Vec<u8>,
     /// Fields that are being encoded.
     more: Vec<u8>,
-    annotation: Vec<u8>,
     names: HashMap<Box<[u8]>, u64>,
+    n_names: u64,
     /// Names of the groups. Readers keep the first name of a process, but the last one is right, so names come at the end.
     groups: BTreeMap<u32, Vec<u8>>,
     has_begun: bool,
@@ -124,46 +132,79 @@ fn varint_len(value: u64) -> usize {
     (70 - (value | 1).leading_zeros() as usize) / 7
 }
 
+/// Appends arguments.
+fn annotations(args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+    for (name, value) in args {
+        match value {
+            Arg::Flag(flag) => annotation(name, field::annotation::FLAG, u64::from(*flag), out),
+            Arg::Number(value) => match (i64::try_from(*value), u64::try_from(*value)) {
+                (Ok(value), _) => annotation(name, field::annotation::SIGNED, value as u64, out),
+                (_, Ok(value)) => annotation(name, field::annotation::UNSIGNED, value, out),
+                _ => text_annotation(name, value.to_string().as_bytes(), out),
+            },
+            Arg::Float(float) => {
+                start_annotation(name, 9, out);
+                key(field::annotation::FLOAT, WireType::SixtyFourBit, out);
+                out.extend(float.to_le_bytes());
+            }
+            Arg::Text(value) => text_annotation(name, String::from_utf8_lossy(value).as_bytes(), out),
+        }
+    }
+}
+
+/// Appends an argument that is a number of a field.
+#[inline]
+fn annotation(name: &str, field: u32, value: u64, out: &mut Vec<u8>) {
+    start_annotation(name, 1 + varint_len(value), out);
+    number(field, value, out);
+}
+
+fn text_annotation(name: &str, value: &[u8], out: &mut Vec<u8>) {
+    start_annotation(name, 1 + varint_len(value.len() as u64) + value.len(), out);
+    bytes(field::annotation::TEXT, value, out);
+}
+
+/// Appends the start of an argument, whose value has `value_len` bytes.
+#[inline]
+fn start_annotation(name: &str, value_len: usize, out: &mut Vec<u8>) {
+    let len = 1 + varint_len(name.len() as u64) + name.len() + value_len;
+    key(field::event::ANNOTATION, WireType::LengthDelimited, out);
+    varint(len as u64, out);
+    bytes(field::annotation::NAME, name.as_bytes(), out);
+}
+
 /// Key of a field with a number below 16: one byte.
 const fn short_key(field: u32, wire: WireType) -> u8 {
     assert!(field < 16);
     (field << 3) as u8 | wire as u8
 }
 
-/// Start of a packet, before the parts of any length. It has at most 50 bytes: four numbers of up to ten, and ten others.
-struct PacketStart {
-    bytes: [u8; 64],
+/// Encoded number below 2^56, and zeros after it.
+struct ShortVarint {
+    bytes: [u8; 8],
     len: usize,
 }
 
-impl PacketStart {
-    fn new() -> Self {
-        Self { bytes: [0; 64], len: 0 }
-    }
+impl ShortVarint {
+    const LIMIT: u64 = 1 << 56;
 
+    /// Encodes a number without a loop: moves its groups of seven bits to bytes.
     #[inline(always)]
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.len % 64] = byte;
-        self.len += 1;
-    }
-
-    /// Appends it to packets. A copy of constant size is a few instructions.
-    #[inline(always)]
-    fn push_to(&self, packets: &mut Vec<u8>) {
-        let end = packets.len() + self.len;
-        packets.extend_from_slice(&self.bytes);
-        packets.truncate(end);
-    }
-
-    #[inline(always)]
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.byte(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.byte(value as u8);
+    fn new(value: u64) -> Self {
+        let len = varint_len(value);
+        let halves = (value & 0x0FFF_FFFF) | (value & 0x00FF_FFFF_F000_0000) << 4;
+        let quarters = (halves & 0x0000_3FFF_0000_3FFF) | (halves & 0x0FFF_C000_0FFF_C000) << 2;
+        let groups = (quarters & 0x007F_007F_007F_007F) | (quarters & 0x3F80_3F80_3F80_3F80) << 1;
+        // All bytes but the last one say that another follows.
+        let more = 0x8080_8080_8080_8080u64 & ((1 << (8 * (len - 1) % 64)) - 1);
+        Self { bytes: (groups | more).to_le_bytes(), len }
     }
 }
+
+/// Largest size of an event's packet that has lengths of one byte.
+const MAX_SHORT: usize = 127;
+/// Size of the start of such a packet, with room for copies of eight bytes.
+const SHORT_START: usize = 32;
 
 impl<W: Write> Perfetto<W> {
     pub fn new(out: W) -> Self {
@@ -172,8 +213,8 @@ impl<W: Write> Perfetto<W> {
             error: None,
             packets: Vec::new(),
             more: Vec::new(),
-            annotation: Vec::new(),
             names: HashMap::default(),
+            n_names: 0,
             groups: BTreeMap::new(),
             has_begun: false,
         }
@@ -182,22 +223,27 @@ impl<W: Write> Perfetto<W> {
     /// Writes a packet with one message.
     fn packet(&mut self, message: u32, body: &[u8]) {
         let flags = self.flags();
-        let (message, len) = (u64::from(message) << 3 | WireType::LengthDelimited as u64, body.len() as u64);
-        let packet_len = 4 + varint_len(message) as u64 + varint_len(len) as u64 + len;
-        let mut start = PacketStart::new();
-        start.byte(short_key(field::TRACE_PACKET, WireType::LengthDelimited));
-        start.varint(packet_len);
-        start.byte(short_key(field::packet::SEQUENCE, WireType::Varint));
-        start.byte(1);
-        start.byte(short_key(field::packet::SEQUENCE_FLAGS, WireType::Varint));
-        start.byte(flags as u8);
-        start.varint(message);
-        start.varint(len);
-        start.push_to(&mut self.packets);
+        let message = u64::from(message) << 3 | WireType::LengthDelimited as u64;
+        let packet_len = 4 + varint_len(message) + varint_len(body.len() as u64) + body.len();
+        self.start(packet_len, flags, None);
+        varint(message, &mut self.packets);
+        varint(body.len() as u64, &mut self.packets);
         self.packets.extend_from_slice(body);
         if self.packets.len() >= FULL {
             self.write();
         }
+    }
+
+    /// Writes the start of a packet.
+    fn start(&mut self, packet_len: usize, flags: u64, time: Option<u64>) {
+        let packets = &mut self.packets;
+        key(field::TRACE_PACKET, WireType::LengthDelimited, packets);
+        varint(packet_len as u64, packets);
+        if let Some(time) = time {
+            number(field::packet::TIMESTAMP, time, packets);
+        }
+        number(field::packet::SEQUENCE, 1, packets);
+        number(field::packet::SEQUENCE_FLAGS, flags, packets);
     }
 
     /// Flags of the next packet.
@@ -205,30 +251,41 @@ impl<W: Write> Perfetto<W> {
         if std::mem::replace(&mut self.has_begun, true) { NEEDS_STATE } else { CLEARED }
     }
 
-    /// Writes a track event with encoded fields. Nearly all packets are such events.
-    #[inline]
-    fn event(&mut self, kind: u64, track: Track, time: u64, body: &[u8], more: &[u8]) {
-        let flags = self.flags();
-        let track_id = u64::from(track.id);
-        let event_len = (3 + varint_len(track_id) + body.len() + more.len()) as u64;
-        let head_len = 6 + varint_len(time) + varint_len(event_len);
-        let mut start = PacketStart::new();
-        start.byte(short_key(field::TRACE_PACKET, WireType::LengthDelimited));
-        start.varint(head_len as u64 + event_len);
-        start.byte(short_key(field::packet::TIMESTAMP, WireType::Varint));
-        start.varint(time);
-        start.byte(short_key(field::packet::SEQUENCE, WireType::Varint));
-        start.byte(1);
-        start.byte(short_key(field::packet::SEQUENCE_FLAGS, WireType::Varint));
-        start.byte(flags as u8);
-        start.byte(short_key(field::packet::TRACK_EVENT, WireType::LengthDelimited));
-        start.varint(event_len);
-        start.byte(short_key(field::event::TYPE, WireType::Varint));
-        start.byte(kind as u8);
-        start.byte(short_key(field::event::TRACK, WireType::Varint));
-        start.varint(track_id);
-        start.push_to(&mut self.packets);
-        self.packets.extend_from_slice(body);
+    /// Writes a track event with encoded fields. Nearly all packets are such events, and nearly all of them are short:
+    /// their start is combined from parts of constant size. The packet that describes the track comes before, so that
+    /// this one is never the first.
+    #[inline(always)]
+    fn event(&mut self, kind: u8, track: Track, time: u64, body: &[u8], more: &[u8]) {
+        let id = ShortVarint::new(track.id.into());
+        let event_len = 3 + id.len + body.len() + more.len();
+        let packet_len = 6 + varint_len(time) + 1 + event_len;
+        if packet_len > MAX_SHORT || time >= ShortVarint::LIMIT {
+            return self.long_event(kind, track, time, body, more);
+        }
+        let stamp = ShortVarint::new(time);
+        let mut start = [0; SHORT_START];
+        start[0] = short_key(field::TRACE_PACKET, WireType::LengthDelimited);
+        start[1] = packet_len as u8;
+        start[2] = short_key(field::packet::TIMESTAMP, WireType::Varint);
+        start[3..11].copy_from_slice(&stamp.bytes);
+        start[3 + stamp.len..11 + stamp.len].copy_from_slice(&[
+            short_key(field::packet::SEQUENCE, WireType::Varint),
+            1,
+            short_key(field::packet::SEQUENCE_FLAGS, WireType::Varint),
+            NEEDS_STATE as u8,
+            short_key(field::packet::TRACK_EVENT, WireType::LengthDelimited),
+            event_len as u8,
+            short_key(field::event::TYPE, WireType::Varint),
+            kind,
+        ]);
+        start[11 + stamp.len] = short_key(field::event::TRACK, WireType::Varint);
+        start[12 + stamp.len..20 + stamp.len].copy_from_slice(&id.bytes);
+        let end = self.packets.len() + 12 + stamp.len + id.len;
+        self.packets.extend_from_slice(&start);
+        self.packets.truncate(end);
+        if !body.is_empty() {
+            self.packets.extend_from_slice(body);
+        }
         if !more.is_empty() {
             self.packets.extend_from_slice(more);
         }
@@ -237,8 +294,25 @@ impl<W: Write> Perfetto<W> {
         }
     }
 
+    /// Writes a track event of any length.
+    #[inline(never)]
+    fn long_event(&mut self, kind: u8, track: Track, time: u64, body: &[u8], more: &[u8]) {
+        let event_len = 3 + varint_len(track.id.into()) + body.len() + more.len();
+        let packet_len = 6 + varint_len(time) + varint_len(event_len as u64) + event_len;
+        self.start(packet_len, NEEDS_STATE, Some(time));
+        key(field::packet::TRACK_EVENT, WireType::LengthDelimited, &mut self.packets);
+        varint(event_len as u64, &mut self.packets);
+        number(field::event::TYPE, kind.into(), &mut self.packets);
+        number(field::event::TRACK, track.id.into(), &mut self.packets);
+        self.packets.extend_from_slice(body);
+        self.packets.extend_from_slice(more);
+        if self.packets.len() >= FULL {
+            self.write();
+        }
+    }
+
     /// Writes a track event with one more number.
-    fn event_with(&mut self, kind: u64, track: Track, time: u64, body: &[u8], field: u32, value: u64) {
+    fn event_with(&mut self, kind: u8, track: Track, time: u64, body: &[u8], field: u32, value: u64) {
         let mut more = std::mem::take(&mut self.more);
         more.clear();
         number(field, value, &mut more);
@@ -254,29 +328,6 @@ impl<W: Write> Perfetto<W> {
         self.packets.clear();
     }
 
-    /// Appends arguments.
-    fn annotations(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
-        let annotation = &mut self.annotation;
-        for (name, value) in args {
-            annotation.clear();
-            bytes(field::annotation::NAME, name.as_bytes(), annotation);
-            match value {
-                Arg::Flag(flag) => number(field::annotation::FLAG, u64::from(*flag), annotation),
-                Arg::Float(float) => {
-                    key(field::annotation::FLOAT, WireType::SixtyFourBit, annotation);
-                    annotation.extend(float.to_le_bytes());
-                }
-                Arg::Text(value) => text(field::annotation::TEXT, value, annotation),
-                Arg::Number(value) => match (u64::try_from(*value), i64::try_from(*value)) {
-                    (_, Ok(value)) => number(field::annotation::SIGNED, value as u64, annotation),
-                    (Ok(value), _) => number(field::annotation::UNSIGNED, value, annotation),
-                    _ => text(field::annotation::TEXT, value.to_string().as_bytes(), annotation),
-                },
-            }
-            bytes(field::event::ANNOTATION, annotation, out);
-        }
-    }
-
     /// Appends a name as its number.
     fn name(&mut self, name: &[u8], out: &mut Vec<u8>) {
         if let Some(found) = self.names.get(name) {
@@ -285,19 +336,62 @@ impl<W: Write> Perfetto<W> {
         if self.names.len() >= MAX_NAMES {
             return text(field::event::NAME, name, out);
         }
-        let new = self.names.len() as u64 + 1;
+        let new = self.intern(name);
         self.names.insert(name.into(), new);
-        let name = String::from_utf8_lossy(name);
-        let entry_len = 2 + varint_len(new) + varint_len(name.len() as u64) + name.len();
-        let mut data = std::mem::take(&mut self.more);
-        data.clear();
-        key(2, WireType::LengthDelimited, &mut data);
-        varint(entry_len as u64, &mut data);
-        number(1, new, &mut data);
-        bytes(2, name.as_bytes(), &mut data);
-        self.packet(field::packet::INTERNED_DATA, &data);
-        self.more = data;
         number(field::event::NAME_IID, new, out);
+    }
+
+    /// Gives a name a number.
+    fn intern(&mut self, name: &[u8]) -> u64 {
+        self.n_names += 1;
+        // Names are rarely anything else.
+        if name.is_ascii() {
+            self.intern_text(name);
+        } else {
+            self.intern_text(String::from_utf8_lossy(name).as_bytes());
+        }
+        self.n_names
+    }
+
+    /// Gives a text the last number.
+    fn intern_text(&mut self, name: &[u8]) {
+        let (number, flags) = (ShortVarint::new(self.n_names), self.flags());
+        let entry_len = 2 + number.len + varint_len(name.len() as u64) + name.len();
+        let data_len = 1 + varint_len(entry_len as u64) + entry_len;
+        let packet_len = 5 + varint_len(data_len as u64) + data_len;
+        if packet_len > MAX_SHORT {
+            self.start(packet_len, flags, None);
+            let packets = &mut self.packets;
+            key(field::packet::INTERNED_DATA, WireType::LengthDelimited, packets);
+            varint(data_len as u64, packets);
+            key(field::interned::EVENT_NAME, WireType::LengthDelimited, packets);
+            varint(entry_len as u64, packets);
+            self::number(field::interned::NUMBER, self.n_names, packets);
+            bytes(field::interned::NAME, name, packets);
+        } else {
+            let mut start = [0; SHORT_START];
+            start[..11].copy_from_slice(&[
+                short_key(field::TRACE_PACKET, WireType::LengthDelimited),
+                packet_len as u8,
+                short_key(field::packet::SEQUENCE, WireType::Varint),
+                1,
+                short_key(field::packet::SEQUENCE_FLAGS, WireType::Varint),
+                flags as u8,
+                short_key(field::packet::INTERNED_DATA, WireType::LengthDelimited),
+                data_len as u8,
+                short_key(field::interned::EVENT_NAME, WireType::LengthDelimited),
+                entry_len as u8,
+                short_key(field::interned::NUMBER, WireType::Varint),
+            ]);
+            start[11..19].copy_from_slice(&number.bytes);
+            start[11 + number.len] = short_key(field::interned::NAME, WireType::LengthDelimited);
+            start[12 + number.len] = name.len() as u8;
+            self.packets.extend_from_slice(&start[..13 + number.len]);
+            self.packets.extend_from_slice(name);
+        }
+        if self.packets.len() >= FULL {
+            self.write();
+        }
     }
 
     /// Describes a group as a process.
@@ -334,22 +428,34 @@ impl<W: Write> Sink for Perfetto<W> {
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         self.name(name, out);
         bytes(field::event::CATEGORY, category.as_bytes(), out);
-        self.annotations(args, out);
+        annotations(args, out);
+    }
+
+    fn encode_once(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+        // Readers keep all numbers of names in memory.
+        if self.n_names >= MAX_NUMBERS {
+            return self.encode(name, category, args, out);
+        }
+        let new = self.intern(name);
+        number(field::event::NAME_IID, new, out);
+        bytes(field::event::CATEGORY, category.as_bytes(), out);
+        annotations(args, out);
+    }
+
+    fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>) {
+        annotations(&[(name, Arg::Number(value.into()))], body);
+    }
+
+    fn encode_more(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+        annotations(args, out);
     }
 
     fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
         self.event(kind::BEGIN, track, time, body, &[]);
     }
 
-    fn end(&mut self, track: Track, _: SliceStart<'_>, time: u64, more: &TrackArgs<'_>) {
-        if more.is_empty() {
-            return self.event(kind::END, track, time, &[], &[]);
-        }
-        let mut encoded = std::mem::take(&mut self.more);
-        encoded.clear();
-        self.annotations(more, &mut encoded);
-        self.event(kind::END, track, time, &[], &encoded);
-        self.more = encoded;
+    fn end(&mut self, track: Track, _: SliceStart<'_>, time: u64, more: &[u8]) {
+        self.event(kind::END, track, time, &[], more);
     }
 
     fn keeps_bodies(&self) -> bool {
@@ -379,11 +485,70 @@ impl<W: Write> Sink for Perfetto<W> {
         false
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         for (group, name) in std::mem::take(&mut self.groups) {
             self.process(group, Some(&name));
         }
         self.write();
-        self.error.map_or_else(|| self.out.flush(), Err)
+        self.error.take().map_or_else(|| self.out.flush(), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_varints_are_varints() {
+        let numbers = (0..56).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        for value in numbers.chain([ShortVarint::LIMIT - 1, 0x00A5_3C96_F00F_1234]) {
+            let mut expected = Vec::new();
+            varint(value, &mut expected);
+            let ShortVarint { bytes, len } = ShortVarint::new(value);
+            assert_eq!(&bytes[..len], expected, "{value:x}");
+            assert!(bytes[len..].iter().all(|byte| *byte == 0), "{value:x}");
+        }
+    }
+
+    #[test]
+    fn short_packets_are_those_of_any_length() {
+        for (id, time) in [(1, 0), (127, 127), (128, 1 << 20), (u32::MAX, (1 << 56) - 1)] {
+            for len in [0, 1, 60] {
+                let (body, track) = (vec![7; len], Track { group: 1, id });
+                let written = |long: bool| {
+                    let mut out = Perfetto::new(Vec::new());
+                    if long {
+                        out.long_event(kind::END, track, time, &body, b"more");
+                    } else {
+                        out.event(kind::END, track, time, &body, b"more");
+                    }
+                    out.packets
+                };
+                assert_eq!(written(false), written(true), "{id} {time} {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_any_length_are_interned() {
+        for len in [0, 1, 90, 127, 128, 20_000] {
+            let mut out = Perfetto::new(Vec::new());
+            out.intern_text(&vec![b'x'; len]);
+            let packet = &out.packets;
+            let mut number = vec![1 << 3, 0, 2 << 3 | 2];
+            varint(len as u64, &mut number);
+            assert!(packet.ends_with(&[&number[..], &vec![b'x'; len]].concat()), "{len}: {packet:?}");
+            let mut start = vec![1 << 3 | 2];
+            let rest_len = |start_len: usize| (packet.len() - start_len) as u64;
+            let packet_len = if packet.len() < 130 {
+                rest_len(2)
+            } else if packet.len() < 16_387 {
+                rest_len(3)
+            } else {
+                rest_len(4)
+            };
+            varint(packet_len, &mut start);
+            assert!(packet.starts_with(&start), "{len}: {:?}", &packet[..8]);
+        }
     }
 }

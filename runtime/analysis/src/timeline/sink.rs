@@ -48,6 +48,18 @@ pub trait Sink {
     /// Describes a track, before its first slice. It may be described again with another name.
     fn track(&mut self, track: Track, kind: TrackKind, name: &[u8]);
 
+    /// Appends the encoded name, category and arguments of slices and instants to `out`. A name that occurs once in the
+    /// timeline is not looked up.
+    fn encode_once(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+        self.encode(name, category, args, out);
+    }
+
+    /// Appends one more argument to an encoded body that has arguments.
+    fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>);
+
+    /// Appends encoded arguments for the end of a slice to `out`, which is empty.
+    fn encode_more(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>);
+
     /// Appends the encoded name, category and arguments of slices and instants to `out`.
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>);
 
@@ -57,8 +69,8 @@ pub trait Sink {
     /// True if the end of a slice needs its body.
     fn keeps_bodies(&self) -> bool;
 
-    /// Ends the innermost slice of a track at `time`, with more arguments.
-    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &TrackArgs<'_>);
+    /// Ends the innermost slice of a track at `time`, with more arguments, which are encoded.
+    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &[u8]);
 
     /// Writes a slice that ends at `time`, on a track whose slices may overlap.
     fn overlapping(&mut self, track: Track, start: SliceStart<'_>, time: u64);
@@ -76,7 +88,7 @@ pub trait Sink {
     fn has_overlapping(&self) -> bool;
 
     /// Ends the file, and returns the first error of writing.
-    fn finish(self) -> io::Result<()>;
+    fn finish(&mut self) -> io::Result<()>;
 }
 
 /// Track and its group.

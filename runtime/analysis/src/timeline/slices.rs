@@ -1,16 +1,18 @@
 //! Tracks with their open slices, clipped to the span.
 
-use super::sink::{FlowPoint, Sink, SliceStart, Track, TrackArgs, TrackKind};
+use super::sink::{FlowPoint, Sink, SliceStart, Track, TrackKind};
 use std::ops::Range;
 
 /// Limit on nested slices of a track.
 const MAX_DEPTH: usize = 128;
 
 /// Tracks of a timeline.
-pub struct Slices<S> {
-    pub sink: S,
+pub struct Slices<'o> {
+    /// Format of the timeline. It is a trait object, so that the code that draws is compiled once.
+    pub sink: Box<dyn Sink + 'o>,
     /// Start of the span. Slices that end before it are left out.
     from: u64,
+    keeps_bodies: bool,
     tracks: Vec<OpenSlices>,
     n_groups: u32,
     n_slices: u64,
@@ -46,9 +48,20 @@ enum Written {
     Never,
 }
 
-impl<S: Sink> Slices<S> {
-    pub fn new(sink: S, from: u64, max_slices: u64) -> Self {
-        Self { sink, from, tracks: Vec::new(), n_groups: 0, n_slices: 0, max_slices, is_full: false, n_left_out: 0 }
+impl<'o> Slices<'o> {
+    pub fn new(sink: Box<dyn Sink + 'o>, from: u64, max_slices: u64) -> Self {
+        let keeps_bodies = sink.keeps_bodies();
+        Self {
+            sink,
+            keeps_bodies,
+            from,
+            tracks: Vec::new(),
+            n_groups: 0,
+            n_slices: 0,
+            max_slices,
+            is_full: false,
+            n_left_out: 0,
+        }
     }
 
     /// Adds a group of tracks.
@@ -98,7 +111,7 @@ impl<S: Sink> Slices<S> {
             (true, false) => Written::Later,
         };
         open.slices.push(OpenSlice { begin: time, body: open.bodies.len(), state });
-        if state == Written::Later || (state == Written::Yes && self.sink.keeps_bodies()) {
+        if state == Written::Later || (state == Written::Yes && self.keeps_bodies) {
             open.bodies.extend_from_slice(body);
         }
         if state == Written::Yes {
@@ -133,8 +146,8 @@ impl<S: Sink> Slices<S> {
         }
     }
 
-    /// Ends the innermost slice of a track, with more arguments.
-    pub fn end(&mut self, track: Track, time: u64, more: &TrackArgs<'_>) {
+    /// Ends the innermost slice of a track, with more arguments, which are encoded.
+    pub fn end(&mut self, track: Track, time: u64, more: &[u8]) {
         let time = self.in_order(track, time);
         if time > self.from {
             self.begin_span(track);
