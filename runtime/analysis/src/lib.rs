@@ -20,23 +20,29 @@
 #![forbid(unsafe_code)]
 
 mod aix;
+mod busy;
 mod curt;
 mod gaps;
 pub mod latency;
 mod machine;
 mod marks;
+mod numbers;
 mod print;
 mod qnx;
 mod record_effects;
+mod rows;
+mod section;
 mod tables;
+mod tally;
 mod thread_tables;
 pub mod timeline;
 mod totals;
 mod utilisation;
 
 pub use curt::{CurtOptions, write_curt};
-pub use print::{TextLayout, TextTable, text_table, write};
-pub use tables::{Column, ColumnKind, Section, SortKey, Summary, Value, against};
+pub use print::{TextTable, text_table, write};
+pub use section::{Column, ColumnKind, Section, SortKey, Summary, TextLayout, Value};
+pub use tables::against;
 
 use machine::Machine;
 use std::fmt;

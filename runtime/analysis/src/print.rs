@@ -1,6 +1,7 @@
 //! Printing of sections, as text for people and as tables.
 
-use crate::tables::{Column, ColumnKind, Section, Value};
+use crate::numbers::{milliseconds, push_milliseconds, push_number, push_percent};
+use crate::section::{Column, ColumnKind, Section, TextLayout, Value};
 use crate::utilisation;
 use tfbc::Form;
 use tfbc_vm::TextBuf;
@@ -11,19 +12,6 @@ const MAX_COUNTS: usize = 4;
 /// Columns that text combines: the dispatches of a thread to the CPU of its last dispatch, and those that have a last one.
 const AFFINITY: &str = "affinity_same";
 const AFFINITY_WHOLE: &str = "affinity_known";
-
-/// Layout of a section in text.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TextLayout {
-    /// Nanoseconds that count as 100 percent in the column of shares.
-    pub whole_ns: u128,
-    /// True to print the title of the section first.
-    pub is_titled: bool,
-    /// Width of charts in characters.
-    pub width: usize,
-    /// True if charts may have characters that are not ASCII.
-    pub is_utf8: bool,
-}
 
 /// Appends a section.
 pub fn write(section: &Section, form: Form, layout: TextLayout, out: &mut TextBuf) {
@@ -95,55 +83,6 @@ pub fn table_row(form: Form, cells: impl Iterator<Item = String>, out: &mut Text
         form.value(cell.as_bytes(), out);
     }
     out.push(b"\n");
-}
-
-/// Milliseconds with six decimals, which are exact.
-pub fn milliseconds(ns: i128) -> String {
-    let mut text = Vec::new();
-    push_milliseconds(ns, &mut text);
-    String::from_utf8(text).unwrap_or_default()
-}
-
-fn push_milliseconds(ns: i128, out: &mut Vec<u8>) {
-    if ns < 0 {
-        out.push(b'-');
-    }
-    let ns = ns.unsigned_abs();
-    match u64::try_from(ns) {
-        Ok(ns) => {
-            push_number(ns / 1_000_000, 1, out);
-            out.push(b'.');
-            push_number(ns % 1_000_000, 6, out);
-        }
-        Err(_) => out.extend(format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000).bytes()),
-    }
-}
-
-/// Appends a number with at least `digits` digits. Formatting macros take several times as long.
-fn push_number(mut number: u64, digits: usize, out: &mut Vec<u8>) {
-    let mut text = [b'0'; 20];
-    let mut at = text.len();
-    while number > 0 || text.len() - at < digits {
-        at -= 1;
-        text[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    out.extend_from_slice(&text[at..]);
-}
-
-/// Appends a share in percent with two decimals, rounded half up.
-pub fn push_percent(part: u128, whole: u128, out: &mut Vec<u8>) {
-    if whole == 0 {
-        return out.push(b'-');
-    }
-    // Both are below 2^75, so the products fit. Most fit 64 bits, which are divided faster.
-    let hundredths = match (u64::try_from(part * 20_000 + whole), u64::try_from(2 * whole)) {
-        (Ok(part), Ok(whole)) => part / whole,
-        _ => ((part * 20_000 + whole) / (2 * whole)) as u64,
-    };
-    push_number(hundredths / 100, 1, out);
-    out.push(b'.');
-    push_number(hundredths % 100, 2, out);
 }
 
 /// Appends the text of a value in a column. `names_time` is true in a row of a comparison whose numbers are times.

@@ -1,8 +1,10 @@
 //! Sections of a summary that describe single threads: calls, dispatches and interrupts.
 
-use crate::machine::{Details, ThreadSlot};
-use crate::tables::ColumnKind::{Count, Id};
-use crate::tables::{CALL_TIMES, Section, Value, by_total, call_times, hex, process_ids, process_of, tid};
+use crate::machine::ThreadSlot;
+use crate::machine::details::Details;
+use crate::rows::{CALL_TIMES, call_times, hex, process_ids, process_of, tid};
+use crate::section::ColumnKind::{Count, Id};
+use crate::section::{Section, Value, by_total};
 use crate::totals::Totals;
 use std::collections::BTreeMap;
 use tfbc::System;

@@ -2,7 +2,7 @@
 
 use super::{Report, count, head, ms, percent, text};
 use crate::print::Grid;
-use crate::tables::{Section, Value};
+use crate::section::{Section, Value};
 use std::collections::BTreeMap;
 
 impl Report<'_> {

@@ -3,7 +3,7 @@
 use super::calls::of_class;
 use super::{ApplicationRow, Report, count, interrupt_label, ms, scaled, text};
 use crate::print::Grid;
-use crate::tables::{Column, ColumnKind, Section, Value};
+use crate::section::{Column, ColumnKind, Section, Value};
 use std::collections::BTreeMap;
 
 /// Classes of calls with a table, and their names.

@@ -7,7 +7,7 @@ mod calls;
 mod details;
 
 use crate::print::Grid;
-use crate::tables::{Section, Summary, Value};
+use crate::section::{Section, Summary, Value};
 use std::collections::HashMap;
 use tfbc_vm::TextBuf;
 

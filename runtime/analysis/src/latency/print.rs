@@ -3,8 +3,9 @@
 use super::fields::{decode, split_first};
 use super::statistics::Statistics;
 use super::{FieldNames, Latency, Pair, Percentile};
-use crate::print::{Grid, json_row, milliseconds, table_row, visible};
-use crate::tables::{Column, ColumnKind, Section, Value};
+use crate::numbers::milliseconds;
+use crate::print::{Grid, json_row, table_row, visible};
+use crate::section::{Column, ColumnKind, Section, Value};
 use std::cmp::Reverse;
 use tfbc::Form;
 use tfbc_vm::TextBuf;

@@ -1,32 +1,13 @@
 //! Calls: modes that a thread enters and leaves.
 
-use super::changes::{CallEnding, Change, Returned};
-use super::threads::MAX_NAME;
-use super::{MAX_ROWS, Machine, OTHERS, ThreadSlot, cells, index_of};
+use super::change::{CallEnding, Change, Returned};
+use super::parts::{CallRows, OTHERS, OpenCall, ThreadSlot, cells};
+use super::state::{MAX_NAME, MAX_ROWS, Machine, index_of};
 use crate::totals::CallCounts;
-use foldhash::HashMap;
 use tfbc::internal::analysis::ClassName;
 
 /// Name of the calls that exceed the limit.
 pub(super) const OTHER_CALLS: &[u8] = b"(others)";
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OpenCall {
-    pub(super) class: usize,
-    pub(super) row: usize,
-    pub(super) is_named: bool,
-    pub(super) start: u64,
-    /// Time that the thread had spent in the class when the call began.
-    pub(super) charged: u128,
-}
-
-/// Rows of the calls of a class.
-#[derive(Debug, Default)]
-pub(super) struct CallRows {
-    pub(super) unnamed: Option<usize>,
-    pub(super) by_name: HashMap<Box<[u8]>, usize>,
-    pub(super) by_address: HashMap<u64, usize>,
-}
 
 impl Machine {
     /// Begins a call: a thread enters a class of modes.

@@ -1,25 +1,14 @@
 //! Messages of QNX: which thread works for which.
 
-use super::changes::{Change, MessageStep};
-use super::states::RUNNING;
-use super::{Machine, OTHERS, ThreadSlot};
-
+use super::change::{Change, MessageStep};
+use super::parts::{OTHERS, RUNNING, Service, ThreadSlot};
+use super::state::Machine;
 /// Limit on messages that were sent and not received.
 pub(super) const MAX_SENT: usize = 1 << 16;
 /// Limit on threads that wait for each other in a row.
 pub(super) const MAX_CHAIN: usize = 64;
 /// Limit on servers with a row of their own, per client.
 pub(super) const MAX_SERVERS: usize = 1024;
-
-/// Work of a thread for a client, from a message that it received until the client gets an answer.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Service {
-    client: ThreadSlot,
-    /// Number of the message.
-    message: u64,
-    /// Number of answers that the client had got. One more ends the service.
-    n_answers: u64,
-}
 
 impl Machine {
     /// True if messages are needed.

@@ -1,75 +1,10 @@
 //! CPUs: which one an event belongs to, and what its time is charged to.
 
-use super::changes::Change;
-use super::dispatches::Affinity;
-use super::interrupts::Frame;
-use super::{Machine, ThreadSlot, add, cells};
-use crate::utilisation::Part;
+use super::change::Change;
+use super::parts::{Affinity, Cpu, IntervalEnd, ThreadSlot, cells};
+use super::state::{MAX_CPUS, Machine, NO_CPU, add};
+use crate::busy::Part;
 use tfbc::System;
-
-/// Limit on CPUs. Events of further CPUs count as events without a CPU.
-pub const MAX_CPUS: usize = 1024;
-/// Limit on times in unknown modes that are kept per thread and CPU. Further ones stay in an unknown mode.
-pub(super) const MAX_UNDECIDED: usize = 1 << 20;
-/// Index of no CPU.
-pub(super) const NO_CPU: u32 = u32::MAX;
-
-/// CPU and the time charged to it.
-#[derive(Debug, Clone, Default)]
-pub struct Cpu {
-    /// CPU number; `None` for the only CPU of a trace whose events contain no CPU number.
-    pub id: Option<u64>,
-    pub(super) is_declared: bool,
-    /// Time up to which everything is charged.
-    pub(super) since: u64,
-    /// Time of the last event. The state has been the same since `since`, so one sum charges all intervals up to the next
-    /// change.
-    pub(super) seen: u64,
-    /// Id and slot of the running thread.
-    pub(super) thread: Option<(u64, ThreadSlot)>,
-    /// True if the CPU is in the list of CPUs of the running thread.
-    pub(super) is_thread_noted: bool,
-    /// True if the trace has shown which thread runs, or that none does. Interrupts do not change this.
-    pub(super) is_known: bool,
-    /// True between the end of one thread's turn on the CPU and the start of the next (QNX).
-    pub(super) switching: bool,
-    pub(super) frames: Vec<Frame>,
-    /// Set between a dispatch and the next event; true if the dispatched thread is idle.
-    pub(super) just_dispatched: Option<bool>,
-    /// Numbers of streams that cover the CPU and have lost events, or are switched off.
-    pub(super) n_lost: u32,
-    pub(super) n_off: u32,
-    /// Time per cell of [`cells`].
-    pub cells: Vec<u128>,
-    /// Time per class of interrupts.
-    pub interrupts: Vec<u128>,
-    /// Time of dispatches, charged to no thread and no interrupt.
-    pub dispatch: u128,
-    pub idle_dispatch: u128,
-    pub switch: u128,
-    pub unknown: u128,
-    pub lost: u128,
-    pub off: u128,
-    pub n_dispatches: u64,
-    pub n_idle_dispatches: u64,
-    pub affinity: Affinity,
-}
-
-impl Cpu {
-    pub(super) fn is_untraced(&self) -> bool {
-        self.n_lost + self.n_off > 0
-    }
-}
-
-/// Information about an interval from the event that ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IntervalEnd {
-    Plain,
-    /// The event is a `resume`.
-    Resume,
-    /// The event contradicts the state of the CPU.
-    Contradiction,
-}
 
 impl Machine {
     /// Index of a CPU that the trace has shown.

@@ -1,7 +1,7 @@
 //! Counts per thread, for reports of single threads.
 
-use super::ThreadSlot;
-use crate::totals::Tally;
+use super::parts::ThreadSlot;
+use crate::tally::Tally;
 use foldhash::HashMap;
 use std::collections::BTreeMap;
 use std::hash::Hash;

@@ -1,17 +1,8 @@
 //! Threads that come to a CPU and leave it.
 
-use super::changes::{CallCut, Change};
-use super::cpus::IntervalEnd;
-use super::threads::Thread;
-use super::{Machine, OTHERS, ThreadSlot};
-
-/// Dispatches compared with the thread's previous one, if the trace shows both.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Affinity {
-    pub n_same: u64,
-    pub n_known: u64,
-}
-
+use super::change::{CallCut, Change};
+use super::parts::{IntervalEnd, OTHERS, Thread, ThreadSlot};
+use super::state::Machine;
 impl Machine {
     /// Charges a CPU up to an AIX event. Its thread id shows which thread runs, even if the dispatch was not traced.
     #[inline(always)]

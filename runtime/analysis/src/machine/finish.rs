@@ -1,8 +1,7 @@
 //! End of the span.
 
-use super::cpus::IntervalEnd;
-use super::untraced::Stream;
-use super::{Machine, ThreadSlot, add, cells};
+use super::parts::{IntervalEnd, Stream, ThreadSlot, cells};
+use super::state::{Machine, add};
 use crate::totals::{GapKind, Missed, Pending, Totals};
 use tfbc::System;
 use tfbc::internal::analysis::ClassName;

@@ -1,28 +1,12 @@
 //! Interrupts of a CPU.
 
-use super::cpus::IntervalEnd;
-use super::threads::MAX_NAME;
-use super::{MAX_ROWS, Machine, ThreadSlot, index_of};
+use super::parts::{Frame, IntervalEnd};
+use super::state::{MAX_NAME, MAX_ROWS, Machine, index_of};
 use crate::totals::InterruptCounts;
 use tfbc::internal::analysis::ClassName;
 
 /// Limit on nested interrupts. The time of deeper ones is charged to the innermost frame that is kept.
 pub(super) const MAX_FRAMES: usize = 64;
-
-/// Open interrupt.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
-    /// Number of the interrupt, in the order of the trace.
-    pub(super) number: u64,
-    pub(super) class: usize,
-    pub(super) row: usize,
-    pub(super) own_ns: u128,
-    /// Thread that ran when it began.
-    pub(super) thread: Option<ThreadSlot>,
-}
-
-/// CPU, class, type and address of an interrupt.
-pub(super) type InterruptKey = (u32, usize, Option<u64>, Option<u64>);
 
 impl Machine {
     /// True if interrupts are told apart.

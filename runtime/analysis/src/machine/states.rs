@@ -1,14 +1,9 @@
 //! States of the threads of QNX.
 
-use super::changes::{CallEnding, Change};
-use super::cpus::IntervalEnd;
-use super::{Machine, OTHERS, ProcessSlot, ThreadSlot};
-use crate::totals::StateCounts;
-
-/// State of a thread of QNX: its number, or `None` if it is unknown.
-pub type ThreadState = Option<u8>;
-/// Number of the state of a running thread.
-pub(super) const RUNNING: ThreadState = Some(1);
+use super::change::{CallEnding, Change};
+use super::parts::{IntervalEnd, OTHERS, ProcessSlot, RUNNING, ThreadSlot, ThreadState};
+use super::state::Machine;
+use crate::tally::StateCounts;
 /// Number of the state of a thread that waits for a CPU.
 pub(super) const READY: ThreadState = Some(2);
 

@@ -1,24 +1,13 @@
 //! Untraced time: losses, and intervals in which tracing is off.
 
-use super::Machine;
-use super::changes::{CallCut, Change};
-use super::cpus::IntervalEnd;
+use super::change::{CallCut, Change};
+use super::parts::{IntervalEnd, Stream};
+use super::state::Machine;
 use crate::totals::{Gap, GapKind, Missed};
 use std::ops::Range;
 
 /// Largest number of listed gaps.
 pub(super) const MAX_GAPS: usize = 1 << 16;
-
-/// One file, with its current gaps.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stream {
-    /// CPU that the file belongs to; `None` if it has events of all CPUs.
-    pub(super) cpu: Option<u64>,
-    pub(super) lost_since: Option<u64>,
-    /// Number of the gap that is the current or last loss.
-    loss_number: u64,
-    pub(super) off_since: Option<u64>,
-}
 
 impl Machine {
     /// Adds a stream that covers one CPU or all.
