@@ -70,12 +70,12 @@ parse: a template, instructions | lex/parse engine | | | | 24612
 load: a template whole, instructions | load/whole engine | | | | 18180
 load: a template verified, instructions | load/verified engine | | | 2500 | 2903
 load: a template lazily, instructions | load/lazily engine | | | 250 | 327
-times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.91
+times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.80
 times: a summary, instructions | times/all engine | | | | 3161
 times: CPUs of a QNX log, instructions | times/kev-cpus engine | | | | 404
 times: a summary of a QNX log, instructions | times/kev-all engine | | | | 660
-times: a timeline, protobuf : report | times/perfetto engine | report/default engine | | 2.00 | 4.42
-times: a timeline, JSON : report | times/chrome engine | report/default engine | | 2.00 | 4.32
+times: a timeline, protobuf : report | times/perfetto engine | report/default engine | | 2.00 | 2.89
+times: a timeline, JSON : report | times/chrome engine | report/default engine | | 2.00 | 3.04
 ROWS
 }
 
