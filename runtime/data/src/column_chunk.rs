@@ -354,7 +354,11 @@ impl TextChunk {
             encodings.push(Encoding::RLE_DICTIONARY);
         }
         let n_before = all.bytes_written() as i64;
-        all.write_all(&pages.into_inner()?)?;
+        let mut bytes = pages.into_inner()?;
+        if n_before > 0 {
+            all.write_all(&bytes)?;
+            bytes = all.into_inner()?;
+        }
         let [least, most] = match range.0 {
             Some(range) => range.map(|text| Some(ByteArray::from(text))),
             None => [None, None],
@@ -373,14 +377,14 @@ impl TextChunk {
         offsets.page_locations.iter_mut().for_each(|page| page.offset += n_before);
         index.set_boundary_order(BoundaryOrder::UNORDERED);
         let closed = ColumnCloseResult {
-            bytes_written: all.bytes_written() as u64,
+            bytes_written: bytes.len() as u64,
             rows_written: sizes.n_rows as u64,
             metadata,
             bloom_filter: None,
             column_index: if is_indexed { Some(index.build()?) } else { None },
             offset_index: Some(offsets),
         };
-        Ok((all.into_inner()?.into(), closed))
+        Ok((bytes.into(), closed))
     }
 }
 
