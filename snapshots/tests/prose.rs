@@ -157,7 +157,7 @@ fn files(path: &Path, found: &mut Vec<PathBuf>) {
         entries.sort();
         for entry in entries {
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if !name.starts_with('.') && name != "target" {
+            if !name.starts_with('.') && !matches!(&*name, "target" | "node_modules") {
                 files(&entry, found);
             }
         }
