@@ -7,6 +7,7 @@ pub mod cases;
 pub mod coverage;
 pub mod explanation;
 pub mod fix;
+pub mod folder;
 pub mod hexview;
 pub mod render;
 pub mod sarif;

@@ -5,13 +5,12 @@ use super::overwrite;
 use super::trace_args::TraceArgs;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use tfbc::internal::cpu_files;
 use tfbc::{System, TraceKind};
-use walkdir::WalkDir;
+use tfbc_authoring::folder::Folder;
 
 /// Maximum number of skipped files that are named.
 const MAX_NAMED: usize = 8;
@@ -68,13 +67,13 @@ pub fn find(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<In
         let refused = |why: &dyn std::fmt::Display| {
             Failure::Error(Message::Unreadable, format!("cannot read {}: {why}", path.display()))
         };
-        let mut files = look_into(path, args).map_err(|error| refused(&error))?;
-        for message in &files.unreadable {
-            console.error(Message::Unreadable, message);
+        let mut files = Folder::search(path, is_recursive, &args.options()).map_err(|error| refused(&error))?;
+        for (directory, error) in &files.unreadable {
+            console.error(Message::Unreadable, format!("cannot read {}: {error}", directory.display()));
             inputs.status = Status::Damaged;
         }
         let has_hint = args.recursive == Some(false) && files.n_directories > 0;
-        if files.found.is_empty() {
+        if files.traces.is_empty() {
             let place = if is_recursive { "in or below this directory" } else { "in this directory" };
             let hint = if has_hint { "; --recursive also searches the directories in it" } else { "" };
             return Err(refused(&format!("no file {place} is a trace{hint}")));
@@ -96,12 +95,10 @@ pub fn find(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<In
                 path.display()
             ));
         }
-        // A base file opens its per-CPU files itself. Listed as well, their events would be reported twice.
-        drop_members(&mut files.found, args);
         if is_recursive {
-            inputs.found.extend(files.found.iter().cloned());
+            inputs.found.extend(files.traces.iter().cloned());
         }
-        inputs.traces.append(&mut files.found);
+        inputs.traces.append(&mut files.traces);
     }
     Ok(inputs)
 }
@@ -138,71 +135,6 @@ pub fn copy_of_stdin() -> Result<NamedTempFile, Failure> {
     copied.map_err(|error| Failure::Error(Message::Unreadable, format!("cannot copy standard input: {error}")))
 }
 
-/// Files of a directory.
-#[derive(Debug, Default)]
-struct DirectoryFiles {
-    /// Traces by path.
-    found: Vec<PathBuf>,
-    /// Files that are not traces.
-    left_out: Vec<PathBuf>,
-    /// Symbolic links to directories, which a recursive search does not follow.
-    links: Vec<PathBuf>,
-    /// Messages about directories that cannot be read.
-    unreadable: Vec<String>,
-    /// Number of directories in the directory.
-    n_directories: usize,
-}
-
-fn look_into(directory: &Path, args: &TraceArgs) -> io::Result<DirectoryFiles> {
-    let mut files = DirectoryFiles::default();
-    let mut linked = Vec::new();
-    let is_recursive = args.recursive == Some(true);
-    let depth = if is_recursive { usize::MAX } else { 1 };
-    // Directories are read in the order of the file system, which differs between machines. Links to directories are not
-    // followed: they may form circles, and lead to the whole file system.
-    for entry in WalkDir::new(directory).min_depth(1).max_depth(depth).sort_by_file_name() {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                let path = error.path().map_or_else(|| directory.to_path_buf(), Path::to_path_buf);
-                let error = error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into());
-                if path == directory {
-                    return Err(error);
-                }
-                files.unreadable.push(format!("cannot read {}: {error}", path.display()));
-                continue;
-            }
-        };
-        let (is_link, path) = (entry.path_is_symlink(), entry.into_path());
-        if path.is_dir() {
-            files.n_directories += 1;
-            if is_link && is_recursive {
-                files.links.push(path);
-            }
-        } else if path.is_file() {
-            // Unreadable files are kept, so that the report names them.
-            let wanted = args.format.is_some() || TraceKind::of_file(&path).map_or(true, |kind| kind.is_some());
-            match (wanted, is_link) {
-                (false, _) => files.left_out.push(path),
-                (true, false) => files.found.push(path),
-                (true, true) => linked.push(path),
-            }
-        }
-    }
-    add_linked(&mut files.found, linked);
-    Ok(files)
-}
-
-/// Adds the traces that links name, each once: the events of a trace that has two names are not reported twice.
-fn add_linked(found: &mut Vec<PathBuf>, linked: Vec<PathBuf>) {
-    if linked.is_empty() {
-        return;
-    }
-    let mut seen: BTreeSet<PathBuf> = found.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
-    found.extend(linked.into_iter().filter(|path| fs::canonicalize(path).map_or(true, |target| seen.insert(target))));
-    found.sort();
-}
-
 /// True if the traces come from both systems.
 pub fn are_mixed(traces: &[PathBuf], args: &TraceArgs) -> bool {
     let files = traces.iter().filter(|path| args.format.is_none() && path.is_file());
@@ -219,13 +151,6 @@ fn named(directory: &Path, paths: &[PathBuf]) -> String {
         0 => names,
         more => format!("{names} and {more} more"),
     }
-}
-
-/// Removes per-CPU files whose base file is also in the list.
-fn drop_members(paths: &mut Vec<PathBuf>, args: &TraceArgs) {
-    let options = args.options();
-    let members: BTreeSet<PathBuf> = paths.iter().flat_map(|path| cpu_files(path, &options)).collect();
-    paths.retain(|path| !members.contains(path));
 }
 
 /// Counts from the report of one trace.
