@@ -48,5 +48,5 @@ pub use notices::{NoticeKind, NoticeLog, NoticeTable};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetFile;
 pub use selection::Selection;
-pub use stream::{EventReader, NoticeReader, Outcome, event, events, notices};
+pub use stream::{EventReader, NoticeInput, NoticeReader, OpenedInput, Outcome, event, events, notices, notices_of};
 pub use text::{TextForm, TextTable};

@@ -109,28 +109,78 @@ pub fn events(
 /// # Errors
 /// The trace cannot be read.
 pub fn notices(
-    mut trace: Trace,
+    trace: Trace,
     formats: Formats,
     report: ReportOptions,
     mut options: TableOptions,
 ) -> Result<NoticeReader, ArrowError> {
     describe(&trace, &formats, &mut options);
+    let name = std::mem::take(&mut options.files).into_iter().next().unwrap_or_default();
+    let only = NoticeInput { name, opened: Ok(OpenedInput { trace, report }), ends_run: true };
+    notices_of(std::iter::once(only), formats, options)
+}
+
+/// One input of the table that [`notices_of`] returns.
+pub struct NoticeInput {
+    /// Name of the input.
+    pub name: String,
+    /// The opened trace, or the reason why it cannot be opened.
+    pub opened: Result<OpenedInput, String>,
+    /// True if the table ends with an error if the trace cannot be read; otherwise, the reason becomes a row.
+    pub ends_run: bool,
+}
+
+/// An opened trace, and the options of its report.
+pub struct OpenedInput {
+    /// The trace.
+    pub trace: Trace,
+    /// Options of its report.
+    pub report: ReportOptions,
+}
+
+/// Reads inputs one after another and returns an iterator over the table of all their notices. The inputs are opened one
+/// at a time. An input that cannot be read is a row.
+///
+/// # Errors
+/// The only input cannot be read.
+pub fn notices_of(
+    inputs: impl Iterator<Item = NoticeInput> + Send + 'static,
+    formats: Formats,
+    options: TableOptions,
+) -> Result<NoticeReader, ArrowError> {
     EventReader::run(move |sender, outcome| {
         let mut table = NoticeTable::new(&options.metadata, sender);
-        table.set_file(options.files.first().map_or("", String::as_str)).map_err(ReportError::Write)?;
         table.set_time_zero(options.time_zero);
         let log = NoticeLog::new(table);
-        let mut count = Count(0);
         let mut damage = Damage::default();
-        // Text is formatted so that truncated events are counted.
-        let wanted = RowOptions { note: true, gaps: true, context: true, time: true, ..RowOptions::default() };
-        let mut monitor = damage.monitor(Some(&log));
-        let ran = rows(&mut trace, &formats, &report, wanted, &mut log.rows(&mut count), &mut monitor);
-        let written = monitor.written;
-        written.map_err(ReportError::Write)?;
-        let summary = Summary::of(&ran?, count.0);
-        log.with(|table| table.finish(&summary)).map_err(ReportError::Write)?;
-        damage.end(summary, outcome);
+        let mut all = Summary::default();
+        for NoticeInput { name, opened, ends_run } in inputs {
+            log.with(|table| table.set_file(&name)).map_err(ReportError::Write)?;
+            let unreadable = |why: &str| log.with(|table| table.warning(None, None, &format!("cannot read it: {why}")));
+            let OpenedInput { mut trace, report } = match opened {
+                Ok(opened) => opened,
+                Err(why) => {
+                    unreadable(&why).map_err(ReportError::Write)?;
+                    continue;
+                }
+            };
+            let mut count = Count(0);
+            // Text is formatted so that truncated events are counted.
+            let wanted = RowOptions { note: true, gaps: true, context: true, time: true, ..RowOptions::default() };
+            let mut monitor = damage.monitor(Some(&log));
+            let ran = rows(&mut trace, &formats, &report, wanted, &mut log.rows(&mut count), &mut monitor);
+            let written = monitor.written;
+            written.map_err(ReportError::Write)?;
+            match ran {
+                Ok(counts) => all.add(&Summary::of(&counts, count.0)),
+                Err(ReportError::Read(error)) if !ends_run => {
+                    unreadable(&error.to_string()).map_err(ReportError::Write)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        log.with(|table| table.finish(&all)).map_err(ReportError::Write)?;
+        damage.end(all, outcome);
         Ok(())
     })
 }

@@ -55,3 +55,13 @@ pub fn part_error(name: &str, error: &SplitError) -> PyErr {
         other => PartError::new_err(other.to_string()),
     }
 }
+
+/// Warns of damage or, with `strict`, raises an exception.
+pub fn warn_of_damage(py: Python<'_>, message: String, strict: bool) -> PyResult<()> {
+    if strict {
+        return Err(DamageError::new_err(message));
+    }
+    let category = py.get_type::<DamageWarning>();
+    py.import("warnings")?.call_method1("warn", (message, category))?;
+    Ok(())
+}

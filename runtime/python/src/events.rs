@@ -9,19 +9,22 @@
 //! its values from the chunk. Before the next chunk, the events that are still referenced are copied with their fields.
 //! So a loop that drops its events pays nothing for fields.
 
-use crate::errors::{self, DamageError, DamageWarning};
+use crate::dataset::{Unreadable, warn_of_passed_over};
+use crate::errors::{self, warn_of_damage};
+use crate::input::{BegunTrace, TraceInput, report_options};
 use crate::source::{self, Raised};
 use crate::values;
 use crate::worker::Worker;
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDateTime, PyDict, PyString};
 use self_cell::{MutBorrow, self_cell};
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tfbc::{Events, Formats, Item, ReportError, ReportOptions, Trace};
+use tfbc::{Events, Formats, Item, ReportError, Trace};
 
 self_cell!(
     struct EventPass {
@@ -122,6 +125,23 @@ enum View<'e> {
 }
 
 impl Core {
+    /// Starts a pass over an opened trace.
+    fn new(begun: BegunTrace, input: &TraceInput) -> PyResult<Self> {
+        let BegunTrace { trace, name, release } = begun;
+        let found = report_options(&tfbc_data::Selection::default(), release, input.context.as_ref());
+        let mut options = found.map_err(PyValueError::new_err)?;
+        (options.aix.follow_context, options.qnx.follow_owners) = (true, true);
+        let owner = PassOwner { trace: MutBorrow::new(trace), formats: input.formats.clone() };
+        let pass = EventPass::new(owner, |owner| owner.trace.borrow_mut().events(&owner.formats).with_options(options));
+        Ok(Self { name, reader: Mutex::new(Reader { pass, n_returned: 0 }), raised: Arc::clone(&input.raised) })
+    }
+
+    /// Steps to the next event if it is in memory.
+    fn buffered_step(&self, py: Python<'_>) -> Option<Result<PassStep, ReportError>> {
+        let mut reader = self.reader(py);
+        reader.has_buffered().then(|| reader.step())
+    }
+
     fn reader(&self, py: Python<'_>) -> MutexGuard<'_, Reader> {
         self.reader.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,43 +208,54 @@ impl EventStorage {
 /// Iterator over the events of a trace, made by ``iter(trace)``.
 #[pyclass(module = "tfbc", frozen)]
 pub struct EventIterator {
-    core: Arc<Core>,
-    strict: bool,
+    input: Arc<TraceInput>,
     state: Mutex<IteratorState>,
 }
 
 struct IteratorState {
     worker: Worker,
+    /// Pass over the current trace; `None` at the end.
+    core: Option<Arc<Core>>,
+    /// Traces after the current one.
+    rest: std::vec::IntoIter<Option<PathBuf>>,
+    /// Traces that were passed over.
+    unreadable: Vec<Unreadable>,
     /// Events of the current chunk that have been returned and may still be used.
     pending: Vec<Arc<EventStorage>>,
     n_damaged: u64,
     first_damage: Option<String>,
-    has_ended: bool,
 }
 
 impl EventIterator {
-    /// Starts a pass. With `strict`, damage raises an exception at the end.
-    pub fn new(
-        trace: Trace,
-        name: String,
-        formats: Formats,
-        options: ReportOptions,
-        worker: Worker,
-        raised: Raised,
-        strict: bool,
-    ) -> Self {
-        let owner = PassOwner { trace: MutBorrow::new(trace), formats };
-        let pass = EventPass::new(owner, |owner| owner.trace.borrow_mut().events(&owner.formats).with_options(options));
-        let state = IteratorState { worker, pending: Vec::new(), n_damaged: 0, first_damage: None, has_ended: false };
-        Self {
-            core: Arc::new(Core { name, reader: Mutex::new(Reader { pass, n_returned: 0 }), raised }),
-            strict,
-            state: Mutex::new(state),
-        }
+    /// Starts a pass over a trace, or over the traces of a dataset.
+    pub fn new(py: Python<'_>, input: &Arc<TraceInput>) -> PyResult<Self> {
+        let mut state = IteratorState {
+            worker: Worker::start()?,
+            core: None,
+            rest: input.traces().into_iter(),
+            unreadable: input.unreadable(),
+            pending: Vec::new(),
+            n_damaged: 0,
+            first_damage: None,
+        };
+        state.begin_next(py, input)?;
+        Ok(Self { input: Arc::clone(input), state: Mutex::new(state) })
     }
 }
 
 impl IteratorState {
+    /// Starts the pass over the next trace. A trace of a dataset that cannot be opened is passed over.
+    fn begin_next(&mut self, py: Python<'_>, input: &TraceInput) -> PyResult<()> {
+        self.core = None;
+        for path in self.rest.by_ref() {
+            if let Some(begun) = input.begin_readable(py, &self.worker, path, &mut self.unreadable)? {
+                self.core = Some(Arc::new(Core::new(begun, input)?));
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Copies the events that Python code still refers to, before their chunk is reused.
     fn copy_kept_events(&mut self, py: Python<'_>) {
         for slot in self.pending.drain(..).filter(|slot| Arc::strong_count(slot) > 1) {
@@ -232,48 +263,48 @@ impl IteratorState {
         }
     }
 
-    /// Moves to the next event. False at the end.
-    fn advance(&mut self, py: Python<'_>, core: &Arc<Core>, strict: bool) -> PyResult<bool> {
-        loop {
-            let mut reader = core.reader(py);
-            let step = if reader.has_buffered() {
-                reader.step()
-            } else {
-                drop(reader);
-                self.copy_kept_events(py);
-                let core = Arc::clone(core);
-                let job = move || core.reader.lock().unwrap_or_else(PoisonError::into_inner).step();
-                self.worker.run(py, job)?
+    /// Moves to the next event, and returns the pass that has it. `None` at the end.
+    fn advance(&mut self, py: Python<'_>, input: &TraceInput) -> PyResult<Option<Arc<Core>>> {
+        while let Some(core) = self.core.clone() {
+            let step = match core.buffered_step(py) {
+                Some(step) => step,
+                None => {
+                    self.copy_kept_events(py);
+                    let core = Arc::clone(&core);
+                    let job = move || core.reader.lock().unwrap_or_else(PoisonError::into_inner).step();
+                    self.worker.run(py, job)?
+                }
             };
             match step {
-                Ok(PassStep::Event) => return Ok(true),
+                Ok(PassStep::Event) => return Ok(Some(core)),
                 Ok(PassStep::Damage(message)) => {
                     self.n_damaged += 1;
                     self.first_damage.get_or_insert(message);
                 }
                 Ok(PassStep::Warning) => {}
                 Ok(PassStep::End) => {
-                    self.report_damage(py, &core.name, strict)?;
-                    return Ok(false);
+                    self.report_damage(py, &core.name, input.strict)?;
+                    self.begin_next(py, input)?;
+                }
+                Err(ReportError::Read(error)) if input.is_dataset() => {
+                    self.unreadable.push(Unreadable { name: core.name.clone(), why: error.to_string() });
+                    self.begin_next(py, input)?;
                 }
                 Err(error) => {
                     return Err(source::take(&core.raised).unwrap_or_else(|| errors::pass_error(&core.name, &error)));
                 }
             }
         }
+        warn_of_passed_over(py, input, &std::mem::take(&mut self.unreadable))?;
+        Ok(None)
     }
 
-    /// Warns of damage after the last event or, with `strict`, raises an exception.
-    fn report_damage(&self, py: Python<'_>, name: &str, strict: bool) -> PyResult<()> {
-        let Some(first) = &self.first_damage else { return Ok(()) };
-        let places = if self.n_damaged == 1 { "place" } else { "places" };
-        let message = format!("{name}: {} damaged {places}; the first one: {first}", self.n_damaged);
-        if strict {
-            return Err(DamageError::new_err(message));
-        }
-        let category = py.get_type::<DamageWarning>();
-        py.import("warnings")?.call_method1("warn", (message, category))?;
-        Ok(())
+    /// Warns of damage after the last event of a trace or, with `strict`, raises an exception.
+    fn report_damage(&mut self, py: Python<'_>, name: &str, strict: bool) -> PyResult<()> {
+        let n_damaged = std::mem::take(&mut self.n_damaged);
+        let Some(first) = self.first_damage.take() else { return Ok(()) };
+        let places = if n_damaged == 1 { "place" } else { "places" };
+        warn_of_damage(py, format!("{name}: {n_damaged} damaged {places}; the first one: {first}"), strict)
     }
 }
 
@@ -285,21 +316,15 @@ impl EventIterator {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Event>> {
         let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        if state.has_ended {
-            return Ok(None);
-        }
-        match state.advance(py, &self.core, self.strict) {
-            Ok(true) => {}
+        let core = match state.advance(py, &self.input) {
+            Ok(Some(core)) => core,
             ended => {
-                state.has_ended = true;
+                state.core = None;
                 return ended.map(|_| None);
             }
-        }
-        let number = self.core.reader(py).n_returned;
-        let slot = Arc::new(EventStorage {
-            core: Some(Arc::clone(&self.core)),
-            state: Mutex::new(SlotState::InChunk(number)),
-        });
+        };
+        let number = core.reader(py).n_returned;
+        let slot = Arc::new(EventStorage { core: Some(core), state: Mutex::new(SlotState::InChunk(number)) });
         state.pending.push(Arc::clone(&slot));
         Ok(Some(Event { slot }))
     }
@@ -364,6 +389,12 @@ impl Event {
             View::InChunk(event) => event.seq(),
             View::Copied(copy) => copy.seq,
         })
+    }
+
+    /// Name of the trace, which distinguishes the events of a folder's traces. ``None`` without a trace.
+    #[getter]
+    fn file(&self) -> Option<&str> {
+        self.slot.core.as_ref().map(|core| core.name.as_str())
     }
 
     /// Time as a ``datetime`` in UTC.

@@ -11,6 +11,7 @@
 //! `python/tfbc/_errors.py`.
 #![forbid(unsafe_code)]
 
+mod dataset;
 mod display;
 mod errors;
 mod events;
@@ -43,5 +44,5 @@ mod _native {
     #[pymodule_export]
     use crate::table::{Batch, BatchIterator, Schema, Table};
     #[pymodule_export]
-    use crate::trace::{Trace, open};
+    use crate::trace::{Trace, find_traces, open};
 }

@@ -4,8 +4,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use std::num::NonZeroUsize;
-use tfbc::ReportOptions;
-use tfbc::qnx::QnxRelease;
 use tfbc_authoring::times::signed_seconds;
 
 /// Filters from keyword arguments, not checked yet.
@@ -82,7 +80,7 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
 
 impl Selection {
     /// The filters without Python's types.
-    fn filters(&self) -> tfbc_data::Selection {
+    pub fn filters(&self) -> tfbc_data::Selection {
         tfbc_data::Selection {
             only: self.only.0.clone(),
             excluding: self.excluding.0.clone(),
@@ -96,10 +94,5 @@ impl Selection {
             defined: self.defined,
             threads: self.threads,
         }
-    }
-
-    /// Report options with these filters. Names of QNX events depend on the release.
-    pub fn options(&self, release: Option<Option<QnxRelease>>) -> PyResult<ReportOptions> {
-        self.filters().options(release).map_err(PyValueError::new_err)
     }
 }

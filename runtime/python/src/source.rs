@@ -1,5 +1,6 @@
 //! Inputs of traces: files, bytes, and Python file objects.
 
+use crate::dataset::Dataset;
 use crate::errors;
 use crate::worker::Worker;
 use pyo3::exceptions::PyTypeError;
@@ -24,6 +25,8 @@ pub type Raised = Arc<Mutex<Option<PyErr>>>;
 pub enum InputArg {
     /// Files; several are merged.
     Files(Vec<PathBuf>),
+    /// Traces of a folder or glob, one after another.
+    Dataset(Arc<Dataset>),
     /// Bytes in memory.
     Bytes(Arc<PyBackedBytes>),
     /// File object, with its name.
@@ -33,12 +36,12 @@ pub enum InputArg {
 }
 
 impl InputArg {
-    /// Accepts a path, a glob, a list of paths, bytes, or a binary file object.
-    pub fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// Accepts a path, a folder, a glob, a list of paths, bytes, or a binary file object.
+    pub fn new(source: &Bound<'_, PyAny>, options: &ReadOptions) -> PyResult<Self> {
         let is_path =
             |it: &Bound<'_, PyAny>| it.is_instance_of::<PyString>() || it.hasattr("__fspath__").unwrap_or(false);
         if is_path(source) {
-            return expand(source).map(InputArg::Files);
+            return Self::of_path(source, options);
         }
         if source.is_instance_of::<PyBytes>() || source.is_instance_of::<PyByteArray>() {
             return Ok(InputArg::Bytes(Arc::new(source.extract()?)));
@@ -65,6 +68,19 @@ impl InputArg {
         Ok(InputArg::Files(paths))
     }
 
+    /// Input of a path: a file, or the dataset of a folder or glob.
+    fn of_path(source: &Bound<'_, PyAny>, options: &ReadOptions) -> PyResult<Self> {
+        let path: PathBuf = source.extract()?;
+        let paths = expand(source)?;
+        let is_glob = paths.first() != Some(&path);
+        // A pipe can be read only once, so it is no part of a dataset.
+        let is_dataset = path.is_dir() || (is_glob && paths.iter().all(|path| path.is_file() || path.is_dir()));
+        if !is_dataset {
+            return Ok(InputArg::Files(paths));
+        }
+        Dataset::find(&path, &paths, options).map(|dataset| InputArg::Dataset(Arc::new(dataset)))
+    }
+
     /// Name used in messages.
     pub fn name(&self) -> String {
         match self {
@@ -72,6 +88,7 @@ impl InputArg {
                 let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
                 names.join(", ")
             }
+            InputArg::Dataset(dataset) => dataset.name.clone(),
             InputArg::Bytes(_) => String::from("<bytes>"),
             InputArg::Object(_, name) => name.clone(),
             InputArg::Part(split, _) => split.input().to_owned(),
@@ -82,7 +99,7 @@ impl InputArg {
     pub fn is_lasting(&self) -> bool {
         match self {
             InputArg::Files(paths) => paths.iter().all(|path| path.is_file()),
-            InputArg::Bytes(_) | InputArg::Part(..) => true,
+            InputArg::Dataset(_) | InputArg::Bytes(_) | InputArg::Part(..) => true,
             InputArg::Object(..) => false,
         }
     }
@@ -101,7 +118,7 @@ impl InputArg {
     }
 
     /// Opens the input. Exceptions of a file object are stored in `raised`.
-    fn open(&self, options: &ReadOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
+    pub fn open(&self, options: &ReadOptions, raised: &Raised) -> Result<OpenTrace, OpenFailure> {
         let opened = |name: &str, trace: Result<Trace, TraceError>| {
             trace.map(OpenTrace::new).map_err(|error| OpenFailure::new(name, error))
         };
@@ -115,6 +132,19 @@ impl InputArg {
                         .map(|trace| OpenTrace { trace, release: None })
                         .map_err(|error| OpenFailure::new(&self.name(), error.into())),
                 }
+            }
+            InputArg::Dataset(dataset) => {
+                let open = |path: &PathBuf| opened(&path.to_string_lossy(), Trace::open_with(path, options));
+                // The first header that can be read describes the dataset.
+                let mut failure = None;
+                for path in &dataset.traces {
+                    match open(path) {
+                        Ok(opened) => return Ok(opened),
+                        Err(error) => failure = failure.or(Some(error)),
+                    }
+                }
+                let missing = || OpenFailure::new(&dataset.name, io::Error::from(io::ErrorKind::NotFound).into());
+                Err(failure.unwrap_or_else(missing))
             }
             InputArg::Bytes(bytes) => {
                 let name = self.name();
@@ -183,6 +213,14 @@ enum Refusal {
 impl OpenFailure {
     fn new(name: &str, error: TraceError) -> Self {
         Self { name: name.to_owned(), error: Refusal::Trace(error) }
+    }
+
+    /// The reason, without the name.
+    pub fn reason(&self) -> String {
+        match &self.error {
+            Refusal::Trace(error) => error.to_string(),
+            Refusal::Part(error) => error.to_string(),
+        }
     }
 
     /// Converts to an exception. An exception that the file object raised takes precedence.

@@ -3,8 +3,9 @@
 //! A [`Table`] is a recipe: every stream or loop over batches opens the trace again. Other threads compute the rows,
 //! and a worker waits for the batches, so that the caller's thread can react to Ctrl-C.
 
+use crate::dataset::{DatasetReader, Unreadable, passed_over};
 use crate::display;
-use crate::errors::{DamageError, DamageWarning, Error};
+use crate::errors::{Error, part_error, warn_of_damage};
 use crate::html;
 use crate::input::TraceInput;
 use crate::plain::{Plain, plain_batch, plain_schema};
@@ -25,8 +26,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
-use tfbc::EventId;
 use tfbc::internal::Output;
+use tfbc::{EventId, Split};
 use tfbc_data::{BY_EVENT, EventColumn, EventReader, IpcStream, MAX_BATCH_ROWS, Outcome, ParquetFile, TableOptions};
 
 /// Contents of a table.
@@ -61,6 +62,30 @@ impl Contents {
 }
 
 impl Contents {
+    /// Starts a pass over one trace.
+    ///
+    /// # Errors
+    /// The trace cannot be read up to its first event.
+    pub fn begin(
+        &self,
+        trace: tfbc::Trace,
+        formats: tfbc::Formats,
+        report: tfbc::ReportOptions,
+        mut options: TableOptions,
+    ) -> Result<EventReader, ArrowError> {
+        match self {
+            Contents::Events(columns) => {
+                options.columns.clone_from(columns);
+                tfbc_data::events(trace, formats, report, options)
+            }
+            Contents::Event(id, columns) => {
+                options.columns.clone_from(columns);
+                tfbc_data::event(trace, formats, report, options, *id)
+            }
+            Contents::Notices => tfbc_data::notices(trace, formats, report, options),
+        }
+    }
+
     /// Table of one event's typed fields, after the given columns or the default ones.
     pub fn event(id: EventId, columns: Option<Words>) -> PyResult<Self> {
         let columns = columns.map(|names| parse(&names.0)).transpose()?;
@@ -95,11 +120,50 @@ pub struct Table {
     begun: Mutex<Option<Pass>>,
 }
 
+/// Batches of a trace, or of the traces of a dataset.
+enum Batches {
+    Trace(EventReader),
+    Dataset(Box<DatasetReader>),
+}
+
+impl Batches {
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Batches::Trace(reader) => reader.schema(),
+            Batches::Dataset(reader) => reader.schema(),
+        }
+    }
+
+    fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        match self {
+            Batches::Trace(reader) => reader.next(),
+            Batches::Dataset(reader) => reader.next(),
+        }
+    }
+
+    /// Outcome after the last batch.
+    fn outcome(&self) -> Option<PassOutcome> {
+        match self {
+            Batches::Trace(reader) => reader.outcome().map(|outcome| PassOutcome { outcome, unreadable: Vec::new() }),
+            Batches::Dataset(reader) => {
+                Some(PassOutcome { outcome: reader.outcome(), unreadable: reader.unreadable().to_vec() })
+            }
+        }
+    }
+}
+
+/// Result of a complete pass.
+struct PassOutcome {
+    outcome: Outcome,
+    /// Traces of a dataset that could not be read.
+    unreadable: Vec<Unreadable>,
+}
+
 /// One pass over a trace, which yields batches.
 struct Pass {
     input: Arc<TraceInput>,
     worker: Worker,
-    reader: Arc<Mutex<Option<EventReader>>>,
+    reader: Arc<Mutex<Option<Batches>>>,
     /// Schema of the batches.
     schema: SchemaRef,
     /// Indices of the reader's columns that the batches contain; `None` for all.
@@ -131,6 +195,16 @@ impl Table {
         Ok(Self { input, contents, selection, batch_rows, portable, limit: None, begun: Mutex::new(None) })
     }
 
+    /// True if the table may have rows of a part of its trace.
+    pub fn may_match(&self, split: &Split, number: u64) -> PyResult<bool> {
+        if matches!(self.contents, Contents::Notices) {
+            return Ok(true);
+        }
+        let options = self.input.report_options(&self.selection)?;
+        let found = split.may_show(number, &self.input.formats, &options);
+        found.map_err(|error| part_error(&self.input.name(), &error))
+    }
+
     /// Starts a pass.
     fn begin(&self, py: Python<'_>, requested: Option<&Requested>) -> PyResult<Pass> {
         let begun = self.begun.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
@@ -157,7 +231,7 @@ impl Table {
     fn options(&self) -> TableOptions {
         TableOptions {
             batch_rows: self.batch_rows,
-            has_file: self.input.info.files.len() > 1,
+            has_file: self.input.info.files.len() > 1 || self.input.is_dataset(),
             follow: self.input.follow,
             time_zero: self.input.time_zero,
             ..TableOptions::default()
@@ -167,20 +241,18 @@ impl Table {
     fn open(&self, py: Python<'_>, contents: Contents) -> PyResult<Pass> {
         let input = Arc::clone(&self.input);
         let worker = Worker::start()?;
-        let trace = input.begin(py, &worker)?;
-        let (formats, report, mut options) =
-            (input.formats.clone(), input.report_options(&self.selection)?, self.options());
-        let opened = worker.run(py, move || match contents {
-            Contents::Events(columns) => {
-                options.columns = columns;
-                tfbc_data::events(trace, formats, report, options)
+        let options = self.options();
+        let opened = match input.dataset_pass(&contents, &self.selection, &options) {
+            Some(pass) => worker.run(py, move || match contents {
+                Contents::Notices => pass.notices().map(Batches::Trace),
+                _ => DatasetReader::new(pass).map(Box::new).map(Batches::Dataset),
+            })?,
+            None => {
+                let trace = input.begin(py, &worker)?;
+                let (formats, report) = (input.formats.clone(), input.report_options(&self.selection)?);
+                worker.run(py, move || contents.begin(trace, formats, report, options).map(Batches::Trace))?
             }
-            Contents::Event(id, columns) => {
-                options.columns = columns;
-                tfbc_data::event(trace, formats, report, options, id)
-            }
-            Contents::Notices => tfbc_data::notices(trace, formats, report, options),
-        })?;
+        };
         let reader = opened.map_err(|error| failure(&input, &error))?;
         let schema = reader.schema();
         let plain = vec![None; schema.fields().len()];
@@ -250,7 +322,7 @@ impl Pass {
     }
 
     /// Receives a batch from the reader.
-    fn take(reader: &Mutex<Option<EventReader>>) -> (Option<Result<RecordBatch, ArrowError>>, Option<Outcome>) {
+    fn take(reader: &Mutex<Option<Batches>>) -> (Option<Result<RecordBatch, ArrowError>>, Option<PassOutcome>) {
         let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(reader) = &mut *reader else { return (None, None) };
         let batch = reader.next();
@@ -273,24 +345,23 @@ impl Pass {
             }
             (None, outcome) => {
                 let Some(text) = self.keep(outcome) else { return Ok(None) };
-                if self.input.strict {
-                    return Err(DamageError::new_err(text));
-                }
-                py.import("warnings")?.call_method1("warn", (text, py.get_type::<DamageWarning>()))?;
+                warn_of_damage(py, text, self.input.strict)?;
                 Ok(None)
             }
         }
     }
 
-    /// Stores the outcome of a complete pass. Returns a message if the trace is damaged.
-    fn keep(&self, outcome: Option<Outcome>) -> Option<String> {
-        let outcome = outcome?;
-        let text = outcome.first_damage.as_ref().map(|first| {
+    /// Stores the outcome of a complete pass. Returns a message if the trace is damaged, or if a trace of a dataset could
+    /// not be read.
+    fn keep(&self, outcome: Option<PassOutcome>) -> Option<String> {
+        let PassOutcome { outcome, unreadable } = outcome?;
+        let damage = outcome.first_damage.as_ref().map(|first| {
             let places = if outcome.n_damaged == 1 { "place" } else { "places" };
             format!("{}: {} damaged {places}; the first one: {first}", self.input.name(), outcome.n_damaged)
         });
         *self.input.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-        text
+        let texts: Vec<String> = damage.into_iter().chain(passed_over(&self.input.name(), &unreadable)).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
     }
 
     /// Selects columns and rows, and replaces types.

@@ -4,7 +4,7 @@ use crate::errors::{FormatWarning, unreadable};
 use crate::events::EventIterator;
 use crate::formats::{self, Formats};
 use crate::html;
-use crate::input::{TraceInput, system_name};
+use crate::input::{InputFacts, NamedTable, TraceInput};
 use crate::parts::{self, Part};
 use crate::selection::{Seconds, Selection, Words};
 use crate::source::{InputArg, OpenTrace, Raised};
@@ -19,8 +19,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tfbc::aix::{AixKind, ContextTable, ReadOptions};
-use tfbc::internal::rows::names;
-use tfbc::{FormatInput, PartSize, TraceInfo, TraceKind};
+use tfbc::{FormatInput, PartSize, TraceKind};
 
 /// An AIX trace or a QNX kernel log. Made by :func:`tfbc.open`.
 ///
@@ -32,8 +31,12 @@ pub struct Trace {
 
 /// Opens a trace. Only its header is read.
 ///
-/// ``source`` is a path, a glob, a list of paths, bytes, or a binary file object. Several AIX traces are merged by
-/// time. ``formats`` has paths of format files, :class:`Source` or :class:`Formats`; later ones override earlier ones
+/// ``source`` is a path, a folder, a glob, a list of paths, bytes, or a binary file object. A list of AIX traces is
+/// merged by time. The traces of a folder (in it and below it) or glob are one dataset: they are read one after another,
+/// ordered by path, and ``file`` names the trace of a row. A trace that cannot be read is named in a
+/// :class:`DamageWarning` and passed over.
+///
+/// ``formats`` has paths of format files, :class:`Source` or :class:`Formats`; later ones override earlier ones
 /// and the built-in file, which ``builtin=False`` leaves out.
 ///
 /// ``time_zero`` is the time at which the trace began, as a ``datetime`` with a time zone, if the trace does not contain it.
@@ -66,11 +69,14 @@ pub fn open(
 ) -> PyResult<Trace> {
     let worker = Worker::start()?;
     let time_zero = time_zero.map(utc_ns).transpose()?;
-    let given = InputArg::new(source)?;
     let args = FormatArgs { formats, builtin, dialect, strict };
     let (formats, short_generic_word) = args.load(py, &worker)?;
     let mut options = ReadOptions { format: kind.map(trace_kind).transpose()?, ..ReadOptions::default() };
     (options.follow, options.short_generic_word) = (follow, short_generic_word);
+    let given = InputArg::new(source, &options)?;
+    if follow && matches!(given, InputArg::Dataset(_)) {
+        return Err(PyValueError::new_err("follow=True needs a single trace, not a folder or glob"));
+    }
 
     let context = context.map(|path| load_context(&path)).transpose()?;
     let raised = Raised::default();
@@ -93,6 +99,24 @@ pub fn open(
         outcome,
     };
     Ok(Trace { input: Arc::new(input) })
+}
+
+/// Paths of traces, and names of directories that cannot be read, each with the reason.
+type FoundTraces = (Vec<PathBuf>, Vec<(String, String)>);
+
+/// Names of the traces that a path, a folder or a glob means, and of directories that cannot be read, each with the
+/// reason.
+#[pyfunction]
+#[pyo3(name = "_find_traces")]
+pub fn find_traces(source: &Bound<'_, PyAny>) -> PyResult<FoundTraces> {
+    match InputArg::new(source, &ReadOptions::default())? {
+        InputArg::Files(paths) => Ok((paths, Vec::new())),
+        InputArg::Dataset(dataset) => {
+            let unreadable = dataset.unreadable.iter().map(|error| (error.name.clone(), error.why.clone()));
+            Ok((dataset.traces.clone(), unreadable.collect()))
+        }
+        _ => Err(PyTypeError::new_err("expected a path")),
+    }
 }
 
 /// Arguments of format files.
@@ -172,13 +196,13 @@ impl Trace {
     /// Facts about the trace: ``name``, ``system``, ``kind``, ``size`` in bytes (``None`` if unknown), ``logs``.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let TraceInfo { system, kind, name, files, .. } = &self.input.info;
+        let InputFacts { name, system, kind, size, n_logs } = self.input.facts();
         let info = PyDict::new(py);
         info.set_item("name", name)?;
-        info.set_item("system", system_name(*system))?;
-        info.set_item("kind", kind.name())?;
-        info.set_item("size", files.iter().map(|file| file.size).sum::<Option<u64>>())?;
-        info.set_item("logs", files.len())?;
+        info.set_item("system", system)?;
+        info.set_item("kind", kind)?;
+        info.set_item("size", size)?;
+        info.set_item("logs", n_logs)?;
         Ok(info)
     }
 
@@ -259,7 +283,7 @@ impl Trace {
         threads: Option<NonZeroUsize>,
         portable: bool,
     ) -> PyResult<Table> {
-        let (event, only) = self.input.table(id)?;
+        let NamedTable { event, only, .. } = self.input.table(id)?;
         let (excluding, defined) = (Words::default(), false);
         let selection = Selection { only, excluding, pid, tid, cpu, exec, start, end, grep, defined, threads };
         let contents = Contents::event(event, columns)?;
@@ -272,8 +296,7 @@ impl Trace {
     fn tables(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Table>> {
         let mut tables = BTreeMap::new();
         for id in table::ids(py, &self.input)? {
-            let (event, only) = self.input.table(&id)?;
-            let name = names(&self.input.formats, self.input.qnx_release()).table(event);
+            let NamedTable { event, only, name } = self.input.table(&id)?;
             if tables.contains_key(&name) {
                 continue;
             }
@@ -321,17 +344,12 @@ impl Trace {
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<EventIterator> {
-        let input = &self.input;
-        let worker = Worker::start()?;
-        let trace = input.begin(py, &worker)?;
-        let mut options = input.report_options(&Selection::default())?;
-        (options.aix.follow_context, options.qnx.follow_owners) = (true, true);
-        let (formats, raised) = (input.formats.clone(), Arc::clone(&input.raised));
-        Ok(EventIterator::new(trace, input.name(), formats, options, worker, raised, input.strict))
+        EventIterator::new(py, &self.input)
     }
 
     fn __repr__(&self) -> String {
-        format!("<tfbc.Trace {:?} ({})>", self.input.info.name, self.input.info.kind.name())
+        let InputFacts { name, kind, .. } = self.input.facts();
+        format!("<tfbc.Trace {name:?} ({kind})>")
     }
 
     fn _repr_html_(&self) -> String {

@@ -43,7 +43,7 @@ def test_parameters(function: Any, expected: str) -> None:
         (tfbc.Table, "schema __arrow_c_schema__ __arrow_c_stream__ batches head to_parquet to_arrow_ipc _repr_html_"),
         (
             tfbc.Event,
-            "seq time elapsed_ns cpu pid tid process id label text note fields __getitem__ keys",
+            "seq file time elapsed_ns cpu pid tid process id label text note fields __getitem__ keys",
         ),
     ],
 )

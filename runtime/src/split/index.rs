@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::qnx_report::{QnxReportOptions, clock, index_id};
 use crate::reader::Tally;
 use crate::reader::kev::KevHeader;
+use crate::trace::ReportOptions;
 use std::collections::BTreeSet;
 
 /// Maximum number of CPUs that are listed; their ids come from the trace.
@@ -35,8 +36,16 @@ stored!(PartIndex { times, ids, cpus, has_more_cpus, has_notices, tally, start }
 stored!(Tally { read, header, events, skipped });
 
 impl PartIndex {
+    /// True if a report with these options may show an event of the part. A QNX log has a header.
+    pub fn may_show_any(&self, catalog: &Catalog<'_>, header: Option<&KevHeader>, options: &ReportOptions) -> bool {
+        match header {
+            None => self.may_show(catalog, &options.aix),
+            Some(header) => self.may_show_records(header, &options.qnx),
+        }
+    }
+
     /// True if a report of an AIX trace with these options may show an event of the part.
-    pub fn may_show(&self, catalog: &Catalog<'_>, options: &AixReportOptions) -> bool {
+    fn may_show(&self, catalog: &Catalog<'_>, options: &AixReportOptions) -> bool {
         let filter = &options.filter;
         let shows = |id: &u32| u16::try_from(*id).is_ok_and(|id| options.shows(catalog, id));
         let is_in_time = |(first, last): (u64, u64)| {
@@ -47,7 +56,7 @@ impl PartIndex {
     }
 
     /// True if a report of a QNX log with these options may show a record of the part.
-    pub fn may_show_records(&self, header: &KevHeader, options: &QnxReportOptions) -> bool {
+    fn may_show_records(&self, header: &KevHeader, options: &QnxReportOptions) -> bool {
         let filter = &options.filter;
         let has = |id: u32| self.ids.binary_search(&id).is_ok();
         let has_id =

@@ -412,6 +412,19 @@ impl Split {
         })
     }
 
+    /// One split with the parts of several splits of the same input.
+    #[doc(hidden)]
+    pub fn join<'s>(splits: impl IntoIterator<Item = &'s Self>) -> Option<Self> {
+        let mut splits = splits.into_iter();
+        let mut joined = splits.next()?.clone();
+        for split in splits {
+            joined.parts.extend(&split.parts);
+            joined.indexes.extend(split.indexes.iter().cloned());
+            joined.states.extend(split.states.iter().cloned());
+        }
+        Some(joined)
+    }
+
     /// Checks that the trace was split with these format files.
     ///
     /// # Errors

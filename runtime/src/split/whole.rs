@@ -9,7 +9,7 @@ use crate::ids::IdSet;
 use crate::monitor::{Monitor, ReportError};
 use crate::qnx_report::{self, QnxSummary};
 use crate::reader::kev::{KevCounts, KevHeader};
-use crate::reader::{AnyTrace, Notice};
+use crate::reader::{AnyTrace, Notice, TraceKind};
 use crate::row_run::{names, qnx_release};
 use crate::rows::{RowDecoder, RowOptions, RowSink};
 use crate::trace::{ReportOptions, ReportSummary};
@@ -62,6 +62,14 @@ impl From<SplitError> for ReportError {
     }
 }
 
+/// Header of a QNX log.
+fn header_of(trace: &AnyTrace) -> Option<KevHeader> {
+    match trace {
+        AnyTrace::Aix(_) => None,
+        AnyTrace::Kev(log) => Some(log.header().clone()),
+    }
+}
+
 /// A report of all parts.
 pub(super) struct WholeReport<'w> {
     pub split: &'w Split,
@@ -88,22 +96,14 @@ impl PartCounts {
 }
 
 impl<'w> WholeReport<'w> {
-    fn new(split: &'w Split, catalog: &'w Catalog<'w>, options: &'w ReportOptions, first: &mut AnyTrace) -> Self {
-        let header = match first {
-            AnyTrace::Aix(_) => None,
-            AnyTrace::Kev(log) => Some(log.header().clone()),
-        };
-        Self { split, catalog, options, header }
+    fn new(split: &'w Split, catalog: &'w Catalog<'w>, options: &'w ReportOptions, first: &AnyTrace) -> Self {
+        Self { split, catalog, options, header: header_of(first) }
     }
 
     /// True if the report may show an event of a part, or has its notices.
     fn needs(&self, at: usize) -> bool {
-        let (index, options) = (&self.split.indexes[at], self.options);
-        let may_show = match &self.header {
-            None => index.may_show(self.catalog, &options.aix),
-            Some(header) => index.may_show_records(header, &options.qnx),
-        };
-        may_show || index.has_notices
+        let index = &self.split.indexes[at];
+        index.may_show_any(self.catalog, self.header.as_ref(), self.options) || index.has_notices
     }
 
     pub fn is_aix(&self) -> bool {
@@ -177,6 +177,18 @@ impl Split {
         let summary = self.report_parts(formats, options, &mut out, &mut monitor)?;
         monitor.end();
         Ok(summary)
+    }
+
+    /// True if a report may show an event of a part: its index has a matching time, id and CPU.
+    ///
+    /// # Errors
+    /// There is no such part. The header of a QNX log is read, so its part must be readable.
+    #[doc(hidden)]
+    pub fn may_show(&self, number: u64, formats: &Formats, options: &ReportOptions) -> Result<bool, SplitError> {
+        let index = &self.indexes[self.index_of(number)?];
+        let is_qnx = self.input.read_options().and_then(|options| options.format) == Some(TraceKind::Kev);
+        let header = if is_qnx { header_of(self.open_part(number)?.source_mut()) } else { None };
+        Ok(index.may_show_any(formats.catalog(), header.as_ref(), options))
     }
 
     fn report_parts(

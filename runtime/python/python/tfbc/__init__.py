@@ -23,6 +23,7 @@ from tfbc._native import (
     Schema,
     Table,
     Trace,
+    _find_traces,
     check,
     compile,
     format_event,

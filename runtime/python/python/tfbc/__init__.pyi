@@ -1,6 +1,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, final
 
 from typing_extensions import Buffer, Self
@@ -106,6 +107,8 @@ class Formats:
 class Event:
     @property
     def seq(self) -> int: ...
+    @property
+    def file(self) -> str | None: ...
     @property
     def time(self) -> datetime | None: ...
     @property
@@ -236,8 +239,13 @@ class Part:
     @property
     def n_events(self) -> int: ...
     def __bytes__(self) -> bytes: ...
+    def _may_match(self, table: Table) -> bool: ...
     @staticmethod
     def _from_bytes(bytes: bytes) -> Part: ...
+    @staticmethod
+    def _read(path: _Path) -> list[Part]: ...
+    @staticmethod
+    def _write(parts: list[Part], path: _Path) -> None: ...
 
 def open(
     source: _Path | Buffer | _Readable | Iterable[_Path],
@@ -251,6 +259,7 @@ def open(
     time_zero: datetime | None = None,
     strict: bool = False,
 ) -> Trace: ...
+def _find_traces(source: _Path) -> tuple[list[Path], list[tuple[str, str]]]: ...
 def open_part(
     part: Part,
     *,
