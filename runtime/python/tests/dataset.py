@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import re
 import shutil
 import struct
 from collections.abc import Iterable
@@ -12,7 +13,16 @@ import tfbc
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
+PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
+
 Row = dict[str, Any]
+
+
+def example(engine: str) -> str:
+    """Example of an engine in the book."""
+    found = re.search(rf"^```python,{engine}\n(.*?)^```\n", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert found, engine
+    return found[1]
 
 
 def qnx_log(seed: int, n_events: int) -> bytes:

@@ -1,6 +1,7 @@
 //! The report and the rows of all parts in order. Parts without an event that the filter shows are not read, and several
 //! threads may read parts side by side.
 
+use super::file::InputFacts;
 use super::{Split, SplitError, side_by_side};
 use crate::aix_report::{self, AixSummary, LineState, PartOutput};
 use crate::catalog::Catalog;
@@ -186,7 +187,8 @@ impl Split {
     #[doc(hidden)]
     pub fn may_show(&self, number: u64, formats: &Formats, options: &ReportOptions) -> Result<bool, SplitError> {
         let index = &self.indexes[self.index_of(number)?];
-        let is_qnx = self.input.read_options().and_then(|options| options.format) == Some(TraceKind::Kev);
+        let options_of_reader = self.facts.inputs.first().and_then(InputFacts::read_options);
+        let is_qnx = options_of_reader.and_then(|options| options.format) == Some(TraceKind::Kev);
         let header = if is_qnx { header_of(self.open_part(number)?.source_mut()) } else { None };
         Ok(index.may_show_any(formats.catalog(), header.as_ref(), options))
     }
