@@ -329,7 +329,7 @@ impl Flags {
             return Ok(Some(CpuLogs::All));
         }
         let cpus = numbers("-C", "a CPU", self.cpus.iter())?;
-        let n_cpus = crate::write::HostMachine::current().n_cpus;
+        let n_cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         match cpus.iter().find(|cpu| **cpu >= n_cpus) {
             Some(cpu) => Err(Notice::usage(format!("-C: there is no CPU {cpu}: the last one is {}", n_cpus - 1))),
             None => Ok(Some(CpuLogs::Only(cpus.into_iter().map(|cpu| cpu as u16).collect()))),
