@@ -10,13 +10,18 @@ use ratatui::crossterm::event::{
     self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
 };
 use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use std::io::{self, Stdout, Write};
 use std::panic;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
+
+/// True while the terminal has the modes of a list.
+static IS_PREPARED: AtomicBool = AtomicBool::new(false);
 
 /// Time between two looks at the reader.
 const TICK: Duration = Duration::from_millis(40);
@@ -90,11 +95,19 @@ impl Screen {
             match app.take_action() {
                 None => {}
                 Some(Action::Quit) => return Ok(None),
-                Some(Action::Redraw) => self.terminal.clear()?,
+                Some(Action::Redraw) => self.redraw()?,
                 Some(Action::Copy(text)) => copy(&text)?,
                 Some(Action::Suspend) => self.suspend()?,
             }
         }
+    }
+
+    /// Clears the screen; the next picture is drawn in full. `Terminal::clear` would ask the terminal for the position of
+    /// the cursor, and fail if the answer takes long.
+    fn redraw(&mut self) -> io::Result<()> {
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(())
     }
 
     #[cfg(unix)]
@@ -103,7 +116,7 @@ impl Screen {
         // The default action of SIGTSTP stops the program here, until the shell continues it.
         signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
         prepare()?;
-        self.terminal.clear()
+        self.redraw()
     }
 
     #[cfg(not(unix))]
@@ -119,12 +132,17 @@ impl Drop for Screen {
 }
 
 fn prepare() -> io::Result<()> {
+    IS_PREPARED.store(true, Ordering::Relaxed);
     enable_raw_mode()?;
     execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
 }
 
-/// Restores the terminal. Errors are ignored: the terminal may be gone.
+/// Restores the terminal. Errors are ignored: the terminal may be gone. A terminal that is restored already stays as it is:
+/// leaving the other screen twice would put the cursor into what was printed since.
 fn restore() {
+    if !IS_PREPARED.swap(false, Ordering::Relaxed) {
+        return;
+    }
     let _ = execute!(io::stdout(), DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }

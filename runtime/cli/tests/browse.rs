@@ -3,7 +3,7 @@
 use crate::common::{STREAM64, command as piped, factors64, generic_by64, process, program, run};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -15,6 +15,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use tfbc::{Formats, ReportOptions, Trace};
+use tfbc_browse::{Opened, Settings, browse};
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples")
@@ -39,6 +41,18 @@ impl Session {
     }
 
     fn start_with(folder: &Path, args: &[&str], columns: u16, lines: u16, variables: &[(&str, &str)]) -> Self {
+        let tfbc = program("tfbc");
+        Self::start_program(&[tfbc.as_os_str(), OsStr::new("browse")], folder, args, columns, lines, variables)
+    }
+
+    fn start_program(
+        program: &[&OsStr],
+        folder: &Path,
+        args: &[&str],
+        columns: u16,
+        lines: u16,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
         unlockpt(&terminal).unwrap();
@@ -47,14 +61,8 @@ impl Session {
         let side = OpenOptions::new().read(true).write(true).open(OsStr::from_bytes(name.as_bytes())).unwrap();
         // The terminal controls the command, as that of a user does: signals, size and keys come from it.
         let mut command = Command::new("setsid");
-        command
-            .arg("--ctty")
-            .arg(program("tfbc"))
-            .arg("browse")
-            .args(args)
-            .current_dir(folder)
-            .env("TFBC_CACHE", "off")
-            .env("TERM", "xterm-256color");
+        command.arg("--ctty").args(program).args(args).current_dir(folder);
+        command.env("TFBC_CACHE", "off").env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR").envs(variables.iter().copied());
         command.stdin(side.try_clone().unwrap()).stdout(side.try_clone().unwrap()).stderr(side);
         let child = command.spawn().unwrap();
@@ -130,6 +138,24 @@ impl Session {
         tcsetwinsize(&self.terminal, size(columns, lines)).unwrap();
     }
 
+    /// True if the terminal has no mode of a list: it echoes, waits for whole lines, and shows the main screen.
+    fn is_restored(&self) -> bool {
+        let modes = tcgetattr(&self.terminal).unwrap().local_modes;
+        let emulated = self.emulated.lock().unwrap();
+        let screen = emulated.screen.screen();
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+            && !screen.alternate_screen()
+            && !screen.hide_cursor()
+            && !screen.bracketed_paste()
+            && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    }
+
+    /// State of the process, such as `T` if it is stopped.
+    fn state(&self) -> Option<char> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
+
     fn bytes(&self) -> Vec<u8> {
         self.emulated.lock().unwrap().bytes.clone()
     }
@@ -144,13 +170,7 @@ impl Session {
                 None => thread::sleep(Duration::from_millis(20)),
             }
         };
-        self.until("the modes of the terminal are restored", |session| {
-            let emulated = session.emulated.lock().unwrap();
-            let screen = emulated.screen.screen();
-            !screen.alternate_screen()
-                && !screen.hide_cursor()
-                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
-        });
+        self.until("the modes of the terminal are restored", Self::is_restored);
         (status, self.text())
     }
 }
@@ -362,6 +382,72 @@ fn a_signal_restores_the_terminal() {
         let (status, _) = session.end();
         assert_eq!(status.signal(), Some(number));
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stopped_list_restores_the_terminal_and_continues() {
+    let mut session = Session::start(&samples(), &["shell.trc"], 80, 24);
+    session.until_status("1/288");
+    session.keys("5G");
+    session.until_status("5/288");
+    for (columns, lines) in [(80, 24), (60, 12)] {
+        // Ctrl-Z.
+        session.keys("\x1a");
+        session.until("the program is stopped", |session| session.state() == Some('T'));
+        session.until("the terminal is restored", Session::is_restored);
+        session.resize(columns, lines);
+        session.signal(Signal::CONT);
+        session.until_status("5/288");
+        session.until("the list is back", |session| {
+            !session.is_restored() && session.text().lines().count() <= lines.into()
+        });
+    }
+    session.keys("j");
+    session.until_status("6/288");
+    assert_eq!(quit(session).0, Some(0));
+}
+
+/// Variable that makes [`list_that_panics`] a list.
+const PANICS: &str = "TFBC_TEST_PANICS";
+
+/// Program of the next test: a list whose descriptions panic.
+#[test]
+fn list_that_panics() {
+    if std::env::var_os(PANICS).is_none() {
+        return;
+    }
+    let open =
+        || Opened { trace: Trace::open(samples().join("shell.trc")).unwrap(), options: ReportOptions::default() };
+    let settings = Settings {
+        title: String::from("shell.trc"),
+        formats: Arc::new(Formats::builtin()),
+        max_bytes: 1 << 20,
+        has_colour: false,
+    };
+    let _ = browse(settings, open(), &|_| Ok(open()), &|_| panic!("no description, on purpose"));
+}
+
+#[test]
+fn a_panic_restores_the_terminal_and_its_message_remains() {
+    let own = std::env::current_exe().unwrap();
+    let args = ["browse::list_that_panics", "--exact", "--nocapture", "--test-threads=1"];
+    let mut session = Session::start_program(
+        &[own.as_os_str()],
+        &samples(),
+        &args,
+        100,
+        24,
+        &[(PANICS, "1"), ("RUST_BACKTRACE", "0")],
+    );
+    session.until_status("1/288");
+    session.keys("\r");
+    // The test harness ends with this status if a test fails, and prints where the cursor is.
+    let (status, text) = session.end();
+    assert_eq!(status.code(), Some(101));
+    assert!(text.contains("no description, on purpose"), "{text}");
+    let rest = text.split("no description, on purpose").nth(1).unwrap();
+    assert!(rest.contains("test result: FAILED"), "{text}");
 }
 
 #[test]
