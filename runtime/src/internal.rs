@@ -70,7 +70,7 @@ pub use crate::events::{class_name, label as event_label};
 pub use crate::suggest::{closest, hint};
 /// Output to a terminal, and text that cannot control it.
 pub mod terminal {
-    pub use crate::terminal::{TerminalWriter, show, visible};
+    pub use crate::terminal::{LinkPlace, Links, TerminalWriter, show, visible};
 }
 
 use crate::trace::Trace;

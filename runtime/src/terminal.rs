@@ -4,11 +4,15 @@
 //! colours or the window title, and bidirectional overrides could reorder the text. On a terminal they are printed as
 //! `\x1b` or `\u{202e}`. Files and pipes get all bytes unchanged.
 
+use crate::columns::{Column, Columns};
 use crate::pattern::Pattern;
+use crate::reader::System;
 use memchr::{memchr_iter, memmem};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Length of a mark in bytes.
@@ -80,30 +84,80 @@ pub struct TerminalWriter<W> {
     out: W,
     shows: bool,
     text: Vec<u8>,
-    hits: Option<Hits>,
+    lines: Option<LineStyles>,
 }
 
-/// Pattern whose matches are coloured.
-#[derive(Debug)]
-struct Hits {
-    pattern: Pattern,
+/// Styles that depend on the text of a line.
+#[derive(Debug, Default)]
+struct LineStyles {
+    /// Pattern whose matches are coloured.
+    pattern: Option<Pattern>,
+    links: Option<Links>,
     /// Line that has no end yet.
     line: Vec<u8>,
     /// True inside dimmed columns.
     is_dim: bool,
 }
 
+/// Links from the id of an event in a report to an address, such as the file of its template (OSC 8).
+#[derive(Debug)]
+pub struct Links {
+    /// Addresses by event: `105` for a hook, `USER:65` for an event of QNX. They contain no control characters.
+    pub addresses: HashMap<String, String>,
+    /// Place of the id in a line.
+    pub place: LinkPlace,
+}
+
+/// Place of an event's id in a line of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkPlace {
+    /// The first word of a line of an AIX report.
+    Start,
+    /// Two dimmed columns of a QNX report, counted from 0.
+    Columns {
+        /// Column of the class.
+        class: usize,
+        /// Column of the number in the class.
+        id: usize,
+    },
+}
+
+impl LinkPlace {
+    /// Place of the id in the lines of a report with these columns; `None` if they do not show it.
+    pub fn of(columns: &Columns, system: System) -> Option<Self> {
+        if system == System::Aix {
+            return (columns.list().first() == Some(&Column::Id)).then_some(Self::Start);
+        }
+        let is_dim = |column: &&Column| !matches!(column, Column::EventType | Column::Data);
+        let dim: Vec<_> = columns.list().iter().filter(is_dim).collect();
+        let at = |wanted| dim.iter().position(|column| **column == wanted);
+        let (class, id) = (at(Column::Class)?, at(Column::EventId)?);
+        (class < id).then_some(Self::Columns { class, id })
+    }
+}
+
+/// Start of a link before its address, and end of the address. A link without an address ends a link.
+const LINK: (&[u8], &[u8]) = (b"\x1b]8;;", b"\x1b\\");
+
 impl<W: Write> TerminalWriter<W> {
     /// Wraps an output. Unless `shows` is true, all bytes pass unchanged.
     pub fn new(out: W, shows: bool) -> Self {
-        Self { out, shows, text: Vec::new(), hits: None }
+        Self { out, shows, text: Vec::new(), lines: None }
     }
 
     /// Colours the matches of a pattern in the text of a report, but not in its columns, which are dimmed. Lines that
     /// have no end yet wait for it or for [`Write::flush`].
     #[must_use]
     pub fn with_hits(mut self, pattern: Pattern) -> Self {
-        self.hits = Some(Hits { pattern, line: Vec::new(), is_dim: false });
+        self.lines.get_or_insert_default().pattern = Some(pattern);
+        self
+    }
+
+    /// Makes the ids of events links. They are found in dimmed columns, which a report with
+    /// [`ReportColour::Marked`] has.
+    #[must_use]
+    pub fn with_links(mut self, links: Links) -> Self {
+        self.lines.get_or_insert_default().links = Some(links);
         self
     }
 
@@ -115,13 +169,13 @@ impl<W: Write> TerminalWriter<W> {
 
 impl<W: Write> Write for TerminalWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(hits) = &mut self.hits {
-            hits.line.extend_from_slice(bytes);
-            let end = hits.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            let rest = hits.line.split_off(end);
+        if let Some(lines) = &mut self.lines {
+            lines.line.extend_from_slice(bytes);
+            let end = lines.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let rest = lines.line.split_off(end);
             self.text.clear();
-            hits.push_line(self.shows, &mut self.text);
-            hits.line = rest;
+            lines.push_lines(self.shows, &mut self.text);
+            lines.line = rest;
             self.out.write_all(&self.text)?;
             return Ok(bytes.len());
         }
@@ -141,19 +195,19 @@ impl<W: Write> Write for TerminalWriter<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if let Some(hits) = &mut self.hits {
+        if let Some(lines) = &mut self.lines {
             self.text.clear();
-            hits.push_line(self.shows, &mut self.text);
-            hits.line.clear();
+            lines.push_lines(self.shows, &mut self.text);
+            lines.line.clear();
             self.out.write_all(&self.text)?;
         }
         self.out.flush()
     }
 }
 
-impl Hits {
-    /// Appends the collected lines, with coloured matches.
-    fn push_line(&mut self, shows: bool, out: &mut Vec<u8>) {
+impl LineStyles {
+    /// Appends the collected lines, with coloured matches and links.
+    fn push_lines(&mut self, shows: bool, out: &mut Vec<u8>) {
         let lines = std::mem::take(&mut self.line);
         let push =
             |bytes: &[u8], out: &mut Vec<u8>| if shows { show(bytes, out) } else { out.extend_from_slice(bytes) };
@@ -163,21 +217,25 @@ impl Hits {
                 true => styles(line).map(|(at, style)| (at, MARK_LEN, style)).collect(),
                 false => plain_styles(line).map(|(at, style)| (at, style.len(), style)).collect(),
             };
+            let mut link = LineLink { links: self.links.as_ref().filter(|_| shows), column: 0, class: String::new() };
             for (at, length, style) in marks {
-                self.push_part(&line[from..at], push, out);
+                self.push_part(&line[from..at], &mut link, push, out);
                 out.extend_from_slice(style);
                 (from, self.is_dim) = (at + length, style == DIM);
             }
-            self.push_part(&line[from..], push, out);
+            self.push_part(&line[from..], &mut link, push, out);
         }
         self.line = lines;
     }
 
     /// Appends a part of a line that has one style.
-    fn push_part(&self, part: &[u8], push: impl Fn(&[u8], &mut Vec<u8>), out: &mut Vec<u8>) {
+    fn push_part(&self, part: &[u8], link: &mut LineLink<'_>, push: impl Fn(&[u8], &mut Vec<u8>), out: &mut Vec<u8>) {
+        if self.is_dim {
+            return link.push_column(part, push, out);
+        }
         let text = part.strip_suffix(b"\n").unwrap_or(part);
         let mut from = 0;
-        for hit in self.pattern.matches(text).take_while(|_| !self.is_dim) {
+        for hit in self.pattern.iter().flat_map(|pattern| pattern.matches(text)) {
             push(&text[from..hit.start], out);
             out.extend_from_slice(HIT);
             push(&text[hit.clone()], out);
@@ -186,6 +244,54 @@ impl Hits {
         }
         push(&text[from..], out);
         out.extend_from_slice(&part[text.len()..]);
+    }
+}
+
+/// Finds the id of an event in the dimmed columns of one line.
+struct LineLink<'l> {
+    links: Option<&'l Links>,
+    /// Dimmed columns before the next one.
+    column: usize,
+    /// Class of the event, once its column is reached.
+    class: String,
+}
+
+impl<'l> LineLink<'l> {
+    /// Appends a dimmed column, in which an id becomes a link.
+    fn push_column(&mut self, text: &[u8], push: impl Fn(&[u8], &mut Vec<u8>), out: &mut Vec<u8>) {
+        let found = self.address(text);
+        self.column += 1;
+        let Some((address, at)) = found else { return push(text, out) };
+        push(&text[..at.start], out);
+        for part in [LINK.0, address.as_bytes(), LINK.1] {
+            out.extend_from_slice(part);
+        }
+        push(&text[at.clone()], out);
+        out.extend_from_slice(LINK.0);
+        out.extend_from_slice(LINK.1);
+        push(&text[at.end..], out);
+    }
+
+    /// Address of the id in a column, and the place of the id.
+    fn address(&mut self, text: &[u8]) -> Option<(&'l str, Range<usize>)> {
+        let links = self.links?;
+        let key = match links.place {
+            LinkPlace::Start if self.column == 0 => {
+                let n = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+                let key = std::str::from_utf8(&text[..n]).ok()?;
+                return Some((links.addresses.get(key)?, 0..n));
+            }
+            LinkPlace::Columns { class, .. } if self.column == class => {
+                self.class = String::from_utf8_lossy(text.trim_ascii()).into_owned();
+                return None;
+            }
+            LinkPlace::Columns { id, .. } if self.column == id => {
+                format!("{}:{}", self.class, std::str::from_utf8(text.trim_ascii()).ok()?)
+            }
+            _ => return None,
+        };
+        let start = text.len() - text.trim_ascii_start().len();
+        Some((links.addresses.get(&key)?, start..start + text.trim_ascii().len()))
     }
 }
 
@@ -266,6 +372,7 @@ fn visible_lines(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::Timestamp;
 
     fn shown(bytes: &[u8], shows: bool) -> Vec<u8> {
         let mut screen = TerminalWriter::new(Vec::new(), shows);
@@ -316,6 +423,52 @@ mod tests {
         let mut pipe = TerminalWriter::new(Vec::new(), false).with_hits(pattern("k"));
         pipe.write_all(b"\x1b[2mk\x1b[0mk\xff\n").unwrap();
         assert_eq!(pipe.into_inner(), b"\x1b[2mk\x1b[0m\x1b[1;31mk\x1b[0m\xff\n");
+    }
+
+    #[test]
+    fn ids_become_links() {
+        let StyleMarks { dim, plain } = marks();
+        let (dim, plain): (&[u8], &[u8]) = (dim, plain);
+        let addresses = |id: &str| HashMap::from([(id.to_owned(), String::from("file:///a"))]);
+        let linked = |id, place, text: &[&[u8]]| {
+            let links = Links { addresses: addresses(id), place };
+            let mut screen = TerminalWriter::new(Vec::new(), true).with_links(links);
+            text.iter().for_each(|part| screen.write_all(part).unwrap());
+            screen.flush().unwrap();
+            String::from_utf8(screen.into_inner()).unwrap()
+        };
+        let aix: &[&[u8]] = &[dim, b"105    0.1 ", plain, b"105 \x1b]8;;x\n    105\n", dim, b"1050 ", plain, b"105\n"];
+        assert_eq!(
+            linked("105", LinkPlace::Start, aix),
+            "\x1b[2m\x1b]8;;file:///a\x1b\\105\x1b]8;;\x1b\\    0.1 \x1b[0m105 \\x1b]8;;x\n    105\n\x1b[2m1050 \x1b[0m105\n"
+        );
+        let qnx: &[&[u8]] = &[dim, b"  105", plain, b" ", dim, b"USER    ", plain, b" ", dim, b"  65", plain, b" 65\n"];
+        assert_eq!(
+            linked("USER:65", LinkPlace::Columns { class: 1, id: 2 }, qnx),
+            "\x1b[2m  105\x1b[0m \x1b[2mUSER    \x1b[0m \x1b[2m  \x1b]8;;file:///a\x1b\\65\x1b]8;;\x1b\\\x1b[0m 65\n"
+        );
+        assert!(!linked("105", LinkPlace::Start, qnx).contains("file:"));
+        let mut file = TerminalWriter::new(Vec::new(), false)
+            .with_links(Links { addresses: addresses("105"), place: LinkPlace::Start });
+        file.write_all(b"\x1b[2m105 \x1b[0m\n").unwrap();
+        assert_eq!(file.into_inner(), b"\x1b[2m105 \x1b[0m\n");
+    }
+
+    #[test]
+    fn the_columns_show_the_place_of_an_id() {
+        let place = |list, system| {
+            let columns = match system {
+                System::Aix => Columns::parse(list, Timestamp::default()),
+                System::Qnx => Columns::parse_qnx(list),
+            };
+            LinkPlace::of(&columns.unwrap(), system)
+        };
+        assert_eq!(place("id,pid,text", System::Aix), Some(LinkPlace::Start));
+        assert_eq!(place("pid,id,text", System::Aix), None);
+        assert_eq!(LinkPlace::of(&Columns::qnx(), System::Qnx), Some(LinkPlace::Columns { class: 3, id: 4 }));
+        assert_eq!(place("type,class,data,id", System::Qnx), Some(LinkPlace::Columns { class: 0, id: 1 }));
+        assert_eq!(place("id,class", System::Qnx), None);
+        assert_eq!(place("event,id", System::Qnx), None);
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod install;
 mod latency;
 mod levels;
 mod limits;
+mod links;
 mod list;
 #[cfg(feature = "lsp")]
 mod lsp;

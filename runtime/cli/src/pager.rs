@@ -115,7 +115,15 @@ fn is_program(name: &Path) -> bool {
 /// Running pager. Dropping it waits until the user has closed it.
 pub struct Pager {
     child: Child,
+    is_less: bool,
     held: Option<HeldMessages>,
+}
+
+impl Pager {
+    /// True if the pager is known to pass links to the terminal.
+    pub fn has_links(&self) -> bool {
+        self.is_less
+    }
 }
 
 impl Drop for Pager {
@@ -173,7 +181,7 @@ impl ReportOutput {
         };
         let Some(input) = child.stdin.take() else { return Err(io::Error::other("the pager has no input")) };
         let output = Self { to: Target::Pager(input), chopper: chopper.filter(|_| !is_less) };
-        Ok((TerminalWriter::new(output, shows), Some(Pager { child, held: Some(hold_messages()) })))
+        Ok((TerminalWriter::new(output, shows), Some(Pager { child, is_less, held: Some(hold_messages()) })))
     }
 
     /// Ends the output. A file gets its name.
@@ -254,19 +262,14 @@ impl Chopper {
 
     fn push(&self, line: &[u8], out: &mut Vec<u8>) {
         let text = String::from_utf8_lossy(line);
-        let (mut column, mut is_escape) = (0, false);
+        let (mut column, mut escape) = (0, Escape::None);
         for letter in text.chars() {
             let mut bytes = [0; 4];
+            let is_escape = letter == '\x1b' || escape != Escape::None;
+            escape = escape.after(letter);
             let is_kept = match letter {
+                _ if is_escape => true,
                 '\n' | '\r' => true,
-                '\x1b' => {
-                    is_escape = true;
-                    true
-                }
-                _ if is_escape => {
-                    is_escape = !letter.is_ascii_alphabetic();
-                    true
-                }
                 '\t' => {
                     column += 8 - column % 8;
                     column <= self.width
@@ -283,6 +286,31 @@ impl Chopper {
     }
 }
 
+/// Part of an escape sequence of our own styles and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    None,
+    /// After the escape character.
+    Begun,
+    /// A style, which ends with a letter.
+    Style,
+    /// A link, which ends with an escape character and a backslash.
+    Link,
+}
+
+impl Escape {
+    fn after(self, letter: char) -> Self {
+        match (self, letter) {
+            (_, '\x1b') => Self::Begun,
+            (Self::Begun, ']') => Self::Link,
+            (Self::Begun, '[') => Self::Style,
+            (Self::Style, letter) if !letter.is_ascii_alphabetic() => Self::Style,
+            (Self::Link, _) => Self::Link,
+            _ => Self::None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,7 +322,9 @@ mod tests {
             chopper.chop(b"abcdef\nab\n\x1b[2mabc\x1b[0mdefg\n\xe4\xb8\x96\xe4\xb8\x96x\nab"),
             "abcd\nab\n\x1b[2mabc\x1b[0md\n世世\n".as_bytes()
         );
-        assert_eq!(chopper.chop(b"cdef"), b"");
+        let link = b"\x1b]8;;file:///abcdef\x1b\\abc\x1b]8;;\x1b\\defg\n";
+        assert_eq!(chopper.chop(link), b"ab\x1b]8;;file:///abcdef\x1b\\ab\x1b]8;;\x1b\\\n");
+        assert_eq!(chopper.chop(b"abcdef"), b"");
         assert_eq!(chopper.finish(), b"abcd");
     }
 }

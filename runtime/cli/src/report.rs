@@ -5,6 +5,7 @@ use super::context_args;
 use super::filter_args::FilterArgs;
 use super::formats::{self, LanguageArgs};
 use super::limits::{LimitArgs, TableArgs, threads};
+use super::links::LinkArgs;
 use super::overwrite;
 use super::pager::PagerArgs;
 use super::split;
@@ -93,6 +94,8 @@ pub struct ReportArgs {
     tables: TableArgs,
     #[command(flatten)]
     pager: PagerArgs,
+    #[command(flatten)]
+    links: LinkArgs,
     #[cfg(feature = "arrow")]
     #[command(flatten)]
     table_flags: super::tables::TableFlags,
@@ -151,6 +154,7 @@ impl ReportArgs {
             formats: set.files(),
             filters: filter.names(),
             hits: filter.grep.clone(),
+            links: Some(&self.links),
             // A pager would keep events back that have just been read.
             pager: if self.follow { self.pager.never() } else { self.pager },
         };

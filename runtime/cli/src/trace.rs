@@ -4,7 +4,8 @@ use super::console::{CommandResult, Console, Failure, Message, Progress, Status}
 use super::file_column::FileColumn;
 use super::formats;
 use super::inputs::{self, InputCounts, RunSummary};
-use super::pager::{PagerArgs, ReportOutput};
+use super::links::LinkArgs;
+use super::pager::{Pager, PagerArgs, ReportOutput};
 use super::split;
 use super::trace_args::TraceArgs;
 use std::io::Write;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tfbc::aix::{AixSummary, IdSet, TableLimits};
 #[cfg(feature = "arrow")]
 use tfbc::internal::rows::{RowOptions, RowSink, rows};
+use tfbc::internal::terminal::LinkPlace;
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
     EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, Pattern, QnxHeader, ReportError,
@@ -166,6 +168,8 @@ pub struct SystemOptions<'w> {
     pub filters: Vec<&'static str>,
     /// Pattern whose matches are coloured.
     pub hits: Option<Pattern>,
+    /// Flag of links to templates; `None` for reports without links.
+    pub links: Option<&'w LinkArgs>,
     /// Flags of the pager.
     pub pager: PagerArgs,
 }
@@ -219,9 +223,17 @@ pub fn run(
                 None => {
                     let (opened, started) = ReportOutput::open(console, output, wanted.pager).map_err(failed)?;
                     pager = started;
-                    let hits = wanted.hits.clone().filter(|_| trace.is_text() && console.colours_output(output));
-                    out.insert(match hits {
+                    let is_styled = trace.is_text() && console.colours_output(output);
+                    let hits = wanted.hits.clone().filter(|_| is_styled);
+                    let has_links = is_styled && pager.as_ref().is_none_or(Pager::has_links);
+                    let links = wanted.links.filter(|_| has_links);
+                    let links = links.and_then(|links| links.links(formats, trace.link_place()?));
+                    let opened = match hits {
                         Some(hits) => opened.with_hits(hits),
+                        None => opened,
+                    };
+                    out.insert(match links {
+                        Some(links) => opened.with_links(links),
                         None => opened,
                     })
                 }
@@ -405,6 +417,15 @@ impl PlannedReport {
             System::Qnx => self.options.qnx.stats,
         };
         self.form() == Form::Text && !stats
+    }
+
+    /// Place of the id in a line of the report.
+    fn link_place(&self) -> Option<LinkPlace> {
+        let columns = match self.info.system {
+            System::Aix => &self.options.aix.columns,
+            System::Qnx => &self.options.qnx.columns,
+        };
+        LinkPlace::of(columns, self.info.system)
     }
 
     /// True if the report is a table whose columns depend on the system.

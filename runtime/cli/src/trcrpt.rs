@@ -249,6 +249,7 @@ impl TrcrptArgs {
             formats: set.files(),
             filters: self.filters(&settings),
             hits: None,
+            links: None,
             pager: self.pager,
         };
         let output = self.output.as_deref();

@@ -157,3 +157,75 @@ fn matches_are_coloured_and_long_lines_are_cut() {
     let Paged { seen, .. } = paged(folder.path(), chopped.env("TFBC_PAGER", "./less -R").env("LESS", "-i"));
     assert_eq!(seen.unwrap(), "LESS=-i -S\n");
 }
+
+/// Link as a terminal gets it.
+fn link(address: &str, text: &str) -> String {
+    format!("\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\")
+}
+
+#[test]
+fn ids_are_links_on_terminals_that_have_them() {
+    let folder = directory();
+    let at = folder.path().canonicalize().unwrap().display().to_string();
+    let stanzas = "# Disks.\n\n105 1.0 L=KERN \"OLD\"\n 105 1.0 L=KERN \"DISK\"\n104 1.0 \"RETURN\" {\n";
+    fs::write(folder.path().join("my \x1b disk.trcfmt"), stanzas).unwrap();
+    fs::copy(samples().join("user.kev"), folder.path().join("user.kev")).unwrap();
+    fs::copy(samples().join("user.xml"), folder.path().join("user.xml")).unwrap();
+    let aix = ["-t", "my \x1b disk.trcfmt", "--only", "104,105,106", "--quiet", "shell.trc"];
+    let report = |flags: &[&str], variables: &[(&str, &str)]| {
+        let mut report = command(Path::new(&at), "tfbc report --no-heading --columns id,text");
+        report.args(flags).args(aix).env("TFBC_PAGER", "").env("FORCE_HYPERLINK", "1");
+        report.env_remove("TERM_PROGRAM").envs(variables.iter().copied());
+        String::from_utf8(on_terminal(&mut report, TerminalStreams::Output, None).0).unwrap()
+    };
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let path = format!("{at}/my%20%1B%20disk.trcfmt");
+
+    let text = report(&[], &[]);
+    let file = link(&format!("file://{}{path}", host.trim()), "105");
+    assert_eq!(text.matches(&file).count(), 14, "{text:?}");
+    assert_eq!(text.matches("\x1b]8;;file").count(), 14, "{text:?}");
+    let vscode = link(&format!("vscode://file{path}:4:1"), "105");
+    assert!(report(&[], &[("TERM_PROGRAM", "vscode")]).contains(&vscode));
+    assert!(report(&["--hyperlink-format", "vscode"], &[("FORCE_HYPERLINK", "0")]).contains(&vscode));
+    let own = report(&["--hyperlink-format", "ed:{path}?{line},{column}"], &[]);
+    assert!(own.contains(&link(&format!("ed:{path}?4,1"), "105")), "{own:?}");
+    // A pager that is known to pass links gets them.
+    let less = folder.path().join("less");
+    fs::write(&less, "#!/bin/sh\ncat\n").unwrap();
+    fs::set_permissions(&less, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(report(&[], &[("TFBC_PAGER", "./less -R")]).contains(&file));
+
+    let without = [
+        report(&["--hyperlink-format", "none"], &[]),
+        report(&[], &[("FORCE_HYPERLINK", "0")]),
+        report(&["--color", "never", "--hyperlink-format", "file"], &[]),
+        report(&["--to", "tsv"], &[]),
+        report(&["--stats"], &[]),
+        report(&["--raw"], &[]),
+        report(&[], &[("TFBC_PAGER", "cat;true")]),
+    ];
+    for text in without {
+        assert!(text.contains("105") && !text.contains("\x1b]8"), "{text:?}");
+    }
+    let mut pipe = piped("tfbc");
+    pipe.args(["report", "--color", "always", "--hyperlink-format", "file"]).args(aix).current_dir(folder.path());
+    let (text, ..) = run(pipe.env("FORCE_HYPERLINK", "1"));
+    assert!(text.contains("\x1b[2m105") && !text.contains("\x1b]8"), "{text:?}");
+
+    let mut qnx = command(folder.path(), "tfbc report -t user.xml --only USER:120 user.kev");
+    qnx.args(["--hyperlink-format", "vscode"]).env("TFBC_PAGER", "");
+    let text = String::from_utf8(on_terminal(&mut qnx, TerminalStreams::Output, None).0).unwrap();
+    let xml = fs::read_to_string(samples().join("user.xml")).unwrap();
+    let of_120 = xml.lines().position(|line| line.contains("pid %1s0 name")).unwrap() + 1;
+    assert_eq!(text.matches(&link(&format!("vscode://file{at}/user.xml:{of_120}:3"), "120")).count(), 2, "{text:?}");
+}
+
+#[test]
+fn a_wrong_form_of_links_is_refused() {
+    for form in ["nothing", "{path}", "file://{path}\x1b"] {
+        let (_, errors, status) = run(piped("tfbc").args(["report", "--hyperlink-format", form, "shell.trc"]));
+        assert_eq!(status, 1, "{errors}");
+        assert!(errors.contains("--hyperlink-format"), "{errors}");
+    }
+}

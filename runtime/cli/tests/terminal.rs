@@ -29,7 +29,8 @@ pub fn on_terminal(command: &mut Command, shown: TerminalStreams, until: Option<
     on_sized_terminal(command, shown, until, TerminalSize { columns: 0, lines: 0 })
 }
 
-/// Like [`on_terminal`], on a terminal of some size. There is no pager unless the command's environment names one.
+/// Like [`on_terminal`], on a terminal of some size. There are no pager and no links unless the command's environment
+/// asks for them.
 pub fn on_sized_terminal(
     command: &mut Command,
     shown: TerminalStreams,
@@ -38,6 +39,10 @@ pub fn on_sized_terminal(
 ) -> (Vec<u8>, Option<i32>) {
     if !command.get_envs().any(|(name, _)| name == "TFBC_PAGER") {
         command.env("TFBC_PAGER", "");
+    }
+    // The terminal of whoever runs the tests has no effect.
+    if !command.get_envs().any(|(name, _)| name == "FORCE_HYPERLINK") {
+        command.env("FORCE_HYPERLINK", "0");
     }
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
