@@ -1,4 +1,4 @@
-//! The extension of Visual Studio Code: its files parse, fit each other, and know the words of the language.
+//! Editors: files of the extension parse, fit each other, and know the words of the language; recipes name the server.
 
 use serde_json::Value;
 use std::fs;
@@ -93,4 +93,16 @@ fn every_rule_that_a_grammar_includes_exists() {
             assert!(grammar["repository"].get(rule).is_some(), "{name}: {rule}");
         }
     }
+}
+
+#[test]
+fn the_recipe_for_helix_names_the_server_that_it_defines() {
+    let page = fs::read_to_string(directory().join("../../docs/lsp.md")).unwrap();
+    let recipe = page.split("**Helix**").nth(1).unwrap().split("```toml\n").nth(1).unwrap();
+    let recipe: toml::Table = recipe.split("```").next().unwrap().parse().unwrap();
+    let server = &recipe["language-server"]["tfbc"];
+    assert_eq!(server["command"].as_str(), Some("tfbc"));
+    assert_eq!(server["args"].as_array().unwrap()[0].as_str(), Some("lsp"));
+    let language = &recipe["language"].as_array().unwrap()[0];
+    assert_eq!(language["language-servers"].as_array().unwrap()[0].as_str(), Some("tfbc"));
 }
