@@ -4,7 +4,8 @@
 //! A fence ` ```LANGUAGE,file=NAME ` is written to a file of that name in the page's scratch directory, where
 //! `samples/` contains copies of `runtime/samples`. A fence ` ```console ` contains `$ command` lines, each followed by
 //! its standard output and standard error. A line `...` matches any lines, and `[N]` at the end is an exit status
-//! other than 0. Other fences are not checked.
+//! other than 0. A fence ` ```sh,setup ` is run in the clone of the sources, and the page continues in the directory in
+//! which it ends; the home directory is the scratch directory. Other fences are not checked.
 //!
 //! `TFBC_BOOK=update` writes the commands' output into the pages; `TFBC_BOOK=NAME` runs one page.
 
@@ -58,6 +59,8 @@ fn fences(page: &str) -> Vec<Fence<'_>> {
 /// Directory in which a page's commands run.
 struct Scratch {
     directory: tempfile::TempDir,
+    /// Directory of files and commands.
+    current: PathBuf,
     path: String,
     /// Prefix of librts, for pages that compile C programs.
     librts: Option<PathBuf>,
@@ -73,11 +76,12 @@ impl Scratch {
             fs::copy(samples.join(&name), copies.join(name)).unwrap();
         }
         let built = program("tfbc").parent().unwrap().display().to_string();
-        Self { directory, path: format!("{built}:{}", std::env::var("PATH").unwrap()), librts: None }
+        let current = directory.path().to_owned();
+        Self { directory, current, path: format!("{built}:{}", std::env::var("PATH").unwrap()), librts: None }
     }
 
     fn write(&self, name: &str, lines: &[&str]) {
-        let path = self.directory.path().join(name);
+        let path = self.current.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     }
@@ -87,7 +91,7 @@ impl Scratch {
         let installed = |part: &str| self.librts.as_ref().map_or(PathBuf::new(), |prefix| prefix.join(part));
         let output = Command::new("bash")
             .args(["-c", &format!("exec 2>&1; {command}")])
-            .current_dir(self.directory.path())
+            .current_dir(&self.current)
             .stdin(Stdio::null())
             .env("PATH", &self.path)
             .env("NO_COLOR", "1")
@@ -113,6 +117,18 @@ impl Scratch {
         }
         text
     }
+}
+
+/// Runs a `sh,setup` fence in the clone of the sources, and continues in the directory in which it ends.
+fn set_up(scratch: &mut Scratch, fence: &Fence<'_>) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    scratch.current = root.canonicalize().unwrap();
+    let text = scratch.run(&format!("set -e\n{}\npwd", fence.lines.join("\n")));
+    let last = text.lines().last().map(PathBuf::from);
+    let Some(current) = last.filter(|last| last.starts_with(scratch.directory.path())) else {
+        panic!("the setup does not end in a directory below the home directory: {text}");
+    };
+    scratch.current = current;
 }
 
 /// True if a text matches what a page shows; a line `...` matches any lines.
@@ -151,6 +167,8 @@ fn replayed(page: &str) -> String {
     for fence in fences(page) {
         if let Some((_, name)) = fence.info.split_once(",file=") {
             scratch.write(name, &fence.lines);
+        } else if fence.info == "sh,setup" {
+            set_up(&mut scratch, &fence);
         } else if fence.info == "console" {
             let (new, n_old) = (replay(&scratch, &fence), fence.lines.len());
             let at = fence.at.start.wrapping_add_signed(shift);
