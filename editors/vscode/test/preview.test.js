@@ -1,4 +1,4 @@
-// Tests of the preview, with the real tfbc and a stand-in for the editor. TFBC names the program.
+// Tests of the preview, with the real tfbc and a substitute for the editor. TFBC names the program.
 'use strict';
 
 const assert = require('node:assert');
