@@ -39,7 +39,7 @@ struct Analyser<'o> {
     rules: ContextRules,
     names: Names<'o>,
     logs: Vec<LogState>,
-    /// CPU of each log; `None` if a log has events of all CPUs.
+    /// CPU per log; `None` if a log has events of all CPUs.
     cpus: Vec<Option<u64>>,
     has_cpu_files: bool,
     n_events: u64,

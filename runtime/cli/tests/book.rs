@@ -176,9 +176,14 @@ fn replayed(page: &str) -> String {
             lines.splice(at..at + n_old, new);
         } else {
             // Examples in Rust and Python are run by the package that the page belongs to.
-            let known =
-                ["text", "sh", "json", "lua", "toml", "c", "xml", "rust", "rust,no_run", "python", "python,dask"];
-            assert!(known.contains(&fence.info), "line {}: `{}` is no kind of fence", fence.at.start, fence.info);
+            let known = ["text", "sh", "json", "lua", "toml", "c", "xml", "rust", "rust,no_run", "python"];
+            let engines = ["python,dask", "python,sail", "python,spark"];
+            assert!(
+                known.contains(&fence.info) || engines.contains(&fence.info),
+                "line {}: `{}` is no kind of fence",
+                fence.at.start,
+                fence.info
+            );
         }
     }
     lines.iter().map(|line| format!("{line}\n")).collect()

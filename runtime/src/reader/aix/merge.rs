@@ -236,7 +236,7 @@ impl Merge {
                 continue;
             }
             let Some(Reverse(head)) = self.heads.peek().copied() else { return Ok(MergeStep::End) };
-            // Events of one time may be duplicates of each other.
+            // Events of one time may be duplicates.
             if self.n_returned >= self.limit && self.last_ns.is_none_or(|last| last != head.time_ns) {
                 return Ok(MergeStep::End);
             }
