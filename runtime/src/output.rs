@@ -260,7 +260,6 @@ fn with_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
 /// before the process's umask.
 fn temporary_in(directory: &Path, mode: u32) -> io::Result<Unfinished> {
     remove_stale(directory);
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only unix has these permissions"))]
     let mut builder = temporary_names();
     with_mode(&mut builder, mode);
     loop {

@@ -1,7 +1,7 @@
 //! The commands. Each one is a set of flags and a `run` method; the work is done by other packages.
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "analysis", feature = "browse", feature = "lsp")),
+    not(all(feature = "analysis", feature = "browse", feature = "lsp", target_os = "linux")),
     allow(dead_code, reason = "the commands share their helpers, and some commands are left out")
 )]
 
