@@ -62,7 +62,7 @@ impl TraceInput {
         self.given.name()
     }
 
-    /// Traces of the input, each of which is opened alone; `None` for one that is the input itself.
+    /// Traces of a folder or glob, which are opened one by one; `None` if the input is a single trace.
     pub fn traces(&self) -> Vec<Option<PathBuf>> {
         match &self.given {
             InputArg::Dataset(dataset) => dataset.traces.iter().cloned().map(Some).collect(),

@@ -1,4 +1,4 @@
-"""Spark with several executors, one of which is killed or slow: the rows are those of the traces."""
+"""Spark with several executors: if one is killed or slow, the rows are still those of the traces."""
 
 import contextlib
 import json

@@ -201,7 +201,7 @@ struct Section {
     checksum: Checksum,
 }
 
-/// Split file of which sections are read.
+/// Reader of the sections of a split file.
 struct SplitFile<'f, F> {
     file: &'f mut F,
     sections: Vec<Section>,

@@ -25,7 +25,7 @@ pub(crate) struct PartIndex {
     has_more_cpus: bool,
     /// True if the part has notices, which a report must not leave out.
     pub has_notices: bool,
-    /// Bytes of the part. Slots of a QNX event of which earlier parts read the first ones count for this part.
+    /// Bytes of the part. If a QNX event begins in an earlier part, its remaining slots count for this part.
     pub tally: Tally,
     /// Clock at the start of the QNX log in cycles, if it is known before the part.
     start: Option<u64>,

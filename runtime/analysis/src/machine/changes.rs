@@ -69,7 +69,7 @@ impl Machine {
         }
     }
 
-    /// True if a thread runs on a CPU, in `n_frames` interrupts of which the innermost one has the number `last`.
+    /// True if a thread runs on a CPU in `n_frames` nested interrupts. The innermost has the number `last`.
     #[inline(always)]
     pub fn runs_within(&self, at: usize, running: RunningThread, n_frames: usize, last: Option<&u64>) -> bool {
         let cpu = &self.cpus[at];
