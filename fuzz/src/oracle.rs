@@ -90,7 +90,8 @@ impl<'p> OracleJob<'p> {
         };
         let mut bytes = MATERIAL[rng.below(MATERIAL.len() / 2)..][..len].to_vec();
         let (wide, other) = (rng.below(2) == 1, rng.below(2) == 1);
-        let record = (entry.space != Space::Hook).then_some(RecordHeader { event: entry.id & 1023, big_endian: other });
+        let of_hook = matches!(entry.space, Space::Hook | Space::HookFields);
+        let record = (!of_hook).then_some(RecordHeader { event: entry.id & 1023, big_endian: other });
         if record.is_none() {
             let head = match (wide, other) {
                 (false, false) => [(entry.id >> 8) as u8, entry.id as u8 & 0xf0 | 9],
@@ -193,7 +194,7 @@ impl<'p> FuzzCase<'p> {
     fn each_alone(&self) -> Vec<PrintedText> {
         let (mut machine, mut timers, mut out) = (Machine::checked(self.limits), Timers::new(), TextBuf::new());
         let mut all = vec![PrintedText::default(); self.jobs.len()];
-        let carries_timers = |job: &OracleJob<'_>| job.entry.space == Space::Hook && job.entry.has_effects;
+        let carries_timers = |job: &OracleJob<'_>| job.record.is_none() && job.entry.has_effects;
         let (first, rest): (Vec<_>, Vec<_>) = self.jobs.iter().zip(&mut all).partition(|(job, _)| carries_timers(job));
         for (job, printed) in first.into_iter().chain(rest.into_iter().rev()) {
             self.fill(&mut out, &OTHER_STALE);
@@ -237,7 +238,7 @@ impl<'p> FuzzCase<'p> {
         );
         assert!(outcome.skipped || text.ends_with(b"\n"), "an event's last line ends: {}", self.shown(job));
         assert!(!outcome.limited || text.ends_with(b" [limit]\n"), "a limited event says so: {}", self.shown(job));
-        let stops = outcome.stop && job.entry.space == Space::Hook;
+        let stops = outcome.stop && job.record.is_none();
         assert!(!stops || job.entry.has_effects, "`stop` is an effect beyond text: {}", self.shown(job));
     }
 
