@@ -54,7 +54,9 @@ pub use crate::file_id::FileId;
 /// Output files that are complete or absent.
 pub use crate::output::Output;
 /// Recognition of files that are not format files, for messages, and of the files that a log has per CPU.
-pub use crate::reader::aix::{compressed, cpu_files, is_trace};
+pub use crate::reader::aix::{compressed, cpu_files, cpu_files_among, is_trace};
+/// Files of a trace that are not on disk.
+pub use crate::reader::files::Files;
 /// Reading of files that may be compressed.
 pub use crate::reader::{Input, Unpacker};
 

@@ -43,7 +43,7 @@ export class Engine {
   }
 
   /** Runs a job; another one that runs is cancelled. `on` takes what comes before the result. */
-  run(job, { file = null, isShown = false, on = {} } = {}) {
+  run(job, { files = [], isShown = false, on = {} } = {}) {
     this.cancel();
     const id = ++this.#id;
     const run = this.#spare ?? worker(this.#module);
@@ -68,7 +68,7 @@ export class Engine {
         else if (data.error !== undefined) end(() => reject(new Error(panic ? `tfbc has a bug: ${panic}` : data.error)), !panic);
       };
       run.onerror = (event) => { event.preventDefault(); end(() => reject(new Error(panic ? `tfbc has a bug: ${panic}` : `The engine ended, perhaps because memory ran out: ${event.message}`)), false); };
-      run.postMessage({ id, job: JSON.stringify(job), file, isShown });
+      run.postMessage({ id, job: JSON.stringify(job), files, isShown });
     });
   }
 }

@@ -28,9 +28,9 @@ const EXAMPLE_HEX = '10660000 00001912 0000271b 0000003c 00001fff 0000003c';
 
 let engine;
 let editor;
-/** The trace: a sample, a file, or pasted bytes. */
+/** The trace: a sample, files, or pasted bytes. */
 let trace = { kind: 'sample', name: 'shell.trc' };
-let file = null;
+let files = [];
 /** The template that the page put into the editor; another trace replaces it as long as it is unchanged. */
 let given = '';
 let templateName = 'template';
@@ -64,7 +64,7 @@ const plural = (n, word) => `${number.format(n)} ${word}${n === 1 ? '' : 's'}`;
 async function run(job, options = {}) {
   const begun = performance.now();
   const notices = [];
-  const whole = trace.kind === 'file' ? file.size : 0;
+  const whole = files.reduce((sum, file) => sum + file.size, 0);
   const progress = (offset, events) => {
     $('progress').value = whole ? Math.min(1, offset / whole) : 0;
     $('progress').hidden = !whole;
@@ -75,7 +75,7 @@ async function run(job, options = {}) {
   // What ends at once shows no button.
   const soon = setTimeout(() => { $('cancel').hidden = false; }, 300);
   try {
-    const done = await engine.run(job, { file, ...options, on: { ...options.on, progress, notice } });
+    const done = await engine.run(job, { files, ...options, on: { ...options.on, progress, notice } });
     done.notices = notices.concat(done.notices > notices.length ? [plural(done.notices - notices.length, 'more notice')] : []);
     done.seconds = (performance.now() - begun) / 1e3;
     document.documentElement.dataset.memory = done.memory;
@@ -144,7 +144,7 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-const title = () => (trace.kind === 'pasted' ? 'pasted' : trace.name);
+const title = () => ({ pasted: 'pasted', sample: trace.name, files: files[0]?.name })[trace.kind];
 
 // Table, summary and timeline: the page that `tfbc view` writes, in a frame.
 
@@ -247,15 +247,16 @@ function soon() {
 }
 
 /** Uses a trace. The sample's template follows it, unless the user has written one. */
-function useTrace(next, nextFile = null) {
-  [trace, file] = [next, nextFile];
+function useTrace(next, nextFiles = []) {
+  [trace, files] = [next, nextFiles];
   const choice = next.kind === 'sample' ? next.name : next.kind;
   $('sample').value = choice;
-  $('sample').querySelector('[value=file]').hidden = !nextFile;
-  if (nextFile) $('sample').querySelector('[value=file]').textContent = nextFile.name;
+  const option = $('sample').querySelector('[value=files]');
+  option.hidden = files.length === 0;
+  option.textContent = files.length > 1 ? plural(files.length, 'file') : files[0]?.name ?? '';
   $('paste').hidden = next.kind !== 'pasted';
   if (editor.text === given) {
-    const text = next.kind === 'sample' ? TEMPLATES[next.name] : next.kind === 'file' ? '' : given;
+    const text = next.kind === 'sample' ? TEMPLATES[next.name] : next.kind === 'files' ? '' : given;
     if (text !== given) { given = text; editor.open(given); templateName = 'template'; }
   }
   refresh();
@@ -277,9 +278,18 @@ async function isText(found) {
   return !new TextDecoder('latin1').decode(head).includes('TRACE_HEADER_BEGIN');
 }
 
+/** Uses files as one trace: a base file with its files per CPU, or traces that are merged. */
+function useFiles(found) {
+  const named = found.map(({ name, size, lastModified }) => ({ name, size, modified: lastModified }));
+  useTrace({ kind: 'files', files: named }, found);
+}
+
 async function take(found) {
-  if (await isText(found)) useTemplate(await found.text(), found.name);
-  else useTrace({ kind: 'file', name: found.name, size: found.size, modified: found.lastModified }, found);
+  const kinds = await Promise.all(found.map(isText));
+  const traces = found.filter((_, at) => !kinds[at]);
+  const template = found.find((_, at) => kinds[at]);
+  if (traces.length) useFiles(traces);
+  if (template) useTemplate(await template.text(), template.name);
 }
 
 function listen() {
@@ -288,7 +298,7 @@ function listen() {
     if (value === 'pasted') {
       if ($('hex').value === '') { $('hex').value = EXAMPLE_HEX; $('hex-kind').value = '32'; }
       useTrace({ kind: 'pasted', text: $('hex').value });
-    } else if (value === 'file') useTrace(trace, file);
+    } else if (value === 'files') useTrace(trace, files);
     else useTrace({ kind: 'sample', name: value });
   });
   $('hex').addEventListener('input', () => { trace = { kind: 'pasted', text: $('hex').value }; soon(); });
@@ -298,8 +308,8 @@ function listen() {
   $('open-trace').addEventListener('click', () => $('trace-file').click());
   $('open-template').addEventListener('click', () => $('template-file').click());
   $('trace-file').addEventListener('change', ({ target }) => {
-    const [found] = target.files;
-    if (found) useTrace({ kind: 'file', name: found.name, size: found.size, modified: found.lastModified }, found);
+    const found = [...target.files];
+    if (found.length) useFiles(found);
     target.value = '';
   });
   $('template-file').addEventListener('change', async ({ target }) => {
@@ -339,8 +349,7 @@ function listen() {
     event.preventDefault();
     over = 0;
     $('drop').hidden = true;
-    const [found] = event.dataTransfer.files;
-    if (found) take(found);
+    take([...event.dataTransfer.files]);
   });
 }
 

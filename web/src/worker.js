@@ -7,16 +7,17 @@ const MAX_SHOWN = 2 << 20;
 const MAX_NOTICES = 200;
 
 const reader = new FileReaderSync();
-let file = null;
+let files = [];
 let job = null;
 let told = 0;
 let memory = null;
 
 globalThis.tfbcHost = {
-  size: () => file.size,
-  read(offset, into) {
+  count: () => files.length,
+  size: (file) => files[file].size,
+  read(file, offset, into) {
     try {
-      const bytes = new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + into.length)));
+      const bytes = new Uint8Array(reader.readAsArrayBuffer(files[file].slice(offset, offset + into.length)));
       into.set(bytes);
       return bytes.length;
     } catch {
@@ -62,7 +63,7 @@ onmessage = ({ data }) => {
   } else if (data.message) {
     serve(data.message);
   } else {
-    file = data.file;
+    files = data.files;
     job = { id: data.id, isShown: data.isShown, size: 0, sent: 0, notices: 0 };
     try {
       const result = JSON.parse(run(data.job));

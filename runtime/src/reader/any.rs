@@ -1,6 +1,7 @@
 //! Detects the kind of a trace by its first bytes, and opens it.
 
 use super::aix::{Logs, OpenError, ReadOptions, Trace, find_kind, is_trace, may_be_stream32};
+use super::files::{Disk, Files};
 use super::kev::{KevLog, KevOptions, KevRefusal, MAX_MARKER_OFFSET, is_kev};
 use super::kind::TraceKind;
 use super::window::{Input, Window};
@@ -65,10 +66,20 @@ impl AnyTrace {
     /// # Errors
     /// The input cannot be read, or is not a trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
+        Self::open_among(&Disk, path, options)
+    }
+
+    /// Like [`AnyTrace::open`], among given files.
+    ///
+    /// # Errors
+    /// The input cannot be read, or is not a trace.
+    pub fn open_among(files: &dyn Files, path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
         let name = path.to_string_lossy();
-        let open = || if options.follow { Input::follow(path) } else { Input::open(path) };
+        let open = || if options.follow { Input::follow(path) } else { files.open(path) };
         match options.format {
-            Some(TraceKind::Aix(_)) => return Logs::open(path, options).map(Self::aix).map_err(TraceError::Aix),
+            Some(TraceKind::Aix(_)) => {
+                return Logs::open_among(files, path, options).map(Self::aix).map_err(TraceError::Aix);
+            }
             Some(TraceKind::Kev) => {
                 let log = open().map_err(KevRefusal::from).and_then(|input| {
                     KevLog::from_input(&name, input.within(options.max_ratio), &kev_options(options))
@@ -82,7 +93,7 @@ impl AnyTrace {
             return Self::kev(KevLog::from_window(window, &name, &kev_options(options)));
         }
         Trace::from_window(name, window, options)
-            .and_then(|trace| Logs::with_cpu_files(trace, path, options))
+            .and_then(|trace| Logs::with_cpu_files(files, trace, path, options))
             .map(Self::aix)
             .map_err(TraceError::Aix)
     }

@@ -2,6 +2,7 @@
 
 pub mod aix;
 mod any;
+pub mod files;
 mod follow;
 pub mod kev;
 mod kind;

@@ -12,7 +12,11 @@ use tfbc_vm::Limits;
 
 /// Explains the event at a position of the trace: what it is, its fields, and which part of its template reads which
 /// bytes.
-pub fn event<R: Read + Seek + Send + 'static>(job: &Job, open: &impl Fn() -> R, seq: u64) -> Result<Value, Failure> {
+pub fn event<R: Read + Seek + Send + 'static>(
+    job: &Job,
+    open: &impl Fn(usize) -> R,
+    seq: u64,
+) -> Result<Value, Failure> {
     let formats = job.load(false)?;
     let mut trace = job.open(open)?;
     let info = trace.info();

@@ -6,13 +6,17 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// Size of the trace in bytes.
+    /// Number of files.
     #[wasm_bindgen(js_namespace = ["globalThis", "tfbcHost"])]
-    fn size() -> f64;
+    fn count() -> u32;
 
-    /// Reads bytes of the trace at an offset; returns their number, or -1 if the file cannot be read.
+    /// Size of a file in bytes.
     #[wasm_bindgen(js_namespace = ["globalThis", "tfbcHost"])]
-    fn read(offset: f64, into: &mut [u8]) -> i32;
+    fn size(file: u32) -> f64;
+
+    /// Reads bytes of a file at an offset; returns their number, or -1 if the file cannot be read.
+    #[wasm_bindgen(js_namespace = ["globalThis", "tfbcHost"])]
+    fn read(file: u32, offset: f64, into: &mut [u8]) -> i32;
 
     /// Takes a piece of a result.
     #[wasm_bindgen(js_namespace = ["globalThis", "tfbcHost"])]
@@ -88,24 +92,38 @@ impl<H: Host> Monitor for HostMonitor<'_, H> {
     }
 }
 
-/// Bytes that are read ahead.
+/// Bytes that are read ahead, of all files together.
 const AHEAD: usize = 1 << 20;
+/// Least number of bytes that are read ahead of one file.
+const LEAST_AHEAD: usize = 1 << 16;
 
-/// The file that was dropped on the page, read in pieces.
-#[derive(Debug, Default)]
+/// A file that was dropped on the page, read in pieces.
+#[derive(Debug)]
 pub struct HostFile {
+    /// Place among the job's files.
+    file: u32,
     offset: u64,
+    /// Bytes to read ahead.
+    n_ahead: usize,
     /// Bytes from `start` on.
     ahead: Vec<u8>,
     start: u64,
+}
+
+impl HostFile {
+    /// Opens a file by its place among the job's files.
+    pub fn open(file: usize) -> Self {
+        let n_ahead = (AHEAD / count().max(1) as usize).max(LEAST_AHEAD);
+        Self { file: file as u32, offset: 0, n_ahead, ahead: Vec::new(), start: 0 }
+    }
 }
 
 impl Read for HostFile {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let is_ahead = self.start <= self.offset && self.offset < self.start + self.ahead.len() as u64;
         if !is_ahead {
-            self.ahead.resize(AHEAD, 0);
-            let n = usize::try_from(read(self.offset as f64, &mut self.ahead));
+            self.ahead.resize(self.n_ahead, 0);
+            let n = usize::try_from(read(self.file, self.offset as f64, &mut self.ahead));
             self.ahead.truncate(n.unwrap_or(0));
             self.start = self.offset;
             n.map_err(|_| {
@@ -125,7 +143,7 @@ impl Seek for HostFile {
         let to = match to {
             SeekFrom::Start(to) => Some(to),
             SeekFrom::Current(by) => self.offset.checked_add_signed(by),
-            SeekFrom::End(by) => (size() as u64).checked_add_signed(by),
+            SeekFrom::End(by) => (size(self.file) as u64).checked_add_signed(by),
         };
         self.offset = to.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.offset)

@@ -2,9 +2,10 @@
 
 use crate::hex::parse_hex;
 use serde_json::Value;
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
 use tfbc::aix::{Filter, IdSet, Numbers, ReadOptions};
-use tfbc::internal::{AnyTrace, Input};
+use tfbc::internal::{AnyTrace, Files, Input, cpu_files_among};
 use tfbc::qnx::{RecordFilter, RecordIds};
 use tfbc::{FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, Trace, TraceInfo};
 use tfbc_authoring::render;
@@ -31,10 +32,50 @@ pub struct Failure(pub String);
 pub enum TraceSource {
     /// A trace in the page, by name.
     Sample(&'static str, &'static [u8]),
-    /// The worker's file, with its name and size.
-    File(String, u64),
+    /// The worker's files.
+    Files(Vec<HostFileName>),
     /// Pasted bytes.
     Pasted(Vec<u8>),
+}
+
+/// Name and size of one of the worker's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFileName {
+    /// Name without directories.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+/// The worker's files as a directory, in which the reader finds the files of CPUs.
+struct HostFiles<'j, F> {
+    files: &'j [HostFileName],
+    open: &'j F,
+}
+
+impl<R: Read + Seek + Send + 'static, F: Fn(usize) -> R> HostFiles<'_, F> {
+    /// Files that are not another one's files of CPUs.
+    fn traces(&self) -> Vec<&Path> {
+        let paths = || self.files.iter().map(|file| Path::new(&file.name));
+        let members: Vec<PathBuf> =
+            paths().flat_map(|path| cpu_files_among(self, path, &ReadOptions::default())).collect();
+        paths().filter(|path| !members.iter().any(|member| member == path)).collect()
+    }
+}
+
+impl<R: Read + Seek + Send + 'static, F: Fn(usize) -> R> Files for HostFiles<'_, F> {
+    fn is_file(&self, path: &Path) -> bool {
+        self.files.iter().any(|file| Path::new(&file.name) == path)
+    }
+
+    fn next_to(&self, _: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(self.files.iter().map(|file| PathBuf::from(&file.name)).collect())
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Input> {
+        let at = self.files.iter().position(|file| Path::new(&file.name) == path).ok_or(io::ErrorKind::NotFound)?;
+        Input::from_seekable((self.open)(at), self.files[at].size)
+    }
 }
 
 /// Properties that all jobs have.
@@ -123,18 +164,27 @@ impl Job {
         })
     }
 
-    /// Opens the trace.
+    /// Opens the trace. `open` opens one of the worker's files by its place. Files of CPUs belong to their base file;
+    /// several traces are merged by time.
     ///
     /// # Errors
-    /// It is not a trace, or cannot be read.
-    pub fn open<R: Read + Seek + Send + 'static>(&self, open: &impl Fn() -> R) -> Result<Trace, Failure> {
+    /// A file is not a trace, or cannot be read.
+    pub fn open<R: Read + Seek + Send + 'static>(&self, open: &impl Fn(usize) -> R) -> Result<Trace, Failure> {
         match &self.trace {
             TraceSource::Sample(name, bytes) => Trace::from_bytes(name, *bytes),
             TraceSource::Pasted(bytes) => Trace::from_bytes("the pasted bytes", bytes.clone()),
-            TraceSource::File(name, size) => Input::from_seekable(open(), *size)
-                .map_err(Into::into)
-                .and_then(|input| AnyTrace::from_input(name, input, &ReadOptions::default()))
-                .map(Trace::from),
+            TraceSource::Files(files) => {
+                let files = HostFiles { files, open };
+                let opened = |path: &Path| {
+                    let trace = AnyTrace::open_among(&files, path, &ReadOptions::default());
+                    trace.map(Trace::from).map_err(|error| Failure(format!("{}: {error}", path.display())))
+                };
+                let mut traces = files.traces().into_iter().map(opened).collect::<Result<Vec<_>, _>>()?;
+                return match traces.len() {
+                    1 => Ok(traces.remove(0)),
+                    _ => Trace::merge(traces).map_err(|error| Failure(error.to_string())),
+                };
+            }
         }
         .map_err(|error| Failure(error.to_string()))
     }
@@ -186,7 +236,7 @@ impl Job {
     pub fn name(&self) -> &str {
         match &self.trace {
             TraceSource::Sample(name, _) => name,
-            TraceSource::File(name, _) => name,
+            TraceSource::Files(files) => files.first().map_or("", |file| &file.name),
             TraceSource::Pasted(_) => "pasted bytes",
         }
     }
@@ -200,7 +250,19 @@ impl TraceSource {
                 let found = SAMPLES.iter().find(|(known, _)| *known == name);
                 found.map(|(name, bytes)| Self::Sample(name, bytes)).ok_or_else(|| Failure(format!("no sample {name}")))
             }
-            Some("file") => Ok(Self::File(name.to_owned(), trace["size"].as_u64().unwrap_or(0))),
+            Some("files") => {
+                let files = trace["files"].as_array().into_iter().flatten();
+                let files: Vec<HostFileName> = files
+                    .map(|file| HostFileName {
+                        name: file["name"].as_str().unwrap_or_default().to_owned(),
+                        size: file["size"].as_u64().unwrap_or(0),
+                    })
+                    .collect();
+                if files.is_empty() {
+                    return Err(Failure(String::from("the job has no files")));
+                }
+                Ok(Self::Files(files))
+            }
             Some("pasted") => {
                 let text = trace["text"].as_str().unwrap_or_default();
                 if text.len() > MAX_PASTED {

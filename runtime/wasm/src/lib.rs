@@ -19,7 +19,7 @@ mod timeline;
 
 pub use hex::parse_hex;
 pub use host::Host;
-pub use job::{Failure, Job, TraceSource};
+pub use job::{Failure, HostFileName, Job, TraceSource};
 
 use host::Page;
 use serde_json::Value;
@@ -32,7 +32,7 @@ use wasm_bindgen::prelude::*;
 /// The job cannot be done; the text is for people.
 pub fn run<R: Read + Seek + Send + 'static>(
     job: &str,
-    open: impl Fn() -> R,
+    open: impl Fn(usize) -> R,
     host: &mut impl Host,
 ) -> Result<Value, Failure> {
     let what: Value = serde_json::from_str(job).map_err(|error| Failure(format!("the job is malformed: {error}")))?;
@@ -47,13 +47,13 @@ pub fn run<R: Read + Seek + Send + 'static>(
     }
 }
 
-/// Runs a job for the page. The trace is the worker's, and so are the functions that take the result's pieces.
+/// Runs a job for the page. The files are the worker's, and so are the functions that take the result's pieces.
 ///
 /// # Errors
 /// The job cannot be done; the text is for people.
 #[wasm_bindgen(js_name = run)]
 pub fn run_for_page(job: &str) -> Result<String, JsError> {
-    match run(job, host::HostFile::default, &mut Page) {
+    match run(job, host::HostFile::open, &mut Page) {
         Ok(answer) => Ok(answer.to_string()),
         Err(Failure(text)) => Err(JsError::new(&text)),
     }

@@ -36,7 +36,7 @@ pub fn analysis(job: &Job) -> AnalysisOptions {
 /// Writes the page of a trace in pieces. Returns the number of its events.
 pub fn page<R: Read + Seek + Send + 'static>(
     job: &Job,
-    open: &impl Fn() -> R,
+    open: &impl Fn(usize) -> R,
     host: &mut impl Host,
 ) -> Result<Value, Failure> {
     let formats = job.load(false)?;

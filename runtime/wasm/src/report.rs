@@ -40,7 +40,7 @@ impl<H: Host> Monitor for Shared<'_, H> {
 /// Writes the report of a trace in pieces. Returns the number of events and of damaged places.
 pub fn report<R: Read + Seek + Send + 'static>(
     job: &Job,
-    open: &impl Fn() -> R,
+    open: &impl Fn(usize) -> R,
     host: &mut impl Host,
 ) -> Result<Value, Failure> {
     let formats = job.load(false)?;

@@ -33,7 +33,7 @@ impl Write for Pieces {
 /// Writes the timeline of a trace in pieces, for Perfetto.
 pub fn timeline<R: Read + Seek + Send + 'static>(
     job: &Job,
-    open: &impl Fn() -> R,
+    open: &impl Fn(usize) -> R,
     host: &mut impl Host,
 ) -> Result<Value, Failure> {
     let formats = job.load(false)?;

@@ -1,5 +1,9 @@
 //! Jobs of the page, without a browser: `.ci/web` runs the same in Chromium.
 
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use common::{LogBuilder, event64, factors64, words64};
 use serde_json::{Value, json};
 use std::io::Cursor;
 use tfbc::Notice;
@@ -29,12 +33,18 @@ impl Host for Kept {
 
 /// Result, text and notices of a job about a file.
 fn done(kind: &str, file: &'static [u8], more: Value) -> Result<(Value, Kept), Failure> {
-    let mut job = json!({ "kind": kind, "trace": { "kind": "file", "name": "a", "size": file.len() } });
+    done_with(kind, &[("a", file)], more)
+}
+
+/// Result, text and notices of a job about files.
+fn done_with(kind: &str, files: &[(&str, &'static [u8])], more: Value) -> Result<(Value, Kept), Failure> {
+    let named: Vec<Value> = files.iter().map(|(name, bytes)| json!({ "name": name, "size": bytes.len() })).collect();
+    let mut job = json!({ "kind": kind, "trace": { "kind": "files", "files": named } });
     if let (Value::Object(job), Value::Object(more)) = (&mut job, more) {
         job.extend(more);
     }
     let mut host = Kept::default();
-    let answer = run(&job.to_string(), || Cursor::new(file), &mut host)?;
+    let answer = run(&job.to_string(), |at| Cursor::new(files[at].1), &mut host)?;
     Ok((answer, host))
 }
 
@@ -131,7 +141,7 @@ fn malformed_jobs_and_traces_are_refused() {
         "{\"kind\":\"report\"}",
         "{\"kind\":\"x\",\"trace\":{\"kind\":\"sample\",\"name\":\"shell.trc\"}}",
     ] {
-        assert!(run(job, || Cursor::new(SHELL), &mut host).is_err(), "{job}");
+        assert!(run(job, |_| Cursor::new(SHELL), &mut host).is_err(), "{job}");
     }
     for kind in ["report", "page", "event", "timeline"] {
         assert!(done(kind, b"neither of both", json!({})).is_err(), "{kind}");
@@ -139,4 +149,37 @@ fn malformed_jobs_and_traces_are_refused() {
         // A cut trace is reported up to its end.
         let _ = done(kind, &SHELL[..SHELL.len() / 2 + 1], json!({}));
     }
+}
+
+#[test]
+fn files_of_cpus_are_one_trace_with_their_base_file() {
+    // Modes of the log's header: a base file, and a file of one CPU.
+    let log = |mode: u32, ic: Vec<u8>, events: &[Vec<u8>]| {
+        let log = LogBuilder { wide: true, current: 1, ic, entries: vec![events.concat()], ..LogBuilder::default() };
+        let mut bytes = log.bytes();
+        bytes[12..16].copy_from_slice(&mode.to_be_bytes());
+        &*bytes.leak()
+    };
+    let base = ("b", log(4, factors64(1, 1, 2), &[words64(&[0x8000_0000_0010_0000, 0x1a2b, 90])]));
+    let cpus = [("b-0", log(8, Vec::new(), &[event64(1, 100)])), ("b-1", log(8, Vec::new(), &[event64(2, 95)]))];
+    let marked = template("010 1.0 L=APPL \"MARK\" $CPUID\n");
+    let report = |files: &[_]| {
+        let (answer, host) = done_with("report", files, marked.clone()).unwrap();
+        (answer["events"].as_u64().unwrap(), String::from_utf8(host.bytes).unwrap(), host.notices)
+    };
+    let (n, text, notices) = report(&[cpus[0], base, cpus[1]]);
+    let marks: Vec<_> = text.lines().filter_map(|line| line.split_once("MARK").map(|(_, text)| text.trim())).collect();
+    assert_eq!((n, marks, notices.len()), (3, vec!["1", "0"], 0), "{text}");
+    // A base file alone has no events of its CPUs.
+    let (n, _, notices) = report(&[base]);
+    assert!(n == 1 && notices[0].contains("b-0 does not exist"), "{notices:?}");
+}
+
+#[test]
+fn several_traces_are_merged_by_time() {
+    let n = |files: &[_]| done_with("report", files, json!({})).unwrap().0["events"].as_u64().unwrap();
+    assert_eq!(n(&[("a", SHELL), ("b", SHELL)]), 2 * n(&[("a", SHELL)]));
+    let refused = done_with("report", &[("a", SHELL), ("b", USER)], json!({})).err().unwrap().0;
+    assert!(refused.contains("only AIX traces can be merged"), "{refused}");
+    assert_eq!(done_with("report", &[], json!({})).err().unwrap().0, "the job has no files");
 }

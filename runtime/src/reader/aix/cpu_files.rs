@@ -6,9 +6,9 @@
 
 use super::trace::{ReadOptions, Trace};
 use crate::reader::Notice;
+use crate::reader::files::{Disk, Files};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,34 +24,39 @@ pub(super) struct CpuFiles {
 
 /// Returns the CPU files of a trace. Empty if it is not a base file, or cannot be read.
 pub fn cpu_files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
+    cpu_files_among(&Disk, path, options)
+}
+
+/// Like [`cpu_files`], among given files.
+pub fn cpu_files_among(files: &dyn Files, path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
     let is_base =
         |trace: &Trace| trace.log_header().is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty();
-    let base = Trace::open(path, options).ok().filter(is_base);
-    let found = base.and_then(|base| CpuFiles::of(&base, path).ok());
+    let base = Trace::open_among(files, path, options).ok().filter(is_base);
+    let found = base.and_then(|base| CpuFiles::of(files, &base, path).ok());
     found.map_or(Vec::new(), |found| found.files.into_values().collect())
 }
 
 impl CpuFiles {
     /// Finds the files that a base file names, or those next to it.
-    pub fn of(trace: &Trace, base: &Path) -> io::Result<Self> {
+    pub fn of(files: &dyn Files, trace: &Trace, base: &Path) -> io::Result<Self> {
         let mut found = Self::default();
         if base == Path::new("-") {
             found.damage(String::from("a base file from standard input: the files of its CPUs cannot be found"));
         } else if trace.cpu_files().is_empty() {
-            found.list(trace, base)?;
+            found.list(files, trace, base)?;
         } else {
-            found.resolve(trace, base);
+            found.resolve(files, trace, base);
         }
         Ok(found)
     }
 
-    fn resolve(&mut self, trace: &Trace, base: &Path) {
+    fn resolve(&mut self, files: &dyn Files, trace: &Trace, base: &Path) {
         for file in trace.cpu_files() {
             // The log names paths of the traced machine. A copy of the files may have other names, but the same
             // numbers.
-            let by_number = numbered(base, file.cpu);
-            let by_name = last_part(&file.name).map(|name| on_disk(base.with_file_name(name)));
-            let path = by_name.filter(|path| path != base && path.is_file()).unwrap_or(by_number);
+            let by_number = numbered(files, base, file.cpu);
+            let by_name = last_part(&file.name).map(|name| existing(files, base.with_file_name(name)));
+            let path = by_name.filter(|path| path != base && files.is_file(path)).unwrap_or(by_number);
             if let Some(other) = self.files.insert(file.cpu, path.clone())
                 && other != path
             {
@@ -76,19 +81,17 @@ impl CpuFiles {
         }
     }
 
-    fn list(&mut self, trace: &Trace, base: &Path) -> io::Result<()> {
-        let directory = base.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        for entry in fs::read_dir(directory)? {
-            let path = base.with_file_name(entry?.file_name());
+    fn list(&mut self, files: &dyn Files, trace: &Trace, base: &Path) -> io::Result<()> {
+        for path in files.next_to(base)? {
             // `F-01` also ends in a number, but is not the file that trace writes.
-            if let Some(cpu) = number(&path).filter(|cpu| numbered(base, *cpu) == path && path.is_file()) {
+            if let Some(cpu) = number(&path).filter(|cpu| numbered(files, base, *cpu) == path && files.is_file(&path)) {
                 self.files.insert(cpu, path);
             }
         }
         let n = self.files.len();
         match trace.survey().traced_cpus {
             _ if n == 0 => {
-                let first = numbered(base, 0);
+                let first = numbered(files, base, 0);
                 self.damage(format!("a base file without the files of its CPUs: {} does not exist", first.display()));
             }
             Some(traced) if traced as usize > n => {
@@ -156,10 +159,10 @@ pub(super) fn number(path: &Path) -> Option<u32> {
 }
 
 /// Path `F-N` for a base file `F` or `F.gz`, or its compressed form.
-fn numbered(base: &Path, cpu: u32) -> PathBuf {
+fn numbered(files: &dyn Files, base: &Path, cpu: u32) -> PathBuf {
     let mut name = unpacked_name(base).map_or_else(|| base.file_name().unwrap_or_default().to_owned(), Into::into);
     name.push(format!("-{cpu}"));
-    on_disk(base.with_file_name(name))
+    existing(files, base.with_file_name(name))
 }
 
 /// File name without the suffix of its compression.
@@ -169,8 +172,8 @@ fn unpacked_name(path: &Path) -> Option<&str> {
 }
 
 /// The path, or its compressed form if only that exists.
-fn on_disk(path: PathBuf) -> PathBuf {
-    if path.is_file() {
+fn existing(files: &dyn Files, path: PathBuf) -> PathBuf {
+    if files.is_file(&path) {
         return path;
     }
     let packed = PACKED.iter().map(|end| {
@@ -178,7 +181,7 @@ fn on_disk(path: PathBuf) -> PathBuf {
         name.push(end);
         PathBuf::from(name)
     });
-    packed.into_iter().find(|packed| packed.is_file()).unwrap_or(path)
+    packed.into_iter().find(|packed| files.is_file(packed)).unwrap_or(path)
 }
 
 /// Part of a path after the last slash.
@@ -197,9 +200,9 @@ mod tests {
         for name in ["trcfile", "trcfile-", "trcfile-1x", "trcfile-+1", "trcfile-4294967296"] {
             assert_eq!(number(Path::new(name)), None, "{name}");
         }
-        assert_eq!(numbered(Path::new("a/b"), 3), Path::new("a/b-3"));
+        assert_eq!(numbered(&Disk, Path::new("a/b"), 3), Path::new("a/b-3"));
         assert_eq!(number(Path::new("trcfile-12.gz")), Some(12));
-        assert_eq!(numbered(Path::new("a/b.zst"), 3), Path::new("a/b-3"));
+        assert_eq!(numbered(&Disk, Path::new("a/b.zst"), 3), Path::new("a/b-3"));
     }
 
     #[test]

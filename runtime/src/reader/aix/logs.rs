@@ -17,6 +17,7 @@ use super::trace::{
     FoundCommon, NextItem, OpenError, ReadOptions, SkipAction, SkipPolicy, Survey, Trace, TracePosition, VisitResult,
 };
 use crate::ids::IdSet;
+use crate::reader::files::{Disk, Files};
 use crate::reader::window::{Input, SharedBuf};
 use crate::reader::{Imbalance, Notice, Tally};
 use crate::split::codec::{Codec, Malformed, stored};
@@ -191,17 +192,30 @@ impl Logs {
     /// # Errors
     /// The file cannot be read or is not a trace, or a requested CPU has no file.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        Self::with_cpu_files(Trace::open(path, options)?, path, options)
+        Self::open_among(&Disk, path, options)
+    }
+
+    /// Like [`Logs::open`], among given files.
+    ///
+    /// # Errors
+    /// As for [`Logs::open`].
+    pub fn open_among(files: &dyn Files, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        Self::with_cpu_files(files, Trace::open_among(files, path, options)?, path, options)
     }
 
     /// Adds the CPU files of an open trace, if it is a base file.
     ///
     /// # Errors
     /// A requested CPU has no file.
-    pub fn with_cpu_files(trace: Trace, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+    pub fn with_cpu_files(
+        files: &dyn Files,
+        trace: Trace,
+        path: &Path,
+        options: &ReadOptions,
+    ) -> Result<Self, OpenError> {
         let header = trace.log_header();
         if header.is_some_and(|header| header.is_base()) || !trace.cpu_files().is_empty() {
-            return Self::open_cpu_files(trace, path, options);
+            return Self::open_cpu_files(files, trace, path, options);
         }
         // If the file of a CPU is opened alone, only its name contains the number.
         let cpu = header.filter(|header| header.is_cpu_file()).and_then(|_| cpu_files::number(path));
@@ -216,8 +230,8 @@ impl Logs {
         Ok(Self::new(name, vec![MergeInput::new(trace, clock, cpu)], Vec::new()))
     }
 
-    fn open_cpu_files(base: Trace, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        let mut found = CpuFiles::of(&base, path)?;
+    fn open_cpu_files(files: &dyn Files, base: Trace, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        let mut found = CpuFiles::of(files, &base, path)?;
         if let Some(asked) = &options.cpus {
             let known = found.known();
             found.select(asked).map_err(|cpu| OpenError::NoCpu { cpu, known: format!("has {known}") })?;
@@ -233,7 +247,7 @@ impl Logs {
         let mut inputs = vec![MergeInput::new(base, clock, None)];
         // A missing file of one CPU is damage, not an error: the others are worth a report.
         for (cpu, path) in found.files {
-            match open_part(&path, inputs[0].trace.kind(), &part_options, chunk) {
+            match open_part(files, &path, inputs[0].trace.kind(), &part_options, chunk) {
                 Ok(part) => {
                     let clock = clock_of(&part, Some(&inputs[0].trace));
                     inputs.push(MergeInput::new(part, clock, Some(cpu)));
@@ -774,8 +788,14 @@ fn clock_of(trace: &Trace, base: Option<&Trace>) -> TraceClock {
 }
 
 /// Opens the file of one CPU, which must be of the base file's kernel.
-fn open_part(path: &Path, base: AixKind, options: &ReadOptions, chunk: usize) -> Result<Trace, String> {
-    let mut trace = Trace::open_part(path, options).map_err(|error| error.to_string())?;
+fn open_part(
+    files: &dyn Files,
+    path: &Path,
+    base: AixKind,
+    options: &ReadOptions,
+    chunk: usize,
+) -> Result<Trace, String> {
+    let mut trace = Trace::open_part(files, path, options).map_err(|error| error.to_string())?;
     let (bits, of_base) = (trace.kind().kernel().env(), base.kernel().env());
     if bits != of_base {
         return Err(format!("it is of a {bits}-bit kernel, and the base file of a {of_base}-bit one"));

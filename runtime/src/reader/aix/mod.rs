@@ -25,7 +25,7 @@ mod step;
 mod trace;
 mod trace_state;
 
-pub use cpu_files::cpu_files;
+pub use cpu_files::{cpu_files, cpu_files_among};
 pub use internal::SystemInfo;
 pub use log_info::LogInfo;
 pub use log_layout::LogHeader;

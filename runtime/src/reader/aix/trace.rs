@@ -15,6 +15,7 @@ use super::log_layout::{self, ClaimedRanges, EventRegion, LogHeader};
 use super::raw_event::RawEvent;
 use super::sniff::{AixKind, Sniffed, compressed, format_file, is_text, sniff};
 use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present};
+use crate::reader::files::{Disk, Files};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally, TraceKind};
 use crate::split::codec::stored;
@@ -288,7 +289,15 @@ impl Trace {
     /// # Errors
     /// The file cannot be read, or is not a trace.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
-        let input = if options.follow { Input::follow(path)? } else { Input::open(path)? }.within(options.max_ratio);
+        Self::open_among(&Disk, path, options)
+    }
+
+    /// Like [`Trace::open`], among given files.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a trace.
+    pub fn open_among(files: &dyn Files, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+        let input = if options.follow { Input::follow(path)? } else { files.open(path)? }.within(options.max_ratio);
         Self::from_input(path.to_string_lossy(), input, options)
     }
 
@@ -408,10 +417,10 @@ impl Trace {
     }
 
     /// Opens one of several files of a log. Its time factors may be in another file.
-    pub(super) fn open_part(path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
+    pub(super) fn open_part(files: &dyn Files, path: &Path, options: &ReadOptions) -> Result<Self, OpenError> {
         Self::plan(
             path.to_string_lossy().into_owned(),
-            Window::new(Input::open(path)?.within(options.max_ratio)),
+            Window::new(files.open(path)?.within(options.max_ratio)),
             options,
             None,
         )
