@@ -297,8 +297,8 @@ fn operands(instr: &Instr, kind: OperandKind) -> impl Iterator<Item = u32> {
 #[cfg(all(test, feature = "compile"))]
 mod tests {
     use super::*;
-    use crate::catalog::{FormatSet, LoadOptions};
     use crate::columns::{Column, Columns, Timestamp};
+    use crate::format_files::{FormatSet, LoadOptions};
     use std::fs;
 
     const FORMATS: &str = "\

@@ -1,21 +1,14 @@
 //! The library's type for loaded format files.
 
-#[cfg(feature = "compile")]
-use crate::catalog::Findings;
-use crate::catalog::{
-    BUILT_IN, Catalog, FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB, format_inputs,
-};
+use crate::catalog::{BUILT_IN, Catalog};
 use crate::events;
 use crate::fields::{FieldFormat, describe, list_json, list_text, record_schemas};
+use crate::format_files::{FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB, format_inputs};
 use crate::ids::{EventId, display_id};
 use self_cell::self_cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-#[cfg(feature = "compile")]
-use tfbc_compiler::coverage::CoveragePoint;
-#[cfg(feature = "compile")]
-use tfbc_grammar::{Diagnostic, SourceId, Span};
 
 self_cell!(
     struct LoadedFormats {
@@ -104,18 +97,6 @@ impl Formats {
         LoadedFormats::try_new(set, verify).map(|loaded| Self(Arc::new(loaded)))
     }
 
-    /// Warnings of the compiler, and errors of stanzas that were left out.
-    #[cfg(feature = "compile")]
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.findings().diagnostics
-    }
-
-    /// Warnings and errors together with the sources that they point into.
-    #[cfg(feature = "compile")]
-    pub fn findings(&self) -> &Findings {
-        self.set().findings()
-    }
-
     /// The loaded files, without the built-in one.
     pub fn files(&self) -> Vec<FormatFile> {
         self.set().files(self.catalog())
@@ -124,21 +105,6 @@ impl Formats {
     /// Blobs: one that was compiled from all sources, and the files that were compiled before.
     pub fn blobs(&self) -> impl Iterator<Item = &[u8]> {
         self.set().programs()
-    }
-
-    /// Coverage points of the sources, if they were compiled with [`LoadOptions::instrument`]. The last blob contains
-    /// their probes.
-    #[cfg(feature = "compile")]
-    #[doc(hidden)]
-    pub fn points(&self) -> &[CoveragePoint] {
-        self.set().points()
-    }
-
-    /// Source spans per routine and instruction of the last blob, if it was compiled with [`LoadOptions::plain`].
-    #[cfg(feature = "compile")]
-    #[doc(hidden)]
-    pub fn spans(&self) -> &[Vec<(SourceId, Span)>] {
-        self.set().places()
     }
 
     /// Fields of events as text, like `tfbc fields`: of one event, or of all that are not built in.
@@ -186,6 +152,32 @@ impl Formats {
     /// Programs of the format files, looked up by event.
     pub(crate) fn catalog(&self) -> &Catalog<'_> {
         self.0.borrow_dependent()
+    }
+}
+
+#[cfg(feature = "compile")]
+impl Formats {
+    /// Warnings of the compiler, and errors of stanzas that were left out.
+    pub fn diagnostics(&self) -> &[tfbc_grammar::Diagnostic] {
+        &self.findings().diagnostics
+    }
+
+    /// Warnings and errors together with the sources that they point into.
+    pub fn findings(&self) -> &crate::Findings {
+        &self.set().sources().findings
+    }
+
+    /// Coverage points of the sources, if they were compiled with [`LoadOptions::instrument`]. The last blob contains
+    /// their probes.
+    #[doc(hidden)]
+    pub fn points(&self) -> &[tfbc_compiler::coverage::CoveragePoint] {
+        &self.set().sources().points
+    }
+
+    /// Source spans per routine and instruction of the last blob, if it was compiled with [`LoadOptions::plain`].
+    #[doc(hidden)]
+    pub fn spans(&self) -> &[Vec<(tfbc_grammar::SourceId, tfbc_grammar::Span)>] {
+        &self.set().sources().places
     }
 }
 

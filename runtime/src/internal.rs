@@ -44,13 +44,13 @@ pub use crate::trace::write_raw;
 
 // Files: format files and outputs follow the same rules as in a report.
 
-/// Format files of a command; the built-in one if none is given.
-pub use crate::catalog::format_inputs;
-/// Reading of format files with the limits of a report.
-#[cfg(feature = "compile")]
-pub use crate::catalog::read_source;
 /// Identity of files, to refuse an output that is also an input.
 pub use crate::file_id::FileId;
+/// Format files of a command; the built-in one if none is given.
+pub use crate::format_files::format_inputs;
+/// Reading of format files with the limits of a report.
+#[cfg(feature = "compile")]
+pub use crate::format_files::read_source;
 /// Output files that are complete or absent.
 pub use crate::output::Output;
 /// Recognition of files that are not format files, for messages, and of the files that a log has per CPU.

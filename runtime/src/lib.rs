@@ -73,6 +73,7 @@ mod expression;
 mod fields;
 mod file_id;
 mod filter;
+mod format_files;
 mod formats;
 mod ids;
 mod inventory;
@@ -103,12 +104,12 @@ mod work;
 
 #[cfg(feature = "compile")]
 pub use cache::Cache;
-#[cfg(feature = "compile")]
-pub use catalog::Findings;
-pub use catalog::{FormatFile, FormatInput, LoadError, LoadOptions};
 pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Item};
 pub use fields::{Field, FieldFormat, FieldValue};
+#[cfg(feature = "compile")]
+pub use format_files::Findings;
+pub use format_files::{FormatFile, FormatInput, LoadError, LoadOptions};
 pub use formats::{EventFormat, Formats};
 pub use ids::EventId;
 pub use monitor::{Monitor, ReportError};

@@ -14,7 +14,8 @@ pub mod fields {
 
 /// Format files before they are verified.
 pub mod formats {
-    pub use crate::catalog::{Catalog, FormatSet};
+    pub use crate::catalog::Catalog;
+    pub use crate::format_files::FormatSet;
 }
 
 /// Opening inputs whose kind is not known yet.

@@ -195,7 +195,7 @@ fn key(event: &EventRef) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{FormatSet, LoadOptions};
+    use crate::format_files::{FormatSet, LoadOptions};
 
     fn event(id: u16, env: u8) -> EventRef {
         EventRef { id, env, ..EventRef::default() }

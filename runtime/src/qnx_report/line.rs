@@ -479,9 +479,9 @@ impl RecordWriter for RowWriter<'_> {
 mod tests {
     use super::super::clock::{Clock, TimeForm, date_and_time};
     use super::*;
-    use crate::catalog::{FormatSet, LoadOptions};
     use crate::columns::{Columns, Side};
     use crate::events::{BuiltInEvents, class_name};
+    use crate::format_files::{FormatSet, LoadOptions};
     use crate::json;
     use crate::pattern::Pattern;
     use crate::qnx_report::fields::{RecordField, RecordFields, push_escaped};

@@ -340,8 +340,8 @@ fn event<'b>(record: &KevRecord<'b>, big_endian: bool) -> Event<'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{FormatSet, LoadOptions};
     use crate::events::samples::payload;
+    use crate::format_files::{FormatSet, LoadOptions};
 
     #[test]
     fn flattened_lists_print_as_one_argument_after_the_other() {

@@ -179,7 +179,7 @@ impl From<Trace> for Logs {
 }
 
 /// Event that was found, but not decoded.
-enum Found {
+enum FoundEvent {
     /// Its encoding is common.
     Common(FoundCommon),
     Parts(Parts),
@@ -564,7 +564,7 @@ impl Logs {
                 None if self.needed.is_none()
                     && let Some(found) = self.inputs[0].trace.find_common() =>
                 {
-                    break (0, None, Found::Common(found));
+                    break (0, None, FoundEvent::Common(found));
                 }
                 None => match self.inputs[0].trace.find()? {
                     NextItem::Event(parts) => (0, None, parts),
@@ -574,7 +574,7 @@ impl Logs {
             };
             // Ids are tested before the event is presented: a report of one hook skips most of a trace here.
             if self.needed.as_ref().is_none_or(|ids| ids.contains(parts.id)) {
-                break (log, merged_ns, Found::Parts(parts));
+                break (log, merged_ns, FoundEvent::Parts(parts));
             }
             let MergeInput { trace, clock, .. } = &mut self.inputs[log];
             if merged_ns.is_none() {
@@ -589,8 +589,8 @@ impl Logs {
         };
         let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[log];
         let mut event = match found {
-            Found::Common(found) => trace.common_event(&found),
-            Found::Parts(parts) => trace.event(&parts),
+            FoundEvent::Common(found) => trace.common_event(&found),
+            FoundEvent::Parts(parts) => trace.event(&parts),
         };
         event.cpu = event.cpu.or(cpu.map(u64::from));
         if let Some(merge) = self.merge.as_ref().filter(|_| self.infos.len() > 1) {

@@ -75,7 +75,7 @@ impl TraceStart {
     }
 }
 
-enum Found {
+enum FoundItem {
     /// The simple slot at the window's start.
     Simple(Slot),
     /// A combine, whose payload is in `payloads`.
@@ -453,11 +453,11 @@ impl KevLog {
 
     fn next_slow(&mut self) -> io::Result<Option<KevItem<'_>>> {
         Ok(match self.find()? {
-            Found::Simple(slot) => Some(KevItem::Record(self.simple(slot))),
-            Found::Joined(slot, ended) => Some(KevItem::Record(self.joined(slot, ended))),
-            Found::Slot(slot) => Some(KevItem::Slot(slot)),
-            Found::Notice => self.notices.pop_front().map(KevItem::Notice),
-            Found::End => None,
+            FoundItem::Simple(slot) => Some(KevItem::Record(self.simple(slot))),
+            FoundItem::Joined(slot, ended) => Some(KevItem::Record(self.joined(slot, ended))),
+            FoundItem::Slot(slot) => Some(KevItem::Slot(slot)),
+            FoundItem::Notice => self.notices.pop_front().map(KevItem::Notice),
+            FoundItem::End => None,
         })
     }
 
@@ -566,13 +566,13 @@ impl KevLog {
         self.joiner.counts.records += 1;
     }
 
-    fn find(&mut self) -> io::Result<Found> {
+    fn find(&mut self) -> io::Result<FoundItem> {
         loop {
             if !self.notices.is_empty() {
-                return Ok(Found::Notice);
+                return Ok(FoundItem::Notice);
             }
             if self.ended || self.window.offset() >= self.end_offset {
-                return Ok(Found::End);
+                return Ok(FoundItem::End);
             }
             self.detour = self.options.slots;
             let Some(bytes) = self.window.bytes().first_chunk().copied() else {
@@ -586,7 +586,7 @@ impl KevLog {
             }
             if self.options.slots && !self.slot_shown {
                 self.slot_shown = true;
-                return Ok(Found::Slot(self.raw(&bytes)));
+                return Ok(FoundItem::Slot(self.raw(&bytes)));
             }
             self.slot_shown = false;
             if let Some(found) = self.take_slot(&bytes) {
@@ -606,19 +606,19 @@ impl KevLog {
 
     /// Reads the slot at the window's start. Returns the record that it completes.
     #[inline]
-    fn take_slot(&mut self, bytes: &[u8; SLOT_BYTES]) -> Option<Found> {
+    fn take_slot(&mut self, bytes: &[u8; SLOT_BYTES]) -> Option<FoundItem> {
         let slot = Slot::read(bytes, self.header.big_endian);
         let payload = bytes.last_chunk()?;
         if slot.kind() == SlotKind::Simple {
             if slot.class() == classes::CONTROL {
                 self.take_control(slot, word(bytes, 2, self.header.big_endian));
             }
-            return Some(Found::Simple(slot));
+            return Some(FoundItem::Simple(slot));
         }
         self.payloads.clear();
         let (offset, msb) = (self.window.offset(), self.clocks.msb(slot.cpu()));
         let ended = self.joiner.take(slot, payload, offset, msb, &mut self.payloads)?;
-        Some(Found::Joined(slot, ended))
+        Some(FoundItem::Joined(slot, ended))
     }
 
     fn take_control(&mut self, slot: Slot, word: u32) {
