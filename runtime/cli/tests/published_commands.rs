@@ -1,14 +1,15 @@
 //! Shell scripts with commands, their inputs, and the expected output.
 //!
 //! A case is a directory of `snapshots/data/commands`. `cmd` is a shell script that runs in a copy of the directory.
-//! `stdout` is its standard output, byte for byte; `exit` is its status. A line of `stderr` is a text that standard
-//! error must contain; after `!`, one that it must not contain; after `/`, a regular expression that must match. An
-//! empty `stderr` allows no output.
+//! `stdout` is its standard output, byte for byte; `exit` is its status, 0 if there is no such file. A line of `stderr`
+//! is a text that standard error must contain; after `!`, one that it must not contain; after `/`, a regular expression
+//! that must match. Without `stdout` or `stderr`, nothing may be printed there.
 
 use crate::common::{collected, program};
 use regex::RegexBuilder;
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -62,16 +63,22 @@ fn differences(case: &Path) -> String {
     let name = case.file_name().unwrap().display();
     let mut found = String::new();
     let mut differs = |text: String| found += &format!("{name}: {text}\n");
-    let expected =
-        |file: &str| fs::read(case.join(file)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let expected = |file: &str| match fs::read(case.join(file)) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => panic!("{}: {error}", case.join(file).display()),
+    };
     let (stdout, stderr, status) = collected(output);
-    if let Some(want) = expected("stdout").filter(|want| *want != stdout) {
+    let want = expected("stdout");
+    if want != stdout {
         differs(format!("standard output is\n{stdout}and not\n{want}"));
     }
-    if let Some(want) = expected("exit").filter(|want| want.trim().parse() != Ok(status)) {
-        differs(format!("the exit status is {status} and not {}", want.trim()));
+    let want = expected("exit");
+    let want = if want.is_empty() { "0" } else { want.trim() };
+    if want.parse() != Ok(status) {
+        differs(format!("the exit status is {status} and not {want}"));
     }
-    let Some(want) = expected("stderr") else { return found };
+    let want = expected("stderr");
     if want.is_empty() && !stderr.is_empty() {
         differs(format!("standard error is not empty: {stderr}"));
     }
