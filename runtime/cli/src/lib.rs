@@ -51,6 +51,7 @@ mod rptopts;
 #[cfg(all(feature = "analysis", feature = "arrow"))]
 mod section_tables;
 mod split;
+mod split_file;
 #[cfg(feature = "analysis")]
 mod summary;
 #[cfg(feature = "arrow")]

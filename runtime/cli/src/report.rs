@@ -8,7 +8,7 @@ use super::limits::{LimitArgs, TableArgs, threads};
 use super::links::LinkArgs;
 use super::overwrite;
 use super::pager::PagerArgs;
-use super::split;
+use super::split_file;
 use super::trace::{self, SystemOptions};
 use super::trace_args::TraceArgs;
 use super::zone::ZoneArgs;
@@ -125,7 +125,7 @@ impl ReportArgs {
             return Err(Failure::Error(Message::Usage, String::from("--part needs exactly one split file")));
         }
         // The files that a split file names are inputs, too.
-        let divided: Vec<PathBuf> = self.traces.iter().flat_map(|path| split::files(path, self.part)).collect();
+        let divided: Vec<PathBuf> = self.traces.iter().flat_map(|path| split_file::files(path, self.part)).collect();
         let tables = [&self.names, &self.context].into_iter().flatten().chain(&divided);
         let files = self.traces.iter().chain(tables).map(PathBuf::as_path);
         let inputs = overwrite::files(&self.formats).chain(files);

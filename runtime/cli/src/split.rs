@@ -4,16 +4,16 @@ use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
 use super::merge;
 use super::overwrite;
+use super::split_file::failure;
 use super::trace;
 use super::trace_args::TraceArgs;
 use super::unpack;
 use clap::{ArgGroup, Args};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use tfbc::{PartSize, Split, SplitError};
+use tfbc::{PartSize, Split};
 
 /// Flags of `tfbc split`.
 #[derive(Debug, Clone, Args)]
@@ -67,15 +67,6 @@ fn size(text: &str) -> Result<NonZeroU64, String> {
     };
     let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).and_then(NonZeroU64::new);
     bytes.ok_or_else(|| String::from("expected a number of bytes such as 5000, 64k, 64m or 1g, at least 1"))
-}
-
-/// Failure for a trace that cannot be split, or a part that cannot be opened.
-pub fn failure(name: &str, error: SplitError) -> Failure {
-    let message = match error {
-        SplitError::Refused(_) | SplitError::NoPart { .. } => Message::Usage,
-        _ => Message::Unreadable,
-    };
-    Failure::Error(message, format!("cannot read {name}: {error}"))
 }
 
 /// Flags of `tfbc index`.
@@ -155,23 +146,6 @@ impl DivisionArgs {
         *status = (*status).max(found.unwrap_or(Status::Well));
         Ok(unpacked.into_iter().map(|found| found.path).collect())
     }
-}
-
-/// Opens a split file; `None` if the file is not one, which its first bytes show.
-pub fn open(path: &Path) -> Result<Option<Split>, Failure> {
-    let mut magic = [0; 4];
-    let is_split = path.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
-        && magic == *b"tfbs";
-    let split = is_split.then(|| Split::open(path)).transpose();
-    split.map_err(|error| failure(&path.to_string_lossy(), error))
-}
-
-/// Files that a report of a split file reads. None if it is not one, or a part of it cannot be read, which the report
-/// says.
-pub fn files(path: &Path, part: Option<u64>) -> Vec<PathBuf> {
-    let split = if path.is_file() { Split::open_only(path, part.unwrap_or(1)).ok() } else { None };
-    split.map_or(Vec::new(), |split| split.files().map(PathBuf::from).collect())
 }
 
 /// Table of the parts.

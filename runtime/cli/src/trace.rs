@@ -6,7 +6,7 @@ use super::formats;
 use super::inputs::{self, InputCounts, RunSummary};
 use super::links::LinkArgs;
 use super::pager::{Pager, PagerArgs, ReportOutput};
-use super::split;
+use super::split_file;
 use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const MAX_SHOWN: u64 = 100;
 pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
     if let Some(number) = args.part {
         let part = Split::open_only(path, number).and_then(|split| split.open_part(number));
-        return part.map_err(|error| split::failure(&path.to_string_lossy(), error));
+        return part.map_err(|error| split_file::failure(&path.to_string_lossy(), error));
     }
     Trace::open_with(path, &args.options()).map_err(|error| {
         let forced = if args.format.is_some() { "; --format overrides the detected kind: leave it out" } else { "" };
@@ -366,9 +366,9 @@ pub struct PlannedReport {
 impl PlannedReport {
     /// Opens a trace, or a split file for a report of all its parts.
     pub fn open_whole(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
-        let split = if args.part.is_none() && !args.follow { split::open(path)? } else { None };
+        let split = if args.part.is_none() && !args.follow { split_file::open(path)? } else { None };
         let Some(split) = split else { return Self::plan(open(path, args)?, None, args, wanted) };
-        let first = split.open_part(1).map_err(|error| split::failure(&path.to_string_lossy(), error))?;
+        let first = split.open_part(1).map_err(|error| split_file::failure(&path.to_string_lossy(), error))?;
         Self::plan(first, Some(split), args, wanted)
     }
 

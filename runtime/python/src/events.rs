@@ -9,9 +9,10 @@
 //! its values from the chunk. Before the next chunk, the events that are still referenced are copied with their fields.
 //! So a loop that drops its events pays nothing for fields.
 
-use crate::dataset::{Unreadable, warn_of_passed_over};
+use crate::dataset::Unreadable;
 use crate::errors::{self, warn_of_damage};
-use crate::input::{BegunTrace, TraceInput, report_options};
+use crate::input::{BegunTrace, TraceInput};
+use crate::selection::report_options;
 use crate::source::{self, Raised};
 use crate::values;
 use crate::worker::Worker;
@@ -295,7 +296,7 @@ impl IteratorState {
                 }
             }
         }
-        warn_of_passed_over(py, input, &std::mem::take(&mut self.unreadable))?;
+        input.warn_of_passed_over(py, &std::mem::take(&mut self.unreadable))?;
         Ok(None)
     }
 

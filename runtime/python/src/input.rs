@@ -1,10 +1,11 @@
 //! Input of a trace, which every pass opens again.
 
-use crate::dataset::{DatasetPass, Unreadable};
-use crate::errors::{OpenError, SpentError};
-use crate::selection::{Selection, Words};
+use crate::contents::Contents;
+use crate::dataset::{Unreadable, passed_over};
+use crate::dataset_pass::DatasetPass;
+use crate::errors::{OpenError, SpentError, warn_of_damage};
+use crate::selection::{Release, Selection, Words, report_options};
 use crate::source::{InputArg, OpenTrace, Raised};
-use crate::table::Contents;
 use crate::worker::Worker;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,25 +17,6 @@ use tfbc::internal::rows::names;
 use tfbc::qnx::QnxRelease;
 use tfbc::{EventId, ReportOptions, System, TraceInfo};
 use tfbc_data::{Outcome, TableOptions};
-
-/// `None` for AIX. For QNX, the release, if the log names it.
-pub type Release = Option<Option<QnxRelease>>;
-
-/// Report options of a trace for a selection of events.
-///
-/// # Errors
-/// The selection is wrong.
-pub fn report_options(
-    selection: &tfbc_data::Selection,
-    release: Release,
-    context: Option<&Arc<ContextTable>>,
-) -> Result<ReportOptions, String> {
-    let mut options = selection.options(release)?;
-    if let Some(context) = context {
-        options.aix.context = Arc::clone(context);
-    }
-    Ok(options)
-}
 
 /// Input, format files and options that all passes over a trace share.
 pub struct TraceInput {
@@ -108,6 +90,11 @@ impl TraceInput {
             InputArg::Dataset(dataset) => dataset.unreadable.clone(),
             _ => Vec::new(),
         }
+    }
+
+    /// Warns of the traces of a dataset that were passed over or, with `strict`, raises an exception.
+    pub fn warn_of_passed_over(&self, py: Python<'_>, unreadable: &[Unreadable]) -> PyResult<()> {
+        passed_over(&self.name(), unreadable).map_or(Ok(()), |message| warn_of_damage(py, message, self.strict))
     }
 
     /// Opens the input for a pass.

@@ -11,7 +11,9 @@
 //! `python/tfbc/_errors.py`.
 #![forbid(unsafe_code)]
 
+mod contents;
 mod dataset;
+mod dataset_pass;
 mod display;
 mod errors;
 mod events;
@@ -38,11 +40,11 @@ mod _native {
     #[pymodule_export]
     use crate::formats::{Diagnostic, Field, Formats, check, compile};
     #[pymodule_export]
-    use crate::parts::{Part, open_part};
+    use crate::parts::Part;
     #[pymodule_export]
     use crate::single::format_event;
     #[pymodule_export]
     use crate::table::{Batch, BatchIterator, Schema, Table};
     #[pymodule_export]
-    use crate::trace::{Trace, find_traces, open};
+    use crate::trace::{Trace, find_traces, open, open_part};
 }

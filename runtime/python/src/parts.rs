@@ -1,19 +1,16 @@
 //! Parts of a trace, which other processes format.
 
-use crate::dataset::warn_of_passed_over;
 use crate::errors::{PartError, part_error};
 use crate::input::{BegunTrace, TraceInput};
-use crate::source::{InputArg, OpenTrace, Raised};
+use crate::source::InputArg;
 use crate::table::Table;
-use crate::trace::{FormatArgs, Trace, utc_ns};
 use crate::worker::Worker;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use tfbc::aix::ReadOptions;
+use std::sync::Arc;
 use tfbc::internal::Output;
 use tfbc::{PartInfo, PartSize, Split};
 
@@ -31,8 +28,8 @@ use tfbc::{PartInfo, PartSize, Split};
 #[pyclass(module = "tfbc", frozen)]
 pub struct Part {
     /// Split with this part only.
-    split: Arc<Split>,
-    info: PartInfo,
+    pub split: Arc<Split>,
+    pub info: PartInfo,
 }
 
 impl Part {
@@ -74,60 +71,8 @@ pub fn split(py: Python<'_>, input: &TraceInput, size: PartSize) -> PyResult<Vec
         let parts = parts.map_err(|error| part_error(&name, &error))?;
         all.extend(parts.into_iter().filter_map(Part::new));
     }
-    warn_of_passed_over(py, input, &unreadable)?;
+    input.warn_of_passed_over(py, &unreadable)?;
     Ok(all)
-}
-
-/// Opens a part of a trace. Only what precedes its first event is read.
-///
-/// ``formats``, ``builtin`` and ``dialect`` name the format files with which the trace was opened and split.
-/// ``time_zero`` and ``strict`` are those of :func:`tfbc.open`. Other format files, and another or a changed input,
-/// raise :class:`PartError`.
-///
-/// >>> import tfbc
-/// >>> trace = tfbc.open(sample)
-/// >>> texts = [event.text for part in trace.parts(n=3) for event in tfbc.open_part(part)]
-/// >>> texts == [event.text for event in trace]
-/// True
-#[pyfunction]
-#[pyo3(
-    signature = (part, *, formats=None, builtin=true, dialect=None, time_zero=None, strict=false),
-    text_signature = "(part, *, formats=(), builtin=True, dialect=None, time_zero=None, strict=False)"
-)]
-pub fn open_part(
-    py: Python<'_>,
-    part: &Bound<'_, Part>,
-    formats: Option<&Bound<'_, PyAny>>,
-    builtin: bool,
-    dialect: Option<&Bound<'_, PyDict>>,
-    time_zero: Option<&Bound<'_, PyAny>>,
-    strict: bool,
-) -> PyResult<Trace> {
-    let Part { split, info } = part.get();
-    let worker = Worker::start()?;
-    let time_zero = time_zero.map(utc_ns).transpose()?;
-    let (formats, _) = FormatArgs { formats, builtin, dialect, strict }.load(py, &worker)?;
-    split.check_formats(&formats).map_err(|error| part_error(split.input(), &error))?;
-    let given = InputArg::Part(Arc::clone(split), info.number);
-    // The split contains the options of the reader.
-    let options = ReadOptions::default();
-    let raised = Raised::default();
-    let OpenTrace { trace, release } = given.open_on(&worker, py, &options, &raised)?;
-    let input = TraceInput {
-        given,
-        options,
-        context: None,
-        formats,
-        info: trace.info(),
-        release,
-        strict,
-        follow: false,
-        time_zero,
-        once: None,
-        raised,
-        outcome: Mutex::new(None),
-    };
-    Ok(Trace { input: Arc::new(input) })
 }
 
 #[pymethods]

@@ -4,6 +4,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use tfbc::ReportOptions;
+use tfbc::aix::ContextTable;
+use tfbc::qnx::QnxRelease;
 use tfbc_authoring::times::signed_seconds;
 
 /// Filters from keyword arguments, not checked yet.
@@ -95,4 +99,23 @@ impl Selection {
             threads: self.threads,
         }
     }
+}
+
+/// `None` for AIX. For QNX, the release, if the log names it.
+pub type Release = Option<Option<QnxRelease>>;
+
+/// Report options of a trace for a selection of events.
+///
+/// # Errors
+/// The selection is wrong.
+pub fn report_options(
+    selection: &tfbc_data::Selection,
+    release: Release,
+    context: Option<&Arc<ContextTable>>,
+) -> Result<ReportOptions, String> {
+    let mut options = selection.options(release)?;
+    if let Some(context) = context {
+        options.aix.context = Arc::clone(context);
+    }
+    Ok(options)
 }

@@ -1,6 +1,7 @@
 //! The class `Trace`: opening traces, and the methods that read them.
 
-use crate::errors::{FormatWarning, unreadable};
+use crate::contents::Contents;
+use crate::errors::{FormatWarning, part_error, unreadable};
 use crate::events::EventIterator;
 use crate::formats::{self, Formats};
 use crate::html;
@@ -8,7 +9,7 @@ use crate::input::{InputFacts, NamedTable, TraceInput};
 use crate::parts::{self, Part};
 use crate::selection::{Seconds, Selection, Words};
 use crate::source::{InputArg, OpenTrace, Raised};
-use crate::table::{self, Contents, Table};
+use crate::table::{self, Table};
 use crate::values;
 use crate::worker::Worker;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -101,6 +102,58 @@ pub fn open(
     Ok(Trace { input: Arc::new(input) })
 }
 
+/// Opens a part of a trace. Only what precedes its first event is read.
+///
+/// ``formats``, ``builtin`` and ``dialect`` name the format files with which the trace was opened and split.
+/// ``time_zero`` and ``strict`` are those of :func:`tfbc.open`. Other format files, and another or a changed input,
+/// raise :class:`PartError`.
+///
+/// >>> import tfbc
+/// >>> trace = tfbc.open(sample)
+/// >>> texts = [event.text for part in trace.parts(n=3) for event in tfbc.open_part(part)]
+/// >>> texts == [event.text for event in trace]
+/// True
+#[pyfunction]
+#[pyo3(
+    signature = (part, *, formats=None, builtin=true, dialect=None, time_zero=None, strict=false),
+    text_signature = "(part, *, formats=(), builtin=True, dialect=None, time_zero=None, strict=False)"
+)]
+pub fn open_part(
+    py: Python<'_>,
+    part: &Bound<'_, Part>,
+    formats: Option<&Bound<'_, PyAny>>,
+    builtin: bool,
+    dialect: Option<&Bound<'_, PyDict>>,
+    time_zero: Option<&Bound<'_, PyAny>>,
+    strict: bool,
+) -> PyResult<Trace> {
+    let Part { split, info } = part.get();
+    let worker = Worker::start()?;
+    let time_zero = time_zero.map(utc_ns).transpose()?;
+    let (formats, _) = FormatArgs { formats, builtin, dialect, strict }.load(py, &worker)?;
+    split.check_formats(&formats).map_err(|error| part_error(split.input(), &error))?;
+    let given = InputArg::Part(Arc::clone(split), info.number);
+    // The split contains the options of the reader.
+    let options = ReadOptions::default();
+    let raised = Raised::default();
+    let OpenTrace { trace, release } = given.open_on(&worker, py, &options, &raised)?;
+    let input = TraceInput {
+        given,
+        options,
+        context: None,
+        formats,
+        info: trace.info(),
+        release,
+        strict,
+        follow: false,
+        time_zero,
+        once: None,
+        raised,
+        outcome: Mutex::new(None),
+    };
+    Ok(Trace { input: Arc::new(input) })
+}
+
 /// Paths of traces, and names of directories that cannot be read, each with the reason.
 type FoundTraces = (Vec<PathBuf>, Vec<(String, String)>);
 
@@ -120,7 +173,7 @@ pub fn find_traces(source: &Bound<'_, PyAny>) -> PyResult<FoundTraces> {
 }
 
 /// Arguments of format files.
-pub struct FormatArgs<'a, 'py> {
+struct FormatArgs<'a, 'py> {
     pub formats: Option<&'a Bound<'py, PyAny>>,
     pub builtin: bool,
     pub dialect: Option<&'a Bound<'py, PyDict>>,
@@ -163,7 +216,7 @@ fn trace_kind(name: &str) -> PyResult<TraceKind> {
 }
 
 /// Nanoseconds since 1970 of a `datetime` with a time zone.
-pub fn utc_ns(time: &Bound<'_, PyAny>) -> PyResult<i128> {
+fn utc_ns(time: &Bound<'_, PyAny>) -> PyResult<i128> {
     let py = time.py();
     let epoch = values::utc(py, 0)?;
     if time.getattr("tzinfo")?.is_none() {

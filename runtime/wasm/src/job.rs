@@ -164,6 +164,18 @@ impl Job {
         })
     }
 
+    /// Loads the format files, and opens the trace for a report.
+    ///
+    /// # Errors
+    /// Those of [`Job::load`], [`Job::open`] and [`Job::options`].
+    pub fn prepare<R: Read + Seek + Send + 'static>(&self, open: &impl Fn(usize) -> R) -> Result<Prepared, Failure> {
+        let formats = self.load(false)?;
+        let trace = self.open(open)?;
+        let info = trace.info();
+        let options = self.options(&info)?;
+        Ok(Prepared { formats, trace, info, options })
+    }
+
     /// Opens the trace. `open` opens one of the worker's files by its place. Files of CPUs belong to their base file;
     /// several traces are merged by time.
     ///
@@ -240,6 +252,14 @@ impl Job {
             TraceSource::Pasted(_) => "pasted bytes",
         }
     }
+}
+
+/// An opened trace and what a report of it needs.
+pub struct Prepared {
+    pub formats: Formats,
+    pub trace: Trace,
+    pub info: TraceInfo,
+    pub options: ReportOptions,
 }
 
 impl TraceSource {

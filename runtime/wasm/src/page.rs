@@ -1,7 +1,7 @@
 //! Table, summary and timeline, as the page that `tfbc view` writes.
 
 use crate::host::{Host, HostMonitor, HostWriter};
-use crate::job::{Failure, Job};
+use crate::job::{Failure, Job, Prepared};
 use serde_json::{Value, json};
 use std::io::{Read, Seek};
 use tfbc::internal::templates::catalog;
@@ -39,10 +39,7 @@ pub fn page<R: Read + Seek + Send + 'static>(
     open: &impl Fn(usize) -> R,
     host: &mut impl Host,
 ) -> Result<Value, Failure> {
-    let formats = job.load(false)?;
-    let mut trace = job.open(open)?;
-    let info = trace.info();
-    let options = job.options(&info)?;
+    let Prepared { formats, mut trace, info, options } = job.prepare(open)?;
     let mut events = trace.events(&formats).with_options(options).with_context();
     let table = EventTable::read(&mut events, job.limit as usize).map_err(|error| Failure(error.to_string()))?;
     drop(events);

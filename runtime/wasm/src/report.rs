@@ -1,7 +1,7 @@
 //! The report as text.
 
 use crate::host::{Host, HostWriter};
-use crate::job::{Failure, Job};
+use crate::job::{Failure, Job, Prepared};
 use serde_json::{Value, json};
 use std::io::{Read, Seek};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,10 +43,7 @@ pub fn report<R: Read + Seek + Send + 'static>(
     open: &impl Fn(usize) -> R,
     host: &mut impl Host,
 ) -> Result<Value, Failure> {
-    let formats = job.load(false)?;
-    let mut trace = job.open(open)?;
-    let info = trace.info();
-    let options = job.options(&info)?;
+    let Prepared { formats, mut trace, info, options } = job.prepare(open)?;
     let host = Arc::new(Mutex::new(host));
     let mut monitor = Shared(host.clone());
     let summary = report_with(&mut trace, &formats, &options, Shared(host), &mut monitor);

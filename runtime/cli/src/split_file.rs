@@ -1,0 +1,33 @@
+//! Split files as inputs of other commands.
+
+use super::console::{Failure, Message};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use tfbc::{Split, SplitError};
+
+/// Opens a split file; `None` if the file is not one, which its first bytes show.
+pub fn open(path: &Path) -> Result<Option<Split>, Failure> {
+    let mut magic = [0; 4];
+    let is_split = path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && magic == *b"tfbs";
+    let split = is_split.then(|| Split::open(path)).transpose();
+    split.map_err(|error| failure(&path.to_string_lossy(), error))
+}
+
+/// Files that a report of a split file reads. None if it is not one, or a part of it cannot be read, which the report
+/// says.
+pub fn files(path: &Path, part: Option<u64>) -> Vec<PathBuf> {
+    let split = if path.is_file() { Split::open_only(path, part.unwrap_or(1)).ok() } else { None };
+    split.map_or(Vec::new(), |split| split.files().map(PathBuf::from).collect())
+}
+
+/// Failure for a trace that cannot be split, or a part that cannot be opened.
+pub fn failure(name: &str, error: SplitError) -> Failure {
+    let message = match error {
+        SplitError::Refused(_) | SplitError::NoPart { .. } => Message::Usage,
+        _ => Message::Unreadable,
+    };
+    Failure::Error(message, format!("cannot read {name}: {error}"))
+}
