@@ -94,7 +94,7 @@ impl<H: Host> Monitor for HostMonitor<'_, H> {
 
 /// Bytes that are read ahead, of all files together.
 const AHEAD: usize = 1 << 20;
-/// Least number of bytes that are read ahead of one file.
+/// Least number of bytes per file that are read ahead.
 const LEAST_AHEAD: usize = 1 << 16;
 
 /// A file that was dropped on the page, read in pieces.
