@@ -127,13 +127,13 @@ pub fn run_native<'e>(
     text.clear();
     let mut n_bytes = 0;
     for event in load {
-        if text.as_bytes().len() >= TEXT_BYTES {
-            n_bytes += text.as_bytes().len();
+        if text.n_bytes() >= TEXT_BYTES {
+            n_bytes += text.n_bytes();
             text.clear();
         }
         format(text, &event);
     }
-    n_bytes + text.as_bytes().len()
+    n_bytes + text.n_bytes()
 }
 
 /// Asserts that the engine and the hand-written formatter print the same bytes.

@@ -5,7 +5,8 @@
 //! it by hand; [`definitions`] and [`RecordLoad`] are the load of QNX user events. [`KevWriter`] and [`KevHead`] write
 //! QNX logs, [`KevLoad`] one of any length, and [`TraceLoad`] an AIX trace of any length. [`cases`] contains the
 //! benchmarks.
-#![forbid(unsafe_code)]
+//!
+//! The modules `native…` are written by hand for speed alone, and only they use `unsafe`: nothing of them is shipped.
 
 pub mod cases;
 mod copy;
@@ -20,6 +21,9 @@ mod native;
 mod native_datakeys;
 mod native_kev;
 mod native_line;
+#[cfg(target_arch = "x86_64")]
+mod native_sse;
+mod native_switch;
 mod report_run;
 mod rng;
 mod scan;

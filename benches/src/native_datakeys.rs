@@ -1,8 +1,9 @@
 //! Hand-written decoder of the user event load, the baseline for the machine.
 //!
 //! It prints the same as the datakeys of [`crate::definitions`], and knows their labels, enums and layouts at compile
-//! time. An enum is a table lookup, and the texts of mask enums are joined beforehand. All code is safe and uses the
-//! window of `native.rs`.
+//! time. An enum is a table lookup, and the texts of mask enums are joined beforehand. It stores without bounds checks into
+//! the line of `native.rs`.
+#![expect(unsafe_code, reason = "the limit that the machine is compared with has no bounds checks")]
 
 use std::ops::ControlFlow;
 
@@ -10,7 +11,7 @@ use tfbc_vm::Event;
 
 use crate::UserEvent;
 use crate::datakeys::{AREAS, FAULTS, N_CODES, code};
-use crate::native::{ASCII_ZEROS, LOWER, LineWindow, NativeText, hex_digits};
+use crate::native::{ASCII_ZEROS, LOWER, LineWindow, NativeText, WINDOW, hex_digits};
 
 /// Texts by index, each after `before`; the last byte is the length.
 const fn labels<const N: usize, const LEN: usize>(before: &str, texts: [&str; N]) -> [[u8; LEN]; N] {
@@ -166,7 +167,8 @@ impl NativeText {
 
         let (payload, rest): (&[u8; 8], _) = event.bytes.get(..event.bytes.len().min(LONGEST))?.split_first_chunk()?;
         let payload = u64::from_le_bytes(*payload);
-        let mut line = self.window();
+        // SAFETY: a line takes less than 300 bytes, since the payload is cut.
+        let mut line = unsafe { self.window(WINDOW) };
         match event.record?.event {
             VALUE => value(payload, &mut line),
             MASKS => masks(payload, &mut line),
@@ -183,7 +185,8 @@ impl NativeText {
             _ => return None,
         }
         line.literal(b"\n");
-        self.len += line.at;
+        let n = line.n_bytes();
+        self.len += n;
         Some(())
     }
 }
@@ -322,7 +325,7 @@ impl LineWindow<'_> {
             return self.hex_min(value as u32);
         }
         self.hex_min(high);
-        self.put(&hex_digits::<LOWER>(value as u32), 8);
+        self.literal(&hex_digits::<LOWER>(value as u32));
     }
 
     #[inline(always)]
@@ -399,7 +402,7 @@ impl LineWindow<'_> {
 
 /// Eight octal digits of a number below 2^24, one per byte, the first in the lowest byte.
 #[inline(always)]
-fn octal_digits(value: u32) -> u64 {
+pub(crate) fn octal_digits(value: u32) -> u64 {
     let value = u64::from(value);
     let fours = value >> 12 | (value & 0o7777) << 32;
     let twos = fours >> 6 & 0x0000_003F_0000_003F | (fours & 0x0000_003F_0000_003F) << 16;

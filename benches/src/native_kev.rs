@@ -5,6 +5,7 @@
 //! ```
 //!
 //! Each class and event has a row: text, first word, text, second word, text. Only little-endian logs are supported.
+#![expect(unsafe_code, reason = "the limit that the printer is compared with has no bounds checks")]
 
 use crate::native::{LOWER, LineWindow, NativeText, hex_digits};
 use crate::{KevLoad, SLOT_BYTES};
@@ -69,15 +70,16 @@ const ROWS: [LayoutRow; 36] = [
     (7, 4, "COMM    :SND_PULSE_EXE scoid:", Hex, " pid:", Dec, ""),
 ];
 
-/// A row with its texts in fixed-size arrays.
+/// A row with its texts in fixed-size arrays, each with its length.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct PaddedRow {
-    head: ([u8; 48], usize),
-    first: Word,
-    middle: ([u8; 16], usize),
-    second: Word,
+    head: ([u8; 48], u8),
+    middle: ([u8; 16], u8),
     /// Text at the end of the line.
-    tail: ([u8; 2], usize),
+    tail: ([u8; 2], u8),
+    first: Word,
+    second: Word,
 }
 
 /// Hand-written printer of slots.
@@ -85,20 +87,31 @@ struct PaddedRow {
 pub struct NativeKev {
     rows: Vec<PaddedRow>,
     /// Index into `rows` by class and event, or [`NONE`].
-    by_event: Vec<u8>,
+    by_event: Box<[u8; 1 << 15]>,
 }
 
 const NONE: u8 = u8::MAX;
 
-fn room<const N: usize>(text: &str) -> ([u8; N], usize) {
+/// CPU as two digits after a blank and its name, and a blank.
+static CPUS: [[u8; 8]; 64] = {
+    let mut table = [*b" CPU:00 "; 64];
+    let mut cpu = 0;
+    while cpu < 64 {
+        (table[cpu][5], table[cpu][6]) = (b'0' + cpu as u8 / 10, b'0' + cpu as u8 % 10);
+        cpu += 1;
+    }
+    table
+};
+
+fn room<const N: usize>(text: &str) -> ([u8; N], u8) {
     let mut bytes = [0; N];
     bytes[..text.len()].copy_from_slice(text.as_bytes());
-    (bytes, text.len())
+    (bytes, text.len() as u8)
 }
 
 impl Default for NativeKev {
     fn default() -> Self {
-        let mut printer = Self { rows: Vec::new(), by_event: vec![NONE; 1 << 15] };
+        let mut printer = Self { rows: Vec::new(), by_event: Box::new([NONE; 1 << 15]) };
         for (class, event, head, first, middle, second, tail) in ROWS {
             printer.by_event[usize::from(class) << 10 | usize::from(event)] = printer.rows.len() as u8;
             let tail = room(&format!("{tail}\n"));
@@ -122,19 +135,20 @@ impl NativeKev {
         if header >> 30 != 0 {
             return None;
         }
-        let row = self.rows.get(usize::from(*self.by_event.get(header as usize & 0x7FFF)?))?;
-        text.line(|line| {
-            line.literal(b"t:0x");
-            line.literal(&hex_digits::<LOWER>(u32::from_le_bytes(stamp)));
-            line.literal(b" CPU:");
-            let cpu = (header >> 24 & 63) as u8;
-            line.literal(&[b'0' + cpu / 10, b'0' + cpu % 10, b' ']);
-            line.put(&row.head.0, row.head.1);
-            word(line, row.first, first);
-            line.put(&row.middle.0, row.middle.1);
-            word(line, row.second, second);
-            line.put(&row.tail.0, row.tail.1);
-        });
+        let row = self.rows.get(usize::from(self.by_event[header as usize & 0x7FFF]))?;
+        // SAFETY: a line takes less than 200 bytes.
+        unsafe {
+            text.line(|line| {
+                line.literal(b"t:0x");
+                line.literal(&hex_digits::<LOWER>(u32::from_le_bytes(stamp)));
+                line.literal(&CPUS[(header >> 24 & 63) as usize]);
+                line.put(&row.head.0, row.head.1.into());
+                word(line, row.first, first);
+                line.put(&row.middle.0, row.middle.1.into());
+                word(line, row.second, second);
+                line.put(&row.tail.0, row.tail.1.into());
+            });
+        }
         Some(())
     }
 }
@@ -152,8 +166,7 @@ fn word(line: &mut LineWindow<'_>, kind: Word, bytes: [u8; 4]) {
         Hex => hex(line),
         Pointer => {
             let zeros = (value | 1).leading_zeros() / 4;
-            let digits = u64::from_le_bytes(hex_digits::<LOWER>(value)) >> (8 * zeros);
-            line.put(&digits.to_le_bytes(), 8 - zeros as usize);
+            line.put(&hex_digits::<LOWER>(value << (4 * zeros)), 8 - zeros as usize);
         }
         Both => {
             hex(line);

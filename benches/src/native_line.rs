@@ -7,9 +7,11 @@
 //!
 //! Like [`crate::native`], it knows the templates at compile time. It also knows the default layout: id, elapsed time,
 //! delta, and text at the margin of level KERN. It does the checks that any trace needs: it verifies each event's
-//! length, converts its time stamp, and skips the header's events.
+//! length, converts its time stamp, and skips the header's events. The columns are one template, into which digits are
+//! stored, and seconds are counted instead of divided.
+#![expect(unsafe_code, reason = "the limit that the report is compared with has no bounds checks")]
 
-use crate::native::{HEX_BYTE, LineWindow, NativeText};
+use crate::native::{LineWindow, NativeText, WINDOW};
 use crate::{STREAM64_MAGIC, template_id};
 
 const TRACE_ON: u16 = 0x0010;
@@ -93,135 +95,244 @@ impl<'s> Iterator for StreamEvents<'s> {
         }
         let data = len + if is_generic { 16 } else { 8 };
         let tid_at = data.next_multiple_of(8);
-        let is_stamped = word & STAMPED != 0;
-        let (event, rest) = self.rest.split_at_checked(tid_at + if is_stamped { 16 } else { 8 })?;
+        let end = tid_at + 8 + (word >> 63 << 3) as usize;
+        let (event, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
-        let (bytes, added) = (event.get(..data)?, event.get(tid_at..)?);
-        let tid = u64::from_be_bytes(*added.first_chunk()?);
-        let ticks = if is_stamped { Some(u64::from_be_bytes(*added.last_chunk()?)) } else { None };
+        // SAFETY: `data` is at most `tid_at`, which is at least eight bytes before the event's end.
+        let (bytes, tid, last) = unsafe {
+            let word = |at: usize| event.as_ptr().add(at).cast::<u64>().read_unaligned().to_be();
+            (event.get_unchecked(..data), word(tid_at), word(end - 8))
+        };
+        let ticks = (word & STAMPED != 0).then_some(last);
         Some(StreamEvent { id: (word >> 16) as u16, bytes, tid, ticks })
     }
 }
+
+/// Text kept before it is written.
+const TEXT_BYTES: usize = 512 << 10;
 
 /// A report while it is written.
 #[derive(Debug, Clone)]
 pub struct NativeReport {
     text: NativeText,
     /// True if ids take five characters, because a template has a four-digit id.
-    wide_ids: bool,
+    has_wide_ids: bool,
+    state: ReportTimes,
+}
+
+/// What columns need of the events before.
+#[derive(Debug, Clone, Copy)]
+struct ReportTimes {
     /// Multiplier and divisor of ticks.
     factors: (u64, u64),
-    /// Time of elapsed 0.
-    zero_ns: Option<u64>,
+    /// True if ticks are not nanoseconds.
+    is_scaled: bool,
+    /// Time of elapsed 0; [`u64::MAX`] before the first event.
+    zero_ns: u64,
     elapsed_ns: u64,
     last_elapsed_ns: u64,
+    /// Whole seconds of the elapsed time in ns, and their four characters.
+    seconds_ns: u64,
+    seconds: [u8; 4],
+    /// Delta from which the columns are wider: 0 where the elapsed time alone makes them so.
+    longest_delta_ns: u64,
 }
+
+impl ReportTimes {
+    const START: Self = Self {
+        factors: (1, 1),
+        is_scaled: false,
+        zero_ns: u64::MAX,
+        elapsed_ns: 0,
+        last_elapsed_ns: 0,
+        seconds_ns: 0,
+        seconds: *b"   0",
+        longest_delta_ns: SECOND,
+    };
+
+    #[inline(always)]
+    fn advance(&mut self, ticks: u64) {
+        let time_ns = if self.is_scaled {
+            (u128::from(ticks) * u128::from(self.factors.0) / u128::from(self.factors.1)) as u64
+        } else {
+            ticks
+        };
+        if time_ns < self.zero_ns {
+            *self = self.with_zero(time_ns);
+        } else {
+            self.elapsed_ns = time_ns - self.zero_ns;
+        }
+        if self.elapsed_ns.wrapping_sub(self.seconds_ns) >= SECOND {
+            *self = self.with_seconds();
+        }
+    }
+
+    /// The same at the first event, or at one before it.
+    #[cold]
+    #[inline(never)]
+    fn with_zero(self, time_ns: u64) -> Self {
+        Self { zero_ns: if self.zero_ns == u64::MAX { time_ns } else { self.zero_ns }, elapsed_ns: 0, ..self }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn with_seconds(self) -> Self {
+        let seconds = self.elapsed_ns / SECOND;
+        let (longest_delta_ns, digits) = RIGHT.get(seconds as usize).map_or((0, *b"    "), |digits| (SECOND, *digits));
+        Self { seconds_ns: seconds * SECOND, seconds: digits, longest_delta_ns, ..self }
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
 
 impl NativeReport {
     /// Creates a report for a format file with this many templates.
     pub fn new(n_templates: usize) -> Self {
-        let wide_ids = (0..n_templates).any(|index| template_id(index) & 15 != 0);
-        Self { text: NativeText::new(), wide_ids, factors: (1, 1), zero_ns: None, elapsed_ns: 0, last_elapsed_ns: 0 }
+        let has_wide_ids = (0..n_templates).any(|index| template_id(index) & 15 != 0);
+        Self { text: NativeText::new(), has_wide_ids, state: ReportTimes::START }
     }
 
-    /// Text that has not been taken yet.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.text.as_bytes()
-    }
-
-    /// Clears the text.
-    pub fn clear(&mut self) {
+    /// Prints the lines of a stream, up to its end or an event that it does not know, in pieces of half a megabyte.
+    /// Returns the bytes of text.
+    pub fn run(&mut self, stream: &[u8], write: impl FnMut(&[u8])) -> usize {
         self.text.clear();
-    }
-
-    /// Clears everything except the text buffer, for another report.
-    pub fn begin(&mut self) {
-        self.text.clear();
-        (self.factors, self.zero_ns, self.elapsed_ns, self.last_elapsed_ns) = ((1, 1), None, 0, 0);
-    }
-
-    /// Appends the line of an event, if it has one; `None` if no template prints the event.
-    #[inline(always)]
-    pub fn event(&mut self, event: &StreamEvent<'_>) -> Option<()> {
-        if matches!(event.id, HEADER | UTILITY) {
-            return self.header(event);
-        }
-        if let Some(ticks) = event.ticks {
-            let time_ns = self.time_ns(ticks);
-            let zero_ns = *self.zero_ns.get_or_insert(time_ns);
-            self.elapsed_ns = time_ns.saturating_sub(zero_ns);
-        }
-        let mut line = self.text.window();
-        native_columns(&mut line, event.id, self.elapsed_ns, self.last_elapsed_ns, self.wide_ids);
-        let at = line.at;
-        self.last_elapsed_ns = self.elapsed_ns;
-        if event.id == TRACE_ON { self.trace_on(event, at) } else { self.text.body(event.id, event.bytes, at) }
+        self.state = ReportTimes::START;
+        if self.has_wide_ids { self.lines::<true>(stream, write) } else { self.lines::<false>(stream, write) }
     }
 
     #[inline(always)]
-    fn time_ns(&self, ticks: u64) -> u64 {
-        match self.factors {
-            (1, 1) => ticks,
-            (multiplier, divisor) => (u128::from(ticks) * u128::from(multiplier) / u128::from(divisor)) as u64,
+    fn lines<const WIDE: bool>(&mut self, stream: &[u8], mut write: impl FnMut(&[u8])) -> usize {
+        // Room for a piece, and for an event of the maximum length after it.
+        const ROOM: usize = TEXT_BYTES + 3 * (1 << 16) + 2 * WINDOW;
+        let mut n_bytes = 0;
+        let mut state = self.state;
+        // SAFETY: a piece ends where it has its length, and one line more fits into the room.
+        let mut line = unsafe { self.text.window(ROOM) };
+        for event in StreamEvents::new(stream) {
+            if event.id < 0x100 && matches!(event.id, HEADER | UTILITY) {
+                state = header(event.id, event.bytes, state);
+                continue;
+            }
+            if let Some(ticks) = event.ticks {
+                state.advance(ticks);
+            }
+            let begin = line.mark();
+            native_columns::<WIDE>(&mut line, event.id, &state);
+            state.last_elapsed_ns = state.elapsed_ns;
+            if event.id < 0x100 {
+                line = trace_on(event.id, event.bytes, line.lend());
+            } else if line.body(event.id, event.bytes).is_none() {
+                line.return_to(begin);
+            }
+            if line.n_bytes() >= TEXT_BYTES {
+                n_bytes += written(line.as_bytes(), &mut write);
+                line.clear();
+            }
         }
-    }
-
-    #[cold]
-    fn header(&mut self, event: &StreamEvent<'_>) -> Option<()> {
-        let words = event.bytes.as_chunks::<8>().0;
-        let word = |index: usize| words.get(index).map(|word| u64::from_be_bytes(*word));
-        if event.id == UTILITY && word(1) == Some(TIME_FACTORS) {
-            self.factors = (word(2)?.max(1), word(3)?.max(1));
-        }
-        Some(())
-    }
-
-    #[cold]
-    fn trace_on(&mut self, event: &StreamEvent<'_>, at: usize) -> Option<()> {
-        let channel = u16::from_be_bytes(*event.bytes.get(6..)?.first_chunk()?);
-        let mut line = self.text.window_at(at);
-        line.literal(b"TRACE ON channel ");
-        line.decimal(channel.into());
-        line.literal(b"\n");
-        let len = line.at;
-        self.text.len += len;
-        Some(())
+        write(line.as_bytes());
+        n_bytes + line.n_bytes()
     }
 }
 
+/// Writes a piece; returns its length. Far from the loop, which keeps its state in registers.
+#[cold]
+#[inline(never)]
+fn written(text: &[u8], write: &mut impl FnMut(&[u8])) -> usize {
+    write(text);
+    text.len()
+}
+
+#[cold]
+#[inline(never)]
+fn header(id: u16, bytes: &[u8], state: ReportTimes) -> ReportTimes {
+    let words = bytes.as_chunks::<8>().0;
+    let word = |index: usize| words.get(index).map(|word| u64::from_be_bytes(*word));
+    match (id, word(1), word(2), word(3)) {
+        (UTILITY, Some(TIME_FACTORS), Some(multiplier), Some(divisor)) => {
+            let factors = (multiplier.max(1), divisor.max(1));
+            ReportTimes { factors, is_scaled: factors.0 != factors.1, ..state }
+        }
+        _ => state,
+    }
+}
+
+/// Appends the text of an event that the built-in templates print.
+#[cold]
+#[inline(never)]
+fn trace_on<'t>(id: u16, bytes: &[u8], mut line: LineWindow<'t>) -> LineWindow<'t> {
+    let channel = bytes.get(6..).and_then(|rest| rest.first_chunk()).map_or(0, |two| u16::from_be_bytes(*two));
+    assert_eq!(id, TRACE_ON, "the load has no other events");
+    line.literal(b"TRACE ON channel ");
+    line.decimal(channel.into());
+    line.literal(b"\n");
+    line
+}
+
+/// First three digits of an id, and a blank.
+static ID: [[u8; 4]; 4096] = {
+    let digits = b"0123456789ABCDEF";
+    let mut table = [[b' '; 4]; 4096];
+    let mut id = 0;
+    while id < 4096 {
+        table[id] = [digits[id >> 8], digits[id >> 4 & 15], digits[id & 15], b' '];
+        id += 1;
+    }
+    table
+};
+
 /// Writes id, elapsed seconds, delta milliseconds, and the blanks before text of level KERN.
 #[inline(always)]
-fn native_columns(line: &mut LineWindow<'_>, id: u16, elapsed_ns: u64, last_ns: u64, wide_ids: bool) {
-    let [[_, a, b, _], [_, c, mut last, _]] = id.to_be_bytes().map(|byte| HEX_BYTE[usize::from(byte)]);
-    if id & 15 == 0 {
-        last = b' ';
+fn native_columns<const WIDE: bool>(line: &mut LineWindow<'_>, id: u16, state: &ReportTimes) {
+    let ReportTimes { elapsed_ns, last_elapsed_ns: last_ns, seconds, seconds_ns, longest_delta_ns, .. } = *state;
+    line.put(&ID[usize::from(id >> 4)], 4);
+    if WIDE {
+        let digit = b" 123456789ABCDEF"[usize::from(id & 15)];
+        line.overwrite(0, b"  ");
+        line.rewrite_last(digit);
+        line.skip(1);
     }
-    line.put(&[a, b, c, last, b' '], 4 + usize::from(wide_ids));
     let delta_ns = elapsed_ns.wrapping_sub(last_ns);
-    let (seconds, milliseconds) = (elapsed_ns / 1_000_000_000, delta_ns / 1_000_000);
-    let (Some(whole), Some(delta_whole)) = (RIGHT.get(seconds as usize), RIGHT.get(milliseconds as usize)) else {
-        return long_times(line, elapsed_ns, i128::from(elapsed_ns) - i128::from(last_ns));
-    };
-    let (fraction, delta_fraction) = ((elapsed_ns % 1_000_000_000) as u32, (delta_ns % 1_000_000) as u32);
-    let mut text = *b"    .                 .                         ";
-    text[..4].copy_from_slice(whole);
-    text[5..9].copy_from_slice(&ZEROED[(fraction / 1_000_000) as usize]);
-    text[8..12].copy_from_slice(&ZEROED[(fraction / 1000 % 1000) as usize]);
-    text[11..15].copy_from_slice(&ZEROED[(fraction % 1000) as usize]);
-    text[18..22].copy_from_slice(delta_whole);
-    text[23..27].copy_from_slice(&ZEROED[(delta_fraction / 1000) as usize]);
-    text[26..30].copy_from_slice(&ZEROED[(delta_fraction % 1000) as usize]);
-    line.put(&text, 48);
+    if delta_ns >= longest_delta_ns {
+        *line = long_times(line.lend(), elapsed_ns, last_ns);
+        return;
+    }
+    let (fraction, delta) = ((elapsed_ns - seconds_ns) as u32, delta_ns as u32);
+    let (usec, delta_usec) = (fraction / 1000, delta / 1000);
+    line.overwrite(0, b"    .                 .                         ");
+    line.overwrite(0, &seconds);
+    line.overwrite(5, three(usec / 1000));
+    line.overwrite(8, three(usec % 1000));
+    line.overwrite(11, three(fraction % 1000));
+    line.overwrite(18, row(&RIGHT, delta_usec / 1000));
+    line.overwrite(23, three(delta_usec % 1000));
+    line.overwrite(26, three(delta % 1000));
+    line.skip(48);
+}
+
+/// Three digits and a blank.
+#[inline(always)]
+fn three(n: u32) -> &'static [u8; 4] {
+    row(&ZEROED, n)
+}
+
+/// Digits of a number below 1000.
+#[inline(always)]
+fn row(table: &'static [[u8; 4]; 1000], n: u32) -> &'static [u8; 4] {
+    // SAFETY: seconds are whole, and a fraction and a delta are less than a second, so that each group is below 1000.
+    unsafe { table.get_unchecked(n as usize) }
 }
 
 /// Slow path for rare times: above 1000 s, more than 1 s after the last event, or before it.
 #[cold]
-fn long_times(line: &mut LineWindow<'_>, elapsed_ns: u64, delta_ns: i128) {
-    let (seconds, fraction) = (elapsed_ns / 1_000_000_000, elapsed_ns % 1_000_000_000);
+#[inline(never)]
+fn long_times<'t>(mut line: LineWindow<'t>, elapsed_ns: u64, last_ns: u64) -> LineWindow<'t> {
+    let delta_ns = i128::from(elapsed_ns) - i128::from(last_ns);
+    let (seconds, fraction) = (elapsed_ns / SECOND, elapsed_ns % SECOND);
     let (sign, delta) = (if delta_ns < 0 { "-" } else { "" }, delta_ns.unsigned_abs());
     let delta = format!("{sign}{}.{:06}", delta / 1_000_000, delta % 1_000_000);
     let elapsed = format!("{seconds}.{fraction:09}");
     let apart = if delta.len() < 15 { "" } else { " " };
     let text = format!("{elapsed:>14}{apart}{delta:>15}{:19}", "");
     text.bytes().for_each(|byte| line.literal(&[byte]));
+    line
 }

@@ -53,24 +53,21 @@ const NUMBERS: [Number; 8] = [
         name: "hex64",
         descriptor: r#""a=" $D1%X8"#,
         value: |rng| rng.next_u64(),
-        native: |line, value| {
-            line.hex((value >> 32) as u32);
-            line.hex(value as u32);
-        },
+        native: |line, value| line.hex_long(value),
         plain: |text, value| put(text, format_args!("{value:016X}")),
     },
     Number {
         name: "octal",
         descriptor: r#""a=" $D1%o4"#,
         value: any,
-        native: octal,
+        native: |line, value| line.octal_number(value as u32),
         plain: |text, value| put(text, format_args!("{value:o}")),
     },
     Number {
         name: "binary",
         descriptor: r#""a=" $D1%B2"#,
         value: |rng| rng.next_u64() & 0xFFFF,
-        native: binary,
+        native: |line, value| line.binary(value as u16),
         plain: |text, value| put(text, format_args!("{value:016b}")),
     },
     Number {
@@ -96,19 +93,6 @@ fn any(rng: &mut Rng) -> u64 {
 
 fn put(text: &mut String, arguments: std::fmt::Arguments<'_>) {
     text.write_fmt(arguments).expect("a string takes everything");
-}
-
-fn octal(line: &mut LineWindow<'_>, value: u64) {
-    let value = value as u32;
-    let n = (32 - value.leading_zeros()).div_ceil(3).max(1) as usize;
-    let digits: [u8; 11] = std::array::from_fn(|place| b'0' + (value >> (30 - 3 * place as u32) & 7) as u8);
-    let mut shown = [0; 16];
-    shown[..n].copy_from_slice(&digits[11 - n..]);
-    line.put(&shown, n);
-}
-
-fn binary(line: &mut LineWindow<'_>, value: u64) {
-    line.literal::<16>(&std::array::from_fn(|place| b'0' + (value >> (15 - place) & 1) as u8));
 }
 
 pub(super) fn measures() -> Vec<Measure> {
@@ -146,11 +130,7 @@ fn case(number: Number, n_events: usize) -> BenchCase {
     };
     let native = move |text: &mut NativeText, event: &Event<'static>| {
         let value = u64::from_be_bytes(*event.bytes.get(8..)?.first_chunk()?);
-        text.line(|line| {
-            line.literal(b"a=");
-            (number.native)(line, value);
-            line.literal(b"\n");
-        });
+        text.number(|line| (number.native)(line, value));
         Some(())
     };
     let mut text = NativeText::new();

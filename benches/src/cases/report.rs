@@ -13,9 +13,6 @@ use tfbc::{Column, Columns, Form, Formats, ReportColour};
 /// Number of merged logs.
 const N_MERGED: u32 = 64;
 
-/// Text kept before it is discarded, like a full buffer of a report.
-const TEXT_BYTES: usize = 512 << 10;
-
 fn stream(pick: Pick, n_events: usize) -> &'static [u8] {
     let buffers: Vec<Vec<u8>> = mix_buffers(pick, n_events, 1).collect();
     [STREAM64_MAGIC.to_vec(), buffers.concat()].concat().leak()
@@ -148,25 +145,9 @@ fn lines(pick: Pick, n_events: usize) -> BenchCase {
     let mut text = Vec::new();
     let n_bytes = engine.run(stream, &mut text);
     let (mut by_hand, mut native_report) = (Vec::new(), NativeReport::new(pick.n_templates()));
-    assert_eq!(native(stream, &mut native_report, |text| by_hand.extend_from_slice(text)), n_bytes);
+    assert_eq!(native_report.run(stream, |text| by_hand.extend_from_slice(text)), n_bytes);
     assert_same(&text, &by_hand);
     BenchCase::new(n_events)
         .side(Side::Engine, move || engine.run(stream, &mut std::io::sink()))
-        .side(Side::Native, move || native(stream, &mut native_report, |_| {}))
-}
-
-/// Hand-written report; returns the bytes of its text.
-fn native(stream: &[u8], report: &mut NativeReport, mut write: impl FnMut(&[u8])) -> usize {
-    report.begin();
-    let mut n_bytes = 0;
-    for event in StreamEvents::new(stream) {
-        report.event(&event);
-        if report.as_bytes().len() >= TEXT_BYTES {
-            n_bytes += report.as_bytes().len();
-            write(report.as_bytes());
-            report.clear();
-        }
-    }
-    write(report.as_bytes());
-    n_bytes + report.as_bytes().len()
+        .side(Side::Native, move || native_report.run(stream, |_| {}))
 }
