@@ -73,6 +73,13 @@ fn a_loss_without_a_mark_is_a_contradiction() {
 }
 
 #[test]
+fn a_thread_without_charged_time_has_no_cpus() {
+    let hooks = [dispatch(0, 0x10C, 0, 516, 517), hook(100, 0x100, 0, 517, &[4, 0])];
+    let summary = summary(stream(1, &hooks), &AnalysisOptions::default());
+    check(&summary, "thread", &["tid"], "517", "total_ns=0 cpus=0");
+}
+
+#[test]
 fn messages_of_qnx() {
     const SEND: u32 = 11;
     const RECEIVE: u32 = 14;

@@ -951,3 +951,22 @@ fn trcrpt(args: &[&str]) -> Command {
     command.args(args);
     command
 }
+
+#[test]
+fn a_thread_dispatched_again_keeps_its_mode_while_another_cpu_is_off() {
+    let names = [cpu_file(0, "trc-0"), cpu_file(1, "trc-1")];
+    let base = log(true, BASE, &[&[factors64(1, 1, 2)][..], &names].concat(), &[hook64(0x0010, 90)]);
+    let ids = [0x1060, 0x1060, 0x1010, 0x1040, 0x0020];
+    let events: Vec<_> = ids.into_iter().zip(1..).map(|(id, n)| hook64(id, 100 * n)).collect();
+    let directory = directory(&[
+        ("trc", base),
+        ("trc-0", log(true, CPU, &[], &events)),
+        ("trc-1", log(true, CPU, &[], &[hook64(0x0020, 95)])),
+    ]);
+    let mut summary = command("tfbc");
+    summary.args(["summary", "--to", "ndjson", "--sections", "cpu", "trc"]).current_dir(&directory);
+    let (text, err, status) = run(summary);
+    assert_eq!(status, 0, "{err}");
+    let row = text.lines().find(|row| row.contains("\"cpu\":0,")).unwrap_or_default();
+    assert!(row.contains("\"application_ns\":300,\"syscall_ns\":100,\"mode_ns\":0,"), "{text}");
+}

@@ -74,7 +74,11 @@ impl Machine {
             return;
         }
         if let Some((old, old_slot)) = self.cpus[at].thread.take() {
-            self.take_off_cpu(old, old_slot, now, true);
+            // A thread that is dispatched again where it runs has not been on an untraced CPU, so it forgets nothing.
+            let stays = old == id && self.n_untraced > 0 && !self.threads[old_slot as usize].is_leaving;
+            if !stays {
+                self.take_off_cpu(old, old_slot, now, true);
+            }
         }
         self.end_frames(at, now, true);
         self.put_on_cpu(at, id, slot, now);

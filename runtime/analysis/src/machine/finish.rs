@@ -76,7 +76,10 @@ impl Machine {
                 cpu.unknown += named + cpu.dispatch + cpu.idle_dispatch + cpu.switch;
                 (cpu.dispatch, cpu.idle_dispatch, cpu.switch) = (0, 0, 0);
             }
-            self.threads.iter_mut().for_each(|thread| thread.cells.clear());
+            for thread in &mut self.threads {
+                thread.cells.clear();
+                thread.forget_cpus();
+            }
             self.totals.utilisation.clear();
         }
         for (class, _) in self.classes.iter().enumerate().filter(|(_, class)| !class.has_first) {

@@ -186,6 +186,11 @@ impl Thread {
         self.cpus.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
+    /// Forgets on which CPUs the thread was charged time.
+    pub(super) fn forget_cpus(&mut self) {
+        self.cpus.clear();
+    }
+
     /// Number of CPUs on which the thread was charged time.
     pub fn n_cpus(&self) -> u32 {
         self.cpus.iter().map(|word| word.count_ones()).sum()
