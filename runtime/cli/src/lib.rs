@@ -446,10 +446,12 @@ macro_rules! programs {
             #[doc = concat!("Runs `", stringify!($name), "` with a command line and returns its exit status.")]
             $(#[$system])?
             pub fn $name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-                match parse::<Standalone<$args>>(stringify!($name), args) {
+                let words: Vec<_> = args.into_iter().collect();
+                match parse::<Standalone<$args>>(stringify!($name), &words) {
                     Ok(Standalone { common, args }) => {
                         let (console, result) = args.run(common);
-                        console.end(result).into()
+                        let command = || Standalone::<$args>::command().name(stringify!($name));
+                        console.end(show_example(result, command, &words)).into()
                     },
                     Err(mistake) => refused($compatible, mistake).into(),
                 }
@@ -515,28 +517,24 @@ pub fn by_name(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Runs `tfbc` and returns its exit status.
 pub fn tfbc(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<_> = args.into_iter().collect();
-    match often_called(&args).map_or_else(|| parse::<Tfbc>("tfbc", args), Ok) {
+    match often_called(&args).map_or_else(|| parse::<Tfbc>("tfbc", &args), Ok) {
         Ok(tfbc) => {
             let (console, result) = tfbc.command.run(tfbc.common);
-            console.end(result).into()
+            console.end(show_example(result, Tfbc::command, &args)).into()
         }
         Err(mistake) => refused(false, mistake).into(),
     }
 }
 
-fn parse<P: CommandFactory + FromArgMatches>(
-    name: &'static str,
-    args: impl IntoIterator<Item = OsString>,
-) -> Result<P, Mistake> {
+fn parse<P: CommandFactory + FromArgMatches>(name: &'static str, args: &[OsString]) -> Result<P, Mistake> {
     Output::mind_signals();
-    let args: Vec<_> = args.into_iter().collect();
     let mut command = P::command().name(name);
-    let matches = match command.try_get_matches_from_mut(&args) {
+    let matches = match command.try_get_matches_from_mut(args) {
         Ok(matches) => matches,
-        Err(error) => return Err(Mistake { error, example: example(&command, &args) }),
+        Err(error) => return Err(Mistake { error, example: example(&command, args) }),
     };
     P::from_arg_matches(&matches)
-        .map_err(|error| Mistake { error: error.format(&mut command), example: example(&command, &args) })
+        .map_err(|error| Mistake { error: error.format(&mut command), example: example(&command, args) })
 }
 
 /// Usage error, and a command line that works.
@@ -557,6 +555,19 @@ fn example(command: &clap::Command, args: &[OsString]) -> Option<String> {
     let help = chosen.get_after_help()?.to_string();
     let example = help.lines().nth(1)?.trim().split("  ").next()?;
     Some(example.to_owned())
+}
+
+/// Result of a command. A usage error of a command in [`WITH_EXAMPLE`] that shows no example yet gets one.
+fn show_example(result: CommandResult, command: impl FnOnce() -> clap::Command, args: &[OsString]) -> CommandResult {
+    result.map_err(|failure| match failure {
+        Failure::Error(Message::Usage, text)
+            if !["an example is `", "as in `"].iter().any(|has| text.contains(has)) =>
+        {
+            let example = example(&command(), args).map(|example| format!("; an example is `{example}`"));
+            Failure::Error(Message::Usage, text + &example.unwrap_or_default())
+        }
+        failure => failure,
+    })
 }
 
 /// Prints help or a usage error, and returns the exit status.

@@ -195,7 +195,10 @@ impl RowFilter {
     fn of(args: &SummaryArgs) -> Result<Self, Failure> {
         let numbers = |flag: &str, lists: &[String]| {
             let mut numbers = Numbers::default();
-            lists.iter().try_for_each(|list| numbers.add(list)).map_err(|text| usage(format!("{flag}: {text}")))?;
+            for list in lists {
+                let expected = "expected a number, a range or a list, such as 2,5-8";
+                numbers.add(list).map_err(|_| usage(format!("{flag}: `{list}` is not understood; {expected}")))?;
+            }
             Ok::<_, Failure>((!lists.is_empty()).then_some(numbers))
         };
         Ok(Self {
