@@ -91,6 +91,8 @@ pub(crate) struct EventPolicy<'p> {
     stateful_ids: IdSet,
     /// True if events that show gaps are visited, shown or hidden.
     visits_gaps: bool,
+    /// True if templates run only for what they leave: timers, skipped events, the end of the report.
+    only_effects: bool,
 }
 
 impl<'p> EventPolicy<'p> {
@@ -106,7 +108,24 @@ impl<'p> EventPolicy<'p> {
             options.context.ids().for_each(|id| stateful_ids.insert(id));
         }
         let dispositions = vec![Disposition::Unknown; 1 << 16].into_boxed_slice();
-        Self { readers, options, needs, dispositions, policy: Box::default(), stateful_ids, visits_gaps: false }
+        Self {
+            readers,
+            options,
+            needs,
+            dispositions,
+            policy: Box::default(),
+            stateful_ids,
+            visits_gaps: false,
+            only_effects: false,
+        }
+    }
+
+    /// Runs templates only for what they leave: timers, skipped events, the end of the report. Events whose templates
+    /// only start and end timers are passed to the visitor. The policy is one of a report that only counts.
+    #[must_use]
+    pub fn running_for_effects(mut self) -> Self {
+        self.only_effects = true;
+        self
     }
 
     /// Visits events that show gaps, shown or hidden.
@@ -137,7 +156,13 @@ impl<'p> EventPolicy<'p> {
         let disposition = match catalog.lookup(id) {
             Some(entry) if self.options.shows(catalog, id) => {
                 let asked = self.readers.state_of(entry);
-                let in_order = asked.order || asked.timers || (self.needs.timers && entry.has_effects);
+                let runs = asked.order || asked.timers || (self.only_effects && asked.decides);
+                let in_order = runs || (self.needs.timers && entry.has_effects);
+                if self.only_effects && entry.has_effects && !runs {
+                    self.dispositions[usize::from(id)] = Disposition::ShowInOrder;
+                    self.policy.set(id, SkipAction::Take);
+                    return Disposition::ShowInOrder;
+                }
                 if in_order { Disposition::ShowInOrder } else { Disposition::Show }
             }
             // Events of the header configure the report itself; no stanza runs for them.

@@ -14,6 +14,7 @@ mod events;
 mod finish;
 mod heading;
 mod line;
+mod notes;
 pub(crate) mod options;
 mod prepared;
 mod producer;

@@ -4,6 +4,7 @@
 use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
 use super::finish::Grep;
 use super::line::LineState;
+use super::notes::EventNotes;
 use super::options::AixReportOptions;
 use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
@@ -49,6 +50,8 @@ pub(super) struct EventUse {
     pub lists_gaps: bool,
     /// True if nothing reads the texts and fields of events.
     pub only_counts: bool,
+    /// True if events are noted in place of being collected: batches stay empty.
+    pub notes_events: bool,
 }
 
 /// State dropped because its table was full.
@@ -83,12 +86,15 @@ impl<'w> LogProducer<'w> {
         layouts: [Layout; 5],
         uses: EventUse,
     ) -> Self {
-        let EventUse { keeps_trails, keeps_state, lists_gaps, only_counts } = uses;
+        let EventUse { keeps_trails, keeps_state, lists_gaps, only_counts, .. } = uses;
         // Texts and fields may also decide which events are shown.
         let only_counts = only_counts && options.grep.is_none() && options.conditions.is_none();
         let shows_fields = options.columns.has_fields() && !only_counts;
         let with_fields = shows_fields || options.conditions.is_some() || keeps_trails || keeps_state;
-        let mut plan = EventPolicy::new(catalog, options, with_fields, only_counts);
+        let mut plan = EventPolicy::new(catalog, options, with_fields, only_counts || uses.notes_events);
+        if uses.notes_events {
+            plan = plan.running_for_effects();
+        }
         if lists_gaps {
             plan = plan.visiting_gaps();
         }
@@ -102,6 +108,7 @@ impl<'w> LogProducer<'w> {
         }
         let mut collector = Collector::new(plan, infos, catalog, options, layouts);
         collector.gaps = lists_gaps.then(Gaps::default);
+        collector.notes = uses.notes_events.then(|| Box::new(EventNotes::new()));
         collector.fields = shows_fields.then(HashMap::default);
         if keeps_trails {
             collector.timers.keep_trail();
@@ -134,6 +141,11 @@ impl<'w> LogProducer<'w> {
     /// The logs.
     pub fn logs(&mut self) -> &mut Logs {
         self.logs
+    }
+
+    /// Notes of the events, if the producer was created to take them.
+    pub fn notes(&mut self) -> Option<&mut EventNotes> {
+        self.collector.notes.as_deref_mut()
     }
 
     /// State after the last event. `shown` has, per hook, the elapsed time of the last event that was reported, the
@@ -318,6 +330,8 @@ struct Collector<'w> {
     has_only_fields: bool,
     /// Gaps in the recording, found by their events; `None` if the report does not list gaps.
     gaps: Option<Gaps>,
+    /// Notes of the events that a report would show; `None` if they are collected.
+    notes: Option<Box<EventNotes>>,
     /// Elapsed time of the last event other than header and utility events.
     last_elapsed_ns: u64,
     n_events: u64,
@@ -364,6 +378,7 @@ impl<'w> Collector<'w> {
             fields: None,
             has_only_fields: !options.columns.has_text() && options.grep.is_none(),
             gaps: None,
+            notes: None,
             last_elapsed_ns: 0,
             n_events: 0,
             n_shown: 0,
@@ -393,6 +408,10 @@ impl<'w> Collector<'w> {
     fn push_common(&mut self, logs: &mut Logs, batch: &mut Batch) {
         // The delta of an event needs the time of every event before it, shown or not. Conditions need its fields.
         if self.options.delta_of_all || self.conditions.is_some() {
+            return;
+        }
+        if self.notes.is_some() {
+            self.n_events += self.note_run(logs).n_events;
             return;
         }
         let before = batch.events.len();
@@ -460,6 +479,26 @@ impl<'w> Collector<'w> {
         )
     }
 
+    /// Notes the events of a run, and runs their timers.
+    #[inline(never)]
+    fn note_run(&mut self, logs: &mut Logs) -> EventSpan {
+        let Self { plan, context, notes, timers, catalog, .. } = self;
+        let Some(notes) = notes else { return EventSpan::default() };
+        logs.visit_common(
+            usize::MAX,
+            plan.policy(),
+            #[inline(always)]
+            |timed: &TimedEvent<'_>, _: Option<BufferPos>| {
+                if !notes.run_timers(catalog, timed, timers) {
+                    return VisitResult::Leave;
+                }
+                context.advance_fast(&timed.event);
+                notes.note(timed, context);
+                VisitResult::Next
+            },
+        )
+    }
+
     /// Processes one event of any encoding.
     fn process_event(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) -> Result<(), ReportError> {
         self.n_events += 1;
@@ -519,6 +558,10 @@ impl<'w> Collector<'w> {
     }
 
     fn push(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
+        if let Some(notes) = &mut self.notes {
+            notes.note(timed, &mut self.context);
+            return;
+        }
         let context = self.by_context.then_some(&mut self.context);
         let setting = self.settings.of(timed, context, &self.state, batch);
         batch.push_copy(timed, setting);
@@ -535,6 +578,13 @@ impl<'w> Collector<'w> {
             return;
         }
         self.n_over_work += u64::from(outcome.limited && self.meter.limit().is_some());
+        if self.notes.is_some() {
+            self.stopped |= outcome.stop;
+            if !outcome.skipped {
+                self.push(timed, batch);
+            }
+            return;
+        }
         self.push(timed, batch);
         batch.push_ready(outcome, self.text.as_bytes(), self.fields_json.as_bytes());
         if let Some(trail) = self.timers.trail() {
