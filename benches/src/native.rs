@@ -202,7 +202,7 @@ impl LineWindow<'_> {
         self.at = self.start;
     }
 
-    /// The same line for a function that returns it. A pointer to it would keep it in memory all the time.
+    /// Copy of the line for a function that returns it. A pointer to it would keep it in memory all the time.
     #[inline(always)]
     pub(crate) fn lend(&mut self) -> Self {
         LineWindow { start: self.start, at: self.at, text: PhantomData }

@@ -120,7 +120,7 @@ pub struct NativeReport {
     state: ReportTimes,
 }
 
-/// What columns need of the events before.
+/// State of the columns: times of the events before.
 #[derive(Debug, Clone, Copy)]
 struct ReportTimes {
     /// Multiplier and divisor of ticks.
@@ -167,7 +167,7 @@ impl ReportTimes {
         }
     }
 
-    /// The same at the first event, or at one before it.
+    /// Columns of the first event, or of one before it.
     #[cold]
     #[inline(never)]
     fn with_zero(self, time_ns: u64) -> Self {

@@ -33,7 +33,7 @@ pub(crate) enum NameLookup {
 #[derive(Debug, Clone)]
 pub(crate) struct DenseRows(Vec<NameRow>);
 
-/// Rows by the high bits of the product with a number that tells all words apart.
+/// Rows by the high bits of the product with a number that gives every word its own row.
 #[derive(Debug, Clone)]
 pub(crate) struct HashedRows {
     multiplier: u64,

@@ -43,7 +43,7 @@ fn unsafe_code_is_where_it_may_be() {
         assert!(text.contains("\n#![forbid(unsafe_code)]\n"), "{}", root.display());
     }
     assert!(n_roots >= 15, "{n_roots} roots");
-    // Nobody runs benches on strangers' bytes, and they are not shipped. The code that the machine is compared with is
+    // Benches read no input from outside, and they are not shipped. The code that the machine is compared with is
     // the fastest that can be written, so that it has no bounds checks; each such module says why in its first lines.
     for file in rust_files(&workspace().join("benches/src")) {
         let text = fs::read_to_string(&file).unwrap();
