@@ -148,7 +148,7 @@ impl LastShown {
 #[cfg(all(test, feature = "compile"))]
 mod tests {
     use super::*;
-    use crate::catalog::{FormatSet, LoadOptions};
+    use crate::format_files::{FormatSet, LoadOptions};
     use std::fs;
     use tfbc_vm::{Context, EventInput, Layout, LineStart, Machine, TextBuf};
 

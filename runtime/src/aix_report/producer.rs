@@ -50,7 +50,7 @@ pub(super) struct EventUse {
     pub lists_gaps: bool,
     /// True if nothing reads the texts and fields of events.
     pub only_counts: bool,
-    /// True if events are noted in place of being collected: batches stay empty.
+    /// True if events are noted instead of being collected: batches stay empty.
     pub notes_events: bool,
 }
 
