@@ -71,7 +71,7 @@ pub struct CompiledSources {
 }
 
 impl CompiledSources {
-    /// Compiles sources, of which there is at least one.
+    /// Compiles one or more sources.
     ///
     /// # Errors
     /// All errors in the sources.

@@ -2,6 +2,7 @@
 
 use crate::hex::parse_hex;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use tfbc::aix::{Filter, IdSet, Numbers, ReadOptions};
@@ -57,6 +58,10 @@ impl<R: Read + Seek + Send + 'static, F: Fn(usize) -> R> HostFiles<'_, F> {
     /// Files that are not another one's files of CPUs.
     fn traces(&self) -> Vec<&Path> {
         let paths = || self.files.iter().map(|file| Path::new(&file.name));
+        // A file alone is not opened twice.
+        if self.files.len() == 1 {
+            return paths().collect();
+        }
         let members: Vec<PathBuf> =
             paths().flat_map(|path| cpu_files_among(self, path, &ReadOptions::default())).collect();
         paths().filter(|path| !members.iter().any(|member| member == path)).collect()
@@ -167,7 +172,7 @@ impl Job {
     /// Loads the format files, and opens the trace for a report.
     ///
     /// # Errors
-    /// Those of [`Job::load`], [`Job::open`] and [`Job::options`].
+    /// [`Job::load`], [`Job::open`] or [`Job::options`] fails.
     pub fn prepare<R: Read + Seek + Send + 'static>(&self, open: &impl Fn(usize) -> R) -> Result<Prepared, Failure> {
         let formats = self.load(false)?;
         let trace = self.open(open)?;
@@ -280,6 +285,11 @@ impl TraceSource {
                     .collect();
                 if files.is_empty() {
                     return Err(Failure(String::from("the job has no files")));
+                }
+                // Files are found by name, so one of two would be read twice.
+                let mut names = HashSet::new();
+                if let Some(file) = files.iter().find(|file| !names.insert(&*file.name)) {
+                    return Err(Failure(format!("two files are named {}: choose one of them", file.name)));
                 }
                 Ok(Self::Files(files))
             }

@@ -181,5 +181,8 @@ fn several_traces_are_merged_by_time() {
     assert_eq!(n(&[("a", SHELL), ("b", SHELL)]), 2 * n(&[("a", SHELL)]));
     let refused = done_with("report", &[("a", SHELL), ("b", USER)], json!({})).err().unwrap().0;
     assert!(refused.contains("only AIX traces can be merged"), "{refused}");
+    // Files from two folders may have one name.
+    let refused = done_with("report", &[("a", SHELL), ("a", SHELL)], json!({})).err().unwrap().0;
+    assert_eq!(refused, "two files are named a: choose one of them");
     assert_eq!(done_with("report", &[], json!({})).err().unwrap().0, "the job has no files");
 }
