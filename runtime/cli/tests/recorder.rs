@@ -466,34 +466,42 @@ fn signal_handlers_record_within_hooks() {
 fn signal_handlers_record_within_a_threads_first_hook() {
     let Some(folder) = in_own_process("signal_handlers_record_within_a_threads_first_hook") else { return };
     let log = folder.join("log");
-    start(TraceOptions { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
-    const N_THREADS: u64 = 300;
     RECORDS.store(false, std::sync::atomic::Ordering::Relaxed);
-    for who in 100..100 + N_THREADS {
-        // No other thread is in the session, so the first hook enters it for the whole process.
-        let first = std::thread::spawn(move || {
-            let alarms = Alarms::of_this_thread();
-            let is_over = std::sync::atomic::AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                        alarms.ring();
-                    }
-                });
-                RECORDS.store(true, std::sync::atomic::Ordering::Relaxed);
-                count(who, 0);
-                RECORDS.store(false, std::sync::atomic::Ordering::Relaxed);
-                is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-            });
-        });
-        first.join().unwrap();
+    // A thread takes two buffers: one for its hook, and one for the handler that interrupts it. A session of this size
+    // has 64, so it loses no event even if it is never scheduled.
+    const THREADS_PER_SESSION: u64 = 30;
+    for _ in 0..10 {
+        start(TraceOptions { buffer_size: 16 << 20, log_size: 64 << 20, ..task(&log) });
+        BY_SIGNAL.store(0, std::sync::atomic::Ordering::Relaxed);
+        let threads = 100..100 + THREADS_PER_SESSION;
+        threads.clone().for_each(first_hook_with_signals);
+        session::stop(0, false).unwrap();
+        let threads = threads.map(|who| (who, 1));
+        // On a busy machine no signal may arrive within a hook.
+        let by_signal = Some((9, BY_SIGNAL.load(std::sync::atomic::Ordering::Relaxed))).filter(|(_, n)| *n > 0);
+        read(&log).assert_whole(&by_signal.into_iter().chain(threads).collect::<Vec<_>>());
     }
-    session::stop(0, false).unwrap();
-    let threads = (100..100 + N_THREADS).map(|who| (who, 1));
-    let by_signal = (9, BY_SIGNAL.load(std::sync::atomic::Ordering::Relaxed));
-    // On a busy machine no signal may arrive within a hook.
-    let by_signal = Some(by_signal).filter(|(_, n)| *n > 0);
-    read(&log).assert_whole(&by_signal.into_iter().chain(threads).collect::<Vec<_>>());
+}
+
+/// Records the first event of a new thread while another one sends signals to it. No other thread is in the session,
+/// so the hook enters it for the whole process.
+fn first_hook_with_signals(who: u64) {
+    let first = std::thread::spawn(move || {
+        let alarms = Alarms::of_this_thread();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    alarms.ring();
+                }
+            });
+            RECORDS.store(true, std::sync::atomic::Ordering::Relaxed);
+            count(who, 0);
+            RECORDS.store(false, std::sync::atomic::Ordering::Relaxed);
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    });
+    first.join().unwrap();
 }
 
 /// Sends signals to one thread, whose handler interrupts its recording.
