@@ -287,7 +287,8 @@ function useFiles(found) {
 async function take(found) {
   const kinds = await Promise.all(found.map(isText));
   const traces = found.filter((_, at) => !kinds[at]);
-  const template = found.find((_, at) => kinds[at]);
+  const [template, another] = found.filter((_, at) => kinds[at]);
+  if (another) return say(`${template.name} and ${another.name} are both templates: drop one of them`, true);
   if (traces.length) useFiles(traces);
   if (template) useTemplate(await template.text(), template.name);
 }
