@@ -8,7 +8,7 @@ use crate::raw;
 use crate::reader::aix::{self, LogHeader, LogInfo, Logs, ReadOptions};
 use crate::reader::kev::{HeaderAttribute, KevHeader, QnxRelease};
 use crate::reader::{AnyTrace, Compression, Input, Notice, System, TraceError, TraceKind};
-use crate::split::PartRules;
+use crate::split::rules::PartRules;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -245,7 +245,7 @@ impl Trace {
         options: &ReportOptions,
         has_columns: bool,
     ) -> Result<(), ReportError> {
-        self.part.as_ref().map_or(Ok(()), |part| part.check(formats, options, has_columns))
+        self.part.as_ref().map_or(Ok(()), |part| part.check(formats, &options.aix, &options.qnx, has_columns))
     }
 
     /// The reader.

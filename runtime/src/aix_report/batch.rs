@@ -2,9 +2,8 @@
 
 use crate::context::{SVC_BLOCK, SvcName, SvcRef, ThreadContext, svc_digits};
 use crate::reader::SharedBuf;
-use crate::reader::aix::{BufferPos, RawEvent, SystemInfo, TimedEvent};
+use crate::reader::aix::{BufferPos, RawEvent, StartTime, SystemInfo, TimedEvent};
 use crate::rows::micros;
-use crate::split::codec::stored;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use tfbc_vm::{Event, Outcome, ProcessNames, TimerBefore, Timers, Trail};
@@ -94,24 +93,6 @@ pub(super) struct Origin {
     pub offset: u64,
     /// Bytes of the event as recorded.
     pub n_bytes: u32,
-}
-
-/// Start of a trace: date and time stamp of its header event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct StartTime {
-    /// Seconds since 1970.
-    pub seconds: u32,
-    /// Time stamp of the event, as [`EventRef::time_ns`].
-    pub time_ns: u64,
-}
-
-stored!(StartTime { seconds, time_ns });
-
-impl StartTime {
-    /// Time in nanoseconds since 1970, UTC.
-    pub fn unix_ns(self, time_ns: u64) -> i128 {
-        i128::from(self.seconds) * 1_000_000_000 + i128::from(time_ns) - i128::from(self.time_ns)
-    }
 }
 
 /// One event.

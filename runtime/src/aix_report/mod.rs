@@ -26,7 +26,6 @@ use crate::columns::Columns;
 use crate::engine::{self, RunResult};
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::aix::Logs;
-pub(crate) use batch::StartTime;
 pub(crate) use events::{AixEvent, AixEvents};
 use line::LineFormat;
 pub(crate) use line::LineState;

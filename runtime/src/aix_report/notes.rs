@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::context::ContextState;
 use crate::reader::aix::TimedEvent;
-use crate::split::IndexBuilder;
+use crate::split::index::IndexBuilder;
 use tfbc_vm::{Event, FlatTimers, Space, Timers};
 
 /// Notes about the events of a log.

@@ -1,7 +1,7 @@
 //! First stage of an AIX report: reads the logs in order, advances clocks and context, selects events, and runs the
 //! templates whose text depends on the order of events.
 
-use super::batch::{Batch, MAX_EVENTS, SharedContext, StartTime, SvcText};
+use super::batch::{Batch, MAX_EVENTS, SharedContext, SvcText};
 use super::finish::Grep;
 use super::line::LineState;
 use super::notes::EventNotes;
@@ -15,11 +15,12 @@ use crate::fields::{FieldsForm, PreparedFields};
 use crate::filter::Filter;
 use crate::monitor::{PROGRESS_EVERY, ReportError};
 use crate::reader::aix::{
-    BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, TimedEvent, TraceState, VisitResult, hooks,
+    BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, StartTime, TimedEvent, TraceState, VisitResult,
+    hooks,
 };
 use crate::reader::{Notice, RecordingGap};
 use crate::selection;
-use crate::split::AixState;
+use crate::split::state::AixState;
 use crate::work::Meter;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;

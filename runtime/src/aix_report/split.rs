@@ -7,8 +7,9 @@ use crate::engine::{Chunk, Producer};
 use crate::monitor::ReportError;
 use crate::reader::Tally;
 use crate::reader::aix::Logs;
+use crate::split::borders::{Border, Cuts, LogParts};
 use crate::split::codec::Codec;
-use crate::split::{Border, Cuts, LogParts, PartIndex};
+use crate::split::index::PartIndex;
 
 /// Reads a log to its end, and returns the state at each border.
 pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Result<LogParts, ReportError> {

@@ -9,7 +9,7 @@ use crate::events::class_name;
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::kev::{KevItem, KevLog};
 use crate::reader::{Imbalance, Notice};
-use crate::split::QnxState;
+use crate::split::state::QnxState;
 use crate::work::Work;
 use std::io::Write;
 use std::num::NonZeroUsize;

@@ -6,8 +6,9 @@ use super::writer::{FormatCounts, RecordWriter};
 use crate::engine::{Chunk, Producer};
 use crate::monitor::ReportError;
 use crate::reader::kev::{KevLog, KevRecord};
+use crate::split::borders::{Border, Cuts, LogParts};
 use crate::split::codec::Codec;
-use crate::split::{Border, Cuts, IndexBuilder, LogParts};
+use crate::split::index::IndexBuilder;
 use crate::work::Meter;
 use tfbc_vm::TextBuf;
 

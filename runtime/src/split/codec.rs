@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+/// First bytes of a split file.
+pub(crate) const SPLIT_MAGIC: [u8; 4] = *b"tfbs";
+
 /// Error of a decoder: the bytes are not an encoded state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;

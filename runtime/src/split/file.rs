@@ -10,14 +10,12 @@
 //! has three sections: its place and index, the position of the reader, and the state of a report. A file contains all
 //! parts, or one of them. A part is read without the sections of the others.
 
-use super::codec::{Codec, Malformed, Stored, stored};
+use super::codec::{Codec, Malformed, SPLIT_MAGIC as MAGIC, Stored, stored};
 use super::{PartIndex, PartInfo, PartState, Split, SplitError, codes};
 use crate::reader::aix::{AfterDamage, ReadOptions};
 use crate::reader::{Input, Tally};
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// First bytes of a split file.
-pub(crate) const MAGIC: [u8; 4] = *b"tfbs";
 const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 28;
 const ROW_BYTES: usize = 32;

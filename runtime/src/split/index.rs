@@ -1,12 +1,7 @@
 //! Index of a part: what its events have in common, by which a filter may leave out the whole part.
 
 use super::codec::stored;
-use crate::aix_report::AixReportOptions;
-use crate::catalog::Catalog;
-use crate::qnx_report::{QnxReportOptions, clock, index_id};
 use crate::reader::Tally;
-use crate::reader::kev::KevHeader;
-use crate::trace::ReportOptions;
 use std::collections::BTreeSet;
 
 /// Maximum number of CPUs that are listed; their ids come from the trace.
@@ -16,61 +11,24 @@ const MAX_CPUS: usize = 1024;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PartIndex {
     /// Least and largest time: elapsed nanoseconds of AIX, cycles of QNX. `None` if no event has one.
-    times: Option<(u64, u64)>,
+    pub times: Option<(u64, u64)>,
     /// Ids, ascending.
-    ids: Vec<u32>,
+    pub ids: Vec<u32>,
     /// CPUs, ascending.
-    cpus: Vec<u64>,
+    pub cpus: Vec<u64>,
     /// True if there are more CPUs than are listed.
-    has_more_cpus: bool,
+    pub has_more_cpus: bool,
     /// True if the part has notices, which a report must not leave out.
     pub has_notices: bool,
     /// Bytes of the part. If a QNX event begins in an earlier part, its remaining slots count for this part.
     pub tally: Tally,
     /// Clock at the start of the QNX log in cycles, if it is known before the part.
-    start: Option<u64>,
+    pub start: Option<u64>,
 }
 
 stored!(PartIndex { times, ids, cpus, has_more_cpus, has_notices, tally, start });
 
 stored!(Tally { read, header, events, skipped });
-
-impl PartIndex {
-    /// True if a report with these options may show an event of the part. A QNX log has a header.
-    pub fn may_show_any(&self, catalog: &Catalog<'_>, header: Option<&KevHeader>, options: &ReportOptions) -> bool {
-        match header {
-            None => self.may_show(catalog, &options.aix),
-            Some(header) => self.may_show_records(header, &options.qnx),
-        }
-    }
-
-    /// True if a report of an AIX trace with these options may show an event of the part.
-    fn may_show(&self, catalog: &Catalog<'_>, options: &AixReportOptions) -> bool {
-        let filter = &options.filter;
-        let shows = |id: &u32| u16::try_from(*id).is_ok_and(|id| options.shows(catalog, id));
-        let is_in_time = |(first, last): (u64, u64)| {
-            filter.from_ns.is_none_or(|from| last >= from) && filter.to_ns.is_none_or(|to| first <= to)
-        };
-        let has_cpu = || filter.cpus.as_ref().is_none_or(|cpus| self.cpus.iter().any(|cpu| cpus.contains(*cpu)));
-        self.ids.iter().any(shows) && self.times.is_some_and(is_in_time) && (self.has_more_cpus || has_cpu())
-    }
-
-    /// True if a report of a QNX log with these options may show a record of the part.
-    fn may_show_records(&self, header: &KevHeader, options: &QnxReportOptions) -> bool {
-        let filter = &options.filter;
-        let has = |id: u32| self.ids.binary_search(&id).is_ok();
-        let has_id =
-            filter.only.as_ref().is_none_or(|ids| ids.iter().any(|(class, event)| has(index_id(class, event))));
-        let has_cpu = filter.cpus.is_none_or(|cpus| self.cpus.iter().any(|cpu| cpus >> (cpu & 63) & 1 == 1));
-        let shown = |cycles| clock::shown_ns(options.time, header, self.start, cycles);
-        // A time that cannot be computed here may be in the range.
-        let is_in_time = |(first, last): (u64, u64)| {
-            filter.from_ns.is_none_or(|from| shown(last).is_none_or(|last| last >= from))
-                && filter.to_ns.is_none_or(|to| shown(first).is_none_or(|first| first <= to))
-        };
-        has_id && has_cpu && (!filter.is_timed() || self.times.is_some_and(is_in_time))
-    }
-}
 
 /// Builder of the index of a part.
 #[derive(Debug, Clone, Default)]

@@ -8,41 +8,37 @@
 //! there, encoded by one function per type ([`codec`]). A trace that is opened at a border hands this state to the
 //! reader and the producer of the report, which continue as if they had read everything before it.
 
+pub(crate) mod borders;
 pub(crate) mod codec;
 mod codes;
 mod file;
-mod index;
+pub(crate) mod index;
+mod may_show;
+mod part_report;
+pub(crate) mod rules;
 mod side_by_side;
-mod state;
+pub(crate) mod state;
 mod whole;
 
-use crate::aix_report::{self, AixReportOptions};
+use crate::aix_report;
 use crate::formats::Formats;
 use crate::monitor::ReportError;
 use crate::qnx_report;
-use crate::reader::aix::{InputToResume, Logs, OpenError, ReadOptions};
+use crate::reader::aix::{InputToResume, Logs, OpenError, OpenedInput, ReadOptions};
 use crate::reader::kev::KevLog;
 use crate::reader::{AnyTrace, Input, TraceError, TraceKind};
-use crate::trace::{ReportOptions, Trace};
+use crate::trace::Trace;
+pub use borders::PartSize;
+use borders::{Border, Cuts, LogParts};
 use codec::{Codec, Malformed};
-pub(crate) use file::{Identity, InputFacts, MAGIC as SPLIT_MAGIC};
-use file::{SplitFacts, Text};
-pub(crate) use index::{IndexBuilder, PartIndex};
-pub(crate) use state::{AixState, QnxState};
+use file::{Identity, InputFacts, SplitFacts, Text};
+use index::PartIndex;
+use rules::{PartRules, hash_of};
+use state::{AixState, QnxState};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::num::NonZeroU64;
 use std::path::Path;
-
-/// Size of the parts of a [`Split`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PartSize {
-    /// At most this many parts of about equal size.
-    Count(NonZeroU64),
-    /// Parts of about this many bytes. A part ends after the first event that reaches the size.
-    Bytes(NonZeroU64),
-}
 
 /// One part of a [`Split`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -138,140 +134,6 @@ impl From<io::Error> for SplitError {
     }
 }
 
-/// Places at which a trace is cut, as numbers of bytes read.
-pub(crate) struct Cuts {
-    size: PartSize,
-    /// Bytes read before the first event, and bytes of the file.
-    start: u64,
-    end: u64,
-}
-
-impl Cuts {
-    /// The first place after `read` bytes.
-    pub fn next(&self, read: u64) -> u64 {
-        match self.size {
-            PartSize::Bytes(bytes) => read.saturating_add(bytes.get()),
-            PartSize::Count(n) => {
-                let n = u128::from(n.get());
-                let len = u128::from(self.end.saturating_sub(self.start));
-                let before = u128::from(read.saturating_sub(self.start));
-                // The number of the first target above `read`.
-                let number = (before * n).checked_div(len).map_or(n, |number| number + 1);
-                if number >= n { u64::MAX } else { self.start + (len * number).div_ceil(n) as u64 }
-            }
-        }
-    }
-}
-
-/// State of reader and report between two events.
-pub(crate) struct Border {
-    /// Bytes read before it.
-    pub read: u64,
-    /// Events before it.
-    pub n_events: u64,
-    /// File offset.
-    pub offset: u64,
-    /// Events since the border before.
-    pub index: PartIndex,
-    pub position: Vec<u8>,
-    pub state: Vec<u8>,
-}
-
-/// Borders of a log, and its end.
-#[derive(Default)]
-pub(crate) struct LogParts {
-    /// Encoded position before the first event; empty for a single file.
-    pub start: Vec<u8>,
-    pub borders: Vec<Border>,
-    read: u64,
-    n_events: u64,
-    stopped: bool,
-    /// True if a table of processes, threads or timers was full, so that the state depends on the report.
-    pub has_lost_state: bool,
-    /// Events after the last border.
-    index: PartIndex,
-}
-
-impl LogParts {
-    /// Sets the bytes and events of the whole log, and the index of the events after the last border. `stopped` is true if a template ended the report.
-    pub fn end(&mut self, read: u64, n_events: u64, stopped: bool, index: PartIndex) {
-        (self.read, self.n_events, self.stopped, self.index) = (read, n_events, stopped, index);
-        // What comes after the last event belongs to the part of that event.
-        if let Some(last) = self.borders.pop_if(|last| last.n_events == n_events) {
-            let has_notices = self.index.has_notices || last.index.has_notices;
-            let tally = self.index.tally + last.index.tally;
-            self.index = last.index;
-            self.index.has_notices = has_notices;
-            self.index.tally = tally;
-        }
-    }
-}
-
-/// Limits of a report of one part.
-#[derive(Debug, Clone)]
-pub(crate) struct PartRules {
-    number: u64,
-    formats: [u8; 32],
-    stopped: bool,
-}
-
-impl PartRules {
-    /// Checks that a report of this part, with the others, is the report of the whole. `has_columns` is true if it
-    /// has columns or pages that depend on the lines of the parts before.
-    pub fn check(&self, formats: &Formats, options: &ReportOptions, has_columns: bool) -> Result<(), ReportError> {
-        let refuse = |why: String| Err(ReportError::Part(why));
-        if self.formats != hash_of(formats) {
-            return refuse(format!("part {} was split with other format files; use those", self.number));
-        }
-        let ReportOptions { aix, qnx } = options;
-        let AixReportOptions { columns, filter, .. } = aix;
-        if aix.stats || qnx.stats || aix.histogram || qnx.sort {
-            return refuse("counts and sorted rows are of a whole trace, not of a part".to_owned());
-        }
-        if aix.page_size > 0 && has_columns {
-            return refuse("the pages of a part depend on the lines of the parts before it".to_owned());
-        }
-        if aix.delta_of_all {
-            return refuse("the delta to events that are not reported is unknown at the start of a part".to_owned());
-        }
-        let own = AixReportOptions::default();
-        if aix.context != own.context || aix.names != own.names || aix.tables != own.tables {
-            return refuse(
-                "a part has the context of the built-in table; another one needs the whole trace".to_owned(),
-            );
-        }
-        if aix.limits != own.limits {
-            return refuse(
-                "a part was split with the usual limits of one event; others need the whole trace".to_owned(),
-            );
-        }
-        let by_event = aix.grep.is_some() || aix.conditions.is_some() || filter.depends_on_more_than_ids();
-        if by_event && has_columns && columns.has_delta() {
-            return refuse(
-                "with this filter, the delta of a part's first line is unknown; leave out the column `delta`"
-                    .to_owned(),
-            );
-        }
-        let by_id = filter.only.is_some() || filter.except != own.filter.except || aix.defined;
-        if self.stopped && (by_event || by_id) {
-            return refuse(
-                "a template ended the trace while it was split, so a filter needs the whole trace".to_owned(),
-            );
-        }
-        Ok(())
-    }
-}
-
-/// Hash of the compiled format files.
-fn hash_of(formats: &Formats) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new();
-    for blob in formats.blobs() {
-        hasher.update(&(blob.len() as u64).to_le_bytes());
-        hasher.update(blob);
-    }
-    hasher.finalize().into()
-}
-
 impl Trace {
     /// Reads the trace to its end, without formatting, and divides it into parts.
     ///
@@ -293,9 +155,13 @@ impl Trace {
         let cuts = |start| Cuts { size, start, end };
         let (found, inputs) = match self.source_mut() {
             AnyTrace::Aix(logs) => {
-                let Some(inputs) = logs.reader_facts()? else {
+                let Some(inputs) = logs.opened_inputs() else {
                     return refuse("a trace that is read with --salvage cannot be split");
                 };
+                let facts = |OpenedInput { name, input, options }| {
+                    Identity::of(input).map(|identity| InputFacts::of_reader(name.to_owned(), identity, &options))
+                };
+                let inputs = inputs.into_iter().map(facts).collect::<io::Result<_>>()?;
                 let cuts = cuts(logs.tally().read);
                 (aix_report::split(logs, formats.catalog(), cuts).map_err(SplitError::Report)?, inputs)
             }

@@ -7,7 +7,7 @@
 //! The thread whose part is next writes through. The others keep their text and notices up to [`MAX_BUFFERED`] bytes, and
 //! wait then. So memory is bounded, and output, notices and errors are those of a report without threads.
 
-use super::whole::{PartCounts, WholeReport};
+use super::part_report::{PartCounts, WholeReport};
 use crate::ids::IdSet;
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::Notice;

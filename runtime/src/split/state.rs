@@ -1,10 +1,9 @@
 //! States of reports between two events, as split files contain them.
 
 use super::codec::stored;
-use crate::aix_report::StartTime;
 use crate::context::ContextSnapshot;
 use crate::qnx_report::OwnersSnapshot;
-use crate::reader::aix::SystemInfo;
+use crate::reader::aix::{StartTime, SystemInfo};
 
 /// State of a report of an AIX log.
 #[derive(Debug, Clone, Default)]

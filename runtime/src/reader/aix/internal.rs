@@ -13,6 +13,24 @@ use tfbc_vm::{Context, ProcessNames};
 /// Size of a `utsname` field in bytes; there are five.
 const UTSNAME_FIELD: usize = 32;
 
+/// Start of a trace: date and time stamp of its header event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct StartTime {
+    /// Seconds since 1970.
+    pub seconds: u32,
+    /// Time stamp of the event, in nanoseconds.
+    pub time_ns: u64,
+}
+
+stored!(StartTime { seconds, time_ns });
+
+impl StartTime {
+    /// Time in nanoseconds since 1970, UTC.
+    pub fn unix_ns(self, time_ns: u64) -> i128 {
+        i128::from(self.seconds) * 1_000_000_000 + i128::from(time_ns) - i128::from(self.time_ns)
+    }
+}
+
 /// Properties of the system, for the heading and for macros. `None` if the trace does not contain a property.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemInfo {

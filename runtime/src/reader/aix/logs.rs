@@ -14,14 +14,15 @@ use super::raw_event::RawEvent;
 use super::sniff::AixKind;
 use super::step::{Kernel, Parts};
 use super::trace::{
-    FoundCommon, NextItem, OpenError, ReadOptions, SkipAction, SkipPolicy, Survey, Trace, TracePosition, VisitResult,
+    FoundCommon, NextItem, OpenError, OpenedInput, ReadOptions, SkipAction, SkipPolicy, Survey, Trace, TracePosition,
+    VisitResult,
 };
 use crate::ids::IdSet;
 use crate::reader::files::{Disk, Files};
 use crate::reader::window::{Input, SharedBuf};
 use crate::reader::{Imbalance, Notice, Tally};
 use crate::split::codec::{Codec, Malformed, stored};
-use crate::split::{AixState, InputFacts};
+use crate::split::state::AixState;
 use std::io;
 use std::path::Path;
 use tfbc_vm::Env;
@@ -421,10 +422,10 @@ impl Logs {
         self.merge.as_ref().is_some_and(|merge| merge.has_gone_back)
     }
 
-    /// Names and options by which the files can be opened again at a position; `None` if one depends on more than its
+    /// Names, inputs and options by which the files can be opened again at a position; `None` if one depends on more than its
     /// bytes.
-    pub(crate) fn reader_facts(&mut self) -> io::Result<Option<Vec<InputFacts>>> {
-        self.inputs.iter_mut().map(|input| input.trace.reader_facts()).collect()
+    pub(crate) fn opened_inputs(&mut self) -> Option<Vec<OpenedInput<'_>>> {
+        self.inputs.iter_mut().map(|input| input.trace.opened_input()).collect()
     }
 
     /// Sets the state of a report before the first event that is read.

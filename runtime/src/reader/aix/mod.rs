@@ -26,6 +26,7 @@ mod trace;
 mod trace_state;
 
 pub use cpu_files::{cpu_files, cpu_files_among};
+pub(crate) use internal::StartTime;
 pub use internal::SystemInfo;
 pub use log_info::LogInfo;
 pub use log_layout::LogHeader;
@@ -39,7 +40,7 @@ pub use sniff::{compressed, is_trace, may_be_stream32};
 pub use step::{CpuidWord, Kernel, Step, StepRules, present};
 pub(super) use trace::find_kind;
 pub use trace::{AfterDamage, AixItem, OpenError, ReadOptions, Trace};
-pub(crate) use trace::{SkipAction, SkipPolicy, VisitResult};
+pub(crate) use trace::{OpenedInput, SkipAction, SkipPolicy, VisitResult};
 pub use trace_state::TraceState;
 
 /// Canonical ids of hooks with a fixed meaning.

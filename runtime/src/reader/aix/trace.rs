@@ -18,8 +18,7 @@ use super::step::{CpuidWord, Fault, MAX_GENERIC, Parts, Step, StepRules, present
 use crate::reader::files::{Disk, Files};
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, Tally, TraceKind};
-use crate::split::codec::stored;
-use crate::split::{Identity, InputFacts, SPLIT_MAGIC};
+use crate::split::codec::{SPLIT_MAGIC, stored};
 use plausibility::{CLEAN, JudgedPositions, SURE};
 use std::collections::VecDeque;
 use std::fmt;
@@ -140,6 +139,13 @@ pub enum AixItem<'t> {
 stored!(Survey { factors, first_stamp, first_event, traced_cpus });
 
 stored!(FirstEvent { is_trace_on, ticks });
+
+/// Name, input and options of a trace that is open.
+pub(crate) struct OpenedInput<'t> {
+    pub name: &'t str,
+    pub input: &'t mut Input,
+    pub options: ReadOptions,
+}
 
 /// Position of a trace between two events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -387,23 +393,22 @@ impl Trace {
         TracePosition { number, n_malformed, offset: self.window.offset(), n_areas: next_area as u64, in_area }
     }
 
-    /// Name and options by which the trace can be opened again at a position; `None` if it depends on more than its
-    /// bytes.
-    pub(super) fn reader_facts(&mut self) -> io::Result<Option<InputFacts>> {
+    /// Name, input and options by which the trace can be opened again at a position; `None` if it depends on more than
+    /// its bytes.
+    pub(super) fn opened_input(&mut self) -> Option<OpenedInput<'_>> {
         if self.salvage {
-            return Ok(None);
+            return None;
         }
         let StepRules { cpuid_word, lenient, short_generic_word, .. } = self.rules;
-        let identity = Identity::of(self.window.input_mut())?;
         let options = ReadOptions {
             format: Some(TraceKind::Aix(self.kind)),
             cpuid_word,
             lenient,
             short_generic_word,
+            after_damage: self.after_damage,
             ..ReadOptions::default()
         };
-        let after_damage = self.after_damage;
-        Ok(Some(InputFacts::of_reader(self.name.clone(), identity, &ReadOptions { after_damage, ..options })))
+        Some(OpenedInput { name: &self.name, input: self.window.input_mut(), options })
     }
 
     /// True if the trace has reached its limit.
