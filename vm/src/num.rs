@@ -23,22 +23,22 @@ const fn small() -> [u32; 1000] {
 }
 
 /// Decimal digits of 0 to 999 with leading zeros; the last byte is unused.
-static THREE: [[u8; 4]; 1000] = three();
+static THREE: [[u8; 4]; 1000] = three_digits(0);
 
-const fn three() -> [[u8; 4]; 1000] {
-    let mut table = [[0; 4]; 1000];
+/// A point and the decimal digits of 0 to 999.
+static POINT: [[u8; 4]; 1000] = three_digits(1);
+
+/// Three digits from a place on; the other byte is a point.
+const fn three_digits(at: usize) -> [[u8; 4]; 1000] {
+    let mut table = [[b'.'; 4]; 1000];
     let mut n = 0;
     while n < 1000 {
-        let [hundreds, tens, ones] = three_digits(n);
-        table[n] = [hundreds, tens, ones, 0];
+        table[n][at] = b'0' + (n / 100) as u8;
+        table[n][at + 1] = b'0' + (n / 10 % 10) as u8;
+        table[n][at + 2] = b'0' + (n % 10) as u8;
         n += 1;
     }
     table
-}
-
-/// Three decimal digits of a number below 1000.
-const fn three_digits(n: usize) -> [u8; 3] {
-    [b'0' + (n / 100) as u8, b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]
 }
 
 /// Stores a fixed number of bytes, which compiles to one or two store instructions.
@@ -314,20 +314,6 @@ const fn right() -> [[u8; 4]; 1000] {
             }
             at -= 1;
         }
-        n += 1;
-    }
-    table
-}
-
-/// Three decimal digits of 0 to 999 after a point.
-static POINT: [[u8; 4]; 1000] = point();
-
-const fn point() -> [[u8; 4]; 1000] {
-    let mut table = [[b'.'; 4]; 1000];
-    let mut n = 0;
-    while n < 1000 {
-        let [hundreds, tens, ones] = three_digits(n);
-        table[n] = [b'.', hundreds, tens, ones];
         n += 1;
     }
     table
