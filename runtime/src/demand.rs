@@ -3,6 +3,7 @@
 use crate::aix_report::options::AixReportOptions;
 use crate::catalog::{Catalog, HookEntry};
 use crate::context::RequiredContext;
+use crate::general_path;
 use crate::ids::IdSet;
 use crate::reader::aix::{SkipAction, SkipPolicy, hooks};
 use tfbc_vm::{EnvText, EnvValue, Instr, Op, OperandKind, Program, Space};
@@ -156,7 +157,8 @@ impl<'p> EventPolicy<'p> {
         let disposition = match catalog.lookup(id) {
             Some(entry) if self.options.shows(catalog, id) => {
                 let asked = self.readers.state_of(entry);
-                let runs = asked.order || asked.timers || (self.only_effects && asked.decides);
+                let runs =
+                    asked.order || asked.timers || general_path::is_in_order() || (self.only_effects && asked.decides);
                 let in_order = runs || (self.needs.timers && entry.has_effects);
                 if self.only_effects && entry.has_effects && !runs {
                     self.dispositions[usize::from(id)] = Disposition::ShowInOrder;

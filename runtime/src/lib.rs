@@ -49,6 +49,14 @@
 //! The feature `compile` (on by default) contains the compiler. Without it, only compiled blobs (`.tfbc`) can be loaded.
 #![forbid(unsafe_code)]
 
+/// The name by which `tests/common` uses the library.
+#[cfg(all(test, feature = "compile"))]
+extern crate self as tfbc;
+
+#[cfg(all(test, feature = "compile"))]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 pub mod aix;
 pub mod qnx;
 pub mod traceprinter;
@@ -75,6 +83,7 @@ mod file_id;
 mod filter;
 mod format_files;
 mod formats;
+mod general_path;
 mod ids;
 mod inventory;
 mod iso_time;

@@ -4,6 +4,7 @@
 //! of a pattern is small, it becomes a table with the next state for each state and byte, and a search is one lookup
 //! per byte.
 
+use crate::general_path;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::Input;
 use regex_automata::hybrid::LazyStateID;
@@ -48,7 +49,8 @@ impl Pattern {
     /// True if a line has a match; `None` if the table cannot decide, as for a text of several lines.
     #[inline]
     pub(crate) fn is_match_in_line(&self, text: &[u8]) -> Option<bool> {
-        self.automaton.as_ref().and_then(|automaton| automaton.search(text))
+        let automaton = self.automaton.as_ref().filter(|_| !general_path::is_required());
+        automaton.and_then(|automaton| automaton.search(text))
     }
 
     #[inline(never)]

@@ -233,6 +233,12 @@ impl<'r> PreparedEntry<'r> {
         prefetch(self.code.as_ptr().wrapping_add(2));
     }
 
+    /// The entry of a routine that checks each access, as for an event that is too short.
+    #[must_use]
+    pub fn checked(self) -> Self {
+        Self { need: u32::MAX, ..self }
+    }
+
     /// The program of the routine.
     pub fn program(&self) -> &'r Program<'r> {
         self.program

@@ -12,6 +12,7 @@ use crate::columns::{Columns, trim};
 use crate::demand::Readers;
 use crate::engine::{Format, WRITE_AT};
 use crate::fields::{FieldsForm, PreparedFields};
+use crate::general_path;
 use crate::ids::IdSet;
 use crate::literal::Literal;
 use crate::output_format::Form;
@@ -313,7 +314,8 @@ impl<'r> LineFormat<'r> {
             meter: Meter::new(options.max_work, options.limits.steps),
             known_steps,
             slow: None,
-            readers: (options.stats && options.grep.is_none()).then(|| Readers::new(catalog)),
+            readers: (options.stats && options.grep.is_none() && !general_path::is_required())
+                .then(|| Readers::new(catalog)),
             at: 0,
             in_batch: false,
             n_metered: 0,
@@ -341,7 +343,7 @@ impl<'r> LineFormat<'r> {
             true => FieldPlacement::Row,
         };
         self.line.has_row_texts = has_text;
-        if !has_text && !with_notes && self.line.fields == FieldPlacement::No {
+        if !has_text && !with_notes && self.line.fields == FieldPlacement::No && !general_path::is_required() {
             self.readers = Some(Readers::new(self.catalog));
         }
     }
@@ -959,7 +961,7 @@ impl<'r> LineWriter<'r> {
             if self.cells.has_context() {
                 self.context_texts.find(batch, event, &self.cells, logs);
             }
-            let is_narrow = self.times.advance(time);
+            let is_narrow = self.times.advance(time) && !general_path::is_required();
             let values = self.values(batch, event, &prepared.id, time);
             self.cells.append(&values, is_narrow, text);
         }

@@ -5,6 +5,7 @@ use super::cells::{Cells, IdCells};
 use super::options::FieldPlacement;
 use crate::catalog::Catalog;
 use crate::fields::PreparedFields;
+use crate::general_path;
 use crate::output_format::Form;
 use std::cell::Cell;
 use tfbc_vm::{Layout, Level, PreparedEntry};
@@ -139,9 +140,8 @@ impl<'r> PreparedLines<'r> {
             None => Text::Nothing,
             Some(_) if is_counted => Text::Counted,
             Some(_) if event.position == Position::Ready => Text::Ready,
-            Some(entry) => {
-                catalog.program(entry).prepare(entry.hook, event.env.into()).map_or(Text::Refused, Text::Run)
-            }
+            Some(entry) => general_path::prepare(catalog.program(entry), entry.hook, event.env.into())
+                .map_or(Text::Refused, Text::Run),
         };
         let level = entry.map_or(Level::Zero, |entry| entry.level);
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
@@ -155,7 +155,11 @@ impl<'r> PreparedLines<'r> {
             FieldPlacement::Alone => fields.is_some(),
             FieldPlacement::Column | FieldPlacement::Only => false,
         };
-        let fits = has_simple_cells && has_cells != cells.is_empty() && cells.fit(&id) && matches!(text, Text::Run(_));
+        let fits = !general_path::is_required()
+            && has_simple_cells
+            && has_cells != cells.is_empty()
+            && cells.fit(&id)
+            && matches!(text, Text::Run(_));
         let is_plain =
             form != Form::Text && matches!(&text, Text::Run(entry) if entry.prints_only(|text| form.is_plain(text)));
         self.lines.push(PreparedLine {

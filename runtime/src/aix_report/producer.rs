@@ -13,6 +13,7 @@ use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer};
 use crate::fields::{FieldsForm, PreparedFields};
 use crate::filter::Filter;
+use crate::general_path;
 use crate::monitor::{PROGRESS_EVERY, ReportError};
 use crate::reader::aix::{
     BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, StartTime, TimedEvent, TraceState, VisitResult,
@@ -103,6 +104,7 @@ impl<'w> LogProducer<'w> {
         if !live
             && !options.delta_of_all
             && logs.is_merged()
+            && !general_path::is_required()
             && let Some(ids) = plan.needs.ids.take()
         {
             logs.need(ids);

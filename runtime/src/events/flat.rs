@@ -13,6 +13,7 @@
 use super::arguments::{Arguments, push_name, text_of_words};
 use super::table::{ArgStyle, ArgType};
 use super::{ArgumentName, ArgumentValue, BuiltInEvents};
+use crate::general_path;
 use crate::json;
 use crate::literal::{Literal, store};
 use crate::reader::kev::KevRecord;
@@ -101,7 +102,7 @@ impl FlatArguments {
     #[inline]
     pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let n_words = record.bytes.len() / 4;
-        if n_words > MAX_WORDS || record.event > 1023 {
+        if n_words > MAX_WORDS || record.event > 1023 || general_path::is_required() {
             return false;
         }
         let first = record.bytes.first_chunk::<4>();

@@ -4,6 +4,7 @@
 //! flattened at the first record and run without the machine.
 
 use super::programs::{BuiltInEntry, OpenedProgram};
+use crate::general_path;
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{Context, Env, Event, FlatRoutine, Job, Layout, Limits, Machine, RecordHeader, TextBuf, Timers};
 
@@ -51,7 +52,11 @@ impl FlatRoutines {
 
 impl EventPrinter {
     pub(super) fn new(opened: &'static OpenedProgram, big_endian: bool, limits: Limits) -> Self {
-        let n_indices = if limits.text < FlatRoutine::MAX_TEXT { 0 } else { 2 * opened.entries.len() };
+        let n_indices = if limits.text < FlatRoutine::MAX_TEXT || general_path::is_required() {
+            0
+        } else {
+            2 * opened.entries.len()
+        };
         EventPrinter {
             opened,
             big_endian,

@@ -22,6 +22,7 @@ pub use values::FieldReader;
 pub(crate) use values::{describe, fields};
 
 use crate::catalog::{Catalog, HookEntry};
+use crate::general_path;
 use crate::literal::Literal;
 use tfbc_vm::{EventContext, EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
 
@@ -64,8 +65,8 @@ impl<'r> PreparedFields<'r> {
         let hook = program.entry(tfbc_vm::Space::HookFields, entry.id())?;
         let schema = program.schema(entry.id())?;
         let keys = schema.fields.iter().map(FieldKeys::new).collect();
-        let entry = program.prepare(hook.index, env)?;
-        let flat = entry.flat_fields();
+        let entry = general_path::prepare(program, hook.index, env)?;
+        let flat = entry.flat_fields().filter(|_| !general_path::is_required());
         let flat_cells = flat.clone().and_then(|flat| FlatCells::new(flat, &schema));
         let flat = flat.and_then(|flat| FlatRow::new(flat, &schema));
         Some(Self { entry, schema, keys, flat, flat_cells })

@@ -14,6 +14,7 @@ use super::fields::{RecordFields, push_escaped};
 use super::owners::Owner;
 use crate::columns::{Column, ColumnWriter, Columns, OwnerValue, QnxWriter, Side, ValueType};
 use crate::events::{BuiltInEvents, is_interrupt};
+use crate::general_path;
 use crate::literal::{Literal, store};
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
@@ -399,6 +400,7 @@ impl Times {
     #[inline(always)]
     pub fn put(&self, cell: LineCell, ns: Option<u64>, room: &mut [u8], at: usize) -> Option<usize> {
         let ns = match self.form {
+            _ if general_path::is_required() => return None,
             TimeForm::Absolute => ns?,
             TimeForm::Relative => u64::try_from(self.shown_ns(ns?)).ok()?,
             TimeForm::Clock => return None,

@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::fields::{RecordSchema, record_schemas};
+use crate::general_path;
 use crate::json;
 use crate::literal::store;
 use tfbc_vm::{
@@ -113,7 +114,7 @@ impl<'r> DefinedFields<'r> {
     #[inline]
     pub fn entry(&mut self, env: usize) -> Option<&PreparedEntry<'r>> {
         let (program, hook) = (self.program, self.hook);
-        self.entries[env].get_or_insert_with(|| program.prepare(hook, env)).as_ref()
+        self.entries[env].get_or_insert_with(|| general_path::prepare(program, hook, env)).as_ref()
     }
 
     /// Appends the fields as objects of an array. `is_first` is true if the array is still empty.

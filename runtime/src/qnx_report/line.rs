@@ -10,6 +10,7 @@ use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Column;
 use crate::conditions::RecordConditions;
+use crate::general_path;
 use crate::literal::store;
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
@@ -238,7 +239,7 @@ impl<'r> RowWriter<'r> {
                     LineCell::Event(n) => match self.event_texts.find(*n, record) {
                         // A short text is stored as one block of fixed length, which must not pass the end of the
                         // buffer.
-                        Some(text) if at <= ShortText::MAX_START => {
+                        Some(text) if at <= ShortText::MAX_START && !general_path::is_required() => {
                             at = text.put(room, at);
                             out.advance(at);
                             (room, at) = (out.spare(), 0);

@@ -7,6 +7,7 @@ use crate::catalog::{Catalog, RecordEntry};
 use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments};
 use crate::fields::Field;
 use crate::fields::{self, write_members};
+use crate::general_path;
 use crate::reader::kev::{KevRecord, QnxRelease};
 use crate::work::{MaxWork, Meter};
 use std::collections::HashMap;
@@ -128,7 +129,7 @@ impl<'r> RecordPrinter<'r> {
     /// row of their fields, which [`RecordPrinter::fields`] reuses. Returns false if no definition applies. Returns
     /// `None` and appends nothing if [`RecordPrinter::definitions`] must print the text.
     pub(super) fn text_by_row(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> Option<bool> {
-        if self.catalog.records(Space::Record, record.class, record.event).len() != 1 {
+        if self.catalog.records(Space::Record, record.class, record.event).len() != 1 || general_path::is_required() {
             return None;
         }
         let event = self::event(record, self.big_endian);

@@ -8,6 +8,7 @@ use super::row::{Clocks, KevRow};
 use super::slot::{SLOT_BYTES, Slot, SlotKind, SlotMasks, word};
 use super::syspage::Syspage;
 use super::{classes, control};
+use crate::general_path;
 use crate::reader::window::{Input, Packing, Window};
 use crate::reader::{MaxRatio, Notice, RecordingGap, Tally};
 use crate::split::codec::{Codec, Malformed, Stored, stored};
@@ -471,7 +472,8 @@ impl KevLog {
         self.ends.clear();
         self.payloads.clear();
         let (number, offset) = (self.joiner.counts.records, self.window.offset());
-        let (n_slots, n_records) = if self.detour { (0, 0) } else { self.take_row(max_slots) };
+        let (n_slots, n_records) =
+            if self.detour || general_path::is_required() { (0, 0) } else { self.take_row(max_slots) };
         self.pending = n_slots * SLOT_BYTES;
         self.joiner.counts.records += n_records as u64;
         let slots = &self.window.bytes().as_chunks().0[..n_slots];

@@ -2,6 +2,7 @@
 //! one loop.
 
 use super::{LARGE_EVENT, RawEvent, Trace};
+use crate::general_path;
 use crate::reader::aix::step::{CpuidWord, Kernel, MAX_GENERIC, Parts, Step};
 use crate::reader::window::SharedBuf;
 use tfbc_vm::Env;
@@ -220,6 +221,9 @@ impl Trace {
         room: usize,
         mut visit: impl FnMut(&CommonEvent<'_>, Position) -> VisitResult,
     ) -> usize {
+        if general_path::is_required() {
+            return 0;
+        }
         self.consume_pending();
         let Some(place) = self.window.place().filter(|_| self.in_area && self.notices.is_empty()) else { return 0 };
         let takes_cpu = self.rules.cpuid_word == CpuidWord::Last;
