@@ -14,14 +14,14 @@ use std::sync::Arc;
 use tfbc::internal::Output;
 use tfbc::{PartInfo, PartSize, Split};
 
-/// Part of a trace, made by :meth:`Trace.parts`. It can be pickled, and :func:`tfbc.open_part` opens it in any process
+/// Part of a trace, made by :meth:`Trace.split`. It can be pickled, and :func:`tfbc.open_part` opens it in any process
 /// that can read the trace under the same name.
 ///
 /// It contains the name of the trace, what identifies the file, a hash of the format files, and the state of the reader
 /// at the start of the part, but no events.
 ///
 /// >>> import pickle, tfbc
-/// >>> first, second = tfbc.open(sample).parts(n=2)
+/// >>> first, second = tfbc.open(sample).split(n=2)
 /// >>> copy = pickle.loads(pickle.dumps(second))
 /// >>> next(iter(tfbc.open_part(copy))).seq >= first.n_events
 /// True
@@ -56,7 +56,7 @@ pub fn split(py: Python<'_>, input: &TraceInput, size: PartSize) -> PyResult<Vec
         return refuse("a part has the context of the built-in table, so a trace with context= cannot be split");
     }
     if input.is_dataset() && matches!(size, PartSize::Count(_)) {
-        return Err(PyTypeError::new_err("the traces of a folder or glob are split by bytes=, not by n="));
+        return Err(PyTypeError::new_err("the traces of a folder or glob are split by bytes=, not by n"));
     }
     let worker = Worker::start()?;
     let (mut all, mut unreadable) = (Vec::new(), input.unreadable());

@@ -110,7 +110,7 @@ pub fn open(
 ///
 /// >>> import tfbc
 /// >>> trace = tfbc.open(sample)
-/// >>> texts = [event.text for part in trace.parts(n=3) for event in tfbc.open_part(part)]
+/// >>> texts = [event.text for part in trace.split(n=3) for event in tfbc.open_part(part)]
 /// >>> texts == [event.text for event in trace]
 /// True
 #[pyfunction]
@@ -376,15 +376,15 @@ impl Trace {
     /// the reason.
     ///
     /// >>> import tfbc
-    /// >>> parts = tfbc.open(sample).parts(n=3)
+    /// >>> parts = tfbc.open(sample).split(n=3)
     /// >>> [part.n_events for part in parts]
     /// [97, 102, 100]
-    #[pyo3(signature = (*, n=None, bytes=None))]
-    fn parts(&self, py: Python<'_>, n: Option<NonZeroU64>, bytes: Option<NonZeroU64>) -> PyResult<Vec<Part>> {
+    #[pyo3(signature = (n=None, *, bytes=None))]
+    fn split(&self, py: Python<'_>, n: Option<NonZeroU64>, bytes: Option<NonZeroU64>) -> PyResult<Vec<Part>> {
         let size = match (n, bytes) {
             (Some(n), None) => PartSize::Count(n),
             (None, Some(bytes)) => PartSize::Bytes(bytes),
-            _ => return Err(PyTypeError::new_err("parts() takes either n=, a number of parts, or bytes=, their size")),
+            _ => return Err(PyTypeError::new_err("split() takes either n, a number of parts, or bytes=, their size")),
         };
         parts::split(py, &self.input, size)
     }

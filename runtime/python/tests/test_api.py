@@ -26,7 +26,7 @@ def parameters(function: Any) -> list[str]:
         (tfbc.Trace.events, FILTERS),
         (tfbc.Trace.notices, ""),
         (tfbc.Trace.tables, ""),
-        (tfbc.Trace.parts, "n bytes"),
+        (tfbc.Trace.split, "n bytes"),
     ],
 )
 def test_parameters(function: Any, expected: str) -> None:
@@ -38,7 +38,7 @@ def test_parameters(function: Any, expected: str) -> None:
     [
         (tfbc.Formats, "diagnostics save events fields __bytes__ __reduce__"),
         (tfbc.Diagnostic, "code severity message path line column end_line end_column help __str__"),
-        (tfbc.Trace, "info events table tables notices parts summary __iter__ _repr_html_"),
+        (tfbc.Trace, "info events table tables notices split summary __iter__ _repr_html_"),
         (tfbc.Part, "number input offset n_bytes n_events __bytes__ __reduce__"),
         (tfbc.Table, "schema __arrow_c_schema__ __arrow_c_stream__ batches head to_parquet to_arrow_ipc _repr_html_"),
         (

@@ -30,7 +30,7 @@ def rows_of_part(part: tfbc.Part, marker: str) -> list[dict[str, Any]]:
 def test_a_killed_worker_has_no_effect_on_rows(tmp_path: Path) -> None:
     folder = write_dataset(tmp_path / "dataset")
     marker = tmp_path / "killed"
-    parts = tfbc.open(folder).parts(bytes=8192)
+    parts = tfbc.open(folder).split(bytes=8192)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=str(tmp_path)

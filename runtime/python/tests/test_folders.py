@@ -74,11 +74,11 @@ def test_tables_of_a_folder(folder: Path) -> None:
 
 
 def test_parts_of_a_folder_are_those_of_its_traces(folder: Path) -> None:
-    parts = tfbc.open(folder).parts(bytes=4096)
+    parts = tfbc.open(folder).split(bytes=4096)
     assert len(parts) > 50
     assert digest(row for part in parts for row in rows_of(tfbc.open_part(part))) == digest_of_traces(folder)
     with pytest.raises(TypeError, match="bytes="):
-        tfbc.open(folder).parts(n=2)
+        tfbc.open(folder).split(n=2)
 
 
 def test_notices_name_their_file(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_trace_that_cannot_be_read_is_named_and_passed_over(folder: Path, tmp_
     reads: list[Callable[[], list[Any]]] = [
         lambda: list(trace),
         lambda: rows(trace.events()),
-        lambda: trace.parts(bytes=4096),
+        lambda: trace.split(bytes=4096),
     ]
     for read in reads:
         with pytest.warns(tfbc.DamageWarning, match="passed over .*a.kev: "):

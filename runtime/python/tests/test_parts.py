@@ -53,7 +53,7 @@ def test_processes_that_format_a_part_each_yield_the_rows_of_the_trace(
             trace = tfbc.open(file, formats=formats)
             whole = events_and_notices(rows(trace))
             for n in [1, 2, 3, 7, 64]:
-                parts = trace.parts(n=n)
+                parts = trace.split(n)
                 tasks = [(part, formats) for part in parts]
                 found = [row for part in pool.starmap(rows_of_part, tasks, chunksize=1) for row in part]
                 assert events_and_notices(found) == whole, f"{file}, {n} parts"
@@ -63,13 +63,13 @@ def test_processes_that_format_a_part_each_yield_the_rows_of_the_trace(
 
 def test_a_part_is_pickled_alone(sample: Path) -> None:
     trace = tfbc.open(sample)
-    parts = trace.parts(bytes=1000)
+    parts = trace.split(bytes=1000)
     assert [part.number for part in parts] == list(range(1, len(parts) + 1)) and len(parts) > 8
     copies = [pickle.loads(pickle.dumps(part)) for part in parts]
     assert [bytes(copy) for copy in copies] == [bytes(part) for part in parts]
     assert (copies[1].input, copies[1].offset) == (str(sample), parts[1].offset)
     # The size of a part does not depend on the number of parts.
-    assert len(bytes(parts[-1])) < 1.5 * len(bytes(trace.parts(n=2)[1]))
+    assert len(bytes(parts[-1])) < 1.5 * len(bytes(trace.split(n=2)[1]))
     # A second run of a part yields the same.
     assert rows(tfbc.open_part(copies[3])) == rows(tfbc.open_part(parts[3]))
     seqs = [event.seq for copy in reversed(copies) for event in reversed(list(tfbc.open_part(copy)))]
@@ -79,11 +79,11 @@ def test_a_part_is_pickled_alone(sample: Path) -> None:
 def test_other_inputs_and_formats_are_refused(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.trc"
     copy.write_bytes(sample.read_bytes())
-    first, last = tfbc.open(copy).parts(n=2)
+    first, last = tfbc.open(copy).split(n=2)
     source = tfbc.Source('015 1.0 "STATE" "state=" $D1%U4', "state.trcfmt")
     with pytest.raises(tfbc.PartError, match="other format files"):
         tfbc.open_part(first, formats=source)
-    own = tfbc.open(copy, formats=source).parts(n=2)[1]
+    own = tfbc.open(copy, formats=source).split(n=2)[1]
     assert list(tfbc.open_part(own, formats=source))
     with copy.open("ab") as file:
         file.write(bytes(100))
@@ -101,7 +101,7 @@ def test_other_inputs_and_formats_are_refused(sample: Path, tmp_path: Path) -> N
 
 
 def test_changed_bytes_of_a_part_are_refused(sample: Path) -> None:
-    part = tfbc.open(sample).parts(n=3)[1]
+    part = tfbc.open(sample).split(n=3)[1]
     state = bytes(part)
     for at in range(0, len(state), 11):
         changed = state[:at] + bytes([state[at] ^ 1]) + state[at + 1 :]
@@ -113,21 +113,21 @@ def test_merged_logs_are_the_sum_of_their_parts(sample: Path, tmp_path: Path) ->
     (tmp_path / "a.trc").write_bytes(sample.read_bytes())
     paths = [sample, tmp_path / "a.trc"]
     whole = [event.text for event in tfbc.open(paths)]
-    parts = [event.text for part in tfbc.open(paths).parts(n=3) for event in tfbc.open_part(part)]
+    parts = [event.text for part in tfbc.open(paths).split(n=3) for event in tfbc.open_part(part)]
     assert len(whole) > 500 and parts == whole
 
 
 def test_traces_without_parts_say_why(sample: Path) -> None:
     data = sample.read_bytes()
     with pytest.raises(tfbc.PartError, match="only a file can be split"):
-        tfbc.open(data).parts(n=2)
+        tfbc.open(data).split(n=2)
     with pytest.raises(tfbc.PartError, match="split again"):
-        tfbc.open_part(tfbc.open(sample).parts(n=2)[0]).parts(n=2)
+        tfbc.open_part(tfbc.open(sample).split(n=2)[0]).split(n=2)
     trace = tfbc.open(sample)
-    with pytest.raises(TypeError, match="either n=.* or bytes="):
-        trace.parts()
-    with pytest.raises(TypeError, match="either n=.* or bytes="):
-        trace.parts(n=2, bytes=1000)
+    with pytest.raises(TypeError, match="either n, .* or bytes="):
+        trace.split()
+    with pytest.raises(TypeError, match="either n, .* or bytes="):
+        trace.split(n=2, bytes=1000)
     with pytest.raises(ValueError):
-        trace.parts(n=0)
+        trace.split(n=0)
 

@@ -371,7 +371,7 @@ class _Reader(DataSourceReader):
         """Parts of a trace: those of its split file, or new ones."""
         settings = self._settings
         if settings.splits is None:
-            return trace.parts(bytes=settings.part_bytes)
+            return trace.split(bytes=settings.part_bytes)
         name = hashlib.blake2b(f"{settings.part_bytes} {path}".encode(), digest_size=8).hexdigest()
         file = os.path.join(settings.splits, f"{os.path.basename(path)}.{name}.tfbs")
         try:
@@ -382,7 +382,7 @@ class _Reader(DataSourceReader):
                 return parts
         except (tfbc.OpenError, tfbc.PartError):
             pass
-        parts = trace.parts(bytes=settings.part_bytes)
+        parts = trace.split(bytes=settings.part_bytes)
         os.makedirs(settings.splits, exist_ok=True)
         tfbc.Part._write(parts, file)
         return parts
