@@ -5,10 +5,11 @@ use crate::{
     Files, NativeReport, Pick, ReportRun, STREAM64_MAGIC, Shape, StreamEvents, TraceKind, TraceLength, TraceLoad, blob,
     mix_buffers, templates,
 };
+use std::num::NonZeroU64;
 use tfbc::aix::{AixReportOptions, ReadOptions, Timestamp};
 use tfbc::testing::aix::{AixItem, LogItem, Logs, Trace};
 use tfbc::testing::input::Input;
-use tfbc::{Column, Columns, Form, Formats, ReportColour};
+use tfbc::{Column, Columns, Form, Formats, PartSize, ReportColour};
 
 /// Number of merged logs.
 const N_MERGED: u32 = 64;
@@ -74,7 +75,7 @@ pub(super) fn line() -> Vec<Measure> {
     loads.into_iter().map(measure).collect()
 }
 
-/// Reports of a realistic 64-bit trace: default, other columns, colour, tables, counts, and 64 merged logs.
+/// Reports of a realistic 64-bit trace: default, other columns, colour, tables, counts, and 64 merged logs; and its parts.
 pub(super) fn realistic() -> Vec<Measure> {
     let of_processes = || Columns::new(&[Column::Id, Column::Exec, Column::Cpu, Column::Pid], Timestamp::Milli);
     let parse = |list: &str| Columns::parse(list, Timestamp::Milli).expect("a list of columns");
@@ -104,7 +105,21 @@ pub(super) fn realistic() -> Vec<Measure> {
         let mut engine = ReportRun::new(&TraceKind::Realistic.format_file());
         BenchCase::new(n_events).side(Side::Engine, move || engine.run_merged(&streams, &mut std::io::sink()))
     });
-    loads.into_iter().map(measure).chain([merged, iterated("events", true), iterated("stepped", false)]).collect()
+    let others = [merged, iterated("events", true), iterated("stepped", false), split()];
+    loads.into_iter().map(measure).chain(others).collect()
+}
+
+/// Splitting into 64 parts with the built-in templates, whose timers belong to the state at a border.
+fn split() -> Measure {
+    Measure::new("split", |n_events| {
+        let (stream, formats) = (realistic_stream(n_events, 0, 1), Formats::builtin());
+        let size = PartSize::Count(const { NonZeroU64::new(64).unwrap() });
+        let engine = move || {
+            let trace = tfbc::Trace::from_bytes("load", stream).expect("the load is a trace");
+            trace.parts(&formats, size).expect("a trace in memory can be split").parts().len()
+        };
+        BenchCase::new(n_events).side(Side::Engine, engine)
+    })
 }
 
 /// Events from the library's public iterator, each with its id and times, with or without its text.

@@ -2,15 +2,16 @@
 
 use crate::catalog::Catalog;
 use crate::context::ContextState;
+use crate::reader::Tally;
 use crate::reader::aix::TimedEvent;
-use crate::split::index::IndexBuilder;
+use crate::split::index::{IndexBuilder, PartIndex};
 use tfbc_vm::{Event, FlatTimers, Space, Timers};
 
 /// Notes about the events of a log.
 pub(super) struct EventNotes {
     shown: LastShown,
     /// Index of the events since the border before.
-    pub index: IndexBuilder,
+    index: IndexBuilder,
     thread: LastThread,
     /// Index in `timers` by id; [`UNKNOWN`] before the first event of the id, [`NO_TIMERS`] if it has none.
     timers_of: Vec<u32>,
@@ -21,12 +22,16 @@ pub(super) struct EventNotes {
 const UNKNOWN: u32 = u32::MAX;
 const NO_TIMERS: u32 = u32::MAX - 1;
 
-/// CPU of the thread of the last event.
+/// Thread of the last event, whose CPU is in the index.
 struct LastThread {
     tid: u64,
     own_cpu: Option<u64>,
     version: u64,
-    cpu: Option<u64>,
+}
+
+impl LastThread {
+    /// No event since the border before.
+    const UNKNOWN: Self = Self { tid: 0, own_cpu: None, version: u64::MAX };
 }
 
 impl EventNotes {
@@ -34,7 +39,7 @@ impl EventNotes {
         Self {
             shown: LastShown::new(),
             index: IndexBuilder::default(),
-            thread: LastThread { tid: 0, own_cpu: None, version: u64::MAX, cpu: None },
+            thread: LastThread::UNKNOWN,
             timers_of: vec![UNKNOWN; 1 << 16],
             timers: Vec::new(),
         }
@@ -55,13 +60,33 @@ impl EventNotes {
     pub fn note(&mut self, timed: &TimedEvent<'_>, context: &mut ContextState) {
         let (event, elapsed_ns) = (&timed.event, timed.time.elapsed_ns);
         let version = context.version_of_facts();
-        let LastThread { tid, own_cpu, version: known, .. } = self.thread;
+        let LastThread { tid, own_cpu, version: known } = self.thread;
         if known != version || (tid, own_cpu) != (event.tid, event.cpu) {
-            let cpu = context.facts_of(event.tid, event.cpu).cpu;
-            self.thread = LastThread { tid: event.tid, own_cpu: event.cpu, version, cpu };
+            self.note_thread(event.tid, event.cpu, context);
         }
         self.shown.note(event.id, elapsed_ns);
-        self.index.note(event.id.into(), Some(elapsed_ns), self.thread.cpu);
+        self.index.note_id(event.id.into());
+        self.index.note_time(elapsed_ns);
+    }
+
+    /// Notes the CPU of the events that follow.
+    #[inline(never)]
+    fn note_thread(&mut self, tid: u64, own_cpu: Option<u64>, context: &mut ContextState) {
+        self.thread = LastThread { tid, own_cpu, version: context.version_of_facts() };
+        if let Some(cpu) = context.cpu_of(tid, own_cpu) {
+            self.index.note_cpu(cpu);
+        }
+    }
+
+    /// Notes a number of notices.
+    pub fn note_notices(&mut self, n: usize) {
+        self.index.note_notices(n);
+    }
+
+    /// Index of the events since the border before. `tally` has the bytes so far.
+    pub fn take_index(&mut self, tally: Tally) -> PartIndex {
+        self.thread = LastThread::UNKNOWN;
+        self.index.take(None, tally)
     }
 
     /// Starts and ends the timers of an event. Returns false, and changes nothing, if its template must run.

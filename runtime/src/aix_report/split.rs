@@ -33,7 +33,7 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
             if n_notices > 0
                 && let Some(notes) = producer.notes()
             {
-                notes.index.note_notices(n_notices);
+                notes.note_notices(n_notices);
                 n_noted = notes.n_shown();
             }
             more
@@ -77,5 +77,5 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
 
 /// Index of the events since the border before.
 fn take_index(producer: &mut LogProducer<'_>, tally: Tally) -> PartIndex {
-    producer.notes().map(|notes| notes.index.take(None, tally)).unwrap_or_default()
+    producer.notes().map(|notes| notes.take_index(tally)).unwrap_or_default()
 }

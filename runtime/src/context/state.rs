@@ -539,6 +539,11 @@ impl ContextState {
         self.look_up(tid, cpu).0
     }
 
+    /// CPU of a thread, whose event may name its `own_cpu`.
+    pub(crate) fn cpu_of(&mut self, tid: u64, own_cpu: Option<u64>) -> Option<u64> {
+        own_cpu.or_else(|| self.known.find_thread(tid)?.cpu)
+    }
+
     /// Paths of all processes.
     pub fn paths(&self) -> &ProcessNames {
         &self.known.paths

@@ -24,7 +24,11 @@ pub(crate) fn index_id(class: u8, event: u16) -> u32 {
 impl RecordWriter for IndexWriter {
     fn record(&mut self, record: &KevRecord<'_>, _: &mut TextBuf) {
         let id = index_id(record.meant_class(), record.event);
-        self.0.note(id, record.cycles(), Some(record.cpu.into()));
+        self.0.note_id(id);
+        self.0.note_cpu(record.cpu.into());
+        if let Some(cycles) = record.cycles() {
+            self.0.note_time(cycles);
+        }
     }
 
     fn tallied(&self) -> FormatCounts {

@@ -31,14 +31,17 @@ stored!(PartIndex { times, ids, cpus, has_more_cpus, has_notices, tally, start }
 stored!(Tally { read, header, events, skipped });
 
 /// Builder of the index of a part.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct IndexBuilder {
-    index: PartIndex,
-    /// A bit per id; empty before the first event.
-    ids: Vec<u64>,
+    /// Least and largest time; the first is larger if no event has a time.
+    times: (u64, u64),
+    /// A bit per id.
+    ids: Box<[u64; N_IDS / 64]>,
     /// A bit per CPU below 64.
     low_cpus: u64,
     cpus: BTreeSet<u64>,
+    has_more_cpus: bool,
+    has_notices: bool,
     /// Bytes before the part.
     before: Tally,
 }
@@ -46,48 +49,74 @@ pub(crate) struct IndexBuilder {
 /// Number of ids.
 const N_IDS: usize = 1 << 16;
 
+impl Default for IndexBuilder {
+    fn default() -> Self {
+        Self {
+            times: (u64::MAX, 0),
+            ids: Box::new([0; N_IDS / 64]),
+            low_cpus: 0,
+            cpus: BTreeSet::new(),
+            has_more_cpus: false,
+            has_notices: false,
+            before: Tally::default(),
+        }
+    }
+}
+
 impl IndexBuilder {
-    /// Adds an event.
-    pub fn note(&mut self, id: u32, time: Option<u64>, cpu: Option<u64>) {
-        if let Some(time) = time {
-            let (first, last) = self.index.times.unwrap_or((time, time));
-            self.index.times = Some((first.min(time), last.max(time)));
-        }
-        if self.ids.is_empty() {
-            self.ids = vec![0; N_IDS / 64];
-        }
+    /// Adds the id of an event.
+    #[inline(always)]
+    pub fn note_id(&mut self, id: u32) {
         let id = id as usize % N_IDS;
         self.ids[id / 64] |= 1 << (id % 64);
+    }
+
+    /// Adds the time of an event.
+    #[inline(always)]
+    pub fn note_time(&mut self, time: u64) {
+        self.times = (self.times.0.min(time), self.times.1.max(time));
+    }
+
+    /// Adds the CPU of an event.
+    #[inline]
+    pub fn note_cpu(&mut self, cpu: u64) {
         match cpu {
-            Some(cpu @ ..64) => self.low_cpus |= 1 << cpu,
-            Some(cpu) if self.cpus.len() < MAX_CPUS => drop(self.cpus.insert(cpu)),
-            Some(cpu) => self.index.has_more_cpus |= !self.cpus.contains(&cpu),
-            None => {}
+            ..64 => self.low_cpus |= 1 << cpu,
+            _ if self.cpus.len() < MAX_CPUS => drop(self.cpus.insert(cpu)),
+            _ => self.has_more_cpus |= !self.cpus.contains(&cpu),
         }
     }
 
     /// Adds a number of notices.
     pub fn note_notices(&mut self, n: usize) {
-        self.index.has_notices |= n > 0;
+        self.has_notices |= n > 0;
     }
 
     /// Ends the part and begins the next one. `start` is the clock at the start of the log, and `tally` has the bytes
     /// so far.
     pub fn take(&mut self, start: Option<u64>, tally: Tally) -> PartIndex {
         let next = Self { before: tally, ..Self::default() };
-        let Self { index, ids, low_cpus, cpus, before } = std::mem::replace(self, next);
-        let has = |bits: u64, at: u32| bits >> at & 1 == 1;
-        let ids = (0..)
-            .zip(ids)
-            .flat_map(|(word, bits)| (0..64).filter(move |at| has(bits, *at)).map(move |at| word * 64 + at));
-        let low_cpus = (0..64).filter(|cpu| has(low_cpus, *cpu)).map(u64::from);
-        let cpus = low_cpus.chain(cpus).collect();
+        let Self { times, ids, low_cpus, cpus, has_more_cpus, has_notices, before } = std::mem::replace(self, next);
+        let mut all = Vec::new();
+        (0..).zip(*ids).for_each(|(word, bits): (u32, u64)| all.extend(set_bits(bits).map(|at| word * 64 + at)));
+        let cpus = set_bits(low_cpus).map(u64::from).chain(cpus).collect();
         let tally = Tally {
             read: tally.read.saturating_sub(before.read),
             header: tally.header.saturating_sub(before.header),
             events: tally.events.saturating_sub(before.events),
             skipped: tally.skipped.saturating_sub(before.skipped),
         };
-        PartIndex { ids: ids.collect(), cpus, tally, start, ..index }
+        let times = (times.0 <= times.1).then_some(times);
+        PartIndex { times, ids: all, cpus, has_more_cpus, has_notices, tally, start }
     }
+}
+
+/// Places of the bits that are 1, ascending.
+fn set_bits(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let at = bits.trailing_zeros();
+        // Clears the lowest one; none is left of 0.
+        bits &= bits.wrapping_sub(1);
+        (at < 64).then_some(at)
+    })
 }
