@@ -685,9 +685,17 @@ fn reports_that_need_the_whole_are_refused() {
     refused(&|options| options.aix.filter.from_ns = Some(5));
     let other = formats("010 1.0 L=0 \"A\" $D1\n");
     let error = Report::of(&mut subject.part(&split, 2), &other, &ReportOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("other format files"), "{error}");
-    let error = subject.part(&split, 2).events(&other).next().err().map(|error| error.to_string());
-    assert!(error.is_some_and(|error| error.contains("other format files")));
+    // Both are named: the format files of the split, and those of the report.
+    let both = |error: &str| {
+        let (before, now) = error.split_once(", not with ").expect(error);
+        assert!(before.contains("other format files: with the built-in one (BLAKE3 "), "{error}");
+        assert!(now.starts_with("x.trcfmt (BLAKE3 "), "{error}");
+        let hash = |text: &str| text.split_once("BLAKE3 ").expect(error).1[..12].to_owned();
+        assert_ne!(hash(before), hash(now));
+    };
+    both(&error.to_string());
+    both(&subject.part(&split, 2).events(&other).next().unwrap_err().to_string());
+    both(&split.check_formats(&other).unwrap_err().to_string());
 }
 
 #[test]
@@ -699,7 +707,12 @@ fn another_input_is_refused() {
     assert!(open(&bytes[..bytes.len() - 1], 1).unwrap().contains("bytes, and had"));
     let mut other = bytes.clone();
     *other.last_mut().unwrap() ^= 1;
-    assert!(open(&other, 1).unwrap().contains("bytes differ"));
+    let error = open(&other, 1).unwrap();
+    // The log is so short that its first 4 KiB are all of it.
+    let [now, before] = [&other, bytes].map(|bytes| blake3::hash(bytes).to_hex()[..12].to_owned());
+    let n = bytes.len();
+    let both = format!("its first bytes differ (BLAKE3 {now} of {n} bytes, and was {before} of {n})");
+    assert!(error.contains(&both), "{error}");
     // A log that has grown still has its first parts.
     let grown = [&bytes[..], &bytes[100..]].concat();
     assert_eq!(open(&grown, 2), None);

@@ -125,7 +125,7 @@ impl ReportArgs {
             return Err(Failure::Error(Message::Usage, String::from("--part needs exactly one split file")));
         }
         // The files that a split file names are inputs, too.
-        let divided: Vec<PathBuf> = self.traces.iter().flat_map(|path| split_file::files(path, self.part)).collect();
+        let divided: Vec<PathBuf> = self.traces.iter().flat_map(|path| split_file::files(path)).collect();
         let tables = [&self.names, &self.context].into_iter().flatten().chain(&divided);
         let files = self.traces.iter().chain(tables).map(PathBuf::as_path);
         let inputs = overwrite::files(&self.formats).chain(files);

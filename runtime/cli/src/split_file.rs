@@ -16,11 +16,10 @@ pub fn open(path: &Path) -> Result<Option<Split>, Failure> {
     split.map_err(|error| failure(&path.to_string_lossy(), error))
 }
 
-/// Files that a report of a split file reads. None if it is not one, or a part of it cannot be read, which the report
-/// says.
-pub fn files(path: &Path, part: Option<u64>) -> Vec<PathBuf> {
-    let split = if path.is_file() { Split::open_only(path, part.unwrap_or(1)).ok() } else { None };
-    split.map_or(Vec::new(), |split| split.files().map(PathBuf::from).collect())
+/// Files that a report of a split file reads. None if it is not one, which the report says.
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let files = if path.is_file() { Split::files_in(path).ok() } else { None };
+    files.map_or(Vec::new(), |files| files.into_iter().map(PathBuf::from).collect())
 }
 
 /// Failure for a trace that cannot be split, or a part that cannot be opened.

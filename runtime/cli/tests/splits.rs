@@ -243,7 +243,8 @@ fn parts_of_something_else_are_refused() {
     refused(world, "report --part 1 --pagesize 60 x.tfbs", "pages of a part");
     refused(world, "report --part 2 --from 1 x.tfbs", "leave out the column `delta`");
     fs::write(world.join("own.trcfmt"), "0A1 1.0 \"PUMP\" $D1\n").unwrap();
-    refused(world, "report --part 2 -t own.trcfmt x.tfbs", "other format files");
+    refused(world, "report --part 2 -t own.trcfmt x.tfbs", "with the built-in one (BLAKE3 ");
+    refused(world, "report --part 2 -t own.trcfmt x.tfbs", "), not with own.trcfmt (BLAKE3 ");
     // A changed byte of the split file, and a changed trace.
     let split = fs::read(world.join("x.tfbs")).unwrap();
     let mut flipped = split.clone();

@@ -24,6 +24,25 @@ enum Direction<'c> {
 pub(crate) trait Stored {
     /// Appends the value to the encoded bytes, or replaces it by a decoded one.
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed>;
+
+    /// Like [`Stored::visit`], for the items of a list whose length is `len`.
+    fn visit_items(items: &mut Vec<Self>, len: usize, codec: &mut Codec<'_>) -> Result<(), Malformed>
+    where
+        Self: Sized + Default,
+    {
+        if !codec.is_decoding() {
+            return items.iter_mut().try_for_each(|item| item.visit(codec));
+        }
+        // Items are added as they are decoded, and each takes a byte at least.
+        codec.check(len <= codec.n_left())?;
+        items.clear();
+        for _ in 0..len {
+            let mut item = Self::default();
+            item.visit(codec)?;
+            items.push(item);
+        }
+        Ok(())
+    }
 }
 
 impl<'c> Codec<'c> {
@@ -90,7 +109,28 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u8, u16, u32, i32, u64);
+numbers!(u16, u32, i32, u64);
+
+impl Stored for u8 {
+    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        let mut byte = [*self];
+        codec.array(&mut byte)?;
+        [*self] = byte;
+        Ok(())
+    }
+
+    /// Copies the bytes of a text at once.
+    fn visit_items(items: &mut Vec<Self>, len: usize, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        match &mut codec.0 {
+            Direction::Encode(out) => out.extend_from_slice(items),
+            Direction::Decode(left) => {
+                let (bytes, rest) = left.split_at_checked(len).ok_or(Malformed)?;
+                (*items, *left) = (bytes.to_vec(), rest);
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Stored for bool {
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
@@ -117,18 +157,7 @@ impl<T: Stored + Default> Stored for Vec<T> {
     fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
         let mut len = self.len() as u32;
         len.visit(codec)?;
-        if !codec.is_decoding() {
-            return self.iter_mut().try_for_each(|item| item.visit(codec));
-        }
-        // Items are added as they are decoded, and each takes a byte at least.
-        codec.check(len as usize <= codec.n_left())?;
-        self.clear();
-        for _ in 0..len {
-            let mut item = T::default();
-            item.visit(codec)?;
-            self.push(item);
-        }
-        Ok(())
+        T::visit_items(self, len as usize, codec)
     }
 }
 
@@ -152,6 +181,19 @@ impl Stored for Arc<[u8]> {
         if codec.is_decoding() {
             *self = bytes.into();
         }
+        Ok(())
+    }
+}
+
+/// Text that is stored as UTF-8.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Text(pub String);
+
+impl Stored for Text {
+    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
+        let mut bytes = std::mem::take(&mut self.0).into_bytes();
+        bytes.visit(codec)?;
+        self.0 = String::from_utf8(bytes).map_err(|_| Malformed)?;
         Ok(())
     }
 }

@@ -1,24 +1,25 @@
 //! Layout of split files.
 //!
 //! ```text
-//! header   "tfbs" | version u32 | number of sections u32 | checksum of the table, 16 bytes
-//! table    per section: kind u32 | part u32 | length u64 | checksum, 16 bytes
+//! header   "tfbs" | version u32 | number of sections u32 | size of the file u64 | checksum of these, 16 bytes
+//! table    per section: kind u32 | part u32 | offset u64 | length u64 | checksum of these and the contents, 16 bytes
 //! contents of the sections, in their order
 //! ```
 //!
 //! Numbers are little-endian. Checksums are the first 16 bytes of BLAKE3. The first section is about the input. Each part
 //! has three sections: its place and index, the position of the reader, and the state of a report. A file contains all
-//! parts, or one of them. A part is read without the sections of the others.
+//! parts, or one of them. A part is read without the sections of the others, and without their rows of the table.
 
-use super::codec::{Codec, Malformed, SPLIT_MAGIC as MAGIC, Stored, stored};
+use super::codec::{Codec, Malformed, SPLIT_MAGIC as MAGIC, Text, stored};
+use super::formats::{FormatFacts, HashStart};
 use super::{PartIndex, PartInfo, PartState, Split, SplitError, codes};
 use crate::reader::aix::{AfterDamage, ReadOptions};
 use crate::reader::{Input, Tally};
 use std::io::{self, Read, Seek, SeekFrom};
 
-const VERSION: u32 = 2;
-const HEADER_BYTES: usize = 28;
-const ROW_BYTES: usize = 32;
+const VERSION: u32 = 3;
+const HEADER_BYTES: usize = 36;
+const ROW_BYTES: usize = 40;
 
 const INPUT: u32 = 0;
 /// Kinds of the sections of a part, in their order.
@@ -63,11 +64,15 @@ impl Identity {
             return refuse(format!("it has {size} bytes, and had {}", self.size));
         }
         let now = Self::within(input, self.size)?;
+        let differs = |end, now, before| {
+            let (now, before) = (HashStart(now), HashStart(before));
+            format!("its {end} bytes differ (BLAKE3 {now} of {size} bytes, and was {before} of {})", self.size)
+        };
         if now.first != self.first {
-            return refuse("its first bytes differ".to_owned());
+            return refuse(differs("first", &now.first, &self.first));
         }
         if now.last != self.last {
-            return refuse("its last bytes differ".to_owned());
+            return refuse(differs("last", &now.last, &self.last));
         }
         if size > self.size && reads_end {
             return refuse(format!(
@@ -86,8 +91,7 @@ pub(crate) struct SplitFacts {
     pub name: Text,
     /// Files of the trace.
     pub inputs: Vec<InputFacts>,
-    /// Hash of the format files.
-    pub formats: [u8; 32],
+    pub formats: FormatFacts,
     /// Number of parts of the whole trace. A split file may contain only one of them.
     pub n_parts: u64,
     /// True if a template ended the report of the whole.
@@ -140,73 +144,78 @@ impl InputFacts {
     }
 }
 
-/// Text that is stored as UTF-8.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Text(pub String);
-
-impl Stored for Text {
-    fn visit(&mut self, codec: &mut Codec<'_>) -> Result<(), Malformed> {
-        let mut bytes = std::mem::take(&mut self.0).into_bytes();
-        bytes.visit(codec)?;
-        self.0 = String::from_utf8(bytes).map_err(|_| Malformed)?;
-        Ok(())
-    }
-}
-
 stored!(PartInfo { number, offset, n_bytes, n_events });
 
 /// Limit on all numbers of bytes and events, so that no sum overflows.
 const MAX_COUNT: u64 = 1 << 60;
 
-fn checksum(bytes: &[u8]) -> Checksum {
+fn checksum(hasher: &blake3::Hasher) -> Checksum {
     let mut checksum = Checksum::default();
-    checksum.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
+    checksum.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
     checksum
 }
 
-/// Bytes of a split file.
-pub(super) fn encode(split: &Split) -> Vec<u8> {
-    let Split { facts, parts, indexes, states } = split;
-    let mut sections = vec![(INPUT, 0, Codec::encode(&mut facts.clone()))];
-    for ((info, index), PartState { position, report }) in parts.iter().zip(indexes).zip(states) {
-        let place = Codec::encode(&mut (*info, index.clone()));
-        let contents = OF_PART.into_iter().zip([place, position.clone(), report.clone()]);
-        sections.extend(contents.map(|(kind, bytes)| (kind, info.number as u32, bytes)));
-    }
-    let mut table = Vec::new();
-    for (kind, part, bytes) in &sections {
-        table.extend(kind.to_le_bytes());
-        table.extend(part.to_le_bytes());
-        table.extend((bytes.len() as u64).to_le_bytes());
-        table.extend(checksum(bytes));
-    }
-    let mut out = Vec::from(MAGIC);
-    out.extend(VERSION.to_le_bytes());
-    out.extend((sections.len() as u32).to_le_bytes());
-    out.extend(checksum(&table));
-    out.extend(table);
-    sections.iter().for_each(|(.., bytes)| out.extend_from_slice(bytes));
-    out
-}
-
 /// Row of the table of sections.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Section {
     kind: u32,
     part: u32,
     offset: u64,
     len: u64,
-    checksum: Checksum,
+}
+
+stored!(Section { kind, part, offset, len });
+
+impl Section {
+    fn checksum(mut self, contents: &[u8]) -> Checksum {
+        checksum(blake3::Hasher::new().update(&Codec::encode(&mut self)).update(contents))
+    }
+
+    /// Offset after the section.
+    fn end(&self) -> u64 {
+        self.offset.saturating_add(self.len)
+    }
+}
+
+/// Bytes of a split file.
+pub(super) fn encode(split: &Split) -> Vec<u8> {
+    let Split { facts, parts, indexes, states } = split;
+    let mut sections = vec![(Section { kind: INPUT, ..Section::default() }, Codec::encode(&mut facts.clone()))];
+    for ((info, index), PartState { position, report }) in parts.iter().zip(indexes).zip(states) {
+        let place = Codec::encode(&mut (*info, index.clone()));
+        let contents = OF_PART.into_iter().zip([place, position.clone(), report.clone()]);
+        let of_part = |kind| Section { kind, part: info.number as u32, ..Section::default() };
+        sections.extend(contents.map(|(kind, bytes)| (of_part(kind), bytes)));
+    }
+    let mut offset = (HEADER_BYTES + sections.len() * ROW_BYTES) as u64;
+    let mut table = Vec::new();
+    for (section, contents) in &mut sections {
+        (section.offset, section.len) = (offset, contents.len() as u64);
+        offset = section.end();
+        table.extend(Codec::encode(section));
+        table.extend(section.checksum(contents));
+    }
+    let mut out = Vec::from(MAGIC);
+    out.extend(VERSION.to_le_bytes());
+    out.extend((sections.len() as u32).to_le_bytes());
+    out.extend(offset.to_le_bytes());
+    out.extend(checksum(blake3::Hasher::new().update(&out)));
+    out.extend(table);
+    sections.iter().for_each(|(_, contents)| out.extend_from_slice(contents));
+    out
 }
 
 /// Reader of the sections of a split file.
 struct SplitFile<'f, F> {
     file: &'f mut F,
-    sections: Vec<Section>,
+    size: u64,
+    n_sections: u64,
+    /// Rows of the table; empty if only some of them are read.
+    rows: Vec<(Section, Checksum)>,
 }
 
 impl<'f, F: Read + Seek> SplitFile<'f, F> {
-    /// Reads the table of the sections.
+    /// Reads the header.
     fn open(file: &'f mut F) -> Result<Self, SplitError> {
         let malformed = |what| Err(SplitError::Malformed(what));
         let size = file.seek(SeekFrom::End(0))?;
@@ -214,50 +223,80 @@ impl<'f, F: Read + Seek> SplitFile<'f, F> {
             return malformed("a damaged split file: it is too short");
         }
         let header = read_at(file, 0, HEADER_BYTES as u64)?;
-        if header[..4] != MAGIC {
+        let (facts, expected) = header.split_at(HEADER_BYTES - size_of::<Checksum>());
+        if facts[..4] != MAGIC {
             return malformed("not a split file; `tfbc split` writes one");
         }
-        if header[4..8] != VERSION.to_le_bytes() {
+        if facts[4..8] != VERSION.to_le_bytes() {
             return malformed("a split file of another version of tfbc; split the trace again");
         }
-        let n = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
-        let table_bytes = u64::from(n) * ROW_BYTES as u64;
-        let mut offset = HEADER_BYTES as u64 + table_bytes;
-        if offset > size {
+        if checksum(blake3::Hasher::new().update(facts)) != expected {
+            return malformed("a damaged split file: the checksum of its header is wrong");
+        }
+        let mut counts = (0_u32, 0_u64);
+        if Codec::decode(&facts[8..], &mut counts).is_err() || counts.1 != size {
+            return malformed("a damaged split file: its size is wrong");
+        }
+        let n_sections = u64::from(counts.0);
+        if n_sections == 0 || HEADER_BYTES as u64 + n_sections * ROW_BYTES as u64 > size {
             return malformed("a damaged split file: its table is cut");
         }
-        let table = read_at(file, HEADER_BYTES as u64, table_bytes)?;
-        if checksum(&table) != header[12..] {
-            return malformed("a damaged split file: the checksum of its table is wrong");
-        }
-        let mut sections = Vec::new();
-        for row in table.as_chunks::<ROW_BYTES>().0 {
-            let number = |at: usize| u32::from_le_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]]);
-            let len = u64::from(number(8)) | u64::from(number(12)) << 32;
-            let mut checksum = Checksum::default();
-            checksum.copy_from_slice(&row[16..]);
-            sections.push(Section { kind: number(0), part: number(4), offset, len, checksum });
-            offset = match offset.checked_add(len) {
-                Some(end) if end <= size => end,
-                _ => return malformed("a damaged split file: a section is cut"),
-            };
-        }
-        if offset != size {
-            return malformed("a damaged split file: bytes follow its sections");
-        }
-        Ok(Self { file, sections })
+        Ok(Self { file, size, n_sections, rows: Vec::new() })
     }
 
-    /// Reads a section.
-    fn read(&mut self, at: usize, kind: u32, part: u32) -> Result<Vec<u8>, SplitError> {
-        let found = self.sections.get(at).filter(|section| (section.kind, section.part) == (kind, part));
-        let section = *found.ok_or(SplitError::Malformed("a damaged split file: a section is missing"))?;
-        let bytes = read_at(self.file, section.offset, section.len)?;
-        if checksum(&bytes) != section.checksum {
+    /// Reads the whole table, and checks that its sections follow one another to the end of the file. So no byte is read
+    /// for more than one of them.
+    fn read_table(&mut self) -> Result<(), SplitError> {
+        let table_bytes = self.n_sections * ROW_BYTES as u64;
+        let table = read_at(self.file, HEADER_BYTES as u64, table_bytes)?;
+        let mut end = HEADER_BYTES as u64 + table_bytes;
+        for row in table.as_chunks::<ROW_BYTES>().0 {
+            let (section, checksum) = section_of(row);
+            if section.offset != end {
+                return Err(SplitError::Malformed("a damaged split file: its sections overlap or have gaps"));
+            }
+            end = section.end();
+            self.rows.push((section, checksum));
+        }
+        if end == self.size { Ok(()) } else { Err(SplitError::Malformed("a damaged split file: a section is cut")) }
+    }
+
+    /// Reads a section by its number in the table.
+    fn read(&mut self, at: u64, kind: u32, part: u32) -> Result<Vec<u8>, SplitError> {
+        if at >= self.n_sections {
+            return Err(SplitError::Malformed("a damaged split file: a section is missing"));
+        }
+        let (section, expected) = self.row(at)?;
+        if (section.kind, section.part) != (kind, part) {
+            return Err(SplitError::Malformed("a damaged split file: a section is missing"));
+        }
+        if section.end() > self.size {
+            return Err(SplitError::Malformed("a damaged split file: a section is cut"));
+        }
+        let contents = read_at(self.file, section.offset, section.len)?;
+        if section.checksum(&contents) != expected {
             return Err(SplitError::Malformed("a damaged split file: the checksum of a section is wrong"));
         }
-        Ok(bytes)
+        Ok(contents)
     }
+
+    fn row(&mut self, at: u64) -> io::Result<(Section, Checksum)> {
+        if let Some(row) = self.rows.get(at as usize) {
+            return Ok(*row);
+        }
+        let mut row = [0; ROW_BYTES];
+        self.file.seek(SeekFrom::Start(HEADER_BYTES as u64 + at * ROW_BYTES as u64))?;
+        self.file.read_exact(&mut row)?;
+        Ok(section_of(&row))
+    }
+}
+
+/// Section and checksum in a row of the table.
+fn section_of(row: &[u8; ROW_BYTES]) -> (Section, Checksum) {
+    let mut row_of = (Section::default(), Checksum::default());
+    // A row has the bytes of both.
+    let _ = Codec::decode(row, &mut row_of);
+    row_of
 }
 
 fn read_at(file: &mut (impl Read + Seek), offset: u64, len: u64) -> io::Result<Vec<u8>> {
@@ -267,30 +306,40 @@ fn read_at(file: &mut (impl Read + Seek), offset: u64, len: u64) -> io::Result<V
     Ok(bytes)
 }
 
-/// Reads a split file: all its parts, or one of them.
+/// Reads a split file: all its parts, or at most one of them.
 pub(super) fn read(file: &mut (impl Read + Seek), wanted: Option<u64>) -> Result<Split, SplitError> {
     const NUMBERS: SplitError = SplitError::Malformed("a damaged split file: the numbers of its parts");
     let mut file = SplitFile::open(file)?;
     let mut facts = SplitFacts::default();
     Codec::decode(&file.read(0, INPUT, 0)?, &mut facts)
         .map_err(|Malformed| SplitError::Malformed("a damaged split file: the facts about its input"))?;
-    let numbers: Vec<u32> = file.sections[1..].chunks(OF_PART.len()).map(|sections| sections[0].part).collect();
-    let is_whole = numbers.len() as u64 == facts.n_parts && (1..).zip(&numbers).all(|(number, part)| number == *part);
-    let is_alone = matches!(numbers[..], [number] if (1..=facts.n_parts).contains(&u64::from(number)));
-    if numbers.is_empty() || !(is_whole || is_alone) {
+    let n_parts = facts.n_parts;
+    let n_in_file = (file.n_sections - 1) / OF_PART.len() as u64;
+    let is_whole = n_in_file == n_parts;
+    if n_in_file * OF_PART.len() as u64 + 1 != file.n_sections || n_in_file == 0 || !(is_whole || n_in_file == 1) {
         return Err(NUMBERS);
     }
+    let first = if is_whole { 1 } else { u64::from(file.row(1)?.0.part) };
+    if !(1..=n_parts).contains(&first) {
+        return Err(NUMBERS);
+    }
+    let numbers = match wanted {
+        Some(wanted) => wanted..wanted.saturating_add(1),
+        None => {
+            file.read_table()?;
+            first..first + n_in_file
+        }
+    };
     let mut sums = [0_u64; 6];
     let mut split = Split { facts, parts: Vec::new(), indexes: Vec::new(), states: Vec::new() };
-    for (at, number) in numbers.into_iter().enumerate() {
-        if wanted.is_some_and(|wanted| wanted != u64::from(number)) {
-            continue;
-        }
-        let mut section = |kind: usize| file.read(1 + at * OF_PART.len() + kind, OF_PART[kind], number);
+    for number in numbers {
+        let Some(at) = number.checked_sub(first).filter(|at| *at < n_in_file) else { continue };
+        let mut section =
+            |kind: usize| file.read(1 + at * OF_PART.len() as u64 + kind as u64, OF_PART[kind], number as u32);
         let mut place = (PartInfo::default(), PartIndex::default());
         Codec::decode(&section(0)?, &mut place)
             .map_err(|Malformed| SplitError::Malformed("a damaged split file: the list of its parts"))?;
-        if place.0.number != u64::from(number) {
+        if place.0.number != number {
             return Err(NUMBERS);
         }
         let Tally { read, header, events, skipped } = place.1.tally;
@@ -304,4 +353,90 @@ pub(super) fn read(file: &mut (impl Read + Seek), wanted: Option<u64>) -> Result
         split.states.push(PartState { position: section(1)?, report: section(2)? });
     }
     Ok(split)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split_of(n_parts: u64) -> Split {
+        let parts = (1..=n_parts).map(|number| PartInfo { number, n_bytes: 1, n_events: 1, ..PartInfo::default() });
+        let state = PartState { position: vec![1; 50], report: vec![2; 70] };
+        Split {
+            facts: SplitFacts { n_parts, ..SplitFacts::default() },
+            parts: parts.collect(),
+            indexes: vec![PartIndex::default(); n_parts as usize],
+            states: vec![state; n_parts as usize],
+        }
+    }
+
+    /// File in memory that counts the bytes that are read.
+    struct CountedFile {
+        file: io::Cursor<Vec<u8>>,
+        n_read: usize,
+    }
+
+    impl CountedFile {
+        fn of(bytes: Vec<u8>) -> Self {
+            Self { file: io::Cursor::new(bytes), n_read: 0 }
+        }
+    }
+
+    impl Read for CountedFile {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let n = self.file.read(buffer)?;
+            self.n_read += n;
+            Ok(n)
+        }
+    }
+
+    impl Seek for CountedFile {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.file.seek(to)
+        }
+    }
+
+    #[test]
+    fn one_part_is_read_without_the_others() {
+        let n_read = |n_parts, number| {
+            let mut file = CountedFile::of(split_of(n_parts).encode());
+            let split = read(&mut file, Some(number)).unwrap();
+            assert_eq!((split.parts.len(), split.parts[0].number), (1, number));
+            file.n_read
+        };
+        assert_eq!(n_read(3000, 2999), n_read(3, 2));
+        for number in [0, 4, u64::MAX] {
+            assert!(read(&mut CountedFile::of(split_of(3).encode()), Some(number)).unwrap().parts.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_refused_or_belongs_to_another_part() {
+        let bytes = split_of(3).encode();
+        let only = split_of(3).only(2).unwrap().encode();
+        let mut n_refused = 0;
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << (at % 8);
+            match read(&mut CountedFile::of(changed), Some(2)) {
+                Ok(split) => assert!(split.encode() == only, "byte {at}"),
+                Err(_) => n_refused += 1,
+            }
+        }
+        assert!(n_refused > bytes.len() / 4 && n_refused < bytes.len() * 3 / 4, "{n_refused} of {}", bytes.len());
+    }
+
+    #[test]
+    fn sections_that_share_bytes_are_refused() {
+        // The last section has the place of the one before it.
+        let mut bytes = split_of(3).encode();
+        let at = HEADER_BYTES + 8 * ROW_BYTES;
+        let (mut before, _) = section_of(bytes[at..].first_chunk().unwrap());
+        let contents = bytes[before.offset as usize..before.end() as usize].to_vec();
+        before.kind = OF_PART[2];
+        let row = [Codec::encode(&mut before), before.checksum(&contents).to_vec()].concat();
+        bytes[at + ROW_BYTES..][..ROW_BYTES].copy_from_slice(&row);
+        let error = read(&mut CountedFile::of(bytes), None).unwrap_err();
+        assert!(error.to_string().contains("overlap"), "{error}");
+    }
 }

@@ -12,6 +12,7 @@ pub(crate) mod borders;
 pub(crate) mod codec;
 mod codes;
 mod file;
+mod formats;
 pub(crate) mod index;
 mod may_show;
 mod part_report;
@@ -30,10 +31,11 @@ use crate::reader::{AnyTrace, Input, TraceError, TraceKind};
 use crate::trace::Trace;
 pub use borders::PartSize;
 use borders::{Border, Cuts, LogParts};
-use codec::{Codec, Malformed};
-use file::{Identity, InputFacts, SplitFacts, Text};
+use codec::{Codec, Malformed, Text};
+use file::{Identity, InputFacts, SplitFacts};
+use formats::FormatFacts;
 use index::PartIndex;
-use rules::{PartRules, hash_of};
+use rules::PartRules;
 use state::{AixState, QnxState};
 use std::fmt;
 use std::fs::File;
@@ -186,7 +188,7 @@ impl Trace {
                 "its times go back, so duplicates may be in different parts; merge the logs to a stream first",
             );
         }
-        let (formats, stopped) = (hash_of(formats), found.stopped);
+        let (formats, stopped) = (FormatFacts::of(formats), found.stopped);
         let facts = SplitFacts { name: Text(info.name), inputs, formats, stopped, ..SplitFacts::default() };
         Ok(Split::new(facts, found))
     }
@@ -232,6 +234,17 @@ impl Split {
         let split = file::read(&mut File::open(path)?, Some(number))?;
         split.index_of(number)?;
         Ok(split)
+    }
+
+    /// Names of the files that the parts of a split file are read from. Sections of parts are not read.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a split file of this version.
+    #[doc(hidden)]
+    pub fn files_in(path: impl AsRef<Path>) -> Result<Vec<String>, SplitError> {
+        // No part has this number.
+        let split = file::read(&mut File::open(path)?, Some(0))?;
+        Ok(split.files().map(str::to_owned).collect())
     }
 
     /// Decodes the bytes of a split file.
@@ -297,11 +310,7 @@ impl Split {
     /// It was split with others.
     #[doc(hidden)]
     pub fn check_formats(&self, formats: &Formats) -> Result<(), SplitError> {
-        if self.facts.formats == hash_of(formats) {
-            Ok(())
-        } else {
-            Err(SplitError::Refused(format!("{} was split with other format files; use those", self.input())))
-        }
+        self.facts.formats.check(formats, self.input()).map_err(SplitError::Refused)
     }
 
     /// Index of a part in the lists.
@@ -413,7 +422,7 @@ impl Split {
                 }
             }
         }
-        let rules = PartRules { number, formats: self.facts.formats, stopped: self.facts.stopped };
+        let rules = PartRules { number, formats: self.facts.formats.clone(), stopped: self.facts.stopped };
         Ok(Trace::from(source).with_part(rules))
     }
 }

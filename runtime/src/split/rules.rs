@@ -1,5 +1,6 @@
 //! Options with which a part is reported as in the whole trace.
 
+use super::formats::FormatFacts;
 use crate::aix_report::AixReportOptions;
 use crate::formats::Formats;
 use crate::monitor::ReportError;
@@ -9,7 +10,7 @@ use crate::qnx_report::QnxReportOptions;
 #[derive(Debug, Clone)]
 pub(crate) struct PartRules {
     pub number: u64,
-    pub formats: [u8; 32],
+    pub formats: FormatFacts,
     pub stopped: bool,
 }
 
@@ -24,9 +25,7 @@ impl PartRules {
         has_columns: bool,
     ) -> Result<(), ReportError> {
         let refuse = |why: String| Err(ReportError::Part(why));
-        if self.formats != hash_of(formats) {
-            return refuse(format!("part {} was split with other format files; use those", self.number));
-        }
+        self.formats.check(formats, &format!("part {}", self.number)).map_err(ReportError::Part)?;
         let AixReportOptions { columns, filter, .. } = aix;
         if aix.stats || qnx.stats || aix.histogram || qnx.sort {
             return refuse("counts and sorted rows are of a whole trace, not of a part".to_owned());
@@ -63,14 +62,4 @@ impl PartRules {
         }
         Ok(())
     }
-}
-
-/// Hash of the compiled format files.
-pub(super) fn hash_of(formats: &Formats) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new();
-    for blob in formats.blobs() {
-        hasher.update(&(blob.len() as u64).to_le_bytes());
-        hasher.update(blob);
-    }
-    hasher.finalize().into()
 }
