@@ -10,7 +10,7 @@ import pytest
 
 import tfbc
 
-from dataset import SAMPLES, digest, digest_of_traces, example, rows_of, traces, write_dataset
+from dataset import SAMPLES, digest, digest_of_traces, example, rows_of, traces
 
 pytest.importorskip("pyarrow")
 distributed = pytest.importorskip("distributed", reason="not run: dask and distributed are not installed")
@@ -27,8 +27,7 @@ def rows_of_part(part: tfbc.Part, marker: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_killed_worker_has_no_effect_on_rows(tmp_path: Path) -> None:
-    folder = write_dataset(tmp_path / "dataset")
+def test_a_killed_worker_has_no_effect_on_rows(folder: Path, tmp_path: Path) -> None:
     marker = tmp_path / "killed"
     parts = tfbc.open(folder).split(bytes=8192)
     with (

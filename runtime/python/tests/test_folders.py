@@ -13,14 +13,9 @@ import pytest
 
 import tfbc
 
-from dataset import digest, digest_of_traces, qnx_log, rows_of, traces, write_dataset
+from dataset import digest, digest_of_traces, qnx_log, rows_of, traces
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfbc.DamageWarning")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_dataset(tmp_path_factory.mktemp("dataset"))
 
 
 def rows(table: tfbc.Table) -> list[dict[str, Any]]:

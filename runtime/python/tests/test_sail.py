@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dataset import digest, digest_of_traces, write_dataset
+from dataset import digest, digest_of_traces
 
 pytest.importorskip("pyspark", reason="not run: pyspark is not installed")
 pytest.importorskip("pyarrow")
@@ -24,11 +24,6 @@ server.start(background=True)
 print(server.listening_address[1], flush=True)
 sys.stdin.read()
 """
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_dataset(tmp_path_factory.mktemp("dataset"))
 
 
 @pytest.fixture(scope="module", params=["local", "local-cluster"])

@@ -11,7 +11,7 @@ import pytest
 
 import tfbc
 
-from dataset import SAMPLES, digest, digest_of_traces, example, qnx_log, rows_of, traces, write_dataset
+from dataset import SAMPLES, digest, digest_of_traces, example, qnx_log, rows_of, traces
 
 pytest.importorskip("pyspark", reason="not run: pyspark is not installed")
 pyarrow = pytest.importorskip("pyarrow")
@@ -24,11 +24,6 @@ from faults import session  # noqa: E402
 from tfbc.spark import TfbcDataSource  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_dataset(tmp_path_factory.mktemp("dataset"))
 
 
 @pytest.fixture(scope="module")
