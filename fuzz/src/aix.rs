@@ -4,10 +4,8 @@ use crate::reports::{LIMITS, PATTERN, ReportMode, ReportResult, TEMPLATES, catal
 use crate::seed::seed_of;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
-use tfbc::aix::{
-    AixKind, AixReportOptions, AixSummary, ContextTable, CpuidWord, Filter, IdSet, Numbers, Processes, ReadOptions,
-    Timestamp,
-};
+use tfbc::aix::{AixKind, AixReportOptions, AixSummary, ContextTable, CpuidWord, IdSet, ReadOptions, Timestamp};
+use tfbc::internal::filter::{Filter, Numbers, Processes};
 use tfbc::testing::aix::{Logs, Trace, report};
 use tfbc::{Column, Columns, Form, Notice, TraceKind};
 

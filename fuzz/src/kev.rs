@@ -2,7 +2,8 @@
 
 use crate::reports::{DEFINITIONS, LIMITS, PATTERN, ReportMode, ReportResult, catalog, is_part_of, is_well_formed};
 use crate::seed::seed_of;
-use tfbc::qnx::{QnxReportOptions, QnxSummary, RecordFilter};
+use tfbc::internal::filter::RecordFilter;
+use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::testing::formats::Catalog;
 use tfbc::testing::qnx;
 use tfbc::testing::qnx::{KevLog, KevOptions};

@@ -10,6 +10,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use tfbc::aix::Timestamp;
 use tfbc::{Columns, Event, FieldValue, Formats, Item, Notice, ReportOptions, ReportSummary, Trace, report_with};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -35,8 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // A trace is read once, so the report opens it again.
     let mut options = ReportOptions::default();
-    options.aix.columns = Columns::text_only();
-    options.qnx.columns = Columns::data_only();
+    options.aix.columns = Columns::parse("text", Timestamp::default())?;
+    options.qnx.columns = Columns::parse_qnx("text")?;
     let mut n_notices = 0;
     let summary =
         report_with(&mut Trace::open(&path)?, &formats, &options, &mut out, &mut |_: &Notice| n_notices += 1)?;

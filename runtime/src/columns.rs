@@ -312,7 +312,7 @@ impl Column {
     }
 }
 
-/// Format of times: the values of `-O timestamp=`.
+/// Format of the times of an AIX report: the values 0 to 3 of `trcrpt -O timestamp=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Timestamp {
     /// 0: elapsed seconds with 9 decimals, delta milliseconds with 6.
@@ -336,7 +336,7 @@ impl Timestamp {
     }
 }
 
-/// Why a list of columns was refused.
+/// Mistake in a list of columns: an unknown name, a name that comes twice, or `text` before other columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnsError(String);
 
@@ -354,6 +354,16 @@ const GAP: usize = 3;
 const SECOND_LINE: usize = 8;
 
 /// The columns of a report, in their order.
+///
+/// ```
+/// use tfbc::Columns;
+/// use tfbc::aix::Timestamp;
+///
+/// assert!(Columns::parse("id,elapsed,text", Timestamp::Milli).is_ok());
+/// assert!(Columns::parse_qnx("class,id,text").is_ok());
+/// let error = Columns::parse("id,elapsd", Timestamp::Milli).unwrap_err();
+/// assert!(error.to_string().contains("did you mean `elapsed`?"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
     system: System,
@@ -414,6 +424,7 @@ impl Columns {
     }
 
     /// The columns of QNX that are shown if no others are asked for.
+    #[doc(hidden)]
     pub fn qnx() -> Self {
         Self { list: QNX_DEFAULT.to_vec(), ..Self::empty(System::Qnx) }
     }
@@ -479,11 +490,13 @@ impl Columns {
     }
 
     /// Only the text of AIX events, without columns, margins or heading.
+    #[doc(hidden)]
     pub fn text_only() -> Self {
         Self { bare: true, ..Self::new(&[], Timestamp::None) }
     }
 
     /// Only the data of QNX events, without a heading.
+    #[doc(hidden)]
     pub fn data_only() -> Self {
         Self { list: vec![Column::Data], bare: true, ..Self::empty(System::Qnx) }
     }

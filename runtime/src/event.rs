@@ -10,13 +10,13 @@
 use crate::aix_report::{AixEvent, AixEvents};
 use crate::columns::Columns;
 use crate::engine::StepResult;
+use crate::event_filter::{EventFilter, FilterError};
 use crate::fields::Field;
-use crate::filter::Filter;
 use crate::formats::Formats;
 use crate::ids::EventId;
 use crate::monitor::ReportError;
 use crate::output_format::Form;
-use crate::qnx_report::{QnxEvent, QnxEvents, RecordFilter};
+use crate::qnx_report::{QnxEvent, QnxEvents};
 use crate::reader::{AnyTrace, Notice};
 use crate::terminal::ReportColour;
 use crate::trace::{Prepared, ReportOptions, Trace};
@@ -74,30 +74,21 @@ impl<'a> Events<'a> {
         Self(State::Idle(trace, formats, Box::new(EventOptions { report: ReportOptions::default(), has_texts: true })))
     }
 
-    /// Sets the filter of an AIX trace. QNX logs have one of their own: [`Events::with_record_filter`].
+    /// Sets the filter.
     ///
     /// Has no effect after the first call to [`Events::next`].
-    #[must_use]
-    pub fn with_filter(mut self, filter: Filter) -> Self {
-        if let State::Idle(.., options) = &mut self.0 {
-            options.report.aix.filter = filter;
-        }
-        self
-    }
-
-    /// Sets the filter of a QNX log.
     ///
-    /// Has no effect after the first call to [`Events::next`].
-    #[must_use]
-    pub fn with_record_filter(mut self, filter: RecordFilter) -> Self {
-        if let State::Idle(.., options) = &mut self.0 {
-            options.report.qnx.filter = filter;
+    /// # Errors
+    /// A text of the filter is malformed, or names something that no event has.
+    pub fn with_filter(mut self, filter: &EventFilter) -> Result<Self, FilterError> {
+        if let State::Idle(trace, formats, options) = &mut self.0 {
+            options.report = std::mem::take(&mut options.report).with_filter(filter, trace, formats)?;
         }
-        self
+        Ok(self)
     }
 
-    /// Tracks processes and threads, so that [`Event::pid`] and [`Event::process`] return values. This doubles the cost
-    /// per event.
+    /// Tracks processes, threads and CPUs, so that [`Event::pid`] and [`Event::process`] return values. This doubles the
+    /// cost per event.
     ///
     /// Has no effect after the first call to [`Events::next`].
     #[must_use]
@@ -137,7 +128,8 @@ impl<'a> Events<'a> {
         self
     }
 
-    /// Sets filters, limits and the context table from a report's options. Columns and output format are ignored.
+    /// Replaces all options: filter, limits and context table are those of a report. Columns and output format are
+    /// ignored.
     ///
     /// Has no effect after the first call to [`Events::next`].
     #[must_use]
@@ -261,13 +253,13 @@ impl<'e> Event<'e> {
         Self { text, source }
     }
 
-    /// Id as reports print it: the hook id of an AIX event, such as `106`, or class and number of a QNX event, such as
-    /// `USER:65`.
+    /// Id as reports and [`EventFilter::only`] spell it: a hook id of AIX, such as `106`, or class and number of QNX,
+    /// such as `USER:65`.
     pub fn id(&self) -> String {
         self.event_id().name()
     }
 
-    /// Id as numbers: the canonical hook id of AIX, such as `0x1060` for hook 106, or class and number of QNX.
+    /// Id as numbers: the 16-bit hook id of AIX, `0x1060` for hook 106, or class and number of QNX.
     #[inline]
     pub fn event_id(&self) -> EventId {
         match &self.source {
@@ -284,7 +276,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Position in the input, from 0. Counts all events, even those that are not shown.
+    /// Position in the input, from 0. Counts all events, also those that the filter leaves out.
     pub fn seq(&self) -> u64 {
         match &self.source {
             EventSource::Aix(event) => event.seq(),
@@ -292,7 +284,9 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Time in microseconds since 1970, UTC. `None` if the trace does not contain its start time.
+    /// Time in microseconds since 1970, UTC. `None` before the event of an AIX trace that contains its start time
+    /// (hook 003); in a QNX log without the boot time ([`QnxHeader::boot_ns`](crate::QnxHeader::boot_ns)); and if
+    /// [`Event::time_ns`] is `None`.
     pub fn unix_us(&self) -> Option<i64> {
         match &self.source {
             EventSource::Aix(event) => event.unix_us(),
@@ -301,7 +295,7 @@ impl<'e> Event<'e> {
     }
 
     /// Reason why the text is incomplete: `truncated` if the event ends too early, `limit` if a limit was reached,
-    /// `refused` if the verifier refuses the template.
+    /// `refused` if the verifier refuses the template. `None` if the text is complete.
     pub fn note(&self) -> Option<&'static str> {
         match &self.source {
             EventSource::Aix(event) => event.note().name(),
@@ -309,9 +303,9 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Time in nanoseconds since the epoch of the trace's clock; the epoch of a QNX log is the boot.
+    /// Time in nanoseconds since the zero of the trace's clock, which is the boot for a QNX log.
     ///
-    /// `None` for events of a QNX log before its first time event.
+    /// `None` only in a QNX log: before its first time event, or if its header does not contain the rate of the clock.
     #[inline]
     pub fn time_ns(&self) -> Option<u64> {
         match &self.source {
@@ -321,6 +315,8 @@ impl<'e> Event<'e> {
     }
 
     /// Time in nanoseconds since the trace began; negative for a QNX record from before its start.
+    ///
+    /// `None` if [`Event::time_ns`] is `None`.
     #[inline]
     pub fn elapsed_ns(&self) -> Option<i64> {
         match &self.source {
@@ -329,7 +325,8 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// CPU that recorded the event, if it is known. Many AIX traces need [`Events::with_context`] for it.
+    /// CPU that recorded the event. `None` if neither the event nor its file contains the CPU of an AIX event, and no
+    /// earlier event contains it, which needs [`Events::with_context`].
     pub fn cpu(&self) -> Option<u64> {
         match &self.source {
             EventSource::Aix(event) => event.cpu(),
@@ -337,7 +334,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Process id, if it is known. Needs [`Events::with_context`].
+    /// Process id; needs [`Events::with_context`]. `None` if no earlier event contains it.
     pub fn pid(&self) -> Option<u64> {
         match &self.source {
             EventSource::Aix(event) => event.pid(),
@@ -345,7 +342,9 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Thread id. For QNX, the thread's number in its process, which needs [`Events::with_context`].
+    /// Thread id; for QNX, the thread's number in its process, which needs [`Events::with_context`].
+    ///
+    /// `None` only in a QNX log, before the first event that names the CPU's thread.
     #[inline]
     pub fn tid(&self) -> Option<u64> {
         match &self.source {
@@ -354,7 +353,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Name of the process, if it is known. Needs [`Events::with_context`].
+    /// Name of the process; needs [`Events::with_context`]. `None` if no earlier event contains it.
     pub fn process(&self) -> Option<Cow<'e, str>> {
         let name = match &self.source {
             EventSource::Aix(event) => event.process(),
@@ -363,8 +362,8 @@ impl<'e> Event<'e> {
         name.map(String::from_utf8_lossy)
     }
 
-    /// Path of the executable of an AIX event, or name of the process of a QNX event, if it is known. Needs
-    /// [`Events::with_context`].
+    /// Path of the executable of an AIX event, or name of the process of a QNX event; needs [`Events::with_context`].
+    /// `None` if no earlier event contains it.
     pub fn executable(&self) -> Option<Cow<'e, str>> {
         let name = match &self.source {
             EventSource::Aix(event) => event.path(),
@@ -399,9 +398,9 @@ impl<'e> Event<'e> {
     /// Typed fields: of an AIX event, the values that its template prints, in the order of [`EventFormat::fields`]; of a
     /// QNX event, those that its definition names, or the arguments of a kernel event.
     ///
-    /// They are computed by this call, so iterating without it costs nothing. Templates that exceed the limit on the
-    /// work of a report leave all fields missing. If a `fields` comment gives a number the code `P`, and the text does
-    /// not print it as a path, the path is missing.
+    /// Empty if the event has no template. A field without a value is [`FieldValue::Missing`](crate::FieldValue); so are
+    /// all fields of an event above the work limit of a report. This call computes the fields, so iterating without it
+    /// costs nothing.
     ///
     /// ```
     /// use tfbc::{FieldValue, Formats, Item, Trace};

@@ -117,7 +117,6 @@ impl Numbers {
     }
 
     /// True if a number is in one of the ranges.
-    #[doc(hidden)]
     pub fn contains(&self, number: u64) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&number))
     }
@@ -148,7 +147,6 @@ impl Filter {
     }
 
     /// True if every admitted id is also excluded.
-    #[doc(hidden)]
     pub fn leaves_nothing(&self) -> bool {
         self.only.as_ref().is_some_and(|only| only.iter().all(|id| self.except.contains(id)))
     }
@@ -176,7 +174,6 @@ impl Filter {
     }
 
     /// True if the filter contains dates, which need the start time of the trace.
-    #[doc(hidden)]
     pub fn has_dates(&self) -> bool {
         self.from_date.is_some() || self.to_date.is_some()
     }

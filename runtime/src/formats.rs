@@ -149,8 +149,9 @@ impl Formats {
         self.0.borrow_owner()
     }
 
-    /// Programs of the format files, looked up by event.
-    pub(crate) fn catalog(&self) -> &Catalog<'_> {
+    /// Templates of the format files, looked up by event.
+    #[doc(hidden)]
+    pub fn catalog(&self) -> &Catalog<'_> {
         self.0.borrow_dependent()
     }
 }

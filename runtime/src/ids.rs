@@ -1,14 +1,15 @@
 //! Ids of events as users write them, and sets of hook ids.
 
 use crate::events;
+use crate::qnx_report::RecordIds;
 use std::fmt;
 
 /// Id of an event of either system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventId {
-    /// Canonical hook id of AIX.
+    /// 16-bit hook id of AIX: hook 106 is `0x1060`.
     Hook(u16),
-    /// Class and number of QNX.
+    /// Class and number of QNX: `USER:65` is 6 and 65.
     Record(u8, u16),
 }
 
@@ -28,9 +29,19 @@ impl EventId {
             EventId::Record(class, event) => events::display_id(class, event),
         }
     }
+
+    /// Resolves a class and an event of QNX, each a number or name, to one event; class 13 becomes 5. The name of a
+    /// kernel call means its entry record, unless the class or a suffix says otherwise.
+    ///
+    /// # Errors
+    /// A name is unknown or means several events.
+    #[doc(hidden)]
+    pub fn of_record(class: &str, event: &str) -> Result<(u8, u16), String> {
+        RecordIds::one(class, event)
+    }
 }
 
-/// Set of canonical 16-bit hook ids, a bit per id.
+/// Set of 16-bit hook ids of AIX, in which hook 106 is `0x1060`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdSet {
     bits: Box<[u64; 1024]>,
@@ -115,6 +126,7 @@ impl IdSet {
     }
 
     /// Inserts a canonical id.
+    #[doc(hidden)]
     pub fn insert(&mut self, id: u16) {
         self.bits[usize::from(id >> 6)] |= 1 << (id & 63);
     }
@@ -131,7 +143,7 @@ impl IdSet {
         self.bits.iter().all(|bits| *bits == 0)
     }
 
-    /// True if the set contains a canonical id.
+    /// True if the set contains a 16-bit id.
     #[inline]
     pub fn contains(&self, id: u16) -> bool {
         self.bits[usize::from(id >> 6)] >> (id & 63) & 1 != 0

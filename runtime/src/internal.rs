@@ -1,7 +1,11 @@
 //! Items that the packages above this one use besides the public ones. They may change at any time.
 //!
-//! Reports do not need them. Tools for single events do, and tools that follow the same rules as a report, so that the
-//! rules are written once. Methods of public types that are only for these packages are marked `#[doc(hidden)]`.
+//! Commands for authors run one template, list templates and take expressions apart, and `tfbc test`, tables and
+//! analyses read events before they are formatted: such types follow the engine and would tie it if they were public.
+//! The rest (files, terminal text, suggestions) is here because commands and reports must follow the same rules, not
+//! because it is about traces; in `tfbc-cli`, only `files.rs`, `terminal.rs` and `suggest.rs` use it.
+//!
+//! Methods of public types that are only for these packages are marked `#[doc(hidden)]`.
 
 /// Lookup of templates, for tools that run one of them with an observer, or list them: `tfbc event`, `hexview`,
 /// `disasm`, `list` and `test`.
@@ -10,13 +14,6 @@ pub mod templates {
     pub use crate::catalog::{Catalog, HookEntry, RecordEntry};
     /// Printing of one record without a log.
     pub use crate::qnx_report::RecordPrinter;
-
-    use crate::formats::Formats;
-
-    /// Returns the lookup table of format files.
-    pub fn catalog(formats: &Formats) -> &Catalog<'_> {
-        formats.catalog()
-    }
 }
 
 // Events as the reader returns them: `tfbc test` copies them to case files, and `tfbc-analysis` tracks threads and CPUs.
@@ -29,8 +26,13 @@ pub use crate::fields::FieldReader;
 pub use crate::reader::AnyTrace;
 pub use crate::reader::aix::{LogItem, Logs, TraceState};
 pub use crate::reader::kev::{KevItem, KevLog, KevRecord};
-/// Filter of AIX reports, applied to one event.
-pub use crate::selection::admits;
+/// Filters per system, which [`EventFilter`](crate::EventFilter) is translated to, for AIX's own flags.
+pub mod filter {
+    pub use crate::filter::{Filter, Numbers, Processes, Threads};
+    pub use crate::qnx_report::{RecordFilter, RecordIds};
+    /// Filter of AIX reports, applied to one event.
+    pub use crate::selection::admits;
+}
 /// Work limit of a report, for events that are formatted one by one.
 pub use crate::work::Meter;
 
@@ -39,8 +41,6 @@ pub mod inventory {
     pub use crate::inventory::{AixInventory, FileInventory, Gap, Inventory, QnxInventory};
     pub use crate::reader::aix::SystemInfo;
 }
-/// Selected events of a trace as a trace, for `trcrpt -r` and `tfbc merge --raw`.
-pub use crate::trace::write_raw;
 
 // Files: format files and outputs follow the same rules as in a report.
 

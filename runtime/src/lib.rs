@@ -61,6 +61,7 @@ pub mod aix;
 pub mod qnx;
 pub mod traceprinter;
 
+// A report needs only the public items. What the commands need besides them, and why it is not public, is in `internal`.
 #[doc(hidden)]
 pub mod internal;
 #[doc(hidden)]
@@ -76,6 +77,7 @@ mod context;
 mod demand;
 mod engine;
 mod event;
+mod event_filter;
 mod events;
 mod expression;
 mod fields;
@@ -115,6 +117,7 @@ mod work;
 pub use cache::Cache;
 pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Item};
+pub use event_filter::{EventFilter, FilterError};
 pub use fields::{Field, FieldFormat, FieldValue};
 #[cfg(feature = "compile")]
 pub use format_files::Findings;

@@ -43,7 +43,7 @@ impl fmt::Display for ReportError {
 
 impl std::error::Error for ReportError {}
 
-/// Callbacks of a running report.
+/// Callbacks of a running report. A closure that takes a [`Notice`] is a monitor.
 pub trait Monitor {
     /// Reports a damaged place or a warning. The report up to there has been written.
     fn notice(&mut self, notice: &Notice);

@@ -1,4 +1,4 @@
 //! QNX kernel logs: options and counts.
 
-pub use crate::qnx_report::{FieldLayout, QnxReportOptions, QnxSummary, RecordFilter, RecordIds, TimeForm};
+pub use crate::qnx_report::{FieldLayout, QnxReportOptions, QnxSummary, TimeForm};
 pub use crate::reader::kev::{KevCounts, KevRefusal, KevRefusalKind, QnxRelease};

@@ -11,10 +11,7 @@ use crate::{aix_report, qnx_report};
 
 /// Release of QNX (major, minor) that a kernel log names; `None` for a trace of AIX.
 pub fn qnx_release(trace: &Trace) -> Option<Option<QnxRelease>> {
-    match trace.source() {
-        AnyTrace::Aix(_) => None,
-        AnyTrace::Kev(log) => Some(log.header().release),
-    }
+    trace.qnx_release()
 }
 
 /// Labels and schemas of the events of AIX, or of a release of QNX.

@@ -30,7 +30,7 @@ struct StyleMarks {
 /// Colours of a report: its columns and heading are dimmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReportColour {
-    /// No colours.
+    /// Plain text.
     #[default]
     Off,
     /// Escape sequences of ANSI terminals.

@@ -82,7 +82,8 @@ impl TimeZone {
     pub const UTC: TimeZone = TimeZone(Rules::Utc);
 
     /// Parses a value of `TZ`: a POSIX rule such as `CET-1CEST,M3.5.0,M10.5.0/3`, or the name of a zone file in
-    /// `folder`, with or without a `:` before it. `None` as `folder` means the system's zoneinfo folders. An empty value is UTC.
+    /// `folder`, with or without a `:` before it. Without a folder, zone files come from the system's zoneinfo folders.
+    /// An empty value is UTC.
     ///
     /// Returns `None` if the value is neither a rule nor a zone file.
     pub fn parse(value: &str, folder: Option<&Path>) -> Option<Self> {

@@ -14,7 +14,20 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-/// An open AIX trace or QNX kernel log. Its first bytes decide which.
+/// An open AIX trace or QNX kernel log, told apart by its first bytes.
+///
+/// A trace is read once, from its start to its end: [`Trace::events`] and [`report()`] continue at its position. Open it
+/// again for a second pass. Traces that are compressed with gzip, zstd or compress(1) are unpacked while they are read.
+///
+/// ```
+/// use tfbc::{System, Trace};
+///
+/// let mut bytes = std::fs::read("samples/user.kev")?;
+/// bytes.truncate(bytes.len() / 2);
+/// let trace = Trace::from_bytes("half.kev", bytes)?;
+/// assert_eq!(trace.info().system, System::Qnx);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Trace {
     source: AnyTrace,
     prepared: Prepared,
@@ -43,11 +56,11 @@ pub struct TraceInfo {
     pub files: Vec<TraceFile>,
     /// True if each log has one file per CPU.
     pub has_cpu_files: bool,
-    /// Last offset of [`Monitor::progress`]; `None` if a file is a pipe.
+    /// Offset that [`Monitor::progress`] reaches at the end, in bytes; `None` if a file is a pipe.
     pub progress_end: Option<u64>,
-    /// Header of an AIX log; streams have none.
+    /// Header of an AIX log; `None` for AIX streams and QNX logs.
     pub log_header: Option<LogHeader>,
-    /// Header of a QNX log.
+    /// Header of a QNX log; `None` for AIX traces.
     pub qnx_header: Option<QnxHeader>,
 }
 
@@ -58,11 +71,11 @@ pub struct TraceFile {
     pub name: String,
     /// Size in bytes, unpacked; `None` if it is not known in advance.
     pub size: Option<u64>,
-    /// Compression of the file, if it is compressed.
+    /// Compression; `None` if the file is not compressed.
     pub compression: Option<Compression>,
-    /// Size of a compressed file on disk in bytes, if it is known.
+    /// Size of a compressed file on disk in bytes; `None` for other files and pipes.
     pub compressed_size: Option<u64>,
-    /// CPU of the file, in a log with one file per CPU.
+    /// CPU of the file, in a log with one file per CPU; `None` in other traces.
     pub cpu: Option<u32>,
 }
 
@@ -73,7 +86,7 @@ pub struct QnxHeader {
     pub attributes: Vec<HeaderAttribute>,
     /// True if the traced machine is big-endian.
     pub big_endian: bool,
-    /// Release of QNX.
+    /// Release of QNX; `None` if the header does not name it.
     pub release: Option<QnxRelease>,
     /// True if the log contains the system page.
     pub has_system_page: bool,
@@ -81,7 +94,7 @@ pub struct QnxHeader {
     pub boot_ns: Option<i128>,
 }
 
-/// Options of a report, by vendor.
+/// Options of a report: a trace uses those of its system, and [`ReportOptions::with_filter`] sets filters of either.
 #[derive(Debug, Clone, Default)]
 pub struct ReportOptions {
     /// Options for AIX traces.
@@ -160,7 +173,17 @@ impl Trace {
         AnyTrace::from_input(name, Input::from_read(reader)?, options).map(Self::from)
     }
 
-    /// Merges AIX traces into one, ordered by time. A single trace stays as it is.
+    /// Merges AIX traces into one, ordered by time. A single trace is returned unchanged.
+    ///
+    /// ```
+    /// use tfbc::{Formats, Trace};
+    ///
+    /// let traces = [Trace::open("samples/shell.trc")?, Trace::open("samples/copy.trc")?];
+    /// let mut merged = Trace::merge(traces)?;
+    /// assert_eq!(merged.info().files.len(), 2);
+    /// assert!(merged.events(&Formats::builtin()).next()?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// One of the traces is a QNX log, or one of several inputs is not seekable.
@@ -248,6 +271,14 @@ impl Trace {
         self.part.as_ref().map_or(Ok(()), |part| part.check(formats, &options.aix, &options.qnx, has_columns))
     }
 
+    /// Release that a QNX log names, if it names one; `None` for an AIX trace.
+    pub(crate) fn qnx_release(&self) -> Option<Option<QnxRelease>> {
+        match &self.source {
+            AnyTrace::Aix(_) => None,
+            AnyTrace::Kev(log) => Some(log.header().release),
+        }
+    }
+
     /// The reader.
     pub(crate) fn source(&self) -> &AnyTrace {
         &self.source
@@ -329,6 +360,17 @@ pub fn write_raw(
 ///
 /// Damaged bytes are skipped and counted. Use [`report_with`] to receive a notice for each damaged place. Threads write
 /// the report in turn, so pass [`io::stdout()`] without a lock.
+///
+/// ```
+/// use tfbc::{Formats, ReportOptions, ReportSummary, Trace, report};
+///
+/// let (mut trace, mut text) = (Trace::open("samples/shell.trc")?, Vec::new());
+/// let summary = report(&mut trace, &Formats::builtin(), &ReportOptions::default(), &mut text)?;
+/// let ReportSummary::Aix(summary) = summary else { panic!("the trace is of AIX") };
+/// assert_eq!(summary.n_damaged, 0);
+/// assert!(String::from_utf8(text)?.contains("ELAPSED_SEC"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Reading the trace or writing the report failed.

@@ -20,7 +20,8 @@ const QUANTUM: u64 = 1 << 22;
 /// Number of steps per event from which a template is reported as slow, about 50 µs.
 const SLOW: u64 = 1 << 14;
 
-/// Number of steps that a report's templates may take per byte of their events.
+/// Work limit of a whole report: number of steps that its templates may take per byte of their events. Events above it
+/// end with `[limit]`. [`Limits`](tfbc_vm::Limits) describes steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxWork(pub u32);
 

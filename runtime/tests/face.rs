@@ -3,13 +3,12 @@
 use crate::common::{event32, factors32};
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::aix::{AixKind, Filter, IdSet, ReadOptions};
+use tfbc::aix::{AixKind, ReadOptions, write_raw};
 use tfbc::internal::inventory::Inventory;
-use tfbc::internal::write_raw;
-use tfbc::qnx::{RecordFilter, RecordIds};
 use tfbc::testing::unix_compress::compress;
 use tfbc::{
-    Columns, Compression, EventId, Formats, Item, Notice, ReportOptions, ReportSummary, Trace, TraceKind, report,
+    Columns, Compression, EventFilter, EventId, FieldValue, Formats, Item, Notice, ReportOptions, ReportSummary, Trace,
+    TraceKind, report,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -154,9 +153,9 @@ fn templates_skip_and_stop() {
 #[test]
 fn a_filter_leaves_events_out_and_context_names_processes() {
     let formats = Formats::builtin();
-    let filter = Filter { only: Some(IdSet::parse("106,10C").unwrap()), ..Filter::default() };
+    let filter = EventFilter { only: vec!["106,10C".into()], ..EventFilter::default() };
     let mut trace = Trace::open(file("samples/shell.trc")).unwrap();
-    let mut events = trace.events(&formats).with_filter(filter).with_context();
+    let mut events = trace.events(&formats).with_filter(&filter).unwrap().with_context();
     let (mut n_events, mut n_named, mut last_ns) = (0, 0, 0);
     while let Some(item) = events.next().unwrap() {
         let Item::Event(event) = item else { continue };
@@ -193,15 +192,16 @@ fn fields_match_those_of_ndjson() {
         assert_eq!(Some(event.id()), row["class"].as_str().map(|class| format!("{class}:{}", row["id"])));
         assert_eq!(event.time_ns(), row["time_ns"].as_u64());
         let fields = event.fields();
-        let known: Vec<_> = fields.iter().filter(|field| field.value != tfbc::FieldValue::Missing).collect();
+        let known: Vec<_> = fields.iter().filter(|field| field.value != FieldValue::Missing).collect();
         assert_eq!(known.len(), row["fields"].as_object().unwrap().len());
         for field in known {
             let value = match &field.value {
-                tfbc::FieldValue::Integer(n) => serde_json::Value::from(i64::try_from(*n).unwrap()),
-                tfbc::FieldValue::Text(text) => serde_json::Value::from(text.as_str()),
+                FieldValue::Integer(n) => serde_json::Value::from(i64::try_from(*n).unwrap()),
+                FieldValue::Text(text) => serde_json::Value::from(text.as_str()),
                 value => serde_json::from_str(&field.text).unwrap_or_else(|_| panic!("{value:?}")),
             };
             assert_eq!(value, row["fields"][&field.name]);
+            assert_eq!(field.value.to_string(), value.as_str().map_or_else(|| value.to_string(), String::from));
             n_fields += 1;
         }
     }
@@ -227,7 +227,7 @@ fn paths_that_only_comments_ask_for_are_fields() {
         found
     };
     let printed = owners("106 1.0 \"DISPATCH\" \"cmd=\" $D1%PW\n", "cmd_text");
-    assert!(printed.iter().any(|value| matches!(value, Some(tfbc::FieldValue::Text(_)))), "{printed:?}");
+    assert!(printed.iter().any(|value| matches!(value, Some(FieldValue::Text(_)))), "{printed:?}");
     let asked = owners("# tfbc: fields=cmd=$D1%P4\n106 1.0 \"DISPATCH\" \"dispatched\"\n", "cmd_text");
     assert_eq!(asked, printed);
 }
@@ -358,13 +358,48 @@ fn diagnostics_are_lines_with_positions() {
 }
 
 #[test]
-fn a_record_filter_leaves_events_of_qnx_out() {
+fn values_are_displayed_as_their_fields_texts() {
+    let formats = Formats::builtin();
+    let mut n_fields = 0;
+    for name in ["samples/shell.trc", "samples/copy.trc"] {
+        let mut trace = Trace::open(file(name)).unwrap();
+        let mut events = trace.events(&formats);
+        while let Some(item) = events.next().unwrap() {
+            let Item::Event(event) = item else { continue };
+            for field in event.fields() {
+                assert_eq!(field.value.to_string(), field.text, "{} {}", event.id(), field.name);
+                n_fields += 1;
+            }
+        }
+    }
+    assert!(n_fields > 100, "{n_fields}");
+}
+
+#[test]
+fn displayed_values_keep_their_precision() {
+    let values = [
+        (FieldValue::Float(0.1_f32.into()), "0.1"),
+        (FieldValue::Float(0.1), "0.1"),
+        (FieldValue::Float(1.0 / 3.0), "0.3333333333333333"),
+        (FieldValue::Float(-2.0), "-2.0"),
+        (FieldValue::Float(f64::NAN), "NaN"),
+        (FieldValue::Float(f64::NEG_INFINITY), "-Infinity"),
+        (FieldValue::Integer(u64::MAX.into()), "18446744073709551615"),
+        (FieldValue::Bool(true), "true"),
+        (FieldValue::Text(String::from("\"a\"")), "\"a\""),
+        (FieldValue::List(Vec::new()), "[]"),
+    ];
+    for (value, text) in values {
+        assert_eq!(value.to_string(), text);
+    }
+}
+
+#[test]
+fn the_same_filter_leaves_events_of_qnx_out() {
     let formats = Formats::load([file("samples/user.xml")]).unwrap();
-    let mut only = RecordIds::default();
-    only.add("USER:65", None).unwrap();
-    let filter = RecordFilter { only: Some(only), ..RecordFilter::default() };
+    let filter = EventFilter { only: vec!["USER:65".into()], ..EventFilter::default() };
     let mut trace = Trace::open(file("samples/user.kev")).unwrap();
-    let mut events = trace.events(&formats).with_record_filter(filter);
+    let mut events = trace.events(&formats).with_filter(&filter).unwrap();
     let mut n_events = 0;
     while let Some(item) = events.next().unwrap() {
         let Item::Event(event) = item else { continue };

@@ -7,9 +7,10 @@ use std::fs;
 use std::io;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
-use tfbc::aix::{Filter, IdSet, Numbers, ReadOptions};
+use tfbc::aix::{IdSet, ReadOptions};
+use tfbc::internal::filter::{Filter, Numbers, RecordIds};
 use tfbc::internal::rows::{Long, Names, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, rows};
-use tfbc::qnx::{RecordIds, TimeForm};
+use tfbc::qnx::TimeForm;
 use tfbc::testing::splits::{split_state, with_split_state};
 use tfbc::{
     Columns, Form, FormatInput, Formats, Item, LoadOptions, Monitor, Notice, PartSize, ReportError, ReportOptions,

@@ -3,7 +3,6 @@
 use crate::traces::{PseudoRandom, Record, RecordedHook, call, generic, hook, log, record, stream};
 use std::collections::BTreeMap;
 use tfbc::internal::expression::Expression;
-use tfbc::internal::templates::catalog;
 use tfbc::{Form, Formats, Notice, Trace};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
@@ -40,7 +39,7 @@ fn measure(trace: &mut Trace, options: &PairOptions) -> (Latency, Vec<u64>) {
     let mut found = Vec::new();
     let mut visit = |pair: &tfbc_analysis::latency::Pair<'_>| found.push(pair.ns);
     let analysis = AnalysisOptions::default();
-    let measured = latency(trace, &analysis, options, catalog(&formats), &mut |_: &Notice| {}, &mut visit);
+    let measured = latency(trace, &analysis, options, formats.catalog(), &mut |_: &Notice| {}, &mut visit);
     (measured.unwrap(), found)
 }
 
@@ -344,7 +343,7 @@ fn check(bytes: Vec<u8>, pairs: &PairOptions) {
             writer.row(pair, &mut out);
         };
         let Ok(mut trace) = Trace::from_bytes("t", bytes.clone()) else { return };
-        let found = latency(&mut trace, &analysis, pairs, catalog(&formats), &mut |_: &Notice| {}, &mut visit);
+        let found = latency(&mut trace, &analysis, pairs, formats.catalog(), &mut |_: &Notice| {}, &mut visit);
         let Ok(mut found) = found else { return };
         found.sort(GroupOrder::P99, Some(1));
         assert!(groups(&mut found).iter().map(|(_, numbers)| numbers[0]).sum::<i128>() == found.counts.n_pairs.into());

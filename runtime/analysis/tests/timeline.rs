@@ -4,7 +4,6 @@ use crate::traces::{Record, call, dispatch, hook, log, record, stream};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tfbc::aix::ContextTable;
-use tfbc::internal::templates::catalog;
 use tfbc::{Formats, Notice, Trace};
 use tfbc_analysis::AnalysisOptions;
 use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
@@ -116,7 +115,7 @@ pub fn draw(bytes: Vec<u8>, table: &str, what: TimelineOptions) -> Tracks {
     let formats = Formats::builtin();
     let mut out = Vec::new();
     let mut trace = Trace::from_bytes("t", bytes).unwrap();
-    timeline(&mut trace, &options, &what, catalog(&formats), &mut |_: &Notice| {}, &mut out).unwrap();
+    timeline(&mut trace, &options, &what, formats.catalog(), &mut |_: &Notice| {}, &mut out).unwrap();
     slices(&out)
 }
 

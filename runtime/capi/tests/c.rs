@@ -37,7 +37,9 @@ fn a_program_in_c_reads_rows() {
     };
     assert_eq!(run(&["events", r#"{"batch_rows":100}"#]), (Some(0), "288 rows in 3 batches\n".into()));
     assert_eq!(run(&["134"]), (Some(0), "3 rows in 1 batches\n".into()));
-    assert_eq!(run(&["events", r#"{"pid":"x y"}"#]).0, Some(0));
+    assert_eq!(run(&["events", r#"{"exec":"x y"}"#]), (Some(0), "0 rows in 0 batches\n".into()));
+    let (status, text) = run(&["events", r#"{"pid":"x y"}"#]);
+    assert!(status == Some(1) && text.contains("`x` is not a process id"), "{text}");
     assert_eq!(run(&["events", "{"]).0, Some(1));
 }
 

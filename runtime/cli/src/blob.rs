@@ -1,15 +1,13 @@
 //! `tfbc disasm` and `tfbc verify`: inspect blobs.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files;
 use super::formats::{self, LanguageArgs};
 use clap::Args;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tfbc::Formats;
 use tfbc::aix::IdSet;
-use tfbc::internal::Input;
-use tfbc::internal::templates::catalog;
-use tfbc::qnx::RecordIds;
+use tfbc::internal::filter::RecordIds;
 use tfbc_vm::{Program, Space};
 
 /// Flags of `tfbc disasm`.
@@ -29,7 +27,7 @@ impl DisasmArgs {
     /// Runs the command.
     pub fn run(&self, console: &Console) -> CommandResult {
         let set = formats::load(console, std::slice::from_ref(&self.format), &self.language)?;
-        let catalog = catalog(&set);
+        let catalog = set.catalog();
         let mut out = String::new();
         match &self.ids {
             None => catalog.programs().iter().for_each(|program| out.push_str(&program.disassemble(None))),
@@ -76,7 +74,7 @@ impl VerifyArgs {
         let mut out = String::new();
         for path in &self.blobs {
             let name = path.display();
-            let bytes = read(path);
+            let bytes = files::read_of_kind(path, &tfbc_vm::LABEL, Formats::MAX_BLOB);
             let verdict = bytes.as_deref().map(|bytes| Program::open(bytes).map(|program| describe(&program)));
             match verdict {
                 Ok(Ok(text)) => out.push_str(&format!("{name}: verified, {text}\n")),
@@ -95,17 +93,6 @@ impl VerifyArgs {
         super::print(console, out, None)?;
         Ok(status)
     }
-}
-
-/// Reads a blob. Of any other file, only the first bytes are read.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut input = Input::open(path)?;
-    let mut bytes = Vec::new();
-    input.read_on(&mut bytes, tfbc_vm::LABEL.len() as u64)?;
-    if bytes == tfbc_vm::LABEL {
-        input.read_rest(&mut bytes, Formats::MAX_BLOB)?;
-    }
-    Ok(bytes)
 }
 
 fn describe(program: &Program<'_>) -> String {

@@ -191,7 +191,7 @@ pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<S
                 return Err(Failure::Error(Message::Formats, text));
             }
             Err(LoadError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
-                let hint = super::closest(&path.to_string_lossy(), &[Formats::BUILT_IN]);
+                let hint = super::suggest::closest(&path.to_string_lossy(), &[Formats::BUILT_IN]);
                 let mut hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                 if let Some("safe" | "all") = path.to_str() {
                     hint = format!("; write --fix with `=`: `--fix={}`", path.display());

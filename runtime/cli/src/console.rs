@@ -1,5 +1,7 @@
 //! Messages on standard error, and exit statuses.
 
+use super::files::Output;
+use super::terminal::{TerminalWriter, visible};
 use clap::{Args, ValueEnum};
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
@@ -9,8 +11,6 @@ use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tfbc::ReportColour;
-use tfbc::internal::Output;
-use tfbc::internal::terminal::{TerminalWriter, visible};
 
 /// Flags of every command.
 #[derive(Debug, Clone, Copy, Default, Args)]

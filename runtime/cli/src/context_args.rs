@@ -1,13 +1,14 @@
 //! Facts about the traced system from files: context tables and names of addresses.
 
 use super::console::{Failure, Message};
+use super::files;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use tfbc::aix::{AddressNames, ContextLoadError, ContextTable};
-use tfbc::internal::Input;
 
 /// Maximum size of a list of names, in bytes.
-pub(super) const MAX_NAMES: u64 = 256 << 20;
+pub(super) const MAX_NAMES: u64 = AddressNames::MAX_LIST;
 
 /// Built-in context table, extended by the entries of a file.
 pub fn context(path: Option<&Path>) -> Result<Arc<ContextTable>, Failure> {
@@ -36,16 +37,15 @@ pub fn own(path: Option<&Path>) -> Result<Option<ContextTable>, Failure> {
 /// Names from a list written by `trcnm`.
 pub fn names(path: Option<&Path>) -> Result<Arc<AddressNames>, Failure> {
     let Some(path) = path else { return Ok(Arc::default()) };
-    let refused =
-        |error: String| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
-    let list = Input::open(path).and_then(|mut input| input.read_whole(MAX_NAMES));
-    let list = list.map_err(|error| refused(error.to_string()))?;
-    AddressNames::parse(&list).map(Arc::new).map_err(|error| refused(error.to_string()))
+    AddressNames::load(path).map(Arc::new).map_err(|error| unreadable(path, &error))
 }
 
 /// Text of a file with names.
 pub fn read(path: &Path) -> Result<String, Failure> {
-    let unreadable = |error| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()));
-    let bytes = Input::open(path).and_then(|mut input| input.read_whole(MAX_NAMES)).map_err(unreadable)?;
+    let bytes = files::read(path, MAX_NAMES).map_err(|error| unreadable(path, &error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", path.display()))
 }

@@ -6,8 +6,7 @@ use super::formats::{self, LanguageArgs};
 use super::overwrite;
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::Findings;
-use tfbc::qnx::RecordIds;
+use tfbc::{EventId, Findings};
 use tfbc_compiler::{ConvertOptions, convert};
 
 /// Flags of `tfbc convert`.
@@ -41,7 +40,7 @@ impl ConvertArgs {
         overwrite::refuse([self.output.as_deref()], overwrite::files(&self.formats))?;
         let options = self.language.options()?;
         let sources = read_sources(&self.formats, &options)?;
-        let (class, _) = RecordIds::one(&self.class, "0").map_err(|text| Failure::Error(Message::Usage, text))?;
+        let (class, _) = EventId::of_record(&self.class, "0").map_err(|text| Failure::Error(Message::Usage, text))?;
         let word = if self.env == "32" { 4 } else { 8 };
         let converted = convert(&sources, &options.compile, ConvertOptions { word, class, first_event: self.first_id });
         if converted.text.is_none() && converted.diagnostics.is_empty() {

@@ -3,13 +3,12 @@
 use super::console::{CommandResult, Console, Failure, Message};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
+use super::terminal::visible;
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tfbc::internal::KevRecord;
-use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter, catalog};
-use tfbc::internal::terminal::visible;
-use tfbc::qnx::RecordIds;
+use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter};
 use tfbc::{EventId, System};
 use tfbc_vm::{
     Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
@@ -114,7 +113,7 @@ impl EventArgs {
         let bytes = parse_event(&self.hex, wide)?;
         // The event is parsed before the files are compiled: a wrong digit is reported at once.
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = catalog(&set);
+        let catalog = set.catalog();
         let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
         // A stanza cannot format a QNX event, and a definition cannot format an AIX event. The user probably gave the
         // wrong file.
@@ -163,10 +162,10 @@ impl EventArgs {
     /// Prints a QNX record as the data column of a report.
     fn run_record(&self, console: &Console, class: &str, id: &str) -> CommandResult {
         let usage = |text: String| Failure::Error(Message::Usage, text);
-        let (class, event) = RecordIds::one(class, id).map_err(usage)?;
+        let (class, event) = EventId::of_record(class, id).map_err(usage)?;
         let bytes = parse_hex(&self.hex)?;
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = catalog(&set);
+        let catalog = set.catalog();
         formats::warn_of_others(console, &set.files(), &[System::Qnx], Some("the event"));
         let record = self.record.record(class, event, &bytes);
         let mut printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())

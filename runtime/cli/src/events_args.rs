@@ -84,29 +84,21 @@ impl EventsArgs {
 
     fn aix(&self, set: &Formats) -> Result<AixReportOptions, Failure> {
         Ok(AixReportOptions {
-            filter: self.filter.aix()?,
-            grep: self.filter.grep.clone(),
-            conditions: self.filter.conditions(set, None)?,
-            defined: self.filter.defined,
             delta_of_all: self.language.report_dialect()?.delta_of_all,
             context: context_args::context(self.context.as_deref())?,
             names: context_args::names(self.names.as_deref())?,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             tables: self.tables.limits(),
-            ..AixReportOptions::default()
+            ..self.filter.aix(set)?
         })
     }
 
     fn qnx(&self, set: &Formats, header: &QnxHeader) -> Result<QnxReportOptions, Failure> {
         Ok(QnxReportOptions {
-            filter: self.filter.qnx(header)?,
-            grep: self.filter.grep.clone(),
-            conditions: self.filter.conditions(set, Some(header))?,
-            defined: self.filter.defined,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
-            ..QnxReportOptions::default()
+            ..self.filter.qnx(set, header)?
         })
     }
 }

@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tfbc::EventId;
 use tfbc::aix::IdSet;
-use tfbc::qnx::RecordIds;
 
 /// Flags of `tfbc fields`.
 #[derive(Debug, Clone, Args)]
@@ -54,7 +53,7 @@ impl FieldsArgs {
 /// Event of an id: a hook, or class and event of QNX.
 fn listed_id(id: &str) -> Result<EventId, String> {
     if let Some((class, event)) = id.split_once(':') {
-        return RecordIds::one(class, event).map(|(class, event)| EventId::Record(class, event));
+        return EventId::of_record(class, event).map(|(class, event)| EventId::Record(class, event));
     }
     let ids = IdSet::parse(id).map_err(|error| error.to_string())?;
     ids.iter().next().map(EventId::Hook).ok_or_else(|| format!("`{id}` is not an event id"))

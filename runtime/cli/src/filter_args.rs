@@ -1,13 +1,11 @@
 //! Flags that select events, shared by `tfbc report`, `tfbc view` and `tfbc browse`.
 
 use super::console::{Console, Failure, Message};
-use super::trcrpt;
 use clap::Args;
-use std::collections::BTreeSet;
-use tfbc::aix::{Filter, Numbers, Processes};
+use tfbc::aix::AixReportOptions;
 use tfbc::internal::expression::Expression;
-use tfbc::qnx::{RecordFilter, RecordIds};
-use tfbc::{Formats, Pattern, QnxHeader, System};
+use tfbc::qnx::QnxReportOptions;
+use tfbc::{EventFilter, FilterError, Formats, Pattern, QnxHeader, System};
 use tfbc_authoring::times::{check_times, shown, signed_seconds};
 
 /// Flags that select events.
@@ -91,7 +89,7 @@ impl FilterArgs {
     }
 
     /// Conditions of `--where`, whose ids and names exist.
-    pub fn conditions(&self, set: &Formats, header: Option<&QnxHeader>) -> Result<Option<Expression>, Failure> {
+    fn conditions(&self, set: &Formats, header: Option<&QnxHeader>) -> Result<Option<Expression>, Failure> {
         let Some(expression) = &self.conditions else { return Ok(None) };
         let usage = |text| Failure::Error(Message::Usage, format!("--where: {text}"));
         let system = if header.is_some() { System::Qnx } else { System::Aix };
@@ -100,48 +98,43 @@ impl FilterArgs {
         Ok(Some(expression.clone()))
     }
 
-    /// Filter of AIX events.
-    pub fn aix(&self) -> Result<Filter, Failure> {
-        let usage = |flag: &str, text: String| Failure::Error(Message::Usage, format!("{flag}: {text}"));
-        let mut processes = self.processes()?.unwrap_or_default();
-        processes.names.extend(self.exec_names().map(|name| name.as_bytes().to_vec()));
-        let mut cpus = Numbers::default();
-        self.cpu.iter().try_for_each(|list| cpus.add(list)).map_err(|text| usage("--cpu", text))?;
-        let filter = Filter {
-            processes: (processes != Processes::default()).then_some(processes),
-            threads: trcrpt::threads("--tid", &self.tid)?,
-            cpus: (!self.cpu.is_empty()).then_some(cpus),
-            from_ns: unsigned("--from", self.from)?,
-            to_ns: unsigned("--until", self.until)?,
-            ..trcrpt::filter(&self.only, &self.except)?
-        };
+    /// The flags that do not depend on texts and fields.
+    fn filter(&self) -> EventFilter {
+        EventFilter {
+            only: self.only.clone(),
+            except: self.except.clone(),
+            pids: self.pid.clone(),
+            programs: self.exec_names().map(String::from).collect(),
+            tids: self.tid.clone(),
+            cpus: self.cpu.clone(),
+            from_ns: self.from,
+            until_ns: self.until,
+            ..EventFilter::default()
+        }
+    }
+
+    /// Filter options of an AIX report.
+    ///
+    /// # Errors
+    /// A flag is malformed, or no event is left.
+    pub fn aix(&self, set: &Formats) -> Result<AixReportOptions, Failure> {
+        for (flag, ns) in [("--from", self.from), ("--until", self.until)] {
+            not_negative(flag, ns)?;
+        }
+        let filter = self.filter().aix().map_err(|error| match error.field {
+            "only" | "except" => Failure::Error(Message::BadIdList, error.message),
+            _ => refused(&error),
+        })?;
         if filter.leaves_nothing() {
-            return Err(usage("--except", String::from(NOTHING_LEFT)));
+            return Err(usage(format!("--except: {NOTHING_LEFT}")));
         }
-        Ok(filter)
-    }
-
-    /// Processes of `--pid`.
-    fn processes(&self) -> Result<Option<Processes>, Failure> {
-        // AIX's `-p` takes ids and names mixed, and shares this parser. Here names have their own flag, so that a
-        // mistyped number is not taken for a program.
-        let processes = trcrpt::processes("--pid", &self.pid)?;
-        if let Some(name) = processes.iter().find_map(|processes| processes.names.first()) {
-            let name = String::from_utf8_lossy(name);
-            let text = format!("--pid: `{name}` is not a process id: expected a number (--exec takes names)");
-            return Err(Failure::Error(Message::Usage, text));
-        }
-        Ok(processes)
-    }
-
-    /// Process ids of `--pid`.
-    fn pids(&self) -> Result<Option<BTreeSet<u64>>, Failure> {
-        let processes = self.processes()?;
-        if processes.as_ref().is_some_and(|processes| processes.interrupts) {
-            let text = "--pid: INTR is for AIX traces, but this is a QNX log: expected numbers";
-            return Err(Failure::Error(Message::Usage, String::from(text)));
-        }
-        Ok(processes.map(|processes| processes.pids))
+        Ok(AixReportOptions {
+            filter,
+            grep: self.grep.clone(),
+            conditions: self.conditions(set, None)?,
+            defined: self.defined,
+            ..AixReportOptions::default()
+        })
     }
 
     /// Names of `--exec`.
@@ -149,34 +142,26 @@ impl FilterArgs {
         self.exec.iter().chain(&self.process).flat_map(|list| list.split([',', ' '])).filter(|name| !name.is_empty())
     }
 
-    /// Filter of a QNX log.
-    pub fn qnx(&self, header: &QnxHeader) -> Result<RecordFilter, Failure> {
+    /// Filter options of a report of a QNX log.
+    ///
+    /// # Errors
+    /// A flag is malformed, or no event is left.
+    pub fn qnx(&self, set: &Formats, header: &QnxHeader) -> Result<QnxReportOptions, Failure> {
         // Names of events depend on the release of the log, so `--only` can be read only when the log is open.
-        let ids = |lists: &[String]| {
-            let mut ids = RecordIds::default();
-            let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
-            items.into_iter().try_for_each(|item| ids.add(item, header.release)).map_err(usage)?;
-            Ok((!lists.is_empty()).then_some(ids))
-        };
-        let mut filter = RecordFilter {
-            only: ids(&self.only)?,
-            except: ids(&self.except)?,
-            cpus: None,
-            from_ns: self.from,
-            to_ns: self.until,
-            pids: self.pids()?,
-            threads: trcrpt::threads("--tid", &self.tid)?,
-            names: self
-                .exec_names()
-                .next()
-                .is_some()
-                .then(|| self.exec_names().map(|name| name.as_bytes().to_vec()).collect()),
-        };
-        self.cpu.iter().try_for_each(|list| filter.add_cpus(list)).map_err(usage)?;
+        let filter = self.filter().qnx(header.release).map_err(|error| match error.field {
+            "only" | "except" | "cpus" => usage(error.message),
+            _ => refused(&error),
+        })?;
         if filter.leaves_nothing() {
             return Err(usage(format!("--except: {NOTHING_LEFT}")));
         }
-        Ok(filter)
+        Ok(QnxReportOptions {
+            filter,
+            grep: self.grep.clone(),
+            conditions: self.conditions(set, Some(header))?,
+            defined: self.defined,
+            ..QnxReportOptions::default()
+        })
     }
 }
 
@@ -184,14 +169,21 @@ fn usage(text: String) -> Failure {
     Failure::Error(Message::Usage, text)
 }
 
-/// Time in an AIX trace, which cannot be negative.
-fn unsigned(flag: &str, ns: Option<i128>) -> Result<Option<u64>, Failure> {
-    // The flags take signed times for QNX logs, whose stamps can be before the start of the trace.
-    let refused = |ns: i128| {
-        let text = format!("{flag}: expected seconds such as 12.5, found '{}': AIX times are not negative", shown(ns));
-        Failure::Error(Message::Usage, text)
-    };
-    ns.map(|ns| u64::try_from(ns).map_err(|_| refused(ns))).transpose()
+/// Mistake in a list, with its flag.
+fn refused(error: &FilterError) -> Failure {
+    let flag = error.field.trim_end_matches('s');
+    usage(format!("--{flag}: {}", error.message.replace("`programs`", "--exec")))
+}
+
+/// Checks a time in an AIX trace, which cannot be negative. QNX logs have stamps before the start of the trace.
+fn not_negative(flag: &str, ns: Option<i128>) -> Result<(), Failure> {
+    match ns.filter(|ns| *ns < 0) {
+        None => Ok(()),
+        Some(ns) => {
+            let found = shown(ns);
+            Err(usage(format!("{flag}: expected seconds such as 12.5, found '{found}': AIX times are not negative")))
+        }
+    }
 }
 
 /// Error text for `--except` if it names everything that `--only` names.

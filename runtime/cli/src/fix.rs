@@ -1,6 +1,8 @@
 //! `tfbc check --fix`: writes fixed format files.
 
 use super::console::{Console, Failure, Message};
+use super::files::Input;
+use super::terminal::{show, visible};
 use anstyle::AnsiColor;
 use clap::{Args, ValueEnum};
 use similar::udiff::UnifiedHunkHeader;
@@ -9,8 +11,6 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use tfbc::Formats;
-use tfbc::internal::Input;
-use tfbc::internal::terminal::{show, visible};
 use tfbc_authoring::fix::{FixLevel, Fixed};
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Source, Sources};

@@ -3,6 +3,7 @@
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats;
 use super::limits::SourceLimitArgs;
+use super::terminal::visible;
 use clap::Args;
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
@@ -11,7 +12,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tfbc::Findings;
-use tfbc::internal::terminal::visible;
 use tfbc::internal::{compressed, is_trace};
 use tfbc_authoring::update::{locked, replace};
 use tfbc_grammar::{Formatted, Source, SourceId, SourceLimits, Sources, format};

@@ -1,13 +1,13 @@
 //! Format files of a command: flags, loading, and messages.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files::format_inputs;
 use super::levels::LevelArgs;
 use super::limits::RatioArgs;
 use super::limits::SourceLimitArgs;
+use super::terminal::visible;
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::internal::format_inputs;
-use tfbc::internal::terminal::visible;
 use tfbc::{Cache, EventId, Findings, FormatFile, Formats, LoadError, LoadOptions, System};
 use tfbc_authoring::render;
 use tfbc_compiler::{DEFINES_NOTHING, Dialect, FIELD_ENTRY, LeftOut, Options};

@@ -7,9 +7,8 @@ use super::limits::LimitArgs;
 use clap::Args;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use tfbc::internal::templates::{Catalog, RecordPrinter, catalog};
-use tfbc::qnx::RecordIds;
-use tfbc::{FieldFormat, Formats, System, TraceKind};
+use tfbc::internal::templates::{Catalog, RecordPrinter};
+use tfbc::{EventId, FieldFormat, Formats, System, TraceKind};
 use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};
 use tfbc_authoring::hexview::{Recorder, View, hook_views, record_views, show};
 use tfbc_compiler::BUILT_IN_STANZAS;
@@ -56,7 +55,7 @@ impl HexviewArgs {
             let text = format!("{} is a blob: hexview needs the source of the template", blob.name);
             return Err(Failure::Error(Message::Formats, text));
         }
-        let catalog = catalog(&set);
+        let catalog = set.catalog();
         let views = match (self.env, self.record.ids()?) {
             (Some(width), _) => self.hook(console, catalog, &set, width)?,
             (None, Some((class, id))) => self.record(console, catalog, &set, class, id)?,
@@ -117,7 +116,7 @@ impl HexviewArgs {
         id: &str,
     ) -> Result<Vec<View>, Failure> {
         formats::warn_of_others(console, &set.files(), &[System::Qnx], Some("the event"));
-        let (class, event) = RecordIds::one(class, id).map_err(|text| Failure::Error(Message::Usage, text))?;
+        let (class, event) = EventId::of_record(class, id).map_err(|text| Failure::Error(Message::Usage, text))?;
         let bytes = parse_hex(&self.input)?;
         let record = self.record.record(class, event, &bytes);
         let printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())

@@ -1,6 +1,7 @@
 //! Several inputs: expansion of directories, and the summary after the last report.
 
 use super::console::{Console, Failure, Message, Status};
+use super::files::cpu_files;
 use super::overwrite;
 use super::trace_args::TraceArgs;
 use std::collections::BTreeSet;
@@ -8,7 +9,6 @@ use std::fmt::Write;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
-use tfbc::internal::cpu_files;
 use tfbc::{System, TraceKind};
 use tfbc_authoring::folder::Folder;
 

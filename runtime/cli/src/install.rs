@@ -5,6 +5,7 @@
 //! then renamed.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files::Output;
 use super::manual::{self, MARK};
 use super::{PROGRAMS, programs};
 use clap::Args;
@@ -15,7 +16,6 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::Output;
 
 /// Flags of `tfbc install`.
 #[derive(Debug, Clone, Args)]

@@ -2,18 +2,17 @@
 
 use super::analyse::{self, Screen, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files::Output;
 use super::formats::{self, LanguageArgs};
 use super::inputs;
 use super::overwrite;
 use super::summary::FormArg;
+use super::terminal::TerminalWriter;
 use super::trace_args::TraceArgs;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::Output;
 use tfbc::internal::expression::Expression;
-use tfbc::internal::templates::catalog;
-use tfbc::internal::terminal::TerminalWriter;
 use tfbc::{Form, Formats};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, Pair, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
@@ -292,7 +291,7 @@ impl LatencyArgs {
                     sink.write(&mut text);
                 }
             };
-            latency(opened, options, pairs, catalog(formats), reporter, &mut visit)
+            latency(opened, options, pairs, formats.catalog(), reporter, &mut visit)
         })?;
         if latency.n_events == 0 {
             console.note(format_args!("{}: the trace has no events", analyse::names_of(paths)));

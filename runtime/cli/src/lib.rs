@@ -21,6 +21,7 @@ mod events_args;
 mod explain;
 mod fields;
 mod file_column;
+mod files;
 mod filter_args;
 mod fix;
 mod fmt;
@@ -52,10 +53,12 @@ mod rptopts;
 mod section_tables;
 mod split;
 mod split_file;
+mod suggest;
 #[cfg(feature = "analysis")]
 mod summary;
 #[cfg(feature = "arrow")]
 mod tables;
+mod terminal;
 mod test;
 #[cfg(feature = "analysis")]
 mod timeline;
@@ -74,11 +77,11 @@ mod zone;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use console::{CommandResult, CommonArgs, Console, Failure, Message, Status};
+use files::Output;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use tfbc::internal::{Output, closest};
 
 /// Format AIX traces and QNX kernel logs with the vendors' own templates, compiled to bytecode.
 #[derive(Debug, Parser)]

@@ -1,5 +1,6 @@
 //! Links from the lines of a report to the templates that printed them, on terminals that have links (OSC 8).
 
+use super::terminal::{LinkPlace, Links};
 use clap::Args;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,8 +8,6 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::str::FromStr;
-use tfbc::internal::terminal::{LinkPlace, Links};
-use tfbc::qnx::RecordIds;
 use tfbc::{EventId, Formats};
 use tfbc_grammar::datakey;
 use tfbc_grammar::datakey::ast::{Key, KeyKind, TopLevelElement};
@@ -187,6 +186,6 @@ fn record(class: &Key<'_>, id: &Key<'_>) -> Option<String> {
         KeyKind::Number(number) => number.to_string(),
         KeyKind::Name(name) => String::from_utf8_lossy(name).into_owned(),
     };
-    let (class, event) = RecordIds::one(&text(class), &text(id)).ok()?;
+    let (class, event) = EventId::of_record(&text(class), &text(id)).ok()?;
     Some(EventId::Record(class, event).name())
 }

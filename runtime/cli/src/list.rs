@@ -5,7 +5,6 @@ use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::path::PathBuf;
 use tfbc::internal::EVENT_LISTING;
-use tfbc::internal::templates::catalog;
 use tfbc::{EventId, Formats};
 use tfbc_vm::{Hook, Level, Space};
 
@@ -26,7 +25,7 @@ impl ListArgs {
             return super::print(console, formats::dialect_help(), None);
         }
         let set = formats::load_leniently(console, &self.formats, &self.language)?;
-        let catalog = catalog(&set);
+        let catalog = set.catalog();
         let mut out = String::new();
         for hook in catalog.hooks() {
             let (version, release) = hook.version;
@@ -71,7 +70,7 @@ fn record_line(record: &Hook<'_>) -> String {
 /// `hhh label` lines by id, in lower-case hex. Labels are bytes as in their source.
 pub fn labels(formats: &Formats) -> Vec<u8> {
     let mut out = Vec::new();
-    for hook in catalog(formats).hooks() {
+    for hook in formats.catalog().hooks() {
         out.extend_from_slice(EventId::Hook(hook.id).name().to_lowercase().as_bytes());
         if !hook.label.is_empty() {
             out.push(b' ');

@@ -8,7 +8,7 @@ use super::trace_args::TraceArgs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use tfbc::aix::AixSummary;
-use tfbc::internal::write_raw;
+use tfbc::aix::write_raw;
 use tfbc::{Formats, ReportOptions, ReportSummary, System, Trace, report_with};
 
 /// Output made from the logs.

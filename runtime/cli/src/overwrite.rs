@@ -1,12 +1,12 @@
 //! Protects inputs: an output that is an input of the same run would destroy it.
 
 use super::console::{Failure, Message};
+use super::files::FileId;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::Formats;
-use tfbc::internal::FileId;
 
 /// Refuses a command whose output is one of its inputs, even under another name. Missing paths, pipes and terminals
 /// cannot be destroyed.

@@ -4,14 +4,14 @@
 //! over its screen. The exit status is that of the report; a pager that was closed early is no error.
 
 use super::console::{Console, HeldMessages, Message, hold_messages};
+use super::files::Output;
+use super::terminal::TerminalWriter;
 use clap::{Args, ValueEnum};
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use tfbc::internal::Output;
-use tfbc::internal::terminal::TerminalWriter;
 use unicode_width::UnicodeWidthChar;
 
 /// Pager if the environment names none: one screen is printed without waiting, colours are kept, and the report remains

@@ -9,6 +9,7 @@ use super::links::LinkArgs;
 use super::overwrite;
 use super::pager::PagerArgs;
 use super::split_file;
+use super::suggest::hint;
 use super::trace::{self, SystemOptions};
 use super::trace_args::TraceArgs;
 use super::zone::ZoneArgs;
@@ -17,8 +18,7 @@ use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use tfbc::aix::{AixReportOptions, TimeZone, Timestamp};
-use tfbc::internal::hint;
-use tfbc::qnx::{FieldLayout, QnxReportOptions, RecordFilter, TimeForm};
+use tfbc::qnx::{FieldLayout, QnxReportOptions, TimeForm};
 use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, System};
 use tfbc_authoring::times::seconds;
 
@@ -240,36 +240,30 @@ impl ReportArgs {
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
         Ok(AixReportOptions {
-            follow_context: false,
             columns: self.columns()?,
             page_size: self.pagesize,
             delta_of_all: self.language.report_dialect()?.delta_of_all,
             no_heading: self.no_heading,
             time_zone,
-            filter: filter.aix()?,
-            grep: filter.grep.clone(),
-            conditions: filter.conditions(set, None)?,
             form: self.form(),
             stats: self.stats,
             colour,
-            defined: filter.defined,
             context: context_args::context(self.context.as_deref())?,
             names: context_args::names(self.names.as_deref())?,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             tables: self.tables.limits(),
             threads: self.threads,
-            histogram: false,
-            batch: None,
+            ..filter.aix(set)?
         })
     }
 
     /// Time format, if the log supports it.
-    fn time_form(&self, name: &str, header: &QnxHeader, filter: &RecordFilter) -> Result<TimeForm, Failure> {
+    fn time_form(&self, name: &str, header: &QnxHeader, is_timed: bool) -> Result<TimeForm, Failure> {
         let refused = |text: &str| Err(Failure::Error(Message::Usage, format!("{name}: --time clock: {text}")));
         // Without a boot time, clock times would begin in 1970 and look like real dates.
         match self.time {
-            TimeArg::Clock if filter.is_timed() => {
+            TimeArg::Clock if is_timed => {
                 refused("--from and --until take seconds: use `--time absolute` or `--time relative`")
             }
             TimeArg::Clock if !header.has_system_page => {
@@ -298,10 +292,9 @@ impl ReportArgs {
             return Err(usage(format!("{flag} is for AIX traces, but this is a QNX log")));
         }
         let columns = self.columns.as_deref().filter(|_| !self.is_table()).map(Columns::parse_qnx).transpose();
-        let records = filter.qnx(header)?;
-        let time = self.time_form(name, header, &records)?;
+        let filter = filter.qnx(set, header)?;
+        let time = self.time_form(name, header, filter.filter.is_timed())?;
         Ok(QnxReportOptions {
-            follow_owners: false,
             columns: columns.map_err(|error| usage(error.to_string()))?.unwrap_or_else(Columns::qnx),
             form: self.form(),
             fields: match self.fields {
@@ -310,16 +303,13 @@ impl ReportArgs {
             },
             time,
             sort: self.sort == SortArg::Time,
-            grep: filter.grep.clone(),
-            conditions: filter.conditions(set, Some(header))?,
             stats: self.stats,
             colour,
             no_heading: self.no_heading,
-            defined: filter.defined,
-            filter: records,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             threads: self.threads,
+            ..filter
         })
     }
 

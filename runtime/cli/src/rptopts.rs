@@ -1,8 +1,8 @@
 //! Sub-options of `trcrpt -O`.
 
 use super::console::{Failure, Message};
+use super::suggest::{closest, hint};
 use tfbc::aix::Timestamp;
-use tfbc::internal::{closest, hint};
 use tfbc::{Column, Columns};
 use tfbc_authoring::times::seconds;
 

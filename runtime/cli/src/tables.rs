@@ -1,6 +1,7 @@
 //! `tfbc report --to arrow` and `--to parquet`: tables for other programs.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files::Output;
 use super::inputs::{self, Inputs};
 use super::trace::{self, InputIndex, PlannedReport, Reporter, SystemOptions};
 use super::trace_args::TraceArgs;
@@ -13,7 +14,6 @@ use std::io::{self, IsTerminal};
 use std::iter::Enumerate;
 use std::path::{Path, PathBuf};
 use std::slice;
-use tfbc::internal::Output;
 use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts};
 use tfbc::{Formats, Monitor, Notice, ReportError, ReportOptions, TraceInfo};
 #[cfg(feature = "parquet")]

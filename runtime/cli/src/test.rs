@@ -1,9 +1,11 @@
 //! `tfbc test`: flags of snapshot tests.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files::Output;
 use super::formats::{self, LanguageArgs};
 use super::limits::{LimitArgs, threads};
 use super::overwrite;
+use super::terminal::visible;
 use anstyle::AnsiColor;
 use clap::{Args, ValueEnum};
 use regex::Regex;
@@ -11,8 +13,6 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use tfbc::internal::Output;
-use tfbc::internal::terminal::visible;
 use tfbc::{Cache, LoadError};
 use tfbc_authoring::cases::first_case::FirstCase;
 use tfbc_authoring::cases::{self, CaseError, CaseResult, Results, RunOptions, SliceOptions, Suite, Verdict};

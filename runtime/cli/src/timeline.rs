@@ -3,9 +3,11 @@
 use super::analyse::{self, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::context_args;
+use super::files::Output;
 use super::formats::{self, LanguageArgs};
 use super::inputs;
 use super::overwrite;
+use super::suggest::hint;
 use super::trace_args::TraceArgs;
 use clap::{Args, ValueEnum};
 use flate2::Compression;
@@ -13,8 +15,6 @@ use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use tfbc::internal::expression::Expression;
-use tfbc::internal::templates::catalog;
-use tfbc::internal::{Output, hint};
 use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
 use tfbc_analysis::{AnalysisError, AnalysisOptions};
 
@@ -112,7 +112,7 @@ impl TimelineArgs {
         let mut output = Output::open(Some(&self.output)).map_err(failed)?;
         let example = "tfbc timeline -o shell.json shell.trc";
         let counts = analyse::analyse(console, &traces, &args, example, |opened, reporter| {
-            let catalog = catalog(&formats);
+            let catalog = formats.catalog();
             if self.output.extension().is_some_and(|ending| ending == "gz") {
                 let mut packed = GzEncoder::new(&mut output, Compression::fast());
                 let counts = timeline(opened, &options, &what, catalog, reporter, &mut packed)?;

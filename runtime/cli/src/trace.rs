@@ -7,13 +7,13 @@ use super::inputs::{self, InputCounts, RunSummary};
 use super::links::LinkArgs;
 use super::pager::{Pager, PagerArgs, ReportOutput};
 use super::split_file;
+use super::terminal::LinkPlace;
 use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tfbc::aix::{AixSummary, IdSet, TableLimits};
 #[cfg(feature = "arrow")]
 use tfbc::internal::rows::{RowOptions, RowSink, rows};
-use tfbc::internal::terminal::LinkPlace;
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
     EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, Pattern, QnxHeader, ReportError,

@@ -2,12 +2,12 @@
 
 use super::CommonArgs;
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files::Output;
 use clap::{ArgAction, Args};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tfbc::aix::IdSet;
-use tfbc::internal::Output;
 use tfbc_recorder::groups;
 use tfbc_recorder::groups::{FILE_VARIABLE, GroupError, Groups};
 
@@ -238,7 +238,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
 fn refusal(groups: &Groups, error: &GroupError) -> Failure {
     let names: Vec<_> = groups.all().iter().map(|group| group.name.as_str()).collect();
     let hint = match error {
-        GroupError::Unknown(name) => match super::closest(name, &names) {
+        GroupError::Unknown(name) => match super::suggest::closest(name, &names) {
             Some(name) => format!("; did you mean `{name}`?"),
             None => String::from(": `trcevgrp -l` lists the existing groups"),
         },

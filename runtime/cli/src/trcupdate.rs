@@ -2,6 +2,7 @@
 
 use super::CommonArgs;
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files;
 use super::formats;
 use super::limits::SourceLimitArgs;
 use super::overwrite;
@@ -9,7 +10,6 @@ use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
 use tfbc::aix::IdSet;
-use tfbc::internal::Input;
 use tfbc_authoring::update::{self, Change, FormatFile, OpenError, UpdateFault, UpdateResult, with_suffix};
 use tfbc_grammar::Source;
 
@@ -195,7 +195,7 @@ fn extract(console: &Console, format: &FormatFile, words: &[(String, IdSet)]) ->
 }
 
 fn read_update(path: &Path, max: usize) -> io::Result<Source> {
-    let bytes = Input::open(path)?.read_whole(max as u64).map_err(|error| match error.kind() {
+    let bytes = files::read(path, max as u64).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => io::Error::other(format!("{error} (--max-source raises the limit)")),
         _ => error,
     })?;

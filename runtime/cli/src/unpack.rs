@@ -1,11 +1,11 @@
 //! `--unpack`: writes compressed traces and pipes to files, which can be read from any position.
 
 use super::console::{Console, Failure, Message, Status};
+use super::files::{Input, Output, Unpacker, cpu_files};
 use super::trace_args::TraceArgs;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::{Input, Output, Unpacker, cpu_files};
 
 /// Endings of compressed files.
 const PACKED: [&str; 3] = [".gz", ".zst", ".Z"];

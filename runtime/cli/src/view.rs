@@ -3,6 +3,7 @@
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::context_args;
 use super::events_args::EventsArgs;
+use super::files::Output;
 use super::formats;
 use super::inputs;
 use super::overwrite;
@@ -13,8 +14,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
-use tfbc::internal::Output;
-use tfbc::internal::templates::catalog;
 use tfbc::{Formats, Monitor, Notice, TraceInfo};
 use tfbc_analysis::timeline::{TimelineTracks, tracks};
 use tfbc_analysis::{AnalysisError, AnalysisOptions, Summary, summarise};
@@ -158,7 +157,7 @@ impl ViewArgs {
         let what = tfbc_view::timeline_options(!self.events.formats.is_empty(), own, self.limit as u64);
         let options = AnalysisOptions { sections: Some(vec![String::from("call")]), ..analysis.clone() };
         let mut opened = trace::open(file, args).map_err(|_| AnalysisError::NoTime)?;
-        let (timeline, counts) = tracks(&mut opened, &options, &what, catalog(set), &mut |_: &Notice| {})?;
+        let (timeline, counts) = tracks(&mut opened, &options, &what, set.catalog(), &mut |_: &Notice| {})?;
         if counts.is_full {
             let ends = timeline.tracks.iter().flat_map(|track| &track.slices).map(|slice| slice.end_ns);
             let end = times::shown(ends.max().unwrap_or(0).into());

@@ -1,12 +1,13 @@
 //! `tfbc watch`: prints the report of some events again after every save.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::files::{Output, format_inputs};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
+use super::terminal::visible;
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::{Output, format_inputs};
 use tfbc::{Findings, Formats, LoadError, LoadOptions};
 use tfbc_authoring::cases::{Slice, SliceOptions, slice_text};
 use tfbc_authoring::render;
@@ -149,7 +150,7 @@ impl Round<'_> {
             }
             Err(why) => {
                 if !why.is_empty() {
-                    text.push_str(&format!("error: {}\n", tfbc::internal::terminal::visible(&why)));
+                    text.push_str(&format!("error: {}\n", visible(&why)));
                 }
                 if let Some(last) = &self.last_good {
                     text.push_str("\nthe report before:\n");

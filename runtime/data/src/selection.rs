@@ -1,10 +1,11 @@
 //! Filters of a table as programs give them: lists of texts.
 
 use std::num::NonZeroUsize;
-use tfbc::aix::{Filter, IdSet, Numbers, Processes, Threads};
+use tfbc::aix::IdSet;
+use tfbc::internal::filter::RecordIds;
 use tfbc::internal::rows::names;
-use tfbc::qnx::{QnxRelease, RecordFilter, RecordIds};
-use tfbc::{EventId, Formats, Pattern, ReportOptions};
+use tfbc::qnx::QnxRelease;
+use tfbc::{EventFilter, EventId, FilterError, Formats, Pattern, ReportOptions};
 
 /// Filters of a table. Each text is one of the lists that the flags of `tfbc report` take; without texts, all events pass.
 #[derive(Debug, Clone, Default)]
@@ -42,17 +43,30 @@ impl Selection {
     /// # Errors
     /// A filter is wrong.
     pub fn options(&self, release: LogRelease) -> Result<ReportOptions, String> {
-        let mut options = ReportOptions::default();
+        let filter = EventFilter {
+            only: self.only.clone(),
+            except: self.excluding.clone(),
+            pids: self.pids.clone(),
+            tids: self.tids.clone(),
+            cpus: self.cpus.clone(),
+            programs: self.names.clone(),
+            from_ns: self.start_ns,
+            until_ns: self.end_ns,
+            ..EventFilter::default()
+        };
+        let refused = |error: FilterError| error.message.replace("`programs`", "`exec`");
         let grep = self.grep.as_deref().map(Pattern::new).transpose().map_err(|error| error.to_string())?;
+        let mut options = ReportOptions::default();
         match release {
             None => {
                 let aix = &mut options.aix;
-                (aix.filter, aix.grep, aix.defined, aix.threads) = (self.aix()?, grep, self.defined, self.threads);
+                aix.filter = filter.aix().map_err(refused)?;
+                (aix.grep, aix.defined, aix.threads) = (grep, self.defined, self.threads);
             }
             Some(release) => {
                 let qnx = &mut options.qnx;
-                (qnx.filter, qnx.grep, qnx.defined, qnx.threads) =
-                    (self.qnx(release)?, grep, self.defined, self.threads);
+                qnx.filter = filter.qnx(release).map_err(refused)?;
+                (qnx.grep, qnx.defined, qnx.threads) = (grep, self.defined, self.threads);
             }
         }
         Ok(options)
@@ -70,66 +84,6 @@ impl Selection {
         };
         Ok((event, names.same_table(event).into_iter().map(EventId::name).collect()))
     }
-
-    fn aix(&self) -> Result<Filter, String> {
-        let ids = |lists: &[String]| {
-            lists.iter().try_fold(IdSet::default(), |mut ids, list| {
-                ids.extend(&IdSet::parse(list).map_err(|error| error.to_string())?);
-                Ok::<_, String>(ids)
-            })
-        };
-        let mut processes = Processes::default();
-        self.pids.iter().try_for_each(|list| processes.add(list))?;
-        processes.names.extend(self.program_names());
-        let mut numbers = Numbers::default();
-        self.cpus.iter().try_for_each(|list| numbers.add(list))?;
-        let unsigned = |ns: Option<i128>| {
-            ns.map(|ns| u64::try_from(ns).map_err(|_| String::from("times of AIX are not negative"))).transpose()
-        };
-        Ok(Filter {
-            only: (!self.only.is_empty()).then(|| ids(&self.only)).transpose()?,
-            except: ids(&self.excluding)?,
-            processes: (processes != Processes::default()).then_some(processes),
-            threads: self.threads_filter()?,
-            cpus: (!self.cpus.is_empty()).then_some(numbers),
-            from_ns: unsigned(self.start_ns)?,
-            to_ns: unsigned(self.end_ns)?,
-            ..Filter::default()
-        })
-    }
-
-    fn qnx(&self, release: Option<QnxRelease>) -> Result<RecordFilter, String> {
-        let ids = |lists: &[String]| {
-            let mut ids = RecordIds::default();
-            let items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
-            items.into_iter().try_for_each(|item| ids.add(item, release))?;
-            Ok::<_, String>((!lists.is_empty()).then_some(ids))
-        };
-        let mut processes = Processes::default();
-        self.pids.iter().try_for_each(|list| processes.add(list))?;
-        let mut filter = RecordFilter {
-            only: ids(&self.only)?,
-            except: ids(&self.excluding)?,
-            cpus: None,
-            from_ns: self.start_ns,
-            to_ns: self.end_ns,
-            pids: (!self.pids.is_empty()).then_some(processes.pids),
-            threads: self.threads_filter()?,
-            names: (!self.names.is_empty()).then(|| self.program_names().collect()),
-        };
-        self.cpus.iter().try_for_each(|list| filter.add_cpus(list))?;
-        Ok(filter)
-    }
-
-    fn threads_filter(&self) -> Result<Option<Threads>, String> {
-        let mut threads = Threads::default();
-        self.tids.iter().try_for_each(|list| threads.add(list))?;
-        Ok((!self.tids.is_empty()).then_some(threads))
-    }
-
-    fn program_names(&self) -> impl Iterator<Item = Vec<u8>> {
-        self.names.iter().map(|name| name.as_bytes().to_vec())
-    }
 }
 
 /// Parses an event id. Names of QNX events depend on the release.
@@ -145,7 +99,7 @@ fn event(id: &str, release: LogRelease) -> Result<EventId, String> {
         }
         Some(release) => match id.split_once(':') {
             Some((class, event)) => {
-                let (class, event) = RecordIds::one(class, event)?;
+                let (class, event) = EventId::of_record(class, event)?;
                 Ok(EventId::Record(class, event))
             }
             None => {

@@ -2,7 +2,7 @@
 
 use crate::tools::{SAMPLES, batches, formats, kev, objects, sample, stream, with_threads};
 use serde_json::{Map, Value, json};
-use tfbc::aix::Filter;
+use tfbc::internal::filter::Filter;
 use tfbc::internal::rows::rows;
 use tfbc::{Column, Columns, Form, Item, Notice, ReportOptions, Trace, report};
 use tfbc_data::{EventColumn, EventTable, IpcStream, TableOptions};

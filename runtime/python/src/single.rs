@@ -7,9 +7,8 @@ use crate::worker::Worker;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tfbc::internal::templates::{Catalog, RecordPrinter, catalog};
+use tfbc::internal::templates::{Catalog, RecordPrinter};
 use tfbc::internal::{FieldReader, KevRecord, event_label};
-use tfbc::qnx::RecordIds;
 use tfbc::{EventId, LoadOptions, MaxWork};
 use tfbc_vm::{Context, EventInput, Job, Layout, Limits, Machine, Outcome, TextBuf, Timers};
 
@@ -37,14 +36,14 @@ pub fn format_event(
     };
     let loaded = formats::load(py, &Worker::start()?, inputs, LoadOptions::default())?;
     let formats = Formats { formats: loaded.map_err(|error| formats::refusal(py, error))? };
-    let catalog = catalog(&formats.formats);
+    let catalog = formats.formats.catalog();
     let word = |value: &Bound<'_, PyAny>| value.str()?.extract::<String>();
     let found = match (env, event_class, id) {
         (Some(32), None, None) => hook(catalog, &data, false),
         (Some(64), None, None) => hook(catalog, &data, true),
         (Some(env), None, None) => Err(format!("env is 32 or 64, found {env}")),
         (None, Some(class), Some(id)) => {
-            RecordIds::one(&word(class)?, &word(id)?).map(|(class, event)| record(catalog, class, event, &data))
+            EventId::of_record(&word(class)?, &word(id)?).map(|(class, event)| record(catalog, class, event, &data))
         }
         _ => {
             Err(String::from("which event? Give env=32 or env=64 for an AIX hook, event_class and id for a QNX event"))

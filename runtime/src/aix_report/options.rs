@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tfbc_vm::{Limits, Timers};
 
-/// Maximum sizes of the tables kept during a report; their ids come from the trace.
+/// Maximum numbers of entries that a report keeps for a trace, so that a hostile trace cannot fill the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableLimits {
     /// Running timers.
@@ -31,10 +31,10 @@ impl Default for TableLimits {
     }
 }
 
-/// Options of a report.
+/// Options for the report of an AIX trace.
 #[derive(Debug, Clone, Default)]
 pub struct AixReportOptions {
-    /// The columns.
+    /// Columns of the report.
     pub columns: Columns,
     /// Lines between two heading lines; 0 for a single one.
     pub page_size: u64,
@@ -44,11 +44,12 @@ pub struct AixReportOptions {
     pub delta_of_all: bool,
     /// Time zone of the heading's date.
     pub time_zone: TimeZone,
-    /// Filter of the events.
+    /// Filter of the events, see [`ReportOptions::with_filter`](crate::ReportOptions::with_filter).
+    #[doc(hidden)]
     pub filter: Filter,
     /// True if only events with a stanza in the given files are reported.
     pub defined: bool,
-    /// Pattern that an event's text, without columns and margins, must match.
+    /// Pattern that an event's text, without columns and margins, must match; `None` for all events.
     pub grep: Option<Pattern>,
     /// Conditions on the properties and fields of events.
     #[doc(hidden)]
@@ -97,7 +98,7 @@ impl AixReportOptions {
     }
 }
 
-/// Counts of a run.
+/// Counts of a report of an AIX trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AixSummary {
     /// Events of the trace that were read.
@@ -122,7 +123,7 @@ pub struct AixSummary {
     pub n_timers_lost: u64,
     /// Processes and threads dropped because a table was full.
     pub n_processes_lost: u64,
-    /// Bytes read, and bytes reported as unreadable.
+    /// Bytes read, and bytes of them that notices report as skipped.
     pub bytes: (u64, u64),
     /// Accounting of the bytes that were read.
     #[doc(hidden)]

@@ -50,8 +50,8 @@ impl ContextTable {
     ///
     /// # Errors
     /// The file cannot be read, or has mistakes; the error contains all of them.
-    pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = Input::open(path).and_then(|mut input| input.read_whole(MAX_TEXT));
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        let text = Input::open(path.as_ref()).and_then(|mut input| input.read_whole(MAX_TEXT));
         let text = text.map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => LoadError::TooLarge,
             _ => LoadError::Io(error),

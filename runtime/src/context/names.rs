@@ -1,7 +1,10 @@
 //! Names of addresses from the output of AIX's `trcnm`, one `name  hexaddress` per line.
 
+use crate::reader::Input;
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
+use std::path::Path;
 
 /// Map from addresses to names.
 ///
@@ -29,6 +32,19 @@ impl fmt::Display for NamesError {
 impl std::error::Error for NamesError {}
 
 impl AddressNames {
+    /// Maximum size of a list in bytes.
+    #[doc(hidden)]
+    pub const MAX_LIST: u64 = 256 << 20;
+
+    /// Loads a list from a file, which may be compressed.
+    ///
+    /// # Errors
+    /// The file cannot be read or has more than 256 MiB; or it is not empty, and no line contains a name and an address.
+    pub fn load(path: impl AsRef<Path>) -> io::Result<Self> {
+        let list = Input::open(path.as_ref())?.read_whole(Self::MAX_LIST)?;
+        Self::parse(&list).map_err(io::Error::other)
+    }
+
     /// Parses a list. Further columns, and lines of other forms such as headings, are ignored. If an address has
     /// several names, the first one counts.
     ///

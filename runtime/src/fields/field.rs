@@ -1,5 +1,10 @@
 //! Fields of an event and their descriptions, as the library presents them.
 
+use super::json::{hex, write_float, write_time};
+use crate::json;
+use std::fmt;
+use tfbc_vm::TextBuf;
+
 /// Named value of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
@@ -12,6 +17,19 @@ pub struct Field {
 }
 
 /// Value of a [`Field`].
+///
+/// Its [`Display`](fmt::Display) text is the value of JSON lines and tables without quotation marks, and empty for
+/// [`FieldValue::Missing`]. Lists and structs are JSON; missing items of a list are `null`.
+///
+/// ```
+/// use tfbc::FieldValue::{Bytes, Integer, List, Missing, Text, Timestamp};
+///
+/// assert_eq!(Text("ls -l".into()).to_string(), "ls -l");
+/// assert_eq!(Timestamp(941_117_645).to_string(), "1999-10-28T13:34:05Z");
+/// assert_eq!(Bytes(vec![0x2a, 0xff]).to_string(), "2aff");
+/// assert_eq!(List(vec![Integer(-1), Text("EINTR".into()), Missing]).to_string(), r#"[-1,"EINTR",null]"#);
+/// assert_eq!(format!("{:>4}{Missing}", Integer(7)), "   7");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldValue {
     /// No value: the event is too short to contain the field, or the case that prints it did not run.
@@ -33,6 +51,61 @@ pub enum FieldValue {
     List(Vec<FieldValue>),
     /// Item of a loop with several fields.
     Struct(Vec<Field>),
+}
+
+impl fmt::Display for FieldValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FieldValue::Missing => f.pad(""),
+            FieldValue::Text(text) => f.pad(text),
+            value => {
+                let mut out = TextBuf::new();
+                value.push_json(&mut out);
+                f.pad(String::from_utf8_lossy(out.as_bytes()).trim_matches('"'))
+            }
+        }
+    }
+}
+
+impl FieldValue {
+    fn push_json(&self, out: &mut TextBuf) {
+        match self {
+            FieldValue::Missing => out.push(b"null"),
+            FieldValue::Bool(value) => out.push(if *value { b"true" } else { b"false" }),
+            FieldValue::Integer(number) => out.push(number.to_string().as_bytes()),
+            // A float of 4 bytes has fewer digits than the same number in 8 bytes.
+            FieldValue::Float(number) if f64::from(*number as f32) == *number => {
+                write_float(format_args!("{:?}", *number as f32), *number, out);
+            }
+            FieldValue::Float(number) => write_float(format_args!("{number:?}"), *number, out),
+            FieldValue::Text(text) => json::string(text.as_bytes(), out),
+            FieldValue::Bytes(bytes) => {
+                out.push(b"\"");
+                bytes.iter().for_each(|byte| out.push(&hex(*byte)));
+                out.push(b"\"");
+            }
+            FieldValue::Timestamp(seconds) => write_time(*seconds, out),
+            FieldValue::List(items) => {
+                out.push(b"[");
+                for (at, item) in items.iter().enumerate() {
+                    out.push(if at > 0 { b"," } else { b"" });
+                    item.push_json(out);
+                }
+                out.push(b"]");
+            }
+            FieldValue::Struct(members) => {
+                let known = members.iter().filter(|member| member.value != FieldValue::Missing);
+                out.push(b"{");
+                for (at, member) in known.enumerate() {
+                    out.push(if at > 0 { b"," } else { b"" });
+                    json::string(member.name.as_bytes(), out);
+                    out.push(b":");
+                    member.value.push_json(out);
+                }
+                out.push(b"}");
+            }
+        }
+    }
 }
 
 /// Name and type of a field, as `tfbc fields` lists them.

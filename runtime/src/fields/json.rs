@@ -399,7 +399,7 @@ pub(super) fn write_value(shape: &Shape, value: CellValue<'_>, out: &mut TextBuf
     }
 }
 
-fn write_float(digits: std::fmt::Arguments<'_>, number: f64, out: &mut TextBuf) {
+pub(super) fn write_float(digits: std::fmt::Arguments<'_>, number: f64, out: &mut TextBuf) {
     if number.is_finite() {
         let _ = TextWriter(out).write_fmt(digits);
     } else if number.is_nan() {
@@ -409,12 +409,12 @@ fn write_float(digits: std::fmt::Arguments<'_>, number: f64, out: &mut TextBuf) 
     }
 }
 
-fn hex(byte: u8) -> [u8; 2] {
+pub(super) fn hex(byte: u8) -> [u8; 2] {
     [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)])
 }
 
 /// Appends seconds since 1970 as `1999-10-28T13:34:05Z`.
-fn write_time(seconds: u32, out: &mut TextBuf) {
+pub(super) fn write_time(seconds: u32, out: &mut TextBuf) {
     let _ = write!(TextWriter(out), "\"{}Z\"", utc(seconds.into(), 'T'));
 }
 

@@ -50,14 +50,14 @@ pub enum LoadError {
         path: PathBuf,
         /// The limit, in bytes.
         max: u64,
-        /// Flag that raises the limit, if there is one.
+        /// Flag of `tfbc` that raises the limit; `None` if it is fixed.
         flag: Option<&'static str>,
     },
     /// The file is not a format file.
     Other {
         /// Path of the file.
         path: PathBuf,
-        /// Kind of the file, and the command to use for it.
+        /// Text with the kind of the file and the command to use for it.
         what: &'static str,
     },
     /// The file is an update file of `trcupdate`.
@@ -112,12 +112,12 @@ pub struct LoadOptions {
     pub compile: tfbc_compiler::Options,
     /// True to refuse update files of `trcupdate`. Otherwise their stanzas are loaded.
     pub refuse_updates: bool,
-    /// Cache of compiled sources.
+    /// Cache of compiled sources; `None` to compile them at every load.
     #[cfg(feature = "compile")]
     pub cache: Option<crate::Cache>,
-    /// True to compile sources with coverage probes ([`tfbc_compiler::coverage`]). The cache is not used then.
+    /// True to compile sources with coverage probes ([`tfbc_compiler::coverage`]), without the cache.
     pub instrument: bool,
-    /// True to compile without fused instructions ([`tfbc_compiler::compile_plainly`]). The cache is not used then.
+    /// True to compile without fused instructions ([`tfbc_compiler::compile_plainly`]), without the cache.
     pub plain: bool,
 }
 

@@ -13,14 +13,14 @@ use tfbc_grammar::{Diagnostic, Severity, Source, SourceId, Sources, Span, datake
 /// Source of the built-in format file, used if no format file is given.
 const BUILT_IN_SOURCE: &[u8] = include_bytes!("../../formats/default.trcfmt");
 
-/// Diagnostics of the compiler for the sources of a [`FormatSet`](super::FormatSet).
+/// Diagnostics of the compiler, with the sources that they point into. Displayed, a line per diagnostic.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// Sources that the diagnostics point into.
     pub sources: Sources,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
-    /// Stanzas that were left out because of errors.
+    /// Stanzas that were left out because of errors, so that the others could be compiled.
     pub left_out: Vec<LeftOut>,
 }
 

@@ -1,7 +1,7 @@
 //! Property test: fast and general paths print the same reports of random traces, with random flags.
 
 use super::{Paths, paths};
-use crate::aix::{AixReportOptions, Filter, IdSet, Numbers, Processes, Threads, Timestamp};
+use crate::aix::{AixReportOptions, IdSet, Timestamp};
 use crate::columns::Column;
 use crate::common::damage::reference_kev;
 use crate::common::{
@@ -9,7 +9,9 @@ use crate::common::{
 };
 use crate::event::Item;
 use crate::expression::Expression;
-use crate::qnx::{FieldLayout, QnxReportOptions, RecordFilter, RecordIds, TimeForm};
+use crate::filter::{Filter, Numbers, Processes, Threads};
+use crate::qnx::{FieldLayout, QnxReportOptions, TimeForm};
+use crate::qnx_report::{RecordFilter, RecordIds};
 use crate::reader::Notice;
 use crate::row_block::{Long, RowBlock, Short};
 use crate::row_facts::TraceFacts;

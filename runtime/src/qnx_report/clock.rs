@@ -5,10 +5,10 @@ use crate::time_zone::utc;
 
 const NS: u64 = 1_000_000_000;
 
-/// Format of times in a report.
+/// Format of times in the report of a QNX log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeForm {
-    /// Seconds of the clock.
+    /// Seconds since the boot, as the log's clock counts them.
     #[default]
     Absolute,
     /// Seconds since the trace's start.

@@ -45,7 +45,6 @@ impl RecordFilter {
     }
 
     /// True if every event in `only` is also in `except`.
-    #[doc(hidden)]
     pub fn leaves_nothing(&self) -> bool {
         let (Some(only), Some(except)) = (&self.only, &self.except) else { return false };
         only.iter().all(|(class, event)| except.contains(class, event))
@@ -66,7 +65,6 @@ impl RecordFilter {
 
     /// True if it has a time range.
     #[inline]
-    #[doc(hidden)]
     pub fn is_timed(&self) -> bool {
         self.from_ns.is_some() || self.to_ns.is_some()
     }
@@ -101,7 +99,6 @@ impl RecordFilter {
     /// True if the filter admits a record. Does not test the record's owner; class 13 counts as class 5. `time_ns` is
     /// the displayed time, which only a time range uses.
     #[inline]
-    #[doc(hidden)]
     pub fn shows(&self, class: u8, event: u16, cpu: u8, time_ns: Option<i128>) -> bool {
         self.only.as_ref().is_none_or(|ids| ids.contains(class, event))
             && !self.except.as_ref().is_some_and(|ids| ids.contains(class, event))

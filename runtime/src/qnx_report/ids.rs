@@ -57,7 +57,6 @@ impl RecordIds {
     }
 
     /// True if the set contains the event.
-    #[doc(hidden)]
     #[inline]
     pub fn contains(&self, class: u8, event: u16) -> bool {
         let at = usize::from(class) * N_EVENTS + usize::from(event);
@@ -65,7 +64,6 @@ impl RecordIds {
     }
 
     /// Every event, by class and number.
-    #[doc(hidden)]
     pub fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
         let all = (0..N_CLASSES as u8).flat_map(|class| (0..N_EVENTS as u16).map(move |event| (class, event)));
         all.filter(|(class, event)| self.contains(*class, *event))
@@ -110,13 +108,8 @@ impl RecordIds {
         Ok(())
     }
 
-    /// Resolves a class and an event, each a number or name, to one event; class 13 becomes 5. The name of a kernel
-    /// call means its entry record, unless the class or a suffix says otherwise.
-    ///
-    /// # Errors
-    /// A name is unknown or means several events.
-    #[doc(hidden)]
-    pub fn one(class: &str, event: &str) -> Result<(u8, u16), String> {
+    /// Resolves a class and an event to one event, see [`EventId::of_record`](crate::EventId::of_record).
+    pub(crate) fn one(class: &str, event: &str) -> Result<(u8, u16), String> {
         let item = format!("{class}:{event}");
         let events = BuiltInEvents::of(None, false);
         let mut ids = Self::default();

@@ -23,10 +23,10 @@ pub enum FieldLayout {
     Object,
 }
 
-/// Options of a log's report.
+/// Options for the report of a QNX log.
 #[derive(Debug, Clone)]
 pub struct QnxReportOptions {
-    /// The columns.
+    /// Columns of the report.
     pub columns: Columns,
     /// Output format.
     pub form: Form,
@@ -40,9 +40,10 @@ pub struct QnxReportOptions {
     pub no_heading: bool,
     /// True if only events with a definition that prints them are reported.
     pub defined: bool,
-    /// Filter of records.
+    /// Filter of records, see [`ReportOptions::with_filter`](crate::ReportOptions::with_filter).
+    #[doc(hidden)]
     pub filter: RecordFilter,
-    /// Pattern that a record's data must match.
+    /// Pattern that a record's text (the column `data`) must match; `None` for all records.
     pub grep: Option<Pattern>,
     /// Conditions on the properties and fields of records.
     #[doc(hidden)]
@@ -53,11 +54,11 @@ pub struct QnxReportOptions {
     pub stats: bool,
     /// Colours of columns and heading.
     pub colour: ReportColour,
-    /// Limits of one record.
+    /// Limits on the work for one record.
     pub limits: Limits,
-    /// Limits of all records together.
+    /// Limit on the work for all records together.
     pub max_work: MaxWork,
-    /// Number of formatting threads; `None` for one per processor.
+    /// Number of formatting threads; `None` for one per processor. The report is the same for any number.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -84,7 +85,7 @@ impl Default for QnxReportOptions {
     }
 }
 
-/// Counts of a run.
+/// Counts of a report of a QNX log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QnxSummary {
     /// Records that were reported.
@@ -99,7 +100,7 @@ pub struct QnxSummary {
     pub n_refused: u64,
     /// Records that the layout of traceprinter 1.02 does not print.
     pub n_left_out: u64,
-    /// Damaged places that were reported one by one.
+    /// Damaged places.
     pub n_damaged: u64,
     /// Counts of the reader.
     pub counts: KevCounts,

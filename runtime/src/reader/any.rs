@@ -34,12 +34,12 @@ impl TraceKind {
     }
 }
 
-/// Reason why a trace cannot be opened.
+/// Reason why a trace cannot be opened. An input that is no trace at all is [`OpenError::Unknown`].
 #[derive(Debug)]
 pub enum TraceError {
-    /// Error of an input that was opened as an AIX trace.
+    /// The input is not a QNX log, and cannot be read as an AIX trace.
     Aix(OpenError),
-    /// Error of an input that was opened as a QNX log.
+    /// The input begins like a QNX log, or had to be one, and cannot be read.
     Kev(KevRefusal),
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Message about the trace for the user of a report.
+/// Message about a trace: a warning, or a damaged place that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// True if bytes of the trace could not be read as events.
     pub damage: bool,
-    /// Text with offset and problem, without the file's name.
+    /// Text with the offset and the problem; the caller adds the name of the trace.
     pub message: String,
     /// Skipped bytes: offsets of the first one and after the last. `None` if nothing was skipped, or several ranges
     /// were.

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use std::io::{Read, Seek};
 use tfbc::aix::AixKind;
 use tfbc::internal::terminal::visible;
-use tfbc::qnx::RecordIds;
 use tfbc::{EventId, FieldValue, Item, MaxWork, TraceKind};
 use tfbc_authoring::hexview::Explainer;
 use tfbc_vm::Limits;
@@ -71,7 +70,7 @@ pub fn bytes(job: &Job) -> Result<Value, Failure> {
         }
         event => {
             let (class, id) = event.split_once(':').unwrap_or((event, ""));
-            let (class, id) = RecordIds::one(class.trim(), id.trim()).map_err(Failure)?;
+            let (class, id) = EventId::of_record(class.trim(), id.trim()).map_err(Failure)?;
             explainer.record(class, id, bytes, false).ok_or("no definition applies to this event")
         }
     };

@@ -5,10 +5,11 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use tfbc::aix::{Filter, IdSet, Numbers, ReadOptions};
+use tfbc::aix::ReadOptions;
 use tfbc::internal::{AnyTrace, Files, Input, cpu_files_among};
-use tfbc::qnx::{RecordFilter, RecordIds};
-use tfbc::{FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, Trace, TraceInfo};
+use tfbc::{
+    EventFilter, FilterError, FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, Trace, TraceInfo,
+};
 use tfbc_authoring::render;
 use tfbc_authoring::times::signed_seconds;
 
@@ -211,38 +212,25 @@ impl Job {
     /// # Errors
     /// An id or a number is malformed.
     pub fn options(&self, info: &TraceInfo) -> Result<ReportOptions, Failure> {
+        let texts = |text: &String| Some(text.clone()).filter(|text| !text.is_empty()).into_iter().collect();
+        let filter = EventFilter {
+            only: texts(&self.only),
+            cpus: texts(&self.cpus),
+            from_ns: self.from,
+            until_ns: self.until,
+            ..EventFilter::default()
+        };
+        let refused = |error: FilterError| Failure(format!("{}: {}", error.field.trim_end_matches('s'), error.message));
         let mut options = ReportOptions::default();
         match &info.qnx_header {
             None => {
-                let unsigned = |ns: Option<i128>| ns.map(|ns| u64::try_from(ns.max(0)).unwrap_or(u64::MAX));
-                let mut cpus = Numbers::default();
-                if !self.cpus.is_empty() {
-                    cpus.add(&self.cpus).map_err(|why| Failure(format!("cpu: {why}")))?;
-                }
-                let only = IdSet::parse(&self.only).map_err(|error| Failure(format!("only: {error}")));
-                options.aix.filter = Filter {
-                    only: if self.only.is_empty() { None } else { Some(only?) },
-                    cpus: (!self.cpus.is_empty()).then_some(cpus),
-                    from_ns: unsigned(self.from),
-                    to_ns: unsigned(self.until),
-                    ..Filter::default()
-                };
+                // AIX times are not negative, so all events are after such a time.
+                let [from_ns, until_ns] = [self.from, self.until].map(|ns| ns.map(|ns| ns.clamp(0, u64::MAX.into())));
+                options.aix.filter = EventFilter { from_ns, until_ns, ..filter }.aix().map_err(refused)?;
                 options.aix.grep = self.grep.clone();
             }
             Some(header) => {
-                let mut only = RecordIds::default();
-                for item in self.only.split([',', ' ']).filter(|item| !item.is_empty()) {
-                    only.add(item, header.release).map_err(|why| Failure(format!("only: {why}")))?;
-                }
-                options.qnx.filter = RecordFilter {
-                    only: (!self.only.is_empty()).then_some(only),
-                    from_ns: self.from,
-                    to_ns: self.until,
-                    ..RecordFilter::default()
-                };
-                if !self.cpus.is_empty() {
-                    options.qnx.filter.add_cpus(&self.cpus).map_err(|why| Failure(format!("cpu: {why}")))?;
-                }
+                options.qnx.filter = filter.qnx(header.release).map_err(refused)?;
                 options.qnx.grep = self.grep.clone();
             }
         }

@@ -4,7 +4,6 @@ use crate::host::{Host, HostMonitor, HostWriter};
 use crate::job::{Failure, Job, Prepared};
 use serde_json::{Value, json};
 use std::io::{Read, Seek};
-use tfbc::internal::templates::catalog;
 use tfbc::{Monitor, Notice};
 use tfbc_analysis::timeline::tracks;
 use tfbc_analysis::{AnalysisError, AnalysisOptions, summarise};
@@ -55,7 +54,7 @@ pub fn page<R: Read + Seek + Send + 'static>(
         let options = AnalysisOptions { sections: Some(vec![String::from("call")]), ..options };
         let what = timeline_options(!job.formats.is_empty(), None, job.limit);
         let mut again = job.open(open)?;
-        let found = tracks(&mut again, &options, &what, catalog(&formats), &mut |_: &Notice| {});
+        let found = tracks(&mut again, &options, &what, formats.catalog(), &mut |_: &Notice| {});
         if let Some((timeline, counts)) = known(found, &mut page.remarks, "There is no timeline")? {
             if counts.is_full {
                 let n = job.limit;

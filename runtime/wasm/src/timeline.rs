@@ -6,7 +6,6 @@ use crate::page::analysis;
 use serde_json::{Value, json};
 use std::io::{BufWriter, Read, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-use tfbc::internal::templates::catalog;
 use tfbc_analysis::timeline::{TimelineForm, TimelineOptions, timeline as write_timeline};
 use tfbc_view::timeline_options;
 
@@ -43,7 +42,7 @@ pub fn timeline<R: Read + Seek + Send + 'static>(
     let mut out = BufWriter::with_capacity(PIECE, pieces.clone());
     let mut trace = job.open(open)?;
     let mut monitor = HostMonitor(&mut *host);
-    let counts = write_timeline(&mut trace, &analysis(job), &what, catalog(&formats), &mut monitor, &mut out);
+    let counts = write_timeline(&mut trace, &analysis(job), &what, formats.catalog(), &mut monitor, &mut out);
     let counts = counts.map_err(|error| Failure(error.to_string()))?;
     out.flush().map_err(|error| Failure(error.to_string()))?;
     for piece in pieces.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {

@@ -196,7 +196,7 @@ fn drawn(trace: &mut Trace, options: &AnalysisOptions) -> TrackTimes {
     let formats = tfbc::Formats::builtin();
     let mut json = Vec::new();
     let monitor = &mut |_: &Notice| {};
-    timeline(trace, options, &what, tfbc::internal::templates::catalog(&formats), monitor, &mut json).unwrap();
+    timeline(trace, options, &what, formats.catalog(), monitor, &mut json).unwrap();
     let lines = String::from_utf8(json).unwrap().lines().map(in_nanoseconds).collect::<Vec<_>>();
     let parsed: serde_json::Value = serde_json::from_str(&lines.join("\n")).unwrap();
     let events = parsed["traceEvents"].as_array().unwrap();

@@ -4,8 +4,8 @@ use super::codes::{BAD_VALUE, NO_EVENT};
 use super::fields::{Diagnostics, Fields, Located, of_others, resolve_path};
 use crate::times::seconds;
 use std::path::{Path, PathBuf};
+use tfbc::EventId;
 use tfbc::internal::terminal::visible;
-use tfbc::qnx::RecordIds;
 use tfbc_grammar::Span;
 use tfbc_vm::ProcessNames;
 
@@ -308,7 +308,7 @@ impl EventKeys<'_, '_> {
             self.own.refuse(&BAD_VALUE, class.span, text, found);
             return None;
         };
-        match RecordIds::one(class.value, id.value) {
+        match EventId::of_record(class.value, id.value) {
             Ok((class, event)) => {
                 let (wide, big_endian) = (self.flag("wide", found), self.flag("big-endian", found));
                 Some(RecordEvent { bytes, class, event, wide, big_endian })

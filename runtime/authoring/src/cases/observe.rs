@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use tfbc::ReportError;
 use tfbc::aix::AixReportOptions;
+use tfbc::internal::filter::admits;
 use tfbc::internal::templates::{Catalog, RecordPrinter};
-use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, Meter, TraceState, admits};
+use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, Meter, TraceState};
 use tfbc::qnx::QnxReportOptions;
 use tfbc_vm::{Event, EventInput, LineStart, Machine, Space, TextBuf, Timers, Unobserved};
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use tfbc::aix::AixReportOptions;
-use tfbc::internal::templates::{Catalog, catalog};
+use tfbc::internal::templates::Catalog;
 use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, class_name, event_label};
 use tfbc::qnx::QnxReportOptions;
 use tfbc::{EventId, Formats};
@@ -42,7 +42,7 @@ pub fn pick(
     match opened {
         AnyTrace::Aix(mut logs) => {
             let wanted = aix_options(slice, options)?;
-            pick_hooks(&mut logs, catalog(formats), &wanted, max, distinct).map_err(|error| failed(&error))
+            pick_hooks(&mut logs, formats.catalog(), &wanted, max, distinct).map_err(|error| failed(&error))
         }
         AnyTrace::Kev(mut log) => {
             let wanted = qnx_options(slice, options, log.header().release)?;

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tfbc::internal::templates::{Catalog, catalog};
+use tfbc::internal::templates::Catalog;
 use tfbc::internal::{Input, format_inputs};
 use tfbc::{Formats, LoadError, LoadOptions};
 
@@ -355,7 +355,7 @@ fn read(path: &Path) -> Result<CaseFile, CaseError> {
 
 fn run_case(file: &CaseFile, formats: &Formats, options: &RunOptions) -> CaseResult {
     let mut result = CaseResult::empty(&file.path);
-    let mut printer = EventPrinter::new(catalog(formats), options.slices.limits);
+    let mut printer = EventPrinter::new(formats.catalog(), options.slices.limits);
     let mut unwatched = NoObserver;
     for event in &file.events {
         let fields = match &event.source {

@@ -5,9 +5,12 @@ use super::show::{EventText, printable};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
-use tfbc::aix::{AixReportOptions, ContextTable, Filter, IdSet, Numbers, Processes, ReadOptions, Threads, Timestamp};
-use tfbc::qnx::{QnxRelease, QnxReportOptions, RecordFilter, RecordIds};
-use tfbc::{Columns, Formats, MaxRatio, MaxWork, Monitor, Notice, ReportSummary, Trace, TraceError, report_with};
+use tfbc::aix::{AixReportOptions, ContextTable, ReadOptions, Timestamp};
+use tfbc::qnx::{QnxRelease, QnxReportOptions};
+use tfbc::{
+    Columns, EventFilter, FilterError, Formats, MaxRatio, MaxWork, Monitor, Notice, ReportSummary, Trace, TraceError,
+    report_with,
+};
 use tfbc_vm::Limits;
 
 /// Maximum bytes of text from one part of a trace.
@@ -184,7 +187,7 @@ pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<AixRe
     Ok(AixReportOptions {
         columns,
         no_heading: true,
-        filter: filter(slice)?,
+        filter: filter(slice).aix().map_err(mistake)?,
         defined: slice.defined,
         context: Arc::clone(&options.context),
         limits: options.limits,
@@ -196,36 +199,32 @@ pub(super) fn aix_options(slice: &Slice, options: &SliceOptions) -> Result<AixRe
     })
 }
 
-fn filter(slice: &Slice) -> Result<Filter, String> {
-    let ids = |key: &str, list: &Option<String>| {
-        let list = list.as_deref().map(IdSet::parse).transpose();
-        list.map_err(|error| format!("`{key}`: {error}"))
+/// Filter of the keys of a part.
+fn filter(slice: &Slice) -> EventFilter {
+    let texts = |list: &Option<String>| list.iter().cloned().collect();
+    let names = slice.exec.iter().flat_map(|list| list.split([',', ' '])).filter(|name| !name.is_empty());
+    EventFilter {
+        only: texts(&slice.only),
+        except: texts(&slice.except),
+        pids: texts(&slice.pid),
+        tids: texts(&slice.tid),
+        cpus: texts(&slice.cpu),
+        programs: names.map(String::from).collect(),
+        from_ns: slice.from_ns.map(i128::from),
+        until_ns: slice.to_ns.map(i128::from),
+        ..EventFilter::default()
+    }
+}
+
+/// Description of a mistake in a filter, which names the key.
+fn mistake(error: FilterError) -> String {
+    let key = match error.field {
+        "pids" => "pid",
+        "tids" => "tid",
+        "cpus" => "cpu",
+        field => field,
     };
-    let mut processes = Processes::default();
-    if let Some(list) = &slice.pid {
-        processes.add(list).map_err(|text| format!("`pid`: {text}"))?;
-    }
-    for name in slice.exec.iter().flat_map(|list| list.split([',', ' '])).filter(|name| !name.is_empty()) {
-        processes.names.insert(name.as_bytes().to_vec());
-    }
-    let mut threads = Threads::default();
-    if let Some(list) = &slice.tid {
-        threads.add(list).map_err(|text| format!("`tid`: {text}"))?;
-    }
-    let mut cpus = Numbers::default();
-    if let Some(list) = &slice.cpu {
-        cpus.add(list).map_err(|text| format!("`cpu`: {text}"))?;
-    }
-    Ok(Filter {
-        only: ids("only", &slice.only)?,
-        except: ids("except", &slice.except)?.unwrap_or_default(),
-        processes: (processes != Processes::default()).then_some(processes),
-        threads: slice.tid.is_some().then_some(threads),
-        cpus: slice.cpu.is_some().then_some(cpus),
-        from_ns: slice.from_ns,
-        to_ns: slice.to_ns,
-        ..Filter::default()
-    })
+    format!("`{key}`: {}", error.message.replace("`programs`", "`exec`"))
 }
 
 /// Options for a log of a release of QNX.
@@ -238,28 +237,13 @@ pub(super) fn qnx_options(
     if let Some((_, key)) = of_aix.into_iter().find(|(list, _)| list.is_some()) {
         return Err(format!("`{key}` is for AIX traces, but {} is a QNX log", slice.trace.display()));
     }
-    let ids = |key: &str, list: &Option<String>| {
-        let Some(list) = list else { return Ok(None) };
-        let mut ids = RecordIds::default();
-        let mut items = list.split([',', ' ']).filter(|item| !item.is_empty());
-        items.try_for_each(|item| ids.add(item, release)).map_err(|text| format!("`{key}`: {text}"))?;
-        Ok::<_, String>(Some(ids))
-    };
     let list = slice.columns.as_deref().unwrap_or(options.columns[1]);
     let columns = Columns::parse_qnx(list).map_err(|error| format!("`columns`: {error}"))?;
-    let mut filter = RecordFilter {
-        only: ids("only", &slice.only)?,
-        except: ids("except", &slice.except)?,
-        from_ns: slice.from_ns.map(i128::from),
-        to_ns: slice.to_ns.map(i128::from),
-        ..RecordFilter::default()
-    };
-    slice.cpu.iter().try_for_each(|list| filter.add_cpus(list)).map_err(|text| format!("`cpu`: {text}"))?;
     Ok(QnxReportOptions {
         columns,
         no_heading: true,
         defined: slice.defined,
-        filter,
+        filter: filter(slice).qnx(release).map_err(mistake)?,
         limits: options.limits,
         max_work: options.max_work,
         threads: Some(NonZeroUsize::MIN),

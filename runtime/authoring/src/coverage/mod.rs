@@ -21,7 +21,6 @@ use crate::cases::{ProgramObserver, RunOptions, Suite, run_case_observed};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc::Formats;
-use tfbc::internal::templates::catalog;
 use tfbc_compiler::coverage::{CoveragePoint, PointKind, probe};
 use tfbc_grammar::Source;
 use tfbc_vm::{Observer, Program, Step};
@@ -92,7 +91,7 @@ type PointKey = (u32, u32, PointKind, String);
 /// Counts of all points of a set.
 fn count(suite: &Suite, set: usize, loaded: &Formats, options: &RunOptions) -> Vec<u64> {
     let counts: Vec<AtomicU64> = loaded.points().iter().map(|_| AtomicU64::new(0)).collect();
-    let catalog = catalog(loaded);
+    let catalog = loaded.catalog();
     // The program with the probes is compiled last.
     let probed = catalog.programs().last();
     crate::cases::side_by_side(

@@ -2,7 +2,7 @@
 
 use super::{Recorder, View, show};
 use tfbc::internal::KevRecord;
-use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter, catalog};
+use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter};
 use tfbc::{Formats, MaxWork};
 use tfbc_compiler::BUILT_IN_STANZAS;
 use tfbc_grammar::{Source, Sources};
@@ -66,7 +66,7 @@ impl Explainer {
     /// Bytes of an AIX event and the parts of its template; `None` if it has no template.
     pub fn hook(&self, bytes: &[u8], wide: bool) -> Option<String> {
         let event = Event { bytes, wide, record: None, time_ns: 0, offset: 0 };
-        let catalog = catalog(&self.set);
+        let catalog = self.set.catalog();
         let entry = catalog.lookup(event.hook_id())?;
         let steps = self.max_work.allowance(bytes.len() as u64).min(self.limits.steps.into()) as u32;
         self.text(hook_views(catalog, &self.set, entry, &event, Limits { steps, ..self.limits }))
@@ -74,7 +74,7 @@ impl Explainer {
 
     /// Payload of a QNX record and the parts of its definition; `None` if it has no definition.
     pub fn record(&self, class: u8, event: u16, bytes: &[u8], big_endian: bool) -> Option<String> {
-        let catalog = catalog(&self.set);
+        let catalog = self.set.catalog();
         // Only combine records have more than two words.
         let wide = bytes.len() > 8;
         let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes };

@@ -5,6 +5,8 @@ mod sections;
 mod values;
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use crate::files::Output;
+use crate::suggest::hint;
 use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -12,7 +14,6 @@ use lines::write_lines;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::Output;
 
 /// Flags of `tfbc completions`.
 #[derive(Debug, Clone, Args)]
@@ -127,6 +128,6 @@ fn page(command: clap::Command) -> ManualPage {
 
 fn unknown(name: &str, names: &[String]) -> Failure {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let hint = super::closest(name, &names).map_or(String::new(), |known| format!("; did you mean `{known}`?"));
+    let hint = hint(name, &names);
     Failure::Error(Message::Usage, format!("there is no command `{name}`: expected one of {}{hint}", names.join(", ")))
 }

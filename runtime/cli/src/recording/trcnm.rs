@@ -2,6 +2,7 @@
 
 use crate::console::{CommandResult, CommonArgs, Console, Failure, Message};
 use crate::context_args::MAX_NAMES;
+use crate::files;
 use clap::Args;
 use object::elf::ELFMAG;
 use object::{Object, ObjectSymbol, SymbolKind};
@@ -9,7 +10,6 @@ use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::internal::Input;
 
 /// Maximum size of an ELF file, in bytes.
 const MAX_FILE: u64 = 1 << 30;
@@ -97,14 +97,8 @@ fn of_file(path: &Path, of_loader: bool) -> Result<Symbols, Failure> {
 
 /// Reads an ELF file. Of any other file, only the first bytes are read.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut input = Input::open(path)?;
-    let mut bytes = Vec::new();
-    input.read_on(&mut bytes, ELFMAG.len() as u64)?;
-    if bytes != ELFMAG {
-        return Err(io::Error::other("it is not an ELF file"));
-    }
-    input.read_rest(&mut bytes, MAX_FILE)?;
-    Ok(bytes)
+    let bytes = files::read_of_kind(path, &ELFMAG, MAX_FILE)?;
+    if bytes.starts_with(&ELFMAG) { Ok(bytes) } else { Err(io::Error::other("it is not an ELF file")) }
 }
 
 /// Functions and data among symbols. Names may overlap in a hostile file, so their total size is limited.

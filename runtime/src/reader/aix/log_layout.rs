@@ -24,11 +24,11 @@ const MAX_ENTRIES: u64 = 1 << 18;
 pub struct LogHeader {
     /// Number of entries of the table.
     pub n_entries: u32,
-    /// Next entry to write.
+    /// Index of the table's entry that would be written next.
     pub current: u32,
     /// Mode bits: 1 no wrap, 2 stop on wrap, 4 base file of a log with one file per CPU, 8 file of one CPU.
     pub mode: u32,
-    /// Number of times that the log wrapped to its first entry.
+    /// Number of times that writing continued at the first entry, over older events.
     pub wraps: u32,
     pub(super) ic: EventRegion,
 }

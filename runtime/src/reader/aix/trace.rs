@@ -37,7 +37,7 @@ const MAX_CPU_FILES: usize = 1024;
 /// Number of bytes that contain any whole event, unless longer events than a trace buffer allows are accepted.
 const LARGE_EVENT: usize = 2 * MAX_GENERIC;
 
-/// Options for reading traces. Most are for AIX.
+/// Options for reading traces of both systems. Most are for AIX.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// Kind of the trace; `None` to detect it.
@@ -50,9 +50,9 @@ pub struct ReadOptions {
     pub short_generic_word: bool,
     /// True to follow a growing file: reading waits at its end, after all complete events were returned.
     pub follow: bool,
-    /// CPUs whose files are read, as inclusive ranges, for a log with one file per CPU.
+    /// CPUs whose files are read, as inclusive ranges, for a log with one file per CPU; `None` for all.
     pub cpus: Option<Vec<(u64, u64)>>,
-    /// Position to continue at after a malformed event.
+    /// Place where reading continues after a malformed event.
     pub after_damage: AfterDamage,
     /// True to search for events in the bytes of a log that its header does not refer to.
     pub salvage: bool,
@@ -65,7 +65,7 @@ pub struct ReadOptions {
     pub max_ratio: MaxRatio,
 }
 
-/// Position at which reading continues after a malformed event of unknown size.
+/// Place where reading continues after a malformed event of unknown size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AfterDamage {
     /// At the next eight valid events, or at a log's next entry.
@@ -84,7 +84,7 @@ pub enum OpenError {
     Empty,
     /// A log of AIX 3, whose layout is not published.
     Aix3,
-    /// Another kind of file, with the command to use for it.
+    /// The file is of another kind: a text with its name and the command to use for it.
     Other(&'static str),
     /// The file does not start like a trace.
     Unknown,
@@ -92,7 +92,7 @@ pub enum OpenError {
     CannotFollow(AixKind),
     /// A requested CPU has no file.
     NoCpu {
-        /// Number of the CPU.
+        /// The requested CPU.
         cpu: u64,
         /// CPUs with a file.
         known: String,

@@ -100,17 +100,18 @@ pub struct KevRefusal {
 pub enum KevRefusalKind {
     /// It cannot be opened or read.
     Io(io::Error),
-    /// No begin marker within the first `MAX_MARKER_OFFSET` bytes.
+    /// The first bytes contain no `TRACE_HEADER_BEGIN`.
     NotKev,
     /// The file ends before the header does.
     Cut,
-    /// The header passes [`MAX_HEADER_BYTES`], or has more than 4,096 attributes.
+    /// The header is too long, or has more than 4,096 attributes.
     TooLong,
-    /// No endian key, or both keys and a system page that does not decide between them.
+    /// The byte order is unknown: the header names none, or both, and the system page does not decide between them.
     Endian,
-    /// The log is older than 0.96, or than 1.01 with [`KevOptions::only_new`](super::KevOptions).
+    /// The log is of a version before 0.96, or before 1.01 with
+    /// [`ReadOptions::as_traceprinter_1_02`](crate::aix::ReadOptions::as_traceprinter_1_02).
     Version,
-    /// The system page is cut, or passes [`MAX_HEADER_BYTES`].
+    /// The system page is cut, or too long.
     Syspage,
 }
 

@@ -5,10 +5,10 @@ use super::slot::{PAYLOAD_BYTES, Payload, SLOT_BYTES, Slot, SlotKind};
 use crate::reader::RecordingGap;
 use crate::split::codec::{Codec, Malformed, Stored, stored};
 
-/// Counts of a log's records, slots and losses.
+/// Counts of a QNX log's records, slots and losses. A slot has 16 bytes; a combine is a record of several slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KevCounts {
-    /// Returned records.
+    /// Whole records.
     pub records: u64,
     /// Slots read.
     pub slots: u64,
@@ -20,7 +20,7 @@ pub struct KevCounts {
     pub ends_without_begin: u64,
     /// Combines open at the end of the log, dropped.
     pub open_at_end: u64,
-    /// Combines dropped at a limit: `MAX_OPEN_BYTES` or `MAX_EVENT_BYTES`.
+    /// Combines dropped because they, or all open ones together, were too large.
     pub over_limits: u64,
     /// Slots dropped for any of these reasons.
     pub dropped_slots: u64,

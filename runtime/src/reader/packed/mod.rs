@@ -26,7 +26,8 @@ use zstd::Zstd;
 /// Number of first bytes that determine the compression.
 const MAGIC_BYTES: usize = 4;
 
-/// Largest accepted decompression ratio, checked once 16 MiB are unpacked. Set by `--max-ratio`.
+/// Largest accepted ratio of unpacked to packed bytes, checked from 16 MiB of unpacked bytes on. A guard against
+/// decompression bombs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxRatio(pub u32);
 
