@@ -341,7 +341,11 @@ impl Analyser<'_> {
             return;
         }
         let id = thread_id(pid, tid);
-        let slot = self.slot(pid, tid);
+        let slot = match event {
+            threads::RUNNING => self.machine.attach_dispatched(id, pid.into()),
+            threads::CREATE => self.created_slot(pid, tid),
+            _ => self.slot(pid, tid),
+        };
         let priority = self.word(record, 2).filter(|_| record.wide);
         if event != threads::CREATE && priority.is_some() {
             self.machine.prioritise(slot, priority.and_then(|priority| u8::try_from(priority).ok()));
@@ -392,6 +396,12 @@ impl Analyser<'_> {
 
     pub(super) fn slot(&mut self, pid: u32, tid: u32) -> ThreadSlot {
         let process = self.machine.process(pid.into());
+        self.machine.attach(thread_id(pid, tid), process)
+    }
+
+    /// Slot of a thread that a record creates. A process with that id that has ended is followed by a new one.
+    pub(super) fn created_slot(&mut self, pid: u32, tid: u32) -> ThreadSlot {
+        let process = self.machine.create(pid.into());
         self.machine.attach(thread_id(pid, tid), process)
     }
 

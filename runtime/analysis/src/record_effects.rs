@@ -59,7 +59,7 @@ impl Analyser<'_> {
             }
             Effect::Thread { tid, pid } => {
                 let Some(pid) = pid.or_else(own_pid) else { return self.machine.without_thread(now) };
-                let slot = self.slot(pid as u32, tid as u32);
+                let slot = self.created_slot(pid as u32, tid as u32);
                 self.machine.begin_thread(slot, now);
                 self.machine.note_lifetime(slot, "create", now);
             }
@@ -76,7 +76,7 @@ impl Analyser<'_> {
             Effect::Dispatch { tid, pid, priority, idle } => {
                 let Some(pid) = pid.or_else(own_pid) else { return self.machine.without_thread(now) };
                 let (pid, tid) = (pid as u32, tid as u32);
-                let slot = self.slot(pid, tid);
+                let slot = self.machine.attach_dispatched(thread_id(pid, tid), pid.into());
                 if let Some(priority) = priority {
                     self.machine.prioritise(slot, u8::try_from(priority).ok());
                 }

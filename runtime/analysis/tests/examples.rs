@@ -191,6 +191,63 @@ fn a_lost_buffer_of_qnx_forgets_everything() {
 }
 
 #[test]
+fn an_interrupted_call_that_began_before_the_log_counts_as_interrupted() {
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(100, 4, 1, &[7, 1]),
+        record(200, 2, 256 + 11, &[0, 0]),
+        record(300, 2, 11, &[0, 0]),
+        record(500, 2, 256 + 11, &[0, 0]),
+        record(600, 6, 0, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
+    check(&summary, "call", &["call"], "MSG_SENDV", "count=1 interrupted=2 begun_before=1");
+}
+
+#[test]
+fn a_thread_that_is_created_again_is_in_an_unknown_state_until_its_first_record() {
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(100, 4, 24, &[7, 2]),
+        record(150, 4, 2, &[7, 2]),
+        record(300, 4, 25, &[7, 2]),
+        record(400, 4, 24, &[7, 2]),
+        record(600, 4, 2, &[7, 2]),
+        record(1000, 6, 0, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
+    check(&summary, "state", &["tid", "state"], "2.unknown", "count=2 total_ns=250 min_ns=50 max_ns=200");
+    check(&summary, "state", &["tid", "state"], "2.READY", "count=2 total_ns=550");
+}
+
+#[test]
+fn a_new_thread_of_a_process_that_has_ended_begins_the_next_generation() {
+    let dispatched = |event, tid| {
+        let records = [
+            record(0, 1, 1, &[0, 0]),
+            record(100, 4, 1, &[7, 1]),
+            record(300, 4, 128, &[1, 7]),
+            record(400, 4, event, &[7, tid]),
+            record(500, 4, 1, &[7, tid]),
+            record(1000, 6, 0, &[0, 0]),
+        ];
+        summary(log(1, &records), &AnalysisOptions::default())
+    };
+    let key = &["pid", "generation"];
+    // A dispatch of a thread that the old process did not have, and a creation.
+    for (event, tid) in [(1, 2), (24, 2), (24, 1)] {
+        let summary = dispatched(event, tid);
+        check(&summary, "process", key, "7.1", "running_ns=200");
+        check(&summary, "process", key, "7.2", if event == 1 { "running_ns=600" } else { "running_ns=500" });
+        if event == 24 {
+            check(&summary, "state", &["pid", "generation", "state"], "7.2.unknown", "total_ns=100");
+        }
+    }
+    // The old process's own thread finishes.
+    check(&dispatched(1, 1), "process", key, "7.1", "running_ns=800");
+}
+
+#[test]
 fn states_at_a_time_are_of_the_last_records() {
     let records = [
         record(0, 1, 1, &[0, 0]),

@@ -166,7 +166,6 @@ impl Machine {
                     let known = &mut self.totals.calls[row];
                     known.cpu.add(spent);
                     known.elapsed.add(now.saturating_sub(call.start).into());
-                    known.n_interrupted += u64::from(returned.interrupted);
                     if let Some(details) = &mut self.details {
                         details.add_call(slot, row, spent, now.saturating_sub(call.start).into());
                     }
@@ -181,6 +180,7 @@ impl Machine {
                 row
             }
         };
+        self.totals.calls[row].n_interrupted += counts * u64::from(returned.interrupted);
         if errno != 0 && counts > 0 {
             if let Some(details) = &mut self.details {
                 details.add_error(slot, row, errno);

@@ -76,7 +76,11 @@ impl Machine {
     /// Starts the states of a QNX thread at its creation.
     pub fn begin_thread(&mut self, slot: ThreadSlot, now: u64) {
         let thread = &mut self.threads[slot as usize];
-        if slot != OTHERS && thread.states.is_empty() && matches!(thread.state, Some((None, 0)) | None) {
+        let is_new = match thread.state {
+            None => true,
+            Some((state, since)) => state.is_none() && since == 0 && thread.states.is_empty(),
+        };
+        if slot != OTHERS && is_new {
             thread.state = Some((None, now));
         }
     }

@@ -173,7 +173,7 @@ impl Machine {
         new
     }
 
-    /// Slot of the thread that AIX dispatches. The event also names its process, which becomes the thread's.
+    /// Slot of a thread that is dispatched. The event also names its process, which becomes the thread's.
     pub fn attach_dispatched(&mut self, id: u64, pid: u64) -> ThreadSlot {
         let slot = self.thread(id);
         if let Some(own) = self.threads[slot as usize].process {
