@@ -406,7 +406,10 @@ impl Analyser<'_> {
     }
 
     fn call(&mut self, record: &KevRecord<'_>, at: usize, now: u64) {
-        let Some(slot) = self.machine.runs(at) else { return self.machine.without_thread(now) };
+        let Some(slot) = self.machine.runs(at) else {
+            let is_entry = (record.event / CALLS).is_multiple_of(4);
+            return self.machine.mode_without_thread(ClassName::SYSCALL, is_entry, now);
+        };
         let name = self.calls[usize::from(record.event % CALLS)].as_bytes();
         match record.event / CALLS % 4 {
             0 if !self.machine.keeps_calls() => self.machine.enter_mode(Some(at), slot, ClassName::SYSCALL),

@@ -86,7 +86,9 @@ impl Analyser<'_> {
             }
             Effect::Undispatch => self.machine.undispatch(at, now),
             Effect::Enter { class, name } => {
-                let Some(slot) = self.machine.runs(at) else { return self.machine.without_thread(now) };
+                let Some(slot) = self.machine.runs(at) else {
+                    return self.machine.mode_without_thread(class, true, now);
+                };
                 match name {
                     EffectName::Text(name) => {
                         self.machine.enter(Some(at), slot, class, Some(name).filter(|name| !name.is_empty()), now);
@@ -98,7 +100,9 @@ impl Analyser<'_> {
                 }
             }
             Effect::Return { class, name, errno, result } => {
-                let Some(slot) = self.machine.runs(at) else { return self.machine.without_thread(now) };
+                let Some(slot) = self.machine.runs(at) else {
+                    return self.machine.mode_without_thread(class, false, now);
+                };
                 let name = name.filter(|name| !name.is_empty());
                 let result = result.map(|result| result as i64);
                 let returned = Returned { result, errno: errno.unwrap_or(0), interrupted: false };

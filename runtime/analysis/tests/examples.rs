@@ -167,6 +167,60 @@ fn an_answer_ends_the_work_of_all_servers_for_a_client() {
 }
 
 #[test]
+fn a_server_works_for_all_clients_that_it_owes_an_answer() {
+    let runs = |t, pid, tid| record(t, 4, 1, &[pid, tid, 10, 0]);
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        runs(100, 7, 1),
+        record(200, 7, 0, &[1, 8]),
+        runs(300, 9, 1),
+        record(400, 7, 0, &[2, 8]),
+        runs(500, 8, 2),
+        record(600, 7, 2, &[1, 7]),
+        // The server receives the second message before it answers the first one.
+        record(700, 7, 2, &[2, 9]),
+        record(1000, 7, 10, &[1, 7]),
+        record(1100, 7, 10, &[1, 9]),
+        record(1500, 6, 1, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
+    check(&summary, "client", &["pid", "tid"], "7.1", "self_ns=200 imposed_ns=400");
+    check(&summary, "client", &["pid", "tid"], "9.1", "self_ns=200 imposed_ns=400");
+}
+
+#[test]
+fn calls_on_a_cpu_without_a_thread_tell_that_calls_were_recorded() {
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(100, 2, 128 + 14, &[0, 0]),
+        record(200, 4, 1, &[7, 1]),
+        record(300, 2, 11, &[0, 0]),
+        record(500, 6, 0, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
+    check(&summary, "cpu", &["cpu"], "0", "unknown_ns=200 user_ns=100 system_ns=200 mode_ns=0");
+    check(&summary, "pending", &["call"], "MSG_SENDV", "cpu_ns=200 elapsed_ns=200");
+    check(&summary, "head", &["system"], "qnx", "without_thread=1");
+}
+
+#[test]
+fn states_of_a_thread_are_never_longer_than_its_life() {
+    let on = |cpu, record: Record| Record { cpu, ..record };
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        on(1, record(0, 1, 1, &[0, 0])),
+        record(100, 4, 2, &[7, 1]),
+        record(500, 4, 25, &[7, 1]),
+        // A record of another CPU, with a time before the end.
+        on(1, record(400, 4, 4, &[7, 1])),
+        record(1000, 6, 0, &[0, 0]),
+    ];
+    let summary = summary(log(2, &records), &AnalysisOptions::default());
+    check(&summary, "state", &["state"], "READY", "total_ns=400");
+    check(&summary, "state", &["state"], "SEND", "total_ns=500");
+}
+
+#[test]
 fn a_lost_buffer_of_qnx_forgets_everything() {
     let records = [
         record(0, 1, 1, &[0, 0]),

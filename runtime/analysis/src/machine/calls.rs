@@ -201,7 +201,7 @@ impl Machine {
 
     /// Index of a class of modes.
     #[inline(always)]
-    fn mode(&mut self, name: ClassName) -> usize {
+    pub(super) fn mode(&mut self, name: ClassName) -> usize {
         // Most traces have one class.
         if self.modes.first().is_some_and(|first| first.name == name) {
             return 0;

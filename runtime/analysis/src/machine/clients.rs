@@ -5,10 +5,12 @@ use super::parts::{OTHERS, RUNNING, Service, ThreadSlot};
 use super::state::Machine;
 /// Limit on messages that were sent and not received.
 pub(super) const MAX_SENT: usize = 1 << 16;
-/// Limit on threads that wait for each other in a row.
+/// Limit on threads that wait for a thread, directly or through others.
 pub(super) const MAX_CHAIN: usize = 64;
 /// Limit on servers with a row of their own, per client.
 pub(super) const MAX_SERVERS: usize = 1024;
+/// Limit on clients that a thread works for and has not answered.
+const MAX_CLIENTS: usize = 64;
 
 impl Machine {
     /// True if messages are needed.
@@ -38,7 +40,12 @@ impl Machine {
         let client = &mut self.threads[sender as usize];
         client.last_server = Some(slot);
         let n_answers = client.n_answers;
-        self.threads[slot as usize].serves = Some(Service { client: sender, message, n_answers });
+        let mut serves = std::mem::take(&mut self.threads[slot as usize].serves);
+        serves.retain(|service| service.client != sender && self.is_unanswered(service));
+        if serves.len() < MAX_CLIENTS {
+            serves.push(Service { client: sender, message, n_answers });
+        }
+        self.threads[slot as usize].serves = serves;
         self.track(slot);
         self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
     }
@@ -51,7 +58,8 @@ impl Machine {
         let last_server = self.threads[client as usize].last_server;
         let mut servers = [replier, last_server].into_iter().flatten();
         let service = servers.find_map(|server| {
-            let service = self.service(server).filter(|service| service.client == client)?;
+            let services = &self.threads[server as usize].serves;
+            let service = services.iter().find(|service| service.client == client && self.is_unanswered(service))?;
             Some((server, service.message))
         });
         self.threads[client as usize].n_answers += 1;
@@ -61,10 +69,9 @@ impl Machine {
         }
     }
 
-    /// Work of a thread for a client that has not got its answer yet.
-    fn service(&self, slot: ThreadSlot) -> Option<Service> {
-        let service = self.threads[slot as usize].serves?;
-        (self.threads[service.client as usize].n_answers == service.n_answers).then_some(service)
+    /// True if the client has not got an answer since its message was received.
+    fn is_unanswered(&self, service: &Service) -> bool {
+        self.threads[service.client as usize].n_answers == service.n_answers
     }
 
     /// Charges the time of the threads that run to the threads that they work for.
@@ -84,19 +91,22 @@ impl Machine {
         let to = now.max(from);
         thread.charged_to_clients = to;
         let ns = u128::from(to - from);
-        if ns == 0 || thread.serves.is_none() {
+        let serves_any = |serves: &[Service]| serves.iter().any(|service| self.is_unanswered(service));
+        if ns == 0 || !serves_any(&self.threads[slot as usize].serves) {
             return;
         }
-        let mut chain: Vec<ThreadSlot> = Vec::new();
-        let mut next = self.service(slot);
-        while let Some(Service { client, .. }) = next {
-            if client == slot || chain.contains(&client) || chain.len() >= MAX_CHAIN {
-                break;
+        // The threads that the thread works for, those that they work for, and so on.
+        let mut clients = vec![slot];
+        let mut n_visited = 0;
+        while let Some(server) = clients.get(n_visited).copied() {
+            for service in &self.threads[server as usize].serves {
+                if self.is_unanswered(service) && !clients.contains(&service.client) && clients.len() <= MAX_CHAIN {
+                    clients.push(service.client);
+                }
             }
-            chain.push(client);
-            next = self.service(client);
+            n_visited += 1;
         }
-        for client in chain {
+        for client in clients.into_iter().skip(1) {
             let imposed = &mut self.threads[client as usize].imposed;
             let find = |wanted: ThreadSlot| imposed.iter().position(|(server, _)| *server == wanted);
             // Servers above the limit share a row.

@@ -3,6 +3,7 @@
 use super::change::{CallCut, Change};
 use super::parts::{IntervalEnd, OTHERS, Thread, ThreadSlot};
 use super::state::Machine;
+use tfbc::internal::analysis::ClassName;
 impl Machine {
     /// Charges a CPU up to an AIX event. Its thread id shows which thread runs, even if the dispatch was not traced.
     #[inline(always)]
@@ -249,5 +250,14 @@ impl Machine {
     /// Counts an event whose CPU has no thread.
     pub fn without_thread(&mut self, now: u64) {
         self.totals.n_without_thread += u64::from(self.counts(now));
+    }
+
+    /// Counts an event that enters or leaves a class of modes on a CPU on which no thread runs. The trace has such events
+    /// all the same, so the modes of other threads can be told.
+    pub fn mode_without_thread(&mut self, class: ClassName, is_entry: bool, now: u64) {
+        let class = self.mode(class);
+        let known = &mut self.modes[class];
+        *(if is_entry { &mut known.has_first } else { &mut known.has_second }) = true;
+        self.without_thread(now);
     }
 }

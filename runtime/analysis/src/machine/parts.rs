@@ -163,10 +163,12 @@ pub struct Thread {
     pub n_waits: u64,
     /// Current state and its start; `None` before the thread is created and after it ends.
     pub(super) state: Option<(ThreadState, u64)>,
+    /// Time when the thread last ended.
+    pub(super) ended: u64,
     pub states: Vec<(ThreadState, StateCounts)>,
     pub(super) priority: Option<u8>,
-    /// Work for another thread (QNX).
-    pub(super) serves: Option<Service>,
+    /// Work for other threads (QNX).
+    pub(super) serves: Vec<Service>,
     /// Thread that last received a message of this one.
     pub(super) last_server: Option<ThreadSlot>,
     /// Number of answers to its messages.

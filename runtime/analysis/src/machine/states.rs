@@ -50,7 +50,7 @@ impl Machine {
             }
             self.forget_mode(slot);
             self.change_state(slot, None, now);
-            self.threads[slot as usize].serves = None;
+            self.threads[slot as usize].serves.clear();
         }
         self.track(slot);
     }
@@ -81,7 +81,7 @@ impl Machine {
             Some((state, since)) => state.is_none() && since == 0 && thread.states.is_empty(),
         };
         if slot != OTHERS && is_new {
-            thread.state = Some((None, now));
+            thread.state = Some((None, now.max(thread.ended)));
         }
     }
 
@@ -113,8 +113,11 @@ impl Machine {
             }
         }
         let was_running = matches!(thread.state, Some((RUNNING, _)));
-        let time = thread.state.map_or(now, |(_, since)| since.max(now));
+        let time = now.max(thread.state.map_or(thread.ended, |(_, since)| since));
         thread.state = state.map(|state| (state, time));
+        if state.is_none() {
+            thread.ended = time;
+        }
         self.note(Change::State { thread: slot, state, time });
         let thread = &self.threads[slot as usize];
         let runs = state == Some(RUNNING);

@@ -191,7 +191,7 @@ impl Machine {
             }
             thread.is_tracked = false;
             self.charge_clients(slot, now);
-            self.threads[slot as usize].serves = None;
+            self.threads[slot as usize].serves.clear();
             self.forget(slot, Some(CallCut { time: now, in_loss }));
             if matches!(self.threads[slot as usize].state, Some((Some(_), _))) {
                 self.change_state(slot, Some(None), now);
