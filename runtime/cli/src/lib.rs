@@ -549,6 +549,9 @@ struct Mistake {
 /// Commands whose usage errors show the first example of their help page.
 const WITH_EXAMPLE: [&str; 4] = ["summary", "latency", "timeline", "curt"];
 
+/// Commands that compute from a whole trace, so that they cannot follow one that grows.
+const WITHOUT_FOLLOW: [&str; 5] = ["summary", "latency", "timeline", "curt", "view"];
+
 /// Example for a command line of a command in [`WITH_EXAMPLE`].
 fn example(command: &clap::Command, args: &[OsString]) -> Option<String> {
     let own = Some(command.get_name()).into_iter();
@@ -625,6 +628,13 @@ fn advise(error: &mut clap::Error) {
         }
         _ if usage.contains("trace") && usage.ends_with("[OPTIONS]") && !word.starts_with('-') => {
             format!("a log is given with -f: `-f {word}`")
+        }
+        (ContextKind::InvalidArg, _)
+            if word == "--follow" && WITHOUT_FOLLOW.iter().any(|name| usage.contains(name)) =>
+        {
+            // The parser suggests an argument that is spelt alike.
+            error.remove(ContextKind::SuggestedArg);
+            String::from("only `tfbc report --follow` reads a trace while it grows; this command needs the whole trace")
         }
         // The parser's hint to pass a word such as `-f` as a value does not help here.
         _ => {

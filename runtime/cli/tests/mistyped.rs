@@ -148,6 +148,8 @@ const EVENTS: &[MistypedLine] = &[
 
 const TIMES: &[MistypedLine] = &[
     ("tfbc summary --frobnicate shell.trc", 1, &["'--frobnicate'", "`tfbc summary trace.log`"]),
+    ("tfbc summary --follow shell.trc", 1, &["`tfbc report --follow`", "needs the whole trace"]),
+    ("tfbc timeline --follow shell.trc", 1, &["`tfbc report --follow`", "needs the whole trace"]),
     ("tfbc summary", 1, &["<TRACE>", "`tfbc summary trace.log`"]),
     ("tfbc summary --sections calls shell.trc", 1, &["`calls`", "`call`?", "head, cpu"]),
     ("tfbc summary --to csv shell.trc", 1, &["one section", "`tfbc summary --to tsv --sections call TRACE`"]),
