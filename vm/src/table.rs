@@ -224,14 +224,46 @@ pub(crate) fn find_label(kind: TableKind, words: &[u64], value: u64) -> Option<u
     find_number(kind, words, value).and_then(|target| target.checked_sub(1)).map(|label| label as u32)
 }
 
+/// Slot of a text table that a text has by its hash.
+struct TextSlot {
+    /// True if the slot's text has the hash.
+    has_hash: bool,
+    /// The slot's text, as [`pack_str`] packs it.
+    string: u64,
+    target: u64,
+    /// Target of a text that is not in the table.
+    default: u64,
+}
+
+#[inline(always)]
+fn text_slot(words: &[u64], text: &[u8]) -> Option<TextSlot> {
+    let [multiplier, _, _, default] = *words.first_chunk::<HASH_HEAD>()?;
+    let hash = text_hash(text, multiplier);
+    let [key, target, string] = *words.get(hash_slot(words, hash, 3)?..)?.first_chunk::<3>()?;
+    Some(TextSlot { has_hash: key == hash, string, target, default })
+}
+
 /// Target of a text in a text table.
 pub(crate) fn find_text(words: &[u64], strings: &[u8], text: &[u8]) -> Option<u64> {
-    let hash = text_hash(text, *words.first()?);
-    let slot = hash_slot(words, hash, 3)?;
-    let [key, target, string] = *words.get(slot..)?.first_chunk::<3>()?;
+    let TextSlot { has_hash, string, target, default } = text_slot(words, text)?;
     let (offset, len) = unpack_str(string);
     let known = strings.get(offset..offset + len)?;
-    Some(if key == hash && known == text { target } else { words[3] })
+    Some(if has_hash && known == text { target } else { default })
+}
+
+/// Like [`find_text`], for the first `len` bytes of sixteen: one comparison instead of a call.
+#[inline(always)]
+pub(crate) fn find_short_text(words: &[u64], strings: &[u8], sixteen: &[u8; 16], len: usize) -> Option<u64> {
+    let text = &sixteen[..len.min(16)];
+    let TextSlot { has_hash, string, target, default } = text_slot(words, text)?;
+    let (offset, known_len) = unpack_str(string);
+    let Some(known) = strings.get(offset..).and_then(|rest| rest.first_chunk::<16>()) else {
+        // The string pool ends after fewer bytes.
+        return find_text(words, strings, text);
+    };
+    let differing = u128::from_le_bytes(*known) ^ u128::from_le_bytes(*sixteen);
+    let is_equal = known_len == text.len() && differing.trailing_zeros() as usize >= known_len * 8;
+    Some(if has_hash && is_equal { target } else { default })
 }
 
 /// Facts about a table for rules V8 and V9, computed once for all instructions that use it.
@@ -376,5 +408,35 @@ mod tests {
             assert_eq!(find_text(&words, &strings, text), Some((*target).into()));
         }
         assert_eq!(find_text(&words, &strings, b"ab"), Some(999));
+    }
+
+    #[test]
+    fn short_texts_are_found_like_others() {
+        // Texts of all lengths up to 16, some of which begin with others, and the last at the end of the strings.
+        let strings: Vec<u8> = (0..80).map(|n| b"abab\0c"[n * n % 6]).collect();
+        let places: Vec<(usize, usize)> = (0..48).map(|n| (n * 5 % 64, n % 17)).collect();
+        let mut cases: Vec<TextCase<'_>> = Vec::new();
+        for (target, (at, len)) in places.into_iter().chain([(70, 10)]).enumerate() {
+            let (text, string) = (&strings[at..at + len], pack_str(at as u32, len as u32));
+            if cases.iter().all(|case| case.text != text) {
+                cases.push(TextCase { text, string, target: target as u32 });
+            }
+        }
+        let (_, words) = text_table(&cases, 999);
+        let mut n_found = 0;
+        for at in 0..=64 {
+            for len in 0..=16 {
+                let sixteen: &[u8; 16] = strings[at..].first_chunk().unwrap();
+                let target = find_text(&words, &strings, &sixteen[..len]);
+                assert_eq!(find_short_text(&words, &strings, sixteen, len), target);
+                n_found += usize::from(target != Some(999));
+                // Bytes after the text are ignored; a differing byte in it is not.
+                let mut other = *sixteen;
+                other[len.min(15)] ^= 1;
+                let target = find_text(&words, &strings, &other[..len]);
+                assert_eq!(find_short_text(&words, &strings, &other, len), target);
+            }
+        }
+        assert!(n_found >= cases.len());
     }
 }

@@ -44,14 +44,32 @@ fn long_text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut Text
 pub(super) fn switch_text_at<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     // The copy is only used for the lookup. It is stored after the end of the text, where the next text overwrites it.
     let room = unchecked!(room: run.stage.room(out, at));
-    let copied = copy_sixteen(room, run.cursor.bytes, instr.b, instr.d);
-    let n = copied.unwrap_or_else(|| copy_printable(room, 0, run.cursor.text(instr.b.into(), instr.d.into())));
+    let Some(n) = copy_sixteen(room, run.cursor.bytes, instr.b, instr.d) else {
+        return switch_odd_text(run, at, instr, out);
+    };
+    let sixteen = room.first_chunk().unwrap_or(&[0; 16]);
+    let found = table::find_short_text(run.program.table(instr.c).1, run.program.strings(), sixteen, n);
+    (at, switch_target(run, found))
+}
+
+/// Slow path of `switch.text.at`: texts with unprintable bytes, and those cut by the end of the event. It is a tail
+/// call: a call in the middle would make every run save registers.
+#[inline(never)]
+fn switch_odd_text<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
+    let room = unchecked!(room: run.stage.room(out, at));
+    let n = copy_printable(room, 0, run.cursor.text(instr.b.into(), instr.d.into()));
     let text = room.get(..n).unwrap_or_default();
-    let to = match table::find_text(run.program.table(instr.c).1, run.program.strings(), text) {
+    let found = table::find_text(run.program.table(instr.c).1, run.program.strings(), text);
+    (at, switch_target(run, found))
+}
+
+/// Position of a table's target. `None` would be a malformed table, which rule V8 refuses; the event just ends.
+#[inline(always)]
+fn switch_target(run: &Run<'_>, target: Option<u64>) -> Pc {
+    match target {
         Some(to) => unchecked!(TableTargets: run.stage.place(to)),
         None => run.stage.end(),
-    };
-    (at, to)
+    }
 }
 
 pub(super) fn string_at<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
