@@ -536,6 +536,30 @@ pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
     at + len
 }
 
+/// Eight binary digits per byte, the first in the low byte.
+static BITS: [u64; 256] = bits();
+
+const fn bits() -> [u64; 256] {
+    let mut table = [0; 256];
+    let mut n = 0;
+    while n < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            table[n] |= (n as u64 >> (7 - bit) & 1) << (bit * 8);
+            bit += 1;
+        }
+        table[n] |= ASCII_ZEROS;
+        n += 1;
+    }
+    table
+}
+
+/// Eight binary digits of the low byte of a number.
+#[inline(always)]
+fn bits8(n: u64) -> [u8; 8] {
+    BITS[usize::from(n as u8)].to_le_bytes()
+}
+
 /// Prints the low `count` bits as binary digits, 1 to 64. Up to 7 bytes after them may be overwritten.
 ///
 /// ```
@@ -545,18 +569,21 @@ pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
 /// ```
 #[inline(always)]
 pub fn bin(buf: &mut [u8], at: usize, n: u64, count: usize) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    // Selects a different bit in each byte, the highest bit in the first byte.
-    const BITS: u64 = 0x0102_0408_1020_4080;
     let mut rest = n << (64 - count.clamp(1, 64));
     for byte in 0..count.div_ceil(8) {
-        let bits = ((rest >> 56) * ONES) & BITS;
-        // A set bit carries into the highest bit of its byte.
-        let digits = (bits + (ONES * 0x80 - BITS)) >> 7 & ONES;
-        store(buf, at + byte * 8, (digits | ASCII_ZEROS).to_le_bytes());
+        store(buf, at + byte * 8, bits8(rest >> 56));
         rest <<= 8;
     }
     at + count
+}
+
+/// Prints the low `count` bits as binary digits, at most 16. Up to 15 bytes after them may be overwritten.
+#[inline(always)]
+pub(crate) fn bin_short(buf: &mut [u8], at: usize, n: u64, count: u32) -> usize {
+    let first = n << (16 - count.min(16));
+    store(buf, at, bits8(first >> 8));
+    store(buf, at + 8, bits8(first));
+    at + count as usize
 }
 
 /// Prints like C's `%.4E`, with `NAN`, `INF` and `-INF`.
@@ -692,7 +719,13 @@ mod tests {
     fn bases_match_the_standard_library() {
         for n in numbers() {
             assert_eq!(text(|b| oct(b, 0, n)), format!("{n:o}"));
-            assert_eq!(text(|b| bin(b, 0, n, 64)), format!("{n:064b}"));
+            for count in 1..=64 {
+                let low = n & (u64::MAX >> (64 - count));
+                assert_eq!(text(|b| bin(b, 0, n, count)), format!("{low:0count$b}"));
+                if count <= 16 {
+                    assert_eq!(text(|b| bin_short(b, 0, n, count as u32)), format!("{low:0count$b}"));
+                }
+            }
             for digits in 1..=32usize {
                 let low = if digits < 16 { n & ((1 << (digits * 4)) - 1) } else { n };
                 assert_eq!(text(|b| hex(b, 0, n, digits)), format!("{low:0digits$X}"));

@@ -131,6 +131,16 @@ putting! {
 }
 
 fn put_bin<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
+    if instr.c > 16 {
+        return put_long_bin(run, at, instr, out);
+    }
+    let room = unchecked!(room: run.stage.room(out, at));
+    (at.add(num::bin_short(room, 0, run.reg(instr.b), instr.c)), run.stage.after(instr))
+}
+
+/// Slow path of `put_bin` for more than sixteen digits.
+#[inline(never)]
+fn put_long_bin<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
     let count = instr.c as usize;
     run.charge(count / STEP);
     let room = unchecked!(room: run.stage.room(out, at));
