@@ -169,7 +169,7 @@ impl<'r> Run<'r> {
             (self.event, self.start_index, self.margin) = (input.event(), prepared.start_index as usize, 0);
         }
         if TRACKS || RECORD && (prepared.uses == StateUse::Context || prepared.body > UNCOUNTED) {
-            self.look_around(prepared, input.context());
+            self.look_around(prepared.body, prepared.zeroed, input.context());
         } else if prepared.zeroed > 0 {
             self.scratch.regs[..prepared.zeroed.into()].fill(0);
         }

@@ -502,7 +502,7 @@ impl<'r> Run<'r> {
             (self.event, self.start_index, self.margin) =
                 (input.event(), prepared.start_index as usize, layout.further.into());
             if uses == StateUse::Context || prepared.zeroed > 0 {
-                self.look_around(prepared, input.context());
+                self.look_around(prepared.body, prepared.zeroed, input.context());
             }
         }
         #[cfg(feature = "paranoid")]
@@ -536,17 +536,18 @@ impl<'r> Run<'r> {
         is_usual
     }
 
-    /// Prepares the state that few routines use.
+    /// Prepares the state that few routines use: for a body of `n_instrs` instructions, with `n_zeroed` registers to
+    /// zero. A reference to the entry would force it into memory for every event.
     #[inline(never)]
-    fn look_around(&mut self, prepared: &PreparedEntry<'r>, context: Context<'r>) {
-        if prepared.body > UNCOUNTED {
-            self.n_steps += u64::from(prepared.body);
+    fn look_around(&mut self, n_instrs: u32, n_zeroed: u16, context: Context<'r>) {
+        if n_instrs > UNCOUNTED {
+            self.n_steps += u64::from(n_instrs);
             // Makes the caller check the number of steps.
             self.dirty = true;
         }
         // Macros are 0 until they are assigned. The compiler says how many registers that takes; most routines need
         // none.
-        self.scratch.regs[..prepared.zeroed.into()].fill(0);
+        self.scratch.regs[..n_zeroed.into()].fill(0);
         // An event that ended inside of a callee left its return addresses.
         self.scratch.calls.clear();
         self.context = Some(context);
