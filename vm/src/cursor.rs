@@ -222,8 +222,8 @@ impl<'e> Cursor<'e> {
     pub fn take_all(&mut self, len: u64) -> Option<&'e [u8]> {
         let at = usize::try_from((self.bits.div_ceil(8) as i64).saturating_add(self.base as i64)).ok()?;
         let field = self.bytes.get(at..)?.get(..usize::try_from(len).ok()?).filter(|_| !self.truncated)?;
-        self.ceil();
-        self.add(len, 0);
+        // The field ends in the event, so nothing overflows.
+        self.bits = (self.bits.next_multiple_of(8) + field.len() as u64 * 8).min(MAX_BITS);
         Some(field)
     }
 

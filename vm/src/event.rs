@@ -216,6 +216,13 @@ impl Event<'_> {
         self.header() as u16
     }
 
+    /// `$HL` of a 64-bit hook whose hook word contains it.
+    #[inline(always)]
+    pub(crate) fn wide_len(&self) -> Option<u16> {
+        let len = self.bytes.get(2..).filter(|_| self.wide)?.first_chunk()?;
+        Some(u16::from_be_bytes(*len))
+    }
+
     /// `$HL`: bytes of hook data according to the hook word.
     pub fn hook_len(&self) -> u32 {
         match (self.wide, self.is_generic()) {

@@ -4,6 +4,8 @@
 //! Every function takes the buffer and an offset, and returns the offset after its output. If the buffer is too short,
 //! the output is lost; functions never panic. `TextBuf::SLACK` is enough for every function here.
 
+use crate::mem::ROOM;
+
 /// Decimal digits of 0 to 999, left-aligned; the last byte is their number. Words, so that an entry is loaded at once.
 static SMALL: [u32; 1000] = small();
 
@@ -488,6 +490,13 @@ pub(crate) fn hex_run<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8
     hex_run_by_bytes::<WIDTH>(buf, at, bytes)
 }
 
+/// Like [`hex_run`], at the start of a room that every instruction finds. It is a call, so that its caller saves few
+/// registers.
+#[inline(never)]
+pub(crate) fn hex_dump<const WIDTH: usize>(room: &mut [u8; ROOM], bytes: &[u8]) {
+    hex_run::<WIDTH>(room, 0, bytes);
+}
+
 fn hex_run_by_bytes<const WIDTH: usize>(buf: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     let end = at + bytes.len() * WIDTH;
     // Each store writes four bytes; the next store overwrites the excess.
@@ -754,6 +763,29 @@ mod tests {
             assert_eq!(&buf[1..end], pairs.concat().as_bytes());
             let end = hex_run::<3>(&mut buf, 1, bytes);
             assert_eq!(&buf[1..end], blanks.as_bytes());
+        }
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
+    #[test]
+    fn runs_are_the_same_with_every_instruction_set() {
+        fn check<const WIDTH: usize>(bytes: &[u8]) {
+            let mut expected = [0; 1000];
+            let end = hex_run_by_bytes::<WIDTH>(&mut expected, 0, bytes);
+            for room in [crate::sse::hex_run_by_sixteens::<WIDTH>, crate::sse::hex_run::<WIDTH>] {
+                let mut text = [0; 1000];
+                let n = room(&mut text, bytes).unwrap_or(0);
+                assert_eq!(text[..n * WIDTH], expected[..n * WIDTH]);
+                assert_eq!(text[n * WIDTH..], [0; 1000][n * WIDTH..], "nothing is written after the text");
+                // Without the last byte of room, nothing is written.
+                assert!(n == 0 || room(&mut text[..n * WIDTH - 1], bytes).is_none());
+            }
+            assert_eq!(end, bytes.len() * WIDTH);
+        }
+        let random: Vec<u8> = numbers().flat_map(u64::to_le_bytes).collect();
+        for (at, len) in (0..=300).flat_map(|len| [(len, len), (len * 97, len)]) {
+            check::<2>(&random[at..at + len]);
+            check::<3>(&random[at..at + len]);
         }
     }
 

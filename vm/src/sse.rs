@@ -1,4 +1,4 @@
-//! Number formatting with SSE2, which every x86-64 processor has, and with SSSE3 if available.
+//! Number formatting with SSE2, which every x86-64 processor has, and with SSSE3 and AVX2 if available.
 #![expect(unsafe_code, reason = "the compiler asks for it where a function says which instructions it uses")]
 
 use std::arch::x86_64::*;
@@ -69,9 +69,26 @@ fn unprintable_of(bytes: &[u8; 16]) -> u32 {
     _mm_movemask_epi8(_mm_cmpgt_epi8(moved, _mm_set1_epi8(i8::MIN + 0x5e))) as u32
 }
 
-/// Prints bytes as hex like [`crate::num::hex_run`], sixteen at a time. Returns how many bytes were printed, or `None`
-/// if the processor has no SSSE3 or the buffer is too short.
+/// Prints bytes as hex like [`crate::num::hex_run`], in blocks of 32 and 16. Returns how many bytes were printed, or
+/// `None` if the processor has no SSSE3 or the buffer is too short.
+#[inline(always)]
 pub(crate) fn hex_run<const WIDTH: usize>(room: &mut [u8], bytes: &[u8]) -> Option<usize> {
+    let (blocks, rest) = bytes.as_chunks();
+    if blocks.is_empty() || !is_x86_feature_detected!("avx2") {
+        return hex_run_by_sixteens::<WIDTH>(room, bytes);
+    }
+    let room = room.get_mut(..bytes.len() / 16 * 16 * WIDTH)?;
+    let (room, room_of_rest) = room.split_at_mut(blocks.len() * 32 * WIDTH);
+    // SAFETY: the processor has AVX2, and the room has `WIDTH` characters for each byte.
+    unsafe { pairs_of_blocks::<WIDTH>(room, blocks) };
+    if rest.len() >= 16 {
+        hex_run_by_sixteens::<WIDTH>(room_of_rest, rest);
+    }
+    Some(bytes.len() / 16 * 16)
+}
+
+/// Like [`hex_run`], in blocks of 16.
+pub(crate) fn hex_run_by_sixteens<const WIDTH: usize>(room: &mut [u8], bytes: &[u8]) -> Option<usize> {
     let (sixteens, _) = bytes.as_chunks::<16>();
     if sixteens.is_empty() || !is_x86_feature_detected!("ssse3") {
         return None;
@@ -80,6 +97,50 @@ pub(crate) fn hex_run<const WIDTH: usize>(room: &mut [u8], bytes: &[u8]) -> Opti
     // SAFETY: the processor has SSSE3.
     unsafe { pairs::<WIDTH>(room, sixteens) };
     Some(sixteens.len() * 16)
+}
+
+/// Like [`pairs`], for blocks of 32 bytes: each half of a register contains 16 of them.
+///
+/// # Safety
+/// `room` must have `WIDTH` characters for each byte.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+unsafe fn pairs_of_blocks<const WIDTH: usize>(room: &mut [u8], blocks: &[[u8; 32]]) {
+    debug_assert!(room.len() >= blocks.len() * 32 * WIDTH);
+    let twice = |bytes: &[u8; 16]| {
+        // SAFETY: sixteen bytes are read.
+        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
+    };
+    let digits = twice(b"0123456789ABCDEF");
+    let fifteen = _mm256_set1_epi8(15);
+    let [first, middle, more, last] = SPREAD.each_ref().map(twice);
+    let blanks = BLANKS.each_ref().map(twice);
+    let mut to = room.as_mut_ptr();
+    for block in blocks {
+        // SAFETY: 32 bytes are read.
+        let bytes = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
+        let (high, low) = (_mm256_and_si256(_mm256_srli_epi16::<4>(bytes), fifteen), _mm256_and_si256(bytes, fifteen));
+        let (high, low) = (_mm256_shuffle_epi8(digits, high), _mm256_shuffle_epi8(digits, low));
+        let (a, b) = (_mm256_unpacklo_epi8(high, low), _mm256_unpackhi_epi8(high, low));
+        let pieces = if WIDTH == 2 {
+            [a, b, b]
+        } else {
+            let both = _mm256_or_si256(_mm256_shuffle_epi8(a, middle), _mm256_shuffle_epi8(b, more));
+            [
+                _mm256_or_si256(_mm256_shuffle_epi8(a, first), blanks[0]),
+                _mm256_or_si256(both, blanks[1]),
+                _mm256_or_si256(_mm256_shuffle_epi8(b, last), blanks[2]),
+            ]
+        };
+        for (at, piece) in pieces.into_iter().take(WIDTH).enumerate() {
+            // SAFETY: sixteen characters are written to each half of the block's `32 * WIDTH` characters.
+            unsafe {
+                _mm_storeu_si128(to.add(at * 16).cast(), _mm256_castsi256_si128(piece));
+                _mm_storeu_si128(to.add((WIDTH + at) * 16).cast(), _mm256_extracti128_si256::<1>(piece));
+            }
+        }
+        to = to.wrapping_add(32 * WIDTH);
+    }
 }
 
 #[target_feature(enable = "ssse3")]

@@ -10,7 +10,7 @@ use crate::TextBuf;
 use crate::cursor::low_first;
 use crate::mem::{OutPtr, Pc, unchecked};
 use crate::num;
-use crate::op::{Instr, for_each_op, form};
+use crate::op::{EnvValue, Instr, for_each_op, form};
 use crate::table::FLAG_WORDS;
 
 /// Runs an instruction after its literal was printed.
@@ -74,7 +74,6 @@ doing! {
     take_le |run, instr| { let value = run.cursor.take_le(instr.c); run.set(instr.a, value) };
     sext_ |run, instr| run.set(instr.a, sext(run.reg(instr.b), instr.c));
     bits |run, instr| run.set(instr.a, low_bits(run.reg(instr.b) >> (instr.c & 63), instr.d));
-    env |run, instr| { let value = run.env(instr.b); run.set(instr.a, value) };
     load_bits |run, instr| {
         let value = run.cursor.bit_field(i64::from(instr.b / 8), instr.b % 8, instr.c);
         run.set(instr.a, value);
@@ -104,6 +103,23 @@ doing! {
         let matches = matching_texts(run.program, instr.c, run.reg(instr.b)).next().is_some();
         run.set(instr.a, matches.into());
     };
+}
+
+fn env<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut TextBuf) -> (OutPtr, Pc) {
+    // Every dump begins with the event's length.
+    match run.event.wide_len().filter(|_| instr.b == EnvValue::HookLen as u32) {
+        Some(len) => run.set(instr.a, len.into()),
+        None => return any_env(run, at, instr, out),
+    }
+    (at, run.stage.after(instr))
+}
+
+/// Slow path of `env`. It is a tail call: a call in the middle of `env` would make it save registers.
+#[inline(never)]
+fn any_env<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
+    let value = run.env(instr.b);
+    run.set(instr.a, value);
+    (at, run.stage.after(instr))
 }
 
 /// Defines handlers that print a register.
@@ -457,14 +473,14 @@ fn put_soft_blank<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, out: &mut
     unchecked!(room: run.stage.room(out, at))[0] = b' ';
     let at = at.add(1);
     // The position is kept, not the fact: a text may itself end with a blank, which must stay.
-    run.change().soft_end = run.stage.offset(at);
+    run.change_by_dump().soft_end = run.stage.offset(at);
     (at, run.stage.after(instr))
 }
 
 fn drop_soft_blank<'r>(run: &mut Run<'r>, at: OutPtr, instr: &'r Instr, _: &mut TextBuf) -> (OutPtr, Pc) {
     let drops = run.state().soft_end == run.stage.offset(at);
     if drops {
-        run.change().soft_end = usize::MAX;
+        run.change_by_dump().soft_end = usize::MAX;
     }
     (at.back(drops.into()), run.stage.after(instr))
 }

@@ -399,15 +399,16 @@ impl Run<'_> {
             return None;
         }
         let bytes = self.cursor.take_all(count)?;
+        // Each byte counts as an iteration, as in the loop that it replaces.
+        self.change_by_dump().turns -= count as u32;
+        // The digits come last, so that nothing else has to be kept during the call.
         let room = unchecked!(room: self.stage.room(out, at));
         if soft {
-            num::hex_run::<3>(room, 0, bytes);
-            self.change().soft_end = self.stage.offset(end);
+            self.change_by_dump().soft_end = self.stage.offset(end);
+            num::hex_dump::<3>(room, bytes);
         } else {
-            num::hex_run::<2>(room, 0, bytes);
+            num::hex_dump::<2>(room, bytes);
         }
-        // Each byte counts as an iteration, as in the loop that it replaces.
-        self.change().turns -= count as u32;
         Some(end)
     }
 
