@@ -41,9 +41,9 @@ report: realistic as a table, instructions | report/table engine | | | 720 | 720
 report: CSV, instructions | report/csv engine | | | 720 | 720
 report: NDJSON, instructions | report/ndjson engine | | | 720 | 720
 report: counts, instructions | report/stats engine | | | 150 | 150
-report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 2.49
+report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 2.77
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
-report: events of the library without texts, instructions | report/stepped engine | | | 60 | 250
+report: events of the library without texts, instructions | report/stepped engine | | | 60 | 202
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.60 | 3.34
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.60 | 2.37
@@ -72,10 +72,10 @@ parse: a template, instructions | lex/parse engine | | | | 24612
 load: a template whole, instructions | load/whole engine | | | | 18180
 load: a template verified, instructions | load/verified engine | | | 2500 | 2903
 load: a template lazily, instructions | load/lazily engine | | | 250 | 327
-times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.80
-times: a summary, instructions | times/all engine | | | | 3161
+times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.97
+times: a summary, instructions | times/all engine | | | | 3141
 times: CPUs of a QNX log, instructions | times/kev-cpus engine | | | | 404
-times: a summary of a QNX log, instructions | times/kev-all engine | | | | 660
+times: a summary of a QNX log, instructions | times/kev-all engine | | | | 659
 times: a timeline, protobuf : report | times/perfetto engine | report/default engine | | 2.00 | 2.89
 times: a timeline, JSON : report | times/chrome engine | report/default engine | | 2.00 | 3.04
 ROWS

@@ -144,24 +144,29 @@ impl<'a> Events<'a> {
     ///
     /// # Errors
     /// Reading the trace failed. Damage is not an error but a notice.
+    #[inline]
     #[expect(clippy::should_implement_trait, reason = "items borrow the iterator")]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, ReportError> {
-        let is_buffered = match &mut self.0 {
-            State::Aix(events) => events.step(),
-            _ => false,
-        };
-        if !is_buffered {
-            match self.advance()? {
-                StepResult::End => return Ok(None),
-                StepResult::Notice(notice) => return Ok(Some(Item::Notice(notice))),
-                StepResult::Text => {}
-            }
+        if let State::Aix(events) = &mut self.0
+            && events.step()
+        {
+            return Ok(self.recent(0).map(Item::Event));
+        }
+        self.next_in_chunks()
+    }
+
+    /// Slow path of [`Events::next`]: the next chunk, a notice, or a QNX event.
+    #[inline(never)]
+    fn next_in_chunks(&mut self) -> Result<Option<Item<'_>>, ReportError> {
+        match self.advance()? {
+            StepResult::End => return Ok(None),
+            StepResult::Notice(notice) => return Ok(Some(Item::Notice(notice))),
+            StepResult::Text => {}
         }
         Ok(self.recent(0).map(Item::Event))
     }
 
     /// Moves to the next event, notice or the end.
-    #[inline(never)]
     fn advance(&mut self) -> Result<StepResult, ReportError> {
         if let State::Idle(trace, formats, options) = &self.0 {
             trace.check_part(formats, &options.report, false)?;

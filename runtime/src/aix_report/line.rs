@@ -542,20 +542,35 @@ impl<'r> LineFormat<'r> {
 
     /// Counts events whose text is not needed, up to one that is formatted.
     fn count_events(&mut self, batch: &Batch, state: &mut LineState) {
-        let (first, line) = (self.at, &mut self.line);
-        for event in batch.events.get(first..).unwrap_or_default() {
-            if !matches!(self.lines.get(event).map(|line| &line.text), Some(Text::Counted)) {
+        let first = self.at;
+        let events = batch.events.get(first..).unwrap_or_default();
+        let mut n = 0;
+        loop {
+            // Nothing else in the loop, so that the compiler keeps the table of lines in registers.
+            let lines = &self.lines;
+            let counted = |event: &&EventRef| lines.get(event).is_some_and(|line| matches!(line.text, Text::Counted));
+            n += events[n..].iter().take_while(counted).count();
+            let Some(unknown) = events.get(n).filter(|event| lines.get(event).is_none()) else { break };
+            self.prepare(unknown);
+            // The first event of a guess is recorded when its line is written.
+            if self.lines.get(unknown).is_none_or(|line| line.is_guess) {
                 break;
             }
-            line.count(event.id);
-            if line.collects_ends {
-                line.ends.push(LineEnd { event: self.at as u32, end: 0, fields: 0, note: RowNote::None });
-            }
-            state.last_elapsed_ns = event.elapsed_ns;
-            self.at += 1;
         }
-        line.counted.n_reported += (self.at - first) as u64;
-        self.meter.take(0, (self.at - first) as u64);
+        let (events, line) = (&events[..n], &mut self.line);
+        if !line.counts.is_empty() {
+            events.iter().for_each(|event| line.count(event.id));
+        }
+        if line.collects_ends {
+            let ends = first as u32..(first + n) as u32;
+            line.ends.extend(ends.map(|event| LineEnd { event, end: 0, fields: 0, note: RowNote::None }));
+        }
+        if let Some(last) = events.last() {
+            state.last_elapsed_ns = last.elapsed_ns;
+        }
+        self.at += n;
+        line.counted.n_reported += n as u64;
+        self.meter.take(0, n as u64);
     }
 
     /// Appends lines up to `extent`; stops early if the text is long enough, the page is full, or many steps were used.
