@@ -125,12 +125,13 @@ pub fn names_of(paths: &[PathBuf]) -> String {
 }
 
 /// Opens a trace, or several ones merged by time, and analyses it. `example` is a command that works, for messages about
-/// pairs and fields.
+/// pairs and fields; `output` is the file that `run` writes to.
 pub fn analyse<T>(
     console: &Console,
     paths: &[PathBuf],
     args: &TraceArgs,
     example: &str,
+    output: Option<&Path>,
     run: impl FnOnce(&mut Trace, &mut Reporter<'_>) -> Result<T, AnalysisError>,
 ) -> Result<T, Failure> {
     let mut opened = match paths {
@@ -145,7 +146,7 @@ pub fn analyse<T>(
             Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", names_of(paths)))
         }
         AnalysisError::Pairs(text) => Failure::Error(Message::Usage, format!("{text}; an example is `{example}`")),
-        AnalysisError::Write(error) => Failure::write(&error, "the output"),
+        AnalysisError::Write(error) => Failure::write(&error, output.unwrap_or(Path::new("the output")).display()),
         error => Failure::Error(Message::Unreadable, format!("{}: {error}", names_of(paths))),
     })
 }

@@ -276,7 +276,7 @@ impl LatencyArgs {
         let form = self.to.form();
         let mut text = TextBuf::new();
         let example = "tfbc latency --start 101 --end 104 --key tid --by svc TRACE";
-        let mut latency = analyse::analyse(console, paths, args, example, |opened, reporter| {
+        let mut latency = analyse::analyse(console, paths, args, example, None, |opened, reporter| {
             let writer = match self.lists_pairs() {
                 true => Some(PairWriter::new(form, field_names(opened, options, pairs)?)),
                 false => None,

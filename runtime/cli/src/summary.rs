@@ -382,7 +382,7 @@ pub fn summarise(
     args: &TraceArgs,
     options: &AnalysisOptions,
 ) -> Result<Summary, Failure> {
-    analyse::analyse(console, paths, args, "tfbc summary TRACE", |opened, reporter| {
+    analyse::analyse(console, paths, args, "tfbc summary TRACE", None, |opened, reporter| {
         tfbc_analysis::summarise(opened, options, reporter)
     })
 }

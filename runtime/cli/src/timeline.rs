@@ -111,7 +111,7 @@ impl TimelineArgs {
         let failed = |error: io::Error| Failure::write(&error, self.output.display().to_string());
         let mut output = Output::open(Some(&self.output)).map_err(failed)?;
         let example = "tfbc timeline -o shell.json shell.trc";
-        let counts = analyse::analyse(console, &traces, &args, example, |opened, reporter| {
+        let counts = analyse::analyse(console, &traces, &args, example, Some(&self.output), |opened, reporter| {
             let catalog = formats.catalog();
             if self.output.extension().is_some_and(|ending| ending == "gz") {
                 let mut packed = GzEncoder::new(&mut output, Compression::fast());

@@ -117,8 +117,10 @@ fn limits_and_mistakes_are_reported() {
     let json = std::fs::read_to_string(path("t.json")).unwrap();
     assert_eq!(json.matches("\"ph\":\"X\"").count() + json.matches("\"ph\":\"i\"").count(), 10);
     let _: Value = serde_json::from_str(&json).unwrap();
+    std::os::unix::fs::symlink("/dev/full", path("full.json")).unwrap();
     for (args, name, expected) in [
-        (&["shell.trc"][..], "t.txt", "add `--to chrome` or `--to perfetto`"),
+        (&["shell.trc"][..], "full.json", "full.json: No space left"),
+        (&["shell.trc"], "t.txt", "add `--to chrome` or `--to perfetto`"),
         (&["--tracks", "cpu", "shell.trc"], "t.json", "did you mean `cpus`?"),
         (&["shell.trc", "user.kev"], "t.json", "only AIX traces can be merged"),
         (&["--pair", "scv", "shell.trc"], "t.json", "did you mean `svc`?"),

@@ -11,6 +11,8 @@ pub(super) const MAX_CHAIN: usize = 64;
 pub(super) const MAX_SERVERS: usize = 1024;
 /// Limit on clients that a thread works for and has not answered.
 const MAX_CLIENTS: usize = 64;
+/// Limit on messages that are followed to charge a thread's time. Threads may all serve each other.
+const MAX_FOLLOWED: usize = 256;
 
 impl Machine {
     /// True if messages are needed.
@@ -97,9 +99,11 @@ impl Machine {
         }
         // The threads that the thread works for, those that they work for, and so on.
         let mut clients = vec![slot];
-        let mut n_visited = 0;
+        let (mut n_visited, mut n_followed) = (0, 0);
         while let Some(server) = clients.get(n_visited).copied() {
-            for service in &self.threads[server as usize].serves {
+            let left = MAX_FOLLOWED - n_followed;
+            for service in self.threads[server as usize].serves.iter().take(left) {
+                n_followed += 1;
                 if self.is_unanswered(service) && !clients.contains(&service.client) && clients.len() <= MAX_CHAIN {
                     clients.push(service.client);
                 }
@@ -108,12 +112,12 @@ impl Machine {
         }
         for client in clients.into_iter().skip(1) {
             let imposed = &mut self.threads[client as usize].imposed;
-            let find = |wanted: ThreadSlot| imposed.iter().position(|(server, _)| *server == wanted);
+            let find = |wanted: ThreadSlot| imposed.binary_search_by_key(&wanted, |(server, _)| *server);
             // Servers above the limit share a row.
-            let server = if find(slot).is_some() || imposed.len() < MAX_SERVERS { slot } else { OTHERS };
+            let server = if find(slot).is_ok() || imposed.len() < MAX_SERVERS { slot } else { OTHERS };
             match find(server) {
-                Some(known) => imposed[known].1 += ns,
-                None => imposed.push((server, ns)),
+                Ok(known) => imposed[known].1 += ns,
+                Err(place) => imposed.insert(place, (server, ns)),
             }
         }
     }

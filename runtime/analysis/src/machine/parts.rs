@@ -177,7 +177,7 @@ pub struct Thread {
     pub(super) charged_to_clients: u64,
     /// State at the end of the span, and its start.
     pub last_state: Option<(ThreadState, u64)>,
-    /// Time that threads ran on its behalf, per thread.
+    /// Time that threads ran on its behalf, per thread, in the order of their slots.
     pub imposed: Vec<(ThreadSlot, u128)>,
 }
 
