@@ -341,6 +341,28 @@ fn what_is_wrong_with_options_is_said() {
 }
 
 #[test]
+fn functions_are_named_where_the_log_knows_them() {
+    const PROGRAM: &str = "\
+        #include <sys/trcctl.h>\n#include <sys/trchkid.h>\n#include <sys/trcmacros.h>\n
+        void traced_function(void) {
+            TRCHK64L1T(0x10100000, (long)traced_function); TRCHK64L1T(HKWD_USER1, 1);
+        }
+        int main(void) { traced_function(); return trcstop(0); }\n";
+    let bench = Bench::new();
+    for link in [Link::Shared, Link::Fixed] {
+        bench.compile(&bench.write("program.c", PROGRAM), "program", link);
+        for has_names in [true, false] {
+            let names: &[&str] = if has_names { &["-n"] } else { &[] };
+            bench.run("trace", &[names, &["-a", "-o", "my.trc"]].concat());
+            // The session reads the names while the program runs.
+            bench.run("program", &[]);
+            let text = bench.run("trcrpt", &["-h", "-O", "svc=on,timestamp=3", "-d", "010", "my.trc"]);
+            assert_eq!(text.contains("traced_function"), has_names, "{link:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn functions_of_qnx_refuse_unknown_ones() {
     let statements = "\
         static char big[5000]; printf(\"%d %d\\n\", trace_logi(1, 2, 3), trace_logf(1, \"x\"));

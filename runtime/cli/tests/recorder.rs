@@ -677,26 +677,6 @@ fn qnx_events_are_printed_as_they_were_logged() {
     }
 }
 
-fn traced_function() {
-    let address = traced_function as fn() as usize as u64;
-    hooks::words(Width::W64, true, 0x1010_0000, [address]);
-    hooks::words(Width::W64, true, 0x0100_0000, [1]);
-}
-
-#[test]
-fn functions_are_named_where_the_log_knows_them() {
-    let Some(folder) = in_own_process("functions_are_named_where_the_log_knows_them") else { return };
-    let log = folder.join("log");
-    for symbols in [true, false] {
-        start(TraceOptions { symbols, log_size: 16 << 20, buffer_size: 4 << 20, ..task(&log) });
-        traced_function();
-        session::stop(0, false).unwrap();
-        let mut command = command("trcrpt");
-        let (text, ..) = run(command.args(["-h", "-O", "svc=on,timestamp=3", "-d", "010"]).arg(&log));
-        assert_eq!(text.contains("traced_function"), symbols, "{text}");
-    }
-}
-
 #[test]
 fn memory_is_in_a_folder_of_the_users_own() {
     use std::os::unix::fs::{PermissionsExt, symlink};
