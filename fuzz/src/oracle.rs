@@ -193,7 +193,7 @@ impl<'p> FuzzCase<'p> {
     /// only timers of earlier events that run even if they are filtered out.
     fn each_alone(&self) -> Vec<PrintedText> {
         let (mut machine, mut timers, mut out) = (Machine::checked(self.limits), Timers::new(), TextBuf::new());
-        let mut all = vec![PrintedText::default(); self.jobs.len()];
+        let (mut all, mut most) = (vec![PrintedText::default(); self.jobs.len()], 0);
         let carries_timers = |job: &OracleJob<'_>| job.record.is_none() && job.entry.has_effects;
         let (first, rest): (Vec<_>, Vec<_>) = self.jobs.iter().zip(&mut all).partition(|(job, _)| carries_timers(job));
         for (job, printed) in first.into_iter().chain(rest.into_iter().rev()) {
@@ -209,7 +209,11 @@ impl<'p> FuzzCase<'p> {
             };
             let outcome = machine.run(self.program, job.entry.index, run);
             self.keeps_limits(job, out.as_bytes(), outcome);
-            self.is_bounded(job, &out);
+            // The buffer keeps the room that an earlier event needed.
+            if out.capacity() > most {
+                most = self.most_room(job, &out);
+                assert!(out.capacity() <= most, "an event takes {} bytes: {}", out.capacity(), self.shown(job));
+            }
             assert!(!outcome.refused, "a verified program is refused as it runs");
             *printed = (out.as_bytes().to_vec(), outcome);
         }
@@ -253,19 +257,15 @@ impl<'p> FuzzCase<'p> {
         self.program.routines().flat_map(|routine| routine.code)
     }
 
-    /// Checks that a buffer grew by at most a text at its limit and one instruction's output.
-    fn is_bounded(&self, job: &OracleJob<'_>, out: &TextBuf) {
-        if out.capacity() <= (ROOM + SLACK).next_power_of_two() {
-            return;
-        }
+    /// Most capacity that a buffer may have after an event: a text at its limit and one instruction's output.
+    fn most_room(&self, job: &OracleJob<'_>, out: &TextBuf) -> usize {
         let Context { svc, exec_path, log_file, .. } = job.context;
         let names = [svc, exec_path, log_file].map(<[u8]>::len).iter().sum::<usize>();
         let piece = strings_len(self.blob) + 4 * job.bytes.len() + names + SLACK;
         let selects = self.instrs().any(|instr| instr.op == Op::Mark as u8);
         let selector = if selects { SELECTOR } else { 0 };
         let most = out.len() + self.limits.text as usize + selector + 2 * piece;
-        let most = most.max(ROOM + SLACK).next_power_of_two();
-        assert!(out.capacity() <= most, "an event takes {} bytes: {}", out.capacity(), self.shown(job));
+        most.max(ROOM + SLACK).next_power_of_two()
     }
 
     /// Prints all events in one run of the fast machine, into one buffer.
