@@ -22,6 +22,9 @@ fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples")
 }
 
+/// Time to wait for the screen; a busy machine may need long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Emulated terminal with all bytes that it got.
 struct Emulated {
     screen: vt100::Parser,
@@ -108,7 +111,7 @@ impl Session {
     fn until(&self, what: &str, is_right: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !is_right(self) {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{what}:\n{}", self.text());
+            assert!(begun.elapsed() < PATIENCE, "{what}:\n{}", self.text());
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -166,7 +169,7 @@ impl Session {
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
-                None if begun.elapsed() > Duration::from_secs(20) => panic!("it does not end:\n{}", self.text()),
+                None if begun.elapsed() > PATIENCE => panic!("it does not end:\n{}", self.text()),
                 None => thread::sleep(Duration::from_millis(20)),
             }
         };
