@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn short_texts_are_found_like_others() {
-        // Texts of all lengths up to 16, some of which begin with others, and the last at the end of the strings.
+        // Texts of all lengths up to 16. Some begin with others, and the last one is at the end of the strings.
         let strings: Vec<u8> = (0..80).map(|n| b"abab\0c"[n * n % 6]).collect();
         let places: Vec<(usize, usize)> = (0..48).map(|n| (n * 5 % 64, n % 17)).collect();
         let mut cases: Vec<TextCase<'_>> = Vec::new();

@@ -60,7 +60,7 @@ fn one_in(n: u64, noise: &mut Noise) -> bool {
     noise.below(n) == 0
 }
 
-/// Events of a few threads, a tenth of which change the context.
+/// Events of a few threads. A tenth of them change the context.
 fn events(noise: &mut Noise, n: u64, wide: bool) -> Vec<Vec<u8>> {
     const IDS: [u16; 22] = [
         0x010, 0x010, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x017, 0x018, 0x018, 0x019, 0x01A, 0x020, 0x021,
