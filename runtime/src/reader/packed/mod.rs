@@ -8,7 +8,7 @@
 //!
 //! A damaged or truncated input ends early: everything before the damage is returned, and [`Unpacker::fault`] describes
 //! the problem and its offset in the compressed file. Memory is bounded: 32 KiB of history for gzip, 65,536 codes for
-//! `.Z`, and at most 128 MiB for zstd, which is also the limit of zstd's own command.
+//! `.Z` (1 MiB), and at most 128 MiB for zstd, which is also the limit of zstd's own command.
 
 mod bytes;
 mod gzip;

@@ -34,7 +34,7 @@ pub fn max_width(bytes: &[u8]) -> Option<u32> {
     }
 }
 
-/// Streaming decoder that needs 256 KiB of memory.
+/// Streaming decoder that needs 1 MiB of memory.
 ///
 /// All bytes before a damaged place are decoded first. Every later read returns the error, whose text contains the
 /// offset in the compressed file.
@@ -52,8 +52,9 @@ pub struct Reader<R: Read> {
     codes: Codes<R>,
     /// Created after the header has been read.
     table: Option<CodeTable>,
-    /// Rest of the last code's text in reverse order, so that bytes are popped from the end.
+    /// Text of the last code if it did not fit into the caller's buffer. The bytes before `at` have been returned.
     text: Vec<u8>,
+    at: usize,
     /// Set at the end of the input, to the error if there was one.
     end: Option<Option<(io::ErrorKind, String)>>,
 }
@@ -61,12 +62,13 @@ pub struct Reader<R: Read> {
 impl<R: Read> Reader<R> {
     /// Creates a decoder. The header is read at the first call of `read`.
     pub fn new(inner: R) -> Self {
-        let codes = Codes { inner: BufReader::new(inner), group: [0; 16], n_bits: 0, at_bit: 0, offset: 0 };
-        Self { codes, table: None, text: Vec::new(), end: None }
+        let codes = Codes { inner: BufReader::new(inner), group: [0; GROUP_BYTES], n_bits: 0, at_bit: 0, offset: 0 };
+        Self { codes, table: None, text: Vec::new(), at: 0, end: None }
     }
 
-    /// Decodes the next code into `self.text`. Returns false at the end.
-    fn next_text(&mut self) -> io::Result<bool> {
+    /// Decodes the next code into `out`, or into `self.text` if `out` may be too short, and returns the number of bytes
+    /// in `out`; `None` at the end.
+    fn next_text(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         let table = match &mut self.table {
             Some(table) => table,
             None => self.table.insert(CodeTable::new(self.codes.header()?)),
@@ -77,21 +79,30 @@ impl<R: Read> Reader<R> {
                 table.widen();
                 self.codes.drop_group();
             }
-            let Some((code, offset)) = self.codes.next(table.width)? else { return Ok(false) };
+            let Some(code) = self.codes.next(table.width)? else { return Ok(None) };
             if code == CLEAR && table.block_mode {
                 table.clear();
                 self.codes.drop_group();
                 continue;
             }
-            return if table.expand(code, &mut self.text) {
-                Ok(true)
-            } else {
+            if !table.add_entry(code) {
                 let text = format!(
-                    "damaged .Z data at offset 0x{offset:x}: found code {code}, expected at most {}",
+                    "damaged .Z data at offset 0x{:x}: found code {code}, expected at most {}",
+                    self.codes.offset_before(table.width),
                     table.greatest()
                 );
-                Err(io::Error::new(io::ErrorKind::InvalidData, text))
-            };
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+            let len = table.len(code);
+            if len + TAIL <= out.len() {
+                table.expand(code, out);
+                return Ok(Some(len));
+            }
+            self.text.resize(len + TAIL, 0);
+            table.expand(code, &mut self.text);
+            self.text.truncate(len);
+            self.at = 0;
+            return Ok(Some(0));
         }
     }
 }
@@ -100,17 +111,17 @@ impl<R: Read> Read for Reader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut n = 0;
         while n < out.len() {
-            let n_taken = self.text.len().min(out.len() - n);
-            let kept = self.text.len() - n_taken;
-            out[n..n + n_taken].iter_mut().zip(self.text[kept..].iter().rev()).for_each(|(to, from)| *to = *from);
-            self.text.truncate(kept);
-            n += n_taken;
-            if !self.text.is_empty() || self.end.is_some() {
+            let left = &self.text[self.at..];
+            let n_copied = left.len().min(out.len() - n);
+            out[n..n + n_copied].copy_from_slice(&left[..n_copied]);
+            self.at += n_copied;
+            n += n_copied;
+            if self.at < self.text.len() || self.end.is_some() {
                 break;
             }
-            match self.next_text() {
-                Ok(true) => {}
-                Ok(false) => self.end = Some(None),
+            match self.next_text(&mut out[n..]) {
+                Ok(Some(len)) => n += len,
+                Ok(None) => self.end = Some(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => self.end = Some(Some((error.kind(), error.to_string()))),
             }
@@ -122,12 +133,15 @@ impl<R: Read> Read for Reader<R> {
     }
 }
 
+/// Size of the widest group, and three bytes more, so that four bytes can be read from any place of it.
+const GROUP_BYTES: usize = MAX_WIDTH as usize + 3;
+
 /// Reader of codes, one group at a time.
 #[derive(Debug)]
 struct Codes<R> {
     inner: BufReader<R>,
     /// Current group of eight codes. The last group of a file may be shorter.
-    group: [u8; MAX_WIDTH as usize],
+    group: [u8; GROUP_BYTES],
     n_bits: u32,
     at_bit: u32,
     /// Offset in the file after the group.
@@ -164,14 +178,17 @@ impl<R: Read> Codes<R> {
         self.at_bit = self.n_bits;
     }
 
-    /// Reads the next code of `width` bits and its offset; `None` at the end.
-    fn next(&mut self, width: u32) -> io::Result<Option<(u16, u64)>> {
+    /// Offset of the last code, which had `width` bits, in the file.
+    fn offset_before(&self, width: u32) -> u64 {
+        self.offset - u64::from(self.n_bits / 8 - (self.at_bit - width) / 8)
+    }
+
+    /// Reads the next code of `width` bits; `None` at the end.
+    fn next(&mut self, width: u32) -> io::Result<Option<u16>> {
         if self.at_bit >= self.n_bits {
             self.n_bits = 8 * self.fill(width as usize)? as u32;
             self.at_bit = 0;
         }
-        let byte = self.at_bit / 8;
-        let offset = self.offset - u64::from(self.n_bits / 8 - byte);
         let left = self.n_bits - self.at_bit;
         if left < width {
             self.at_bit = self.n_bits;
@@ -183,12 +200,11 @@ impl<R: Read> Codes<R> {
                 Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
             };
         }
-        let mut window = [0; 4];
-        let end = (byte as usize + 4).min(self.group.len());
-        window[..end - byte as usize].copy_from_slice(&self.group[byte as usize..end]);
-        let code = u32::from_le_bytes(window) >> (self.at_bit % 8) & ((1 << width) - 1);
+        let byte = (self.at_bit / 8) as usize;
+        let window = self.group[byte..].first_chunk().copied().map_or(0, u32::from_le_bytes);
+        let code = window >> (self.at_bit % 8) & ((1 << width) - 1);
         self.at_bit += width;
-        Ok(Some((code as u16, offset)))
+        Ok(Some(code as u16))
     }
 
     /// Reads up to `n` bytes into the group and returns their number.
@@ -207,11 +223,46 @@ impl<R: Read> Codes<R> {
     }
 }
 
-/// Meaning of the codes from 257 on.
+/// Number of bytes at the end of a text that an entry contains.
+const TAIL: usize = 8;
+
+/// Text of a code: its last one to eight bytes, and the code for the bytes before them. Texts rarely have more than
+/// eight bytes, so most are one copy.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    tail: [u8; TAIL],
+    /// Length of the text.
+    len: u32,
+    /// Code for the text before the tail, if there is any. That text fills its own tail.
+    before: u16,
+    tail_len: u8,
+    /// First byte of the text.
+    first: u8,
+}
+
+impl Entry {
+    /// Text of a code below 256.
+    fn of_byte(byte: u8) -> Self {
+        Self { tail: [byte, 0, 0, 0, 0, 0, 0, 0], len: 1, before: 0, tail_len: 1, first: byte }
+    }
+
+    /// Text of this entry, which has the given code, and one byte more.
+    fn and(mut self, code: u16, byte: u8) -> Self {
+        self.len += 1;
+        if usize::from(self.tail_len) == TAIL {
+            (self.before, self.tail_len) = (code, 0);
+        }
+        self.tail[usize::from(self.tail_len)] = byte;
+        self.tail_len += 1;
+        self
+    }
+}
+
+/// Meaning of the codes.
 #[derive(Debug)]
 struct CodeTable {
-    /// Entry per code: the code for its text without the last byte, and the last byte.
-    entries: Vec<(u16, u8)>,
+    /// Entry per code.
+    entries: Vec<Entry>,
     block_mode: bool,
     /// Largest number of entries.
     max_entries: u32,
@@ -222,16 +273,20 @@ struct CodeTable {
     next: u32,
     /// Value of `next` from which codes are one bit wider.
     widen_at: u32,
-    /// Previous code, and the first byte of its text.
-    last: Option<(u16, u8)>,
+    /// Previous code.
+    last: Option<u16>,
 }
 
 impl CodeTable {
     fn new(flags: u8) -> Self {
         let width = u32::from(flags & !BLOCK_MODE);
         let max_entries = 1 << width;
+        let mut entries = vec![Entry::of_byte(0); max_entries as usize];
+        for byte in 0..=u8::MAX {
+            entries[usize::from(byte)] = Entry::of_byte(byte);
+        }
         let mut table = Self {
-            entries: vec![(0, 0); max_entries as usize],
+            entries,
             block_mode: flags & BLOCK_MODE != 0,
             max_entries,
             // compress(1) continues to 10 bits even if 9 are requested.
@@ -265,36 +320,41 @@ impl CodeTable {
         }
     }
 
-    /// Writes the text of a code in reverse order, and adds the entry that the code completes. Returns false if the
-    /// code is impossible.
-    fn expand(&mut self, code: u16, text: &mut Vec<u8>) -> bool {
+    /// Adds the entry that a code completes: the text of the code before it and the first byte of its own text. Returns
+    /// false if the code is impossible.
+    fn add_entry(&mut self, code: u16) -> bool {
         if u32::from(code) > self.greatest() {
             return false;
         }
-        let mut at = code;
-        if let Some((last, first)) = self.last
-            && u32::from(code) == self.next
-        {
-            // The code refers to the entry that it completes: the previous text plus that text's first byte.
-            text.push(first);
-            at = last;
-        }
-        // The chain is as long as the text. It ends, because an entry only refers to older ones.
-        while at > 255 {
-            let (before, byte) = self.entries[usize::from(at)];
-            text.push(byte);
-            at = before;
-        }
-        let first = at as u8;
-        text.push(first);
-        if let Some((last, _)) = self.last
+        if let Some(last) = self.last
             && self.next < self.max_entries
         {
-            self.entries[self.next as usize] = (last, first);
+            let before = self.entries[usize::from(last)];
+            // A code may refer to the entry that it completes. Both texts then begin with the same byte.
+            let first = if u32::from(code) == self.next { before.first } else { self.entries[usize::from(code)].first };
+            self.entries[self.next as usize] = before.and(last, first);
             self.next += 1;
         }
-        self.last = Some((code, first));
+        self.last = Some(code);
         true
+    }
+
+    /// Length of a code's text.
+    fn len(&self, code: u16) -> usize {
+        self.entries[usize::from(code)].len as usize
+    }
+
+    /// Writes the text of a code to the start of `out`, which has [`TAIL`] bytes more than that; these are overwritten.
+    fn expand(&self, code: u16, out: &mut [u8]) {
+        let mut entry = self.entries[usize::from(code)];
+        loop {
+            let at = entry.len as usize - usize::from(entry.tail_len);
+            out[at..at + TAIL].copy_from_slice(&entry.tail);
+            if at == 0 {
+                return;
+            }
+            entry = self.entries[usize::from(entry.before)];
+        }
     }
 }
 
