@@ -151,8 +151,22 @@ impl IdSet {
 
     /// The ids in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u16> {
-        (0..=u16::MAX).filter(|id| self.contains(*id))
+        set_bits(&*self.bits).map(|id| id as u16)
     }
+}
+
+/// Places of the bits that are 1, ascending, of words with the lowest places first.
+pub(crate) fn set_bits(words: &[u64]) -> impl Iterator<Item = u32> {
+    let of_word = |(word, bits): (u32, &u64)| {
+        let mut bits = *bits;
+        std::iter::from_fn(move || {
+            let at = bits.trailing_zeros();
+            // Clears the lowest one; none is left of 0.
+            bits &= bits.wrapping_sub(1);
+            (at < 64).then_some(word * 64 + at)
+        })
+    };
+    (0..).zip(words).flat_map(of_word)
 }
 
 /// Formats an id as reports do: upper-case digits, without a final zero.

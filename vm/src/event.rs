@@ -212,6 +212,7 @@ impl Event<'_> {
     }
 
     /// `$HD`: low 16 bits of the hook word.
+    #[inline]
     pub fn hook_data(&self) -> u16 {
         self.header() as u16
     }

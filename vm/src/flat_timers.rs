@@ -17,16 +17,27 @@ use crate::{EnvValue, Event, Instr, Op, OperandKind, Timers, table};
 pub struct FlatTimers {
     /// Minimum size of the event in bytes.
     need: usize,
-    by_thread: bool,
-    uses: Vec<FlatUse>,
+    /// Bits of the thread id that every key has as its third number: all or none.
+    thread: u64,
+    uses: Box<[FlatUse]>,
 }
 
-/// Start or end of a timer.
+/// Start or end of a timer, with the first two numbers of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FlatUse {
-    is_end: bool,
-    first: KeyNumber,
-    second: KeyNumber,
+    last: LastUse,
+    first: KeyMask,
+    second: KeyMask,
+}
+
+/// Sum of a constant and of bits of `$TID` and `$HD`, of which at most one is not 0. It is computed without a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct KeyMask {
+    constant: u64,
+    of_tid: u64,
+    of_data: u64,
+    /// Bits of `$HD` below those of the number.
+    low: u32,
 }
 
 /// Number in the key of a timer.
@@ -50,31 +61,120 @@ const MAX_SIZE: usize = 1 << 12;
 
 impl FlatTimers {
     /// Starts and ends the timers of an event, whose thread is `tid`. Returns false, and changes nothing, if the
-    /// routine must run.
-    #[inline]
-    pub fn run(&self, event: &Event<'_>, tid: u64, timers: &mut Timers) -> bool {
+    /// routine must run. [`TimerCache::flush`] passes the changes on to `timers`.
+    #[inline(always)]
+    pub fn run(&self, event: &Event<'_>, tid: u64, cache: &mut TimerCache, timers: &mut Timers) -> bool {
         if !(self.need..=MAX_SIZE).contains(&event.bytes.len()) {
             return false;
         }
-        for FlatUse { is_end, first, second } in &self.uses {
-            let thread = if self.by_thread { tid } else { 0 };
-            let key = [first.read(event, tid), second.read(event, tid), thread];
-            match is_end {
-                true => drop(timers.end(key, event.time_ns)),
-                false => timers.start(key, event.time_ns),
-            }
+        let (data, thread) = (u64::from(event.hook_data()), tid & self.thread);
+        for FlatUse { last, first, second } in &self.uses {
+            cache.put([first.read(tid, data), second.read(tid, data), thread], *last, event.time_ns, timers);
         }
         true
     }
 }
 
-impl KeyNumber {
+/// Write-back cache of the timers that were started and ended last: threads use the same few timers again and again, and
+/// a change of the map of all timers costs more.
+#[derive(Debug, Clone)]
+pub struct TimerCache {
+    /// By hash of the key.
+    entries: Box<[CachedTimer; CACHE_SIZE]>,
+    /// Indices of the entries in use.
+    used: Vec<u16>,
+}
+
+/// Timer whose last start or end is not in the map yet.
+#[derive(Debug, Clone, Copy)]
+struct CachedTimer {
+    key: [u64; 3],
+    time_ns: u64,
+    last: LastUse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastUse {
+    /// The entry is not in use.
+    None,
+    Start,
+    End,
+}
+
+const CACHE_BITS: u32 = 9;
+const CACHE_SIZE: usize = 1 << CACHE_BITS;
+
+impl Default for TimerCache {
+    fn default() -> Self {
+        let unused = CachedTimer { key: [0; 3], time_ns: 0, last: LastUse::None };
+        Self { entries: Box::new([unused; CACHE_SIZE]), used: Vec::new() }
+    }
+}
+
+impl TimerCache {
+    /// Starts or ends a timer.
+    #[inline(always)]
+    fn put(&mut self, key: [u64; 3], last: LastUse, time_ns: u64, timers: &mut Timers) {
+        let mixed = key[0] ^ key[1].rotate_left(21) ^ key[2].rotate_left(42);
+        let at = (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - CACHE_BITS)) as usize;
+        let entry = &mut self.entries[at % CACHE_SIZE];
+        let differs = (entry.key[0] ^ key[0]) | (entry.key[1] ^ key[1]) | (entry.key[2] ^ key[2]);
+        if entry.last == LastUse::None || differs != 0 {
+            return self.replace(at, CachedTimer { key, time_ns, last }, timers);
+        }
+        (entry.time_ns, entry.last) = (time_ns, last);
+    }
+
+    /// Puts another timer into an entry.
+    #[inline(never)]
+    fn replace(&mut self, at: usize, timer: CachedTimer, timers: &mut Timers) {
+        let entry = &mut self.entries[at];
+        entry.apply(timers);
+        let was_used = std::mem::replace(entry, timer).last != LastUse::None;
+        if !was_used {
+            self.used.push(at as u16);
+        }
+        // A start above the limit is dropped, so the order of changes matters there.
+        if !timers.has_room(self.used.len()) {
+            self.entries[at].last = LastUse::None;
+            self.flush(timers);
+            timer.apply(timers);
+        }
+    }
+
+    /// Passes all changes on to the timers.
+    pub fn flush(&mut self, timers: &mut Timers) {
+        for at in self.used.drain(..) {
+            let entry = &mut self.entries[usize::from(at)];
+            entry.apply(timers);
+            entry.last = LastUse::None;
+        }
+    }
+}
+
+impl CachedTimer {
+    fn apply(&self, timers: &mut Timers) {
+        match self.last {
+            LastUse::None => {}
+            LastUse::Start => timers.start(self.key, self.time_ns),
+            LastUse::End => drop(timers.end(self.key, self.time_ns)),
+        }
+    }
+}
+
+impl KeyMask {
     #[inline]
-    fn read(self, event: &Event<'_>, tid: u64) -> u64 {
+    fn read(self, tid: u64, data: u64) -> u64 {
+        self.constant | tid & self.of_tid | data >> self.low & self.of_data
+    }
+}
+
+impl KeyNumber {
+    fn mask(self) -> KeyMask {
         match self {
-            Self::Const(number) => number,
-            Self::Tid => tid,
-            Self::HookData { low, count } => u64::from(event.hook_data()) >> low & (u64::MAX >> (64 - count)),
+            Self::Const(constant) => KeyMask { constant, ..KeyMask::default() },
+            Self::Tid => KeyMask { of_tid: u64::MAX, ..KeyMask::default() },
+            Self::HookData { low, count } => KeyMask { low, of_data: u64::MAX >> (64 - count), ..KeyMask::default() },
         }
     }
 
@@ -97,8 +197,10 @@ impl PreparedEntry<'_> {
         let mut walk =
             TimerWalk { program: self.program, registers: Vec::new(), uses: Vec::new(), n_instrs: 0, n_names: 0 };
         walk.routine(self.program.routine_in(self.start_index as usize), false)?;
-        let TimerWalk { uses, .. } = walk;
-        Some(FlatTimers { need: self.need as usize, by_thread: self.program.settings.timer_by_thread, uses })
+        let thread = if self.program.settings.timer_by_thread { u64::MAX } else { 0 };
+        let uses = walk.uses.into_iter();
+        let uses = uses.map(|(last, first, second)| FlatUse { last, first: first.mask(), second: second.mask() });
+        Some(FlatTimers { need: self.need as usize, thread, uses: uses.collect() })
     }
 }
 
@@ -107,7 +209,8 @@ struct TimerWalk<'p, 'r> {
     program: &'p Program<'r>,
     /// Registers that have the same source on every path.
     registers: Vec<(u32, KeyNumber)>,
-    uses: Vec<FlatUse>,
+    /// Starts and ends with the numbers of their keys.
+    uses: Vec<(LastUse, KeyNumber, KeyNumber)>,
     n_instrs: usize,
     n_names: usize,
 }
@@ -153,7 +256,8 @@ impl TimerWalk<'_, '_> {
                 }
                 Op::TimerStart | Op::TimerEnd if is_certain => {
                     let (first, second) = (self.get(instr.b)?, self.get(instr.c)?);
-                    self.uses.push(FlatUse { is_end: op == Op::TimerEnd, first, second });
+                    let last = if op == Op::TimerEnd { LastUse::End } else { LastUse::Start };
+                    self.uses.push((last, first, second));
                 }
                 Op::Call if is_certain => self.routine(instr.b, true)?,
                 Op::PutName | Op::PutPath => {

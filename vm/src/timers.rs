@@ -137,6 +137,11 @@ impl Timers {
         self.n_lost
     }
 
+    /// True if `n` more timers can start.
+    pub(crate) fn has_room(&self, n: usize) -> bool {
+        self.started.len() + n <= self.max
+    }
+
     /// Starts a trial run, whose changes [`Timers::end_trial`] undoes.
     pub(crate) fn begin_trial(&mut self) {
         self.undo = Some(Box::new(Undo { changes: Vec::new(), n_lost: self.n_lost }));

@@ -3,22 +3,27 @@
 use crate::catalog::Catalog;
 use crate::context::ContextState;
 use crate::reader::Tally;
-use crate::reader::aix::TimedEvent;
+use crate::reader::aix::{RawEvent, TimedEvent};
 use crate::split::index::{IndexBuilder, PartIndex};
-use tfbc_vm::{Event, FlatTimers, Space, Timers};
+use tfbc_vm::{Event, FlatTimers, Space, TimerCache, Timers};
 
 /// Notes about the events of a log.
-pub(super) struct EventNotes {
+pub(super) struct EventNotes<'w> {
+    catalog: &'w Catalog<'w>,
     shown: LastShown,
     /// Index of the events since the border before.
     index: IndexBuilder,
     thread: LastThread,
-    /// Index in `timers` by id; [`UNKNOWN`] before the first event of the id, [`NO_TIMERS`] if it has none.
-    timers_of: Vec<u32>,
-    /// Timers by environment; `None` if the routine must run.
-    timers: Vec<[Option<FlatTimers>; 4]>,
+    /// Index in `timers` of an id's first environment; [`UNKNOWN`] before the first event of the id, [`NO_TIMERS`] if it
+    /// has none.
+    timers_of: Box<[u32; N_IDS]>,
+    /// Timers by id and environment; `None` if the routine must run.
+    timers: Vec<Option<FlatTimers>>,
+    last_timers: TimerCache,
 }
 
+/// Number of hook ids.
+const N_IDS: usize = 1 << 16;
 const UNKNOWN: u32 = u32::MAX;
 const NO_TIMERS: u32 = u32::MAX - 1;
 
@@ -34,14 +39,16 @@ impl LastThread {
     const UNKNOWN: Self = Self { tid: 0, own_cpu: None, version: u64::MAX };
 }
 
-impl EventNotes {
-    pub fn new() -> Self {
+impl<'w> EventNotes<'w> {
+    pub fn new(catalog: &'w Catalog<'w>) -> Self {
         Self {
+            catalog,
             shown: LastShown::new(),
             index: IndexBuilder::default(),
             thread: LastThread::UNKNOWN,
-            timers_of: vec![UNKNOWN; 1 << 16],
+            timers_of: by_id(UNKNOWN),
             timers: Vec::new(),
+            last_timers: TimerCache::default(),
         }
     }
 
@@ -65,7 +72,6 @@ impl EventNotes {
             self.note_thread(event.tid, event.cpu, context);
         }
         self.shown.note(event.id, elapsed_ns);
-        self.index.note_id(event.id.into());
         self.index.note_time(elapsed_ns);
     }
 
@@ -86,39 +92,54 @@ impl EventNotes {
     /// Index of the events since the border before. `tally` has the bytes so far.
     pub fn take_index(&mut self, tally: Tally) -> PartIndex {
         self.thread = LastThread::UNKNOWN;
+        self.shown.take_ids().for_each(|id| self.index.note_id(id.into()));
         self.index.take(None, tally)
     }
 
     /// Starts and ends the timers of an event. Returns false, and changes nothing, if its template must run.
+    /// [`EventNotes::flush_timers`] passes the changes on to `timers`.
     #[inline(always)]
-    pub fn run_timers(&mut self, catalog: &Catalog<'_>, timed: &TimedEvent<'_>, timers: &mut Timers) -> bool {
-        match self.timers_of[usize::from(timed.event.id)] {
-            NO_TIMERS => true,
-            index => self.run_timers_of(index, catalog, timed, timers),
+    pub fn run_timers(&mut self, timed: &TimedEvent<'_>, timers: &mut Timers) -> bool {
+        let RawEvent { id, bytes, wide, tid, .. } = timed.event;
+        let index = match self.timers_of[usize::from(id)] {
+            UNKNOWN => self.look_up(id),
+            index => index,
+        };
+        if index == NO_TIMERS {
+            return true;
+        }
+        let event = Event { bytes, wide, record: None, time_ns: timed.time.time_ns, offset: 0 };
+        let index = index as usize + event.env_index();
+        // By value: a reference to the event would force it into memory for all events.
+        if wide {
+            self.run_timers_of::<true>(index, bytes, tid, event.time_ns, timers)
+        } else {
+            self.run_timers_of::<false>(index, bytes, tid, event.time_ns, timers)
         }
     }
 
     #[inline(never)]
-    fn run_timers_of(
+    fn run_timers_of<const WIDE: bool>(
         &mut self,
-        index: u32,
-        catalog: &Catalog<'_>,
-        timed: &TimedEvent<'_>,
+        index: usize,
+        bytes: &[u8],
+        tid: u64,
+        time_ns: u64,
         timers: &mut Timers,
     ) -> bool {
-        let TimedEvent { event, time, .. } = timed;
-        let index = if index == UNKNOWN { self.look_up(catalog, event.id) } else { index };
-        if index == NO_TIMERS {
-            return true;
-        }
-        let hook =
-            Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
-        let flat = &self.timers[index as usize][hook.env_index()];
-        flat.as_ref().is_some_and(|flat| flat.run(&hook, event.tid, timers))
+        let event = Event { bytes, wide: WIDE, record: None, time_ns, offset: 0 };
+        let flat = self.timers.get(index).and_then(Option::as_ref);
+        flat.is_some_and(|flat| flat.run(&event, tid, &mut self.last_timers, timers))
+    }
+
+    /// Passes the changes of all events so far on to the timers.
+    pub fn flush_timers(&mut self, timers: &mut Timers) {
+        self.last_timers.flush(timers);
     }
 
     #[cold]
-    fn look_up(&mut self, catalog: &Catalog<'_>, id: u16) -> u32 {
+    fn look_up(&mut self, id: u16) -> u32 {
+        let catalog = self.catalog;
         let index = match catalog.lookup(id).filter(|entry| entry.has_effects) {
             Some(entry) => {
                 let program = catalog.program(entry);
@@ -127,8 +148,9 @@ impl EventNotes {
                 for env in envs {
                     flat[env] = program.prepare(entry.hook, env).and_then(|prepared| prepared.flat_timers());
                 }
-                self.timers.push(flat);
-                self.timers.len() as u32 - 1
+                let index = self.timers.len() as u32;
+                self.timers.extend(flat);
+                index
             }
             None => NO_TIMERS,
         };
@@ -140,15 +162,17 @@ impl EventNotes {
 /// Elapsed time of the last reported event, per hook.
 struct LastShown {
     /// Number of the event among the reported ones, and its elapsed time, by hook.
-    by_id: Vec<(u64, u64)>,
+    by_id: Box<[(u64, u64); N_IDS]>,
     /// Hooks with reported events.
     ids: Vec<u16>,
     n_shown: u64,
+    /// Number of reported events before the last border.
+    n_before: u64,
 }
 
 impl LastShown {
     fn new() -> Self {
-        Self { by_id: vec![(0, 0); 1 << 16], ids: Vec::new(), n_shown: 0 }
+        Self { by_id: by_id((0, 0)), ids: Vec::new(), n_shown: 0, n_before: 0 }
     }
 
     #[inline(always)]
@@ -161,6 +185,13 @@ impl LastShown {
         *last = (self.n_shown, elapsed_ns);
     }
 
+    /// Hooks of the events since the last call.
+    fn take_ids(&mut self) -> impl Iterator<Item = u16> {
+        let n_before = std::mem::replace(&mut self.n_before, self.n_shown);
+        let Self { by_id, ids, .. } = self;
+        ids.iter().copied().filter(move |id| by_id[usize::from(*id)].0 > n_before)
+    }
+
     /// Hooks and elapsed times, the latest first.
     fn list(&self) -> Vec<(u16, u64)> {
         let last = |id: &u16| self.by_id[usize::from(*id)];
@@ -168,6 +199,12 @@ impl LastShown {
         ids.sort_unstable_by_key(|id| std::cmp::Reverse(last(id).0));
         ids.into_iter().map(|id| (id, last(&id).1)).collect()
     }
+}
+
+/// A value per hook id.
+fn by_id<T: Copy + std::fmt::Debug>(value: T) -> Box<[T; N_IDS]> {
+    let values = vec![value; N_IDS].into_boxed_slice().try_into();
+    values.unwrap_or_else(|_| Box::new([value; N_IDS]))
 }
 
 #[cfg(all(test, feature = "compile"))]
@@ -200,20 +237,23 @@ mod tests {
         for paths in [vec![path], Vec::new()] {
             let set = FormatSet::load(&paths, &LoadOptions::default()).unwrap();
             let catalog = set.catalog().unwrap();
-            n_flat.push(compare(&catalog));
+            // With a limit, the order of starts and ends decides which timers run.
+            n_flat.extend([Timers::MAX, 600, 3].map(|max| compare(&catalog, max)));
         }
         assert!(n_flat.iter().all(|n| *n > 1000), "{n_flat:?}");
     }
 
-    /// Runs events of all hooks with effects both ways, and returns the number of those that need no machine.
-    fn compare(catalog: &Catalog<'_>) -> usize {
+    /// Runs events of all hooks with effects both ways, with at most `max` timers, and returns the number of those that
+    /// need no machine.
+    fn compare(catalog: &Catalog<'_>, max: usize) -> usize {
         let mut seed = 1u64;
         let mut below = move |n: u64| {
             seed = seed.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
             (seed >> 33) % n
         };
         let (mut machine, mut text, mut n_flat) = (Machine::default(), TextBuf::new(), 0);
-        let (mut flat_timers, mut timers) = (Timers::new(), Timers::new());
+        let (mut cache, mut flat_timers, mut timers) =
+            (TimerCache::default(), Timers::with_max(max), Timers::with_max(max));
         for entry in catalog.entries().filter(|entry| entry.has_effects) {
             let program = catalog.program(entry);
             let prepared = Space::Hook.envs().map(|env| program.prepare(entry.hook, env.index()));
@@ -226,20 +266,27 @@ mod tests {
                     *byte = if below(2) == 0 { 0 } else { below(6) as u8 };
                 }
                 let event = Event { bytes: &bytes, wide, record: None, time_ns, offset: 0 };
-                let context = Context { tid: below(3), svc: b"open", ..Context::EMPTY };
+                // The keys of many threads share entries of the cache.
+                let n_threads = if below(2) == 0 { 3 } else { 3000 };
+                let context = Context { tid: below(n_threads), svc: b"open", ..Context::EMPTY };
                 let is_flat = flat[event.env_index()].as_ref().is_some_and(|flat| {
                     n_flat += 1;
-                    flat.run(&event, context.tid, &mut flat_timers)
+                    flat.run(&event, context.tid, &mut cache, &mut flat_timers)
                 });
                 text.clear();
                 let input = EventInput { event: &event, context: &context };
                 let start = LineStart { layout: Layout::default(), line: 0 };
                 if !is_flat {
+                    cache.flush(&mut flat_timers);
                     machine.start(program, &mut flat_timers).event(entry.hook, input, start, &mut text);
                     text.clear();
                 }
                 machine.start(program, &mut timers).event(entry.hook, input, start, &mut text);
-                assert_eq!(flat_timers.running(), timers.running(), "{:04x} {bytes:x?}", entry.id());
+                if below(64) == 0 {
+                    cache.flush(&mut flat_timers);
+                    assert_eq!(flat_timers.running(), timers.running(), "{:04x} {bytes:x?}", entry.id());
+                    assert_eq!(flat_timers.n_lost(), timers.n_lost());
+                }
             }
         }
         n_flat

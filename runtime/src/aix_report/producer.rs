@@ -111,7 +111,7 @@ impl<'w> LogProducer<'w> {
         }
         let mut collector = Collector::new(plan, infos, catalog, options, layouts);
         collector.gaps = lists_gaps.then(Gaps::default);
-        collector.notes = uses.notes_events.then(|| Box::new(EventNotes::new()));
+        collector.notes = uses.notes_events.then(|| Box::new(EventNotes::new(catalog)));
         collector.fields = shows_fields.then(HashMap::default);
         if keeps_trails {
             collector.timers.keep_trail();
@@ -147,14 +147,17 @@ impl<'w> LogProducer<'w> {
     }
 
     /// Notes of the events, if the producer was created to take them.
-    pub fn notes(&mut self) -> Option<&mut EventNotes> {
+    pub fn notes(&mut self) -> Option<&mut EventNotes<'w>> {
         self.collector.notes.as_deref_mut()
     }
 
     /// State after the last event. `shown` has, per hook, the elapsed time of the last event that was reported, the
     /// latest first.
-    pub fn snapshot(&self, shown: Vec<(u16, u64)>) -> AixState {
-        let Collector { n_events, state, start, context, timers, gaps, .. } = &self.collector;
+    pub fn snapshot(&mut self, shown: Vec<(u16, u64)>) -> AixState {
+        let Collector { n_events, state, start, context, timers, gaps, notes, .. } = &mut self.collector;
+        if let Some(notes) = notes {
+            notes.flush_timers(timers);
+        }
         AixState {
             n_events: *n_events,
             system: (**state.system()).clone(),
@@ -334,7 +337,7 @@ struct Collector<'w> {
     /// Gaps in the recording, found by their events; `None` if the report does not list gaps.
     gaps: Option<Gaps>,
     /// Notes of the events that a report would show; `None` if they are collected.
-    notes: Option<Box<EventNotes>>,
+    notes: Option<Box<EventNotes<'w>>>,
     /// Elapsed time of the last event other than header and utility events.
     last_elapsed_ns: u64,
     n_events: u64,
@@ -485,14 +488,14 @@ impl<'w> Collector<'w> {
     /// Notes the events of a run, and runs their timers.
     #[inline(never)]
     fn note_run(&mut self, logs: &mut Logs) -> EventSpan {
-        let Self { plan, context, notes, timers, catalog, .. } = self;
+        let Self { plan, context, notes, timers, .. } = self;
         let Some(notes) = notes else { return EventSpan::default() };
         logs.visit_common(
             usize::MAX,
             plan.policy(),
             #[inline(always)]
             |timed: &TimedEvent<'_>, _: Option<BufferPos>| {
-                if !notes.run_timers(catalog, timed, timers) {
+                if !notes.run_timers(timed, timers) {
                     return VisitResult::Leave;
                 }
                 context.advance_fast(&timed.event);
@@ -608,6 +611,9 @@ impl<'w> Collector<'w> {
         let context = self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths);
         self.text.clear();
         self.meter.next(event.bytes.len() as u64);
+        if let Some(notes) = &mut self.notes {
+            notes.flush_timers(&mut self.timers);
+        }
         if let Some(trail) = self.timers.trail() {
             trail.timers.clear();
             trail.pids.clear();

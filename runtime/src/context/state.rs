@@ -103,8 +103,9 @@ pub struct ContextState {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ContextSnapshot {
     daemon: Vec<u8>,
-    /// Process ids with paths.
+    /// Process ids, ascending, with paths.
     processes: Vec<(u64, Vec<u8>)>,
+    /// Threads by ascending id.
     threads: Vec<ThreadSnapshot>,
     symbols: Vec<(u64, Vec<u8>)>,
     depths: Vec<u32>,
@@ -119,7 +120,9 @@ struct ThreadSnapshot {
     pid: Option<u64>,
     cpu: Option<u64>,
     priority: u64,
-    svc: Vec<u8>,
+    /// Address of the system call, or its name; neither if there is none.
+    svc_address: Option<u64>,
+    svc_name: Vec<u8>,
 }
 
 /// A [`DeferredChange`]: its kind, and its process, thread or place.
@@ -132,9 +135,11 @@ struct ChangeSnapshot {
 stored!(ContextSnapshot { daemon, processes, threads, symbols, depths, deferred } where |context| !context.depths.is_empty()
     && context.depths.len() <= MAX_KNOWN + 1
     && context.depths.iter().all(|depth| *depth <= MAX_DEPTH)
+    && context.processes.is_sorted_by(|a, b| a.0 < b.0)
+    && context.threads.is_sorted_by(|a, b| a.tid < b.tid)
     && context.deferred.iter().all(|change| change.change(context.depths.len()).is_some()));
 
-stored!(ThreadSnapshot { tid, pid, cpu, priority, svc });
+stored!(ThreadSnapshot { tid, pid, cpu, priority, svc_address, svc_name });
 
 stored!(ChangeSnapshot { kind, value });
 
@@ -175,8 +180,8 @@ struct Known {
     max_symbols: usize,
     processes: SlotMap<Process>,
     threads: SlotMap<Thread>,
-    /// Pairs of process and thread, as slots.
-    members: BTreeSet<(u32, u32)>,
+    /// Pairs of process and thread, as slots; `None` before the first process ends.
+    members: Option<BTreeSet<(u32, u32)>>,
     /// Paths by process id, for the template code `P`.
     paths: ProcessNames,
     /// Interrupt depths: the first for events without a CPU, then one per CPU.
@@ -214,6 +219,14 @@ struct Process {
     path: Vec<u8>,
     /// Short name for [`ThreadContext::name`].
     name: Vec<u8>,
+}
+
+impl Process {
+    fn new(mut path: Vec<u8>) -> Self {
+        path.truncate(MAX_PATH);
+        let name = base_name(&path).iter().take(MAX_NAME).map(|byte| printable(*byte)).collect();
+        Self { path, name }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -372,7 +385,7 @@ impl ContextState {
             max_symbols: max_known,
             processes: SlotMap::new(max_known),
             threads: SlotMap::new(max_known),
-            members: BTreeSet::new(),
+            members: None,
             paths: ProcessNames::new(),
             depths: vec![0],
             last: (0, NO_SLOT),
@@ -431,15 +444,8 @@ impl ContextState {
         let thread = |(tid, slot): (&u64, &u32)| {
             let Thread { process, cpu, priority, svc, .. } = threads.get(*slot);
             let pid = process.map(|(_, pid)| pid);
-            let svc = match svc.get() {
-                SvcRef::None => Vec::new(),
-                SvcRef::Address(address) => {
-                    let (digits, len) = svc_digits(address);
-                    digits[..len].to_vec()
-                }
-                SvcRef::Name { padded, len } => padded[..len].to_vec(),
-            };
-            ThreadSnapshot { tid: *tid, pid, cpu: *cpu, priority: *priority, svc }
+            let svc_name = svc.as_bytes().to_vec();
+            ThreadSnapshot { tid: *tid, pid, cpu: *cpu, priority: *priority, svc_address: svc.address, svc_name }
         };
         let mut known: Vec<ThreadSnapshot> = threads.by_id.iter().map(thread).collect();
         known.sort_unstable_by_key(|thread| thread.tid);
@@ -462,24 +468,31 @@ impl ContextState {
     /// Replaces the context of an empty state. Parts that the state does not track are left out.
     pub(crate) fn resume(&mut self, snapshot: ContextSnapshot) {
         let ContextSnapshot { daemon, processes, threads, symbols, depths, deferred } = snapshot;
-        self.lookup = lookup(&self.table, &daemon, self.known.wanted);
-        self.daemon = daemon;
+        if self.daemon != daemon {
+            self.lookup = lookup(&self.table, &daemon, self.known.wanted);
+            self.daemon = daemon;
+        }
         let known = &mut self.known;
-        for (pid, path) in &processes {
-            known.set_path(*pid, Some(path));
-        }
-        for ThreadSnapshot { tid, pid, cpu, priority, svc } in threads {
-            if let Some(pid) = pid {
-                known.attach(tid, pid);
+        // All processes and threads at once, because a part of many threads is small.
+        let paths = processes.iter().filter(|(_, path)| !path.is_empty());
+        known.paths = paths.map(|(pid, path)| (*pid, path[..path.len().min(MAX_PATH)].to_vec())).collect();
+        known.processes.extend(processes.into_iter().map(|(pid, path)| (pid, Process::new(path))));
+        let (mut last, version) = (None, known.version + 1);
+        known.version = version;
+        let Known { processes, threads: known_threads, .. } = known;
+        known_threads.extend(threads.into_iter().map(|thread| {
+            let ThreadSnapshot { tid, pid, cpu, priority, svc_address, svc_name } = thread;
+            // Neighbours often share a process.
+            if last.map(|(_, pid)| pid) != pid {
+                last = pid.and_then(|pid| Some((processes.make(pid)?, pid)));
             }
-            known.version += 1;
-            let version = known.version;
-            if let Some(thread) = known.make_thread(tid) {
-                (thread.cpu, thread.depth_place) = (cpu, depth_place(cpu) as u32);
-                (thread.priority, thread.svc_version) = (priority, version);
-                thread.svc.set(&svc);
+            let mut svc = SvcName { address: svc_address, ..SvcName::default() };
+            if !svc_name.is_empty() {
+                svc.set(&svc_name);
             }
-        }
+            let depth_place = depth_place(cpu) as u32;
+            (tid, Thread { process: last, cpu, depth_place, priority, svc, svc_version: version })
+        }));
         known.symbols = Arc::new(symbols.into_iter().take(known.max_symbols).collect());
         let mut changes: Vec<DeferredChange> =
             deferred.iter().rev().filter_map(|change| change.change(depths.len())).collect();
@@ -649,22 +662,24 @@ impl Known {
                     Some(if is_reset { DeferredChange::Reset(place) } else { DeferredChange::Lower(place) });
             }
             FastAction::Dispatch => {
-                let is = |place: &Option<ResolvedPos>, known| {
+                let has = |place: &Option<ResolvedPos>, known| {
                     place.as_ref().is_none_or(|place| place.read_fast(bytes) == Some(known))
                 };
                 let has_pid = !entry.has_number
                     || thread.process.is_some_and(|(_, pid)| entry.number.read_fast(bytes) == Some(pid));
-                if !(has_pid && is(&entry.tid, tid) && is(&entry.priority, thread.priority))
-                    || (cpu.is_some() && thread.cpu != cpu)
-                {
+                if !(has_pid && has(&entry.tid, tid)) || (cpu.is_some() && thread.cpu != cpu) {
                     return false;
                 }
-                if self.wanted.depth {
-                    let Some(depth) = self.depths.get_mut(thread.depth_place(cpu)) else { return false };
-                    if *depth != 0 {
-                        *depth = 0;
-                        self.version += 1;
-                    }
+                let priority = entry.priority.as_ref().map_or(Some(thread.priority), |place| place.read_fast(bytes));
+                let (Some(priority), depth_place) = (priority, thread.depth_place(cpu)) else { return false };
+                if self.wanted.depth && depth_place >= self.depths.len() {
+                    return false;
+                }
+                if std::mem::replace(&mut thread.priority, priority) != priority {
+                    self.change(tid);
+                }
+                if self.wanted.depth && std::mem::take(&mut self.depths[depth_place]) != 0 {
+                    self.version += 1;
                 }
             }
         }
@@ -918,8 +933,7 @@ impl Known {
         if process.path == path {
             return;
         }
-        process.path = path.to_vec();
-        process.name = base_name(path).iter().take(MAX_NAME).map(|byte| printable(*byte)).collect();
+        *process = Process::new(path.to_vec());
         if path.is_empty() {
             self.paths.remove(&pid);
         } else {
@@ -941,10 +955,12 @@ impl Known {
         let old = self.threads.get_mut(slot).process.replace((process, pid));
         if old != Some((process, pid)) {
             self.change(tid);
-            if let Some((old, _)) = old {
-                self.members.remove(&(old, slot));
+            if let Some(members) = &mut self.members {
+                if let Some((old, _)) = old {
+                    members.remove(&(old, slot));
+                }
+                members.insert((process, slot));
             }
-            self.members.insert((process, slot));
         }
     }
 
@@ -953,9 +969,14 @@ impl Known {
         let Some(process) = self.processes.remove(pid) else { return };
         self.paths.remove(&pid);
         self.change_all();
-        while let Some(&(_, thread)) = self.members.range((process, 0)..=(process, u32::MAX)).next() {
-            self.members.remove(&(process, thread));
-            self.threads.remove_slot(thread);
+        let Self { members, threads, .. } = self;
+        let members = members.get_or_insert_with(|| {
+            let slots = threads.by_id.values();
+            slots.filter_map(|slot| Some((threads.get(*slot).process?.0, *slot))).collect()
+        });
+        while let Some(&(_, thread)) = members.range((process, 0)..=(process, u32::MAX)).next() {
+            members.remove(&(process, thread));
+            threads.remove_slot(thread);
         }
         // The cached slot may have belonged to a thread that was removed.
         self.seek(self.last.0);
@@ -1055,6 +1076,18 @@ impl<T: Default> SlotMap<T> {
         self.values[slot as usize] = (id, T::default());
         self.by_id.insert(id, slot);
         Some(slot)
+    }
+
+    /// Adds values of ids that are not in the map. Those above the limit are dropped.
+    fn extend(&mut self, values: impl ExactSizeIterator<Item = (u64, T)>) {
+        let n = values.len().min(self.max - self.values.len());
+        self.n_lost += (values.len() - n) as u64;
+        self.values.reserve(n);
+        self.by_id.reserve(n);
+        for (id, value) in values.take(n) {
+            self.by_id.insert(id, self.values.len() as u32);
+            self.values.push((id, value));
+        }
     }
 
     fn get(&self, slot: u32) -> &T {
@@ -1420,14 +1453,17 @@ mod tests {
     #[test]
     fn a_thread_may_move_between_processes_for_ever() {
         let mut state = state("106 dispatch pid=D1\n135 exit pid=D1");
+        // The members of processes are listed from the first end of one.
+        line(&mut state, &words(0x1060, 0, 7, &[9]));
+        line(&mut state, &words(0x1350, 0, 7, &[9]));
         for n in 0..1000 {
             line(&mut state, &words(0x1060, 0, 7, &[n % 3]));
         }
-        assert_eq!(state.known.members.len(), 1);
+        assert_eq!(state.known.members.as_ref().map(BTreeSet::len), Some(1));
         line(&mut state, &words(0x1350, 0, 7, &[1]));
         assert_eq!(line(&mut state, &words(0x0100, 0, 7, &[])), "0 - - 0 0 -");
         line(&mut state, &words(0x1350, 0, 7, &[0]));
         assert_eq!(line(&mut state, &words(0x0100, 0, 7, &[])), "- - - 0 0 -");
-        assert_eq!(state.known.members.len(), 0);
+        assert_eq!(state.known.members.map(|members| members.len()), Some(0));
     }
 }

@@ -33,9 +33,10 @@ pub(crate) trait Stored {
         if !codec.is_decoding() {
             return items.iter_mut().try_for_each(|item| item.visit(codec));
         }
-        // Items are added as they are decoded, and each takes a byte at least.
+        // Items are added as they are decoded, and each takes a byte at least. The bytes limit the memory of the others.
         codec.check(len <= codec.n_left())?;
         items.clear();
+        items.reserve(len.min(codec.n_left() / size_of::<Self>().max(1)));
         for _ in 0..len {
             let mut item = Self::default();
             item.visit(codec)?;

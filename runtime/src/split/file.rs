@@ -17,7 +17,7 @@ use crate::reader::aix::{AfterDamage, ReadOptions};
 use crate::reader::{Input, Tally};
 use std::io::{self, Read, Seek, SeekFrom};
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER_BYTES: usize = 36;
 const ROW_BYTES: usize = 40;
 

@@ -1,6 +1,7 @@
 //! Index of a part: what its events have in common, by which a filter may leave out the whole part.
 
 use super::codec::stored;
+use crate::ids::set_bits;
 use crate::reader::Tally;
 use std::collections::BTreeSet;
 
@@ -97,9 +98,8 @@ impl IndexBuilder {
     pub fn take(&mut self, start: Option<u64>, tally: Tally) -> PartIndex {
         let next = Self { before: tally, ..Self::default() };
         let Self { times, ids, low_cpus, cpus, has_more_cpus, has_notices, before } = std::mem::replace(self, next);
-        let mut all = Vec::new();
-        (0..).zip(*ids).for_each(|(word, bits): (u32, u64)| all.extend(set_bits(bits).map(|at| word * 64 + at)));
-        let cpus = set_bits(low_cpus).map(u64::from).chain(cpus).collect();
+        let ids = set_bits(&*ids).collect();
+        let cpus = set_bits(&[low_cpus]).map(u64::from).chain(cpus).collect();
         let tally = Tally {
             read: tally.read.saturating_sub(before.read),
             header: tally.header.saturating_sub(before.header),
@@ -107,16 +107,6 @@ impl IndexBuilder {
             skipped: tally.skipped.saturating_sub(before.skipped),
         };
         let times = (times.0 <= times.1).then_some(times);
-        PartIndex { times, ids: all, cpus, has_more_cpus, has_notices, tally, start }
+        PartIndex { times, ids, cpus, has_more_cpus, has_notices, tally, start }
     }
-}
-
-/// Places of the bits that are 1, ascending.
-fn set_bits(mut bits: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let at = bits.trailing_zeros();
-        // Clears the lowest one; none is left of 0.
-        bits &= bits.wrapping_sub(1);
-        (at < 64).then_some(at)
-    })
 }
