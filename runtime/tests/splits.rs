@@ -8,7 +8,7 @@ use std::io;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use tfbc::aix::{IdSet, ReadOptions};
-use tfbc::internal::filter::{Filter, Numbers, RecordIds};
+use tfbc::internal::filter::{Filter, Numbers, Processes, RecordIds};
 use tfbc::internal::rows::{Long, Names, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, rows};
 use tfbc::qnx::TimeForm;
 use tfbc::testing::splits::{split_state, with_split_state};
@@ -420,10 +420,13 @@ fn an_index_leaves_out_parts_and_no_line() {
         let mut one_cpu = ReportOptions::default();
         one_cpu.aix.filter.cpus = Some(Numbers(vec![(2, 3)]));
         one_cpu.qnx.filter.add_cpus("2-3").unwrap();
+        let mut one_process = ReportOptions::default();
+        one_process.aix.filter.processes = Some(Processes { pids: [2].into(), ..Processes::default() });
+        one_process.qnx.filter.pids = Some([2].into());
         let mut nothing = ReportOptions::default();
         nothing.aix.filter.only = Some(IdSet::parse("0AB").unwrap());
         nothing.qnx.filter.only = Some(RecordIds::default());
-        options.extend([one_cpu, nothing]);
+        options.extend([one_cpu, one_process, nothing]);
         for size in [parts(1), parts(6), single_events()] {
             let split = subject.split(size);
             for (at, options) in options.iter().enumerate() {
@@ -442,6 +445,26 @@ fn an_index_leaves_out_parts_and_no_line() {
         }
     }
     assert!(n_left_out > 60, "{n_left_out} reports left out parts");
+}
+
+#[test]
+fn an_index_leaves_out_parts_of_other_processes() {
+    let mut n_left_out = 0;
+    for subject in sample_subjects() {
+        let split = subject.split(parts(12));
+        for pid in [1, 4522, 6418] {
+            let mut options = ReportOptions::default();
+            options.aix.filter.processes = Some(Processes { pids: [pid].into(), ..Processes::default() });
+            options.qnx.filter.pids = Some([pid].into());
+            let whole = Report::of(&mut subject.open().unwrap(), &subject.formats, &options).unwrap();
+            let (found, n_read) = whole_report(&split, &subject.formats, &options, 1).unwrap();
+            assert_eq!(found, whole, "{}, process {pid}", subject.name);
+            n_left_out += split.parts().len() - n_read;
+            let rows = rows_with(&mut subject.open().unwrap(), &subject.formats, &options);
+            assert_eq!(rows_of_split(&split, &subject.formats, &options), rows, "{}, process {pid}", subject.name);
+        }
+    }
+    assert!(n_left_out > 30, "{n_left_out} parts left out");
 }
 
 #[test]

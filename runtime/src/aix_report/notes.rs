@@ -27,7 +27,7 @@ const N_IDS: usize = 1 << 16;
 const UNKNOWN: u32 = u32::MAX;
 const NO_TIMERS: u32 = u32::MAX - 1;
 
-/// Thread of the last event, whose CPU is in the index.
+/// Thread of the last event, whose CPU and process are in the index.
 struct LastThread {
     tid: u64,
     own_cpu: Option<u64>,
@@ -75,12 +75,16 @@ impl<'w> EventNotes<'w> {
         self.index.note_time(elapsed_ns);
     }
 
-    /// Notes the CPU of the events that follow.
+    /// Notes CPU and process of the events that follow.
     #[inline(never)]
     fn note_thread(&mut self, tid: u64, own_cpu: Option<u64>, context: &mut ContextState) {
         self.thread = LastThread { tid, own_cpu, version: context.version_of_facts() };
-        if let Some(cpu) = context.cpu_of(tid, own_cpu) {
+        let (pid, cpu) = context.process_and_cpu(tid, own_cpu);
+        if let Some(cpu) = cpu {
             self.index.note_cpu(cpu);
+        }
+        if let Some(pid) = pid {
+            self.index.note_pid(pid);
         }
     }
 

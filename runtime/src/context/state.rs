@@ -552,9 +552,11 @@ impl ContextState {
         self.look_up(tid, cpu).0
     }
 
-    /// CPU of a thread, whose event may name its `own_cpu`.
-    pub(crate) fn cpu_of(&mut self, tid: u64, own_cpu: Option<u64>) -> Option<u64> {
-        own_cpu.or_else(|| self.known.find_thread(tid)?.cpu)
+    /// Process and CPU of a thread, whose event may name its `own_cpu`.
+    pub(crate) fn process_and_cpu(&mut self, tid: u64, own_cpu: Option<u64>) -> (Option<u64>, Option<u64>) {
+        let thread = self.known.find_thread(tid);
+        let pid = thread.and_then(|thread| thread.process).map(|(_, pid)| pid);
+        (pid, own_cpu.or_else(|| thread?.cpu))
     }
 
     /// Paths of all processes.

@@ -5,20 +5,61 @@ use crate::ids::set_bits;
 use crate::reader::Tally;
 use std::collections::BTreeSet;
 
-/// Maximum number of CPUs that are listed; their ids come from the trace.
-const MAX_CPUS: usize = 1024;
+/// Maximum number of CPUs and of processes that are listed; their ids come from the trace.
+const MAX_LISTED: usize = 1024;
 
-/// Times, ids and CPUs of the events of a part.
+/// Numbers that occur in a part.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NumberList {
+    /// Numbers, ascending.
+    listed: Vec<u64>,
+    /// True if there are more than are listed.
+    has_more: bool,
+}
+
+stored!(NumberList { listed, has_more });
+
+impl NumberList {
+    /// True if a number of the part may meet a condition.
+    pub fn may_have(&self, meets: impl FnMut(u64) -> bool) -> bool {
+        self.has_more || self.listed.iter().copied().any(meets)
+    }
+}
+
+/// Builder of a [`NumberList`].
+#[derive(Debug, Clone, Default)]
+struct NumberSet {
+    /// A bit per number below 64.
+    low: u64,
+    others: BTreeSet<u64>,
+    has_more: bool,
+}
+
+impl NumberSet {
+    #[inline]
+    fn add(&mut self, number: u64) {
+        match number {
+            ..64 => self.low |= 1 << number,
+            _ if self.others.len() < MAX_LISTED => drop(self.others.insert(number)),
+            _ => self.has_more |= !self.others.contains(&number),
+        }
+    }
+
+    fn list(self) -> NumberList {
+        let Self { low, others, has_more } = self;
+        NumberList { listed: set_bits(&[low]).map(u64::from).chain(others).collect(), has_more }
+    }
+}
+
+/// Times, ids, CPUs and processes of the events of a part.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PartIndex {
     /// Least and largest time: elapsed nanoseconds of AIX, cycles of QNX. `None` if no event has one.
     pub times: Option<(u64, u64)>,
     /// Ids, ascending.
     pub ids: Vec<u32>,
-    /// CPUs, ascending.
-    pub cpus: Vec<u64>,
-    /// True if there are more CPUs than are listed.
-    pub has_more_cpus: bool,
+    pub cpus: NumberList,
+    pub pids: NumberList,
     /// True if the part has notices, which a report must not leave out.
     pub has_notices: bool,
     /// Bytes of the part. If a QNX event begins in an earlier part, its remaining slots count for this part.
@@ -27,7 +68,7 @@ pub(crate) struct PartIndex {
     pub start: Option<u64>,
 }
 
-stored!(PartIndex { times, ids, cpus, has_more_cpus, has_notices, tally, start });
+stored!(PartIndex { times, ids, cpus, pids, has_notices, tally, start });
 
 stored!(Tally { read, header, events, skipped });
 
@@ -38,10 +79,8 @@ pub(crate) struct IndexBuilder {
     times: (u64, u64),
     /// A bit per id.
     ids: Box<[u64; N_IDS / 64]>,
-    /// A bit per CPU below 64.
-    low_cpus: u64,
-    cpus: BTreeSet<u64>,
-    has_more_cpus: bool,
+    cpus: NumberSet,
+    pids: NumberSet,
     has_notices: bool,
     /// Bytes before the part.
     before: Tally,
@@ -55,9 +94,8 @@ impl Default for IndexBuilder {
         Self {
             times: (u64::MAX, 0),
             ids: Box::new([0; N_IDS / 64]),
-            low_cpus: 0,
-            cpus: BTreeSet::new(),
-            has_more_cpus: false,
+            cpus: NumberSet::default(),
+            pids: NumberSet::default(),
             has_notices: false,
             before: Tally::default(),
         }
@@ -81,11 +119,12 @@ impl IndexBuilder {
     /// Adds the CPU of an event.
     #[inline]
     pub fn note_cpu(&mut self, cpu: u64) {
-        match cpu {
-            ..64 => self.low_cpus |= 1 << cpu,
-            _ if self.cpus.len() < MAX_CPUS => drop(self.cpus.insert(cpu)),
-            _ => self.has_more_cpus |= !self.cpus.contains(&cpu),
-        }
+        self.cpus.add(cpu);
+    }
+
+    /// Adds the process of an event.
+    pub fn note_pid(&mut self, pid: u64) {
+        self.pids.add(pid);
     }
 
     /// Adds a number of notices.
@@ -97,9 +136,9 @@ impl IndexBuilder {
     /// so far.
     pub fn take(&mut self, start: Option<u64>, tally: Tally) -> PartIndex {
         let next = Self { before: tally, ..Self::default() };
-        let Self { times, ids, low_cpus, cpus, has_more_cpus, has_notices, before } = std::mem::replace(self, next);
+        let Self { times, ids, cpus, pids, has_notices, before } = std::mem::replace(self, next);
         let ids = set_bits(&*ids).collect();
-        let cpus = set_bits(&[low_cpus]).map(u64::from).chain(cpus).collect();
+        let (cpus, pids) = (cpus.list(), pids.list());
         let tally = Tally {
             read: tally.read.saturating_sub(before.read),
             header: tally.header.saturating_sub(before.header),
@@ -107,6 +146,6 @@ impl IndexBuilder {
             skipped: tally.skipped.saturating_sub(before.skipped),
         };
         let times = (times.0 <= times.1).then_some(times);
-        PartIndex { times, ids, cpus, has_more_cpus, has_notices, tally, start }
+        PartIndex { times, ids, cpus, pids, has_notices, tally, start }
     }
 }

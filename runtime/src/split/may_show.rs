@@ -23,8 +23,11 @@ impl PartIndex {
         let is_in_time = |(first, last): (u64, u64)| {
             filter.from_ns.is_none_or(|from| last >= from) && filter.to_ns.is_none_or(|to| first <= to)
         };
-        let has_cpu = || filter.cpus.as_ref().is_none_or(|cpus| self.cpus.iter().any(|cpu| cpus.contains(*cpu)));
-        self.ids.iter().any(shows) && self.times.is_some_and(is_in_time) && (self.has_more_cpus || has_cpu())
+        let has_cpu = filter.cpus.as_ref().is_none_or(|cpus| self.cpus.may_have(|cpu| cpus.contains(cpu)));
+        // The names of processes and interrupts are not in the index.
+        let only_pids = filter.processes.as_ref().filter(|wanted| wanted.names.is_empty() && !wanted.interrupts);
+        let has_process = only_pids.is_none_or(|wanted| self.pids.may_have(|pid| wanted.pids.contains(&pid)));
+        self.ids.iter().any(shows) && self.times.is_some_and(is_in_time) && has_cpu && has_process
     }
 
     /// True if a report of a QNX log with these options may show a record of the part.
@@ -33,13 +36,14 @@ impl PartIndex {
         let has = |id: u32| self.ids.binary_search(&id).is_ok();
         let has_id =
             filter.only.as_ref().is_none_or(|ids| ids.iter().any(|(class, event)| has(index_id(class, event))));
-        let has_cpu = filter.cpus.is_none_or(|cpus| self.cpus.iter().any(|cpu| cpus >> (cpu & 63) & 1 == 1));
+        let has_cpu = filter.cpus.is_none_or(|cpus| self.cpus.may_have(|cpu| cpus >> (cpu & 63) & 1 == 1));
+        let has_process = filter.pids.as_ref().is_none_or(|pids| self.pids.may_have(|pid| pids.contains(&pid)));
         let shown = |cycles| clock::shown_ns(options.time, header, self.start, cycles);
         // A time that cannot be computed here may be in the range.
         let is_in_time = |(first, last): (u64, u64)| {
             filter.from_ns.is_none_or(|from| shown(last).is_none_or(|last| last >= from))
                 && filter.to_ns.is_none_or(|to| shown(first).is_none_or(|first| first <= to))
         };
-        has_id && has_cpu && (!filter.is_timed() || self.times.is_some_and(is_in_time))
+        has_id && has_cpu && has_process && (!filter.is_timed() || self.times.is_some_and(is_in_time))
     }
 }
