@@ -5,12 +5,15 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Directory with the samples.
+/// Directory with the samples, and with `cut.trc`, which is damaged.
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for name in ["shell.trc", "copy.trc", "user.kev", "user.xml"] {
         fs::copy(root().join("runtime/samples").join(name), directory.path().join(name)).unwrap();
     }
+    let mut bytes = fs::read(directory.path().join("shell.trc")).unwrap();
+    bytes[6000..6100].fill(0xFF);
+    fs::write(directory.path().join("cut.trc"), bytes).unwrap();
     directory
 }
 
@@ -56,8 +59,14 @@ fn an_index_gives_the_report_of_the_trace() {
     let world = directory();
     let world = world.path();
     for (trace, filters) in [
-        ("shell.trc", ["", "--from 0.002 --until 0.003", "--only 134", "--cpu 0", "--only 0AB", "--grep kread"]),
-        ("user.kev", ["", "--from 1 --until 2 --time relative", "--only USER", "--cpu 1", "--only 9:1", "--grep a"]),
+        (
+            "shell.trc",
+            ["", "--from 0.002 --until 0.003", "--only 134", "--cpu 0", "--only 0AB", "--grep kread", "--pid 6418"],
+        ),
+        (
+            "user.kev",
+            ["", "--from 1 --until 2 --time relative", "--only USER", "--cpu 1", "--only 9:1", "--grep a", "--pid 1"],
+        ),
     ] {
         let (_, list, status) = tfbc(world, &format!("index --bytes 300 {trace}"));
         assert!(status == 0 && list.lines().count() > 4, "{list}");
@@ -77,9 +86,6 @@ fn an_index_gives_the_report_of_the_trace() {
 fn parts_of_a_damaged_trace_report_the_damage_once() {
     let world = directory();
     let world = world.path();
-    let mut bytes = fs::read(world.join("shell.trc")).unwrap();
-    bytes[6000..6100].fill(0xFF);
-    fs::write(world.join("cut.trc"), &bytes).unwrap();
     let (_, _, status) = tfbc(world, "split -n 4 -o cut.tfbs cut.trc");
     assert_eq!(status, 0);
     let (whole, messages, status) = tfbc(world, "report cut.trc");
@@ -178,9 +184,6 @@ fn merged_logs_and_files_of_cpus_are_split() {
 fn tables_of_a_split_file_are_those_of_the_trace() {
     let world = directory();
     let world = world.path();
-    let mut bytes = fs::read(world.join("shell.trc")).unwrap();
-    bytes[6000..6100].fill(0xFF);
-    fs::write(world.join("cut.trc"), &bytes).unwrap();
     for (trace, formats) in [("shell.trc", ""), ("cut.trc", ""), ("user.kev", "-t user.xml")] {
         tfbc(world, &format!("index --bytes 300 {formats} {trace}"));
         for filter in ["", "--from 0.002 --until 0.003", "--cpu 0", "--until 0"] {
@@ -212,9 +215,6 @@ fn tables_of_a_split_file_are_those_of_the_trace() {
 fn threads_do_not_change_a_report() {
     let world = directory();
     let world = world.path();
-    let mut bytes = fs::read(world.join("shell.trc")).unwrap();
-    bytes[6000..6100].fill(0xFF);
-    fs::write(world.join("cut.trc"), &bytes).unwrap();
     for (trace, formats) in [("shell.trc", ""), ("cut.trc", ""), ("user.kev", "-t user.xml")] {
         let made = tfbc(world, &format!("index --bytes 300 {formats} {trace}"));
         assert!(made.2 == 0 || made.2 == 2, "{}", made.1);
