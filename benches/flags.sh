@@ -4,8 +4,9 @@
 #     benches/flags.sh [PATTERN]      all rows, or those whose name has a match; exit status 1 if one is above its limit
 #
 # A figure is the difference between a longer and a shorter trace, so the start of the command does not count. `x` is its
-# ratio to the default of its vendor. The limit is the goal, in instructions: 1.5 times the default's goal, and for fields
-# 1.5 times the same lines without them. The limits of summary and latency are 5 % above the figures; the goal of
+# ratio to the default of its vendor. The limit is the goal, in instructions: 1.5 times the default's goal, and for
+# `kev ndjson` 1.5 times the default's figure. Rows with fields miss the goal of 720; the limit of `fields alone` is 5 %
+# above its figure. The limits of summary and latency are 5 % above the figures; the goal of
 # summaries is 200, 1.5 times `stats`, but in `realistic` nearly every call has an address and a row of its own.
 # Environment: EVENTS of the shorter trace, JOBS at a time, BIN for a directory of binaries that are built already.
 set -euo pipefail
@@ -38,7 +39,7 @@ tsv | 720 | tfbc realistic --to tsv
 csv | 720 | tfbc realistic --to csv
 ndjson | 720 | tfbc realistic --to ndjson --columns id,elapsed,delta,text
 ndjson with fields | 1110 | tfbc realistic --to ndjson
-fields alone | 1110 | tfbc realistic --to ndjson --columns id,fields
+fields alone | 797 | tfbc realistic --to ndjson --columns id,fields
 ndjson of processes | 720 | tfbc realistic --to ndjson --columns id,exec,cpu,pid,elapsed,delta,text
 stats | 150 | tfbc realistic --stats
 only one id | 720 | tfbc realistic --only 200
@@ -50,7 +51,7 @@ kev times from the start | 1575 | tfbc kev --time relative
 kev grep, none matches | 1575 | tfbc kev --grep qqq
 kev colour | 1575 | tfbc kev --color always
 kev tsv | 1575 | tfbc kev --to tsv
-kev ndjson | 1575 | tfbc kev --to ndjson
+kev ndjson | 1458 | tfbc kev --to ndjson
 kev stats | 150 | tfbc kev --stats
 summary of CPUs | 258 | summary realistic --sections cpu
 summary | 4240 | summary realistic

@@ -1,5 +1,18 @@
 //! Bytes that every line of a report repeats: delimiters, keys and marks of colours, ready to be stored at once.
 
+use tfbc_vm::TextBuf;
+
+/// Offsets in a room of [`TextBuf::SPARE`] bytes up to which a store needs no check.
+pub(crate) const MAX_START: usize = 511;
+const _: () = assert!(MAX_START + 128 <= TextBuf::SPARE);
+
+/// An offset of at most [`MAX_START`], in a form from which the compiler sees that stores fit.
+#[inline(always)]
+pub(crate) fn start(at: usize) -> usize {
+    debug_assert!(at <= MAX_START, "{at}");
+    at & MAX_START
+}
+
 /// A short text in a block of fixed length. One store writes the whole block, and the next value overwrites the rest.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Literal {
@@ -37,18 +50,14 @@ impl Literal {
         &[]
     }
 
-    /// Removes the white space at its start.
-    pub fn trim_start(&mut self) {
-        *self = Self::of(self.as_bytes().trim_ascii_start());
-    }
-
     pub fn as_bytes(&self) -> &[u8] {
         &self.text[..self.len()]
     }
 
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.len.into()
+        // The mask changes nothing. It shows the compiler that the length is small.
+        usize::from(self.len & 31)
     }
 
     /// Writes the text at an offset; returns the offset after it.

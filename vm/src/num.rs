@@ -147,8 +147,8 @@ pub fn dec(buf: &mut [u8], at: usize, n: u64) -> usize {
 
 #[inline(never)]
 fn dec_slow(buf: &mut [u8], at: usize, n: u64) -> usize {
-    // In a room of fixed size, the compiler proves that all digits fit.
-    match buf.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<24>()) {
+    // In a room of fixed size, the compiler proves that all digits fit. It does not see that there are at most 20.
+    match buf.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<32>()) {
         Some(room) => at + dec_long(room, 0, n),
         None => dec_long(buf, at, n),
     }

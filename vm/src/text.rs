@@ -64,7 +64,7 @@ impl TextBuf {
     /// Initial size of the buffer.
     const FIRST: usize = 4096;
     /// Size of [`TextBuf::spare`].
-    pub const SPARE: usize = 160;
+    pub const SPARE: usize = COLUMNS;
 
     /// An empty text.
     pub fn new() -> Self {

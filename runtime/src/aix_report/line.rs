@@ -1082,6 +1082,11 @@ impl<'r> LineWriter<'r> {
         let (before, after) = (&self.before_fields[0], &self.after_fields);
         let outcome =
             fields.map_or(Outcome::default(), |fields| fields.write_between(run, &input, true, before, after, text));
+        if outcome == Outcome::default() && self.ends_simply && !self.has_notes && !prepared.is_guess {
+            self.counted.n_reported += 1;
+            state.last_elapsed_ns = event.elapsed_ns;
+            return run.n_steps() < self.bounds.steps;
+        }
         let place = LinePos { index, start, text: text.len() };
         self.end(shown, place, Some(RunEnd { outcome, n_steps: run.n_steps() }), state, text)
     }

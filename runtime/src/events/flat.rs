@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! pid:4098 tid:2          "pid:" Int(0)  " tid:" Int(1)
-//! the same as JSON        {"name":"pid","raw":  Int(0)  },{"name":"tid","raw":  Int(1)  }
+//! in JSON, the text       "\"pid:" Int(0)  " tid:" Int(1)  "\""
+//! and the fields          ,"fields":[{"name":"pid","raw":  Int(0)  },{"name":"tid","raw":  Int(1)  }]
 //! ```
 //!
 //! `report --columns data` on a log of `make-kev` takes 680 instructions per slot.
@@ -15,7 +16,7 @@ use super::table::{ArgStyle, ArgType};
 use super::{ArgumentName, ArgumentValue, BuiltInEvents};
 use crate::general_path;
 use crate::json;
-use crate::literal::{Literal, store};
+use crate::literal::{self, Literal, MAX_START, store};
 use crate::reader::kev::KevRecord;
 use tfbc_vm::{TextBuf, num};
 
@@ -34,19 +35,26 @@ const MAX_STEP: usize = Literal::MAX + 72;
 #[derive(Debug)]
 pub(crate) struct FlatArguments {
     events: BuiltInEvents,
-    form: ArgNotation,
+    /// Notation of the texts.
+    text_form: ArgNotation,
     /// By class and event, the index of the first list plus 1; 0 if there is none.
     places: Vec<u32>,
     lists: Vec<FlatList>,
 }
 
+/// Index of a flattened list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListIndex(u32);
+
 /// The form in which arguments are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ArgNotation {
+enum ArgNotation {
     /// Text in the one-line form of [`ArgumentPrinter`](super::ArgumentPrinter), without surrounding blanks.
     Text,
-    /// Objects of a JSON array.
-    Json,
+    /// That text as a JSON string.
+    JsonText,
+    /// Objects of a JSON array, with its key.
+    Objects,
 }
 
 /// Flattened list of one kind of record.
@@ -54,7 +62,9 @@ pub(crate) enum ArgNotation {
 struct FlatList {
     kind: RecordShape,
     /// `None` if records of this kind are printed one argument after the other.
-    steps: Option<Box<[PrintStep]>>,
+    text: Option<Box<[PrintStep]>>,
+    /// `None` if records of this kind are printed one argument after the other, and for lists without JSON.
+    objects: Option<Box<[PrintStep]>>,
     /// Index of the first word that is not shown; it and all later words must be 0.
     end: usize,
     /// Index plus 1 of the next list of the same event.
@@ -93,50 +103,78 @@ enum ValueNotation {
     Words(u8),
 }
 
+/// Bytes before the fields of a JSON line.
+pub(crate) fn fields_key(is_wide: bool) -> &'static [u8] {
+    if is_wide { b",\"wide\":true,\"fields\":[" } else { b",\"fields\":[" }
+}
+
 impl FlatArguments {
-    pub fn new(events: BuiltInEvents, form: ArgNotation) -> Self {
-        Self { events, form, places: vec![0; 1 << 15], lists: Vec::new() }
+    /// Lists that print text.
+    pub fn of_text(events: BuiltInEvents) -> Self {
+        Self::new(events, ArgNotation::Text)
     }
 
-    /// Appends the arguments of a record. Returns false and appends nothing if its list is not flattened.
+    /// Lists that print JSON: the text as a string, and objects.
+    pub fn of_json(events: BuiltInEvents) -> Self {
+        Self::new(events, ArgNotation::JsonText)
+    }
+
+    fn new(events: BuiltInEvents, text_form: ArgNotation) -> Self {
+        Self { events, text_form, places: vec![0; 1 << 15], lists: Vec::new() }
+    }
+
+    /// List of a record; `None` if it is not flattened.
     #[inline]
-    pub fn print(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+    pub fn find(&mut self, record: &KevRecord<'_>) -> Option<ListIndex> {
         let n_words = record.bytes.len() / 4;
         if n_words > MAX_WORDS || record.event > 1023 || general_path::is_required() {
-            return false;
+            return None;
         }
         let first = record.bytes.first_chunk::<4>();
         let kind = RecordShape { n_words: n_words as u32, wide: record.wide, failed: first == Some(&[0xFF; 4]) };
         let place = usize::from(record.meant_class()) << 10 | usize::from(record.event);
         let mut next = self.places.get(place).copied().unwrap_or(0);
-        loop {
+        let list = loop {
             match self.lists.get(next.wrapping_sub(1) as usize) {
-                Some(list) if list.kind == kind => break,
+                Some(list) if list.kind == kind => break list,
                 Some(list) => next = list.next,
-                None => match self.add(place, kind, record) {
-                    Some(added) => next = added,
-                    None => return false,
-                },
+                None => next = self.add(place, kind, record)?,
             }
-        }
-        let Some(list) = self.lists.get(next.wrapping_sub(1) as usize) else { return false };
+        };
         let rest = record.bytes.get(4 * list.end..4 * n_words).unwrap_or_default();
-        match &list.steps {
-            Some(steps) if rest.iter().all(|byte| *byte == 0) => {
-                let start = out.len();
-                let done = match (self.events.big_endian, self.form) {
-                    (false, ArgNotation::Text) => print::<false, false>(steps, record.bytes, out),
-                    (false, ArgNotation::Json) => print::<false, true>(steps, record.bytes, out),
-                    (true, ArgNotation::Text) => print::<true, false>(steps, record.bytes, out),
-                    (true, ArgNotation::Json) => print::<true, true>(steps, record.bytes, out),
-                };
-                if !done {
-                    out.truncate(start);
-                }
-                done
-            }
-            _ => false,
+        rest.iter().all(|byte| *byte == 0).then_some(ListIndex(next - 1))
+    }
+
+    /// Appends the text of a record's arguments. Returns false and appends nothing if its list has none.
+    #[inline]
+    pub fn print_text(&self, list: ListIndex, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+        let Some(steps) = self.lists.get(list.0 as usize).and_then(|list| list.text.as_deref()) else { return false };
+        let start = out.len();
+        let done = match self.events.big_endian {
+            false => print::<false, false>(steps, record.bytes, self.text_form, out),
+            true => print::<true, false>(steps, record.bytes, self.text_form, out),
+        };
+        if !done {
+            out.truncate(start);
         }
+        done
+    }
+
+    /// Appends the fields of a JSON line. Returns false and appends nothing if the list of the record has none.
+    #[inline]
+    pub fn print_objects(&self, list: ListIndex, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+        let Some(steps) = self.lists.get(list.0 as usize).and_then(|list| list.objects.as_deref()) else {
+            return false;
+        };
+        let start = out.len();
+        let done = match self.events.big_endian {
+            false => print::<false, true>(steps, record.bytes, ArgNotation::Objects, out),
+            true => print::<true, true>(steps, record.bytes, ArgNotation::Objects, out),
+        };
+        if !done {
+            out.truncate(start);
+        }
+        done
     }
 
     /// Adds the list of a kind of record; returns its index plus 1, or `None` if there are too many.
@@ -146,9 +184,13 @@ impl FlatArguments {
             return None;
         }
         let first = self.places.get_mut(place)?;
-        let arguments = self.events.arguments(record);
-        let (steps, end) = flatten(self.form, arguments).map_or((None, 0), |(steps, end)| (Some(steps.into()), end));
-        self.lists.push(FlatList { kind, steps, end, next: *first });
+        let steps = |form| flatten(form, record.wide, self.events.arguments(record));
+        let text = steps(self.text_form);
+        let objects = if self.text_form == ArgNotation::Text { None } else { steps(ArgNotation::Objects) };
+        // All forms end at the same word.
+        let end = text.as_ref().or(objects.as_ref()).map_or(0, |(_, end)| *end);
+        let [text, objects] = [text, objects].map(|steps| steps.map(|(steps, _)| steps.into()));
+        self.lists.push(FlatList { kind, text, objects, end, next: *first });
         *first = self.lists.len() as u32;
         Some(*first)
     }
@@ -156,15 +198,20 @@ impl FlatArguments {
 
 /// Appends the values of flattened arguments. Returns false if a text cannot be printed from its words alone.
 #[inline(always)]
-fn print<const BIG_ENDIAN: bool, const JSON: bool>(steps: &[PrintStep], bytes: &[u8], out: &mut TextBuf) -> bool {
+fn print<const BIG_ENDIAN: bool, const JSON: bool>(
+    steps: &[PrintStep],
+    bytes: &[u8],
+    form: ArgNotation,
+    out: &mut TextBuf,
+) -> bool {
     let mut room = out.spare();
     let mut at = 0;
     for PrintStep { before, put, word } in steps {
-        if at > TextBuf::SPARE - MAX_STEP {
+        if at > MAX_START - MAX_STEP {
             out.advance(at);
             (room, at) = (out.spare(), 0);
         }
-        at = before.put(room, at);
+        at = literal::start(before.put(room, at));
         let from = 4 * usize::from(*word);
         let number = || {
             let word = bytes.get(from..from + 4).and_then(|word| word.first_chunk()).copied().unwrap_or_default();
@@ -199,7 +246,7 @@ fn print<const BIG_ENDIAN: bool, const JSON: bool>(steps: &[PrintStep], bytes: &
             ValueNotation::Words(n) => {
                 let words = bytes.get(from..).unwrap_or_default().as_chunks().0;
                 let words = words.get(..usize::from(*n)).unwrap_or_default();
-                match put_words(room, at, words, JSON) {
+                match put_words(room, at, words, form) {
                     Some(at) => at,
                     None => return false,
                 }
@@ -212,14 +259,15 @@ fn print<const BIG_ENDIAN: bool, const JSON: bool>(steps: &[PrintStep], bytes: &
 
 /// Writes a number of at most `MAX` bytes. In JSON, also writes its text, which is the number between quotes.
 #[inline(always)]
-fn put_int<const MAX: usize, const JSON: bool>(room: &mut [u8], at: usize, number: i64) -> usize {
+fn put_int<const MAX: usize, const JSON: bool>(room: &mut [u8; TextBuf::SPARE], at: usize, number: i64) -> usize {
     let end = num::int(room, at, number as u64);
     if !JSON {
         return end;
     }
+    let end = literal::start(end);
     store(room, end, *b",\"text\":\"");
     // A block of fixed size is copied without a loop.
-    if let Some(digits) = room.get(at..at + MAX).and_then(|digits| digits.first_chunk::<MAX>()).copied() {
+    if let Some(digits) = room.get(at..).and_then(|digits| digits.first_chunk::<MAX>()).copied() {
         store(room, end + 9, digits);
     }
     close::<JSON>(room, end + 9 + (end - at))
@@ -227,15 +275,15 @@ fn put_int<const MAX: usize, const JSON: bool>(room: &mut [u8], at: usize, numbe
 
 /// Writes a JSON number, and the bytes between it and its text.
 #[inline(always)]
-fn put_raw(room: &mut [u8], at: usize, number: u64) -> usize {
-    let at = num::dec(room, at, number);
+fn put_raw(room: &mut [u8; TextBuf::SPARE], at: usize, number: u64) -> usize {
+    let at = literal::start(num::dec(room, at, number));
     store(room, at, *b",\"text\":\"");
     at + 9
 }
 
 /// Closes the text and the object of JSON.
 #[inline(always)]
-fn close<const JSON: bool>(room: &mut [u8], at: usize) -> usize {
+fn close<const JSON: bool>(room: &mut [u8; TextBuf::SPARE], at: usize) -> usize {
     if !JSON {
         return at;
     }
@@ -243,25 +291,31 @@ fn close<const JSON: bool>(room: &mut [u8], at: usize) -> usize {
     at + 2
 }
 
-/// Writes a text of words: `"ping" (0x676e6970)`, in JSON `"ping","text":"ping"}`. `None` if JSON escapes it.
+/// Writes a text of words: `"ping" (0x676e6970)`, as an object `"ping","text":"ping"}`. `None` if JSON escapes it.
 #[inline(never)]
-fn put_words(room: &mut [u8], at: usize, words: &[[u8; 4]], is_json: bool) -> Option<usize> {
+fn put_words(room: &mut [u8; TextBuf::SPARE], at: usize, words: &[[u8; 4]], form: ArgNotation) -> Option<usize> {
     let mut text = [0; 4 * MAX_TEXT_WORDS];
     let mut len = 0;
     for part in text_of_words(words) {
         text.get_mut(len..len + part.len())?.copy_from_slice(part);
         len += part.len();
     }
-    store(room, at, [b'"']);
-    store(room, at + 1, text);
-    let mut at = at + 1 + len;
-    if is_json {
-        store(room, at, *b"\",\"text\":\"");
-        store(room, at + 10, text);
-        return json::is_plain(&text[..len]).then(|| close::<true>(room, at + 10 + len));
+    if form != ArgNotation::Text && !json::is_plain(&text[..len]) {
+        return None;
     }
-    store(room, at, *b"\" (");
-    at += 3;
+    if form == ArgNotation::Objects {
+        store(room, at, [b'"']);
+        store(room, at + 1, text);
+        store(room, at + 1 + len, *b"\",\"text\":\"");
+        store(room, at + 11 + len, text);
+        return Some(close::<true>(room, at + 11 + 2 * len));
+    }
+    let quote = Literal::of(if form == ArgNotation::Text { b"\"" } else { b"\\\"" });
+    let mut at = quote.put(room, at);
+    store(room, at, text);
+    at = quote.put(room, at + len);
+    store(room, at, *b" (");
+    at += 2;
     for (n, word) in words.iter().enumerate() {
         if n > 0 {
             store(room, at, [b' ']);
@@ -276,8 +330,11 @@ fn put_words(room: &mut [u8], at: usize, words: &[[u8; 4]], is_json: bool) -> Op
 
 /// Flattens an argument list: the steps, and the index of the first word that is not shown. `None` if an argument does
 /// not have a fixed place.
-fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<PrintStep>, usize)> {
-    let mut builder = PrintStepBuilder { steps: Vec::new(), text: TextBuf::new() };
+fn flatten(form: ArgNotation, is_wide: bool, mut arguments: Arguments<'_>) -> Option<(Vec<PrintStep>, usize)> {
+    let mut builder = PrintStepBuilder { form, steps: Vec::new(), text: TextBuf::new() };
+    if form == ArgNotation::Objects {
+        builder.text.push(fields_key(is_wide));
+    }
     let mut names = Vec::new();
     loop {
         let (word, letter) = (arguments.at, arguments.list.first().map(|arg| arg.letter));
@@ -286,7 +343,7 @@ fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<Print
             && !arguments.open
         {
             // Arguments of this kind are shown only if one of them is not 0.
-            return Some((builder.finish(form), at));
+            return Some((builder.finish()?, at));
         }
         let put = match argument.value {
             ArgumentValue::Decimal(_) if letter == Some(ArgType::Sequence) => ValueNotation::Sequence,
@@ -298,7 +355,7 @@ fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<Print
             ArgumentValue::Text(words) if words.len() <= MAX_TEXT_WORDS => ValueNotation::Words(words.len() as u8),
             ArgumentValue::Text(_) | ArgumentValue::Name(_) => return None,
         };
-        if form == ArgNotation::Json {
+        if form == ArgNotation::Objects {
             let n_before = names.iter().filter(|name| **name == argument.name).count();
             names.push(argument.name);
             builder.text.push(if names.len() > 1 { b",{\"name\":\"" } else { b"{\"name\":\"" });
@@ -337,11 +394,12 @@ fn flatten(form: ArgNotation, mut arguments: Arguments<'_>) -> Option<(Vec<Print
         }
     }
     let end = arguments.at;
-    Some((builder.finish(form), end))
+    Some((builder.finish()?, end))
 }
 
 /// Builder of a list of steps.
 struct PrintStepBuilder {
+    form: ArgNotation,
     steps: Vec<PrintStep>,
     /// Text before the next value.
     text: TextBuf,
@@ -351,6 +409,7 @@ impl PrintStepBuilder {
     /// Adds a value, and the text before it.
     fn step(&mut self, put: ValueNotation, word: usize) -> Option<()> {
         let word = u16::try_from(word).ok()?;
+        self.check()?;
         self.steps.extend(Literal::all(self.text.as_bytes()).map(|before| PrintStep {
             before,
             put: ValueNotation::Nothing,
@@ -364,15 +423,26 @@ impl PrintStepBuilder {
         Some(())
     }
 
-    /// Adds the text after the last value, and trims the result.
-    fn finish(mut self, form: ArgNotation) -> Vec<PrintStep> {
-        let rest = Literal::all(self.text.as_bytes().trim_ascii_end());
-        self.steps.extend(rest.map(|before| PrintStep { before, put: ValueNotation::Nothing, word: 0 }));
-        if form == ArgNotation::Text
+    /// `None` if JSON would escape the text before the next value.
+    fn check(&self) -> Option<()> {
+        (self.form != ArgNotation::JsonText || json::is_plain(self.text.as_bytes())).then_some(())
+    }
+
+    /// Adds the text after the last value. Trims a text, and adds the quotes of JSON.
+    fn finish(mut self) -> Option<Vec<PrintStep>> {
+        self.check()?;
+        let (before, after): (&[u8], &[u8]) = match self.form {
+            ArgNotation::Text => (b"", b""),
+            ArgNotation::JsonText => (b"\"", b"\""),
+            ArgNotation::Objects => (b"", b"]"),
+        };
+        let rest = [self.text.as_bytes().trim_ascii_end(), after].concat();
+        self.steps.extend(Literal::all(&rest).map(|before| PrintStep { before, put: ValueNotation::Nothing, word: 0 }));
+        if self.form != ArgNotation::Objects
             && let Some(first) = self.steps.first_mut()
         {
-            first.before.trim_start();
+            first.before = Literal::fitting(&[before, first.before.as_bytes().trim_ascii_start()].concat())?;
         }
-        self.steps
+        Some(self.steps)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use built_in::is_interrupt;
 pub use built_in::{BuiltInEvents, label};
 pub use class::{class_name, display_id};
 pub(crate) use columns::{EventColumns, WORDS};
-pub(crate) use flat::{ArgNotation as ArgumentForm, FlatArguments};
+pub(crate) use flat::{FlatArguments, ListIndex, fields_key};
 pub use printer::EventPrinter;
 pub use programs::LayoutPart;
 pub(crate) use table::{N_IDS, argument_names};

@@ -49,7 +49,7 @@ pub(super) struct BuiltInEntry {
 
 const NONE: u16 = u16::MAX;
 /// Size of a label's buffer in bytes. A test of the compiler checks that all labels fit.
-const MAX_START: usize = TextBuf::SPARE - 20;
+const MAX_START: usize = 140;
 
 impl BuiltInEntry {
     fn new(hook: &Hook<'_>) -> Self {

@@ -1,7 +1,7 @@
 //! Rows and schemas as JSON.
 
 use crate::json::{MAX_EXACT, TextWriter, push_unsigned, string};
-use crate::literal::{Literal, store};
+use crate::literal::{self, Literal, MAX_START, store};
 use crate::time_zone::utc;
 use std::io::Write;
 use tfbc_vm::{
@@ -221,8 +221,8 @@ impl<'r> FlatRow<'r> {
             }
         }
         let end = Literal::of(if items.is_empty() { b"{}" } else { b"}" });
-        // Every part has room for the texts around the object, too. A literal stores more than its text.
-        let room_of_part = COLUMNS - 4 * Literal::MAX;
+        // Every part has room for the texts around the object, too.
+        let room_of_part = MAX_START - 3 * Literal::MAX;
         let (mut parts, mut room) = (vec![Vec::new()], room_of_part);
         for item in items {
             let len = item.max_len();
@@ -255,8 +255,8 @@ impl<'r> FlatRow<'r> {
                     if n + 1 < self.parts.len() {
                         return end;
                     }
-                    let end = self.end.put(room, end);
-                    after.put(room, end)
+                    let end = self.end.put(room, literal::start(end));
+                    after.put(room, literal::start(end))
                 },
             );
         }
@@ -283,7 +283,7 @@ impl FlatItem {
     /// Writes the member at an offset and returns its end.
     #[inline(always)]
     fn put(&self, source: &FlatFields<'_>, bytes: &[u8], room: &mut [u8; COLUMNS], at: usize) -> usize {
-        let start = self.key.put(room, at);
+        let start = literal::start(self.key.put(room, literal::start(at)));
         match &self.value {
             FlatValue::Int(number) => num::int(room, start, number.read(bytes)),
             FlatValue::UInt(number) => write_unsigned(number.read(bytes), room, start),

@@ -15,7 +15,7 @@ use super::owners::Owner;
 use crate::columns::{Column, ColumnWriter, Columns, OwnerValue, QnxWriter, Side, ValueType};
 use crate::events::{BuiltInEvents, is_interrupt};
 use crate::general_path;
-use crate::literal::{Literal, store};
+use crate::literal::{Literal, MAX_START, store};
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
 use crate::scan::any_byte;
@@ -56,7 +56,7 @@ pub(super) enum LineCell {
     Data,
     /// JSON array of the fields.
     Fields,
-    /// Makes room for the next cells.
+    /// Appends the short cells so far, which makes room for the next.
     Flush,
 }
 
@@ -149,15 +149,16 @@ impl Builder<'_> {
                 };
                 self.put(cell, Literal::MAX);
             }
-            QnxWriter::Event(_) => self.segment(column, LineCell::Event, last),
-            QnxWriter::Owner(_) => self.segment(column, LineCell::Owner, last),
+            QnxWriter::Event(_) => self.segment(column, LineCell::Event, MAX_TEXT, last),
+            QnxWriter::Owner(_) => self.segment(column, LineCell::Owner, 0, last),
             QnxWriter::Argument => self.put(LineCell::Argument { column, last }, 0),
             QnxWriter::Data => self.put(LineCell::Data, 0),
         }
     }
 
-    /// Adds a column to the last cell if both are of the same kind, together with the literals between them.
-    fn segment(&mut self, column: Column, cell: fn(u8) -> LineCell, last: bool) {
+    /// Adds a column to the last cell if both are of the same kind, together with the literals between them. `len` is
+    /// the maximum size of the cell, as for [`Builder::put`].
+    fn segment(&mut self, column: Column, cell: fn(u8) -> LineCell, len: usize, last: bool) {
         let mut before = Vec::new();
         while let Some(LineCell::Literal(literal)) = self.list.last() {
             before.splice(..0, literal.as_bytes().iter().copied());
@@ -168,7 +169,7 @@ impl Builder<'_> {
         let follows =
             self.list.last().is_some_and(|last| std::mem::discriminant(last) == std::mem::discriminant(&next));
         if !follows {
-            self.put(next, 0);
+            self.put(next, len);
             self.segments.push(Segment::default());
         }
         if let Some(segment) = self.segments.last_mut() {
@@ -179,7 +180,7 @@ impl Builder<'_> {
 
     /// Adds a cell of at most `len` bytes, or 0 if it is written directly to the output.
     fn put(&mut self, cell: LineCell, len: usize) {
-        if self.len + len > TextBuf::SPARE - Literal::MAX {
+        if self.len + len > MAX_START {
             self.list.push(LineCell::Flush);
             self.len = 0;
         }
@@ -297,9 +298,6 @@ impl ShortText {
         short.text.get_mut(..text.len())?.copy_from_slice(text);
         Some(short)
     }
-
-    /// Largest offset in the buffer of short cells at which a text may start.
-    pub const MAX_START: usize = TextBuf::SPARE - MAX_TEXT;
 
     /// Writes the text at an offset, and returns its end.
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Writer of a log's report: a line per record, or counts.
 
 use super::cells::{
-    CellSource, EventTexts, LineCell, LineCells, ShortText, Times, append_argument, cpu_texts, put_number,
+    CellSource, EventTexts, LineCell, LineCells, Times, append_argument, cpu_texts, put_number,
 };
 use super::options::{FieldLayout, QnxReportOptions};
 use super::owners::Owner;
@@ -10,11 +10,13 @@ use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Column;
 use crate::conditions::RecordConditions;
+use crate::events::{ListIndex, fields_key};
 use crate::general_path;
-use crate::literal::store;
+use crate::literal::{self, store};
 use crate::output_format::Form;
 use crate::reader::kev::{KevHeader, KevRecord, TraceStart};
 use crate::work::Meter;
+use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tfbc_vm::{TextBuf, num};
@@ -211,11 +213,13 @@ impl<'r> RowWriter<'r> {
         out: &mut TextBuf,
     ) -> bool {
         let mut next = 0;
+        let mut list = None;
         loop {
             // Short cells are written to one buffer, which is appended once.
-            let mut room = out.spare();
+            let room = out.spare();
             let mut at = 0;
             let cell = loop {
+                at = literal::start(at);
                 let Some(cell) = self.cells.list.get(next) else {
                     out.advance(at);
                     return true;
@@ -223,8 +227,9 @@ impl<'r> RowWriter<'r> {
                 next += 1;
                 match cell {
                     LineCell::Literal(literal) => at = literal.put(room, at),
-                    LineCell::Number => at = put_number(room, at, record.number),
-                    LineCell::BareNumber => at = num::dec(room, at, record.number),
+                    // `black_box` keeps the digits here. The compiler would compute those of all forms before the loop.
+                    LineCell::Number => at = put_number(room, at, black_box(record.number)),
+                    LineCell::BareNumber => at = num::dec(room, at, black_box(record.number)),
                     LineCell::Cpu => {
                         store(room, at, self.cpus[usize::from(record.cpu)]);
                         at += 3;
@@ -237,13 +242,7 @@ impl<'r> RowWriter<'r> {
                         }
                     }
                     LineCell::Event(n) => match self.event_texts.find(*n, record) {
-                        // A short text is stored as one block of fixed length, which must not pass the end of the
-                        // buffer.
-                        Some(text) if at <= ShortText::MAX_START && !general_path::is_required() => {
-                            at = text.put(room, at);
-                            out.advance(at);
-                            (room, at) = (out.spare(), 0);
-                        }
+                        Some(text) if !general_path::is_required() => at = text.put(room, at),
                         _ => break *cell,
                     },
                     cell => break *cell,
@@ -264,6 +263,17 @@ impl<'r> RowWriter<'r> {
                 }
                 LineCell::Data => {
                     let form = source.form;
+                    if defined.is_none() && self.has_fields && !self.printer.is_named(record) {
+                        defined = Some(false);
+                        list = self.printer.find_list(record);
+                        if list.is_some_and(|list| self.printer.json_text(list, record, out)) {
+                            continue;
+                        }
+                        let start = form.begin_value(out);
+                        self.printer.arguments(record, out);
+                        form.end_value(start, out);
+                        continue;
+                    }
                     let start = form.begin_value(out);
                     if defined.is_some() {
                         out.push(data);
@@ -287,7 +297,7 @@ impl<'r> RowWriter<'r> {
                     }
                     form.end_value(start, out);
                 }
-                LineCell::Fields => self.fields(record, defined == Some(true), out),
+                LineCell::Fields => self.fields(record, defined == Some(true), list, out),
                 LineCell::Flush
                 | LineCell::Literal(_)
                 | LineCell::Number
@@ -299,23 +309,22 @@ impl<'r> RowWriter<'r> {
     }
 
     /// Appends the fields of the definitions that apply, or the arguments.
-    fn fields(&mut self, record: &KevRecord<'_>, defined: bool, out: &mut TextBuf) {
+    fn fields(&mut self, record: &KevRecord<'_>, defined: bool, list: Option<ListIndex>, out: &mut TextBuf) {
         if self.options.fields == FieldLayout::Object {
             out.push(if record.wide { b",\"wide\":true,\"fields\":{" } else { b",\"fields\":{" });
             self.printer.members(record, defined, out);
             return out.push(b"}");
         }
-        out.push(if record.wide { b",\"wide\":true,\"fields\":[" } else { b",\"fields\":[" });
-        if defined {
-            let mut is_first = true;
-            self.printer.fields(record, |fields, cells| {
-                if let Some(cells) = cells {
-                    fields.push_objects(cells, &mut is_first, out);
-                }
-            });
-        } else {
-            self.printer.argument_fields(record, out);
+        if !defined {
+            return self.printer.argument_fields(list, record, out);
         }
+        out.push(fields_key(record.wide));
+        let mut is_first = true;
+        self.printer.fields(record, |fields, cells| {
+            if let Some(cells) = cells {
+                fields.push_objects(cells, &mut is_first, out);
+            }
+        });
         out.push(b"]");
     }
 

@@ -4,7 +4,7 @@ use super::defined::{DefinedEvents, DefinedFields};
 use super::fields::{RecordFields, named, push_members};
 use super::writer::FormatCounts;
 use crate::catalog::{Catalog, RecordEntry};
-use crate::events::{ArgumentForm, ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments};
+use crate::events::{ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments, ListIndex, fields_key};
 use crate::fields::Field;
 use crate::fields::{self, write_members};
 use crate::general_path;
@@ -57,8 +57,8 @@ impl<'r> RecordPrinter<'r> {
             catalog,
             events,
             arguments: events.argument_printer(true),
-            flat_arguments: FlatArguments::new(events, ArgumentForm::Text),
-            flat_fields: FlatArguments::new(events, ArgumentForm::Json),
+            flat_arguments: FlatArguments::of_text(events),
+            flat_fields: FlatArguments::of_json(events),
             scratch: TextBuf::new(),
             defined: DefinedEvents::default(),
             has_row: false,
@@ -183,7 +183,8 @@ impl<'r> RecordPrinter<'r> {
 
     /// Appends the arguments of a record as in traceprinter's default layout, without surrounding blanks.
     pub fn arguments(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        if !self.flat_arguments.print(record, out) {
+        let list = self.flat_arguments.find(record);
+        if !list.is_some_and(|list| self.flat_arguments.print_text(list, record, out)) {
             self.scratch.clear();
             self.arguments.print(record, &mut self.scratch);
             out.push(self.scratch.as_bytes().trim_ascii());
@@ -272,15 +273,32 @@ impl<'r> RecordPrinter<'r> {
         self.columns.entry(id).or_insert_with(|| EventColumns::of(events, record.meant_class(), record.event))
     }
 
-    /// Appends the arguments of a record as objects of a JSON array.
-    pub(super) fn argument_fields(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
-        if self.flat_fields.print(record, out) {
+    /// Flattened list of a record's arguments for JSON; `None` if it is not flattened.
+    #[inline]
+    pub(super) fn find_list(&mut self, record: &KevRecord<'_>) -> Option<ListIndex> {
+        self.flat_fields.find(record)
+    }
+
+    /// Appends the text of [`RecordPrinter::arguments`] as a JSON string. Returns false and appends nothing if the text
+    /// needs more than the list.
+    #[inline]
+    pub(super) fn json_text(&self, list: ListIndex, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
+        self.flat_fields.print_text(list, record, out)
+    }
+
+    /// Appends the arguments of a record as the last members of a JSON line. `list` is that of
+    /// [`RecordPrinter::find_list`], if it is known.
+    pub(super) fn argument_fields(&mut self, list: Option<ListIndex>, record: &KevRecord<'_>, out: &mut TextBuf) {
+        let list = list.or_else(|| self.flat_fields.find(record));
+        if list.is_some_and(|list| self.flat_fields.print_objects(list, record, out)) {
             return;
         }
+        out.push(fields_key(record.wide));
         for (at, field) in RecordFields::new(self.events.arguments(record)).enumerate() {
             out.push(if at > 0 { b"," } else { b"" });
             field.push_object(&mut self.scratch, out);
         }
+        out.push(b"]");
     }
 
     /// Appends the texts of some entries; false if none applies.
@@ -343,12 +361,13 @@ mod tests {
     use super::*;
     use crate::events::samples::payload;
     use crate::format_files::{FormatSet, LoadOptions};
+    use crate::json;
 
     #[test]
     fn flattened_lists_print_as_one_argument_after_the_other() {
         let formats = FormatSet::load(&[], &LoadOptions::default()).unwrap();
         let catalog = formats.catalog().unwrap();
-        let mut n_flat = [0; 2];
+        let mut n_flat = [0; 3];
         for (release, big_endian) in [(6, false), (6, true), (7, false), (8, true)] {
             let release = Some(QnxRelease { major: release, minor: 0 });
             let events = BuiltInEvents::of(release, big_endian);
@@ -365,18 +384,29 @@ mod tests {
                     let bytes = &bytes[..];
                     let record = KevRecord { number, offset, class, event, cpu, wide, stamp, msb, bytes };
                     let [mut text, mut expected, mut fields, mut objects] = [(); 4].map(|()| TextBuf::new());
+                    let [mut string, mut escaped] = [(); 2].map(|()| TextBuf::new());
                     printer.arguments(&record, &mut text);
                     events.argument_printer(true).print(&record, &mut expected);
                     assert_eq!(text.as_bytes(), expected.as_bytes().trim_ascii(), "{record:?}");
-                    printer.argument_fields(&record, &mut fields);
+                    let list = printer.find_list(&record);
+                    if list.is_some_and(|list| printer.json_text(list, &record, &mut string)) {
+                        json::string(text.as_bytes(), &mut escaped);
+                        n_flat[2] += 1;
+                    }
+                    assert_eq!(string.as_bytes(), escaped.as_bytes(), "{record:?}");
+                    printer.argument_fields(list, &record, &mut fields);
+                    objects.push(if wide { b",\"wide\":true" } else { b"" });
+                    objects.push(b",\"fields\":[");
                     for (at, field) in RecordFields::new(events.arguments(&record)).enumerate() {
                         objects.push(if at > 0 { b"," } else { b"" });
                         field.push_object(&mut TextBuf::new(), &mut objects);
                     }
+                    objects.push(b"]");
                     assert_eq!(fields.as_bytes(), objects.as_bytes(), "{record:?}");
+                    let text_list = printer.flat_arguments.find(&record);
                     let flat = [
-                        printer.flat_arguments.print(&record, &mut text),
-                        printer.flat_fields.print(&record, &mut fields),
+                        text_list.is_some_and(|list| printer.flat_arguments.print_text(list, &record, &mut text)),
+                        list.is_some_and(|list| printer.flat_fields.print_objects(list, &record, &mut fields)),
                     ];
                     n_flat.iter_mut().zip(flat).for_each(|(n, flat)| *n += usize::from(flat));
                 }
