@@ -94,23 +94,23 @@ struct Bits {
     is_signed: bool,
 }
 
-/// Number in the event: eight bytes at an offset, shifted left and then right.
+/// Number in the event: some bits of the eight bytes that end at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
-    at: u32,
-    left: u8,
-    right: u8,
-    is_signed: bool,
+    end: usize,
+    shift: u8,
+    mask: u64,
+    /// Top bit of a signed number, which is extended; 0 for an unsigned one.
+    sign: u64,
 }
 
 impl Window {
     /// Reads the number. The event must be long enough.
     #[inline(always)]
     fn read(self, bytes: &[u8]) -> u64 {
-        let rest = bytes.get(self.at as usize..).and_then(|rest| rest.first_chunk());
-        let number = rest.map_or(0, |bytes| u64::from_be_bytes(*bytes)) << (self.left & 63);
-        let right = self.right & 63;
-        if self.is_signed { (number as i64 >> right) as u64 } else { number >> right }
+        let word = bytes.get(..self.end).and_then(|bytes| bytes.last_chunk());
+        let bits = word.map_or(0, |word| u64::from_be_bytes(*word)) >> (self.shift & 63) & self.mask;
+        (bits ^ self.sign).wrapping_sub(self.sign)
     }
 }
 
@@ -121,10 +121,11 @@ impl Bits {
         Some(Self { at, low: 0, count: width as u8 * 8, is_signed: false })
     }
 
-    /// The shifts that leave the bits.
+    /// The operations that leave the bits.
     fn window(self) -> Window {
         let Self { at, low, count, is_signed } = self;
-        Window { at, left: (64 - low - count) & 63, right: (64 - count) & 63, is_signed }
+        let mask = u64::MAX >> ((64 - count) & 63);
+        Window { end: at as usize + 8, shift: low, mask, sign: if is_signed { mask ^ mask >> 1 } else { 0 } }
     }
 
     /// Range of these bits as an unsigned number. Bits above the top of an unsigned number are zeros.

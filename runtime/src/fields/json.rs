@@ -152,7 +152,9 @@ fn write_unsigned(number: u64, room: &mut [u8], at: usize) -> usize {
 #[derive(Debug)]
 pub(super) struct FlatRow<'r> {
     source: FlatFields<'r>,
-    parts: Vec<Vec<FlatItem>>,
+    first: Vec<FlatItem>,
+    /// Further items, in parts for which a room is long enough.
+    more: Vec<Vec<FlatItem>>,
     /// End of the object.
     end: Literal,
 }
@@ -221,19 +223,25 @@ impl<'r> FlatRow<'r> {
             }
         }
         let end = Literal::of(if items.is_empty() { b"{}" } else { b"}" });
-        // Every part has room for the texts around the object, too.
-        let room_of_part = MAX_START - 3 * Literal::MAX;
-        let (mut parts, mut room) = (vec![Vec::new()], room_of_part);
+        // Every part has room for the texts around the object, too. The end of a long item is the end of its part.
+        let max_end = MAX_START - 3 * Literal::MAX;
+        let (mut first, mut more, mut end_of_part) = (Vec::new(), Vec::new(), 0);
         for item in items {
             let len = item.max_len();
-            if len > room {
-                parts.push(Vec::new());
-                room = room_of_part;
+            if len > COLUMNS - 4 * Literal::MAX {
+                return None;
             }
-            room = room.checked_sub(len)?;
-            parts.last_mut()?.push(item);
+            if end_of_part > 0 && end_of_part + len > max_end {
+                more.push(Vec::new());
+                end_of_part = 0;
+            }
+            end_of_part += len;
+            more.last_mut().unwrap_or(&mut first).push(item);
         }
-        Some(Self { source, parts, end })
+        if end_of_part > max_end {
+            more.push(Vec::new());
+        }
+        Some(Self { source, first, more, end })
     }
 
     /// Appends the fields of an event as an object between two texts. Returns false if the event may not contain all
@@ -243,24 +251,46 @@ impl<'r> FlatRow<'r> {
         if !self.source.fit(bytes) {
             return false;
         }
-        for (n, items) in self.parts.iter().enumerate() {
-            out.put_columns(
-                #[inline(always)]
-                |room| {
-                    let mut end = if n == 0 { before.put(room, 0) } else { 0 };
-                    // Not `fold`, which would become a call.
-                    for item in items {
-                        end = item.put(&self.source, bytes, room, end);
-                    }
-                    if n + 1 < self.parts.len() {
-                        return end;
-                    }
-                    let end = self.end.put(room, literal::start(end));
-                    after.put(room, literal::start(end))
-                },
-            );
+        out.put_columns(
+            #[inline(always)]
+            |room| {
+                let start = before.put(room, 0);
+                let end = self.put(&self.first, bytes, room, start);
+                if self.more.is_empty() { self.put_end(after, room, end) } else { end }
+            },
+        );
+        if !self.more.is_empty() {
+            self.write_more(bytes, after, out);
         }
         true
+    }
+
+    #[inline(never)]
+    fn write_more(&self, bytes: &[u8], after: &Literal, out: &mut TextBuf) {
+        for (n, items) in self.more.iter().enumerate() {
+            out.put_columns(|room| {
+                let end = self.put(items, bytes, room, 0);
+                if n + 1 == self.more.len() { self.put_end(after, room, end) } else { end }
+            });
+        }
+    }
+
+    /// Writes members at an offset and returns their end.
+    #[inline(always)]
+    fn put(&self, items: &[FlatItem], bytes: &[u8], room: &mut [u8; COLUMNS], at: usize) -> usize {
+        // Not `fold`, which would become a call.
+        let mut end = at;
+        for item in items {
+            end = item.put(&self.source, bytes, room, end);
+        }
+        end
+    }
+
+    /// Writes the end of the object and the text after it.
+    #[inline(always)]
+    fn put_end(&self, after: &Literal, room: &mut [u8; COLUMNS], at: usize) -> usize {
+        let end = self.end.put(room, literal::start(at));
+        after.put(room, literal::start(end))
     }
 }
 

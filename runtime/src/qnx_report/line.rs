@@ -1,8 +1,6 @@
 //! Writer of a log's report: a line per record, or counts.
 
-use super::cells::{
-    CellSource, EventTexts, LineCell, LineCells, Times, append_argument, cpu_texts, put_number,
-};
+use super::cells::{CellSource, EventTexts, LineCell, LineCells, Times, append_argument, cpu_texts, put_number};
 use super::options::{FieldLayout, QnxReportOptions};
 use super::owners::Owner;
 use super::print::RecordPrinter;
@@ -261,42 +259,10 @@ impl<'r> RowWriter<'r> {
                 LineCell::Argument { column, last } => {
                     append_argument(column, last, source, defined == Some(true), record, out);
                 }
-                LineCell::Data => {
-                    let form = source.form;
-                    if defined.is_none() && self.has_fields && !self.printer.is_named(record) {
-                        defined = Some(false);
-                        list = self.printer.find_list(record);
-                        if list.is_some_and(|list| self.printer.json_text(list, record, out)) {
-                            continue;
-                        }
-                        let start = form.begin_value(out);
-                        self.printer.arguments(record, out);
-                        form.end_value(start, out);
-                        continue;
-                    }
-                    let start = form.begin_value(out);
-                    if defined.is_some() {
-                        out.push(data);
-                    } else if self.has_fields
-                        && let Some(is_defined) = self.printer.text_by_row(record, out)
-                        && is_defined
-                    {
-                        defined = Some(true);
-                        out.push(b"\"");
-                        continue;
-                    } else {
-                        let is_defined = self.printer.definitions(record, out);
-                        // This is known only in the middle of the row. The caller removes the cells already written.
-                        if !is_defined && self.options.defined {
-                            return false;
-                        }
-                        if !is_defined {
-                            self.printer.arguments(record, out);
-                        }
-                        defined = Some(is_defined);
-                    }
-                    form.end_value(start, out);
-                }
+                LineCell::Data => match self.data(record, defined, data, out) {
+                    Some((is_defined, known)) => (defined, list) = (Some(is_defined), known),
+                    None => return false,
+                },
                 LineCell::Fields => self.fields(record, defined == Some(true), list, out),
                 LineCell::Flush
                 | LineCell::Literal(_)
@@ -308,7 +274,46 @@ impl<'r> RowWriter<'r> {
         }
     }
 
+    /// Appends the data of a record. Returns true if definitions produced it, and the flattened list of its arguments,
+    /// if it is known. `None` if the record has no line, which is known only now; the caller removes its earlier cells.
+    // Not inlined, because the compiler would compute parts of it before the cells, where they cost as much as a cell.
+    #[inline(never)]
+    fn data(
+        &mut self,
+        record: &KevRecord<'_>,
+        defined: Option<bool>,
+        data: &[u8],
+        out: &mut TextBuf,
+    ) -> Option<(bool, Option<ListIndex>)> {
+        let Self { printer, source: CellSource { form, .. }, has_fields, options, .. } = self;
+        let may_be_defined = defined.is_none() && printer.is_named(record);
+        let list = if *has_fields && !may_be_defined { printer.find_list(record) } else { None };
+        if defined.is_none() && list.is_some_and(|list| printer.json_text(list, record, out)) {
+            return Some((false, list));
+        }
+        let start = form.begin_value(out);
+        let is_defined = if let Some(is_defined) = defined {
+            out.push(data);
+            is_defined
+        } else if may_be_defined && *has_fields && printer.text_by_row(record, out) == Some(true) {
+            out.push(b"\"");
+            return Some((true, None));
+        } else {
+            let is_defined = printer.definitions(record, out);
+            if !is_defined && options.defined {
+                return None;
+            }
+            if !is_defined {
+                printer.arguments(record, out);
+            }
+            is_defined
+        };
+        form.end_value(start, out);
+        Some((is_defined, list))
+    }
+
     /// Appends the fields of the definitions that apply, or the arguments.
+    #[inline(never)]
     fn fields(&mut self, record: &KevRecord<'_>, defined: bool, list: Option<ListIndex>, out: &mut TextBuf) {
         if self.options.fields == FieldLayout::Object {
             out.push(if record.wide { b",\"wide\":true,\"fields\":{" } else { b",\"fields\":{" });
