@@ -15,6 +15,7 @@ use crate::reader::kev::{KevHeader, KevRecord, QnxRelease};
 use crate::suggest::hint;
 use crate::time_zone::utc;
 use crate::work::MaxWork;
+use std::collections::HashSet;
 use tfbc_vm::{EventInput, Limits, Timers};
 
 /// Property of an event, or name of a field.
@@ -59,8 +60,12 @@ impl Expression {
     /// # Errors
     /// The first id that does not exist, or the first name that is neither a property nor a field.
     pub fn check(&self, formats: &Formats, system: System, release: Option<QnxRelease>) -> Result<(), String> {
+        // An expression may have thousands of conditions, and the fields of all events are many.
+        let mut known: Option<HashSet<String>> = None;
         let check = |name: &str| match Subject::parse(name) {
-            Subject::Field(field) if !is_field(&field, formats, system, release) => {
+            Subject::Field(field)
+                if !is_field(&field, known.get_or_insert_with(|| field_names(formats)), system, release) =>
+            {
                 let properties: Vec<&str> = PROPERTIES.iter().map(|(name, _)| *name).collect();
                 let fields: Vec<String> =
                     formats.events().flat_map(|event| event.fields).map(|field| field.name).collect();
@@ -76,10 +81,19 @@ impl Expression {
     }
 }
 
-/// True if some event has a field of this name.
-fn is_field(name: &str, formats: &Formats, system: System, release: Option<QnxRelease>) -> bool {
-    formats.events().any(|event| event.fields.iter().any(|field| field.name == name))
-        || system == System::Qnx && EventColumns::any_has(name, release)
+/// Names of the fields that formats describe.
+fn field_names(formats: &Formats) -> HashSet<String> {
+    formats.events().flat_map(|event| event.fields).map(|field| field.name).collect()
+}
+
+/// True if some event has a field of this name. `known` are the names of fields so far; a new one is added.
+fn is_field(name: &str, known: &mut HashSet<String>, system: System, release: Option<QnxRelease>) -> bool {
+    let is_known = known.contains(name);
+    let is_new = !is_known && system == System::Qnx && EventColumns::any_has(name, release);
+    if is_new {
+        known.insert(name.to_owned());
+    }
+    is_known || is_new
 }
 
 /// Binds an expression of `--where`. An expression with unknown ids, which [`Expression::check`] refuses, selects
@@ -222,5 +236,28 @@ fn meets_value(condition: &Condition<Subject>, value: &FieldValue) -> Option<boo
         }
         FieldValue::Timestamp(seconds) => text(&format!("{}Z", utc((*seconds).into(), 'T'))),
         FieldValue::List(items) => Some(items.iter().any(|item| meets_value(condition, item) == Some(true))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::WORDS;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn expressions_of_thousands_of_conditions_take_linear_time() {
+        let formats = Formats::builtin();
+        let field =
+            formats.events().find_map(|event| event.fields.into_iter().next()).expect("an event has fields").name;
+        for (system, name, between) in
+            [(System::Aix, &field[..], ","), (System::Aix, &field[..], "|"), (System::Qnx, WORDS, "&&")]
+        {
+            let text = vec![format!("{name}=1"); 5000].join(between);
+            let begun = Instant::now();
+            let expression = Expression::parse(&text).unwrap();
+            expression.check(&formats, system, None).unwrap();
+            assert!(begun.elapsed() < Duration::from_secs(2), "{system:?} {between}: {:?}", begun.elapsed());
+        }
     }
 }

@@ -466,7 +466,9 @@ impl<'t> Parser<'t> {
     fn value(&mut self, ends: &[char]) -> Result<(String, bool), ExpressionError> {
         if !self.rest().starts_with('"') {
             let rest = self.rest();
-            let end = [rest.find(ends), rest.find("&&")].into_iter().flatten().min().unwrap_or(rest.len());
+            // One search for all ends: one for each of them may go on to the end of the expression.
+            let is_end = |(at, letter): &(usize, char)| ends.contains(letter) || rest[*at..].starts_with("&&");
+            let end = rest.char_indices().find(is_end).map_or(rest.len(), |(at, _)| at);
             self.at += end;
             return Ok((rest[..end].trim().to_owned(), false));
         }
