@@ -53,7 +53,7 @@ kev colour | 1575 | tfbc kev --color always
 kev tsv | 1575 | tfbc kev --to tsv
 kev ndjson | 1458 | tfbc kev --to ndjson
 kev stats | 150 | tfbc kev --stats
-summary of CPUs | 258 | summary realistic --sections cpu
+summary of CPUs | 225 | summary realistic --sections cpu
 summary | 4240 | summary realistic
 latency | 2763 | latency realistic --pair svc
 kev summary of CPUs | 404 | summary kev --sections cpu

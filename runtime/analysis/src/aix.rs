@@ -28,8 +28,8 @@ struct LogState {
     system: TraceState,
     /// Number of CPUs that its header has declared.
     n_declared: u64,
-    /// Time of the last event.
-    last: Option<u64>,
+    /// Time of the last event; 0 before the first one.
+    last: u64,
 }
 
 /// State of an analysis of AIX logs.
@@ -124,7 +124,8 @@ impl Analyser<'_> {
             }
         }
         let common = (n_logs == 1).then(|| CommonIds::all_but(&HEADERS));
-        let until = self.options.until;
+        // No event is later than the largest time.
+        let until = self.options.until.unwrap_or(u64::MAX);
         loop {
             if let Some(ids) = &common {
                 let before = self.n_events;
@@ -132,7 +133,7 @@ impl Analyser<'_> {
                     ids,
                     #[inline(always)]
                     |timed| {
-                        if until.is_some_and(|until| timed.time.elapsed_ns > until) {
+                        if timed.time.elapsed_ns > until {
                             return false;
                         }
                         let cpu = self.push_common(timed);
@@ -147,7 +148,7 @@ impl Analyser<'_> {
             }
             let log = match logs.next()? {
                 Some(LogItem::Event(timed)) => {
-                    if until.is_some_and(|until| timed.time.elapsed_ns > until) {
+                    if timed.time.elapsed_ns > until {
                         self.stopped = true;
                         return Ok(());
                     }
@@ -160,7 +161,7 @@ impl Analyser<'_> {
                     self.n_damaged += u64::from(notice.damage);
                     // A base file lists its CPU files. A missing CPU file is damage, but the other CPUs have lost nothing.
                     if notice.damage && !self.is_base(log) {
-                        let begin = self.logs[log].last.unwrap_or(0);
+                        let begin = self.logs[log].last;
                         self.machine.begin_loss(log, begin);
                     }
                     monitor.notice(&notice);
@@ -216,7 +217,7 @@ impl Analyser<'_> {
             return self.push_common(timed);
         }
         self.machine.note_event(now);
-        self.logs[log].last = Some(now);
+        self.logs[log].last = now;
         self.push_header(timed);
         EventCpu::None
     }
@@ -235,7 +236,7 @@ impl Analyser<'_> {
             let copy = *timed;
             return self.push_ruled(&copy);
         }
-        logs[log].last = Some(now);
+        logs[log].last = now;
         if machine.has_gap() {
             end_gap(machine, log, id, now);
         }
@@ -245,9 +246,8 @@ impl Analyser<'_> {
             return EventCpu::At(at);
         };
         let cpu = cpu.or_else(|| rule.cpu.read(bytes));
-        let hook = PreparedHook { bytes, tid, cpu, now };
         if matches!(rule.action, PreparedAction::Dispatch { .. }) {
-            return EventCpu::of(apply_dispatch(machine, rule, &hook));
+            return EventCpu::of(apply_dispatch(machine, rule, &PreparedHook { bytes, tid, cpu, now }));
         }
         let at = cpu_of(machine, cpu, tid, now);
         if let Some(at) = at {
@@ -270,7 +270,7 @@ impl Analyser<'_> {
                 return EventCpu::At(at);
             }
         }
-        apply_prepared(machine, rule, at, &hook, names);
+        apply_prepared(machine, rule, at, &PreparedHook { bytes, tid, cpu, now }, names);
         EventCpu::of(at)
     }
 
@@ -295,12 +295,12 @@ impl Analyser<'_> {
     #[inline(never)]
     fn push_ruled(&mut self, timed: &TimedEvent<'_>) -> EventCpu {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
-        let last = self.logs[log].last.replace(now);
+        let last = std::mem::replace(&mut self.logs[log].last, now);
         let Self { machine, rules, names, .. } = self;
         let ruled = rules.ruled(event);
         let traits = ruled.traits();
         if traits.is_mark {
-            return push_mark(machine, &ruled, log, last.unwrap_or(0), now);
+            return push_mark(machine, &ruled, log, last, now);
         }
         if machine.has_gap() {
             end_gap(machine, log, event.id, now);

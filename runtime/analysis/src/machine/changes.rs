@@ -44,6 +44,12 @@ impl Machine {
         self.note(Change::Touched { at, time });
     }
 
+    /// True if there are changes.
+    #[inline]
+    pub fn has_changes(&self) -> bool {
+        self.changes.as_ref().is_some_and(|changes| !changes.is_empty())
+    }
+
     /// Exchanges the changes for an empty list.
     pub fn take_changes(&mut self, list: &mut Vec<Change>) {
         list.clear();

@@ -63,7 +63,7 @@ impl Machine {
     /// Dispatches a thread to a CPU.
     pub fn dispatch(&mut self, at: Option<usize>, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
         self.apply_gap_start();
-        self.has_dispatch |= !idle;
+        self.prove_dispatch(idle);
         // The time before the event belongs to the thread as it was known then.
         if let Some(at) = at {
             self.charge(at, now, IntervalEnd::Plain);
@@ -102,7 +102,7 @@ impl Machine {
         if !is_here(&self.threads[slot as usize]) || self.threads[old_slot as usize].is_leaving {
             return false;
         }
-        self.has_dispatch |= !idle;
+        self.prove_dispatch(idle);
         self.charge(at, now, IntervalEnd::Plain);
         if !self.cpus[at].frames.is_empty() {
             self.end_frames(at, now, true);

@@ -70,14 +70,14 @@ impl Machine {
         let cpu = &mut self.cpus[at];
         cpu.frames.clear();
         (cpu.is_known, cpu.just_dispatched) = (true, None);
-        self.totals.has_reset = true;
+        self.prove_reset();
         true
     }
 
     /// Leaves the innermost interrupt of a class on a CPU, and all interrupts inside of it.
     pub fn lower(&mut self, at: Option<usize>, class: ClassName, now: u64) {
         let class = self.class(class);
-        self.n_lowered += usize::from(!std::mem::replace(&mut self.classes[class].has_first, true));
+        self.n_proofs += u64::from(!std::mem::replace(&mut self.classes[class].has_first, true));
         let Some(at) = at else { return };
         if self.is_in_gap(at) {
             return;
@@ -94,7 +94,7 @@ impl Machine {
 
     /// Leaves all interrupts on a CPU.
     pub fn reset(&mut self, at: Option<usize>, now: u64) {
-        self.totals.has_reset = true;
+        self.prove_reset();
         let Some(at) = at else { return };
         if self.is_in_gap(at) {
             return;

@@ -37,4 +37,4 @@ mod untraced;
 
 pub use change::{Base, CallEnding, Change, MessageStep, Returned, RunningThread};
 pub use parts::{OTHERS, ThreadSlot, ThreadState};
-pub use state::{Evidence, MAX_CPUS, Machine};
+pub use state::{MAX_CPUS, Machine};

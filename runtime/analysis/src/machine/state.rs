@@ -30,16 +30,6 @@ pub(super) const MAX_ROWS: usize = 1 << 16;
 /// Number of threads whose slots are found without a hash table.
 pub(super) const N_RECENT: usize = 64;
 
-/// Events that the trace has shown and that prove the meaning of times, with the version of the rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Evidence {
-    has_dispatch: bool,
-    has_reset: bool,
-    /// Number of classes of interrupts, and of those with an end.
-    n_classes: (usize, usize),
-    rules_version: u64,
-}
-
 /// State of all CPUs, threads and processes at the current event.
 #[derive(Debug)]
 pub struct Machine {
@@ -80,8 +70,6 @@ pub struct Machine {
     pub(super) tracked: Vec<ThreadSlot>,
     pub(super) modes: Vec<Class>,
     pub(super) classes: Vec<Class>,
-    /// Number of classes of interrupts that the trace has lowered.
-    pub(super) n_lowered: usize,
     /// Rows of calls, by class.
     pub(super) calls: Vec<CallRows>,
     pub(super) interrupt_by_key: HashMap<InterruptKey, usize>,
@@ -116,8 +104,8 @@ pub struct Machine {
     pub(super) n_messages: u64,
     /// True if the current event has changed nothing but times.
     pub(super) is_unchanged: bool,
-    /// Number of changes of the rules.
-    pub(super) rules_version: u64,
+    /// See [`Machine::n_proofs`].
+    pub(super) n_proofs: u64,
     /// Changes since a timeline last took them; `None` if there is no timeline.
     pub(super) changes: Option<Vec<Change>>,
 }
@@ -152,7 +140,6 @@ impl Machine {
             tracked: Vec::new(),
             modes: Vec::new(),
             classes: Vec::new(),
-            n_lowered: 0,
             calls: Vec::new(),
             interrupt_by_key: HashMap::default(),
             streams: Vec::new(),
@@ -173,7 +160,7 @@ impl Machine {
             sent: HashMap::default(),
             n_messages: 0,
             is_unchanged: false,
-            rules_version: 0,
+            n_proofs: 0,
             changes: None,
         }
     }
@@ -183,19 +170,34 @@ impl Machine {
         self.classes[class].has_first || (self.totals.has_reset && !lowers(self.classes[class].name))
     }
 
-    /// Evidence that the trace has shown. As long as it is equal, [`Machine::has_end`] and [`Machine::has_dispatch`] are.
-    pub fn evidence_so_far(&self) -> Evidence {
-        Evidence {
-            has_dispatch: self.has_dispatch,
-            has_reset: self.totals.has_reset,
-            n_classes: (self.classes.len(), self.n_lowered),
-            rules_version: self.rules_version,
-        }
+    /// Number of first events of their kind, and of changes of the rules. As long as it is equal, [`Machine::has_end`] and
+    /// [`Machine::has_dispatch`] are.
+    #[inline]
+    pub fn n_proofs(&self) -> u64 {
+        self.n_proofs
     }
 
     /// Notes that the rules of the trace have changed.
     pub fn note_rules(&mut self) {
-        self.rules_version += 1;
+        self.n_proofs += 1;
+    }
+
+    /// Notes a dispatch, which proves the meaning of AIX's times if the thread is not an idle one.
+    #[inline]
+    pub(super) fn prove_dispatch(&mut self, idle: bool) {
+        if !idle && !self.has_dispatch {
+            self.has_dispatch = true;
+            self.n_proofs += 1;
+        }
+    }
+
+    /// Notes an end of all interrupts of a CPU, which proves the meaning of classes without an end of their own.
+    #[inline]
+    pub(super) fn prove_reset(&mut self) {
+        if !self.totals.has_reset {
+            self.totals.has_reset = true;
+            self.n_proofs += 1;
+        }
     }
 
     /// True if AIX's times are known, because the trace has dispatches.

@@ -11,7 +11,7 @@ impl Machine {
     /// Runs a QNX thread on a CPU.
     pub fn run(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
         self.apply_gap_start();
-        self.has_dispatch = true;
+        self.prove_dispatch(false);
         self.charge(at, now, IntervalEnd::Plain);
         self.settle_thread(slot);
         self.threads[slot as usize].is_idle = idle && slot != OTHERS;

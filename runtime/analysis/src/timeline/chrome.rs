@@ -109,8 +109,17 @@ impl<W: Write> Sink for Chrome<W> {
     }
 
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+        self.encode_once(name, &[], out);
+        self.encode_tail(category, args, out);
+    }
+
+    fn encode_once(&mut self, name: &[u8], tail: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"name\":");
         push_json(name, &mut self.scratch, out);
+        out.extend_from_slice(tail);
+    }
+
+    fn encode_tail(&mut self, category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"cat\":");
         push_json(category.as_bytes(), &mut self.scratch, out);
         out.extend_from_slice(b",\"args\":{");
@@ -127,6 +136,11 @@ impl<W: Write> Sink for Chrome<W> {
 
     fn encode_more(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         push_args(args, &mut self.scratch, out);
+    }
+
+    fn encode_result(&mut self, result: i64, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\"result\":");
+        push_integer(result.into(), out);
     }
 
     fn begin(&mut self, track: Track, time: u64, _: &[u8]) {
@@ -251,20 +265,25 @@ fn push_args(args: &TrackArgs<'_>, scratch: &mut TextBuf, out: &mut Vec<u8>) {
         push_json(name.as_bytes(), scratch, out);
         out.push(b':');
         match value {
-            // Readers round larger numbers.
-            Arg::Number(number) if number.unsigned_abs() > 1 << 53 => out.extend(format!("\"{number}\"").bytes()),
-            Arg::Number(number) => {
-                if *number < 0 {
-                    out.push(b'-');
-                }
-                push_number(number.unsigned_abs() as u64, out);
-            }
+            Arg::Number(number) => push_integer(*number, out),
             Arg::Float(number) if number.is_finite() => out.extend(number.to_string().bytes()),
             Arg::Float(number) => out.extend(format!("\"{number}\"").bytes()),
             Arg::Flag(flag) => out.extend_from_slice(if *flag { b"true" } else { b"false" }),
             Arg::Text(text) => push_json(text, scratch, out),
         }
     }
+}
+
+/// Appends a number that may be large or negative.
+fn push_integer(number: i128, out: &mut Vec<u8>) {
+    if number.unsigned_abs() > 1 << 53 {
+        // Readers round larger numbers.
+        return out.extend(format!("\"{number}\"").bytes());
+    }
+    if number < 0 {
+        out.push(b'-');
+    }
+    push_number(number.unsigned_abs() as u64, out);
 }
 
 impl SliceHead {

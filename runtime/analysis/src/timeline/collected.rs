@@ -111,6 +111,12 @@ fn split(body: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
+/// Appends a text after its length.
+fn push_text(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(text);
+}
+
 fn push_args(args: &TrackArgs<'_>, out: &mut Vec<u8>) {
     for (name, value) in args {
         if !out.is_empty() {
@@ -139,13 +145,20 @@ impl Sink for Collector<'_> {
     }
 
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
-        for text in [name, category.as_bytes()] {
-            out.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            out.extend_from_slice(text);
-        }
+        push_text(name, out);
+        self.encode_tail(category, args, out);
+    }
+
+    fn encode_tail(&mut self, category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+        push_text(category.as_bytes(), out);
         let mut joined = Vec::new();
         push_args(args, &mut joined);
         out.extend_from_slice(&joined);
+    }
+
+    fn encode_once(&mut self, name: &[u8], tail: &[u8], out: &mut Vec<u8>) {
+        push_text(name, out);
+        out.extend_from_slice(tail);
     }
 
     fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>) {

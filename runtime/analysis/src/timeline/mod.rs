@@ -19,7 +19,7 @@ mod slices;
 
 use crate::latency::HookSource;
 use crate::machine::{
-    Base, CallEnding, Change, Evidence, Machine, MessageStep, OTHERS, Returned, RunningThread, ThreadSlot, ThreadState,
+    Base, CallEnding, Change, Machine, MessageStep, OTHERS, Returned, RunningThread, ThreadSlot, ThreadState,
 };
 use crate::{AnalysisError, AnalysisOptions, EventCpu, InterruptRules, Observer, aix, qnx};
 use chrome::Chrome;
@@ -279,13 +279,26 @@ struct HexDigits {
 impl HexDigits {
     fn new(address: u64) -> Self {
         let len = (67 - (address | 1).leading_zeros() as usize) / 4;
-        let digit = |at: usize| b"0123456789ABCDEF"[(address >> (60 - 4 * at) & 15) as usize];
-        Self { digits: std::array::from_fn(digit), len }
+        let (high, low) = (hex_digits((address >> 32) as u32), hex_digits(address as u32));
+        Self { digits: (u128::from(high) << 64 | u128::from(low)).to_be_bytes(), len }
     }
 
     fn as_bytes(&self) -> &[u8] {
         &self.digits[16 - self.len..]
     }
+}
+
+/// Hex digits of a number in capitals, the first one in the highest byte. A loop over them would take three times as long.
+#[inline(always)]
+fn hex_digits(number: u32) -> u64 {
+    // Moves the groups of four bits to bytes of their own.
+    let wide = u64::from(number);
+    let pairs = (wide | wide << 16) & 0x0000_FFFF_0000_FFFF;
+    let bytes = (pairs | pairs << 8) & 0x00FF_00FF_00FF_00FF;
+    let values = (bytes | bytes << 4) & 0x0F0F_0F0F_0F0F_0F0F;
+    // 6 carries the values from 10 into the next group. The letters come 7 after the digits.
+    let are_letters = (values + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    values + 0x3030_3030_3030_3030 + 7 * are_letters
 }
 
 /// State of a timeline.
@@ -306,7 +319,12 @@ struct Timeline<'o> {
     runs: Vec<RunBody>,
     /// Bodies of interrupts and of calls, by row.
     frame_bodies: Bodies,
+    /// Name and tail of the body that is being encoded.
+    frame_name: Vec<u8>,
+    frame_tail: Vec<u8>,
     call_bodies: Bodies,
+    /// Tails of the bodies of calls, by class.
+    call_tails: Bodies,
     switch: Vec<u8>,
     lost: Vec<u8>,
     off: Vec<u8>,
@@ -318,8 +336,8 @@ struct Timeline<'o> {
     held_bodies: Vec<u8>,
     /// Classes of interrupts that the held changes wait for, each once.
     held_classes: Vec<usize>,
-    /// Evidence of the trace when the held changes were last compared with it.
-    evidence: Option<Evidence>,
+    /// Number of proofs of the trace when the held changes were last compared with them.
+    n_proofs: Option<u64>,
     /// True if CPUs have gaps because too many changes were held.
     has_unproven: bool,
     proven: Vec<bool>,
@@ -389,7 +407,10 @@ impl<'o> Timeline<'o> {
             mark_tracks: HashMap::default(),
             runs: Vec::new(),
             frame_bodies: Bodies::default(),
+            frame_name: Vec::new(),
+            frame_tail: Vec::new(),
             call_bodies: Bodies::default(),
+            call_tails: Bodies::default(),
             switch,
             lost,
             off,
@@ -398,7 +419,7 @@ impl<'o> Timeline<'o> {
             held: None,
             held_bodies: Vec::new(),
             held_classes: Vec::new(),
-            evidence: None,
+            n_proofs: None,
             has_unproven: false,
             proven: Vec::new(),
             state_names: Vec::new(),
@@ -413,17 +434,33 @@ impl<'o> Timeline<'o> {
     }
 
     /// Applies the changes since the last event.
+    #[inline(always)]
     fn apply(&mut self, machine: &mut Machine, rules: &dyn InterruptRules) {
+        if machine.has_changes() {
+            self.apply_changes(machine, rules);
+        }
+    }
+
+    fn apply_changes(&mut self, machine: &mut Machine, rules: &dyn InterruptRules) {
         let mut changes = std::mem::take(&mut self.changes);
         machine.take_changes(&mut changes);
         for change in &changes {
-            self.change(*change, machine, rules);
+            // Nearly all changes are calls.
+            match *change {
+                Change::Entered { thread, row, time } if self.shows.calls => {
+                    self.begin_call(thread, row, time, machine);
+                }
+                Change::Left { thread, time, ending } if self.shows.calls => self.end_call(thread, time, ending),
+                _ => self.change(change, machine, rules),
+            }
         }
         self.changes = changes;
     }
 
-    fn change(&mut self, change: Change, machine: &Machine, rules: &dyn InterruptRules) {
-        match change {
+    /// Applies a change that is not about a call.
+    #[inline(never)]
+    fn change(&mut self, change: &Change, machine: &Machine, rules: &dyn InterruptRules) {
+        match *change {
             Change::Ended { at, time } => self.set_base(at, None, time, machine),
             Change::Base { at, time, base } => self.set_base(at, base, time, machine),
             Change::Touched { at, time } => self.sync(at, time, machine, rules),
@@ -446,8 +483,6 @@ impl<'o> Timeline<'o> {
                     self.dispatch[usize::from(idle)] = body;
                 }
             }
-            Change::Entered { thread, row, time } if self.shows.calls => self.begin_call(thread, row, time, machine),
-            Change::Left { thread, time, ending } if self.shows.calls => self.end_call(thread, time, ending),
             Change::LossEnded { number, time } => {
                 for (gap, threads) in self.cut.split_off(&number) {
                     threads.into_iter().for_each(|thread| self.end_cut(thread, Some(gap), time));
@@ -489,7 +524,7 @@ impl<'o> Timeline<'o> {
     // Tracks of CPUs.
 
     /// Updates the open slices of a CPU to match its state.
-    #[inline]
+    #[inline(always)]
     fn sync(&mut self, at: usize, time: u64, machine: &Machine, rules: &dyn InterruptRules) {
         if !self.shows.cpus {
             return;
@@ -499,6 +534,11 @@ impl<'o> Timeline<'o> {
         {
             return;
         }
+        self.sync_changed(at, time, machine, rules);
+    }
+
+    #[inline(never)]
+    fn sync_changed(&mut self, at: usize, time: u64, machine: &Machine, rules: &dyn InterruptRules) {
         // The CPU may have been charged up to a later event of another CPU.
         let time = time.max(machine.last_event(at));
         let base = machine.base(at);
@@ -645,16 +685,26 @@ impl<'o> Timeline<'o> {
         let label = found.kind.and_then(|kind| rules.label(class, kind));
         let name = found.name.as_deref().or_else(|| label.map(str::as_bytes));
         let address = found.address.map(HexDigits::new);
-        let shown = match (name, found.kind, &address) {
-            (Some(name), ..) => [class.as_str().as_bytes(), b" ", name].concat(),
-            (None, Some(kind), _) => format!("{} {kind}", class.as_str()).into_bytes(),
-            (None, None, Some(address)) => [class.as_str().as_bytes(), b" ", address.as_bytes()].concat(),
-            (None, None, None) => class.as_str().as_bytes().to_vec(),
-        };
-        let kind = found.kind.map(|kind| ("type", Arg::Number(kind.into())));
-        let address = address.as_ref().map(|address| ("address", Arg::Text(address.as_bytes())));
-        let args: Vec<_> = [kind, address].into_iter().flatten().collect();
-        self.slices.sink.encode_once(&shown, class.as_str(), &args, out);
+        let address = address.as_ref().map(HexDigits::as_bytes);
+        let Self { frame_name, frame_tail, slices, .. } = self;
+        frame_name.clear();
+        frame_name.extend_from_slice(class.as_str().as_bytes());
+        match (name, found.kind, address) {
+            (Some(name), ..) | (None, None, Some(name)) => {
+                frame_name.push(b' ');
+                frame_name.extend_from_slice(name);
+            }
+            (None, Some(kind), _) => frame_name.extend(format!(" {kind}").bytes()),
+            (None, None, None) => {}
+        }
+        let args = [
+            ("type", Arg::Number(found.kind.unwrap_or(0).into())),
+            ("address", Arg::Text(address.unwrap_or_default())),
+        ];
+        let shown = usize::from(found.kind.is_none())..1 + usize::from(address.is_some());
+        frame_tail.clear();
+        slices.sink.encode_tail(class.as_str(), &args[shown], frame_tail);
+        slices.sink.encode_once(frame_name, frame_tail, out);
     }
 
     fn cpu_track(&mut self, at: usize, machine: &Machine) -> Track {
@@ -699,16 +749,16 @@ impl<'o> Timeline<'o> {
             && !self.held_classes.contains(&class)
         {
             self.held_classes.push(class);
-            self.evidence = None;
+            self.n_proofs = None;
         }
         self.held.get_or_insert_default().push(change);
     }
 
     /// Writes the changes that were held, if the trace has shown what all of their times mean, or if there are too many.
-    #[inline]
+    #[inline(always)]
     fn release_proven(&mut self, machine: &Machine, rules: &dyn InterruptRules) {
         if let Some(held) = &self.held
-            && (held.len() >= MAX_HELD || self.evidence != Some(machine.evidence_so_far()))
+            && (held.len() >= MAX_HELD || self.n_proofs != Some(machine.n_proofs()))
         {
             self.prove(machine, rules);
         }
@@ -716,7 +766,7 @@ impl<'o> Timeline<'o> {
 
     fn prove(&mut self, machine: &Machine, rules: &dyn InterruptRules) {
         let Some(held) = &self.held else { return };
-        self.evidence = Some(machine.evidence_so_far());
+        self.n_proofs = Some(machine.n_proofs());
         let has_dispatch = machine.has_dispatch();
         let mut is_proven = has_dispatch;
         for &class in &self.held_classes {
@@ -875,12 +925,16 @@ impl<'o> Timeline<'o> {
             }
             _ => self.begin_first_call(thread, time, machine),
         };
-        let Self { call_bodies, slices, .. } = self;
+        let Self { call_bodies, call_tails, slices, .. } = self;
         let body = call_bodies.of(row, |out| {
             let (call, class) = machine.call_row(row);
-            let (address, class) = (call.address.map(HexDigits::new), class.as_str());
-            let name = call.name.as_deref().or_else(|| Some(address.as_ref()?.as_bytes()));
-            slices.sink.encode_once(name.unwrap_or(class.as_bytes()), class, &[], out);
+            let sink = &mut slices.sink;
+            let tail = call_tails.of(call.class, |out| sink.encode_tail(class.as_str(), &[], out));
+            match (&call.name, call.address) {
+                (Some(name), _) => sink.encode_once(name, tail, out),
+                (None, Some(address)) => sink.encode_once(HexDigits::new(address).as_bytes(), tail, out),
+                (None, None) => sink.encode_once(class.as_str().as_bytes(), tail, out),
+            }
         });
         slices.begin(track, time, body);
     }
@@ -916,7 +970,7 @@ impl<'o> Timeline<'o> {
                 match returned {
                     Returned { result: None, errno: 0, interrupted: false } => {}
                     Returned { result: Some(result), errno: 0, interrupted: false } => {
-                        self.slices.sink.encode_more(&[("result", Arg::Number(result.into()))], &mut self.more);
+                        self.slices.sink.encode_result(result, &mut self.more);
                     }
                     Returned { result, errno, interrupted } => {
                         let result = result.map(|result| ("result", Arg::Number(result.into())));

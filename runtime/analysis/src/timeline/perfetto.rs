@@ -147,6 +147,7 @@ fn annotations(args: &TrackArgs<'_>, out: &mut Vec<u8>) {
                 key(field::annotation::FLOAT, WireType::SixtyFourBit, out);
                 out.extend(float.to_le_bytes());
             }
+            Arg::Text(value) if value.is_ascii() => text_annotation(name, value, out),
             Arg::Text(value) => text_annotation(name, String::from_utf8_lossy(value).as_bytes(), out),
         }
     }
@@ -427,19 +428,23 @@ impl<W: Write> Sink for Perfetto<W> {
 
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         self.name(name, out);
+        self.encode_tail(category, args, out);
+    }
+
+    fn encode_tail(&mut self, category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         bytes(field::event::CATEGORY, category.as_bytes(), out);
         annotations(args, out);
     }
 
-    fn encode_once(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
+    fn encode_once(&mut self, name: &[u8], tail: &[u8], out: &mut Vec<u8>) {
         // Readers keep all numbers of names in memory.
         if self.n_names >= MAX_NUMBERS {
-            return self.encode(name, category, args, out);
+            self.name(name, out);
+        } else {
+            let new = self.intern(name);
+            number(field::event::NAME_IID, new, out);
         }
-        let new = self.intern(name);
-        number(field::event::NAME_IID, new, out);
-        bytes(field::event::CATEGORY, category.as_bytes(), out);
-        annotations(args, out);
+        out.extend_from_slice(tail);
     }
 
     fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>) {
@@ -448,6 +453,25 @@ impl<W: Write> Sink for Perfetto<W> {
 
     fn encode_more(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         annotations(args, out);
+    }
+
+    fn encode_result(&mut self, result: i64, out: &mut Vec<u8>) {
+        const NAME: &[u8; 6] = b"result";
+        // The bits of a negative number are those of a large one, which is not short.
+        if result as u64 >= ShortVarint::LIMIT {
+            return annotation("result", field::annotation::SIGNED, result as u64, out);
+        }
+        let value = ShortVarint::new(result as u64);
+        let mut argument = [0; 19];
+        argument[0] = short_key(field::event::ANNOTATION, WireType::LengthDelimited);
+        argument[1] = (3 + NAME.len() + value.len) as u8;
+        argument[2] = short_key(field::annotation::NAME, WireType::LengthDelimited);
+        argument[3] = NAME.len() as u8;
+        argument[4..10].copy_from_slice(NAME);
+        argument[10] = short_key(field::annotation::SIGNED, WireType::Varint);
+        argument[11..].copy_from_slice(&value.bytes);
+        out.extend_from_slice(&argument);
+        out.truncate(out.len() - (8 - value.len));
     }
 
     fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
@@ -507,6 +531,17 @@ mod tests {
             let ShortVarint { bytes, len } = ShortVarint::new(value);
             assert_eq!(&bytes[..len], expected, "{value:x}");
             assert!(bytes[len..].iter().all(|byte| *byte == 0), "{value:x}");
+        }
+    }
+
+    #[test]
+    fn results_are_arguments() {
+        let numbers = [0, 1, -1, 127, 128, 300, i64::MAX, i64::MIN, (1 << 56) - 1, 1 << 56];
+        for result in numbers {
+            let (mut out, mut short, mut expected) = (Perfetto::new(Vec::new()), Vec::new(), Vec::new());
+            out.encode_result(result, &mut short);
+            out.encode_more(&[("result", Arg::Number(result.into()))], &mut expected);
+            assert_eq!(short, expected, "{result}");
         }
     }
 

@@ -48,17 +48,22 @@ pub trait Sink {
     /// Describes a track, before its first slice. It may be described again with another name.
     fn track(&mut self, track: Track, kind: TrackKind, name: &[u8]);
 
-    /// Appends the encoded name, category and arguments of slices and instants to `out`. A name that occurs once in the
-    /// timeline is not looked up.
-    fn encode_once(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
-        self.encode(name, category, args, out);
-    }
+    /// Appends an encoded category and arguments to `out`: what follows the name in a body.
+    fn encode_tail(&mut self, category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>);
+
+    /// Appends a body to `out`: an encoded name and a tail. A name that occurs once in the timeline is not looked up.
+    fn encode_once(&mut self, name: &[u8], tail: &[u8], out: &mut Vec<u8>);
 
     /// Appends one more argument to an encoded body that has arguments.
     fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>);
 
     /// Appends encoded arguments for the end of a slice to `out`, which is empty.
     fn encode_more(&mut self, args: &TrackArgs<'_>, out: &mut Vec<u8>);
+
+    /// Like [`Sink::encode_more`] with the result of a call, which nearly all ends of calls have.
+    fn encode_result(&mut self, result: i64, out: &mut Vec<u8>) {
+        self.encode_more(&[("result", Arg::Number(result.into()))], out);
+    }
 
     /// Appends the encoded name, category and arguments of slices and instants to `out`.
     fn encode(&mut self, name: &[u8], category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>);
