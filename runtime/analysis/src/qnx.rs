@@ -224,6 +224,7 @@ impl Analyser<'_> {
         // A record without a time still changes states.
         let is_timed = now.is_some();
         let now = now.unwrap_or_else(|| self.machine.last_event(at));
+        self.machine.current = now;
         self.machine.pass(at, now);
         match class {
             _ if has_rules => self.apply_rules(record, at, now),

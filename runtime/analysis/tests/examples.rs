@@ -167,6 +167,53 @@ fn an_answer_ends_the_work_of_all_servers_for_a_client() {
 }
 
 #[test]
+fn an_answer_to_an_id_that_is_used_again_ends_the_work_for_its_earlier_owner() {
+    let runs = |t, pid, tid| record(t, 4, 1, &[pid, tid, 10, 0]);
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        runs(100, 7, 1),
+        record(200, 7, 0, &[1, 8]),
+        runs(300, 8, 2),
+        record(400, 7, 2, &[1, 7]),
+        record(500, 4, 128, &[1, 7]),
+        record(600, 4, 64, &[1, 7]),
+        runs(700, 7, 1),
+        runs(800, 8, 2),
+        record(900, 7, 10, &[1, 7]),
+        record(1500, 6, 1, &[0, 0]),
+    ];
+    let summary = summary(log(1, &records), &AnalysisOptions::default());
+    let key = &["pid", "generation", "tid"];
+    check(&summary, "client", key, "7.1.1", "self_ns=200 imposed_ns=400 total_ns=600");
+    check(&summary, "client", key, "7.2.1", "self_ns=100 imposed_ns=0 total_ns=100");
+}
+
+#[test]
+fn a_process_runs_while_its_thread_does_in_any_order_of_records() {
+    let on = |cpu, record: Record| Record { cpu, ..record };
+    let of = |records: &[Record]| {
+        let start = [record(0, 1, 1, &[0, 0]), on(1, record(0, 1, 1, &[0, 0]))];
+        let records = [&start, records, &[record(3000, 6, 0, &[0, 0])]].concat();
+        summary(log(2, &records), &AnalysisOptions::default())
+    };
+    // A record before the thread's last one counts with that one's time.
+    let moved =
+        of(&[record(1000, 4, 2, &[7, 1]), on(1, record(600, 4, 1, &[7, 1])), on(1, record(1400, 4, 2, &[7, 1]))]);
+    check(&moved, "process", &["pid"], "7", "running_ns=400 running_sum_ns=400");
+    check(&moved, "state", &["tid", "state"], "1.RUNNING", "total_ns=400");
+    // A thread of a new process runs from its record on, although another CPU's record of the process is later.
+    let again = of(&[
+        record(100, 4, 1, &[7, 1]),
+        record(300, 4, 128, &[1, 7]),
+        record(1000, 4, 64, &[1, 7]),
+        on(1, record(600, 4, 1, &[7, 1])),
+        on(1, record(1500, 4, 2, &[7, 1])),
+    ]);
+    check(&again, "process", &["pid", "generation"], "7.2", "running_ns=900 running_sum_ns=900");
+    check(&again, "thread", &["pid", "generation"], "7.2", "mode_ns=900");
+}
+
+#[test]
 fn a_server_works_for_all_clients_that_it_owes_an_answer() {
     let runs = |t, pid, tid| record(t, 4, 1, &[pid, tid, 10, 0]);
     let records = [

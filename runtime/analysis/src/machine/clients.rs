@@ -39,9 +39,8 @@ impl Machine {
         let Some((sender, message)) = self.sent.remove(&(rcvid, (id >> 32) as u32, client)) else { return };
         self.totals.n_matched_receives += 1;
         self.charge_all_clients(now);
-        let client = &mut self.threads[sender as usize];
-        client.last_server = Some(slot);
-        let n_answers = client.n_answers;
+        self.threads[sender as usize].last_server = Some(slot);
+        let n_answers = self.n_answers(sender);
         let mut serves = std::mem::take(&mut self.threads[slot as usize].serves);
         serves.retain(|service| service.client != sender && self.is_unanswered(service));
         if serves.len() < MAX_CLIENTS {
@@ -52,19 +51,22 @@ impl Machine {
         self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
     }
 
-    /// Handles the answer to a message of a thread, or its failure. No thread works for that one any more.
+    /// Handles the answer to a message of a thread, or its failure. No thread works for that one any more, nor for earlier
+    /// threads with its id.
     pub fn reply(&mut self, at: usize, client: u64, now: u64) {
-        let Some(client) = self.thread_by_id.get(&client).copied() else { return };
+        let Some(slot) = self.thread_by_id.get(&client).copied() else { return };
         self.charge_all_clients(now);
         let replier = self.cpus[at].thread.map(|(_, slot)| slot);
-        let last_server = self.threads[client as usize].last_server;
+        let last_server = self.threads[slot as usize].last_server;
         let mut servers = [replier, last_server].into_iter().flatten();
         let service = servers.find_map(|server| {
             let services = &self.threads[server as usize].serves;
-            let service = services.iter().find(|service| service.client == client && self.is_unanswered(service))?;
+            let is_answered =
+                |service: &&Service| self.threads[service.client as usize].tid == client && self.is_unanswered(service);
+            let service = services.iter().find(is_answered)?;
             Some((server, service.message))
         });
-        self.threads[client as usize].n_answers += 1;
+        *self.answers.entry(client).or_default() += 1;
         if let Some((server, message)) = service {
             let thread = replier.unwrap_or(server);
             self.note(Change::Message { thread, step: MessageStep::Replied, id: message, time: now });
@@ -73,7 +75,12 @@ impl Machine {
 
     /// True if the client has not got an answer since its message was received.
     fn is_unanswered(&self, service: &Service) -> bool {
-        self.threads[service.client as usize].n_answers == service.n_answers
+        self.n_answers(service.client) == service.n_answers
+    }
+
+    /// Number of answers to the id of a thread.
+    fn n_answers(&self, client: ThreadSlot) -> u64 {
+        self.answers.get(&self.threads[client as usize].tid).copied().unwrap_or(0)
     }
 
     /// Charges the time of the threads that run to the threads that they work for.

@@ -171,8 +171,6 @@ pub struct Thread {
     pub(super) serves: Vec<Service>,
     /// Thread that last received a message of this one.
     pub(super) last_server: Option<ThreadSlot>,
-    /// Number of answers to its messages.
-    pub(super) n_answers: u64,
     /// Time up to which running is charged to clients.
     pub(super) charged_to_clients: u64,
     /// State at the end of the span, and its start.
@@ -241,7 +239,7 @@ pub(super) struct Service {
     pub(super) client: ThreadSlot,
     /// Number of the message.
     pub(super) message: u64,
-    /// Number of answers that the client had got. One more ends the service.
+    /// Number of answers to the client's id until then. One more ends the service.
     pub(super) n_answers: u64,
 }
 

@@ -38,6 +38,8 @@ pub struct Machine {
     pub(super) from: u64,
     /// Latest time of an event.
     pub(super) last: u64,
+    /// Time of the current record (QNX). Records of several CPUs need not be in order.
+    pub current: u64,
     pub(super) cpus: Vec<Cpu>,
     /// Indices of the CPUs with small numbers, and of all CPUs.
     pub(super) small_cpus: Vec<u32>,
@@ -102,6 +104,8 @@ pub struct Machine {
     /// Messages that were sent and not received: by receive id, server and client process; the client and a number.
     pub(super) sent: HashMap<(u32, u32, u32), (ThreadSlot, u64)>,
     pub(super) n_messages: u64,
+    /// Number of answers to the messages of a thread, by its id: a record names no more than that.
+    pub(super) answers: HashMap<u64, u64>,
     /// True if the current event has changed nothing but times.
     pub(super) is_unchanged: bool,
     /// See [`Machine::n_proofs`].
@@ -117,6 +121,7 @@ impl Machine {
             system,
             from: options.from.unwrap_or(0),
             last: 0,
+            current: 0,
             cpus: Vec::new(),
             small_cpus: vec![NO_CPU; MAX_CPUS],
             cpu_by_id: HashMap::default(),
@@ -159,6 +164,7 @@ impl Machine {
             n_frames: 0,
             sent: HashMap::default(),
             n_messages: 0,
+            answers: HashMap::default(),
             is_unchanged: false,
             n_proofs: 0,
             changes: None,

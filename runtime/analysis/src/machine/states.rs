@@ -125,13 +125,13 @@ impl Machine {
         let process = &mut self.processes[process as usize];
         if runs {
             if process.n_running == 0 {
-                process.running_since = now;
+                process.running_since = time;
             }
             process.n_running += 1;
         } else {
             process.n_running -= 1;
             if process.n_running == 0 {
-                process.running += u128::from(now.saturating_sub(process.running_since.max(from)));
+                process.running += u128::from(time.saturating_sub(process.running_since.max(from)));
             }
         }
     }

@@ -64,7 +64,7 @@ impl Machine {
         thread.is_kproc = known.is_kproc;
         // The process is not the first with its id, so the thread cannot have existed from the start.
         if known.generation > 1 && matches!(thread.state, Some((None, 0))) {
-            thread.state = Some((None, self.last));
+            thread.state = Some((None, self.current));
         }
         if process != OTHERS {
             thread.sibling = known.first_thread.replace(slot);
