@@ -7,6 +7,7 @@ use crate::section::ColumnKind::{self, Count, Id, Max, Mean, Min, Ns};
 use crate::section::{Column, Section, Summary, Value, by_total, number};
 use crate::totals::{GapKind, InterruptCounts, Totals};
 use crate::{AnalysisOptions, thread_tables, utilisation};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tfbc::System;
 
@@ -627,21 +628,40 @@ fn comparable(section: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Compares the counts and sums of a section in two traces. The result has a row per number that differs from 0 in at
-/// least one of them. `None` if rows of the section cannot be matched.
-pub fn against(base: &Section, this: &Section) -> Option<Section> {
+/// least one of them. `top` keeps the rows whose time differs most, and sums up the others. `None` if rows of the section
+/// cannot be matched.
+pub fn against(base: &Section, this: &Section, top: Option<usize>) -> Option<Section> {
     let keys = comparable(this.name)?;
     let mut columns: Vec<(&str, ColumnKind)> = keys.iter().map(|key| (*key, Id)).collect();
     let values = [("number", Id), ("base", Count), ("this", Count), ("difference", Count), ("ratio", Id)];
     columns.extend(values);
     let mut section = Section::new(this.name, &columns);
-    let (base, this_sums) = (sums(base, keys), sums(this, keys));
+    let (mut base, mut this_sums) = (sums(base, keys), sums(this, keys));
     let mut names: Vec<&String> = Vec::new();
     let summed = |column: &&Column| matches!(column.kind, Count | Ns);
     names.extend(this.columns.iter().filter(summed).map(|column| &column.name));
     let order: BTreeSet<_> = base.keys().chain(this_sums.keys()).map(|(key, _)| key.clone()).collect();
+    let mut order: Vec<_> = order.into_iter().collect();
+    if let Some(top) = top.filter(|top| this.name != "cpu" && *top < order.len())
+        && let Some(time) = this.columns.iter().find(|column| column.kind == Ns)
+    {
+        let of = |sums: &Sums, key: &[Value]| sums.get(&(key.to_vec(), time.name.clone())).copied().unwrap_or(0);
+        order.sort_by_cached_key(|key| Reverse((of(&this_sums, key) - of(&base, key)).abs()));
+        let mut others = vec![Value::Null; keys.len()];
+        others[keys.iter().position(|key| matches!(*key, "call" | "name")).unwrap_or(0)] = Value::from("(others)");
+        for key in order.split_off(top) {
+            for sums in [&mut base, &mut this_sums] {
+                for name in &names {
+                    let number = sums.remove(&(key.clone(), (*name).clone())).unwrap_or(0);
+                    *sums.entry((others.clone(), (*name).clone())).or_default() += number;
+                }
+            }
+        }
+        order.push(others);
+    }
     for key in order {
         for name in &names {
-            let get = |sums: &BTreeMap<_, i128>| sums.get(&(key.clone(), (*name).clone())).copied().unwrap_or(0);
+            let get = |sums: &Sums| sums.get(&(key.clone(), (*name).clone())).copied().unwrap_or(0);
             let (base, this) = (get(&base), get(&this_sums));
             if base == 0 && this == 0 {
                 continue;
@@ -658,7 +678,9 @@ pub fn against(base: &Section, this: &Section) -> Option<Section> {
 }
 
 /// Sums of a section's numbers, per key and column.
-fn sums(section: &Section, keys: &[&str]) -> BTreeMap<(Vec<Value>, String), i128> {
+type Sums = BTreeMap<(Vec<Value>, String), i128>;
+
+fn sums(section: &Section, keys: &[&str]) -> Sums {
     let mut sums = BTreeMap::new();
     let keys: Vec<usize> = keys.iter().filter_map(|key| section.column(key)).collect();
     for row in &section.rows {

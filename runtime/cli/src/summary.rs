@@ -356,7 +356,7 @@ impl SummaryArgs {
             is_utf8: screen.is_utf8,
         };
         for name in sections {
-            let compared = base.and_then(|base| against(base.section(name)?, summary.section(name)?));
+            let compared = base.and_then(|base| against(base.section(name)?, summary.section(name)?, self.top));
             let section = if compared.is_some() { compared.as_ref() } else { summary.section(name) };
             if base.is_some() && compared.is_none() && *name != "head" {
                 if self.sections.is_empty() {

@@ -45,6 +45,26 @@ fn rows_are_sorted_and_compared() {
         ["name", "number", "base", "this", "difference", "ratio"],
         "{rows}"
     );
+    // The rows that differ most, and the sum of the others.
+    let compared = |top: &str| {
+        let args = ["--against", "shell.trc", "--to", "csv", "--sections", "process", "--top", top, "copy.trc"];
+        let (rows, ..) = summary(&args);
+        let total = |row: &&str| row.contains(",total_ns,");
+        let rows: Vec<Vec<String>> =
+            rows.lines().filter(total).map(|row| row.split(',').map(str::to_owned).collect()).collect();
+        let difference = |row: &Vec<String>| row[4].parse::<i64>().unwrap();
+        (rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>(), rows.iter().map(difference).collect::<Vec<_>>())
+    };
+    let (names, all) = compared("1000");
+    let (first, two) = compared("2");
+    assert!(names.len() > 3 && first.len() == 3 && first[2] == "(others)", "{names:?} {first:?}");
+    assert!(two[0].abs() >= two[1].abs() && all.iter().all(|other| other.abs() <= two[0].abs()), "{all:?} {two:?}");
+    assert_eq!(two.iter().sum::<i64>(), all.iter().sum::<i64>());
+    // Without any row of its own, a section is one sum.
+    let (names, sum) = compared("0");
+    assert_eq!((&names[..], &sum[..]), (&[String::from("(others)")][..], &[all.iter().sum()][..]));
+    let (rows, ..) = summary(&["--top", "0", "--to", "csv", "--sections", "process", "shell.trc"]);
+    assert_eq!(rows.lines().nth(1), Some(",,(others),7,36774226,1436793,540570,0,34796863"), "{rows}");
     let (_, err, status) = summary(&["--against", "shell.trc", "--sections", "gap", "shell.trc"]);
     assert!(status == 1 && err.contains("does not compare the section gap"), "{err}");
 }
