@@ -72,7 +72,7 @@ impl Expression {
                 let known: Vec<&str> = properties.iter().copied().chain(fields.iter().map(String::as_str)).collect();
                 let (hint, names) = (hint(name, &known), properties.join(", "));
                 Err(format!(
-                    "no event has a field `{name}`{hint}: expected {names}, or a name that `tfbc fields` lists"
+                    "no event has a field `{name}`: expected {names}, or a name that `tfbc fields` lists{hint}"
                 ))
             }
             _ => Ok(()),

@@ -534,16 +534,26 @@ fn parse<P: CommandFactory + FromArgMatches>(name: &'static str, args: &[OsStrin
     let mut command = P::command().name(name);
     let matches = match command.try_get_matches_from_mut(args) {
         Ok(matches) => matches,
-        Err(error) => return Err(Mistake { error, example: example(&command, args) }),
+        Err(error) => return Err(Mistake::new(error, &command, args)),
     };
-    P::from_arg_matches(&matches)
-        .map_err(|error| Mistake { error: error.format(&mut command), example: example(&command, args) })
+    P::from_arg_matches(&matches).map_err(|error| Mistake::new(error.format(&mut command), &command, args))
 }
 
 /// Usage error, and a command line that works.
 struct Mistake {
     error: clap::Error,
     example: Option<String>,
+}
+
+impl Mistake {
+    fn new(error: clap::Error, command: &clap::Command, args: &[OsString]) -> Self {
+        // Who calls a command without its arguments tries it for the first time.
+        let example = match error.kind() {
+            ErrorKind::MissingRequiredArgument => first_example(chosen(command, args)),
+            _ => example(command, args),
+        };
+        Self { error, example }
+    }
 }
 
 /// Commands whose usage errors show the first example of their help page.
@@ -557,9 +567,19 @@ fn example(command: &clap::Command, args: &[OsString]) -> Option<String> {
     let own = Some(command.get_name()).into_iter();
     let name =
         own.chain(args.iter().skip(1).filter_map(|word| word.to_str())).find(|word| WITH_EXAMPLE.contains(word))?;
-    let chosen = command.find_subcommand(name).unwrap_or(command);
-    let help = chosen.get_after_help()?.to_string();
-    let example = help.lines().nth(1)?.trim().split("  ").next()?;
+    first_example(command.find_subcommand(name).unwrap_or(command))
+}
+
+/// Subcommand of a command line, or the program itself.
+fn chosen<'c>(command: &'c clap::Command, args: &[OsString]) -> &'c clap::Command {
+    args.iter().skip(1).find_map(|word| command.find_subcommand(word)).unwrap_or(command)
+}
+
+/// First example of a help page.
+fn first_example(command: &clap::Command) -> Option<String> {
+    let help = command.get_after_help()?.to_string();
+    let (_, examples) = help.split_once("Examples:\n")?;
+    let example = examples.lines().next()?.trim().split("  ").next()?;
     Some(example.to_owned())
 }
 
@@ -623,6 +643,7 @@ fn advise(error: &mut clap::Error) {
         _ if usage.contains("tfbc list") && !word.starts_with('-') => {
             format!("a format file is given with -t: `tfbc list -t {word}`")
         }
+        _ if usage.contains("curt") && !word.starts_with('-') => format!("a trace is given with -i: `curt -i {word}`"),
         _ if usage.ends_with("trace [OPTIONS]") && !word.starts_with('-') => {
             format!("a log is given with -o: `-o {word}`")
         }

@@ -18,6 +18,25 @@ use unicode_width::UnicodeWidthChar;
 /// on the screen.
 const DEFAULT: &str = "less -FRX";
 
+/// Shows a manual page on a terminal with `man`, which has a pager of its own. Returns false if the page was not shown:
+/// there is no terminal or no `man`, or `TFBC_PAGER` is empty.
+pub fn shows_manual(page: &[u8]) -> bool {
+    let is_wanted = is_for_people() && env::var_os("TFBC_PAGER").is_none_or(|pager| !pager.is_empty());
+    is_wanted && run_man(page).unwrap_or(false)
+}
+
+fn run_man(page: &[u8]) -> io::Result<bool> {
+    let mut man = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    // A `man` that does not know `-l` ends before it has read the page.
+    let written = man.stdin.take().map(|mut input| input.write_all(page));
+    Ok(man.wait()?.success() && written.is_some_and(|written| written.is_ok()))
+}
+
+/// True if standard output is a terminal that can show a pager.
+fn is_for_people() -> bool {
+    io::stdout().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 /// Flags of the commands that have a pager.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct PagerArgs {
@@ -53,7 +72,7 @@ impl PagerArgs {
             _ if self.no_pager => false,
             PagerChoice::Never => false,
             PagerChoice::Always => true,
-            PagerChoice::Auto => io::stdout().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb"),
+            PagerChoice::Auto => is_for_people(),
         };
         if !is_wanted {
             return None;

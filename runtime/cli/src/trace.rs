@@ -33,7 +33,8 @@ pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
     }
     Trace::open_with(path, &args.options()).map_err(|error| {
         let forced = if args.format.is_some() { "; --format overrides the detected kind: leave it out" } else { "" };
-        Failure::Error(Message::Unreadable, format!("cannot read {}: {error}{forced}", path.display()))
+        let name = if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
+        Failure::Error(Message::Unreadable, format!("cannot read {name}: {error}{forced}"))
     })
 }
 

@@ -418,7 +418,7 @@ fn warn_of_no_match(console: &Console, filter: &Filter) {
 /// Message if no trace is given and the default log does not exist.
 fn no_log(own: &Path) -> String {
     let neither = if own == Path::new(AIX_LOG) { String::new() } else { format!(" and no {}", own.display()) };
-    format!("no trace is named, and there is no {AIX_LOG}{neither}")
+    format!("no trace is named, and there is no {AIX_LOG}{neither}: name one, as in `trcrpt trace.log`")
 }
 
 /// Filter from id lists; several lists of the same kind are combined.

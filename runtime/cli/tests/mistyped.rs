@@ -15,9 +15,15 @@ type MistypedLine = (&'static str, i32, &'static [&'static str]);
 const REPORT: &[MistypedLine] = &[
     ("tfbc reprot shell.trc", 1, &["'reprot'", "'report'"]),
     ("tfbc shell.trc", 1, &["`tfbc report shell.trc` formats a trace", "`tfbc check shell.trc`"]),
-    ("tfbc report", 1, &["required", "<TRACE>"]),
+    ("tfbc report", 1, &["required", "<TRACE>", "`tfbc report trace.log`"]),
     ("tfbc report none.trc", 1, &["cannot read none.trc", "No such file"]),
     ("tfbc report notes.txt", 1, &["notes.txt", "not a trace but a text file"]),
+    ("tfbc report -", 1, &["cannot read standard input: it is empty"]),
+    (
+        "tfbc report --where pdi==1 shell.trc",
+        1,
+        &["no event has a field `pdi`: expected seq, cpu", "; did you mean `pid`?"],
+    ),
     ("tfbc report empty.trc", 1, &["empty.trc", "empty", "--format stream32"]),
     ("tfbc report folder", 1, &["folder", "no file in this directory is a trace"]),
     ("tfbc report pump.trcfmt", 1, &["pump.trcfmt", "not a trace but a format file", "give it with -t"]),
@@ -83,7 +89,7 @@ const REPORT: &[MistypedLine] = &[
 ];
 
 const FORMAT_FILES: &[MistypedLine] = &[
-    ("tfbc check", 1, &["required", "<FORMAT>"]),
+    ("tfbc check", 1, &["required", "<FORMAT>", "`tfbc check a.trcfmt`"]),
     ("tfbc check shell.trc", 1, &["shell.trc is not a format file but a trace", "`tfbc report`", "`tfbc info`"]),
     ("tfbc check stream32", 1, &["stream32 is not a format file but a trace"]),
     ("tfbc check user.kev", 1, &["user.kev is not a format file but a trace"]),
@@ -96,13 +102,13 @@ const FORMAT_FILES: &[MistypedLine] = &[
     ("tfbc check sign.xml", 1, &["`%4x1d`", "write `%4s1d`"]),
     ("tfbc check if.trcfmt", 1, &["trcfmt has no `if`", "use a switch"]),
     ("tfbc check comma.trcfmt", 1, &["`{`", "add a comma before the match value: `, 2 { … }`"]),
-    ("tfbc compile pump.trcfmt", 1, &["required", "--output <FILE>"]),
+    ("tfbc compile pump.trcfmt", 1, &["required", "--output <FILE>", "`tfbc compile a.trcfmt b"]),
     ("tfbc compile shell.trc -o x.tfbc", 1, &["shell.trc is not a format file but a trace"]),
     ("tfbc compile --emit asm pump.trcfmt", 1, &["'asm'", "tokens, ast, ir, bytecode"]),
     ("tfbc verify pump.trcfmt", 1, &["pump.trcfmt: not a .tfbc blob", "`tfbc check`"]),
     ("tfbc disasm pump.tfbc 0A9", 1, &["no template for 0A9", "`tfbc list -t pump.tfbc`"]),
     ("tfbc disasm user.xml USR:1", 1, &["`USR` is not a class", "`USER`?"]),
-    ("tfbc fmt shell.trc", 1, &["shell.trc", "it is a trace"]),
+    ("tfbc fmt shell.trc", 1, &["shell.trc", "it is a trace", "`tfbc report` formats it"]),
     ("tfbc fmt pump.tfbc", 1, &["pump.tfbc", "a compiled blob", "format its source"]),
     ("tfbc convert pump.trcfmt user.xml", 1, &["both languages", "one language at a time"]),
     ("tfbc convert --class USR pump.trcfmt", 1, &["`USR` is not a class", "`USER`?"]),
@@ -115,7 +121,9 @@ const FORMAT_FILES: &[MistypedLine] = &[
     ("tfbc test --coverage lcov", 1, &["`--coverage=lcov`"]),
     ("tfbc test -t pump.trcfmt", 1, &["required", "--new <TRACE>"]),
     ("tfbc watch pump.trcfmt", 1, &["no format file", "`tfbc watch my.trcfmt boot.trc`"]),
+    ("tfbc completions", 1, &["<SHELL>", "`tfbc completions bash > /etc/bash_completion.d/tfbc`"]),
     ("tfbc completions cmd", 1, &["'cmd'", "bash, elvish, fish, powershell, zsh"]),
+    ("tfbc install", 1, &["--prefix <DIR>", "`tfbc install --prefix ~/.local`"]),
     ("tfbc man reprot", 1, &["`reprot`", "`report`?"]),
     ("tfbc ops 0A1", 1, &["'0A1'", "Usage: tfbc ops"]),
     ("tfbc lsp --port 1", 1, &["'--port'", "Usage: tfbc lsp"]),
@@ -185,6 +193,7 @@ const TIMES: &[MistypedLine] = &[
     ),
     ("tfbc curt shell.trc", 1, &["-i", "`curt -i trace.log`"]),
     ("curt", 1, &["-i", "`curt -i trace.log`"]),
+    ("curt shell.trc", 1, &["'shell.trc'", "`curt -i shell.trc`"]),
     ("curt -z -i shell.trc", 1, &["'-z'", "`curt -i trace.log`"]),
     ("curt -i shell.trc -f 2 -l 1", 1, &["-f 2 is after -l 1", "`curt -i trace.log`"]),
     ("curt -i shell.trc -r PURR", 1, &["PURR", "leave -r out", "`curt -i trace.log`"]),
@@ -193,7 +202,7 @@ const TIMES: &[MistypedLine] = &[
 ];
 
 const OF_VENDORS: &[MistypedLine] = &[
-    ("trcrpt", 1, &["no trace is named", "/var/adm/ras/trcfile"]),
+    ("trcrpt", 1, &["no trace is named", "/var/adm/ras/trcfile", "`trcrpt trace.log`"]),
     ("trcrpt pump.trcfmt", 1, &["not a trace but a format file", "give it with -t"]),
     ("trcrpt user.kev", 1, &["a QNX log", "`traceprinter`"]),
     ("trcrpt shell.trc -d 106", 1, &["-d", "put options before files"]),
@@ -208,6 +217,7 @@ const OF_VENDORS: &[MistypedLine] = &[
     ("trcrpt -s 1028 shell.trc", 1, &["`1028` is not a date", "MMddhhmmssyy"]),
     ("trcrpt -D nogroup shell.trc", 1, &["`nogroup` does not exist", "`trcevgrp -l`"]),
     ("trcrpt -C ALL shell.trc", 1, &["`ALL` is not a CPU", "`all`?"]),
+    ("trcupdate", 1, &["<FILE>", "`trcupdate -t my.trcfmt driver`"]),
     ("trcupdate up", 1, &["/etc/trcfmt", "with -t"]),
     ("trcupdate -t pump.trcfmt up.trc", 1, &["the suffix .trc is added", "`up`"]),
     ("trcupdate -t pump.trcfmt shell", 1, &["expected `* /etc/trcfmt` in the first line", "is unchanged"]),

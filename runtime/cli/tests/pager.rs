@@ -3,6 +3,7 @@
 use crate::common::{command as piped, program, run};
 use crate::terminal::{TerminalSize, TerminalStreams, on_sized_terminal, on_terminal};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -72,6 +73,28 @@ fn messages_follow_the_pager_and_the_status_is_kept() {
         assert_eq!(seen.is_some(), status == 2, "{line}: a pager does not start without a report");
         let messages = if status == 2 { screen.strip_prefix("paged\n").unwrap_or_default() } else { &screen };
         assert!(messages.contains(if status == 2 { "skipped" } else { "cannot read" }), "{line}: {screen}");
+    }
+}
+
+#[test]
+fn a_manual_page_on_a_terminal_is_laid_out_by_man() {
+    let folder = directory();
+    let man = folder.path().join("man");
+    fs::write(&man, "#!/bin/sh\necho \"man $*\"; cat > seen\n").unwrap();
+    fs::set_permissions(&man, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let line = "tfbc man report";
+    let plain = run(piped("tfbc").args(["man", "report"]).env("PATH", &path)).0;
+    assert!(plain.contains(".TH tfbc-report 1"), "{plain}");
+    let Paged { screen, seen, status } = paged(folder.path(), command(folder.path(), line).env("PATH", &path));
+    assert_eq!((screen.as_str(), status, seen.as_deref()), ("man -l -\n", Some(0), Some(plain.as_str())));
+
+    for (script, pager) in [("exit 5", "less"), ("cat > seen", "")] {
+        fs::write(&man, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let mut command = command(folder.path(), line);
+        let Paged { screen, seen, status } = paged(folder.path(), command.env("PATH", &path).env("TFBC_PAGER", pager));
+        assert_eq!((status, seen), (Some(0), None), "{script}");
+        assert!(screen.contains(".TH tfbc-report 1"), "{script}: {screen}");
     }
 }
 

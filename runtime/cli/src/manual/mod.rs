@@ -5,6 +5,7 @@ mod sections;
 mod values;
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
+use super::pager;
 use crate::files::Output;
 use crate::suggest::hint;
 use clap::Args;
@@ -65,7 +66,11 @@ impl ManArgs {
         let what = self.what.to_string_lossy();
         let named = |name: &str| pages.iter().find(|page| page.name == name);
         if let Some(page) = named(&what).or_else(|| named(&format!("tfbc-{what}"))) {
-            return super::print(console, &page.text, None);
+            return if pager::shows_manual(&page.text) {
+                Ok(Status::Well)
+            } else {
+                super::print(console, &page.text, None)
+            };
         }
         if !self.what.is_dir() && !what.contains('/') {
             let mut names: Vec<String> = pages.into_iter().map(|page| page.name.replacen("tfbc-", "", 1)).collect();

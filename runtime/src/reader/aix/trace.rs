@@ -103,7 +103,7 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OpenError::Io(error) => error.fmt(f),
-            OpenError::Empty => f.write_str("the file is empty; use --format stream32 to read it as a trace without events"),
+            OpenError::Empty => f.write_str("it is empty; use --format stream32 to read it as a trace without events"),
             OpenError::Aix3 => f.write_str("a log of AIX 3 (EFDF1111), whose layout is not public"),
             OpenError::NoCpu { cpu, known } => write!(f, "found no events of CPU {cpu}; the trace {known}"),
             OpenError::Other(what) => write!(f, "not a trace but a {what}"),
