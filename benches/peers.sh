@@ -4,7 +4,8 @@
 #     benches/peers.sh [EVENTS]
 #
 # Needs python3, and of babeltrace2 and trace-cmd those that are to be measured (Debian's packages of these names). Each
-# figure is user and system time of the whole command, the best of three, start-up included; text goes to /dev/null.
+# figure is user and system time of the whole command, the best of three, start-up included; text goes to /dev/null. Then
+# the number of events that each prints of the same file with 64 damaged bytes in its middle, and cut there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,3 +42,32 @@ row() {
 row 'tfbc, one thread' "$tfbc" report --threads 1 -t "$scratch/peers.trcfmt" "$scratch/peers.trc"
 row 'trace-cmd (libtraceevent)' trace-cmd report -i "$scratch/trace.dat"
 row 'babeltrace2' babeltrace2 "$scratch/ctf"
+
+# Writes a file with 64 damaged bytes in its middle, or its first half.
+spoil() {
+    local how=$1 from=$2 to=$3 middle
+    middle=$(($(stat -c %s "$from") / 2 + 777))
+    cp "$from" "$to"
+    case $how in
+        damaged) head -c 64 /dev/zero | tr '\0' '\251' | dd of="$to" bs=1 seek="$middle" conv=notrunc status=none ;;
+        cut) truncate -s "$middle" "$to" ;;
+    esac
+}
+
+echo
+echo '| tool | file | events |'
+echo '| --- | --- | --- |'
+for how in damaged cut; do
+    mkdir "$scratch/$how-ctf"
+    cp "$scratch/ctf/metadata" "$scratch/$how-ctf"
+    spoil $how "$scratch/ctf/stream" "$scratch/$how-ctf/stream"
+    spoil $how "$scratch/peers.trc" "$scratch/$how.trc"
+    spoil $how "$scratch/trace.dat" "$scratch/$how.dat"
+    printed() {
+        command -v "$2" >/dev/null || return 0
+        echo "| $1 | $how | $({ "${@:2}" 2>/dev/null || true; } | grep -c 'event[0-9]*:' || true) |"
+    }
+    printed tfbc "$tfbc" report -t "$scratch/peers.trcfmt" "$scratch/$how.trc"
+    printed trace-cmd trace-cmd report -i "$scratch/$how.dat"
+    printed babeltrace2 babeltrace2 "$scratch/$how-ctf"
+done
