@@ -109,17 +109,18 @@ pub fn pages(program: clap::Command) -> Vec<ManualPage> {
     std::iter::once(program.clone()).chain(commands).map(page).collect()
 }
 
-fn page(command: clap::Command) -> ManualPage {
+fn page(mut command: clap::Command) -> ManualPage {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let (has_flags, has_commands) = (command.get_arguments().count() > 0, command.has_subcommands());
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let (notes, examples) = after.split_once("Examples:\n").unwrap_or(("", &after));
+    let usage = command.render_usage().to_string();
     let man = Man::new(command).title(&name).source(concat!("tfbc ", env!("CARGO_PKG_VERSION")));
     let mut text = format!(".\\\" {MARK}.\n").into_bytes();
     let rendered = man
         .render_title(&mut text)
         .and_then(|()| man.render_name_section(&mut text))
-        .and_then(|()| man.render_synopsis_section(&mut text))
+        .and_then(|()| lines::write_synopsis(&usage, &mut text))
         .and_then(|()| man.render_description_section(&mut text))
         .and_then(|()| if has_flags { man.render_options_section(&mut text) } else { Ok(()) })
         .and_then(|()| if has_commands { man.render_subcommands_section(&mut text) } else { Ok(()) });
