@@ -65,3 +65,11 @@ if [ -z "${DESTDIR:-}" ] && [ "$(id -u)" = 0 ]; then
     ldconfig 2>/dev/null || true
 fi
 echo "librts is in $libdir"
+# Compiler, loader and pkg-config look only into the system's directories by themselves.
+case "$libdir" in
+    /usr/lib* | /usr/local/lib) ;;
+    *)
+        echo "Programs that use it:"
+        echo "  cc my.c \$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs rts) -Wl,-rpath,$libdir"
+        ;;
+esac
