@@ -4,8 +4,8 @@
 #     benches/peers.sh [EVENTS]
 #
 # Needs python3, and of babeltrace2 and trace-cmd those that are to be measured (Debian's packages of these names). Each
-# figure is user and system time of the whole command, the best of three, start-up included; text goes to /dev/null. Then
-# the number of events that each prints of the same file with 64 damaged bytes in its middle, and cut there.
+# figure is user and system time of the whole command, the best of three, start-up included; text goes to /dev/null.
+# Then come the numbers of events that each prints of the same file with 64 damaged bytes in its middle, and cut there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
