@@ -125,7 +125,7 @@ fn read(path: &Path, limits: &SourceLimits) -> Result<Source, String> {
     let other = if bytes.starts_with(&tfbc_vm::LABEL) {
         Some("compiled blob: format its source")
     } else if is_trace(&bytes) {
-        Some("trace: `tfbc report` formats it")
+        Some("trace, which `tfbc report` formats")
     } else {
         compressed(&bytes)
     };

@@ -102,9 +102,13 @@ fn section<'p>(page: &'p str, name: &str) -> &'p str {
 fn pages_describe_more_than_flags() {
     let page = |name: &str| run("tfbc", &["man", name]).0.replace("\\-", "-");
     let report = page("report");
-    assert_eq!(section(&report, "SYNOPSIS"), "\\fBtfbc report\\fR [OPTIONS] [TRACE]...");
-    assert_eq!(section(&page("curt"), "SYNOPSIS"), "\\fBcurt\\fR [OPTIONS] -i <FILE>");
-    assert_eq!(section(&page("check"), "SYNOPSIS"), "\\fBtfbc check\\fR [OPTIONS] <FORMAT>...");
+    for (name, usage) in [
+        ("report", "tfbc report\\fR [OPTIONS] [TRACE]..."),
+        ("check", "tfbc check\\fR [OPTIONS] [FORMAT]..."),
+        ("curt", "curt\\fR [OPTIONS] -i <FILE>"),
+    ] {
+        assert!(section(&page(name), "SYNOPSIS").starts_with(&format!("\\fB{usage}\n")), "{name}");
+    }
     assert!(section(&report, "EXIT STATUS").contains(".B 2\n"), "{report}");
     assert!(section(&report, "ENVIRONMENT").contains("TFBC_CACHE") && report.contains("NO_COLOR"), "{report}");
     assert!(section(&report, "SEE ALSO").contains(".BR traceprinter (1)"), "{report}");

@@ -108,7 +108,7 @@ const FORMAT_FILES: &[MistypedLine] = &[
     ("tfbc verify pump.trcfmt", 1, &["pump.trcfmt: not a .tfbc blob", "`tfbc check`"]),
     ("tfbc disasm pump.tfbc 0A9", 1, &["no template for 0A9", "`tfbc list -t pump.tfbc`"]),
     ("tfbc disasm user.xml USR:1", 1, &["`USR` is not a class", "`USER`?"]),
-    ("tfbc fmt shell.trc", 1, &["shell.trc", "it is a trace", "`tfbc report` formats it"]),
+    ("tfbc fmt shell.trc", 1, &["shell.trc", "it is a trace, which `tfbc report` formats"]),
     ("tfbc fmt pump.tfbc", 1, &["pump.tfbc", "a compiled blob", "format its source"]),
     ("tfbc convert pump.trcfmt user.xml", 1, &["both languages", "one language at a time"]),
     ("tfbc convert --class USR pump.trcfmt", 1, &["`USR` is not a class", "`USER`?"]),
