@@ -15,7 +15,8 @@ pub(crate) fn is_required() -> bool {
     false
 }
 
-/// True if this thread must also format each event where it is read, like one whose text depends on earlier events.
+/// True if this thread must also format each event where it is read, like one whose text depends on earlier events. Its
+/// routine is then not prepared, but looked up for the event.
 #[inline(always)]
 pub(crate) fn is_in_order() -> bool {
     #[cfg(all(test, feature = "compile"))]
@@ -37,7 +38,7 @@ pub(crate) fn prepare<'p>(program: &'p Program<'p>, hook: u32, env: usize) -> Op
 enum Paths {
     Fast,
     General,
-    /// General, and each event is formatted where it is read.
+    /// General, and each event is formatted where it is read, by a run without a prepared entry.
     InOrder,
 }
 

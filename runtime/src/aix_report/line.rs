@@ -998,6 +998,9 @@ impl<'r> LineWriter<'r> {
             Text::Nothing => Some(Outcome { skipped: true, ..Outcome::default() }),
             Text::Counted => None,
             Text::Ready => batch.formatted(event).map(|(outcome, ready)| {
+                if ready.is_empty() && outcome.limited {
+                    return run.limited(start, text);
+                }
                 if ready.starts_with(b"\n") {
                     trim(start, text);
                 }

@@ -592,7 +592,9 @@ impl<'w> Collector<'w> {
             return;
         }
         self.push(timed, batch);
-        batch.push_ready(outcome, self.text.as_bytes(), self.fields_json.as_bytes());
+        // An event that did not run, since no steps are left, has no text: its line ends in its columns.
+        let text = if self.meter.limit() == Some(0) { &[][..] } else { self.text.as_bytes() };
+        batch.push_ready(outcome, text, self.fields_json.as_bytes());
         if let Some(trail) = self.timers.trail() {
             batch.push_trail(trail, self.context.paths());
         }

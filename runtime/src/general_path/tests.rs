@@ -9,22 +9,28 @@ use crate::common::{
 };
 use crate::event::Item;
 use crate::expression::Expression;
+use crate::fields::{EncodedCells, flags_of_word, label_of_word};
 use crate::filter::{Filter, Numbers, Processes, Threads};
 use crate::qnx::{FieldLayout, QnxReportOptions, TimeForm};
 use crate::qnx_report::{RecordFilter, RecordIds};
 use crate::reader::Notice;
+use crate::reader::files::Files;
+use crate::reader::{AnyTrace, Input};
 use crate::row_block::{Long, RowBlock, Short};
 use crate::row_facts::TraceFacts;
 use crate::row_run::rows;
-use crate::rows::{Names, RowFields, RowOptions, RowSink};
+use crate::rows::{Names, RowFields, RowOptions, RowSink, split_cells};
 use crate::traceprinter::{self, Layout, PrintOptions};
 use crate::{
-    Columns, Form, Formats, Limits, Pattern, ReportColour, ReportOptions, ReportSummary, System, Trace, report_with,
+    Columns, Form, Formats, Limits, MaxWork, Pattern, ReportColour, ReportOptions, ReportSummary, System, Trace, aix,
+    report_with,
 };
 use std::fs;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tfbc_vm::{CellValue, Cells, Row, SchemaField};
 
 const TEMPLATES: &str = r#"
 010 1.0 L=APPL "@USER HOOK" "hook = " $D1%U4
@@ -38,6 +44,8 @@ const TEMPLATES: &str = r#"
 018 1.0 L=KERN "@QUOTED" "a\tb of, " $D1, 1 "one", 2 "two, 2", \* "other"
 019 1.0 L=APPL "@LOOPED" "n=" $D1%U4 {{ $n = 3 }} LOOP $n { U2 " " }
 01A 1.0 L=SVC "@TEXT" "name=" S8 " and=" G4 W4
+01B 1.0 L=INT "@LONG" "long" {{ $n = 5000 }} LOOP $n { }
+01C 1.0 L=APPL "@FLAT" $D1%U4 " " $D2%X4 " " $D3
 100 1.0 L=INT "@RAISE" "interrupt"
 101 1.0 L=SVC "@ENTER" "enter"
 102 1.0 L=INT "@LOWER" "back"
@@ -62,10 +70,11 @@ fn one_in(n: u64, noise: &mut Noise) -> bool {
 
 /// Events of a few threads. A tenth of them change the context.
 fn events(noise: &mut Noise, n: u64, wide: bool) -> Vec<Vec<u8>> {
-    const IDS: [u16; 22] = [
-        0x010, 0x010, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x017, 0x018, 0x018, 0x019, 0x01A, 0x020, 0x021,
-        0x022, 0x023, 0x106, 0x106, 0x100, 0x999,
+    const IDS: [u16; 24] = [
+        0x010, 0x010, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x017, 0x018, 0x018, 0x019, 0x01A, 0x01C, 0x01C,
+        0x020, 0x021, 0x022, 0x023, 0x106, 0x106, 0x100, 0x999,
     ];
+    let is_long = one_in(24, noise);
     let mut ticks = 1000;
     let mut all = Vec::new();
     for _ in 0..n {
@@ -74,6 +83,7 @@ fn events(noise: &mut Noise, n: u64, wide: bool) -> Vec<Vec<u8>> {
         let (tid, word) = (noise.below(5) + 1, noise.below(8));
         let id = match noise.below(30) {
             0 => noise.pick(&[0x101, 0x102, 0x104, 0x135]),
+            1..8 if is_long => 0x01B,
             _ => noise.pick(&IDS),
         };
         all.push(match (wide, noise.below(60)) {
@@ -102,8 +112,16 @@ fn events(noise: &mut Noise, n: u64, wide: bool) -> Vec<Vec<u8>> {
     all
 }
 
-/// AIX traces: one, or several to merge. A log may have wrapped.
-fn aix_traces(noise: &mut Noise) -> Vec<Vec<u8>> {
+/// Bytes of a trace, or of several.
+enum Logs {
+    /// One trace, or several to merge.
+    Each(Vec<Vec<u8>>),
+    /// A base file of AIX, and the files of its CPUs by number.
+    OfCpus(Vec<Vec<u8>>),
+}
+
+/// AIX traces: one, several to merge, or one with a file per CPU. A log may have wrapped.
+fn aix_traces(noise: &mut Noise) -> Logs {
     let first = generic_by64(0x00A0, 1, &process(3, 2, "/usr/sbin/first"), 0, 0);
     let stream64 =
         |events: Vec<Vec<u8>>| [STREAM64.to_vec(), factors64(3, 2, 2), first.clone(), events.concat()].concat();
@@ -114,7 +132,20 @@ fn aix_traces(noise: &mut Noise) -> Vec<Vec<u8>> {
         LogBuilder { wide, current, wraps: 1, ic, entries }.bytes()
     };
     let n = 60 + noise.below(120);
-    let mut traces = match noise.below(6) {
+    // A log without initial conditions takes those of its base file.
+    let of_mode = |mode: u32, ic: Vec<u8>, events: &[Vec<u8>]| {
+        let entries = events.chunks(40).map(|chunk| chunk.concat()).collect();
+        let mut bytes = LogBuilder { wide: true, current: 1, wraps: 0, ic, entries }.bytes();
+        bytes[12..16].copy_from_slice(&mode.to_be_bytes());
+        bytes
+    };
+    let kind = noise.below(7);
+    let mut traces = match kind {
+        6 => {
+            let mut files = vec![of_mode(4, factors64(1, 1, 2), &events(noise, n / 8, true))];
+            files.extend((0..1 + noise.below(3)).map(|_| of_mode(8, Vec::new(), &events(noise, n / 2, true))));
+            files
+        }
         0 => vec![stream64(events(noise, n, true))],
         1 => vec![stream32(events(noise, n, false))],
         2 => vec![log(&events(noise, n, true), true, 1)],
@@ -125,7 +156,7 @@ fn aix_traces(noise: &mut Noise) -> Vec<Vec<u8>> {
     if one_in(3, noise) {
         traces.iter_mut().for_each(|bytes| damage(noise, bytes));
     }
-    traces
+    if kind == 6 { Logs::OfCpus(traces) } else { Logs::Each(traces) }
 }
 
 /// A QNX log. Some of its slots may be missing.
@@ -193,6 +224,11 @@ fn limits(noise: &mut Noise) -> Limits {
     if one_in(8, noise) { Limits { turns: 5, steps: 40, text: 30 } } else { Limits::default() }
 }
 
+/// Work limit of the report. With the low one, events of many steps reach it.
+fn max_work(noise: &mut Noise) -> MaxWork {
+    noise.pick(&[MaxWork::default(), MaxWork::default(), MaxWork(1), MaxWork(1), MaxWork(0)])
+}
+
 fn colour(noise: &mut Noise) -> ReportColour {
     noise.pick(&[ReportColour::Off, ReportColour::Off, ReportColour::Ansi, ReportColour::Marked])
 }
@@ -246,6 +282,7 @@ fn aix_options(noise: &mut Noise) -> AixReportOptions {
         histogram: one_in(8, noise),
         context: Arc::new(CONTEXT.parse().unwrap()),
         limits: limits(noise),
+        max_work: max_work(noise),
         ..AixReportOptions::default()
     }
 }
@@ -286,6 +323,7 @@ fn qnx_options(noise: &mut Noise) -> QnxReportOptions {
         stats: one_in(10, noise),
         colour: colour(noise),
         limits: limits(noise),
+        max_work: max_work(noise),
         ..QnxReportOptions::default()
     }
 }
@@ -300,7 +338,41 @@ impl Read for Trickle {
     }
 }
 
-fn open(logs: &[Vec<u8>], piped: bool) -> Option<Trace> {
+/// Files in memory: `log`, and next to it `log-0` and so on.
+struct FilesOfCpus<'l>(&'l [Vec<u8>]);
+
+impl FilesOfCpus<'_> {
+    fn names(&self) -> impl Iterator<Item = PathBuf> {
+        (0..self.0.len()).map(|at| match at.checked_sub(1) {
+            None => PathBuf::from("log"),
+            Some(cpu) => PathBuf::from(format!("log-{cpu}")),
+        })
+    }
+}
+
+impl Files for FilesOfCpus<'_> {
+    fn is_file(&self, path: &Path) -> bool {
+        self.names().any(|name| name == path)
+    }
+
+    fn next_to(&self, _: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(self.names().collect())
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Input> {
+        let at = self.names().position(|name| name == path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Input::from_bytes(self.0[at].clone()))
+    }
+}
+
+fn open(logs: &Logs, piped: bool) -> Option<Trace> {
+    let logs = match logs {
+        Logs::Each(logs) => logs,
+        Logs::OfCpus(files) => {
+            let options = aix::ReadOptions::default();
+            return AnyTrace::open_among(&FilesOfCpus(files), Path::new("log"), &options).ok().map(Trace::from);
+        }
+    };
     let traces: Option<Vec<Trace>> = (0_u64..)
         .zip(logs)
         .map(|(n, bytes)| match piped {
@@ -353,32 +425,99 @@ const SHORTS: [Short; 6] = [Short::Id, Short::Cpu, Short::Depth, Short::Log, Sho
 const NAMES: [Short; 3] = [Short::Process, Short::Thread, Short::Svc];
 
 /// Rows as lines.
-#[derive(Default)]
-struct RowLines(String);
+struct RowLines {
+    lines: String,
+    fields: RowFields,
+    row: Row,
+}
+
+impl RowLines {
+    /// Fields of a row as text. Numbers at fixed places have an encoding of their own, which must mean the same.
+    fn fields(&mut self, id: u32, bytes: &[u8], names: &Names<'_>) -> String {
+        if self.fields != RowFields::Cells {
+            return String::from_utf8_lossy(bytes).into_owned();
+        }
+        let programs = names.fields(RowBlock::id(id));
+        let parts = programs.iter().zip(split_cells(bytes, programs.len()));
+        let texts = parts.map(|(program, part)| match EncodedCells::of(part) {
+            EncodedCells::Flat(words) => flat_text(&program.fields, words),
+            EncodedCells::Row(part) if self.row.decode(part) => row_text(&program.fields, self.row.cells()),
+            EncodedCells::Row(part) => format!("no row: {part:?}"),
+        });
+        texts.collect()
+    }
+}
+
+/// Values and labels of a row.
+fn row_text(fields: &[SchemaField], cells: Cells<'_>) -> String {
+    let text = |field: &SchemaField| {
+        let value = cells.get(field.cell);
+        let label = field.labels.as_ref().filter(|_| !matches!(value, CellValue::Null));
+        let label = label.map(|labels| match cells.get(labels.cell) {
+            CellValue::List(items) => items.map(|item| label_text(&labels.texts, item.get(0))).collect(),
+            label => label_text(&labels.texts, label),
+        });
+        format!("{}={} {label:?} ", field.name, value_text(value))
+    };
+    fields.iter().map(text).collect()
+}
+
+/// Values and labels from flat cells, like [`row_text`].
+fn flat_text(fields: &[SchemaField], words: &[[u8; 8]]) -> String {
+    let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+    let mut next = || words.next().unwrap_or_default();
+    let text = |field: &SchemaField| {
+        let value = value_text(CellValue::Number(next()));
+        let label = field.labels.as_ref().map(|labels| match labels.is_list {
+            true => flags_of_word(next()).map(|label| label_text(&labels.texts, CellValue::Label(label))).collect(),
+            false => label_text(&labels.texts, label_of_word(next())),
+        });
+        format!("{}={value} {label:?} ", field.name)
+    };
+    fields.iter().map(text).collect()
+}
+
+fn value_text(value: CellValue<'_>) -> String {
+    match value {
+        CellValue::List(items) => {
+            items.map(|item| format!("[{} {}]", value_text(item.get(0)), value_text(item.get(1)))).collect()
+        }
+        value => format!("{value:?}"),
+    }
+}
+
+fn label_text(texts: &[String], label: CellValue<'_>) -> String {
+    match label {
+        CellValue::Label(at) => format!("{:?};", texts.get(at as usize)),
+        CellValue::Bytes(bytes) => format!("{};", String::from_utf8_lossy(bytes)),
+        _ => String::from("-;"),
+    }
+}
 
 impl RowSink for RowLines {
     fn begin(&mut self, _: &TraceFacts) -> io::Result<()> {
         Ok(())
     }
 
-    fn rows(&mut self, rows: &RowBlock<'_>, _: &Names<'_>) -> io::Result<()> {
+    fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
         for row in 0..rows.len() {
             let longs = LONGS.map(|column| rows.long(column).get(row));
             let shorts = SHORTS.map(|column| rows.short(column).get(row));
             // Numbers of names depend on the block.
-            let names =
+            let of_names =
                 NAMES.map(|column| rows.short(column).get(row).map(|name| String::from_utf8_lossy(rows.name(name))));
-            let texts = (String::from_utf8_lossy(rows.text(row)), rows.fields(row));
-            self.0 += &format!("{longs:?} {shorts:?} {names:?} {texts:?}\n");
+            let text = String::from_utf8_lossy(rows.text(row));
+            let fields = self.fields(rows.short(Short::Id).get(row).unwrap_or_default(), rows.fields(row), names);
+            self.lines += &format!("{longs:?} {shorts:?} {of_names:?} {text:?} {fields}\n");
         }
         Ok(())
     }
 }
 
 fn rows_of(trace: &mut Trace, formats: &Formats, options: &ReportOptions, wanted: RowOptions) -> String {
-    let mut lines = RowLines::default();
+    let mut lines = RowLines { lines: String::new(), fields: wanted.fields, row: Row::default() };
     let _ = rows(trace, formats, options, wanted, &mut lines, &mut |_: &Notice| {});
-    lines.0
+    lines.lines
 }
 
 fn printed(trace: &mut Trace, formats: &Formats, options: &PrintOptions) -> String {
@@ -421,7 +560,7 @@ fn fast_and_general_paths_print_the_same() {
     for seed in 0..n_cases {
         let noise = &mut Noise::new(seed);
         let is_qnx = one_in(3, noise);
-        let logs = if is_qnx { vec![qnx_log(noise)] } else { aix_traces(noise) };
+        let logs = if is_qnx { Logs::Each(vec![qnx_log(noise)]) } else { aix_traces(noise) };
         let formats = &all_formats[noise.below(3) as usize];
         let mut options = ReportOptions { aix: aix_options(noise), qnx: qnx_options(noise) };
         (options.aix.threads, options.qnx.threads) = (number(1), number(1));
@@ -441,14 +580,13 @@ fn fast_and_general_paths_print_the_same() {
         }
 
         let general = |run: &dyn Fn(&mut Trace) -> String| {
-            let expected = paths::with(Paths::General, || run(&mut open(&logs, false).unwrap()));
+            let expected = paths::with(paths, || run(&mut open(&logs, false).unwrap()));
             assert_same(&run(&mut open(&logs, false).unwrap()), &expected, &case);
         };
         match noise.below(3) {
             0 => general(&|trace| iterated(trace, formats, &options)),
             1 => {
-                // Encoded cells of one event have two forms.
-                let fields = noise.pick(&[RowFields::No, RowFields::Json]);
+                let fields = noise.pick(&[RowFields::No, RowFields::Json, RowFields::Cells, RowFields::Cells]);
                 let mut draw = || one_in(2, noise);
                 let wanted = RowOptions {
                     text: draw(),
