@@ -306,8 +306,18 @@ fn read_at(file: &mut (impl Read + Seek), offset: u64, len: u64) -> io::Result<V
     Ok(bytes)
 }
 
-/// Reads a split file: all its parts, or at most one of them.
-pub(super) fn read(file: &mut (impl Read + Seek), wanted: Option<u64>) -> Result<Split, SplitError> {
+/// Parts to read from a split file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WantedParts {
+    All,
+    /// The part with this number, if the file contains it.
+    Only(u64),
+    /// None: only the facts about the input.
+    None,
+}
+
+/// Reads a split file and some of its parts.
+pub(super) fn read(file: &mut (impl Read + Seek), wanted: WantedParts) -> Result<Split, SplitError> {
     const NUMBERS: SplitError = SplitError::Malformed("a damaged split file: the numbers of its parts");
     let mut file = SplitFile::open(file)?;
     let mut facts = SplitFacts::default();
@@ -324,11 +334,12 @@ pub(super) fn read(file: &mut (impl Read + Seek), wanted: Option<u64>) -> Result
         return Err(NUMBERS);
     }
     let numbers = match wanted {
-        Some(wanted) => wanted..wanted.saturating_add(1),
-        None => {
+        WantedParts::All => {
             file.read_table()?;
             first..first + n_in_file
         }
+        WantedParts::Only(number) => number..number.saturating_add(1),
+        WantedParts::None => first..first,
     };
     let mut sums = [0_u64; 6];
     let mut split = Split { facts, parts: Vec::new(), indexes: Vec::new(), states: Vec::new() };
@@ -400,13 +411,15 @@ mod tests {
     fn one_part_is_read_without_the_others() {
         let n_read = |n_parts, number| {
             let mut file = CountedFile::of(split_of(n_parts).encode());
-            let split = read(&mut file, Some(number)).unwrap();
+            let split = read(&mut file, WantedParts::Only(number)).unwrap();
             assert_eq!((split.parts.len(), split.parts[0].number), (1, number));
             file.n_read
         };
         assert_eq!(n_read(3000, 2999), n_read(3, 2));
         for number in [0, 4, u64::MAX] {
-            assert!(read(&mut CountedFile::of(split_of(3).encode()), Some(number)).unwrap().parts.is_empty());
+            assert!(
+                read(&mut CountedFile::of(split_of(3).encode()), WantedParts::Only(number)).unwrap().parts.is_empty()
+            );
         }
     }
 
@@ -418,7 +431,7 @@ mod tests {
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << (at % 8);
-            match read(&mut CountedFile::of(changed), Some(2)) {
+            match read(&mut CountedFile::of(changed), WantedParts::Only(2)) {
                 Ok(split) => assert!(split.encode() == only, "byte {at}"),
                 Err(_) => n_refused += 1,
             }
@@ -436,7 +449,7 @@ mod tests {
         before.kind = OF_PART[2];
         let row = [Codec::encode(&mut before), before.checksum(&contents).to_vec()].concat();
         bytes[at + ROW_BYTES..][..ROW_BYTES].copy_from_slice(&row);
-        let error = read(&mut CountedFile::of(bytes), None).unwrap_err();
+        let error = read(&mut CountedFile::of(bytes), WantedParts::All).unwrap_err();
         assert!(error.to_string().contains("overlap"), "{error}");
     }
 }

@@ -32,7 +32,7 @@ use crate::trace::Trace;
 pub use borders::PartSize;
 use borders::{Border, Cuts, LogParts};
 use codec::{Codec, Malformed, Text};
-use file::{Identity, InputFacts, SplitFacts};
+use file::{Identity, InputFacts, SplitFacts, WantedParts};
 use formats::FormatFacts;
 use index::PartIndex;
 use rules::PartRules;
@@ -222,7 +222,7 @@ impl Split {
     /// # Errors
     /// The file cannot be read, or is not a split file of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SplitError> {
-        file::read(&mut BufReader::new(File::open(path)?), None)
+        file::read(&mut BufReader::new(File::open(path)?), WantedParts::All)
     }
 
     /// Reads one part of a split file. Sections of other parts are not read.
@@ -231,7 +231,7 @@ impl Split {
     /// The file cannot be read, is not a split file of this version, or does not contain the part.
     #[doc(hidden)]
     pub fn open_only(path: impl AsRef<Path>, number: u64) -> Result<Self, SplitError> {
-        let split = file::read(&mut File::open(path)?, Some(number))?;
+        let split = file::read(&mut File::open(path)?, WantedParts::Only(number))?;
         split.index_of(number)?;
         Ok(split)
     }
@@ -242,8 +242,7 @@ impl Split {
     /// The file cannot be read, or is not a split file of this version.
     #[doc(hidden)]
     pub fn files_in(path: impl AsRef<Path>) -> Result<Vec<String>, SplitError> {
-        // No part has this number.
-        let split = file::read(&mut File::open(path)?, Some(0))?;
+        let split = file::read(&mut File::open(path)?, WantedParts::None)?;
         Ok(split.files().map(str::to_owned).collect())
     }
 
@@ -252,7 +251,7 @@ impl Split {
     /// # Errors
     /// The bytes are not a split file of this version.
     pub fn decode(bytes: &[u8]) -> Result<Self, SplitError> {
-        file::read(&mut io::Cursor::new(bytes), None)
+        file::read(&mut io::Cursor::new(bytes), WantedParts::All)
     }
 
     /// Bytes of a split file.
