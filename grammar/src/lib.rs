@@ -28,4 +28,4 @@ pub use format::{Formatted, Rewrite, format};
 pub use limits::SourceLimits;
 pub use source::{Source, SourceId, Sources};
 pub use span::{Span, Spanned};
-pub use suggest::nearest;
+pub use suggest::{closest, hint, nearest};

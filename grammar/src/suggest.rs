@@ -21,6 +21,17 @@ pub fn nearest<'k>(name: &[u8], known: impl IntoIterator<Item = &'k [u8]>) -> Op
     (distance <= 1 + known.len() / 4).then_some(known)
 }
 
+/// Returns the known name closest to `name`, if one is [near](nearest).
+pub fn closest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
+    let near = nearest(name.as_bytes(), names.iter().map(|known| known.as_bytes()))?;
+    names.iter().copied().find(|known| known.as_bytes() == near)
+}
+
+/// End of a message about an unknown name: `; did you mean …?`, or empty if no known name is near.
+pub fn hint(name: &str, names: &[&str]) -> String {
+    closest(name, names).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+}
+
 /// Edit distance: number of bytes to insert, delete, replace or swap with their neighbour. Case is ignored.
 fn distance(from: &[u8], to: &[u8]) -> usize {
     let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=to.len()).collect());
@@ -44,6 +55,14 @@ fn distance(from: &[u8], to: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_closest_known_name_is_suggested() {
+        assert_eq!(closest("timestmp", &["ids", "timestamp"]), Some("timestamp"));
+        assert_eq!(closest("purr", &["ids", "PURR"]), Some("PURR"));
+        assert_eq!(closest("xyz", &["ids", "timestamp"]), None);
+        assert_eq!(hint("dispach", &["exec", "dispatch"]), "; did you mean `dispatch`?");
+    }
 
     #[test]
     fn distances() {

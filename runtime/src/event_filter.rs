@@ -59,23 +59,23 @@ pub struct EventFilter {
 /// Mistake in an [`EventFilter`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
-    /// Field with the mistake, such as `only`.
-    pub field: &'static str,
+    /// Condition with the mistake, named as in the flags of `tfbc report`: `only`, `pid`, `exec`, `from` or `where`.
+    pub flag: &'static str,
     /// Description of the mistake.
     pub message: String,
 }
 
 impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.field, self.message)
+        write!(f, "{}: {}", self.flag, self.message)
     }
 }
 
 impl std::error::Error for FilterError {}
 
-/// Adds the name of a field to the description of a mistake.
-fn at<E: fmt::Display>(field: &'static str) -> impl Fn(E) -> FilterError {
-    move |error| FilterError { field, message: error.to_string() }
+/// Adds the flag of a condition to the description of a mistake.
+fn at<E: fmt::Display>(flag: &'static str) -> impl Fn(E) -> FilterError {
+    move |error| FilterError { flag, message: error.to_string() }
 }
 
 impl ReportOptions {
@@ -99,18 +99,22 @@ impl ReportOptions {
         self.with_filter_of(filter, trace.qnx_release(), formats)
     }
 
-    /// Like [`ReportOptions::with_filter`], for a trace of AIX (`None`) or a log of a release of QNX.
-    fn with_filter_of(
+    /// Like [`ReportOptions::with_filter`], for a trace of AIX (`None`) or a log of a release of QNX, if it names one.
+    ///
+    /// # Errors
+    /// A text of the filter is malformed, or names something that no event has.
+    #[doc(hidden)]
+    pub fn with_filter_of(
         mut self,
         filter: &EventFilter,
         release: Option<Option<QnxRelease>>,
         formats: &Formats,
     ) -> Result<Self, FilterError> {
         let grep = filter.grep.as_deref().map(Pattern::new).transpose().map_err(at("grep"))?;
-        let conditions = filter.conditions.as_deref().map(Expression::parse).transpose().map_err(at("conditions"))?;
+        let conditions = filter.conditions.as_deref().map(Expression::parse).transpose().map_err(at("where"))?;
         if let Some(conditions) = &conditions {
             let system = if release.is_some() { System::Qnx } else { System::Aix };
-            conditions.check(formats, system, release.flatten()).map_err(at("conditions"))?;
+            conditions.check(formats, system, release.flatten()).map_err(at("where"))?;
         }
         match release {
             None => {
@@ -134,18 +138,18 @@ impl EventFilter {
     /// A text is malformed.
     #[doc(hidden)]
     pub fn aix(&self) -> Result<Filter, FilterError> {
-        let ids = |lists: &[String], field| {
+        let ids = |lists: &[String], flag| {
             lists.iter().try_fold(IdSet::default(), |mut ids, list| {
-                ids.extend(&IdSet::parse(list).map_err(at(field))?);
+                ids.extend(&IdSet::parse(list).map_err(at(flag))?);
                 Ok(ids)
             })
         };
         let mut processes = self.processes()?;
         processes.names.extend(self.program_names());
         let mut cpus = Numbers::default();
-        self.cpus.iter().try_for_each(|list| cpus.add(list)).map_err(at("cpus"))?;
-        let time = |ns: Option<i128>, field| {
-            let negative = |_| at(field)(format!("{} ns: times of AIX are not negative", ns.unwrap_or_default()));
+        self.cpus.iter().try_for_each(|list| cpus.add(list)).map_err(at("cpu"))?;
+        let time = |ns: Option<i128>, flag| {
+            let negative = |_| at(flag)(format!("{} ns: times of AIX are not negative", ns.unwrap_or_default()));
             ns.map(u64::try_from).transpose().map_err(negative)
         };
         Ok(Filter {
@@ -154,8 +158,8 @@ impl EventFilter {
             processes: (processes != Processes::default()).then_some(processes),
             threads: self.threads()?,
             cpus: (!self.cpus.is_empty()).then_some(cpus),
-            from_ns: time(self.from_ns, "from_ns")?,
-            to_ns: time(self.until_ns, "until_ns")?,
+            from_ns: time(self.from_ns, "from")?,
+            to_ns: time(self.until_ns, "until")?,
             ..Filter::default()
         })
     }
@@ -166,15 +170,15 @@ impl EventFilter {
     /// A text is malformed.
     #[doc(hidden)]
     pub fn qnx(&self, release: Option<QnxRelease>) -> Result<RecordFilter, FilterError> {
-        let ids = |lists: &[String], field| {
+        let ids = |lists: &[String], flag| {
             let mut ids = RecordIds::default();
             let mut items = lists.iter().flat_map(|list| list.split([',', ' '])).filter(|item| !item.is_empty());
-            items.try_for_each(|item| ids.add(item, release)).map_err(at(field))?;
+            items.try_for_each(|item| ids.add(item, release)).map_err(at(flag))?;
             Ok::<_, FilterError>((!lists.is_empty()).then_some(ids))
         };
         let processes = self.processes()?;
         if processes.interrupts {
-            return Err(at("pids")("INTR is for AIX traces, but this is a QNX log: expected numbers"));
+            return Err(at("pid")("INTR is for AIX traces, but this is a QNX log: expected numbers"));
         }
         let mut filter = RecordFilter {
             only: ids(&self.only, "only")?,
@@ -186,26 +190,26 @@ impl EventFilter {
             threads: self.threads()?,
             names: (!self.programs.is_empty()).then(|| self.program_names().collect()),
         };
-        self.cpus.iter().try_for_each(|list| filter.add_cpus(list)).map_err(at("cpus"))?;
+        self.cpus.iter().try_for_each(|list| filter.add_cpus(list)).map_err(at("cpu"))?;
         Ok(filter)
     }
 
     fn processes(&self) -> Result<Processes, FilterError> {
         let mut processes = Processes::default();
-        self.pids.iter().try_for_each(|list| processes.add(list)).map_err(at("pids"))?;
+        self.pids.iter().try_for_each(|list| processes.add(list)).map_err(at("pid"))?;
         match processes.names.first() {
             None => Ok(processes),
             // A mistyped number must not select a program of that name.
             Some(name) => {
                 let name = String::from_utf8_lossy(name);
-                Err(at("pids")(format!("`{name}` is not a process id: expected a number (`programs` takes names)")))
+                Err(at("pid")(format!("`{name}` is not a process id: expected a number (`exec` takes names)")))
             }
         }
     }
 
     fn threads(&self) -> Result<Option<Threads>, FilterError> {
         let mut threads = Threads::default();
-        self.tids.iter().try_for_each(|list| threads.add(list)).map_err(at("tids"))?;
+        self.tids.iter().try_for_each(|list| threads.add(list)).map_err(at("tid"))?;
         Ok((!self.tids.is_empty()).then_some(threads))
     }
 
@@ -219,31 +223,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_name_their_field() {
+    fn mistakes_name_their_flag() {
         let text = |text: &str| vec![String::from(text)];
         let none = EventFilter::default();
         let filters = [
             (EventFilter { only: text("1,x"), ..none.clone() }, "only"),
             (EventFilter { except: text("QNY"), ..none.clone() }, "except"),
-            (EventFilter { pids: text("cp"), ..none.clone() }, "pids"),
-            (EventFilter { tids: text("cp"), ..none.clone() }, "tids"),
-            (EventFilter { cpus: text("3-2"), ..none.clone() }, "cpus"),
+            (EventFilter { pids: text("cp"), ..none.clone() }, "pid"),
+            (EventFilter { tids: text("cp"), ..none.clone() }, "tid"),
+            (EventFilter { cpus: text("3-2"), ..none.clone() }, "cpu"),
             (EventFilter { grep: Some(String::from("(")), ..none.clone() }, "grep"),
-            (EventFilter { conditions: Some(String::from("size >")), ..none.clone() }, "conditions"),
-            (EventFilter { conditions: Some(String::from("no_such_field == 1")), ..none.clone() }, "conditions"),
+            (EventFilter { conditions: Some(String::from("size >")), ..none.clone() }, "where"),
+            (EventFilter { conditions: Some(String::from("no_such_field == 1")), ..none.clone() }, "where"),
         ];
         let formats = Formats::builtin();
-        for (filter, field) in filters {
+        for (filter, flag) in filters {
             for release in [None, Some(None)] {
                 let error = ReportOptions::default().with_filter_of(&filter, release, &formats).unwrap_err();
-                assert_eq!(error.field, field, "{error}");
+                assert_eq!(error.flag, flag, "{error}");
             }
         }
         let negative = EventFilter { from_ns: Some(-1), ..none.clone() };
-        assert_eq!(negative.aix().unwrap_err().field, "from_ns");
+        assert_eq!(negative.aix().unwrap_err().flag, "from");
         assert!(negative.qnx(None).is_ok());
         let interrupts = EventFilter { pids: text("INTR"), ..none };
         assert!(interrupts.aix().is_ok());
-        assert_eq!(interrupts.qnx(None).unwrap_err().field, "pids");
+        assert_eq!(interrupts.qnx(None).unwrap_err().flag, "pid");
     }
 }

@@ -26,7 +26,8 @@ use std::fmt;
 /// Largest size of an expression in bytes.
 const MAX_TEXT: usize = 1 << 16;
 
-/// Parsed expression.
+/// Expression that chooses events by ids and by conditions on their fields, as
+/// [`EventFilter::conditions`](crate::EventFilter::conditions) has it as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     events: Vec<Pattern>,
@@ -193,6 +194,7 @@ impl Expression {
     ///
     /// # Errors
     /// The first id or field that does not exist.
+    #[doc(hidden)]
     pub fn bind<F>(
         &self,
         system: System,

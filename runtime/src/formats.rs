@@ -3,7 +3,7 @@
 use crate::catalog::{BUILT_IN, Catalog};
 use crate::events;
 use crate::fields::{FieldFormat, describe, list_json, list_text, record_schemas};
-use crate::format_files::{FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB, format_inputs};
+use crate::format_files::{FormatFile, FormatInput, FormatSet, LoadError, LoadOptions, MAX_BLOB};
 use crate::ids::{EventId, display_id};
 use self_cell::self_cell;
 use std::fmt;
@@ -63,7 +63,7 @@ impl Formats {
     /// A file cannot be read, does not compile, or is a blob that the verifier refuses.
     pub fn load<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, LoadError> {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-        Self::load_with(format_inputs(&paths), &LoadOptions::default())
+        Self::load_with(FormatInput::of_paths(&paths), &LoadOptions::default())
     }
 
     /// Like [`Formats::load`], with a dialect, limits or a cache. Files may be in memory. An empty list loads nothing.

@@ -1,7 +1,7 @@
 //! Ids of events as users write them, and sets of hook ids.
 
 use crate::events;
-use crate::qnx_report::RecordIds;
+use crate::qnx_report::ids::RecordIds;
 use std::fmt;
 
 /// Id of an event of either system.
@@ -14,6 +14,10 @@ pub enum EventId {
 }
 
 impl EventId {
+    /// Table of QNX's events by id, for `tfbc list` and completions.
+    #[doc(hidden)]
+    pub const QNX_LISTING: &str = events::LISTING;
+
     /// Id as reports and `--only` spell it: a hook id without a final zero, or class and number of a record.
     ///
     /// ```
@@ -28,6 +32,24 @@ impl EventId {
             EventId::Hook(id) => display_id(id),
             EventId::Record(class, event) => events::display_id(class, event),
         }
+    }
+
+    /// Name of a class of QNX, such as `USER`.
+    #[doc(hidden)]
+    pub fn class_name(class: u8) -> Option<&'static str> {
+        events::class_name(class)
+    }
+
+    /// Looks up the name of a class, or of a part of one, such as `KERCALLENTER`. Returns the class and the events that
+    /// the name covers in QNX 6.4.
+    ///
+    /// # Errors
+    /// There is no such name; the error lists all names.
+    #[doc(hidden)]
+    pub fn of_class(name: &str) -> Result<(u8, Vec<u16>), String> {
+        let is_number = name.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+        let events = if is_number { None } else { events::spelling::class_events(name) };
+        events.ok_or_else(events::spelling::class_list)
     }
 
     /// Resolves a class and an event of QNX, each a number or name, to one event; class 13 becomes 5. The name of a

@@ -3,7 +3,7 @@
 //! Commands for authors run one template, list templates and take expressions apart, and `tfbc test`, tables and
 //! analyses read events before they are formatted: such types follow the engine and would tie it if they were public.
 //! The rest (files, terminal text, suggestions) is here because commands and reports must follow the same rules, not
-//! because it is about traces; in `tfbc-cli`, only `files.rs`, `terminal.rs` and `suggest.rs` use it.
+//! because it is about traces. In `tfbc-cli`, `files.rs` and `terminal.rs` use it, and `tfbc info` prints inventories.
 //!
 //! Methods of public types that are only for these packages are marked `#[doc(hidden)]`.
 
@@ -46,11 +46,6 @@ pub mod inventory {
 
 /// Identity of files, to refuse an output that is also an input.
 pub use crate::file_id::FileId;
-/// Format files of a command; the built-in one if none is given.
-pub use crate::format_files::format_inputs;
-/// Reading of format files with the limits of a report.
-#[cfg(feature = "compile")]
-pub use crate::format_files::read_source;
 /// Output files that are complete or absent.
 pub use crate::output::Output;
 /// Recognition of files that are not format files, for messages, and of the files that a log has per CPU.
@@ -62,14 +57,10 @@ pub use crate::reader::{Input, Unpacker};
 
 // Names: messages and flags use the spellings and suggestions of the library.
 
-/// Table of QNX's events, for `tfbc list` and completions.
-pub use crate::events::LISTING as EVENT_LISTING;
-/// Names of QNX classes, as filters and `tracelogger -F` accept them.
-pub use crate::events::spelling::{class_events, class_list};
-/// Names of QNX's classes and events, such as `USER` and `THREADY`.
-pub use crate::events::{class_name, label as event_label};
+/// Names of QNX's events, such as `THREADY`.
+pub use crate::events::label as event_label;
 /// Suggestions for misspelled names.
-pub use crate::suggest::{closest, hint};
+pub use crate::suggest::hint;
 /// Output to a terminal, and text that cannot control it.
 pub mod terminal {
     pub use crate::terminal::{LinkPlace, Links, TerminalWriter, show, visible};
@@ -114,7 +105,7 @@ pub mod analysis {
 
 /// Expressions that choose events by ids and fields.
 pub mod expression {
-    pub use crate::expression::{Bound, Condition, Expression, ExpressionError, Operand, Verdict};
+    pub use crate::expression::{Bound, Condition, Operand, Verdict};
 }
 
 /// Returns the reader of a trace.

@@ -118,6 +118,7 @@ pub use cache::Cache;
 pub use columns::{Column, Columns, ColumnsError};
 pub use event::{Event, Events, Item};
 pub use event_filter::{EventFilter, FilterError};
+pub use expression::{Expression, ExpressionError};
 pub use fields::{Field, FieldFormat, FieldValue};
 #[cfg(feature = "compile")]
 pub use format_files::Findings;

@@ -16,8 +16,8 @@ use super::xml::{Attribute, FatalError, Tag, XmlReader, XmlToken};
 use crate::allow;
 use crate::excerpt::excerpt;
 use crate::reports::Reports;
-use crate::{Arena, CodeInfo, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned};
-use fixes::{may_hold_array, near, write, zeros};
+use crate::{Arena, CodeInfo, Diagnostic, Edit, Fix, Source, SourceId, SourceLimits, Span, Spanned, closest};
+use fixes::{may_hold_array, write, zeros};
 
 pub(super) const ROOTS: [&str; 3] = ["eventdefinitions", "eventdefinition", "eventformatting"];
 
@@ -198,7 +198,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
         let name = excerpt(tag.name.as_bytes());
         let message = format!("`{parent}` has no element `{name}`: it is ignored");
         let warning = self.reports.warning(&codes::UNKNOWN_ELEMENT, tag.span, message);
-        let near = near(tag.name, known);
+        let near = closest(tag.name, known);
         let help = near.map(|known| format!("did you mean `{known}`?")).or_else(|| right_parent(tag.name));
         // The fix renames the end tag too, whose position is only known after the element was skipped.
         let skipped = self.skip();
@@ -227,7 +227,7 @@ impl<'ast, 's> FileParser<'ast, 's> {
             let name = excerpt(attribute.name.as_bytes());
             let message = format!("`{}` has no attribute `{name}`: it is ignored", tag.name);
             let mut warning = self.warning(&codes::UNKNOWN_ATTRIBUTE, tag, attribute.span, message, "unknown");
-            if let Some(known) = near(attribute.name, known) {
+            if let Some(known) = closest(attribute.name, known) {
                 warning.help = Some(format!("did you mean `{known}`?"));
                 // A rename must not create a second attribute of that name: that is not well-formed.
                 warning.fix = tag.get(known).is_none().then(|| write(attribute.name_span, known));

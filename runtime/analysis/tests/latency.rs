@@ -2,7 +2,7 @@
 
 use crate::traces::{PseudoRandom, Record, RecordedHook, call, generic, hook, log, record, stream};
 use std::collections::BTreeMap;
-use tfbc::internal::expression::Expression;
+use tfbc::Expression;
 use tfbc::{Form, Formats, Notice, Trace};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,

@@ -9,6 +9,7 @@ pub mod explanation;
 pub mod fix;
 pub mod folder;
 pub mod hexview;
+pub mod record;
 pub mod render;
 pub mod sarif;
 pub mod times;

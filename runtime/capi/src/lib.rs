@@ -57,7 +57,7 @@ impl OpenedTrace {
         let mut opened = Self { path, formats, options, release: None };
         opened.release = tfbc::internal::rows::qnx_release(&opened.trace()?);
         // Wrong filters are reported here, not at the first batch.
-        opened.options.selection.options(opened.release).map_err(Failure::usage)?;
+        opened.options.selection.options(&opened.formats, opened.release).map_err(Failure::usage)?;
         Ok(opened)
     }
 
@@ -73,13 +73,14 @@ impl OpenedTrace {
     pub fn table(&self, name: &str) -> Result<EventReader, Failure> {
         let (trace, formats) = (self.trace()?, self.formats.clone());
         let mut options = self.options.table.clone();
-        let report = |selection: &Selection| selection.options(self.release).map_err(Failure::usage);
+        let report = |selection: &Selection| selection.options(&self.formats, self.release).map_err(Failure::usage);
         let reader = match name {
             "events" => tfbc_data::events(trace, formats, report(&self.options.selection)?, options),
             "notices" => tfbc_data::notices(trace, formats, report(&self.options.selection)?, options),
             id => {
                 let (event, only) = Selection::table(id, &self.formats, self.release).map_err(Failure::usage)?;
-                let selection = Selection { only, excluding: Vec::new(), ..self.options.selection.clone() };
+                let mut selection = self.options.selection.clone();
+                (selection.filter.only, selection.filter.except) = (only, Vec::new());
                 options = TableOptions { columns: None, ..options };
                 tfbc_data::event(trace, formats, report(&selection)?, options, event)
             }

@@ -28,29 +28,29 @@ impl Options {
             let flag = || value.as_bool().ok_or_else(|| wrong("true or false"));
             let seconds = || seconds(value).ok_or_else(|| wrong("seconds"));
             let count = || value.as_u64().and_then(|n| NonZeroUsize::new(n as usize)).ok_or_else(|| wrong("a count"));
-            let selection = &mut options.selection;
+            let filter = &mut options.selection.filter;
             match name.as_str() {
                 "formats" => options.formats = texts()?,
                 "builtin" => options.has_no_built_in = !flag()?,
                 "kind" => options.read.format = Some(kind(value).ok_or_else(|| wrong("a kind of trace"))?),
                 "time_zero" => {
-                    let ns = value.as_str().and_then(tfbc::internal::iso_time::parse_ns);
+                    let ns = value.as_str().and_then(tfbc_data::parse_time);
                     options.table.time_zero = Some(ns.ok_or_else(|| wrong("a date such as 2026-01-31T12:00:00Z"))?);
                 }
                 "columns" => {
                     let columns = EventColumn::parse(&texts()?.join(",")).map_err(|error| error.to_string())?;
                     options.table.columns = Some(columns);
                 }
-                "only" => selection.only = texts()?,
-                "excluding" => selection.excluding = texts()?,
-                "pid" => selection.pids = texts()?,
-                "tid" => selection.tids = texts()?,
-                "cpu" => selection.cpus = texts()?,
-                "exec" => selection.names = texts()?,
-                "start" => selection.start_ns = Some(seconds()?),
-                "end" => selection.end_ns = Some(seconds()?),
-                "grep" => selection.grep = Some(value.as_str().ok_or_else(|| wrong("a text"))?.to_owned()),
-                "defined" => selection.defined = flag()?,
+                "only" => filter.only = texts()?,
+                "excluding" => filter.except = texts()?,
+                "pid" => filter.pids = texts()?,
+                "tid" => filter.tids = texts()?,
+                "cpu" => filter.cpus = texts()?,
+                "exec" => filter.programs = texts()?,
+                "start" => filter.from_ns = Some(seconds()?),
+                "end" => filter.until_ns = Some(seconds()?),
+                "grep" => filter.grep = Some(value.as_str().ok_or_else(|| wrong("a text"))?.to_owned()),
+                "defined" => filter.defined = flag()?,
                 "text" => has_text = flag()?,
                 "fields" => has_fields = flag()?,
                 "batch_rows" => {
@@ -58,7 +58,7 @@ impl Options {
                     options.table.batch_rows =
                         Some(n).filter(|n| *n <= MAX_BATCH_ROWS).ok_or_else(|| wrong("at most 1048576"))?;
                 }
-                "threads" => selection.threads = Some(count()?),
+                "threads" => options.selection.threads = Some(count()?),
                 _ => return Err(format!("unknown option `{name}`")),
             }
         }
@@ -118,9 +118,9 @@ mod tests {
                 "time_zero":"1970-01-01T00:00:01Z","formats":"a.trcfmt","kind":"log64"}"#,
         )
         .unwrap();
-        let selection = &options.selection;
-        assert_eq!((&selection.only[..], &selection.pids[..]), (&["101".into(), "134".into()][..], &["5".into()][..]));
-        assert_eq!((selection.start_ns, selection.end_ns), (Some(1_500_000_000), Some(2_000_000_000)));
+        let filter = &options.selection.filter;
+        assert_eq!((&filter.only[..], &filter.pids[..]), (&["101".into(), "134".into()][..], &["5".into()][..]));
+        assert_eq!((filter.from_ns, filter.until_ns), (Some(1_500_000_000), Some(2_000_000_000)));
         assert_eq!((options.table.batch_rows, options.table.time_zero), (7, Some(1_000_000_000)));
         assert!(!options.table.columns.unwrap().contains(&EventColumn::Text));
         assert_eq!(options.formats, ["a.trcfmt"]);

@@ -5,9 +5,8 @@ use super::files;
 use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::Formats;
 use tfbc::aix::IdSet;
-use tfbc::internal::filter::RecordIds;
+use tfbc::{EventFilter, Formats};
 use tfbc_vm::{Program, Space};
 
 /// Flags of `tfbc disasm`.
@@ -32,9 +31,9 @@ impl DisasmArgs {
         match &self.ids {
             None => catalog.programs().iter().for_each(|program| out.push_str(&program.disassemble(None))),
             Some(event) if event.contains(':') => {
-                let mut ids = RecordIds::default();
-                ids.add(event, None).map_err(|text| Failure::Error(Message::BadIdList, text))?;
-                for (class, event) in ids.iter() {
+                let filter = EventFilter { only: vec![event.clone()], ..EventFilter::default() }.qnx(None);
+                let filter = filter.map_err(|error| Failure::Error(Message::BadIdList, error.message))?;
+                for (class, event) in filter.only.unwrap_or_default().iter() {
                     for entry in catalog.records(Space::Record, class, event) {
                         let program = catalog.record_program(entry);
                         out.extend(program.record(class, event).map(|record| program.disassemble(Some(&record))));

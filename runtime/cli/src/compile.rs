@@ -7,8 +7,7 @@ use super::overwrite;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Instant;
-use tfbc::internal::read_source;
-use tfbc::{Findings, Formats, LoadError, LoadOptions};
+use tfbc::{Findings, FormatInput, Formats, LoadError, LoadOptions};
 use tfbc_authoring::fix::Fixed;
 use tfbc_authoring::{render, sarif};
 use tfbc_compiler::{Stage, compile, emit};
@@ -183,7 +182,7 @@ impl CheckArgs {
 pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<Sources, Failure> {
     let mut sources = Sources::new();
     for path in paths {
-        match read_source(path, options) {
+        match FormatInput::read_source(path, options) {
             Ok(Some(source)) => drop(sources.add(source)),
             Ok(None) => {
                 let name = path.display();
@@ -191,7 +190,7 @@ pub(super) fn read_sources(paths: &[PathBuf], options: &LoadOptions) -> Result<S
                 return Err(Failure::Error(Message::Formats, text));
             }
             Err(LoadError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
-                let hint = super::suggest::closest(&path.to_string_lossy(), &[Formats::BUILT_IN]);
+                let hint = tfbc_grammar::closest(&path.to_string_lossy(), &[Formats::BUILT_IN]);
                 let mut hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                 if let Some("safe" | "all") = path.to_str() {
                     hint = format!("; write --fix with `=`: `--fix={}`", path.display());

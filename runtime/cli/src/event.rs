@@ -7,9 +7,9 @@ use super::terminal::visible;
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tfbc::internal::KevRecord;
-use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter};
-use tfbc::{EventId, System};
+use tfbc::{EventId, Formats, System};
+use tfbc_authoring::cases::ProgramObserver;
+use tfbc_authoring::record::GivenRecord;
 use tfbc_vm::{
     Context, Event, Job, Layout, Machine, Observer, Program, Routine, Space, Step, TextBuf, Timers, list_instr,
 };
@@ -73,8 +73,10 @@ impl RecordArgs {
     }
 
     /// Record of an event with this payload.
-    pub fn record<'b>(&self, class: u8, event: u16, bytes: &'b [u8]) -> KevRecord<'b> {
-        KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide: self.wide, stamp: 0, msb: None, bytes }
+    pub fn record<'b>(&self, class: u8, event: u16, bytes: &'b [u8], limits: LimitArgs) -> GivenRecord<'b> {
+        let (wide, big_endian) = (self.wide, self.big_endian);
+        let (limits, max_work) = (limits.limits(), limits.max_work());
+        GivenRecord { class, event, wide, big_endian, bytes, limits, max_work }
     }
 }
 
@@ -118,7 +120,8 @@ impl EventArgs {
         // A stanza cannot format a QNX event, and a definition cannot format an AIX event. The user probably gave the
         // wrong file.
         formats::warn_of_others(console, &set.files(), &[System::Aix], Some("the event"));
-        let entry = entry_of(console, catalog, &self.formats, &event)?;
+        warn_of_unknown(console, &set, &self.formats, &event);
+        let entry = catalog.lookup(event.hook_id()).ok_or_else(|| no_stanza(event.hook_id()))?;
         let program = catalog.program(entry);
         let mut out = Vec::new();
         let mut text = TextBuf::new();
@@ -133,9 +136,9 @@ impl EventArgs {
         };
         let mut machine = Machine::new(self.limits.of_one(bytes.len()));
         let outcome = if self.trace {
-            let mut listing = Listing::new(program);
-            let outcome = machine.run_observed(program, entry.hook, job, &mut listing);
-            out.extend_from_slice(listing.text.as_bytes());
+            let mut listing = String::new();
+            let outcome = machine.run_observed(program, entry.hook, job, &mut Listing::new(program, &mut listing));
+            out.extend_from_slice(listing.as_bytes());
             outcome
         } else {
             machine.run(program, entry.hook, job)
@@ -165,32 +168,23 @@ impl EventArgs {
         let (class, event) = EventId::of_record(class, id).map_err(usage)?;
         let bytes = parse_hex(&self.hex)?;
         let set = formats::load(console, &self.formats, &self.language)?;
-        let catalog = set.catalog();
         formats::warn_of_others(console, &set.files(), &[System::Qnx], Some("the event"));
-        let record = self.record.record(class, event, &bytes);
-        let mut printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())
-            .with_max_work(self.limits.max_work());
+        let record = self.record.record(class, event, &bytes, self.limits);
         let (mut out, mut text) = (Vec::new(), TextBuf::new());
         // Several datakeys may format one event. Each is listed by a run of its own, whose text is discarded, because
         // the data column below joins their texts.
         if self.trace {
-            for entry in catalog.records(Space::Record, class, event) {
-                let mut listing = Listing::new(catalog.record_program(entry));
-                let mut shown = TextBuf::new();
-                printer.one(entry, &record, &mut shown, &mut listing);
-                out.extend_from_slice(listing.text.as_bytes());
-            }
+            let mut listings = Listings(String::new());
+            record.observe(&set, &mut listings);
+            out.extend_from_slice(listings.0.as_bytes());
         }
-        let defined = printer.definitions(&record, &mut text);
-        if !defined {
-            printer.arguments(&record, &mut text);
-        }
+        let defined = record.print(&set, &mut text);
         out.extend_from_slice(text.as_bytes());
         out.push(b'\n');
         let ending = super::print(console, out, None)?.max(formats::loaded(&set));
         if !defined {
             let text = format!("event {} has no definition that applies", EventId::Record(class, event).name());
-            console.note(format!("{text}{}", known_events(catalog)));
+            console.note(format!("{text}{}", known_events(&set)));
         }
         Ok(ending)
     }
@@ -208,37 +202,35 @@ pub(super) fn parse_event(hex: &[String], wide: bool) -> Result<Vec<u8>, Failure
     Ok(bytes)
 }
 
-/// Stanza for an event. Warns if the stanza for undefined hooks is used.
-pub(super) fn entry_of<'c>(
-    console: &Console,
-    catalog: &'c Catalog<'_>,
-    formats: &[PathBuf],
-    event: &Event<'_>,
-) -> Result<&'c HookEntry, Failure> {
-    let id = event.hook_id();
-    if catalog.get(id).is_none() || id == 0 {
-        // With the other width, the same bytes are another hook id. A forgotten `--env` is the usual reason for an
-        // unknown hook.
-        let other = Event { wide: !event.wide, ..*event };
-        let known = if catalog.defines(other.hook_id()) {
-            let (env, id) = (if other.wide { 64 } else { 32 }, EventId::Hook(other.hook_id()).name());
-            format!(": with --env {env} it is an event of hook {id}")
-        } else if formats.is_empty() {
-            String::from(" in the built-in format file: give yours with -t")
-        } else {
-            let own =
-                catalog.hooks().into_iter().filter(|hook| !hook.builtin).map(|hook| EventId::Hook(hook.id).name());
-            listed(own.collect())
-        };
-        console.warning(Message::Notable, format!("no stanza formats hook {}{known}", EventId::Hook(id).name()));
+/// Warns if the stanza for undefined hooks formats an event, or none.
+pub(super) fn warn_of_unknown(console: &Console, set: &Formats, formats: &[PathBuf], event: &Event<'_>) {
+    let (catalog, id) = (set.catalog(), event.hook_id());
+    if catalog.get(id).is_some() && id != 0 {
+        return;
     }
-    let refused = || Failure::Error(Message::Formats, format!("no stanza formats hook {}", EventId::Hook(id).name()));
-    catalog.lookup(id).ok_or_else(refused)
+    // With the other width, the same bytes are another hook id. A forgotten `--env` is the usual reason for an unknown
+    // hook.
+    let other = Event { wide: !event.wide, ..*event };
+    let known = if catalog.defines(other.hook_id()) {
+        let (env, id) = (if other.wide { 64 } else { 32 }, EventId::Hook(other.hook_id()).name());
+        format!(": with --env {env} it is an event of hook {id}")
+    } else if formats.is_empty() {
+        String::from(" in the built-in format file: give yours with -t")
+    } else {
+        let own = catalog.hooks().into_iter().filter(|hook| !hook.builtin).map(|hook| EventId::Hook(hook.id).name());
+        listed(own.collect())
+    };
+    console.warning(Message::Notable, format!("no stanza formats hook {}{known}", EventId::Hook(id).name()));
+}
+
+/// Failure for a hook that not even the stanza for undefined hooks formats.
+pub(super) fn no_stanza(id: u16) -> Failure {
+    Failure::Error(Message::Formats, format!("no stanza formats hook {}", EventId::Hook(id).name()))
 }
 
 /// QNX events defined by the format files, as part of a message.
-pub(super) fn known_events(catalog: &Catalog<'_>) -> String {
-    let records = catalog.programs().iter().flat_map(|program| program.entries(Space::Record));
+pub(super) fn known_events(set: &Formats) -> String {
+    let records = set.catalog().programs().iter().flat_map(|program| program.entries(Space::Record));
     let mut ids: Vec<u16> = records.map(|record| record.id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -263,8 +255,8 @@ fn listed(ids: Vec<String>) -> String {
 
 /// Listing of a run, one line per instruction: its index and source position, the byte of the data pointer, the
 /// instruction, changed registers, and printed text.
-struct Listing<'p> {
-    program: &'p Program<'p>,
+struct Listing<'p, 'b, 't> {
+    program: &'p Program<'b>,
     /// Names of the routines, and source positions of their instructions.
     routines: Vec<Routine<'p>>,
     regs: Vec<u64>,
@@ -272,13 +264,22 @@ struct Listing<'p> {
     before: Vec<u8>,
     /// Current routine.
     routine: Option<u32>,
-    text: String,
+    text: &'t mut String,
 }
 
-impl<'p> Listing<'p> {
-    fn new(program: &'p Program<'p>) -> Self {
+/// Listings of all definitions of a record.
+struct Listings(String);
+
+impl ProgramObserver for Listings {
+    fn observer(&mut self, program: &Program<'_>) -> impl Observer {
+        Listing::new(program, &mut self.0)
+    }
+}
+
+impl<'p, 'b, 't> Listing<'p, 'b, 't> {
+    fn new(program: &'p Program<'b>, text: &'t mut String) -> Self {
         let routines = program.routines().collect();
-        Self { program, routines, regs: Vec::new(), before: Vec::new(), routine: None, text: String::new() }
+        Self { program, routines, regs: Vec::new(), before: Vec::new(), routine: None, text }
     }
 
     /// Prints the name of the routine that continues, and its source.
@@ -319,7 +320,7 @@ impl<'p> Listing<'p> {
     }
 }
 
-impl Observer for Listing<'_> {
+impl Observer for Listing<'_, '_, '_> {
     fn before(&mut self, step: Step<'_>) {
         if self.routine.is_some() {
             self.changes(step.regs, step.text);

@@ -25,7 +25,7 @@ impl ExplainArgs {
         };
         let Some((code, title, text)) = rows().find(|(known, ..)| known.eq_ignore_ascii_case(code.trim())) else {
             let known: Vec<_> = rows().map(|(known, ..)| known).collect();
-            let hint = super::suggest::closest(&code.trim().to_ascii_uppercase(), &known);
+            let hint = tfbc_grammar::closest(&code.trim().to_ascii_uppercase(), &known);
             let hint = hint.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
             let text = format!("no diagnostic has the code `{code}`{hint} (`tfbc explain` lists them)");
             return Err(Failure::Error(Message::Usage, text));

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::path::Path;
-pub use tfbc::internal::{FileId, Input, Output, Unpacker, cpu_files, format_inputs};
+pub use tfbc::internal::{FileId, Input, Output, Unpacker, cpu_files};
 
 /// Reads a file of at most `max` bytes.
 ///

@@ -3,9 +3,8 @@
 use super::console::{Console, Failure, Message};
 use clap::Args;
 use tfbc::aix::AixReportOptions;
-use tfbc::internal::expression::Expression;
 use tfbc::qnx::QnxReportOptions;
-use tfbc::{EventFilter, FilterError, Formats, Pattern, QnxHeader, System};
+use tfbc::{EventFilter, Expression, ExpressionError, FilterError, Formats, Pattern, QnxHeader, ReportOptions, System};
 use tfbc_authoring::times::{check_times, shown, signed_seconds};
 
 /// Flags that select events.
@@ -48,8 +47,8 @@ pub struct FilterArgs {
     pub grep: Option<Pattern>,
     /// Only events that meet these conditions on their fields and properties, such as `size > 100 && process == cp`
     /// (docs/latency.md)
-    #[arg(long = "where", value_name = "EXPR", value_parser = Expression::parse)]
-    conditions: Option<Expression>,
+    #[arg(long = "where", value_name = "EXPR", value_parser = conditions)]
+    conditions: Option<String>,
 }
 
 impl FilterArgs {
@@ -88,17 +87,7 @@ impl FilterArgs {
         given.into_iter().filter_map(|(given, flag)| given.then_some(flag)).collect()
     }
 
-    /// Conditions of `--where`, whose ids and names exist.
-    fn conditions(&self, set: &Formats, header: Option<&QnxHeader>) -> Result<Option<Expression>, Failure> {
-        let Some(expression) = &self.conditions else { return Ok(None) };
-        let usage = |text| Failure::Error(Message::Usage, format!("--where: {text}"));
-        let system = if header.is_some() { System::Qnx } else { System::Aix };
-        let release = header.and_then(|header| header.release);
-        expression.check(set, system, release).map_err(usage)?;
-        Ok(Some(expression.clone()))
-    }
-
-    /// The flags that do not depend on texts and fields.
+    /// The flags as a filter, without `--grep`, whose pattern is compiled already.
     fn filter(&self) -> EventFilter {
         EventFilter {
             only: self.only.clone(),
@@ -109,6 +98,8 @@ impl FilterArgs {
             cpus: self.cpu.clone(),
             from_ns: self.from,
             until_ns: self.until,
+            conditions: self.conditions.clone(),
+            defined: self.defined,
             ..EventFilter::default()
         }
     }
@@ -121,20 +112,12 @@ impl FilterArgs {
         for (flag, ns) in [("--from", self.from), ("--until", self.until)] {
             not_negative(flag, ns)?;
         }
-        let filter = self.filter().aix().map_err(|error| match error.field {
-            "only" | "except" => Failure::Error(Message::BadIdList, error.message),
-            _ => refused(&error),
-        })?;
-        if filter.leaves_nothing() {
+        let options = ReportOptions::default().with_filter_of(&self.filter(), None, set);
+        let options = options.map_err(|error| refused(error, System::Aix))?.aix;
+        if options.filter.leaves_nothing() {
             return Err(usage(format!("--except: {NOTHING_LEFT}")));
         }
-        Ok(AixReportOptions {
-            filter,
-            grep: self.grep.clone(),
-            conditions: self.conditions(set, None)?,
-            defined: self.defined,
-            ..AixReportOptions::default()
-        })
+        Ok(AixReportOptions { grep: self.grep.clone(), ..options })
     }
 
     /// Names of `--exec`.
@@ -148,31 +131,32 @@ impl FilterArgs {
     /// A flag is malformed, or no event is left.
     pub fn qnx(&self, set: &Formats, header: &QnxHeader) -> Result<QnxReportOptions, Failure> {
         // Names of events depend on the release of the log, so `--only` can be read only when the log is open.
-        let filter = self.filter().qnx(header.release).map_err(|error| match error.field {
-            "only" | "except" | "cpus" => usage(error.message),
-            _ => refused(&error),
-        })?;
-        if filter.leaves_nothing() {
+        let options = ReportOptions::default().with_filter_of(&self.filter(), Some(header.release), set);
+        let options = options.map_err(|error| refused(error, System::Qnx))?.qnx;
+        if options.filter.leaves_nothing() {
             return Err(usage(format!("--except: {NOTHING_LEFT}")));
         }
-        Ok(QnxReportOptions {
-            filter,
-            grep: self.grep.clone(),
-            conditions: self.conditions(set, Some(header))?,
-            defined: self.defined,
-            ..QnxReportOptions::default()
-        })
+        Ok(QnxReportOptions { grep: self.grep.clone(), ..options })
     }
+}
+
+/// Checks the form of `--where`. Its ids and names are looked up when the trace is open.
+fn conditions(text: &str) -> Result<String, ExpressionError> {
+    Expression::parse(text).map(|_| text.to_owned())
 }
 
 fn usage(text: String) -> Failure {
     Failure::Error(Message::Usage, text)
 }
 
-/// Mistake in a list, with its flag.
-fn refused(error: &FilterError) -> Failure {
-    let flag = error.field.trim_end_matches('s');
-    usage(format!("--{flag}: {}", error.message.replace("`programs`", "--exec")))
+/// Mistake in a filter, with its flag if the message does not show it.
+fn refused(error: FilterError, system: System) -> Failure {
+    let text = error.message.replace("`exec`", "--exec");
+    match (error.flag, system) {
+        ("only" | "except", System::Aix) => Failure::Error(Message::BadIdList, text),
+        ("only" | "except" | "cpu", System::Qnx) => usage(text),
+        (flag, _) => usage(format!("--{flag}: {text}")),
+    }
 }
 
 /// Checks a time in an AIX trace, which cannot be negative. QNX logs have stamps before the start of the trace.

@@ -12,8 +12,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tfbc::Findings;
-use tfbc::internal::{compressed, is_trace};
-use tfbc_authoring::update::{locked, replace};
+use tfbc_authoring::update::{locked, replace, trace_or_packed};
 use tfbc_grammar::{Formatted, Source, SourceId, SourceLimits, Sources, format};
 
 /// Flags of `tfbc fmt`.
@@ -122,12 +121,9 @@ fn read(path: &Path, limits: &SourceLimits) -> Result<Source, String> {
         File::open(path).and_then(|file| file.take(n_wanted).read_to_end(&mut bytes))
     };
     read.map_err(|error| error.to_string())?;
-    let other = if bytes.starts_with(&tfbc_vm::LABEL) {
-        Some("compiled blob: format its source")
-    } else if is_trace(&bytes) {
-        Some("trace, which `tfbc report` formats")
-    } else {
-        compressed(&bytes)
+    let other = match bytes.starts_with(&tfbc_vm::LABEL) {
+        true => Some("compiled blob: format its source"),
+        false => trace_or_packed(&bytes),
     };
     match other {
         Some(what) => Err(format!("it is a {what}")),

@@ -1,14 +1,13 @@
 //! Format files of a command: flags, loading, and messages.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::files::format_inputs;
 use super::levels::LevelArgs;
 use super::limits::RatioArgs;
 use super::limits::SourceLimitArgs;
 use super::terminal::visible;
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::{Cache, EventId, Findings, FormatFile, Formats, LoadError, LoadOptions, System};
+use tfbc::{Cache, EventId, Findings, FormatFile, FormatInput, Formats, LoadError, LoadOptions, System};
 use tfbc_authoring::render;
 use tfbc_compiler::{DEFINES_NOTHING, Dialect, FIELD_ENTRY, LeftOut, Options};
 use tfbc_grammar::codes::UNDEFINED_CODE;
@@ -205,7 +204,7 @@ fn load_with(
     language: &LanguageArgs,
     options: &LoadOptions,
 ) -> Result<Formats, Failure> {
-    let formats = match Formats::load_with(format_inputs(paths), options) {
+    let formats = match Formats::load_with(FormatInput::of_paths(paths), options) {
         Ok(formats) => formats,
         Err(LoadError::Source(mut findings)) if !language.strict => {
             findings.diagnostics.retain(|found| found.severity == Severity::Error);
@@ -369,7 +368,7 @@ pub fn status(findings: &Findings, strict: bool) -> Status {
 pub fn check(console: &Console, paths: &[PathBuf], language: &LanguageArgs) -> CommandResult {
     let mut options = language.options()?;
     options.refuse_updates = true;
-    match Formats::load_with(format_inputs(paths), &options) {
+    match Formats::load_with(FormatInput::of_paths(paths), &options) {
         Ok(formats) => Ok(show(console, formats.findings(), language.strict)),
         Err(error) => Err(refusal(console, error, language.strict)),
     }

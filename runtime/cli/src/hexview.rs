@@ -1,19 +1,18 @@
 //! `tfbc hexview`: shows an event's bytes with the parts of the template that read them.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::event::{HookWidth, RecordArgs, entry_of, known_events, parse_event, parse_hex};
+use super::event::{HookWidth, RecordArgs, known_events, no_stanza, parse_event, parse_hex, warn_of_unknown};
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
 use clap::Args;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use tfbc::internal::templates::{Catalog, RecordPrinter};
 use tfbc::{EventId, FieldFormat, Formats, System, TraceKind};
-use tfbc_authoring::cases::{ProgramObserver, Slice, SliceOptions, slice_watch};
-use tfbc_authoring::hexview::{Recorder, View, hook_views, record_views, show};
+use tfbc_authoring::cases::{Slice, SliceOptions, slice_watch};
+use tfbc_authoring::hexview::{View, ViewCollector, hook_views, record_views, show};
 use tfbc_compiler::BUILT_IN_STANZAS;
-use tfbc_grammar::{Source, SourceId, Span};
-use tfbc_vm::{Event, Observer, Program};
+use tfbc_grammar::Source;
+use tfbc_vm::Event;
 
 /// Flags of `tfbc hexview`.
 #[derive(Debug, Clone, Args)]
@@ -55,11 +54,10 @@ impl HexviewArgs {
             let text = format!("{} is a blob: hexview needs the source of the template", blob.name);
             return Err(Failure::Error(Message::Formats, text));
         }
-        let catalog = set.catalog();
         let views = match (self.env, self.record.ids()?) {
-            (Some(width), _) => self.hook(console, catalog, &set, width)?,
-            (None, Some((class, id))) => self.record(console, catalog, &set, class, id)?,
-            (None, None) => self.trace(console, catalog, &set)?,
+            (Some(width), _) => self.hook(console, &set, width)?,
+            (None, Some((class, id))) => self.record(console, &set, class, id)?,
+            (None, None) => self.trace(console, &set)?,
         };
         let mut sources = set.findings().sources.clone();
         sources.add(Source::new("built-in", BUILT_IN_STANZAS));
@@ -71,16 +69,16 @@ impl HexviewArgs {
         let shown: Vec<String> = views.iter().map(|view| show(view, &sources, of_event(view), colour)).collect();
         let ending = super::print_styled(shown.join("\n"))?.max(formats::loaded(&set));
         if views.is_empty() {
-            console.note(self.nothing_shown(catalog));
+            console.note(self.nothing_shown(&set));
             return Ok(ending.max(Status::Failed));
         }
         Ok(ending)
     }
 
     /// Reason why there is nothing to show.
-    fn nothing_shown(&self, catalog: &Catalog<'_>) -> String {
+    fn nothing_shown(&self, set: &Formats) -> String {
         match (&self.record.class, &self.record.id) {
-            (Some(class), Some(id)) => format!("no definition applies to event {class}:{id}{}", known_events(catalog)),
+            (Some(class), Some(id)) => format!("no definition applies to event {class}:{id}{}", known_events(set)),
             _ => {
                 let chosen = self.only.as_ref().map_or(String::new(), |ids| format!(" that --only {ids} names"));
                 format!("no event of {}{chosen} has a template: `tfbc info` lists its events", self.input.join(" "))
@@ -92,39 +90,24 @@ impl HexviewArgs {
         formats::load_plainly(console, &self.formats, &self.language)
     }
 
-    fn hook(
-        &self,
-        console: &Console,
-        catalog: &Catalog<'_>,
-        set: &Formats,
-        width: HookWidth,
-    ) -> Result<Vec<View>, Failure> {
+    fn hook(&self, console: &Console, set: &Formats, width: HookWidth) -> Result<Vec<View>, Failure> {
         formats::warn_of_others(console, &set.files(), &[System::Aix], Some("the event"));
         let wide = width.is_wide();
         let bytes = parse_event(&self.input, wide)?;
         let event = Event { bytes: &bytes, wide, record: None, time_ns: 0, offset: 0 };
-        let entry = entry_of(console, catalog, &self.formats, &event)?;
-        Ok(hook_views(catalog, set, entry, &event, self.limits.of_one(event.bytes.len())))
+        warn_of_unknown(console, set, &self.formats, &event);
+        let views = hook_views(set, &event, self.limits.of_one(event.bytes.len()));
+        views.ok_or_else(|| no_stanza(event.hook_id()))
     }
 
-    fn record(
-        &self,
-        console: &Console,
-        catalog: &Catalog<'_>,
-        set: &Formats,
-        class: &str,
-        id: &str,
-    ) -> Result<Vec<View>, Failure> {
+    fn record(&self, console: &Console, set: &Formats, class: &str, id: &str) -> Result<Vec<View>, Failure> {
         formats::warn_of_others(console, &set.files(), &[System::Qnx], Some("the event"));
         let (class, event) = EventId::of_record(class, id).map_err(|text| Failure::Error(Message::Usage, text))?;
         let bytes = parse_hex(&self.input)?;
-        let record = self.record.record(class, event, &bytes);
-        let printer = RecordPrinter::new(catalog, self.record.big_endian, None, self.limits.limits())
-            .with_max_work(self.limits.max_work());
-        Ok(record_views(catalog, set, printer, &record))
+        Ok(record_views(set, &self.record.record(class, event, &bytes, self.limits)))
     }
 
-    fn trace(&self, console: &Console, catalog: &Catalog<'_>, set: &Formats) -> Result<Vec<View>, Failure> {
+    fn trace(&self, console: &Console, set: &Formats) -> Result<Vec<View>, Failure> {
         let [trace] = &self.input[..] else {
             let text = "give one trace, or an event in hex with --env (AIX) or --class and --id (QNX)";
             return Err(Failure::Error(Message::Usage, text.into()));
@@ -154,21 +137,9 @@ impl HexviewArgs {
             max_ratio: self.language.ratio.ratio(),
             ..SliceOptions::default()
         };
-        let mut seen = ViewCollector { places: set.spans(), views: Vec::new() };
+        let mut seen = ViewCollector::new(set);
         let failed = |text: String| Failure::Error(Message::Unreadable, text);
-        slice_watch(&slice, catalog, &options, &mut seen).map_err(failed)?;
+        slice_watch(&slice, set.catalog(), &options, &mut seen).map_err(failed)?;
         Ok(seen.views)
-    }
-}
-
-/// Observer that collects the views of a trace's events.
-struct ViewCollector<'s> {
-    places: &'s [Vec<(SourceId, Span)>],
-    views: Vec<View>,
-}
-
-impl ProgramObserver for ViewCollector<'_> {
-    fn observer(&mut self, program: &Program<'_>) -> impl Observer {
-        Recorder::new(program, self.places, &mut self.views)
     }
 }

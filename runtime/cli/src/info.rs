@@ -8,7 +8,7 @@ use super::{info_aix, info_kev, inputs};
 use clap::Args;
 use std::path::PathBuf;
 use tfbc::internal::inventory::Inventory;
-use tfbc::{Monitor, Notice, System, Trace, TraceInfo};
+use tfbc::{Monitor, Notice, System, Trace, TraceFile, TraceInfo};
 
 /// Flags of `tfbc info`.
 #[derive(Debug, Clone, Args)]
@@ -53,13 +53,14 @@ impl InfoArgs {
             };
             let info = opened.info();
             systems.push(info.system);
+            let size = info.files.first().map_or(String::new(), size_lines);
             let is_damaged = match read(console, opened, &info)? {
                 Inventory::Aix(inventory) => {
-                    info_aix::write(&inventory, &info, &set, &mut out);
+                    info_aix::write(&inventory, &info, &size, &set, &mut out);
                     inventory.n_damaged > 0 || inventory.imbalance.is_some()
                 }
                 Inventory::Qnx(inventory) => {
-                    info_kev::write(&inventory, &info, &set, &mut out);
+                    info_kev::write(&inventory, &info, &size, &set, &mut out);
                     inventory.n_damaged > 0 || inventory.imbalance.is_some()
                 }
             };
@@ -101,4 +102,14 @@ fn read(console: &Console, mut trace: Trace, info: &TraceInfo) -> Result<Invento
     };
     report_imbalance(console, &info.name, imbalance);
     Ok(inventory)
+}
+
+/// Lines with the size of a file, and its compression if it is compressed.
+fn size_lines(file: &TraceFile) -> String {
+    let size = file.size.map_or(String::new(), |size| format!("  size       {size} bytes\n"));
+    let packed = file.compression.map_or(String::new(), |compression| {
+        let size = file.compressed_size.map_or(String::new(), |size| format!(", {size} bytes"));
+        format!("  packed     {compression}{size}\n")
+    });
+    size + &packed
 }

@@ -1,6 +1,5 @@
 //! `tfbc info` for AIX traces.
 
-use super::info_file::write_size;
 use super::trace::guessed_layouts;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,9 +11,9 @@ use tfbc::{EventId, Formats, TraceFile, TraceInfo};
 /// Canonical id of the stanza that formats hook 000.
 const ID_IS_ZERO: u16 = 0x0040;
 
-/// Prints the inventory.
-pub fn write(inventory: &AixInventory, trace: &TraceInfo, formats: &Formats, out: &mut String) {
-    write_file(trace, out);
+/// Prints the inventory. `size` contains the lines about the size of the first file.
+pub fn write(inventory: &AixInventory, trace: &TraceInfo, size: &str, formats: &Formats, out: &mut String) {
+    write_file(trace, size, out);
     write_system(inventory.system(), out);
     if let Some((first, last)) = inventory.elapsed_ns() {
         let _ = writeln!(out, "  span       {} to {} s", seconds(first), seconds(last));
@@ -108,10 +107,10 @@ fn write_ids(inventory: &AixInventory, formats: &Formats, out: &mut String) {
 }
 
 /// Prints the properties of the first file.
-fn write_file(trace: &TraceInfo, out: &mut String) {
+fn write_file(trace: &TraceInfo, size: &str, out: &mut String) {
     let Some(file) = trace.files.first() else { return };
     let _ = writeln!(out, "{}: {}", file.name, trace.kind);
-    write_size(file, out);
+    out.push_str(size);
     if let Some(header) = trace.log_header {
         let wraps = super::count(header.wraps.into(), "time");
         let (entries, next, mode) = (header.n_entries, header.current, header.mode);

@@ -1,17 +1,16 @@
 //! `tfbc info` for QNX logs.
 
-use super::info_file::write_size;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tfbc::internal::inventory::QnxInventory;
 use tfbc::{EventId, Formats, TraceInfo};
 
-/// Prints the inventory.
-pub fn write(inventory: &QnxInventory, log: &TraceInfo, formats: &Formats, out: &mut String) {
-    let (Some(header), Some(file)) = (&log.qnx_header, log.files.first()) else { return };
+/// Prints the inventory. `size` contains the lines about the size of the log.
+pub fn write(inventory: &QnxInventory, log: &TraceInfo, size: &str, formats: &Formats, out: &mut String) {
+    let Some(header) = &log.qnx_header else { return };
     let order = if header.big_endian { "big-endian" } else { "little-endian" };
     let _ = writeln!(out, "{}: {}, {order}", log.name, log.kind);
-    write_size(file, out);
+    out.push_str(size);
     for (key, value) in &header.attributes {
         let _ = writeln!(out, "  {:<20} {}", key.escape_ascii().to_string(), value.escape_ascii());
     }

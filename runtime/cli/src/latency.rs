@@ -12,8 +12,7 @@ use super::trace_args::TraceArgs;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tfbc::internal::expression::Expression;
-use tfbc::{Form, Formats};
+use tfbc::{Expression, Form, Formats};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, Pair, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
 };

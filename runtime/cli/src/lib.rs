@@ -29,7 +29,6 @@ mod formats;
 mod hexview;
 mod info;
 mod info_aix;
-mod info_file;
 mod info_kev;
 mod inputs;
 mod install;
@@ -53,7 +52,6 @@ mod rptopts;
 mod section_tables;
 mod split;
 mod split_file;
-mod suggest;
 #[cfg(feature = "analysis")]
 mod summary;
 #[cfg(feature = "arrow")]

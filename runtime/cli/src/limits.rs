@@ -59,6 +59,20 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| String::from("expected a number from 1; leave --threads out for all cores"))
 }
 
+/// Parses a number of bytes, with `k`, `m` or `g` after it for powers of 1024, in either case.
+pub fn byte_count(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return None,
+    };
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse::<u64>().ok().filter(|_| is_number).and_then(|n| n.checked_mul(1 << shift))
+}
+
 /// Flags of the commands that report AIX traces.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TableArgs {

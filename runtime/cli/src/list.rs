@@ -4,7 +4,6 @@ use super::console::{CommandResult, Console};
 use super::formats::{self, LanguageArgs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::internal::EVENT_LISTING;
 use tfbc::{EventId, Formats};
 use tfbc_vm::{Hook, Level, Space};
 
@@ -52,7 +51,7 @@ impl ListArgs {
             program.entries(Space::Record).for_each(|record| out.push_str(&record_line(&record)));
         }
         if self.formats.is_empty() {
-            out.push_str(EVENT_LISTING);
+            out.push_str(EventId::QNX_LISTING);
         }
         super::print(console, out, None)?;
         Ok(formats::loaded(&set))

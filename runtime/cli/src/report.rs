@@ -9,7 +9,6 @@ use super::links::LinkArgs;
 use super::overwrite;
 use super::pager::PagerArgs;
 use super::split_file;
-use super::suggest::hint;
 use super::trace::{self, SystemOptions};
 use super::trace_args::TraceArgs;
 use super::zone::ZoneArgs;
@@ -21,6 +20,7 @@ use tfbc::aix::{AixReportOptions, TimeZone, Timestamp};
 use tfbc::qnx::{FieldLayout, QnxReportOptions, TimeForm};
 use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, System};
 use tfbc_authoring::times::seconds;
+use tfbc_grammar::hint;
 
 /// Flags of `tfbc report`.
 #[derive(Debug, Clone, Args)]

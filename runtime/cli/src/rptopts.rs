@@ -1,10 +1,10 @@
 //! Sub-options of `trcrpt -O`.
 
 use super::console::{Failure, Message};
-use super::suggest::{closest, hint};
 use tfbc::aix::Timestamp;
 use tfbc::{Column, Columns};
 use tfbc_authoring::times::seconds;
+use tfbc_grammar::{closest, hint};
 
 /// Maximum lines per page.
 const MAX_PAGE: u64 = 500;

@@ -2,6 +2,7 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
+use super::limits;
 use super::merge;
 use super::overwrite;
 use super::split_file::failure;
@@ -55,18 +56,11 @@ struct DivisionArgs {
     traces: Vec<PathBuf>,
 }
 
-/// Reads a size in bytes: a number, and `k`, `m` or `g` after it for powers of 1024.
+/// Parses the size of a part.
 fn size(text: &str) -> Result<NonZeroU64, String> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        _ => return Err(String::from("expected a number of bytes such as 5000, 64k, 64m or 1g")),
-    };
-    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).and_then(NonZeroU64::new);
-    bytes.ok_or_else(|| String::from("expected a number of bytes such as 5000, 64k, 64m or 1g, at least 1"))
+    const EXPECTED: &str = "expected a number of bytes such as 5000, 64k, 64m or 1g";
+    let bytes = limits::byte_count(text).ok_or(EXPECTED)?;
+    NonZeroU64::new(bytes).ok_or_else(|| format!("{EXPECTED}, at least 1"))
 }
 
 /// Flags of `tfbc index`.

@@ -5,14 +5,13 @@ use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::inputs;
 use super::limits::RatioArgs;
 use super::overwrite;
-use super::suggest::hint;
 use super::trace_args::TraceArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tfbc::internal::filter::Numbers;
-use tfbc::{Form, System};
+use tfbc::{EventFilter, Form, System};
 use tfbc_analysis::{AnalysisOptions, Section, SortKey, Summary, TextLayout, Value, against, write};
 use tfbc_authoring::times::seconds;
+use tfbc_grammar::hint;
 use tfbc_vm::TextBuf;
 
 /// Sections that are shown if none are named.
@@ -183,21 +182,27 @@ fn usage(text: String) -> Failure {
     Failure::Error(Message::Usage, text)
 }
 
+/// Ranges of numbers, both ends included.
+type Ranges = Vec<(u64, u64)>;
+
 /// Choices of rows.
 struct RowFilter {
-    pids: Option<Numbers>,
-    tids: Option<Numbers>,
-    cpus: Option<Numbers>,
+    pids: Option<Ranges>,
+    tids: Option<Ranges>,
+    cpus: Option<Ranges>,
     names: Vec<String>,
 }
 
 impl RowFilter {
     fn of(args: &SummaryArgs) -> Result<Self, Failure> {
         let numbers = |flag: &str, lists: &[String]| {
-            let mut numbers = Numbers::default();
+            let mut numbers = Ranges::new();
             for list in lists {
                 let expected = "expected a number, a range or a list, such as 2,5-8";
-                numbers.add(list).map_err(|_| usage(format!("{flag}: `{list}` is not understood; {expected}")))?;
+                // The list of a filter's CPUs has the same form.
+                let parsed = EventFilter { cpus: vec![list.clone()], ..EventFilter::default() }.aix();
+                let parsed = parsed.map_err(|_| usage(format!("{flag}: `{list}` is not understood; {expected}")))?;
+                numbers.extend(parsed.cpus.into_iter().flat_map(|numbers| numbers.0));
             }
             Ok::<_, Failure>((!lists.is_empty()).then_some(numbers))
         };
@@ -212,7 +217,10 @@ impl RowFilter {
     fn apply(&self, section: &mut Section) {
         for (column, numbers) in [("pid", &self.pids), ("tid", &self.tids), ("cpu", &self.cpus)] {
             if let Some(numbers) = numbers {
-                let contains = |number: i128| u64::try_from(number).is_ok_and(|number| numbers.contains(number));
+                let contains = |number: i128| {
+                    u64::try_from(number)
+                        .is_ok_and(|number| numbers.iter().any(|(first, last)| (*first..=*last).contains(&number)))
+                };
                 section.retain(column, |value| matches!(value, Value::Number(number) if contains(*number)));
             }
         }

@@ -14,13 +14,12 @@ use std::io::{self, IsTerminal};
 use std::iter::Enumerate;
 use std::path::{Path, PathBuf};
 use std::slice;
-use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts};
 use tfbc::{Formats, Monitor, Notice, ReportError, ReportOptions, TraceInfo};
 #[cfg(feature = "parquet")]
 use tfbc_data::ParquetFile;
 use tfbc_data::{
     BatchSink, EventColumn, EventTable, EventTables, IpcStream, MAX_BATCH_ROWS, NoticeLog, NoticeTable, OpenTables,
-    Summary, TableMetadata, TableOptions, TextForm, TextTable, kind_name,
+    Summary, TableMetadata, TableOptions, Tables, TextForm, TextTable, kind_name, parse_time,
 };
 
 /// Form of the output.
@@ -63,7 +62,7 @@ pub enum Compression {
 /// Parses the start of a trace: a date of ISO 8601, or nanoseconds since 1970.
 fn time_zero(text: &str) -> Result<i128, String> {
     let number = text.parse::<i64>().ok().map(i128::from);
-    let known = number.or_else(|| tfbc::internal::iso_time::parse_ns(text));
+    let known = number.or_else(|| parse_time(text));
     known.ok_or_else(|| String::from("expected a date such as 2026-01-31T12:00:00Z, or nanoseconds since 1970"))
 }
 
@@ -194,35 +193,6 @@ impl Monitor for Messages<'_, '_, '_> {
 
     fn slow(&mut self, template: &str) {
         self.reporter.slow(template);
-    }
-}
-
-/// Tables that a run fills.
-enum Tables<'t> {
-    Events(Box<EventTable<'t>>),
-    ByEvent(Box<EventTables<'t>>),
-}
-
-impl Tables<'_> {
-    fn sink(&mut self) -> &mut dyn RowSink {
-        match self {
-            Tables::Events(table) => &mut **table,
-            Tables::ByEvent(tables) => &mut **tables,
-        }
-    }
-
-    fn n_rows(&self) -> u64 {
-        match self {
-            Tables::Events(table) => table.n_rows(),
-            Tables::ByEvent(tables) => tables.n_rows(),
-        }
-    }
-
-    fn set_files(&mut self, files: Vec<String>, has_offsets: bool) {
-        match self {
-            Tables::Events(table) => table.set_files(files, has_offsets),
-            Tables::ByEvent(tables) => tables.set_files(files),
-        }
     }
 }
 
@@ -418,21 +388,7 @@ impl TableRun<'_> {
                 notices: notices.as_ref(),
                 written: Ok(()),
             };
-            let wanted = match self.flags.by_event {
-                true => EventTables::wanted(&options),
-                false => options.wanted(),
-            };
-            // The table of notices has times and CPUs, too.
-            let has_notices = notices.is_some();
-            let (time, context) = (wanted.time || has_notices, wanted.context || has_notices);
-            let wanted = RowOptions { gaps: has_notices, time, context, ..wanted };
-            let ran = match &notices {
-                Some(log) => {
-                    let mut sink = log.rows(tables.sink());
-                    plan.rows(self.formats, wanted, &mut sink, &mut messages)
-                }
-                None => plan.rows(self.formats, wanted, tables.sink(), &mut messages),
-            };
+            let ran = plan.fill(self.formats, &mut tables, notices.as_ref(), &mut messages);
             messages.reporter.end();
             messages.written.map_err(failed)?;
             let summary = ran.map_err(|error| match error {
@@ -533,23 +489,7 @@ impl TableRun<'_> {
     fn count_rows(&self, path: &Path, flags: &[&str]) -> Option<u64> {
         let mut plan = PlannedReport::open_whole(path, self.args, self.wanted).ok()?;
         keep_filters(&mut plan.options, flags);
-        let (mut count, wanted) = (CountedRows(0), RowOptions::default());
-        plan.rows(self.formats, wanted, &mut count, &mut |_: &Notice| {}).ok()?;
-        Some(count.0)
-    }
-}
-
-/// Sink that only counts rows.
-struct CountedRows(u64);
-
-impl RowSink for CountedRows {
-    fn begin(&mut self, _: &TraceFacts) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn rows(&mut self, rows: &RowBlock<'_>, _: &Names<'_>) -> io::Result<()> {
-        self.0 += rows.len() as u64;
-        Ok(())
+        plan.count_rows(self.formats)
     }
 }
 

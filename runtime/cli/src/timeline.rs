@@ -7,16 +7,16 @@ use super::files::Output;
 use super::formats::{self, LanguageArgs};
 use super::inputs;
 use super::overwrite;
-use super::suggest::hint;
 use super::trace_args::TraceArgs;
 use clap::{Args, ValueEnum};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use tfbc::internal::expression::Expression;
+use tfbc::Expression;
 use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
 use tfbc_analysis::{AnalysisError, AnalysisOptions};
+use tfbc_grammar::hint;
 
 /// Flags of `tfbc timeline`.
 #[derive(Debug, Clone, Args)]

@@ -12,13 +12,13 @@ use super::trace_args::TraceArgs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tfbc::aix::{AixSummary, IdSet, TableLimits};
-#[cfg(feature = "arrow")]
-use tfbc::internal::rows::{RowOptions, RowSink, rows};
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
     EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, Pattern, QnxHeader, ReportError,
     ReportOptions, ReportSummary, Split, System, Trace, TraceInfo, TraceKind, aix, report_with,
 };
+#[cfg(feature = "arrow")]
+use tfbc_data::{NoticeLog, RowSource, Tables};
 use tfbc_vm::Limits;
 
 /// Maximum number of damaged places shown per trace. The same number applies separately to notices without a byte
@@ -389,19 +389,27 @@ impl PlannedReport {
         self.split.as_ref().map_or_else(|| path.display().to_string(), |split| split.input().to_owned())
     }
 
-    /// Passes a row for each event to a sink.
+    /// Fills tables with a row for each event, and the times of notices.
     #[cfg(feature = "arrow")]
-    pub fn rows(
+    pub fn fill(
         &mut self,
         formats: &Formats,
-        wanted: RowOptions,
-        sink: &mut dyn RowSink,
+        tables: &mut Tables<'_>,
+        notices: Option<&NoticeLog<'_>>,
         monitor: &mut (dyn Monitor + Send),
     ) -> Result<ReportSummary, ReportError> {
-        match &self.split {
-            Some(split) => split.rows(formats, &self.options, wanted, sink, monitor),
-            None => rows(&mut self.trace, formats, &self.options, wanted, sink, monitor),
-        }
+        self.row_source(formats).fill(tables, notices, monitor)
+    }
+
+    /// Number of events of a report; `None` if the trace cannot be read.
+    #[cfg(feature = "arrow")]
+    pub fn count_rows(&mut self, formats: &Formats) -> Option<u64> {
+        self.row_source(formats).count().ok()
+    }
+
+    #[cfg(feature = "arrow")]
+    fn row_source<'r>(&'r mut self, formats: &'r Formats) -> RowSource<'r> {
+        RowSource { trace: &mut self.trace, split: self.split.as_ref(), formats, options: &self.options }
     }
 
     fn form(&self) -> Form {

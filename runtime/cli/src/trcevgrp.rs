@@ -238,7 +238,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
 fn refusal(groups: &Groups, error: &GroupError) -> Failure {
     let names: Vec<_> = groups.all().iter().map(|group| group.name.as_str()).collect();
     let hint = match error {
-        GroupError::Unknown(name) => match super::suggest::closest(name, &names) {
+        GroupError::Unknown(name) => match tfbc_grammar::closest(name, &names) {
             Some(name) => format!("; did you mean `{name}`?"),
             None => String::from(": `trcevgrp -l` lists the existing groups"),
         },

@@ -18,7 +18,6 @@ use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
 use tfbc::Column;
 use tfbc::aix::{AixReportOptions, IdSet, TimeZone};
-use tfbc::internal::filter::{Filter, Numbers, Processes, Threads};
 use tfbc_authoring::times::check_times;
 use tfbc_recorder::groups;
 use tfbc_recorder::paths::{self, AIX_LOG};
@@ -206,8 +205,8 @@ impl TrcrptArgs {
         // Warns of an unknown TZ only if dates appear in the output.
         let shows_dates = !self.list && !self.check;
         let zone = if shows_dates { self.zone.zone(console) } else { TimeZone::UTC };
-        let filter = self.filter(&settings, &zone)?;
-        warn_of_no_match(console, &filter);
+        let selected = self.filter(&settings, &zone)?;
+        warn_of_no_match(console, &selected);
         self.name_files(console);
         if self.check {
             return formats::check(console, &self.formats, &self.language);
@@ -232,13 +231,12 @@ impl TrcrptArgs {
             no_heading: self.no_heading,
             time_zone: zone,
             histogram: settings.histogram,
-            filter,
             context: context_args::context(self.context.as_deref())?,
             names: context_args::names(self.names.as_deref())?,
             limits: self.limits.limits(),
             max_work: self.limits.max_work(),
             tables: self.tables.limits(),
-            ..AixReportOptions::default()
+            ..selected
         };
         let wanted = SystemOptions {
             aix: &|| Ok(options.clone()),
@@ -318,8 +316,16 @@ impl TrcrptArgs {
         Ok(settings)
     }
 
-    fn filter(&self, settings: &ReportSettings, zone: &TimeZone) -> Result<Filter, Failure> {
-        let mut filter = filter(&self.only, &self.except)?;
+    /// Report options with the flags that select events.
+    fn filter(&self, settings: &ReportSettings, zone: &TimeZone) -> Result<AixReportOptions, Failure> {
+        let mut options = AixReportOptions::default();
+        let filter = &mut options.filter;
+        for list in &self.only {
+            filter.only.get_or_insert_default().extend(&ids(list)?);
+        }
+        for list in &self.except {
+            filter.except.extend(&ids(list)?);
+        }
         // Groups add to the hooks of `-d`. If `-D` names no hook, nothing is selected, not everything.
         if let Some(ids) = trcevgrp::hooks(&self.only_groups)? {
             filter.only.get_or_insert_default().extend(&ids);
@@ -336,10 +342,24 @@ impl TrcrptArgs {
             let text = "-s and -e choose by date, -O starttime= and endtime= by seconds: give one or the other";
             return Err(Failure::Error(Message::Usage, String::from(text)));
         }
-        filter.cpus = self.cpus()?;
-        filter.processes = processes("-p", &self.processes)?;
-        filter.threads = threads("-T", &self.threads)?;
-        Ok(filter)
+        for list in self.cpus.iter().filter(|list| list.trim() != "all") {
+            filter.cpus.get_or_insert_default().add(list).map_err(|message| {
+                let hint = if list.trim().eq_ignore_ascii_case("all") { "; did you mean `all`?" } else { "" };
+                usage_error("-C", &format!("{message}, or `all`{hint}"))
+            })?;
+        }
+        // `all` wins over numbers in another `-C`, in either order.
+        if self.cpus.iter().any(|list| list.trim() == "all") {
+            filter.cpus = None;
+        }
+        for list in &self.processes {
+            let processes = filter.processes.get_or_insert_default();
+            processes.add(list).map_err(|message| usage_error("-p", &message))?;
+        }
+        for list in &self.threads {
+            filter.threads.get_or_insert_default().add(list).map_err(|message| usage_error("-T", &message))?;
+        }
+        Ok(options)
     }
 
     /// Flags that select events.
@@ -365,20 +385,6 @@ impl TrcrptArgs {
         !self.cpus.is_empty()
     }
 
-    /// CPUs of `-C`; `None` for all.
-    fn cpus(&self) -> Result<Option<Numbers>, Failure> {
-        let mut cpus = Numbers::default();
-        for list in self.cpus.iter().filter(|list| list.trim() != "all") {
-            cpus.add(list).map_err(|message| {
-                let hint = if list.trim().eq_ignore_ascii_case("all") { "; did you mean `all`?" } else { "" };
-                usage_error("-C", &format!("{message}, or `all`{hint}"))
-            })?;
-        }
-        // `all` wins over numbers in another `-C`, in either order.
-        let all = self.cpus.iter().any(|list| list.trim() == "all");
-        Ok((!all && !self.cpus.is_empty()).then_some(cpus))
-    }
-
     fn refuse_directories(&self) -> Result<(), Failure> {
         match self.files.iter().find(|file| file.is_dir()) {
             Some(directory) => {
@@ -401,7 +407,8 @@ impl TrcrptArgs {
 }
 
 /// Warns about a filter that no event can match.
-fn warn_of_no_match(console: &Console, filter: &Filter) {
+fn warn_of_no_match(console: &Console, options: &AixReportOptions) {
+    let filter = &options.filter;
     if filter.leaves_nothing() {
         console.warning(Message::Notable, "-k and -K name all hooks that -d and -D name, so no event is left");
     }
@@ -421,30 +428,8 @@ fn no_log(own: &Path) -> String {
     format!("no trace is named, and there is no {AIX_LOG}{neither}: name one, as in `trcrpt trace.log`")
 }
 
-/// Filter from id lists; several lists of the same kind are combined.
-pub fn filter(only: &[String], except: &[String]) -> Result<Filter, Failure> {
-    let parse = |lists: &[String]| {
-        lists.iter().try_fold(IdSet::default(), |mut ids, list| {
-            ids.extend(&IdSet::parse(list).map_err(|error| Failure::Error(Message::BadIdList, error.to_string()))?);
-            Ok(ids)
-        })
-    };
-    let only = if only.is_empty() { None } else { Some(parse(only)?) };
-    Ok(Filter { only, except: parse(except)?, ..Filter::default() })
-}
-
-/// Processes from all lists of a flag.
-pub fn processes(flag: &str, lists: &[String]) -> Result<Option<Processes>, Failure> {
-    let mut processes = Processes::default();
-    lists.iter().try_for_each(|list| processes.add(list)).map_err(|message| usage_error(flag, &message))?;
-    Ok((!lists.is_empty()).then_some(processes))
-}
-
-/// Threads from all lists of a flag.
-pub fn threads(flag: &str, lists: &[String]) -> Result<Option<Threads>, Failure> {
-    let mut threads = Threads::default();
-    lists.iter().try_for_each(|list| threads.add(list)).map_err(|message| usage_error(flag, &message))?;
-    Ok((!lists.is_empty()).then_some(threads))
+fn ids(list: &str) -> Result<IdSet, Failure> {
+    IdSet::parse(list).map_err(|error| Failure::Error(Message::BadIdList, error.to_string()))
 }
 
 fn usage_error(flag: &str, message: &str) -> Failure {

@@ -1,14 +1,14 @@
 //! `tfbc watch`: prints the report of some events again after every save.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::files::{Output, format_inputs};
+use super::files::Output;
 use super::formats::{self, LanguageArgs};
 use super::limits::LimitArgs;
 use super::terminal::visible;
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tfbc::{Findings, Formats, LoadError, LoadOptions};
+use tfbc::{Findings, FormatInput, Formats, LoadError, LoadOptions};
 use tfbc_authoring::cases::{Slice, SliceOptions, slice_text};
 use tfbc_authoring::render;
 use tfbc_authoring::times::{check_times, seconds};
@@ -129,7 +129,7 @@ impl Round<'_> {
         } else if self.n > 1 {
             text.push('\n');
         }
-        let set = Formats::load_with(format_inputs(formats), load);
+        let set = Formats::load_with(FormatInput::of_paths(formats), load);
         let (report, status) = match &set {
             Ok(set) => {
                 self.findings(set.findings(), &mut text);

@@ -89,6 +89,11 @@ struct EventFields {
 }
 
 impl<'s> EventTables<'s> {
+    /// Options of the table.
+    pub(crate) fn options(&self) -> &TableOptions {
+        &self.options
+    }
+
     /// Creates a sink without tables. Columns of `options` that are not in [`BY_EVENT`] are left out.
     pub fn new(options: TableOptions, open: &'s mut dyn OpenTables) -> Self {
         Self {

@@ -136,6 +136,11 @@ pub struct EventTable<'s> {
 }
 
 impl<'s> EventTable<'s> {
+    /// Options of the table.
+    pub(crate) fn options(&self) -> &TableOptions {
+        &self.options
+    }
+
     /// Creates a table that sends its batches to `out`.
     pub fn new(options: TableOptions, out: &'s mut dyn BatchSink) -> Self {
         let columns = Columns::new(&options.columns(), &options);

@@ -37,6 +37,7 @@ mod row_set;
 mod selection;
 mod stream;
 mod strings;
+mod tables;
 mod text;
 
 pub use by_event::{BY_EVENT, EventTables, OpenTables};
@@ -49,4 +50,10 @@ pub use notices::{NoticeKind, NoticeLog, NoticeTable};
 pub use parquet::ParquetFile;
 pub use selection::Selection;
 pub use stream::{EventReader, NoticeInput, NoticeReader, OpenedInput, Outcome, event, events, notices, notices_of};
+pub use tables::{RowSource, Tables};
 pub use text::{TextForm, TextTable};
+
+/// Parses a time such as 2026-01-31T12:00:00Z, as nanoseconds since 1970, UTC.
+pub fn parse_time(text: &str) -> Option<i128> {
+    tfbc::internal::iso_time::parse_ns(text)
+}

@@ -5,31 +5,13 @@ use tfbc::aix::IdSet;
 use tfbc::internal::filter::RecordIds;
 use tfbc::internal::rows::names;
 use tfbc::qnx::QnxRelease;
-use tfbc::{EventFilter, EventId, FilterError, Formats, Pattern, ReportOptions};
+use tfbc::{EventFilter, EventId, Formats, ReportOptions};
 
-/// Filters of a table. Each text is one of the lists that the flags of `tfbc report` take; without texts, all events pass.
+/// Filters of a table, and the number of threads that read it. Without filters, all events pass.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Ids of events.
-    pub only: Vec<String>,
-    /// Ids of events that are left out.
-    pub excluding: Vec<String>,
-    /// Process ids.
-    pub pids: Vec<String>,
-    /// Thread ids.
-    pub tids: Vec<String>,
-    /// CPUs.
-    pub cpus: Vec<String>,
-    /// Names of programs.
-    pub names: Vec<String>,
-    /// Earliest time in nanoseconds since the start of the trace.
-    pub start_ns: Option<i128>,
-    /// Latest time in nanoseconds since the start of the trace.
-    pub end_ns: Option<i128>,
-    /// Regular expression for the text.
-    pub grep: Option<String>,
-    /// True if only events with a template of a format file pass.
-    pub defined: bool,
+    /// Filters, as the flags of `tfbc report` take them.
+    pub filter: EventFilter,
     /// Number of threads.
     pub threads: Option<NonZeroUsize>,
 }
@@ -42,33 +24,10 @@ impl Selection {
     ///
     /// # Errors
     /// A filter is wrong.
-    pub fn options(&self, release: LogRelease) -> Result<ReportOptions, String> {
-        let filter = EventFilter {
-            only: self.only.clone(),
-            except: self.excluding.clone(),
-            pids: self.pids.clone(),
-            tids: self.tids.clone(),
-            cpus: self.cpus.clone(),
-            programs: self.names.clone(),
-            from_ns: self.start_ns,
-            until_ns: self.end_ns,
-            ..EventFilter::default()
-        };
-        let refused = |error: FilterError| error.message.replace("`programs`", "`exec`");
-        let grep = self.grep.as_deref().map(Pattern::new).transpose().map_err(|error| error.to_string())?;
-        let mut options = ReportOptions::default();
-        match release {
-            None => {
-                let aix = &mut options.aix;
-                aix.filter = filter.aix().map_err(refused)?;
-                (aix.grep, aix.defined, aix.threads) = (grep, self.defined, self.threads);
-            }
-            Some(release) => {
-                let qnx = &mut options.qnx;
-                qnx.filter = filter.qnx(release).map_err(refused)?;
-                (qnx.grep, qnx.defined, qnx.threads) = (grep, self.defined, self.threads);
-            }
-        }
+    pub fn options(&self, formats: &Formats, release: LogRelease) -> Result<ReportOptions, String> {
+        let options = ReportOptions::default().with_filter_of(&self.filter, release, formats);
+        let mut options = options.map_err(|error| error.message)?;
+        (options.aix.threads, options.qnx.threads) = (self.threads, self.threads);
         Ok(options)
     }
 

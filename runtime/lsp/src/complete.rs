@@ -7,6 +7,7 @@ use super::protocol::CompletionKind;
 use super::vocabulary;
 use super::xml::{TagContext, XmlFacts};
 use std::collections::BTreeMap;
+use tfbc::EventId;
 use tfbc_compiler::Dialect;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::{CodeWord, KEYWORDS, Lexeme, LineKind, code_word};
@@ -220,7 +221,7 @@ fn values(project: &Project, document: &Document, facts: &XmlFacts, index: usize
     match (element.name.as_str(), attribute) {
         ("event", "class") | ("eventclass", "id") => {
             let class = |number: u8| {
-                let name = tfbc::internal::class_name(number)?;
+                let name = EventId::class_name(number)?;
                 Some(Choice::new(name, CompletionKind::Enum, format!("class {number}")))
             };
             (0..32).filter_map(class).collect()
@@ -272,12 +273,12 @@ fn labels_for_condition(project: &Project, document: &Document, facts: &XmlFacts
 
 /// Events of a class by number, with their names.
 fn event_ids(class: &str) -> Vec<Choice> {
-    let name = class.parse().ok().and_then(tfbc::internal::class_name).unwrap_or(class);
+    let name = class.parse().ok().and_then(EventId::class_name).unwrap_or(class);
     let choice = |line: &str| {
         let mut columns = line.split("  ").filter(|column| !column.is_empty()).map(str::trim);
         let (id, label) = (columns.next()?, columns.next()?);
         let number = id.strip_prefix(name)?.strip_prefix(':')?.split('-').next()?;
         Some(Choice::new(format!("{label} ({number})"), CompletionKind::EnumMember, id).writes(number))
     };
-    tfbc::internal::EVENT_LISTING.lines().filter_map(choice).collect()
+    EventId::QNX_LISTING.lines().filter_map(choice).collect()
 }

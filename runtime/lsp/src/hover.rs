@@ -6,6 +6,7 @@ use super::labels;
 use super::project::{Project, Symbol, shifted};
 use super::vocabulary;
 use super::xml::{self, TagContext, XmlFacts};
+use tfbc::EventId;
 use tfbc_grammar::Span;
 use tfbc_grammar::trcfmt::Lexeme;
 
@@ -161,7 +162,7 @@ fn in_xml(project: &Project, key: &str, facts: &XmlFacts, offset: u32) -> Option
 fn event_class(attribute: &str, element: &str, value: &str) -> Option<String> {
     let is_class = attribute == "class" || (element == "eventclass" && attribute == "id");
     let number = value.trim().parse().ok().filter(|_| is_class)?;
-    tfbc::internal::class_name(number).map(|name| format!("Class `{name}`."))
+    EventId::class_name(number).map(|name| format!("Class `{name}`."))
 }
 
 fn about_field(field: &xml::XmlField) -> String {

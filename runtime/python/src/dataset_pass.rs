@@ -70,7 +70,7 @@ impl DatasetPass {
         };
         let is_other = matches!(&self.contents, Contents::Event(id, _) if system_of(*id) != trace.info().system);
         let release: Release = (trace.info().system == System::Qnx).then_some(release);
-        let report = match report_options(&self.selection, release, self.context.as_ref()) {
+        let report = match report_options(&self.selection, &self.formats, release, self.context.as_ref()) {
             Ok(report) if !is_other => report,
             _ => return Begun::OtherSystem,
         };
@@ -97,7 +97,7 @@ impl DatasetPass {
         let traces = dataset.traces.clone().into_iter().map(move |path| {
             let opened = pass.open(&path).map_err(|error| error.why).and_then(|OpenTrace { trace, release }| {
                 let release = (trace.info().system == System::Qnx).then_some(release);
-                let report = report_options(&pass.selection, release, pass.context.as_ref())?;
+                let report = report_options(&pass.selection, &pass.formats, release, pass.context.as_ref())?;
                 Ok(OpenedInput { trace, report })
             });
             NoticeInput { name: path.to_string_lossy().into_owned(), opened, ends_run: false }

@@ -129,7 +129,8 @@ impl Core {
     /// Starts a pass over an opened trace.
     fn new(begun: BegunTrace, input: &TraceInput) -> PyResult<Self> {
         let BegunTrace { trace, name, release } = begun;
-        let found = report_options(&tfbc_data::Selection::default(), release, input.context.as_ref());
+        let every = tfbc_data::Selection::default();
+        let found = report_options(&every, &input.formats, release, input.context.as_ref());
         let mut options = found.map_err(PyValueError::new_err)?;
         (options.aix.follow_context, options.qnx.follow_owners) = (true, true);
         let owner = PassOwner { trace: MutBorrow::new(trace), formats: input.formats.clone() };

@@ -135,7 +135,9 @@ impl TraceInput {
     /// Report options for a selection of events. In a dataset of both systems, the selection may fit only one of them.
     pub fn report_options(&self, selection: &Selection) -> PyResult<ReportOptions> {
         let filters = selection.filters();
-        let found = first_of(self.releases(), |release| report_options(&filters, release, self.context.as_ref()));
+        let found = first_of(self.releases(), |release| {
+            report_options(&filters, &self.formats, release, self.context.as_ref())
+        });
         found.map_err(PyValueError::new_err)
     }
 

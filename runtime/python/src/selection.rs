@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use tfbc::ReportOptions;
 use tfbc::aix::ContextTable;
 use tfbc::qnx::QnxRelease;
+use tfbc::{EventFilter, Formats, ReportOptions};
 use tfbc_authoring::times::signed_seconds;
 
 /// Filters from keyword arguments, not checked yet.
@@ -85,19 +85,20 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
 impl Selection {
     /// The filters without Python's types.
     pub fn filters(&self) -> tfbc_data::Selection {
-        tfbc_data::Selection {
+        let filter = EventFilter {
             only: self.only.0.clone(),
-            excluding: self.excluding.0.clone(),
+            except: self.excluding.0.clone(),
             pids: self.pid.0.clone(),
             tids: self.tid.0.clone(),
             cpus: self.cpu.0.clone(),
-            names: self.exec.0.clone(),
-            start_ns: self.start.0,
-            end_ns: self.end.0,
+            programs: self.exec.0.clone(),
+            from_ns: self.start.0,
+            until_ns: self.end.0,
             grep: self.grep.clone(),
             defined: self.defined,
-            threads: self.threads,
-        }
+            ..EventFilter::default()
+        };
+        tfbc_data::Selection { filter, threads: self.threads }
     }
 }
 
@@ -110,10 +111,11 @@ pub type Release = Option<Option<QnxRelease>>;
 /// The selection is wrong.
 pub fn report_options(
     selection: &tfbc_data::Selection,
+    formats: &Formats,
     release: Release,
     context: Option<&Arc<ContextTable>>,
 ) -> Result<ReportOptions, String> {
-    let mut options = selection.options(release)?;
+    let mut options = selection.options(formats, release)?;
     if let Some(context) = context {
         options.aix.context = Arc::clone(context);
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use tfbc_vm::{BlobError, Program, Space};
 
 #[cfg(feature = "compile")]
-pub use sources::{Findings, read_source};
+pub use sources::Findings;
 
 /// The built-in format file compiled with default options, so that most runs need no compiler.
 static BUILT_IN_BLOB: &[u8] = include_bytes!("../../built_in/default.tfbc");
@@ -167,12 +167,24 @@ pub enum FormatInput {
     },
 }
 
-/// Inputs for [`Formats::load_with`](crate::Formats::load_with): the files, or the built-in file if there are none.
-pub fn format_inputs(paths: &[PathBuf]) -> Vec<FormatInput> {
-    if paths.is_empty() {
-        return vec![FormatInput::Path(BUILT_IN.into())];
+impl FormatInput {
+    /// Inputs for [`Formats::load_with`](crate::Formats::load_with): the files, or the built-in file if there are none.
+    pub fn of_paths(paths: &[PathBuf]) -> Vec<Self> {
+        if paths.is_empty() {
+            return vec![FormatInput::Path(BUILT_IN.into())];
+        }
+        paths.iter().cloned().map(FormatInput::Path).collect()
     }
-    paths.iter().cloned().map(FormatInput::Path).collect()
+
+    /// Reads the source of a file; `default` is the built-in one. Returns `None` for a blob.
+    ///
+    /// # Errors
+    /// The file cannot be read or is too large.
+    #[doc(hidden)]
+    #[cfg(feature = "compile")]
+    pub fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<tfbc_grammar::Source>, LoadError> {
+        sources::read_source(path, options)
+    }
 }
 
 /// Source of a format file that is not compiled yet.
@@ -204,7 +216,7 @@ impl FormatSet {
     /// # Errors
     /// The first file that cannot be read, or all errors in the sources.
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Self, LoadError> {
-        Self::load_inputs(format_inputs(paths), options)
+        Self::load_inputs(FormatInput::of_paths(paths), options)
     }
 
     /// Like [`FormatSet::load`], but files may be in memory. An empty list loads nothing.

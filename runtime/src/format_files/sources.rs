@@ -160,7 +160,7 @@ pub(super) fn source_limit(bytes: &[u8], options: &LoadOptions) -> (u64, Option<
 ///
 /// # Errors
 /// The file cannot be read or is too large.
-pub fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<Source>, LoadError> {
+pub(super) fn read_source(path: &Path, options: &LoadOptions) -> Result<Option<Source>, LoadError> {
     Ok(match read(path, options)? {
         FileContent::Blob(_) => None,
         FileContent::Source(bytes) => Some(Source::new(path.to_string_lossy(), bytes)),

@@ -19,7 +19,7 @@ pub fn event<R: Read + Seek + Send + 'static>(
     let formats = job.load(false)?;
     let mut trace = job.open(open)?;
     let info = trace.info();
-    let options = job.options(&info)?;
+    let options = job.options(&trace, &formats)?;
     let mut events = trace.events(&formats).with_options(options).with_context();
     while let Some(item) = events.next().map_err(|error| Failure(error.to_string()))? {
         let Item::Event(event) = item else { continue };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tfbc::aix::ReadOptions;
 use tfbc::internal::{AnyTrace, Files, Input, cpu_files_among};
 use tfbc::{
-    EventFilter, FilterError, FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, Trace, TraceInfo,
+    EventFilter, FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, System, Trace, TraceInfo,
 };
 use tfbc_authoring::render;
 use tfbc_authoring::times::signed_seconds;
@@ -178,7 +178,7 @@ impl Job {
         let formats = self.load(false)?;
         let trace = self.open(open)?;
         let info = trace.info();
-        let options = self.options(&info)?;
+        let options = self.options(&trace, &formats)?;
         Ok(Prepared { formats, trace, info, options })
     }
 
@@ -211,29 +211,20 @@ impl Job {
     ///
     /// # Errors
     /// An id or a number is malformed.
-    pub fn options(&self, info: &TraceInfo) -> Result<ReportOptions, Failure> {
+    pub fn options(&self, trace: &Trace, formats: &Formats) -> Result<ReportOptions, Failure> {
         let texts = |text: &String| Some(text.clone()).filter(|text| !text.is_empty()).into_iter().collect();
+        // AIX times are not negative, so all events are after such a time.
+        let time = |ns: i128| if trace.info().system == System::Aix { ns.clamp(0, u64::MAX.into()) } else { ns };
         let filter = EventFilter {
             only: texts(&self.only),
             cpus: texts(&self.cpus),
-            from_ns: self.from,
-            until_ns: self.until,
+            from_ns: self.from.map(time),
+            until_ns: self.until.map(time),
             ..EventFilter::default()
         };
-        let refused = |error: FilterError| Failure(format!("{}: {}", error.field.trim_end_matches('s'), error.message));
-        let mut options = ReportOptions::default();
-        match &info.qnx_header {
-            None => {
-                // AIX times are not negative, so all events are after such a time.
-                let [from_ns, until_ns] = [self.from, self.until].map(|ns| ns.map(|ns| ns.clamp(0, u64::MAX.into())));
-                options.aix.filter = EventFilter { from_ns, until_ns, ..filter }.aix().map_err(refused)?;
-                options.aix.grep = self.grep.clone();
-            }
-            Some(header) => {
-                options.qnx.filter = filter.qnx(header.release).map_err(refused)?;
-                options.qnx.grep = self.grep.clone();
-            }
-        }
+        let options = ReportOptions::default().with_filter(&filter, trace, formats);
+        let mut options = options.map_err(|error| Failure(error.to_string()))?;
+        (options.aix.grep, options.qnx.grep) = (self.grep.clone(), self.grep.clone());
         Ok(options)
     }
 

@@ -1,12 +1,6 @@
 //! Fixes of elements and attributes.
 
-use crate::{Edit, Fix, Span, nearest};
-
-/// The known name nearest to `name`.
-pub(super) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let near = nearest(name.as_bytes(), known.iter().map(|known| known.as_bytes()))?;
-    known.iter().copied().find(|known| known.as_bytes() == near)
-}
+use crate::{Edit, Fix, Span};
 
 /// Replaces the name at `place`.
 pub(super) fn write(place: Span, name: &str) -> Fix {

@@ -7,7 +7,7 @@ use tfbc::internal::analysis::{
     ArgumentValue, BuiltInEvents, EventPlace, ThreadContext, TimedEvent, classes, text_of_words,
 };
 use tfbc::internal::expression::Operand;
-use tfbc::internal::{KevRecord, class_name, hint};
+use tfbc::internal::{KevRecord, hint};
 use tfbc::{EventId, FieldValue, System};
 
 /// Longest text of a key or group in bytes. An event with a longer one is treated as if it had none.
@@ -268,7 +268,9 @@ impl Fields for RecordFields<'_, '_> {
         let text = |text: String| Operand::Text(Cow::Owned(text.into_bytes()));
         let number = |number: u32| Operand::Number(number.into());
         match field {
-            EventField::Class => Some(text(class_name(class).map_or_else(|| class.to_string(), str::to_owned))),
+            EventField::Class => {
+                Some(text(EventId::class_name(class).map_or_else(|| class.to_string(), str::to_owned)))
+            }
             EventField::Number => Some(number(event.into())),
             EventField::Cpu => Some(number(self.record.cpu.into())),
             EventField::Pid => self.owner().pid.map(number),

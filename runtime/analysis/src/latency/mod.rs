@@ -25,10 +25,10 @@ pub(crate) use print::values;
 
 use matcher::{GroupField, KeyField};
 use statistics::Statistics;
-use tfbc::internal::expression::{Bound, Expression};
+use tfbc::internal::expression::Bound;
 use tfbc::internal::templates::Catalog;
 use tfbc::internal::{AnyTrace, hint, source_mut};
-use tfbc::{Monitor, System, Trace};
+use tfbc::{Expression, Monitor, System, Trace};
 
 /// Pairs to look for.
 #[derive(Debug, Clone)]

@@ -7,10 +7,10 @@ use crate::AnalysisError;
 use crate::latency::{FormattedEvent, HookSource, subhook};
 use crate::machine::Machine;
 use std::collections::HashMap;
+use tfbc::internal::KevRecord;
 use tfbc::internal::analysis::{BuiltInEvents, KevHeader, TimedEvent, classes};
 use tfbc::internal::expression::{Bound, Verdict};
 use tfbc::internal::templates::{Catalog, RecordPrinter};
-use tfbc::internal::{KevRecord, class_name};
 use tfbc::qnx::QnxRelease;
 use tfbc::{EventId, Field, FieldValue, System};
 use tfbc_vm::{Limits, TextBuf};
@@ -124,7 +124,7 @@ impl<'o> Instants<'o> {
         let label = match events.label(class, record.event) {
             _ if !defined.is_empty() => defined,
             Some(label) => label.to_owned(),
-            None => format!("{} {}", class_name(class).unwrap_or("class"), record.event),
+            None => format!("{} {}", EventId::class_name(class).unwrap_or("class"), record.event),
         };
         let (id, name) = match machine.running_thread(at) {
             Some((id, _)) => (id, format!("tid {}.{}", id >> 32, id & 0xFFFF_FFFF)),

@@ -37,10 +37,9 @@ use std::io::Write;
 use std::ops::Range;
 use tfbc::aix::ContextTable;
 use tfbc::internal::analysis::{ContextRules, TimedEvent};
-use tfbc::internal::expression::Expression;
 use tfbc::internal::templates::Catalog;
 use tfbc::internal::{AnyTrace, KevRecord, source_mut};
-use tfbc::{Monitor, System, Trace};
+use tfbc::{Expression, Monitor, System, Trace};
 
 /// Limit on changes of CPUs that wait for an event that proves their times.
 const MAX_HELD: usize = 1 << 16;

@@ -5,7 +5,7 @@ use super::codes::{BAD_VALUE, KEY_OF_OTHERS, UNKNOWN_KEY};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use tfbc::Formats;
-use tfbc::internal::closest;
+use tfbc_grammar::closest;
 use tfbc_grammar::{CodeInfo, Diagnostic, SourceId, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

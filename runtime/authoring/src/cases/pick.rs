@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 use tfbc::aix::AixReportOptions;
 use tfbc::internal::templates::Catalog;
-use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, class_name, event_label};
+use tfbc::internal::{AnyTrace, ContextState, KevItem, KevLog, LogItem, Logs, event_label};
 use tfbc::qnx::QnxReportOptions;
 use tfbc::{EventId, Formats};
 
@@ -101,7 +101,7 @@ fn pick_records(log: &mut KevLog, wanted: &QnxReportOptions, max: usize, distinc
         {
             continue;
         }
-        let name = class_name(class).map_or_else(|| class.to_string(), str::to_owned);
+        let name = EventId::class_name(class).map_or_else(|| class.to_string(), str::to_owned);
         // Every user event has the same label, so it does not distinguish events.
         let label = event_label(header.release, class, event).filter(|_| name != "USER");
         let label = label.map_or(String::new(), |label| format!(" {label}"));

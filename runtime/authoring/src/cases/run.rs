@@ -14,9 +14,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use tfbc::internal::Input;
 use tfbc::internal::templates::Catalog;
-use tfbc::internal::{Input, format_inputs};
-use tfbc::{Formats, LoadError, LoadOptions};
+use tfbc::{FormatInput, Formats, LoadError, LoadOptions};
 
 /// Options of a test run.
 #[derive(Debug, Clone, Default)]
@@ -295,7 +295,10 @@ impl Suite {
                     // Cannot fail: the settings were checked when the case file was parsed.
                     let _ = load.compile.dialect.set(name, value);
                 }
-                SetOfFormats { formats: formats.clone(), loaded: Formats::load_with(format_inputs(formats), &load) }
+                SetOfFormats {
+                    formats: formats.clone(),
+                    loaded: Formats::load_with(FormatInput::of_paths(formats), &load),
+                }
             },
         )
     }

@@ -216,15 +216,9 @@ fn filter(slice: &Slice) -> EventFilter {
     }
 }
 
-/// Description of a mistake in a filter, which names the key.
+/// Description of a mistake in a filter. Keys of a part have the names of flags.
 fn mistake(error: FilterError) -> String {
-    let key = match error.field {
-        "pids" => "pid",
-        "tids" => "tid",
-        "cpus" => "cpu",
-        field => field,
-    };
-    format!("`{key}`: {}", error.message.replace("`programs`", "`exec`"))
+    format!("`{}`: {}", error.flag, error.message)
 }
 
 /// Options for a log of a release of QNX.

@@ -1,21 +1,17 @@
 //! Hex views of single events, given by their bytes.
 
 use super::{Recorder, View, show};
-use tfbc::internal::KevRecord;
-use tfbc::internal::templates::{Catalog, HookEntry, RecordPrinter};
+use crate::cases::ProgramObserver;
+use crate::record::GivenRecord;
 use tfbc::{Formats, MaxWork};
 use tfbc_compiler::BUILT_IN_STANZAS;
-use tfbc_grammar::{Source, Sources};
-use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Space, TextBuf, Timers};
+use tfbc_grammar::{Source, SourceId, Sources, Span};
+use tfbc_vm::{Context, Event, Job, Layout, Limits, Machine, Observer, Program, TextBuf, Timers};
 
-/// Views of one hook.
-pub fn hook_views(
-    catalog: &Catalog<'_>,
-    set: &Formats,
-    entry: &HookEntry,
-    event: &Event<'_>,
-    limits: Limits,
-) -> Vec<View> {
+/// Views of one hook; `None` if it has no template.
+pub fn hook_views(set: &Formats, event: &Event<'_>, limits: Limits) -> Option<Vec<View>> {
+    let catalog = set.catalog();
+    let entry = catalog.lookup(event.hook_id())?;
     let program = catalog.program(entry);
     let (mut views, mut text, mut timers) = (Vec::new(), TextBuf::new(), Timers::new());
     let job = Job {
@@ -28,23 +24,34 @@ pub fn hook_views(
     };
     let mut recorder = Recorder::new(program, set.spans(), &mut views);
     Machine::new(limits).run_observed(program, entry.hook, job, &mut recorder);
-    views
+    Some(views)
 }
 
 /// Views of one record, one for each definition.
-pub fn record_views(
-    catalog: &Catalog<'_>,
-    set: &Formats,
-    mut printer: RecordPrinter<'_>,
-    record: &KevRecord<'_>,
-) -> Vec<View> {
-    let mut views = Vec::new();
-    for entry in catalog.records(Space::Record, record.class, record.event) {
-        let mut text = TextBuf::new();
-        let mut recorder = Recorder::new(catalog.record_program(entry), set.spans(), &mut views);
-        printer.one(entry, record, &mut text, &mut recorder);
+pub fn record_views(set: &Formats, record: &GivenRecord<'_>) -> Vec<View> {
+    let mut views = ViewCollector::new(set);
+    record.observe(set, &mut views);
+    views.views
+}
+
+/// Observer that collects the views of events.
+pub struct ViewCollector<'s> {
+    places: &'s [Vec<(SourceId, Span)>],
+    /// The views so far.
+    pub views: Vec<View>,
+}
+
+impl<'s> ViewCollector<'s> {
+    /// Starts without views.
+    pub fn new(set: &'s Formats) -> Self {
+        Self { places: set.spans(), views: Vec::new() }
     }
-    views
+}
+
+impl ProgramObserver for ViewCollector<'_> {
+    fn observer(&mut self, program: &Program<'_>) -> impl Observer {
+        Recorder::new(program, self.places, &mut self.views)
+    }
 }
 
 /// Hex views of single events of a trace as text, for lists in which events are chosen.
@@ -66,20 +73,16 @@ impl Explainer {
     /// Bytes of an AIX event and the parts of its template; `None` if it has no template.
     pub fn hook(&self, bytes: &[u8], wide: bool) -> Option<String> {
         let event = Event { bytes, wide, record: None, time_ns: 0, offset: 0 };
-        let catalog = self.set.catalog();
-        let entry = catalog.lookup(event.hook_id())?;
         let steps = self.max_work.allowance(bytes.len() as u64).min(self.limits.steps.into()) as u32;
-        self.text(hook_views(catalog, &self.set, entry, &event, Limits { steps, ..self.limits }))
+        self.text(hook_views(&self.set, &event, Limits { steps, ..self.limits })?)
     }
 
     /// Payload of a QNX record and the parts of its definition; `None` if it has no definition.
     pub fn record(&self, class: u8, event: u16, bytes: &[u8], big_endian: bool) -> Option<String> {
-        let catalog = self.set.catalog();
         // Only combine records have more than two words.
         let wide = bytes.len() > 8;
-        let record = KevRecord { number: 1, offset: 0, class, event, cpu: 0, wide, stamp: 0, msb: None, bytes };
-        let printer = RecordPrinter::new(catalog, big_endian, None, self.limits).with_max_work(self.max_work);
-        self.text(record_views(catalog, &self.set, printer, &record))
+        let (limits, max_work) = (self.limits, self.max_work);
+        self.text(record_views(&self.set, &GivenRecord { class, event, wide, big_endian, bytes, limits, max_work }))
     }
 
     fn text(&self, views: Vec<View>) -> Option<String> {

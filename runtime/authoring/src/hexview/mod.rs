@@ -13,7 +13,7 @@ mod reads;
 mod rows;
 mod show;
 
-pub use explain::{Explainer, hook_views, record_views};
+pub use explain::{Explainer, ViewCollector, hook_views, record_views};
 pub use show::show;
 
 use reads::reads;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use tfbc::internal::unix_compress::{Reader, compress_to, max_width};
-use tfbc::internal::{Output, is_trace};
+use tfbc::internal::{Output, compressed, is_trace};
 use tfbc_grammar::{Source, SourceLimits, datakey};
 
 /// Reason why a format file cannot be opened.
@@ -165,6 +165,11 @@ fn read(from: impl Read, max: usize) -> Result<Vec<u8>, OpenError> {
         None if bytes.len() > max => Err(OpenError::TooLarge(max)),
         None => Ok(bytes),
     }
+}
+
+/// Describes a trace or a compressed file, which is no format file.
+pub fn trace_or_packed(bytes: &[u8]) -> Option<&'static str> {
+    if is_trace(bytes) { Some("trace, which `tfbc report` formats") } else { compressed(bytes) }
 }
 
 /// Kind of a file that does not contain templates.

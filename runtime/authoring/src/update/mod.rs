@@ -17,7 +17,7 @@ mod undo;
 mod undo_comments;
 
 pub use file::{FormatFile, OpenError};
-pub use file::{changed, locked, replace, staged, with_suffix};
+pub use file::{changed, locked, replace, staged, trace_or_packed, with_suffix};
 pub use script::{Problem, UpdateFault};
 
 use document::FormatDocument;

@@ -7,7 +7,6 @@ mod values;
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::pager;
 use crate::files::Output;
-use crate::suggest::hint;
 use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -15,6 +14,7 @@ use lines::write_lines;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use tfbc_grammar::hint;
 
 /// Flags of `tfbc completions`.
 #[derive(Debug, Clone, Args)]

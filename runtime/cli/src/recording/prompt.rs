@@ -1,9 +1,9 @@
 //! `trace` without `-a`: reads commands while the session records.
 
 use crate::console::{CommandResult, Console, Failure, Message, Status};
-use crate::suggest::hint;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::thread;
+use tfbc_grammar::hint;
 use tfbc_recorder::options::{Output, TraceOptions};
 use tfbc_recorder::session::{self, Error, Task};
 

@@ -1,10 +1,11 @@
 //! `tracelogger`: QNX's flags for the recorder.
 
 use crate::console::{CommandResult, CommonArgs, Console, Failure, Message, Status};
+use crate::limits;
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tfbc::internal::{class_events, class_list};
+use tfbc::EventId;
 use tfbc_recorder::logger::{EventRange, Logger};
 use tfbc_recorder::options::Output;
 use tfbc_recorder::session::{self, Task};
@@ -166,9 +167,7 @@ fn class(text: &str) -> Result<ExcludedEvents, String> {
         "7" => "SYSTEM",
         name => name,
     };
-    let (class, events) = class_events(name)
-        .filter(|_| !name.starts_with(|first: char| first.is_ascii_digit() || first == '-'))
-        .ok_or_else(|| format!("expected 0 to 7 or one of {}", class_list()))?;
+    let (class, events) = EventId::of_class(name).map_err(|names| format!("expected 0 to 7 or one of {names}"))?;
     let mut ranges: Vec<EventRange> = Vec::new();
     for event in events {
         match ranges.last_mut() {
@@ -186,17 +185,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| String::from("expected a number of seconds, 0 or more, such as 10 or 0.5"))
 }
 
-/// Parses a size in bytes, optionally followed by `k`, `M` or `G`.
+/// Parses a size in bytes.
 fn size(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let bytes = digits.parse().ok().filter(|_| is_number).and_then(|n: u64| n.checked_mul(unit));
-    bytes.ok_or_else(|| String::from("expected bytes, or a number with k, M or G, such as 30M"))
+    limits::byte_count(text).ok_or_else(|| String::from("expected bytes, or a number with k, M or G, such as 30M"))
 }
 
 impl TraceloggerArgs {
