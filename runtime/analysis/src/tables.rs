@@ -628,8 +628,8 @@ fn comparable(section: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Compares the counts and sums of a section in two traces. The result has a row per number that differs from 0 in at
-/// least one of them. `top` keeps the rows whose time differs most, and sums up the others. `None` if rows of the section
-/// cannot be matched.
+/// least one of them. `top` keeps the rows whose time differs most, and sums up the others. `None` if rows of the
+/// section cannot be matched.
 pub fn against(base: &Section, this: &Section, top: Option<usize>) -> Option<Section> {
     let keys = comparable(this.name)?;
     let mut columns: Vec<(&str, ColumnKind)> = keys.iter().map(|key| (*key, Id)).collect();

@@ -1,6 +1,6 @@
 //! Timelines in Perfetto's format, read by a decoder of their own.
 
-use crate::traces::{Record, call, dispatch, generic, hook, log, record, stream};
+use crate::traces::{Record, call, dispatch, hook, log, record, stream};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tfbc::aix::ContextTable;
@@ -201,18 +201,6 @@ fn a_pair_whose_end_is_earlier_has_no_length() {
     let table = table.replace("4:1", "THRUNNING").replace("2:11", "KER_CALL");
     let found = draw(disordered(), &table, what(&["timers"], &["p"]));
     assert!(found.iter().all(|(_, slices)| slices.iter().all(|(begin, end, _)| begin <= end)), "{found:?}");
-}
-
-#[test]
-fn changes_with_long_names_are_not_held_for_ever() {
-    // No event ends the interrupt, so the trace does not prove what its time is. Until the end it may.
-    let mut hooks = vec![generic(0, 0x134, 11, 100, &[b'x'; 1000]), hook(0, 0x100, 0, 11, &[4, 0])];
-    hooks.extend((1..12_000).map(|t| dispatch(t, 0x106, 0, 100, 11 + t % 2)));
-    let formats = Formats::builtin();
-    let mut trace = Trace::from_bytes("t", stream(1, &hooks)).unwrap();
-    let (what, options, monitor) = (what(&["cpus"], &[]), AnalysisOptions::default(), &mut |_: &Notice| {});
-    let counts = timeline(&mut trace, &options, &what, formats.catalog(), monitor, &mut std::io::sink()).unwrap();
-    assert!(counts.has_unproven);
 }
 
 #[test]

@@ -51,8 +51,8 @@ impl Machine {
         self.note(Change::Message { thread: slot, step: MessageStep::Received, id: message, time: now });
     }
 
-    /// Handles the answer to a message of a thread, or its failure. No thread works for that one any more, nor for earlier
-    /// threads with its id.
+    /// Handles the answer to a message of a thread, or its failure. No thread works for that one any more, nor for
+    /// earlier threads with its id.
     pub fn reply(&mut self, at: usize, client: u64, now: u64) {
         let Some(slot) = self.thread_by_id.get(&client).copied() else { return };
         self.charge_all_clients(now);

@@ -176,8 +176,8 @@ impl Machine {
         self.classes[class].has_first || (self.totals.has_reset && !lowers(self.classes[class].name))
     }
 
-    /// Number of first events of their kind, and of changes of the rules. As long as it is equal, [`Machine::has_end`] and
-    /// [`Machine::has_dispatch`] are.
+    /// Number of first events of their kind, and of changes of the rules. As long as it is equal, [`Machine::has_end`]
+    /// and [`Machine::has_dispatch`] are.
     #[inline]
     pub fn n_proofs(&self) -> u64 {
         self.n_proofs

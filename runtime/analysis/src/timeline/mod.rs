@@ -287,7 +287,8 @@ impl HexDigits {
     }
 }
 
-/// Hex digits of a number in capitals, the first one in the highest byte. A loop over them would take three times as long.
+/// Hex digits of a number in capitals, the first one in the highest byte. A loop over them would take three times as
+/// long.
 #[inline(always)]
 fn hex_digits(number: u32) -> u64 {
     // Moves the groups of four bits to bytes of their own.
