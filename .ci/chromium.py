@@ -17,8 +17,9 @@ def browser_path():
     for is_installed in [True, False]:
         if not is_installed and os.geteuid() == 0 and shutil.which("apt-get"):
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            subprocess.run(["apt-get", "update", "-qq"], **quiet)
-            subprocess.run(["apt-get", "install", "-y", "-qq", "chromium-headless-shell"], **quiet)
+            # Without a network, apt-get would wait for each of its sources.
+            subprocess.run(["timeout", "60", "apt-get", "update", "-qq"], **quiet)
+            subprocess.run(["timeout", "180", "apt-get", "install", "-y", "-qq", "chromium-headless-shell"], **quiet)
         found = next(filter(None, map(shutil.which, BROWSERS)), None)
         if found:
             return found
