@@ -166,7 +166,7 @@ impl Expression {
     /// Parses an expression.
     ///
     /// ```
-    /// use tfbc::internal::expression::Expression;
+    /// use tfbc::Expression;
     /// assert!(Expression::parse(r#"101{svc="kread",tid>=0x10}|105.1"#).is_ok());
     /// let error = Expression::parse("101{svc}").unwrap_err();
     /// assert_eq!(error.to_string(), "position 8: expected =, !=, <, <=, >, >= or ~ and a value after `svc`");
@@ -468,7 +468,7 @@ impl<'t> Parser<'t> {
     fn value(&mut self, ends: &[char]) -> Result<(String, bool), ExpressionError> {
         if !self.rest().starts_with('"') {
             let rest = self.rest();
-            // One search for all ends: one for each of them may go on to the end of the expression.
+            // One search for all ends: a search for each of them may reach the end of the expression.
             let is_end = |(at, letter): &(usize, char)| ends.contains(letter) || rest[*at..].starts_with("&&");
             let end = rest.char_indices().find(is_end).map_or(rest.len(), |(at, _)| at);
             self.at += end;

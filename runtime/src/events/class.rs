@@ -3,11 +3,7 @@
 /// Class numbers and names.
 pub(super) static CLASS_NAMES: &[(u8, &str)] = include!("../../built_in/class_names.rs");
 
-/// Returns the name of a class, such as `USER`.
-///
-/// ```
-/// assert_eq!(tfbc::internal::class_name(6), Some("USER"));
-/// ```
+/// Returns the name of a class, such as `USER` for 6.
 pub fn class_name(class: u8) -> Option<&'static str> {
     CLASS_NAMES.iter().find(|(number, _)| *number == class).map(|(_, name)| *name)
 }
