@@ -59,7 +59,7 @@ impl Expression {
     ///
     /// # Errors
     /// The first id that does not exist, or the first name that is neither a property nor a field.
-    pub fn check(&self, formats: &Formats, system: System, release: Option<QnxRelease>) -> Result<(), String> {
+    pub(crate) fn check(&self, formats: &Formats, system: System, release: Option<QnxRelease>) -> Result<(), String> {
         // An expression may have thousands of conditions, and the fields of all events are many.
         let mut known: Option<HashSet<String>> = None;
         let check = |name: &str| match Subject::parse(name) {
