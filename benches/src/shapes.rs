@@ -11,7 +11,7 @@ use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::{Input, Unpacker};
 use tfbc::testing::qnx;
 use tfbc::testing::qnx::{KevLog, KevOptions};
-use tfbc::{Column, Columns, Compression, LoadOptions};
+use tfbc::{Column, Columns, Compression, EventFilter, Formats, LoadOptions, ReportOptions};
 use tfbc_compiler::Options;
 use tfbc_grammar::{Source, SourceLimits, Sources};
 use tfbc_vm::{Program, write_checksum};
@@ -29,6 +29,8 @@ enum Operation {
     Kev,
     /// Unpack them.
     Unpack(Compression),
+    /// Check them as conditions of `--where` for a QNX log.
+    Conditions,
 }
 
 /// A kind of input.
@@ -82,8 +84,27 @@ impl InputShape {
             Operation::Aix => report_aix(bytes),
             Operation::Kev => report_kev(bytes),
             Operation::Unpack(compression) => measured_unpacking(Unpacker::new(compression, Cursor::new(bytes), None)),
+            Operation::Conditions => check_conditions(&bytes),
         }
     }
+}
+
+fn check_conditions(bytes: &[u8]) -> Done {
+    let text = String::from_utf8_lossy(bytes);
+    let conditions: Vec<&str> = text.split_terminator("&&").collect();
+    // Four expressions, because one has at most 64 KiB.
+    let filters = conditions.chunks(conditions.len() / 4 + 1);
+    let filters: Vec<EventFilter> =
+        filters.map(|some| EventFilter { conditions: Some(some.join("&&")), ..EventFilter::default() }).collect();
+    measured_conditions(&filters, &Formats::builtin())
+}
+
+#[inline(never)]
+fn measured_conditions(filters: &[EventFilter], formats: &Formats) -> Done {
+    let is_accepted =
+        |filter: &&EventFilter| ReportOptions::default().with_filter_of(filter, Some(None), formats).is_ok();
+    let sum = filters.iter().filter(is_accepted).count();
+    Done { is_sound: sum == filters.len(), sum }
 }
 
 #[inline(never)]
@@ -518,6 +539,12 @@ pub fn input_shapes() -> Vec<InputShape> {
             let member = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
             member.repeat(size / member.len())
         }),
+        InputShape {
+            name: "where/conditions",
+            operation: Operation::Conditions,
+            make: |size| repeated(size, "words=1&&"),
+            sound_to: 128 << 10,
+        },
         shape("packed/frames", Operation::Unpack(Compression::Zstd), |size| {
             // Skippable frames of four bytes.
             let frame = [0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];

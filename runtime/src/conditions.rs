@@ -88,12 +88,14 @@ fn field_names(formats: &Formats) -> HashSet<String> {
 
 /// True if some event has a field of this name. `known` are the names of fields so far; a new one is added.
 fn is_field(name: &str, known: &mut HashSet<String>, system: System, release: Option<QnxRelease>) -> bool {
-    let is_known = known.contains(name);
-    let is_new = !is_known && system == System::Qnx && EventColumns::any_has(name, release);
-    if is_new {
+    if known.contains(name) {
+        return true;
+    }
+    let is_column = system == System::Qnx && EventColumns::any_has(name, release);
+    if is_column {
         known.insert(name.to_owned());
     }
-    is_known || is_new
+    is_column
 }
 
 /// Binds an expression of `--where`. An expression with unknown ids, which [`Expression::check`] refuses, selects
@@ -243,10 +245,10 @@ fn meets_value(condition: &Condition<Subject>, value: &FieldValue) -> Option<boo
 mod tests {
     use super::*;
     use crate::events::WORDS;
-    use std::time::{Duration, Instant};
 
+    /// `benches/doubling.sh` counts the work for them.
     #[test]
-    fn expressions_of_thousands_of_conditions_take_linear_time() {
+    fn an_expression_may_have_thousands_of_conditions() {
         let formats = Formats::builtin();
         let field =
             formats.events().find_map(|event| event.fields.into_iter().next()).expect("an event has fields").name;
@@ -254,10 +256,8 @@ mod tests {
             [(System::Aix, &field[..], ","), (System::Aix, &field[..], "|"), (System::Qnx, WORDS, "&&")]
         {
             let text = vec![format!("{name}=1"); 5000].join(between);
-            let begun = Instant::now();
             let expression = Expression::parse(&text).unwrap();
-            expression.check(&formats, system, None).unwrap();
-            assert!(begun.elapsed() < Duration::from_secs(2), "{system:?} {between}: {:?}", begun.elapsed());
+            assert_eq!(expression.check(&formats, system, None), Ok(()), "{system:?} {between}");
         }
     }
 }

@@ -30,7 +30,7 @@ struct FlatUse {
     second: KeyMask,
 }
 
-/// Sum of a constant and of bits of `$TID` and `$HD`, of which at most one is not 0. It is computed without a branch.
+/// Sum of a constant and of bits of `$TID` and `$HD`. At most one of the three is not 0, so a sum needs no branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct KeyMask {
     constant: u64,

@@ -7,6 +7,7 @@ use crate::by_event::{EventTables, OpenTables};
 use crate::events::{BatchSink, EventTable, TableOptions};
 use crate::metadata::{Summary, TableMetadata, kind_name};
 use crate::notices::{NoticeLog, NoticeTable};
+use crate::tables::CountedRows;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use std::io;
@@ -65,20 +66,6 @@ impl BatchSink for Sender {
 
     fn batch(&mut self, batch: RecordBatch) -> io::Result<()> {
         self.send(Sent::Batch(batch))
-    }
-}
-
-/// Sink that counts rows.
-struct Count(u64);
-
-impl RowSink for Count {
-    fn begin(&mut self, _: &TraceFacts) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn rows(&mut self, rows: &RowBlock<'_>, _: &Names<'_>) -> io::Result<()> {
-        self.0 += rows.len() as u64;
-        Ok(())
     }
 }
 
@@ -164,7 +151,7 @@ pub fn notices_of(
                     continue;
                 }
             };
-            let mut count = Count(0);
+            let mut count = CountedRows(0);
             // Text is formatted so that truncated events are counted.
             let wanted = RowOptions { note: true, gaps: true, context: true, time: true, ..RowOptions::default() };
             let mut monitor = damage.monitor(Some(&log));

@@ -112,7 +112,7 @@ impl RowSource<'_> {
 }
 
 /// Sink that only counts rows.
-struct CountedRows(u64);
+pub(crate) struct CountedRows(pub u64);
 
 impl RowSink for CountedRows {
     fn begin(&mut self, _: &TraceFacts) -> io::Result<()> {

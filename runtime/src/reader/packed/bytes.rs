@@ -52,6 +52,21 @@ impl PackedBytes {
     pub(super) fn offset(&self) -> u64 {
         self.0.get_ref().meter.n_read.load(Ordering::Relaxed) - self.0.buffer().len() as u64
     }
+
+    /// Fills a buffer. `cut` returns the error for a file that ends before, at the given offset.
+    pub(super) fn fill(&mut self, bytes: &mut [u8], cut: impl FnOnce(u64) -> io::Error) -> io::Result<()> {
+        self.0.read_exact(bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => cut(self.offset()),
+            _ => error,
+        })
+    }
+
+    /// Reads `N` bytes, as [`PackedBytes::fill`] does.
+    pub(super) fn array<const N: usize>(&mut self, cut: impl FnOnce(u64) -> io::Error) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes, cut)?;
+        Ok(bytes)
+    }
 }
 
 /// Error for bytes that are not valid.

@@ -2,7 +2,7 @@
 
 use super::bytes::{PackedBytes, cut, damaged};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
 /// Size of the output buffer. It is larger than deflate's history, so that no bytes are lost if an error ends them.
 const BUFFER: usize = 64 << 10;
@@ -72,14 +72,8 @@ impl Gzip {
     }
 
     fn bytes<const N: usize>(&mut self, expected: &str) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
         let start = self.input.offset();
-        match self.input.0.read_exact(&mut bytes) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                Err(cut(self.input.offset(), format_args!("{expected} from {start:#x} on")))
-            }
-            got => got.map(|()| bytes),
-        }
+        self.input.array(|end| cut(end, format_args!("{expected} from {start:#x} on")))
     }
 
     fn header(&mut self) -> io::Result<()> {

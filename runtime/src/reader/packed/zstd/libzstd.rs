@@ -67,12 +67,11 @@ impl Zstd {
     fn frame(&mut self) -> io::Result<()> {
         let start = self.input.offset();
         let mut bytes = [0; MAX_HEADER];
-        let header = self.header(&mut bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => cut_header(self.input.offset(), start),
-            io::ErrorKind::InvalidData => no_frame(start),
-            _ => error,
-        })?;
-        let Some(header) = header else { return self.skippable_frame() };
+        let header = self.header(start, &mut bytes)?;
+        let Some(header) = header else {
+            let length = self.input.array(|end| cut_header(end, start))?;
+            return skip(&mut self.input, u32::from_le_bytes(length));
+        };
         if header.window > MAX_WINDOW {
             return Err(window_too_large(start, header.window));
         }
@@ -81,26 +80,23 @@ impl Zstd {
         }
         self.has_checksum = header.has_checksum;
         let started = self.decoder.reset(ResetDirective::SessionOnly).is_ok();
-        if !started || self.feed(&bytes[..header.len], &mut []).is_none() {
+        if !started || feed(&mut self.decoder, &bytes[..header.len], &mut []).is_none() {
             return Err(no_frame(start));
         }
         self.state = ZstdState::BlockHeader;
         Ok(())
     }
 
-    /// Reads a frame's magic number and header; `None` for a skippable frame, without its size.
-    ///
-    /// # Errors
-    /// `InvalidData` if the bytes begin no frame.
-    fn header(&mut self, bytes: &mut [u8; MAX_HEADER]) -> io::Result<Option<Header>> {
-        let input = &mut self.input.0;
-        input.read_exact(&mut bytes[..4])?;
+    /// Reads the magic number and the header of the frame at an offset; of a skippable frame (`None`) only the former.
+    fn header(&mut self, start: u64, bytes: &mut [u8; MAX_HEADER]) -> io::Result<Option<Header>> {
+        let input = &mut self.input;
+        input.fill(&mut bytes[..4], |end| cut_header(end, start))?;
         match bytes[..4] {
             [0x28, 0xB5, 0x2F, 0xFD] => {}
             [0x50..=0x5F, 0x2A, 0x4D, 0x18] => return Ok(None),
-            _ => return Err(io::ErrorKind::InvalidData.into()),
+            _ => return Err(no_frame(start)),
         }
-        input.read_exact(&mut bytes[4..5])?;
+        input.fill(&mut bytes[4..5], |end| cut_header(end, start))?;
         let descriptor = bytes[4];
         let is_single_segment = descriptor & 0x20 != 0;
         let window_len = usize::from(!is_single_segment);
@@ -112,7 +108,7 @@ impl Zstd {
         let dictionary_at = 5 + window_len;
         let size_at = dictionary_at + dictionary_len;
         let len = size_at + size_len;
-        input.read_exact(&mut bytes[5..len])?;
+        input.fill(&mut bytes[5..len], |end| cut_header(end, start))?;
         let window = if is_single_segment {
             // Two bytes count from 256 on.
             number(&bytes[size_at..len]) + if size_len == 2 { 256 } else { 0 }
@@ -124,28 +120,13 @@ impl Zstd {
         Ok(Some(Header { len, window, dictionary, has_checksum: descriptor & 4 != 0 }))
     }
 
-    fn skippable_frame(&mut self) -> io::Result<()> {
-        let start = self.input.offset() - 4;
-        let mut length = [0; 4];
-        self.input.0.read_exact(&mut length).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => cut_header(self.input.offset(), start),
-            _ => error,
-        })?;
-        skip(&mut self.input, u32::from_le_bytes(length))
-    }
-
     fn block_header(&mut self) -> io::Result<()> {
         let start = self.input.offset();
-        let mut bytes = [0; 3];
-        self.input.0.read_exact(&mut bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => cut_block(self.input.offset(), start),
-            _ => error,
-        })?;
-        let [low, middle, high] = bytes;
+        let bytes @ [low, middle, high] = self.input.array(|end| cut_block(end, start))?;
         let header = u32::from_le_bytes([low, middle, high, 0]);
         // A block of one repeated byte gives the number of repetitions as its size.
         let n_left = if header >> 1 & 3 == 1 { 1 } else { header >> 3 };
-        self.feed(&bytes, &mut []).ok_or_else(|| damaged_block(start))?;
+        feed(&mut self.decoder, &bytes, &mut []).ok_or_else(|| damaged_block(start))?;
         self.state = ZstdState::Block(Block { start, n_left, is_last: header & 1 != 0 });
         Ok(())
     }
@@ -172,18 +153,10 @@ impl Zstd {
 
     fn checksum(&mut self, block: u64) -> io::Result<()> {
         let start = self.input.offset();
-        let mut sum = [0; 4];
-        self.input.0.read_exact(&mut sum).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => cut_block(self.input.offset(), block),
-            _ => error,
-        })?;
-        self.feed(&sum, &mut []).ok_or_else(|| wrong_checksum(start, u32::from_le_bytes(sum)))?;
+        let sum = self.input.array(|end| cut_block(end, block))?;
+        feed(&mut self.decoder, &sum, &mut []).ok_or_else(|| wrong_checksum(start, u32::from_le_bytes(sum)))?;
         self.state = ZstdState::Frame;
         Ok(())
-    }
-
-    fn feed(&mut self, packed: &[u8], out: &mut [u8]) -> Option<Fed> {
-        feed(&mut self.decoder, packed, out)
     }
 }
 
