@@ -247,21 +247,22 @@ impl Cells {
     }
 
     fn id_with(&self, id: u16, label: &[u8]) -> IdCells {
-        let mut text = TextBuf::new();
+        if !self.list.iter().any(|cell| matches!(cell.put, CellContent::Hook)) {
+            return IdCells::new(id, b"");
+        }
         // The label belongs to the hook too, so JSON rows store both with the bytes around them, and an event copies
         // them in one piece.
-        if self.list.iter().any(|cell| matches!(cell.put, CellContent::Hook)) {
-            let [before, after] = &self.around_id;
-            text.push(before);
-            if self.form == Form::Ndjson {
-                json::string(display_id(id).as_bytes(), &mut text);
-                text.push(b",\"label\":");
-                json::string(label, &mut text);
-            } else {
-                text.push(display_id(id).as_bytes());
-            }
-            text.push(after);
+        let mut text = TextBuf::new();
+        let [before, after] = &self.around_id;
+        text.push(before);
+        if self.form == Form::Ndjson {
+            json::string(display_id(id).as_bytes(), &mut text);
+            text.push(b",\"label\":");
+            json::string(label, &mut text);
+        } else {
+            text.push(display_id(id).as_bytes());
         }
+        text.push(after);
         IdCells::new(id, text.as_bytes())
     }
 
