@@ -119,7 +119,7 @@ impl Form {
 
     /// Ends a value that needs no escapes.
     #[inline]
-    fn end_plain(self, out: &mut TextBuf) {
+    pub(crate) fn end_plain(self, out: &mut TextBuf) {
         if self == Form::Ndjson {
             out.push(b"\"");
         }

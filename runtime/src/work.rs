@@ -156,6 +156,29 @@ impl Meter {
         outcome
     }
 
+    /// Like [`Meter::run`], by a prepared entry. `None` if the event ended normally.
+    #[inline]
+    pub(crate) fn run_prepared<'r>(
+        &mut self,
+        run: &mut Run<'r>,
+        prepared: &PreparedEntry<'r>,
+        input: &EventInput<'_, 'r>,
+        start: LineStart,
+        out: &mut TextBuf,
+    ) -> Option<Outcome> {
+        let before = run.n_steps();
+        match self.limit {
+            Some(0) => {
+                self.take(0, 1);
+                return Some(run.limited(start.line, out));
+            }
+            limit => limit.into_iter().for_each(|limit| run.limit_steps(limit)),
+        }
+        let is_normal = run.run_prepared(prepared, input, start, |_| 0, out);
+        self.take(run.n_steps() - before, 1);
+        if is_normal { None } else { Some(run.outcome()) }
+    }
+
     /// Stores the fields of the record passed to [`Meter::next`], within its limit. `None` if no steps are left.
     pub(crate) fn run_fields<'r>(
         &mut self,

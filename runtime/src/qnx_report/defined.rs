@@ -1,22 +1,83 @@
-//! Fields of records that event definitions format, and their form as a JSON array.
+//! Texts and fields of records that event definitions format, prepared once per event; fields as a JSON array.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RecordEntry};
 use crate::fields::{RecordSchema, record_schemas};
 use crate::general_path;
 use crate::json;
 use crate::literal::store;
+use crate::output_format::Form;
 use tfbc_vm::{
     CellValue, Cells, FieldShown, FormatShown, Items, Notation, PreparedEntry, Program, Row, Schema, Space, TextBuf,
     num,
 };
 
+/// Values by event, each computed when its event occurs first.
+#[derive(Debug)]
+struct ByEvent<T> {
+    /// By class and event, the index of the value plus 1; 0 if the event did not occur.
+    places: Vec<u16>,
+    all: Vec<T>,
+}
+
+impl<T> Default for ByEvent<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), all: Vec::new() }
+    }
+}
+
+impl<T> ByEvent<T> {
+    /// Value of an event.
+    #[inline]
+    fn of(&mut self, class: u8, event: u16, compute: impl FnOnce() -> T) -> &mut T {
+        let id = usize::from(Space::record_id(class, event));
+        let known = self.places.get(id).map_or(0, |place| usize::from(*place));
+        let at = if known > 0 { known } else { self.add(id, compute()) };
+        &mut self.all[at - 1]
+    }
+
+    #[cold]
+    fn add(&mut self, id: usize, value: T) -> usize {
+        self.places.resize(1 << 15, 0);
+        self.all.push(value);
+        self.places[id] = self.all.len() as u16;
+        self.all.len()
+    }
+}
+
+/// Routines that print the events that occurred, of those that one definition names.
+#[derive(Debug, Default)]
+pub(super) struct DefinedTexts<'r>(ByEvent<[Option<Option<PreparedText<'r>>>; 4]>);
+
+/// Routine that prints an event.
+#[derive(Debug)]
+pub(super) struct PreparedText<'r> {
+    pub entry: PreparedEntry<'r>,
+    /// True if the text never needs escapes or quotes in the report's format.
+    pub is_plain: bool,
+}
+
+impl<'r> DefinedTexts<'r> {
+    /// Routine of an entry for an event in an environment; `None` if the verifier refuses it.
+    #[inline]
+    pub fn of(
+        &mut self,
+        catalog: &'r Catalog<'r>,
+        entry: &RecordEntry,
+        (class, event, env): (u8, u16, usize),
+        form: Form,
+    ) -> Option<&PreparedText<'r>> {
+        let prepare = || {
+            let entry = general_path::prepare(catalog.record_program(entry), entry.hook, env)?;
+            let is_plain = form == Form::Text || entry.prints_only(|text| form.is_plain(text));
+            Some(PreparedText { entry, is_plain })
+        };
+        self.0.of(class, event, || [const { None }; 4])[env].get_or_insert_with(prepare).as_ref()
+    }
+}
+
 /// Fields of the events that occurred.
 #[derive(Debug, Default)]
-pub(super) struct DefinedEvents<'r> {
-    /// By class and event, the index of its fields plus 1; 0 if it did not occur.
-    places: Vec<u16>,
-    all: Vec<Box<[DefinedFields<'r>]>>,
-}
+pub(super) struct DefinedEvents<'r>(ByEvent<Box<[DefinedFields<'r>]>>);
 
 /// Fields of an event in one program.
 #[derive(Debug)]
@@ -81,18 +142,7 @@ impl<'r> DefinedEvents<'r> {
     /// Fields of an event, one per program.
     #[inline]
     pub fn of(&mut self, catalog: &'r Catalog<'r>, class: u8, event: u16) -> &mut [DefinedFields<'r>] {
-        let id = usize::from(Space::record_id(class, event));
-        let known = self.places.get(id).map_or(0, |place| usize::from(*place));
-        let at = if known > 0 { known } else { self.add(catalog, class, event) };
-        &mut self.all[at - 1]
-    }
-
-    #[cold]
-    fn add(&mut self, catalog: &'r Catalog<'r>, class: u8, event: u16) -> usize {
-        self.places.resize(1 << 15, 0);
-        self.all.push(DefinedFields::of(catalog, class, event));
-        self.places[usize::from(Space::record_id(class, event))] = self.all.len() as u16;
-        self.all.len()
+        self.0.of(class, event, || DefinedFields::of(catalog, class, event))
     }
 }
 

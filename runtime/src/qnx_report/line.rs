@@ -3,7 +3,7 @@
 use super::cells::{CellSource, EventTexts, LineCell, LineCells, Times, append_argument, cpu_texts, put_number};
 use super::options::{FieldLayout, QnxReportOptions};
 use super::owners::Owner;
-use super::print::RecordPrinter;
+use super::print::{DefinedText, RecordPrinter};
 use super::writer::{FormatCounts, RecordWriter};
 use crate::catalog::Catalog;
 use crate::columns::Column;
@@ -145,7 +145,8 @@ impl<'r> RowWriter<'r> {
         let columns = options.columns.clone().with_time_form(options.time);
         let cells = LineCells::new(&columns, options.form, options.colour);
         let printer = RecordPrinter::new(catalog, header.big_endian, header.release, options.limits)
-            .with_max_work(options.max_work);
+            .with_max_work(options.max_work)
+            .with_form(options.form);
         let data_use = DataUse::of(options, catalog);
         RowWriter {
             catalog,
@@ -286,7 +287,8 @@ impl<'r> RowWriter<'r> {
         out: &mut TextBuf,
     ) -> Option<(bool, Option<ListIndex>)> {
         let Self { printer, source: CellSource { form, .. }, has_fields, options, .. } = self;
-        let may_be_defined = defined.is_none() && printer.is_named(record);
+        // Only JSON lines use these.
+        let may_be_defined = *has_fields && defined.is_none() && printer.is_named(record);
         let list = if *has_fields && !may_be_defined { printer.find_list(record) } else { None };
         if defined.is_none() && list.is_some_and(|list| printer.json_text(list, record, out)) {
             return Some((false, list));
@@ -295,18 +297,22 @@ impl<'r> RowWriter<'r> {
         let is_defined = if let Some(is_defined) = defined {
             out.push(data);
             is_defined
-        } else if may_be_defined && *has_fields && printer.text_by_row(record, out) == Some(true) {
+        } else if may_be_defined && printer.text_by_row(record, out) == Some(true) {
             out.push(b"\"");
             return Some((true, None));
         } else {
-            let is_defined = printer.definitions(record, out);
-            if !is_defined && options.defined {
-                return None;
+            match printer.defined_text(record, out) {
+                DefinedText::Plain => {
+                    form.end_plain(out);
+                    return Some((true, list));
+                }
+                DefinedText::Any => true,
+                DefinedText::None if options.defined => return None,
+                DefinedText::None => {
+                    printer.arguments(record, out);
+                    false
+                }
             }
-            if !is_defined {
-                printer.arguments(record, out);
-            }
-            is_defined
         };
         form.end_value(start, out);
         Some((is_defined, list))

@@ -1,6 +1,6 @@
 //! Text of one record, by the definitions that name its event or by the built-in tables.
 
-use super::defined::{DefinedEvents, DefinedFields};
+use super::defined::{DefinedEvents, DefinedFields, DefinedTexts, PreparedText};
 use super::fields::{RecordFields, named, push_members};
 use super::writer::FormatCounts;
 use crate::catalog::{Catalog, RecordEntry};
@@ -8,6 +8,7 @@ use crate::events::{ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments,
 use crate::fields::Field;
 use crate::fields::{self, write_members};
 use crate::general_path;
+use crate::output_format::Form;
 use crate::reader::kev::{KevRecord, QnxRelease};
 use crate::work::{MaxWork, Meter};
 use std::collections::HashMap;
@@ -25,8 +26,12 @@ pub struct RecordPrinter<'r> {
     flat_arguments: FlatArguments,
     flat_fields: FlatArguments,
     scratch: TextBuf,
+    /// Routines of definitions.
+    texts: DefinedTexts<'r>,
     /// Fields of definitions.
     defined: DefinedEvents<'r>,
+    /// Format in which texts may need escapes.
+    form: Form,
     /// True if the machine's row has the fields of the current record.
     has_row: bool,
     /// Limit on the text of a record in bytes.
@@ -60,7 +65,9 @@ impl<'r> RecordPrinter<'r> {
             flat_arguments: FlatArguments::of_text(events),
             flat_fields: FlatArguments::of_json(events),
             scratch: TextBuf::new(),
+            texts: DefinedTexts::default(),
             defined: DefinedEvents::default(),
+            form: Form::Text,
             has_row: false,
             max_text: limits.text as usize,
             columns: HashMap::new(),
@@ -82,6 +89,12 @@ impl<'r> RecordPrinter<'r> {
     pub fn with_max_work(mut self, max: MaxWork) -> Self {
         self.meter = self.meter.with_max(max);
         self
+    }
+
+    /// Sets the format for [`DefinedText::Plain`].
+    #[must_use]
+    pub(super) fn with_form(self, form: Form) -> Self {
+        Self { form, ..self }
     }
 
     /// Meter of the steps that definitions take.
@@ -115,8 +128,18 @@ impl<'r> RecordPrinter<'r> {
     /// Appends the texts of all definitions that apply to a record, with blanks between them. Returns false and appends
     /// nothing if none does.
     pub fn definitions(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
-        let entries = self.catalog.records(Space::Record, record.class, record.event);
-        if entries.is_empty() { false } else { self.each(entries, record, out) }
+        self.defined_text(record, out) != DefinedText::None
+    }
+
+    /// Like [`RecordPrinter::definitions`]; also says if the text may need escapes.
+    #[inline]
+    pub(super) fn defined_text(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) -> DefinedText {
+        match self.catalog.records(Space::Record, record.class, record.event) {
+            [] => DefinedText::None,
+            [entry] if !general_path::is_in_order() => self.only(entry, record, out),
+            entries if self.each(entries, record, out) => DefinedText::Any,
+            _ => DefinedText::None,
+        }
     }
 
     /// True if a definition names the record's event.
@@ -301,6 +324,32 @@ impl<'r> RecordPrinter<'r> {
         out.push(b"]");
     }
 
+    /// Appends the text of the only program that has definitions of an event.
+    fn only(&mut self, entry: &RecordEntry, record: &KevRecord<'_>, out: &mut TextBuf) -> DefinedText {
+        let event = self::event(record, self.big_endian);
+        let id = (record.class, record.event, event.env_index());
+        let Some(PreparedText { entry, is_plain }) = self.texts.of(self.catalog, entry, id, self.form) else {
+            let is_shown = self.each(std::slice::from_ref(entry), record, out);
+            return if is_shown { DefinedText::Any } else { DefinedText::None };
+        };
+        self.meter.next(8 + record.bytes.len() as u64);
+        let mut run = self.machine.start(entry.program(), &mut self.timers);
+        let (line, input) = (out.len(), EventInput { event: &event, context: &Context::EMPTY });
+        let start = LineStart { layout: Layout::default(), line };
+        let outcome = self.meter.run_prepared(&mut run, entry, &input, start, out);
+        let is_plain = *is_plain && outcome.is_none();
+        if let Some(outcome) = outcome {
+            self.note(record, outcome);
+            if outcome.skipped {
+                out.truncate(line);
+                return DefinedText::None;
+            }
+        }
+        // Removes the newline that the machine appends.
+        out.truncate(out.len() - 1);
+        if is_plain { DefinedText::Plain } else { DefinedText::Any }
+    }
+
     /// Appends the texts of some entries; false if none applies.
     fn each(&mut self, entries: &[RecordEntry], record: &KevRecord<'_>, out: &mut TextBuf) -> bool {
         let mut any = false;
@@ -334,20 +383,39 @@ impl<'r> RecordPrinter<'r> {
         let start = LineStart { layout: Layout::default(), line: out.len() };
         let input = EventInput { event: &event, context: &Context::EMPTY };
         let outcome = self.meter.run(&mut run, entry.hook, input, start, out, observer);
+        self.note(record, outcome);
+        if !outcome.skipped {
+            // Removes the newline that the machine appends.
+            out.truncate(out.len() - 1);
+        }
+        outcome
+    }
+
+    /// Counts the outcome of a record's definitions.
+    #[inline(never)]
+    fn note(&mut self, record: &KevRecord<'_>, outcome: Outcome) {
         if self.meter.take_slow() {
             self.slow = Some((record.class, record.event));
         }
         if !outcome.skipped {
-            // Removes the newline that the machine appends.
-            out.truncate(out.len() - 1);
             self.n_truncated += u64::from(outcome.truncated);
             let is_over_work = outcome.limited && self.meter.limit().is_some();
             self.n_limited += u64::from(outcome.limited && !is_over_work);
             self.n_over_work += u64::from(is_over_work);
             self.n_refused += u64::from(outcome.refused);
         }
-        outcome
     }
+}
+
+/// Result of printing a record by its definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DefinedText {
+    /// No definition applies.
+    None,
+    /// The text may need escapes.
+    Any,
+    /// The text needs no escapes in the report's format.
+    Plain,
 }
 
 /// Record as definitions see it.
