@@ -26,7 +26,7 @@ body: dump | run/dump engine | run/dump native | | 1.50 | 2.18
 checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
 line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.40 | 2.13
 line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.40 | 2.14
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.40 | 5.01
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.40 | 3.15
 line: disk-read | line/disk-read engine | line/disk-read native | | 1.40 | 2.23
 line: dump | line/dump engine | line/dump native | | 1.50 | 2.45
 step | step/events engine | step/events native | | 1.40 | 2.69
@@ -66,7 +66,8 @@ datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 1.86
 datakeys: message | datakeys/message engine | datakeys/message native | | | 1.68
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.93
 kev: a slot of any kind, instructions | kev/all engine | | | | 365
-kev: a user event in a table, instructions | kev/defined engine | | | | 1361
+kev: a user event in a table, instructions | kev/defined engine | | | | 1038
+kev: a user event as NDJSON, instructions | kev/objects engine | | | 900 | 2447
 compile: a template, instructions | compile/templates engine | | | 110000 | 158491
 parse: a template, instructions | lex/parse engine | | | | 24612
 load: a template whole, instructions | load/whole engine | | | | 18180

@@ -135,6 +135,12 @@ impl TextBuf {
         spare
     }
 
+    /// The bytes of the buffer from offset `at`, even after the text's end; `None` if it has too few.
+    #[inline]
+    pub fn block<const N: usize>(&self, at: usize) -> Option<&[u8; N]> {
+        self.buf.get(at..)?.first_chunk()
+    }
+
     /// Appends the first `n` bytes of [`TextBuf::spare`], at most all of them.
     #[inline]
     pub fn advance(&mut self, n: usize) {

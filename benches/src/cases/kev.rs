@@ -37,20 +37,22 @@ pub(super) fn measures() -> Vec<Measure> {
         let log: &'static [u8] = load.pieces().flatten().collect::<Vec<u8>>().leak();
         BenchCase::new(n_events).side(Side::Engine, move || printed(log, &mut std::io::sink()))
     };
-    let defined = |n_events: usize| {
-        let log: &'static [u8] = user_log(n_events as u64).flatten().collect::<Vec<u8>>().leak();
-        let catalog = catalog("xml", &definitions());
-        assert_eq!(table(log, &catalog), n_events);
-        BenchCase::new(n_events).side(Side::Engine, move || table(log, &catalog))
+    let defined = |name: &'static str, form: Form| {
+        Measure::new(name, move |n_events: usize| {
+            let log: &'static [u8] = user_log(n_events as u64).flatten().collect::<Vec<u8>>().leak();
+            let catalog = catalog("xml", &definitions());
+            assert_eq!(table(log, &catalog, form), n_events);
+            BenchCase::new(n_events).side(Side::Engine, move || table(log, &catalog, form))
+        })
     };
-    vec![Measure::new("simple", simple), Measure::new("all", all), Measure::new("defined", defined)]
+    let (simple, all) = (Measure::new("simple", simple), Measure::new("all", all));
+    vec![simple, all, defined("defined", Form::Tsv), defined("objects", Form::Ndjson)]
 }
 
 /// Writes the defined records as a table.
-fn table(log: &'static [u8], catalog: &Catalog<'_>) -> usize {
+fn table(log: &'static [u8], catalog: &Catalog<'_>, form: Form) -> usize {
     let threads = NonZeroUsize::new(1);
-    let options =
-        QnxReportOptions { form: Form::Tsv, no_heading: true, defined: true, threads, ..QnxReportOptions::default() };
+    let options = QnxReportOptions { form, no_heading: true, defined: true, threads, ..QnxReportOptions::default() };
     let summary = report(&mut open(log), catalog, &options, &mut std::io::sink(), &mut refuse);
     summary.expect("memory can be read and written").n_reported as usize
 }

@@ -393,14 +393,25 @@ impl Times {
         }
     }
 
-    /// Fast path: writes the time of a cell at an offset, and returns its end. `None` for a date, an unknown or
-    /// negative time, and a time wider than its column.
+    /// Fast path: writes the time of a cell at an offset, and returns its end. `None` for a date, a negative time, and
+    /// a time wider than its column; in a column of text also for an unknown time.
     #[inline(always)]
     pub fn put(&self, cell: LineCell, ns: Option<u64>, room: &mut [u8], at: usize) -> Option<usize> {
+        if general_path::is_required() {
+            return None;
+        }
+        let Some(ns) = ns else {
+            let (text, len) = match cell {
+                LineCell::Time => return None,
+                LineCell::BareTime => (*b"-   ", 1),
+                _ => (*b"null", 4),
+            };
+            store(room, at, text);
+            return Some(at + len);
+        };
         let ns = match self.form {
-            _ if general_path::is_required() => return None,
-            TimeForm::Absolute => ns?,
-            TimeForm::Relative => u64::try_from(self.shown_ns(ns?)).ok()?,
+            TimeForm::Absolute => ns,
+            TimeForm::Relative => u64::try_from(self.shown_ns(ns)).ok()?,
             TimeForm::Clock => return None,
         };
         match cell {

@@ -330,12 +330,7 @@ impl<'r> RowWriter<'r> {
             return self.printer.argument_fields(list, record, out);
         }
         out.push(fields_key(record.wide));
-        let mut is_first = true;
-        self.printer.fields(record, |fields, cells| {
-            if let Some(cells) = cells {
-                fields.push_objects(cells, &mut is_first, out);
-            }
-        });
+        self.printer.objects(record, out);
         out.push(b"]");
     }
 

@@ -1,6 +1,6 @@
 //! Text of one record, by the definitions that name its event or by the built-in tables.
 
-use super::defined::{DefinedEvents, DefinedFields, DefinedTexts, PreparedText};
+use super::defined::{DefinedEvents, DefinedFields, DefinedTexts, FieldText, PreparedText};
 use super::fields::{RecordFields, named, push_members};
 use super::writer::FormatCounts;
 use crate::catalog::{Catalog, RecordEntry};
@@ -34,6 +34,8 @@ pub struct RecordPrinter<'r> {
     form: Form,
     /// True if the machine's row has the fields of the current record.
     has_row: bool,
+    /// Texts of the current record's fields in the output, if there is a row.
+    field_texts: Vec<FieldText>,
     /// Limit on the text of a record in bytes.
     max_text: usize,
     /// Columns of built-in events, by class and event.
@@ -69,6 +71,7 @@ impl<'r> RecordPrinter<'r> {
             defined: DefinedEvents::default(),
             form: Form::Text,
             has_row: false,
+            field_texts: Vec::new(),
             max_text: limits.text as usize,
             columns: HashMap::new(),
             arguments_row: Row::default(),
@@ -169,7 +172,8 @@ impl<'r> RecordPrinter<'r> {
             return outcome.skipped.then_some(false);
         }
         let start = out.len();
-        fields.push_text(self.machine.row().cells(), out);
+        self.field_texts.clear();
+        fields.push_text(self.machine.row().cells(), &mut self.field_texts, out);
         if out.len() - start > self.max_text {
             out.truncate(start);
             return None;
@@ -202,6 +206,23 @@ impl<'r> RecordPrinter<'r> {
                 None => take(fields, None),
             }
         }
+    }
+
+    /// Appends the fields of the definitions that apply, as objects of an empty array.
+    pub(super) fn objects(&mut self, record: &KevRecord<'_>, out: &mut TextBuf) {
+        if std::mem::take(&mut self.has_row) {
+            let cells = self.machine.row().cells();
+            for fields in &*self.defined.of(self.catalog, record.class, record.event) {
+                fields.push_objects_of(cells, &self.field_texts, out);
+            }
+            return;
+        }
+        let mut is_first = true;
+        self.fields(record, |fields, cells| {
+            if let Some(cells) = cells {
+                fields.push_objects(cells, &mut is_first, out);
+            }
+        });
     }
 
     /// Appends the arguments of a record as in traceprinter's default layout, without surrounding blanks.
