@@ -9,6 +9,7 @@
 //! their text is valid; else they are formatted again once the real number is known (`Meter::resolve`). Only hostile
 //! templates cause that.
 
+use crate::fields::{FieldsForm, PreparedFields};
 use tfbc_vm::{Event, EventInput, LineStart, Observer, Outcome, PreparedEntry, Run, TextBuf};
 
 /// Free bytes of every report, so that a few expensive events do not matter.
@@ -194,6 +195,26 @@ impl Meter {
         }
         let outcome = run.record_fields(prepared, event, out);
         self.take(run.n_steps() - before, 1);
+        Some(outcome)
+    }
+
+    /// Appends the fields of the event passed to [`Meter::next`], within its limit. `None` if no steps are left.
+    pub(crate) fn write_fields<'r>(
+        &mut self,
+        run: &mut Run<'r>,
+        fields: &PreparedFields<'r>,
+        form: FieldsForm,
+        input: &EventInput<'_, 'r>,
+        is_trial: bool,
+        out: &mut TextBuf,
+    ) -> Option<Outcome> {
+        let before = run.n_steps();
+        match self.limit {
+            Some(0) => return None,
+            limit => limit.into_iter().for_each(|limit| run.limit_steps(limit)),
+        }
+        let outcome = fields.write_as(form, run, input, is_trial, out);
+        self.take(run.n_steps() - before, 0);
         Some(outcome)
     }
 

@@ -49,14 +49,16 @@ impl<'a> AixEvents<'a> {
     ) -> Self {
         let layouts = layouts(&options.columns);
         let uses = EventUse { keeps_trails: true, ..EventUse::default() };
-        let producer = LogProducer::new(logs, infos, catalog, options, layouts, uses).for_rows(FieldsForm::Json);
-        let first = producer.first_line();
+        let producer = LogProducer::new(logs, infos, catalog, options, layouts, uses).with_origins();
         let mut format = LineFormat::new(catalog, options, &options.columns, layouts, infos, known_steps);
-        if options.columns.has_text() {
+        let producer = if options.columns.has_text() {
             format.collect_ends();
+            producer
         } else {
             format.for_rows(FieldsForm::Json, false);
-        }
+            producer.for_rows(FieldsForm::Json)
+        };
+        let first = producer.first_line();
         let fields = RefCell::new(FieldReader::new(options.limits, options.max_work));
         Self { steps: Stepper::new(producer, format, first), next: 0, shared: Shared { catalog, logs: infos, fields } }
     }

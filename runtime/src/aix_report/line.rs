@@ -820,13 +820,6 @@ struct LinePos {
     text: usize,
 }
 
-/// Outcome of a routine's run, and the steps of the run so far.
-#[derive(Clone, Copy)]
-struct RunEnd {
-    outcome: Outcome,
-    n_steps: u64,
-}
-
 /// The two routines of a row.
 #[derive(Clone, Copy)]
 struct RowRoutines<'p, 'b> {
@@ -943,13 +936,14 @@ impl<'r> LineWriter<'r> {
     where
         'r: 'b,
     {
-        if outcome.is_some_and(|outcome| !outcome.skipped) && !self.keeps(shown.prepared.layout, place, text) {
+        let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
+        if outcome.is_some() && !is_skipped && !self.keeps(shown.prepared.layout, place, text) {
             return run.n_steps() < self.bounds.steps;
         }
-        if self.fields == FieldPlacement::Last {
+        if self.fields == FieldPlacement::Last && !is_skipped {
             self.run_fields(shown, run);
         }
-        self.end(shown, place, outcome.map(|outcome| RunEnd { outcome, n_steps: run.n_steps() }), state, text)
+        self.end(shown, place, outcome, run, state, text)
     }
 
     /// Slow path: appends the line of any event. Returns false if the run of lines ends after it.
@@ -971,7 +965,9 @@ impl<'r> LineWriter<'r> {
         let last_ns = state.last_elapsed_ns;
         let last_ns = if self.delta_of_all { batch.previous_ns(event).unwrap_or(last_ns) } else { last_ns };
         let time = EventTimes { elapsed_ns: event.elapsed_ns, last_ns };
-        let of_fields = if self.fields == FieldPlacement::No { None } else { self.run_fields(shown, run) };
+        // Fields that follow the text run only for lines that are kept.
+        let has_fields_first = self.fields.precedes_text() || self.fields == FieldPlacement::Row && !self.has_row_texts;
+        let of_fields = if has_fields_first { self.run_fields(shown, run) } else { None };
         if prepared.has_cells {
             if self.cells.has_context() {
                 self.context_texts.find(batch, event, &self.cells, logs);
@@ -1008,12 +1004,14 @@ impl<'r> LineWriter<'r> {
                 outcome
             }),
         };
-        let ended = outcome.map(|outcome| RunEnd { outcome, n_steps: run.n_steps() });
         let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
         if !is_skipped && !self.keeps(prepared.layout, place, text) {
-            return ended.is_none_or(|end| end.n_steps < self.bounds.steps);
+            return run.n_steps() < self.bounds.steps;
         }
-        self.end(shown, place, ended, state, text)
+        if !(has_fields_first || is_skipped || self.fields == FieldPlacement::No) {
+            self.run_fields(shown, run);
+        }
+        self.end(shown, place, outcome, run, state, text)
     }
 
     /// Appends the text of a row, if it has one, and collects its fields. Returns false if the run of lines ends after it.
@@ -1091,7 +1089,7 @@ impl<'r> LineWriter<'r> {
             return run.n_steps() < self.bounds.steps;
         }
         let place = LinePos { index, start, text: text.len() };
-        self.end(shown, place, Some(RunEnd { outcome, n_steps: run.n_steps() }), state, text)
+        self.end(shown, place, Some(outcome), run, state, text)
     }
 
     /// Ends a JSON line with the fields of its event. Returns false if the run of lines ends after it.
@@ -1163,20 +1161,21 @@ impl<'r> LineWriter<'r> {
         None
     }
 
-    /// Ends a line whose text is kept. Returns false if the run of lines ends after it. `ended` is `None` if the event
+    /// Ends a line whose text is kept. Returns false if the run of lines ends after it. `outcome` is `None` if the event
     /// ended normally.
     #[inline(never)]
     fn end(
         &mut self,
         shown: PreparedEvent<'_, '_>,
         place: LinePos,
-        ended: Option<RunEnd>,
+        outcome: Option<Outcome>,
+        run: &Run<'_>,
         state: &mut LineState,
         text: &mut TextBuf,
     ) -> bool {
         let PreparedEvent { event, prepared, .. } = shown;
-        let has_steps = ended.is_none_or(|end| end.n_steps < self.bounds.steps);
-        let is_skipped = ended.is_some_and(|end| end.outcome.skipped);
+        let has_steps = run.n_steps() < self.bounds.steps;
+        let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
         if is_skipped {
             text.truncate(place.start);
         } else {
@@ -1188,9 +1187,9 @@ impl<'r> LineWriter<'r> {
                 text.push(b"}\n");
             }
         }
-        match ended {
+        match outcome {
             None => self.counted.n_reported += 1,
-            Some(RunEnd { outcome, .. }) => {
+            Some(outcome) => {
                 let is_over_work = self.bounds.limit.is_some() && !event.is_ready();
                 self.counted.add_outcome(outcome, is_over_work);
             }
@@ -1200,7 +1199,7 @@ impl<'r> LineWriter<'r> {
         }
         state.last_elapsed_ns = event.elapsed_ns;
         if self.has_notes | prepared.is_guess {
-            self.note(shown, place, ended.map(|end| end.outcome), state, text);
+            self.note(shown, place, outcome, state, text);
         }
         has_steps && self.bounds.extent == RunLength::Many && state.lines_on_page < self.page_size
     }

@@ -173,6 +173,11 @@ pub(super) enum FieldPlacement {
 }
 
 impl FieldPlacement {
+    /// True if the fields precede the text in a line, or if the line has no text.
+    pub fn precedes_text(self) -> bool {
+        matches!(self, FieldPlacement::Column | FieldPlacement::Only | FieldPlacement::Alone)
+    }
+
     pub(super) fn of(options: &AixReportOptions, columns: &Columns) -> Self {
         match columns.has_fields() && !options.stats {
             false => FieldPlacement::No,

@@ -5,7 +5,7 @@ use super::batch::{Batch, MAX_EVENTS, SharedContext, SvcText};
 use super::finish::Grep;
 use super::line::LineState;
 use super::notes::EventNotes;
-use super::options::AixReportOptions;
+use super::options::{AixReportOptions, FieldPlacement};
 use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
 use crate::context::{ContextState, DepthAndSvc, RequiredContext, ThreadContext};
@@ -112,7 +112,9 @@ impl<'w> LogProducer<'w> {
         let mut collector = Collector::new(plan, infos, catalog, options, layouts);
         collector.gaps = lists_gaps.then(Gaps::default);
         collector.notes = uses.notes_events.then(|| Box::new(EventNotes::new(catalog)));
-        collector.fields = shows_fields.then(HashMap::default);
+        let placement = FieldPlacement::of(options, &options.columns);
+        collector.has_fields_first = placement.precedes_text();
+        collector.fields = (shows_fields && placement != FieldPlacement::No).then(HashMap::default);
         if keeps_trails {
             collector.timers.keep_trail();
             // Fields may look up other paths than the text.
@@ -169,10 +171,21 @@ impl<'w> LogProducer<'w> {
         }
     }
 
-    /// Keeps the origins of events, and stores their fields in the given form.
-    pub fn for_rows(mut self, fields: FieldsForm) -> Self {
-        (self.keeps_origins, self.collector.fields_form) = (true, fields);
+    /// Keeps the origins of events.
+    pub fn with_origins(mut self) -> Self {
+        self.keeps_origins = true;
         self
+    }
+
+    /// Keeps the origins of events, and stores their fields in the given form.
+    pub fn for_rows(self, form: FieldsForm) -> Self {
+        let mut producer = self.with_origins();
+        let Collector { options, fields, fields_form, has_fields_first, has_only_fields, .. } = &mut producer.collector;
+        if options.columns.has_fields() {
+            fields.get_or_insert_default();
+        }
+        (*fields_form, *has_fields_first) = (form, *has_only_fields);
+        producer
     }
 
     /// Counts so far.
@@ -334,6 +347,8 @@ struct Collector<'w> {
     fields: Option<HashMap<(u16, usize), Option<PreparedFields<'w>>>>,
     /// True if the report shows fields and no text.
     has_only_fields: bool,
+    /// True if fields precede the text, or if there is no text.
+    has_fields_first: bool,
     /// Gaps in the recording, found by their events; `None` if the report does not list gaps.
     gaps: Option<Gaps>,
     /// Notes of the events that a report would show; `None` if they are collected.
@@ -383,6 +398,7 @@ impl<'w> Collector<'w> {
             fields_form: FieldsForm::Json,
             fields: None,
             has_only_fields: !options.columns.has_text() && options.grep.is_none(),
+            has_fields_first: false,
             gaps: None,
             notes: None,
             last_elapsed_ns: 0,
@@ -575,14 +591,7 @@ impl<'w> Collector<'w> {
 
     /// Formats an event in the producer, because its text depends on the order, and adds it with its text.
     fn show_in_order(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
-        let Some((outcome, layout)) = self.run(timed, true) else { return };
-        let text = self.text.as_bytes();
-        if !outcome.skipped
-            && let Some(wanted) = &self.grep
-            && !wanted.is_match(text, layout)
-        {
-            return;
-        }
+        let Some(outcome) = self.run(timed, true) else { return };
         self.n_over_work += u64::from(outcome.limited && self.meter.limit().is_some());
         if self.notes.is_some() {
             self.stopped |= outcome.stop;
@@ -602,8 +611,8 @@ impl<'w> Collector<'w> {
     }
 
     /// Runs the template of an event, without columns, and stores its fields if they are shown. `None` if it has no
-    /// template.
-    fn run(&mut self, timed: &TimedEvent<'_>, is_shown: bool) -> Option<(Outcome, Layout)> {
+    /// template, or if its text does not match the pattern.
+    fn run(&mut self, timed: &TimedEvent<'_>, is_shown: bool) -> Option<Outcome> {
         let TimedEvent { event, time, .. } = timed;
         let entry = self.catalog.lookup(event.id)?;
         let layout = self.layouts[entry.level as usize];
@@ -624,23 +633,22 @@ impl<'w> Collector<'w> {
         let start = LineStart { layout, line: 0 };
         let input = EventInput { event: &hook, context: &context };
         self.fields_json.clear();
-        let mut of_fields = None;
-        if let Some(known) = self.fields.as_mut().filter(|_| is_shown) {
-            let env = hook.env_index();
-            let fields =
-                known.entry((entry.id(), env)).or_insert_with(|| PreparedFields::new(self.catalog, entry, env));
-            match fields.as_ref().filter(|_| self.meter.limit() != Some(0)) {
-                Some(fields) => {
-                    let is_trial = !self.has_only_fields;
-                    let (form, out) = (self.fields_form, &mut self.fields_json);
-                    of_fields = Some(fields.write_as(form, &mut run, &input, is_trial, out));
-                }
-                None => self.fields_json.push(self.fields_form.none()),
+        let env = hook.env_index();
+        let fields = match &mut self.fields {
+            Some(known) if is_shown => {
+                known.entry((entry.id(), env)).or_insert_with(|| PreparedFields::new(self.catalog, entry, env)).as_ref()
             }
-        }
+            _ => None,
+        };
+        let (form, is_trial) = (self.fields_form, !self.has_only_fields);
+        // A text may end the timers that the fields read. Other fields after the text are stored only for kept events.
+        let (first, last) = if self.has_fields_first || entry.has_effects { (fields, None) } else { (None, fields) };
+        let of_fields = first.and_then(|fields| {
+            self.meter.write_fields(&mut run, fields, form, &input, is_trial, &mut self.fields_json)
+        });
         let outcome = match of_fields.filter(|_| self.has_only_fields) {
             Some(outcome) => {
-                self.meter.take(run.n_steps(), 1);
+                self.meter.take(0, 1);
                 outcome
             }
             None => self.meter.run(&mut run, entry.hook, input, start, &mut self.text, &mut Unobserved),
@@ -648,7 +656,19 @@ impl<'w> Collector<'w> {
         if self.meter.take_slow() {
             self.slow = Some(self.catalog.name_of(event.id));
         }
-        Some((outcome, layout))
+        if !is_shown || outcome.skipped {
+            return Some(outcome);
+        }
+        if !self.grep.as_ref().is_none_or(|wanted| wanted.is_match(self.text.as_bytes(), layout)) {
+            return None;
+        }
+        if let Some(fields) = last {
+            self.meter.write_fields(&mut run, fields, form, &input, is_trial, &mut self.fields_json);
+        }
+        if self.fields.is_some() && self.fields_json.is_empty() {
+            self.fields_json.push(form.none());
+        }
+        Some(outcome)
     }
 }
 
