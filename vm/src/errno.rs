@@ -121,10 +121,21 @@ pub const ERRNO_NAMES: &[(u16, &str)] = &[
 /// assert_eq!(tfbc_vm::errno_name(2), Some("ENOENT"));
 /// assert_eq!(tfbc_vm::errno_name(0), None);
 /// ```
+#[inline]
 pub fn errno_name(value: u64) -> Option<&'static str> {
-    let at = ERRNO_NAMES.binary_search_by_key(&value, |(number, _)| *number as u64).ok()?;
-    Some(ERRNO_NAMES[at].1)
+    NAMES.get(usize::try_from(value).ok()?).copied().filter(|name| !name.is_empty())
 }
+
+/// Names by number; empty for numbers without one.
+static NAMES: [&str; 128] = {
+    let mut names = [""; 128];
+    let mut at = 0;
+    while at < ERRNO_NAMES.len() {
+        names[ERRNO_NAMES[at].0 as usize] = ERRNO_NAMES[at].1;
+        at += 1;
+    }
+    names
+};
 
 /// Number of an AIX error name.
 pub fn errno_value(name: &[u8]) -> Option<u16> {

@@ -94,10 +94,10 @@ struct Bits {
     is_signed: bool,
 }
 
-/// Number in the event: some bits of the eight bytes that end at an offset.
+/// Number in the event: some bits of the eight bytes at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
-    end: usize,
+    at: u32,
     shift: u8,
     mask: u64,
     /// Top bit of a signed number, which is extended; 0 for an unsigned one.
@@ -108,9 +108,21 @@ impl Window {
     /// Reads the number. The event must be long enough.
     #[inline(always)]
     fn read(self, bytes: &[u8]) -> u64 {
-        let word = bytes.get(..self.end).and_then(|bytes| bytes.last_chunk());
-        let bits = word.map_or(0, |word| u64::from_be_bytes(*word)) >> (self.shift & 63) & self.mask;
-        (bits ^ self.sign).wrapping_sub(self.sign)
+        (self.bits(bytes) ^ self.sign).wrapping_sub(self.sign)
+    }
+
+    /// Reads the bits of the number, without the extension of a sign.
+    #[inline(always)]
+    fn bits(self, bytes: &[u8]) -> u64 {
+        self.word(bytes) >> (self.shift & 63) & self.mask
+    }
+
+    /// Reads the eight bytes that contain the number.
+    #[inline(always)]
+    fn word(self, bytes: &[u8]) -> u64 {
+        let at = self.at as usize;
+        let word = bytes.get(at..at + 8).and_then(|bytes| bytes.first_chunk());
+        word.map_or(0, |word| u64::from_be_bytes(*word))
     }
 }
 
@@ -125,7 +137,7 @@ impl Bits {
     fn window(self) -> Window {
         let Self { at, low, count, is_signed } = self;
         let mask = u64::MAX >> ((64 - count) & 63);
-        Window { end: at as usize + 8, shift: low, mask, sign: if is_signed { mask ^ mask >> 1 } else { 0 } }
+        Window { at, shift: low, mask, sign: if is_signed { mask ^ mask >> 1 } else { 0 } }
     }
 
     /// Range of these bits as an unsigned number. Bits above the top of an unsigned number are zeros.
@@ -207,6 +219,28 @@ impl FlatNumber {
     #[inline(always)]
     pub fn read(&self, bytes: &[u8]) -> u64 {
         self.window.read(bytes)
+    }
+
+    /// True if the number is unsigned and has at most 32 bits.
+    pub fn is_u32(&self) -> bool {
+        self.window.sign == 0 && self.window.mask <= u32::MAX.into()
+    }
+
+    /// Reads a number that [fits 32 bits](FlatNumber::is_u32).
+    #[inline(always)]
+    pub fn read_u32(&self, bytes: &[u8]) -> u32 {
+        self.window.bits(bytes) as u32
+    }
+
+    /// True if the number is unsigned and has 64 bits.
+    pub fn is_u64(&self) -> bool {
+        matches!(self.window, Window { shift: 0, mask: u64::MAX, sign: 0, .. })
+    }
+
+    /// Reads a number that [is 64 bits wide](FlatNumber::is_u64).
+    #[inline(always)]
+    pub fn read_u64(&self, bytes: &[u8]) -> u64 {
+        self.window.word(bytes)
     }
 }
 

@@ -172,6 +172,41 @@ pub(crate) fn dec_long(buf: &mut [u8], at: usize, n: u64) -> usize {
     put16(buf, at, (rest / E8) as u32, (rest % E8) as u32)
 }
 
+/// Prints unsigned decimal of up to 32 bits, without a call.
+#[inline(always)]
+pub fn dec32(buf: &mut [u8], at: usize, n: u32) -> usize {
+    const E8: u32 = LONG as u32;
+    if n < E8 {
+        return put_short(buf, at, n);
+    }
+    let at = put_first(buf, at, n / E8);
+    put8(buf, at, n % E8)
+}
+
+/// Prints unsigned decimal from 10^8 on in quotes. It is fast for addresses of AIX kernels, which have 20 digits.
+///
+/// ```
+/// let mut buf = [0; 32];
+/// let end = tfbc_vm::num::quoted(&mut buf, 0xF1000A05_08E52350);
+/// assert_eq!(&buf[..end], b"\"17365891179880981328\"");
+/// ```
+#[inline(always)]
+pub fn quoted(text: &mut [u8; 32], n: u64) -> usize {
+    const E16: u64 = LONG * LONG;
+    let (first, rest) = (n / E16, n % E16);
+    text[0] = b'"';
+    let end = if first >= 1000 {
+        // No number is above 1844 * 10^16.
+        text[1] = b'1';
+        put_three(text, 2, first as u32 - 1000);
+        put16(text, 5, (rest / LONG) as u32, (rest % LONG) as u32)
+    } else {
+        dec_slow(text, 1, n)
+    };
+    store(text, end, [b'"']);
+    end + 1
+}
+
 /// Prints a 64-bit two's complement number as signed decimal.
 #[inline(always)]
 pub fn int(buf: &mut [u8], at: usize, n: u64) -> usize {
@@ -700,6 +735,9 @@ mod tests {
         (0..200_000u64).chain(numbers()).for_each(|n| {
             assert_eq!(text(|b| dec(b, 0, n)), n.to_string());
             assert_eq!(text(|b| int(b, 0, n)), (n as i64).to_string());
+            assert_eq!(text(|b| dec32(b, 0, n as u32)), (n as u32).to_string());
+            let n = n.max(LONG);
+            assert_eq!(text(|b| b.first_chunk_mut().map_or(0, |b| quoted(b, n))), format!("\"{n}\""));
         });
     }
 

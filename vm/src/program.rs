@@ -121,7 +121,8 @@ pub struct Routine<'p> {
 /// Number of routine shapes that are distinguished.
 pub(crate) const SHAPES: usize = 64;
 
-/// Data needed to start a routine, taken from its row (rule V12).
+/// Data needed to start a routine: parts of its row (rule V12), and what its verification found (`Proofs::facts`). It
+/// is a copy, so that one load finds all of it, and so that a program that is verified at once keeps no proofs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
     start: u32,

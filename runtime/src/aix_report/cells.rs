@@ -16,7 +16,7 @@ use crate::columns::{
 };
 use crate::ids::display_id;
 use crate::json;
-use crate::literal::{Literal, store};
+use crate::literal::{self, Literal, store};
 use crate::output_format::Form;
 use crate::reader::aix::LogInfo;
 use crate::terminal::ReportColour;
@@ -47,8 +47,8 @@ enum FastLayout {
     /// Id and times with context columns: all offsets are equal for a thread's events, see [`Head`]. The number is the
     /// width of the id column, 0 without one.
     Headed(u8),
-    /// Id, context columns if there are any, elapsed time and delta of a table, see [`is_table_row`].
-    TableRow,
+    /// Id, context columns if there are any, elapsed time and delta of a table.
+    TableRow(RowEnd),
     /// Cells written one by one.
     InOrder,
     /// No fast path: the cells may need a larger buffer.
@@ -62,7 +62,7 @@ pub(super) enum CellsPath {
     Plain,
     /// Id, times and columns of the context at fixed offsets, see [`Head`].
     Headed,
-    /// Row of a table, see [`is_table_row`].
+    /// Row of a table, see [`RowEnd`].
     TableRow,
     Any,
 }
@@ -77,6 +77,15 @@ struct Plain {
     id_width: u8,
     elapsed_at: u8,
     delta_at: u8,
+}
+
+/// Bytes after the elapsed time of a table row, with a place for the delta: `,"delta":0.000000,"text":"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RowEnd {
+    text: [u8; RowEnd::MAX],
+    len: u8,
+    /// Offset of the delta's point.
+    point: u8,
 }
 
 /// Start of all lines of a thread: its context columns, and blanks for the other cells, which have fixed offsets. Times
@@ -181,9 +190,8 @@ impl Cells {
         let quick = match Plain::of(&list) {
             Some(plain) if form == Form::Text => FastLayout::Plain(plain),
             _ if !fits => FastLayout::Never,
-            _ if is_table_row(&list) => FastLayout::TableRow,
-            _ if form != Form::Text => FastLayout::InOrder,
-            _ => Head::id_width(&list).map_or(FastLayout::InOrder, FastLayout::Headed),
+            _ if form == Form::Text => Head::id_width(&list).map_or(FastLayout::InOrder, FastLayout::Headed),
+            _ => RowEnd::of(&list).map_or(FastLayout::InOrder, FastLayout::TableRow),
         };
         let any = |is: fn(CellContent) -> bool| list.iter().any(|cell| is(cell.put));
         Self {
@@ -272,7 +280,7 @@ impl Cells {
             FastLayout::Plain(Plain { id_width, .. }) | FastLayout::Headed(id_width) => {
                 id_width == 0 || id.text.len() < id_width.into()
             }
-            FastLayout::TableRow | FastLayout::InOrder => id.text_of_hook.len() <= IdCells::MAX_LEN,
+            FastLayout::TableRow(_) | FastLayout::InOrder => id.text_of_hook.len() <= IdCells::MAX_LEN,
             FastLayout::Never => false,
         }
     }
@@ -298,7 +306,8 @@ impl Cells {
         match &self.quick {
             FastLayout::Plain(plain) => plain.put(id, event, times, room),
             FastLayout::Headed(_) => self.put_headed(id, values, event, times, room),
-            FastLayout::TableRow | FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
+            FastLayout::TableRow(end) => self.put_table_row(end, &values(), room),
+            FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
         }
     }
 
@@ -317,29 +326,37 @@ impl Cells {
         if texts.has_head { texts.headed.put(id, event, times, room) } else { self.put_in_order(&values(), room) }
     }
 
-    /// Writes the cells of [`FastLayout::TableRow`] without a call for each.
+    /// Writes the cells of [`FastLayout::TableRow`] without a call for each, unless a time is rare.
     #[inline(always)]
-    fn put_table_row(&self, values: &EventValues<'_>, room: &mut Room) -> usize {
-        let (context, elapsed, delta) = match &*self.list {
-            [_, elapsed, delta] => (None, elapsed, delta),
-            [_, context, elapsed, delta] => (Some(context), elapsed, delta),
-            _ => return 0,
-        };
+    fn put_table_row(&self, end: &RowEnd, values: &EventValues<'_>, room: &mut Room) -> usize {
+        let EventTimes { elapsed_ns, last_ns } = values.time;
+        let since_ns = elapsed_ns.wrapping_sub(values.times.since_ns);
+        let delta_ns = elapsed_ns.checked_sub(last_ns).unwrap_or(MS);
+        if since_ns >= MS || delta_ns >= MS {
+            return self.put_any_row(values, room);
+        }
         let mut at = values.put_hook(room, 0);
-        if let Some(context) = context {
+        if let [_, context, _, _] = &*self.list {
             at = values.put_context(context, room, at);
         }
-        at = values.bare_elapsed(room, at);
-        at = elapsed.end(room, at);
-        at = values.bare_delta(room, at);
-        delta.end(room, at)
+        at = literal::start(values.times.put_bare(since_ns as u32, room, literal::start(at)));
+        store(room, at, end.text);
+        if let Some(digits) = room[literal::start(at + usize::from(end.point))..].first_chunk_mut() {
+            num::point6(digits, delta_ns as u32);
+        }
+        at + usize::from(end.len)
+    }
+
+    #[inline(never)]
+    fn put_any_row(&self, values: &EventValues<'_>, room: &mut Room) -> usize {
+        self.put_in_order(values, room)
     }
 
     /// Path that [`Cells::put_on`] takes to write the cells.
     pub fn path(&self) -> CellsPath {
         match self.quick {
             FastLayout::Plain(_) => CellsPath::Plain,
-            FastLayout::TableRow => CellsPath::TableRow,
+            FastLayout::TableRow(_) => CellsPath::TableRow,
             FastLayout::Headed(_) => CellsPath::Headed,
             FastLayout::InOrder | FastLayout::Never => CellsPath::Any,
         }
@@ -359,8 +376,8 @@ impl Cells {
         match (path, &self.quick) {
             (CellsPath::Plain, FastLayout::Plain(plain)) => plain.put(id, event, times, room),
             (CellsPath::Headed, _) => self.put_headed(id, values, event, times, room),
-            (CellsPath::TableRow, _) => self.put_table_row(&values(), room),
-            (CellsPath::Plain, _) => 0,
+            (CellsPath::TableRow, FastLayout::TableRow(end)) => self.put_table_row(end, &values(), room),
+            (CellsPath::Plain | CellsPath::TableRow, _) => 0,
             (CellsPath::Any, _) => self.put(id, values, event, times, room),
         }
     }
@@ -514,6 +531,31 @@ impl Plain {
     fn moved(self, n: u8) -> Self {
         let Self { elapsed_at, delta_at, len, .. } = self;
         Self { elapsed_at: elapsed_at + n, delta_at: delta_at + n, len: len + n, ..self }
+    }
+}
+
+impl RowEnd {
+    const MAX: usize = 32;
+
+    /// Bytes after the elapsed time; `None` if the cells are not those of [`FastLayout::TableRow`], or if there are
+    /// more bytes than fit.
+    fn of(list: &[Cell]) -> Option<Self> {
+        use CellContent::{BareDelta, BareElapsed, Context, Hook};
+        let (elapsed, delta) = match list {
+            [hook, elapsed, delta] if matches!(hook.put, Hook) => (elapsed, delta),
+            [hook, context, elapsed, delta] if matches!((hook.put, context.put), (Hook, Context(_))) => {
+                (elapsed, delta)
+            }
+            _ => return None,
+        };
+        if !matches!((elapsed.put, delta.put), (BareElapsed, BareDelta)) {
+            return None;
+        }
+        let (before, after) = (elapsed.after.as_bytes(), delta.after.as_bytes());
+        let bytes = [before, b"0.000000", after].concat();
+        let mut text = [0; Self::MAX];
+        text.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+        Some(Self { text, len: bytes.len() as u8, point: before.len() as u8 + 1 })
     }
 }
 
@@ -768,15 +810,6 @@ impl CellContent {
     }
 }
 
-/// True if the cells are those of [`FastLayout::TableRow`].
-fn is_table_row(list: &[Cell]) -> bool {
-    use CellContent::{BareDelta, BareElapsed, Context, Hook};
-    let is_row = |cells: &[CellContent]| {
-        matches!(cells, [Hook, BareElapsed, BareDelta] | [Hook, Context(_), BareElapsed, BareDelta])
-    };
-    is_row(&list.iter().map(|cell| cell.put).collect::<Vec<_>>())
-}
-
 /// Elapsed times of an event and of the event before it, from which the delta is measured.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventTimes {
@@ -882,12 +915,7 @@ impl<'e> EventValues<'e> {
         if elapsed_ns.wrapping_sub(times.since_ns) >= MS {
             return any_decimal::<9>(room, at, elapsed_ns);
         }
-        store(room, at, times.bare);
-        let at = at + usize::from(times.bare_len);
-        if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-            num::six(text, (elapsed_ns - times.since_ns) as u32);
-        }
-        at + 6
+        times.put_bare((elapsed_ns - times.since_ns) as u32, room, at)
     }
 
     /// Writes a delta without blanks, and returns its end.
@@ -1148,6 +1176,17 @@ impl Times {
             num::point6(text, (elapsed_ns - self.since_ns) as u32);
         }
         text[..8].copy_from_slice(&self.text);
+    }
+
+    /// Writes an elapsed time in the cached millisecond without blanks, and returns its end.
+    #[inline(always)]
+    fn put_bare(&self, since_ns: u32, room: &mut Room, at: usize) -> usize {
+        store(room, at, self.bare);
+        let at = at + usize::from(self.bare_len & 15);
+        if let Some(text) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+            num::six(text, since_ns);
+        }
+        at + 6
     }
 
     /// Writes a delta in milliseconds.

@@ -14,7 +14,6 @@ use crate::engine::{Format, WRITE_AT};
 use crate::fields::{FieldsForm, PreparedFields};
 use crate::general_path;
 use crate::ids::IdSet;
-use crate::literal::Literal;
 use crate::output_format::Form;
 use crate::reader::aix::{LogInfo, SystemInfo};
 use crate::row_facts::RowNote;
@@ -24,6 +23,11 @@ use tfbc_vm::{
     Context, Event, EventContext, Layout, LineStart, Machine, Outcome, PreparedEntry, ProcessNames, Run, TextBuf,
     Timers,
 };
+
+/// End of a text in a JSON line, before the fields.
+const AFTER_TEXT: &[u8; 11] = b"\",\"fields\":";
+/// End of a JSON line after its fields.
+const END_LINE: &[u8; 2] = b"}\n";
 
 /// Always empty, because the producer runs the templates that need paths of processes.
 static NO_PATHS: ProcessNames = ProcessNames::new();
@@ -101,6 +105,8 @@ struct LineWriter<'r> {
     ends_with_text: bool,
     /// Form of the rows, if a line needs no more work after its text than to become a row and to be counted.
     ends_with_row: Option<Form>,
+    /// True if a line needs no more work after its text than to become a JSON line with its fields at the end.
+    ends_with_fields: bool,
     delta_of_all: bool,
     bounds: RunLimits,
     /// True if [`LineWriter::note`] must be called after a line.
@@ -123,9 +129,6 @@ struct LineWriter<'r> {
     /// Fields of the current event.
     fields_json: TextBuf,
     fields_form: FieldsForm,
-    /// Bytes before the fields at the end of a JSON line, without and with the quote that ends the text.
-    before_fields: [Literal; 2],
-    after_fields: Literal,
     /// Fields of all lines whose ends are collected.
     all_fields: TextBuf,
     /// True if rows have texts.
@@ -179,6 +182,8 @@ enum EndPath {
     CollectedText,
     /// The text is the last value of a row.
     Row,
+    /// The text is the last value of a JSON line before the fields.
+    Fields,
     Any,
 }
 
@@ -198,6 +203,7 @@ paths! {
     PlainToEnds: Plain CollectedText;
     PlainToAny: Plain Any;
     RowToRow: TableRow Row;
+    RowToFields: TableRow Fields;
     RowToAny: TableRow Any;
     HeadedToText: Headed Text;
     AnyToText: Any Text;
@@ -579,13 +585,15 @@ impl<'r> LineFormat<'r> {
     where
         'r: 'b,
     {
-        let LineWriter { cells, ends_with_text, ends_with_row, collects_ends, delta_of_all, .. } = &self.line;
+        let LineWriter { cells, ends_with_text, ends_with_row, ends_with_fields, collects_ends, delta_of_all, .. } =
+            &self.line;
         let has_limit = self.meter.limit().is_some();
         let cells = if has_limit || *delta_of_all { CellsPath::Any } else { cells.path() };
         let end = match extent == RunLength::Many && !has_limit {
             true if *ends_with_text && *collects_ends => EndPath::CollectedText,
             true if *ends_with_text => EndPath::Text,
             true if ends_with_row.is_some() && !collects_ends => EndPath::Row,
+            true if *ends_with_fields && !collects_ends => EndPath::Fields,
             _ => EndPath::Any,
         };
         match (cells, end) {
@@ -593,6 +601,7 @@ impl<'r> LineFormat<'r> {
             (CellsPath::Plain, EndPath::CollectedText) => self.format_on::<PlainToEnds>(batch, extent, state, text),
             (CellsPath::Plain, _) => self.format_on::<PlainToAny>(batch, extent, state, text),
             (CellsPath::TableRow, EndPath::Row) => self.format_on::<RowToRow>(batch, extent, state, text),
+            (CellsPath::TableRow, EndPath::Fields) => self.format_on::<RowToFields>(batch, extent, state, text),
             (CellsPath::TableRow, _) => self.format_on::<RowToAny>(batch, extent, state, text),
             (CellsPath::Headed, EndPath::Text) => self.format_on::<HeadedToText>(batch, extent, state, text),
             (CellsPath::Any, EndPath::Text) => self.format_on::<AnyToText>(batch, extent, state, text),
@@ -658,6 +667,7 @@ impl<'r> LineFormat<'r> {
                             n_columns
                         };
                         let input = BatchedEvent { batch, taken, event, logs };
+                        let bytes = if matches!(P::END, EndPath::Fields) { input.bytes() } else { &[] };
                         let line_start = LineStart { layout: prepared.layout, line: start };
                         // Most events take no steps.
                         let is_normal = run.run_prepared(entry, &input, line_start, put, text)
@@ -668,6 +678,22 @@ impl<'r> LineFormat<'r> {
                                 && let Some(form) = line.ends_with_row
                             {
                                 form.end(start + n_columns, prepared.is_plain, text);
+                            }
+                            if matches!(P::END, EndPath::Fields) {
+                                let is_done = match &prepared.fields {
+                                    Some(fields) if prepared.is_plain => {
+                                        fields.replace_newline(bytes, AFTER_TEXT, END_LINE, text)
+                                    }
+                                    _ => false,
+                                };
+                                if !is_done {
+                                    let place = LinePos { index: index(), start, text: start + n_columns };
+                                    let shown = PreparedEvent { batch, event, prepared };
+                                    if !line.end_with_fields(shown, place, &mut run, text) {
+                                        n_done += n + 1;
+                                        break 'events;
+                                    }
+                                }
                             }
                             if matches!(P::END, EndPath::CollectedText) {
                                 let (event, end) = (index() as u32, text.len() as u32);
@@ -838,7 +864,8 @@ impl<'r> LineWriter<'r> {
         };
         let has_counts = options.histogram || options.stats;
         let ends_with_text = finish.is_nothing() && !has_counts;
-        let ends_with_row = finish.only_rows().filter(|_| !has_counts && fields == FieldPlacement::No);
+        let only_rows = finish.only_rows().filter(|_| !has_counts);
+        let ends_with_row = only_rows.filter(|_| fields == FieldPlacement::No);
         Self {
             logs,
             cells,
@@ -847,6 +874,7 @@ impl<'r> LineWriter<'r> {
             page_size: if finish.counts_lines() { options.page_size } else { u64::MAX },
             ends_with_text,
             ends_with_row,
+            ends_with_fields: only_rows.is_some() && fields == FieldPlacement::Last,
             finish,
             delta_of_all: options.delta_of_all,
             bounds: RunLimits { extent: RunLength::Many, limit: None, steps: 0 },
@@ -862,11 +890,6 @@ impl<'r> LineWriter<'r> {
             fields,
             fields_json: TextBuf::new(),
             fields_form: FieldsForm::Json,
-            before_fields: match fields {
-                FieldPlacement::Last => [Literal::of(b",\"fields\":"), Literal::of(b"\",\"fields\":")],
-                _ => [Literal::default(); 2],
-            },
-            after_fields: Literal::of(b"}\n"),
             all_fields: TextBuf::new(),
             has_row_texts: false,
         }
@@ -1080,9 +1103,8 @@ impl<'r> LineWriter<'r> {
         });
         let input = shown.input(self.logs);
         let fields = prepared.fields.as_ref();
-        let (before, after) = (&self.before_fields[0], &self.after_fields);
         let outcome =
-            fields.map_or(Outcome::default(), |fields| fields.write_between(run, &input, true, before, after, text));
+            fields.map_or(Outcome::default(), |fields| fields.write_between(run, &input, true, b"", END_LINE, text));
         if outcome == Outcome::default() && self.ends_simply && !self.has_notes && !prepared.is_guess {
             self.counted.n_reported += 1;
             state.last_elapsed_ns = event.elapsed_ns;
@@ -1107,21 +1129,20 @@ impl<'r> LineWriter<'r> {
         let prepared = shown.prepared;
         self.count(shown.event.id);
         debug_assert!(!prepared.is_plain || Form::Ndjson.is_plain(&text.as_bytes()[place.text..text.len() - 1]));
-        // Without the newline, or the brace and the newline.
+        // Without the newline, or the quote, the brace and the newline.
         let n_bytes = if prepared.is_plain {
             1
         } else {
             self.finish.line(place.start, place.text, false, text);
-            2
+            3
         };
         text.truncate(text.len() - n_bytes);
-        let before = &self.before_fields[usize::from(prepared.is_plain)];
         match &prepared.fields {
             Some(fields) => {
-                fields.write_between(run, &shown.input(self.logs), true, before, &self.after_fields, text);
+                fields.write_between(run, &shown.input(self.logs), true, AFTER_TEXT, END_LINE, text);
             }
             None => {
-                text.push(before.as_bytes());
+                text.push(AFTER_TEXT);
                 text.push(b"{}}\n");
             }
         }

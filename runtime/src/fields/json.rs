@@ -142,10 +142,8 @@ fn write_unsigned(number: u64, room: &mut [u8], at: usize) -> usize {
     if number <= MAX_EXACT {
         return num::dec(room, at, number);
     }
-    store(room, at, [b'"']);
-    let end = num::dec(room, at + 1, number);
-    store(room, end, [b'"']);
-    end + 1
+    let text = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut());
+    at + text.map_or(0, |text| num::quoted(text, number))
 }
 
 /// Integers and their labels, which can be read without the machine.
@@ -155,8 +153,8 @@ pub(super) struct FlatRow<'r> {
     first: Vec<FlatItem>,
     /// Further items, in parts for which a room is long enough.
     more: Vec<Vec<FlatItem>>,
-    /// End of the object.
-    end: Literal,
+    /// End of the object, `}` or `{}`, and its length.
+    end: ([u8; 2], u8),
 }
 
 /// Member of an object.
@@ -169,12 +167,28 @@ struct FlatItem {
 
 #[derive(Debug)]
 enum FlatValue {
+    /// Number of at most 32 bits that is never negative.
+    Short(FlatNumber),
+    /// Unsigned number of 64 bits.
+    Word64(FlatNumber),
     Int(FlatNumber),
     UInt(FlatNumber),
     /// Name of a number, and the names as JSON. There is no member if the number has no name.
     Word(Box<(FlatWord, Vec<Vec<Literal>>)>),
     /// Names of the bits of a number.
     Flags(Box<(FlatFlags, Vec<FlagTexts>)>),
+    /// Names of single bits of a number in ascending order, with a comma after each.
+    Bits(Box<BitTexts>),
+}
+
+/// Names of single bits.
+#[derive(Debug)]
+struct BitTexts {
+    flags: FlatFlags,
+    /// Bits that have a name.
+    known: u64,
+    /// Names by bit.
+    texts: Vec<Literal>,
 }
 
 /// Names of bits as JSON with a comma after each, or nothing.
@@ -208,7 +222,9 @@ impl<'r> FlatRow<'r> {
             // A field that no instruction stores is null, and so is its label.
             let Some(number) = source.number(field.cell) else { continue };
             let value = match field.shape.kind {
+                FieldKind::Int64 | FieldKind::UInt64 if number.is_u32() => FlatValue::Short(number),
                 FieldKind::Int64 => FlatValue::Int(number),
+                FieldKind::UInt64 if number.is_u64() => FlatValue::Word64(number),
                 FieldKind::UInt64 => FlatValue::UInt(number),
                 _ => return None,
             };
@@ -219,10 +235,10 @@ impl<'r> FlatRow<'r> {
                 add(&labels.name, FlatValue::Word(Box::new((word, texts.collect()))))?;
             } else if let Some(flags) = source.flags(labels.cell) {
                 let texts: Option<_> = source.flag_names(flags).map(FlagTexts::new).collect();
-                add(&labels.name, FlatValue::Flags(Box::new((flags, texts?))))?;
+                add(&labels.name, FlatValue::of_flags(flags, texts?))?;
             }
         }
-        let end = Literal::of(if items.is_empty() { b"{}" } else { b"}" });
+        let end = if items.is_empty() { (*b"{}", 2) } else { ([b'}', 0], 1) };
         // Every part has room for the texts around the object, too. The end of a long item is the end of its part.
         let max_end = MAX_START - 3 * Literal::MAX;
         let (mut first, mut more, mut end_of_part) = (Vec::new(), Vec::new(), 0);
@@ -244,35 +260,47 @@ impl<'r> FlatRow<'r> {
         Some(Self { source, first, more, end })
     }
 
-    /// Appends the fields of an event as an object between two texts. Returns false if the event may not contain all
-    /// of them.
+    /// True if the event contains all fields.
     #[inline(always)]
-    pub fn write(&self, bytes: &[u8], before: &Literal, after: &Literal, out: &mut TextBuf) -> bool {
-        if !self.source.fit(bytes) {
-            return false;
+    pub fn fit(&self, bytes: &[u8]) -> bool {
+        self.source.fit(bytes)
+    }
+
+    /// Appends the fields of an event that contains all of them as an object between two texts.
+    #[inline(always)]
+    pub fn write<const N: usize, const M: usize>(
+        &self,
+        bytes: &[u8],
+        before: &[u8; N],
+        after: &[u8; M],
+        out: &mut TextBuf,
+    ) {
+        const { assert!(N <= Literal::MAX && M <= Literal::MAX) };
+        if !self.more.is_empty() {
+            return self.write_parts(bytes, before, after, out);
         }
         out.put_columns(
             #[inline(always)]
             |room| {
-                let start = before.put(room, 0);
-                let end = self.put(&self.first, bytes, room, start);
-                if self.more.is_empty() { self.put_end(after, room, end) } else { end }
+                store(room, 0, *before);
+                let at = self.put(&self.first, bytes, room, N);
+                let (end, len) = self.end;
+                store(room, literal::start(at), end);
+                let at = literal::start(at + usize::from(len & 3));
+                store(room, at, *after);
+                at + M
             },
         );
-        if !self.more.is_empty() {
-            self.write_more(bytes, after, out);
-        }
-        true
     }
 
     #[inline(never)]
-    fn write_more(&self, bytes: &[u8], after: &Literal, out: &mut TextBuf) {
-        for (n, items) in self.more.iter().enumerate() {
-            out.put_columns(|room| {
-                let end = self.put(items, bytes, room, 0);
-                if n + 1 == self.more.len() { self.put_end(after, room, end) } else { end }
-            });
+    fn write_parts(&self, bytes: &[u8], before: &[u8], after: &[u8], out: &mut TextBuf) {
+        out.push(before);
+        for items in std::iter::once(&self.first).chain(&self.more) {
+            out.put_columns(|room| self.put(items, bytes, room, 0));
         }
+        out.push(b"}");
+        out.push(after);
     }
 
     /// Writes members at an offset and returns their end.
@@ -285,20 +313,13 @@ impl<'r> FlatRow<'r> {
         }
         end
     }
-
-    /// Writes the end of the object and the text after it.
-    #[inline(always)]
-    fn put_end(&self, after: &Literal, room: &mut [u8; COLUMNS], at: usize) -> usize {
-        let end = self.end.put(room, literal::start(at));
-        after.put(room, literal::start(end))
-    }
 }
 
 impl FlatItem {
     /// Maximum length of the key and the value.
     fn max_len(&self) -> usize {
         let value = match &self.value {
-            FlatValue::Int(_) | FlatValue::UInt(_) => MAX_VALUE,
+            FlatValue::Short(_) | FlatValue::Word64(_) | FlatValue::Int(_) | FlatValue::UInt(_) => MAX_VALUE,
             FlatValue::Word(word) => {
                 let len = |word: &Vec<Literal>| word.iter().map(Literal::len).sum();
                 word.1.iter().map(len).max().unwrap_or(0).max(MAX_VALUE)
@@ -306,6 +327,7 @@ impl FlatItem {
             FlatValue::Flags(flags) => {
                 2 + flags.1.iter().map(|text| text.name.len().max(text.other.len())).sum::<usize>()
             }
+            FlatValue::Bits(bits) => 2 + bits.texts.iter().map(Literal::len).sum::<usize>(),
         };
         self.key.len() + value
     }
@@ -313,8 +335,10 @@ impl FlatItem {
     /// Writes the member at an offset and returns its end.
     #[inline(always)]
     fn put(&self, source: &FlatFields<'_>, bytes: &[u8], room: &mut [u8; COLUMNS], at: usize) -> usize {
-        let start = literal::start(self.key.put(room, literal::start(at)));
+        let start = self.key.put(room, literal::start(at));
         match &self.value {
+            FlatValue::Short(number) => num::dec32(room, start, number.read_u32(bytes)),
+            FlatValue::Word64(number) => write_unsigned(number.read_u64(bytes), room, start),
             FlatValue::Int(number) => num::int(room, start, number.read(bytes)),
             FlatValue::UInt(number) => write_unsigned(number.read(bytes), room, start),
             FlatValue::Word(word) => match source.read_word(word.0, bytes) {
@@ -326,6 +350,7 @@ impl FlatItem {
                 _ => at,
             },
             FlatValue::Flags(flags) => put_flags(flags.0.read(bytes), &flags.1, room, start),
+            FlatValue::Bits(bits) => bits.put(bits.flags.read(bytes), room, start),
         }
     }
 }
@@ -347,10 +372,46 @@ fn put_flags(number: u64, texts: &[FlagTexts], room: &mut [u8; COLUMNS], at: usi
         let text = if number & mask == *value { name } else { other };
         text.put(room, at)
     });
+    end_list(at, end, room)
+}
+
+/// Ends a list whose items have a comma after each, and returns its end.
+#[inline(always)]
+fn end_list(start: usize, end: usize, room: &mut [u8; COLUMNS]) -> usize {
     // The closing bracket replaces the last comma.
-    let end = end.max(at + 2);
+    let end = end.max(start + 2);
     store(room, end - 1, [b']']);
     end
+}
+
+impl FlatValue {
+    /// Names of bits, without a test of every name if they are single bits.
+    fn of_flags(flags: FlatFlags, texts: Vec<FlagTexts>) -> Self {
+        let mut bits = BitTexts { flags, known: 0, texts: Vec::new() };
+        for FlagTexts { mask, value, name, other } in &texts {
+            if !mask.is_power_of_two() || mask != value || other.len() > 0 || *mask <= bits.known {
+                return FlatValue::Flags(Box::new((flags, texts)));
+            }
+            bits.known |= mask;
+            bits.texts.resize(mask.trailing_zeros() as usize, Literal::default());
+            bits.texts.push(*name);
+        }
+        FlatValue::Bits(Box::new(bits))
+    }
+}
+
+impl BitTexts {
+    /// Writes the list of the names of bits and returns its end.
+    #[inline(always)]
+    fn put(&self, number: u64, room: &mut [u8; COLUMNS], at: usize) -> usize {
+        store(room, at, [b'[']);
+        let (mut end, mut rest) = (at + 1, number & self.known);
+        while let Some(text) = self.texts.get(rest.trailing_zeros() as usize) {
+            end = text.put(room, end);
+            rest &= rest - 1;
+        }
+        end_list(at, end, room)
+    }
 }
 
 impl FlagTexts {

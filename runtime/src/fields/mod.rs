@@ -23,7 +23,6 @@ pub(crate) use values::{describe, fields};
 
 use crate::catalog::{Catalog, HookEntry};
 use crate::general_path;
-use crate::literal::Literal;
 use tfbc_vm::{EventContext, EventInput, Outcome, PreparedEntry, Row, Run, Schema, TextBuf};
 
 /// Form of an event's fields in a batch.
@@ -86,24 +85,46 @@ impl<'r> PreparedFields<'r> {
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
-        let nothing = Literal::default();
-        self.write_between(run, input, is_trial, &nothing, &nothing, out)
+        self.write_between(run, input, is_trial, b"", b"", out)
     }
 
     /// Like [`PreparedFields::write`], but between two texts.
     #[inline]
-    pub(crate) fn write_between(
+    pub(crate) fn write_between<const N: usize, const M: usize>(
         &self,
         run: &mut Run<'r>,
         input: &impl EventContext<'r>,
         is_trial: bool,
-        before: &Literal,
-        after: &Literal,
+        before: &[u8; N],
+        after: &[u8; M],
         out: &mut TextBuf,
     ) -> Outcome {
         match &self.flat {
-            Some(flat) if flat.write(input.bytes(), before, after, out) => Outcome::default(),
+            Some(flat) if flat.fit(input.bytes()) => {
+                flat.write(input.bytes(), before, after, out);
+                Outcome::default()
+            }
             _ => self.write_by_machine(run, input, is_trial, before, after, out),
+        }
+    }
+
+    /// Replaces the newline at the end of a text by the event's fields between two texts. Returns false if this needs
+    /// the machine.
+    #[inline(always)]
+    pub(crate) fn replace_newline<const N: usize, const M: usize>(
+        &self,
+        bytes: &[u8],
+        before: &[u8; N],
+        after: &[u8; M],
+        out: &mut TextBuf,
+    ) -> bool {
+        match &self.flat {
+            Some(flat) if flat.fit(bytes) => {
+                out.truncate(out.len() - 1);
+                flat.write(bytes, before, after, out);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -113,14 +134,14 @@ impl<'r> PreparedFields<'r> {
         run: &mut Run<'r>,
         input: &impl EventContext<'r>,
         is_trial: bool,
-        before: &Literal,
-        after: &Literal,
+        before: &[u8],
+        after: &[u8],
         out: &mut TextBuf,
     ) -> Outcome {
         let outcome = run.fields(&self.entry, input, is_trial, out);
-        out.push(before.as_bytes());
+        out.push(before);
         write_prepared(&self.schema, &self.keys, run.row(), out);
-        out.push(after.as_bytes());
+        out.push(after);
         outcome
     }
 

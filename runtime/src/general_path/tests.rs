@@ -38,7 +38,6 @@ const TEMPLATES: &str = r#"
 012 1.0 L=SVC "@MANY" "first " X4 \n "second" X4 \n
 013 1.0 L=INT "@EMPTY" ""
 014 1.0 L=APPL "@KNOWN" "pid=" $PID "cpu=" $CPUID "pri=" $PRI "svc=" $SVC " path=" $EXECPATH
-015 1.0 L=0 "@PATH" "path of " P4
 016 1.0 L=APPL "@DIVIDED" {{ $A = 100 / $D1 }} "by" $A
 017 1.0 L=APPL "@CUT" X4 X4 X4 X4 X4
 018 1.0 L=KERN "@QUOTED" "a\tb of, " $D1, 1 "one", 2 "two, 2", \* "other"
@@ -55,6 +54,7 @@ const TEMPLATES: &str = r#"
 
 /// Templates whose text depends on earlier events, and one that ends the report.
 const IN_ORDER: &str = r#"
+015 1.0 L=0 "@PATH" "path of " P4
 020 1.0 L=APPL "@BEGIN" starttimer($TID,1) "begin"
 021 1.0 L=KERN "@END" "took " endtimer($TID,1)
 022 1.0 L=0 "@HIDDEN" starttimer($TID,1) $SKIP
