@@ -40,6 +40,7 @@ csv | 720 | tfbc realistic --to csv
 ndjson | 720 | tfbc realistic --to ndjson --columns id,elapsed,delta,text
 ndjson with fields | 1068 | tfbc realistic --to ndjson
 fields alone | 720 | tfbc realistic --to ndjson --columns id,fields
+fields with times | 720 | tfbc realistic --to ndjson --columns id,elapsed,delta,fields
 ndjson of processes | 720 | tfbc realistic --to ndjson --columns id,exec,cpu,pid,elapsed,delta,text
 stats | 150 | tfbc realistic --stats
 only one id | 720 | tfbc realistic --only 200

@@ -306,7 +306,7 @@ impl Cells {
         match &self.quick {
             FastLayout::Plain(plain) => plain.put(id, event, times, room),
             FastLayout::Headed(_) => self.put_headed(id, values, event, times, room),
-            FastLayout::TableRow(end) => self.put_table_row(end, &values(), room),
+            FastLayout::TableRow(end) => self.put_table_row(end, id, values, event, times, room),
             FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
         }
     }
@@ -328,18 +328,25 @@ impl Cells {
 
     /// Writes the cells of [`FastLayout::TableRow`] without a call for each, unless a time is rare.
     #[inline(always)]
-    fn put_table_row(&self, end: &RowEnd, values: &EventValues<'_>, room: &mut Room) -> usize {
-        let EventTimes { elapsed_ns, last_ns } = values.time;
-        let since_ns = elapsed_ns.wrapping_sub(values.times.since_ns);
+    fn put_table_row<'v>(
+        &self,
+        end: &RowEnd,
+        id: &IdCells,
+        values: impl Fn() -> EventValues<'v>,
+        EventTimes { elapsed_ns, last_ns }: EventTimes,
+        times: &Times,
+        room: &mut Room,
+    ) -> usize {
+        let since_ns = elapsed_ns.wrapping_sub(times.since_ns);
         let delta_ns = elapsed_ns.checked_sub(last_ns).unwrap_or(MS);
         if since_ns >= MS || delta_ns >= MS {
-            return self.put_any_row(values, room);
+            return self.put_any_row(&values(), room);
         }
-        let mut at = values.put_hook(room, 0);
+        let mut at = id.put(room, 0);
         if let [_, context, _, _] = &*self.list {
-            at = values.put_context(context, room, at);
+            at = values().put_context(context, room, at);
         }
-        at = literal::start(values.times.put_bare(since_ns as u32, room, literal::start(at)));
+        at = literal::start(times.put_bare(since_ns as u32, room, literal::start(at)));
         store(room, at, end.text);
         if let Some(digits) = room[literal::start(at + usize::from(end.point))..].first_chunk_mut() {
             num::point6(digits, delta_ns as u32);
@@ -376,7 +383,7 @@ impl Cells {
         match (path, &self.quick) {
             (CellsPath::Plain, FastLayout::Plain(plain)) => plain.put(id, event, times, room),
             (CellsPath::Headed, _) => self.put_headed(id, values, event, times, room),
-            (CellsPath::TableRow, FastLayout::TableRow(end)) => self.put_table_row(end, &values(), room),
+            (CellsPath::TableRow, FastLayout::TableRow(end)) => self.put_table_row(end, id, values, event, times, room),
             (CellsPath::Plain | CellsPath::TableRow, _) => 0,
             (CellsPath::Any, _) => self.put(id, values, event, times, room),
         }
@@ -698,7 +705,7 @@ impl CellContent {
                 cell.end(room, at + usize::from(cell.number))
             },
             // The bytes after the id are part of the text.
-            CellContent::Hook => |_, values, room, at| values.put_hook(room, at),
+            CellContent::Hook => |_, values, room, at| values.id.put(room, at),
             CellContent::Context(_) => |cell, values, room, at| values.put_context(cell, room, at),
             CellContent::Depth(_) => |cell, values, room, at| {
                 let at = cell.begin(values, room, at);
@@ -861,15 +868,6 @@ impl<'e> EventValues<'e> {
     #[inline(always)]
     fn context(&self, n: u8) -> &'e ContextText {
         self.texts.of(n)
-    }
-
-    /// Writes the text of the hook, which contains the bytes after the id, and returns its end.
-    #[inline(always)]
-    fn put_hook(&self, room: &mut Room, at: usize) -> usize {
-        let text = &self.id.text_of_hook;
-        let [first, more] = &*self.id.blocks;
-        store_blocks(room, at, text.len(), first, more);
-        at + text.len()
     }
 
     /// Writes a cell of context columns, and returns its end.
@@ -1134,6 +1132,14 @@ impl IdCells {
         let mut blocks = Box::new([[0; BLOCKS]; 2]);
         blocks.as_flattened_mut().iter_mut().zip(text_of_hook).for_each(|(to, byte)| *to = *byte);
         Self { text: IdText::new(id), text_of_hook: text_of_hook.into(), blocks }
+    }
+
+    /// Writes the text of the hook, which contains the bytes after the id, and returns its end.
+    #[inline(always)]
+    fn put(&self, room: &mut Room, at: usize) -> usize {
+        let [first, more] = &*self.blocks;
+        store_blocks(room, at, self.text_of_hook.len(), first, more);
+        at + self.text_of_hook.len()
     }
 }
 

@@ -253,6 +253,8 @@ struct BatchedEvent<'b> {
     taken: &'b [u8],
     event: &'b EventRef,
     logs: &'b [LogInfo],
+    /// The event's bytes, if they were looked up in advance because they are needed twice.
+    bytes: Option<&'b [u8]>,
 }
 
 /// An event of a batch with its prepared line.
@@ -267,7 +269,7 @@ impl<'b> PreparedEvent<'_, 'b> {
     /// The event as its template sees it.
     #[inline(always)]
     fn input(self, logs: &'b [LogInfo]) -> BatchedEvent<'b> {
-        BatchedEvent { batch: self.batch, taken: &self.batch.taken.bytes, event: self.event, logs }
+        BatchedEvent { batch: self.batch, taken: &self.batch.taken.bytes, event: self.event, logs, bytes: None }
     }
 }
 
@@ -283,7 +285,10 @@ pub(super) fn context_of<'b>(batch: &'b Batch, event: &EventRef, logs: &'b [LogI
 impl<'b> EventContext<'b> for BatchedEvent<'b> {
     #[inline(always)]
     fn bytes(&self) -> &'b [u8] {
-        self.event().bytes
+        match self.bytes {
+            Some(bytes) => bytes,
+            None => self.event().bytes,
+        }
     }
 
     #[inline(always)]
@@ -666,8 +671,10 @@ impl<'r> LineFormat<'r> {
                             n_columns = line.cells.put_on(P::CELLS, &prepared.id, values, time, &line.times, room);
                             n_columns
                         };
-                        let input = BatchedEvent { batch, taken, event, logs };
-                        let bytes = if matches!(P::END, EndPath::Fields) { input.bytes() } else { &[] };
+                        let mut input = BatchedEvent { batch, taken, event, logs, bytes: None };
+                        if matches!(P::END, EndPath::Fields) {
+                            input.bytes = Some(input.bytes());
+                        }
                         let line_start = LineStart { layout: prepared.layout, line: start };
                         // Most events take no steps.
                         let is_normal = run.run_prepared(entry, &input, line_start, put, text)
@@ -682,7 +689,7 @@ impl<'r> LineFormat<'r> {
                             if matches!(P::END, EndPath::Fields) {
                                 let is_done = match &prepared.fields {
                                     Some(fields) if prepared.is_plain => {
-                                        fields.replace_newline(bytes, AFTER_TEXT, END_LINE, text)
+                                        fields.replace_newline(input.bytes(), AFTER_TEXT, END_LINE, text)
                                     }
                                     _ => false,
                                 };

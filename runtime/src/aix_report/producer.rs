@@ -659,7 +659,9 @@ impl<'w> Collector<'w> {
         if !is_shown || outcome.skipped {
             return Some(outcome);
         }
-        if !self.grep.as_ref().is_none_or(|wanted| wanted.is_match(self.text.as_bytes(), layout)) {
+        if let Some(wanted) = &self.grep
+            && !wanted.is_match(self.text.as_bytes(), layout)
+        {
             return None;
         }
         if let Some(fields) = last {
