@@ -23,7 +23,7 @@ body: wakeup | run/wakeup engine | run/wakeup native | | 1.40 | 1.91
 body: dump | run/dump engine | run/dump native | | 1.50 | 2.18
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.69
-checked twin : fast loop | run/mix200 checked | run/mix200 engine | | 1.15 | 1.15
+checked twin : fast loop | run/mix200 checked | run/mix200 loop | | 1.15 | 1.15
 line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.40 | 2.13
 line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.40 | 2.14
 line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.40 | 3.15

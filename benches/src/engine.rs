@@ -34,10 +34,10 @@ pub fn program(blob: &[u8]) -> Program<'_> {
 #[derive(Debug)]
 pub struct Engine<'b> {
     program: &'b Program<'b>,
-    /// Index of the hook or user event per id; [`u32::MAX`] if there is none.
-    hooks: Vec<u32>,
-    /// Cached entries per hook, by environment.
-    entries: Vec<[Option<PreparedEntry<'b>>; 4]>,
+    /// Index of the hook or user event per id; 0 if there is none.
+    hooks: Box<[u32; 1 << 16]>,
+    /// Entries per hook, by environment.
+    entries: Vec<[PreparedEntry<'b>; 4]>,
     machine: Machine,
     timers: Timers,
     text: TextBuf,
@@ -49,23 +49,30 @@ impl<'b> Engine<'b> {
         Self::with_machine(program, Machine::new(Limits::default()))
     }
 
+    /// Creates a machine that runs every routine in the loop, also straight ones.
+    pub fn in_loop(program: &'b Program<'b>) -> Self {
+        // Straight routines need no test of a limit that is at least as long as their texts.
+        Self::with_machine(program, Machine::new(Limits { text: 767, ..Limits::default() }))
+    }
+
     /// Creates a machine that uses the checked interpreter for every event.
     pub fn checked(program: &'b Program<'b>) -> Self {
         Self::with_machine(program, Machine::checked(Limits::default()))
     }
 
     fn with_machine(program: &'b Program<'b>, machine: Machine) -> Self {
-        let mut hooks = vec![u32::MAX; 1 << 16];
-        let entries = || [Space::Hook, Space::Record].into_iter().flat_map(|space| program.entries(space));
-        entries().for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
-        let n_hooks = entries().map(|hook| hook.index + 1).max().unwrap_or(0);
-        let entries = (0..n_hooks).map(|hook| [0, 1, 2, 3].map(|env| program.prepare(hook, env))).collect();
+        let mut hooks = Box::new([0; 1 << 16]);
+        let known = || [Space::Hook, Space::Record].into_iter().flat_map(|space| program.entries(space));
+        known().for_each(|hook| hooks[usize::from(hook.id)] = hook.index);
+        let n_hooks = known().map(|hook| hook.index + 1).max().unwrap_or(0);
+        let prepared = |hook| [0, 1, 2, 3].map(|env| program.prepare(hook, env).expect("every routine is sound"));
+        let entries = (0..n_hooks).map(prepared).collect();
         Engine { program, hooks, entries, machine, timers: Timers::new(), text: TextBuf::new() }
     }
 
     /// Formats a load one event at a time. Returns the bytes of text, of which the last part is kept.
     pub fn run<'e>(&mut self, load: impl Iterator<Item = Event<'e>>) -> usize {
-        let Engine { program, hooks, machine, timers, text, .. } = self;
+        let Engine { program, hooks, entries, machine, timers, text } = self;
         text.clear();
         let mut n_bytes = 0;
         let mut run = machine.start(program, timers);
@@ -76,7 +83,8 @@ impl<'b> Engine<'b> {
             }
             let start = LineStart { layout: Layout::default(), line: text.len() };
             let input = EventInput { event: &event, context: &Context::EMPTY };
-            run.event(hooks[id_of(&event)], input, start, text);
+            let (id, env) = place_of(&event);
+            run.run_prepared(&entries[hooks[usize::from(id)] as usize][env], &input, start, |_| 0, text);
         }
         n_bytes + text.len()
     }
@@ -89,7 +97,8 @@ impl<'b> Engine<'b> {
         let mut run = machine.start(program, timers);
         let mut next = || {
             let event = load.next()?;
-            let begin = entries[hooks[id_of(&event)] as usize][event.env_index()].as_ref()?;
+            let (id, env) = place_of(&event);
+            let begin = &entries[hooks[usize::from(id)] as usize][env];
             begin.prefetch_code();
             Some((begin, event))
         };
@@ -113,9 +122,16 @@ impl<'b> Engine<'b> {
     }
 }
 
-/// Id of a hook or user event.
-fn id_of(event: &Event<'_>) -> usize {
-    event.record.map_or_else(|| event.hook_id(), |record| Space::record_id(USER, record.event)).into()
+/// Id of a hook or user event, and index of its environment.
+#[inline(always)]
+fn place_of(event: &Event<'_>) -> (u16, usize) {
+    match (event.record, event.wide, event.bytes.first_chunk()) {
+        (None, true, Some([flags, _, _, _, high, low])) => {
+            (u16::from_be_bytes([*high, *low]), 2 | usize::from(flags >> 6 & 1))
+        }
+        (Some(record), ..) => (Space::record_id(USER, record.event), event.env_index()),
+        _ => (event.hook_id(), event.env_index()),
+    }
 }
 
 /// Formats a load with `format`, the hand-written code. Returns the bytes of text, of which the last part is kept.

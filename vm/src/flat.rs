@@ -21,7 +21,7 @@ const MAX_BEFORE: usize = 32;
 const HEAD: usize = 64;
 const TEXT: usize = 32;
 /// Maximum size of a line in bytes.
-const ROOM: usize = TextBuf::SLACK;
+const ROOM: usize = TextBuf::TEXT_ROOM;
 /// Maximum size of a printed number, and of a word printed both in quotes and in hex.
 const NUMBER: usize = 20;
 const WORD: usize = 16;

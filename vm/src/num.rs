@@ -418,6 +418,16 @@ pub(crate) fn hex_first(buf: &mut [u8], at: usize, bytes: [u8; 8], digits: usize
     at + digits
 }
 
+/// Eight upper-case hex digits for each of up to four words, lowest byte first.
+#[inline(always)]
+#[cfg(not(feature = "safe"))]
+pub(crate) fn hex_words<const N: usize>(words: [u32; N]) -> [[u8; 8]; N] {
+    #[cfg(target_arch = "x86_64")]
+    return crate::sse::hex_words::<UPPER, N>(words);
+    #[cfg(not(target_arch = "x86_64"))]
+    words.map(|word| hex8::<UPPER>(word.swap_bytes()))
+}
+
 /// Stores sixteen hex digits of the bytes, lower case, of which the first `digits` count.
 #[inline(always)]
 pub(crate) fn hex_low_first(buf: &mut [u8], at: usize, bytes: [u8; 8], digits: usize) -> usize {
@@ -569,6 +579,45 @@ fn octal8(n: u64) -> u64 {
 /// ```
 #[inline(always)]
 pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
+    if n < 1 << 24 {
+        let digits = octal8(n);
+        // The last digit stays, so 0 is printed.
+        let zeros = (digits | 1 << 56).trailing_zeros() & !7;
+        store(buf, at, ((digits | ASCII_ZEROS) >> zeros).to_le_bytes());
+        return at + 8 - zeros as usize / 8;
+    }
+    let high = n >> 24;
+    if high < 1 << 8 {
+        let digits = SMALL_OCTAL[high as usize];
+        store(buf, at, digits.to_le_bytes());
+        let at = at + (digits >> 24) as usize;
+        store(buf, at, (octal8(n & 0xff_ffff) | ASCII_ZEROS).to_le_bytes());
+        return at + 8;
+    }
+    long_oct(buf, at, n)
+}
+
+/// Octal digits of 0 to 255, left-aligned; the last byte is their number.
+static SMALL_OCTAL: [u32; 256] = small_octal();
+
+const fn small_octal() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut n = 0;
+    while n < 256 {
+        let (a, b, c) = (b'0' + (n >> 6) as u8, b'0' + (n >> 3 & 7) as u8, b'0' + (n & 7) as u8);
+        table[n] = u32::from_le_bytes(match n {
+            0..8 => [c, 0, 0, 1],
+            8..64 => [b, c, 0, 2],
+            _ => [a, b, c, 3],
+        });
+        n += 1;
+    }
+    table
+}
+
+/// Slow path of [`oct`] for numbers of more than 32 bits.
+#[inline(never)]
+fn long_oct(buf: &mut [u8], at: usize, n: u64) -> usize {
     // All 24 digits are computed: three words in parallel are faster than a loop to the first digit.
     let digits = [n >> 48, n >> 24 & 0xff_ffff, n & 0xff_ffff].map(|part| (octal8(part) | ASCII_ZEROS).to_le_bytes());
     let len = (64 - (n | 1).leading_zeros()).div_ceil(3) as usize;

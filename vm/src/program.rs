@@ -1,6 +1,8 @@
 //! Opened blobs: verification, and lookup of the routines for a hook.
 
 use crate::blob::{self, HookRow, RoutineRow, Sections};
+#[cfg(not(feature = "safe"))]
+use crate::machine::StraightStart;
 use crate::mem::{part, prefetch, row_at, tail, unchecked};
 use crate::op::StateUse;
 use crate::table::TableKind;
@@ -133,22 +135,41 @@ pub(crate) struct Start {
     pub zeroed: u16,
     /// Byte orders of its numbers.
     pub orders: Endianness,
+    /// Event bytes for which the routine runs as a straight one; `u32::MAX` if it is not straight.
+    #[cfg(not(feature = "safe"))]
+    pub straight_need: u32,
     /// State use in the two low bits, shape in the others.
     uses_and_shape: u8,
 }
 
 impl Start {
-    /// Start data of a sound routine.
-    fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
+    /// Start data of a sound routine for the entry with an index ([`Program::start_index`]).
+    fn of(sections: &Sections<'_>, proofs: &Proofs, start_index: usize, routine: u32) -> Self {
         let RoutineRow { start, body, need, zeroed, shape, .. } = sections.routines[routine as usize];
         let (orders, uses) = proofs.facts(routine);
-        Start { start, body, need, zeroed, orders, uses_and_shape: uses as u8 | shape << 2 }
+        #[cfg(not(feature = "safe"))]
+        let straight_need = {
+            let is_hook = || sections.hooks[start_index / 4].space() == Space::Hook;
+            if proofs.is_straight(routine, start_index & 2 != 0 && is_hook()) { need } else { u32::MAX }
+        };
+        #[cfg(feature = "safe")]
+        let _ = start_index;
+        Start {
+            start,
+            body,
+            need,
+            zeroed,
+            orders,
+            #[cfg(not(feature = "safe"))]
+            straight_need,
+            uses_and_shape: uses as u8 | shape << 2,
+        }
     }
 
     /// Start data of the routines of the first `n` hooks, which are sound.
     fn all(sections: &Sections<'_>, proofs: &Proofs, n: usize) -> Box<[Self]> {
         let routines = sections.hooks[..n].iter().flat_map(|hook| hook.routines);
-        routines.map(|routine| Start::of(sections, proofs, routine)).collect()
+        routines.enumerate().map(|(index, routine)| Start::of(sections, proofs, index, routine)).collect()
     }
 
     /// State used by the routine.
@@ -204,6 +225,11 @@ pub struct PreparedEntry<'r> {
     pub(crate) body: u32,
     /// Event bytes that its fixed reads need.
     pub(crate) need: u32,
+    #[cfg(not(feature = "safe"))]
+    pub(crate) straight: StraightStart,
+    /// Event bytes for which the routine runs as a straight one; `u32::MAX` if it is not straight.
+    #[cfg(not(feature = "safe"))]
+    pub(crate) straight_need: u32,
     /// Index of the entry's start data ([`Program::start_index`]).
     pub(crate) start_index: u32,
     /// Number of registers to zero.
@@ -218,7 +244,22 @@ impl<'r> PreparedEntry<'r> {
         let (code, body) = program.code_at(start);
         let &Start { need, zeroed, orders, .. } = start;
         let (shape, uses) = (start.shape(), start.uses());
-        Self { program, code, shape, body: body as u32, need, start_index: start_index as u32, zeroed, orders, uses }
+        let (body, start_index) = (body as u32, start_index as u32);
+        Self {
+            program,
+            code,
+            shape,
+            body,
+            need,
+            #[cfg(not(feature = "safe"))]
+            straight: StraightStart::of(orders, code, body),
+            #[cfg(not(feature = "safe"))]
+            straight_need: start.straight_need,
+            start_index,
+            zeroed,
+            orders,
+            uses,
+        }
     }
 
     /// Prefetches the entry, which is used some events later.
@@ -237,7 +278,12 @@ impl<'r> PreparedEntry<'r> {
     /// The entry of a routine that checks each access, as for an event that is too short.
     #[must_use]
     pub fn checked(self) -> Self {
-        Self { need: u32::MAX, ..self }
+        Self {
+            need: u32::MAX,
+            #[cfg(not(feature = "safe"))]
+            straight_need: u32::MAX,
+            ..self
+        }
     }
 
     /// The program of the routine.
@@ -417,7 +463,7 @@ impl<'b> Program<'b> {
     pub(crate) fn start_lazily(&self, start_index: usize) -> Option<Start> {
         let routine = self.sections.hooks.get(start_index / 4)?.routines[start_index % 4];
         let proofs = self.proofs.as_ref()?;
-        proofs.satisfies_rules(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
+        proofs.satisfies_rules(&self.sections, routine).then(|| Start::of(&self.sections, proofs, start_index, routine))
     }
 
     /// Instructions from a routine's first one to the end of the section, and the length of its body.
@@ -430,7 +476,10 @@ impl<'b> Program<'b> {
     /// ([`Event::env_index`](crate::Event::env_index)). Returns `None` for an unknown hook or a refused routine.
     pub fn prepare(&self, hook: u32, env: usize) -> Option<PreparedEntry<'_>> {
         let start_index = Program::start_index(hook, env);
-        Some(PreparedEntry::of(self, start_index, &self.verified_start(start_index)?))
+        let entry = PreparedEntry::of(self, start_index, &self.verified_start(start_index)?);
+        #[cfg(not(feature = "safe"))]
+        let entry = PreparedEntry { straight: entry.straight.specialized(entry.orders, entry.code), ..entry };
+        Some(entry)
     }
 
     /// Start data by index; verifies the routine if that has not happened.

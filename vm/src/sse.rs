@@ -25,6 +25,30 @@ fn digits<const LETTERS: u64>(bytes: u64) -> [u8; 16] {
     digits
 }
 
+/// Hex digits of up to four words, lowest byte first.
+#[inline(always)]
+pub(crate) fn hex_words<const LETTERS: u64, const N: usize>(words: [u32; N]) -> [[u8; 8]; N] {
+    const { assert!(N <= 4) };
+    let word = |n: usize| u64::from(words.get(n).copied().unwrap_or(0));
+    let pair = |n: usize| word(n) | word(n + 1) << 32;
+    // SAFETY: SSE2 is part of x86-64.
+    let digits = unsafe { digits_of_words::<LETTERS>(pair(0), pair(2)) };
+    std::array::from_fn(|n| digits[n % 4].to_le_bytes())
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn digits_of_words<const LETTERS: u64>(first: u64, last: u64) -> [u64; 4] {
+    let bytes = _mm_set_epi64x(last as i64, first as i64);
+    let fifteen = _mm_set1_epi8(15);
+    let (high, low) = (_mm_and_si128(_mm_srli_epi16(bytes, 4), fifteen), _mm_and_si128(bytes, fifteen));
+    let [a, b] = [_mm_unpacklo_epi8(high, low), _mm_unpackhi_epi8(high, low)].map(|nibbles| {
+        let letters = _mm_and_si128(_mm_cmpgt_epi8(nibbles, _mm_set1_epi8(9)), _mm_set1_epi8(LETTERS as i8));
+        _mm_add_epi8(_mm_add_epi8(nibbles, _mm_set1_epi8(0x30)), letters)
+    });
+    [a, _mm_unpackhi_epi64(a, a), b, _mm_unpackhi_epi64(b, b)].map(|eight| _mm_cvtsi128_si64(eight) as u64)
+}
+
 /// Eight decimal digits per number, for two numbers below 10^8.
 #[inline(always)]
 pub(crate) fn digits16(high: u32, low: u32) -> [u8; 16] {

@@ -12,6 +12,8 @@
 //! flags   (mask, field, yes, no, bits) an entry; yes and no as string, bits: 1 yes soft, 2 no soft
 //! ```
 
+use crate::mem::{at_words, unchecked};
+
 /// Maximum number of entries in a dense table for `n` cases.
 const fn dense_limit(n: usize) -> u64 {
     n as u64 * 8 + 64
@@ -199,7 +201,7 @@ fn hash_slot(words: &[u64], key: u64, width: usize) -> Option<usize> {
     let [multiplier, bucket_shift, slot_shift, _] = *words.first_chunk::<HASH_HEAD>()?;
     let n_buckets = 1usize << (64 - (bucket_shift & 63));
     let mixed = mix(key, multiplier);
-    let seed = words.get(HASH_HEAD + (mixed >> (bucket_shift & 63)) as usize)?;
+    let [seed] = unchecked!(Tables: at_words(words, HASH_HEAD + (mixed >> (bucket_shift & 63)) as usize));
     let slot = (mixed.wrapping_mul(*seed) >> (slot_shift & 63)) as usize;
     Some(HASH_HEAD + n_buckets + slot * width)
 }
@@ -213,8 +215,7 @@ pub(crate) fn find_number(kind: TableKind, words: &[u64], value: u64) -> Option<
         let index = value.wrapping_sub(base);
         return if index < count { words.get(3 + index as usize).copied() } else { Some(default) };
     }
-    let slot = hash_slot(words, value, 2)?;
-    let [key, target] = *words.get(slot..)?.first_chunk::<2>()?;
+    let [key, target] = *unchecked!(Tables: at_words(words, hash_slot(words, value, 2)?));
     Some(if key == value { target } else { words[3] })
 }
 
@@ -239,7 +240,7 @@ struct TextSlot {
 fn text_slot(words: &[u64], text: &[u8]) -> Option<TextSlot> {
     let [multiplier, _, _, default] = *words.first_chunk::<HASH_HEAD>()?;
     let hash = text_hash(text, multiplier);
-    let [key, target, string] = *words.get(hash_slot(words, hash, 3)?..)?.first_chunk::<3>()?;
+    let [key, target, string] = *unchecked!(Tables: at_words(words, hash_slot(words, hash, 3)?));
     Some(TextSlot { has_hash: key == hash, string, target, default })
 }
 

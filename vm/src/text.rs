@@ -19,6 +19,9 @@ pub struct TextBuf {
     pub(crate) end: usize,
 }
 
+/// Longest margin that is written by one store.
+pub(crate) const MARGIN: u16 = 32;
+
 /// Maximum number of column bytes that are printed together with an event's text.
 pub const COLUMNS: usize = 640;
 
@@ -59,8 +62,10 @@ impl Default for TextBuf {
 }
 
 impl TextBuf {
-    /// Room that an instruction may use without a check: for columns, a literal and a number.
-    pub(crate) const SLACK: usize = 768;
+    /// Room for the text of an instruction, or of a straight routine.
+    pub(crate) const TEXT_ROOM: usize = 768;
+    /// Room after the text without a check: for columns, a margin and a text.
+    pub(crate) const SLACK: usize = COLUMNS + MARGIN as usize + Self::TEXT_ROOM;
     /// Initial size of the buffer.
     const FIRST: usize = 4096;
     /// Size of [`TextBuf::spare`].

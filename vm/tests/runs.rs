@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use tfbc_vm::{
     BlobBuilder, Context, Env, EnvValue, Event, EventInput, HookRow, Instr, Layout, Limits, LineStart, Machine,
     Observer, Op, Outcome, PreparedEntry, ProcessNames, Program, RecordHeader, RoutineRow, Run, SourcePos, Space, Step,
-    TextBuf, Timers, Unobserved,
+    TextBuf, Timers, Unobserved, form, table,
 };
 
 const FIRST: u16 = 0x0100;
@@ -317,6 +317,164 @@ fn each_environment_of_an_entry_runs_its_own_routine() {
                 }
                 assert_eq!(routines, [program.routine_of(&entry, env).expect("a routine").index]);
             }
+        }
+    }
+}
+
+/// Groups of instructions that may follow one another in a straight routine, with the tables that they use.
+fn straight_groups(blob: &mut BlobBuilder) -> Vec<Vec<Instr>> {
+    let form = |left: u32, right: u32, more: u32| left | right << form::RIGHT | 8 << form::END | more;
+    let (low, whole, byte) = (form(32, 32, 0), form(0, 0, 0), form(8, 56, 0));
+    let little = form(32, 32, form::LITTLE);
+    let packed = |text: &[u8]| {
+        let mut bytes = [0; 32];
+        bytes[..text.len()].copy_from_slice(text);
+        bytes[31] = text.len() as u8;
+        bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>()
+    };
+    let texts = |n: u32| (0..n).map(|n| format!("text{n}")).collect::<Vec<_>>();
+    let long: Vec<u64> =
+        [3 | table::LONG_TEXTS].into_iter().chain(texts(4).iter().flat_map(|text| packed(text.as_bytes()))).collect();
+    let nibbles: Vec<u64> = [2].into_iter().chain(texts(33).iter().flat_map(|text| packed(text.as_bytes()))).collect();
+    let (long, nibbles) = (blob.words(&long), blob.words(&nibbles));
+    let mut string = |text: &str| {
+        let [offset, len] = blob.string(text.as_bytes());
+        table::pack_str(offset, len)
+    };
+    let dense: Vec<_> = (0..9).map(|n| (n, string(&format!("dense {n}")))).collect();
+    let sparse: Vec<_> = (0..9).map(|n| (n * n * 1000, string(&format!("sparse {n}")))).collect();
+    let (none, very_long) = (string(""), string(&"long ".repeat(20)));
+    let [dense, sparse] = [(dense, none), (sparse, very_long)].map(|(cases, default)| {
+        let (kind, words) = table::number_table(&cases, default);
+        blob.table(kind, &words)
+    });
+    // Strings of at most 32 bytes are copied with the bytes after them.
+    blob.string(&[b'-'; 40]);
+    let mut groups: Vec<Vec<Instr>> = [low, whole, byte, little]
+        .into_iter()
+        .flat_map(|how| {
+            [
+                Instr::of(Op::HexAt, &[5, 8, how]),
+                Instr::of(Op::HexLowAt, &[12, 16, how]),
+                Instr::of(Op::HexMinAt, &[8, how]),
+                Instr::of(Op::HexCAt, &[8, how]),
+                Instr::of(Op::OctCAt, &[16, how]),
+                Instr::of(Op::DecAt, &[16, how]),
+                Instr::of(Op::IntAt, &[8, how]),
+                Instr::of(Op::LitAt, &[8, long, how]),
+                Instr::of(Op::LitHexAt, &[8, long, how]),
+                Instr::of(Op::HexCLitAt, &[8, long, how]),
+                Instr::of(Op::CaseAt, &[8, dense, how]),
+                Instr::of(Op::CaseAt, &[16, sparse, how]),
+                Instr::of(Op::HexCCaseAt, &[8, sparse, how]),
+                Instr::of(Op::NibblesAt, &[8, nibbles, how]),
+                Instr::of(Op::HexCNibblesAt, &[16, nibbles, how]),
+            ]
+        })
+        .map(|instr| vec![instr])
+        .collect();
+    groups.extend([
+        vec![Instr::new(Op::Print)],
+        vec![Instr::of(Op::Text, &[8, 16, 0])],
+        vec![Instr::of(Op::Text, &[20, 4, 0])],
+        vec![Instr::of(Op::Get, &[3, 8, low]), Instr::of(Op::PutOct, &[3])],
+        vec![Instr::of(Op::Get, &[3, 8, whole]), Instr::of(Op::PutOct, &[3])],
+        vec![Instr::of(Op::Get, &[3, 16, whole]), Instr::of(Op::PutBin, &[3, 13])],
+    ]);
+    // Hex numbers run together, in runs of any length and of up to eight digits, or more.
+    for (n, digits) in (0..4).flat_map(|n| [(n, 8), (n, 3), (n, 16)]) {
+        let how = if digits == 16 { whole } else { form(32, 32, 0) };
+        let run = |at: u32| Instr::of(Op::HexFullAt, &[digits, 8 + 2 * at, how | (n - at) << form::MORE]);
+        groups.push((0..=n).map(run).collect());
+        groups.push(vec![Instr::of(Op::HexLowFullAt, &[digits, 8, how])]);
+    }
+    groups
+}
+
+/// The texts of an event in the loop, in the checked loop, and without the loop.
+#[test]
+fn straight_routines_print_what_the_loop_prints() {
+    let mut random = 1u64;
+    let mut next = move |below: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    for _ in 0..400 {
+        let mut blob = BlobBuilder::new();
+        blob.source("test", b"");
+        let groups = straight_groups(&mut blob);
+        let mut code: Vec<Instr> = (0..=next(4)).flat_map(|_| groups[next(groups.len())].clone()).collect();
+        for instr in &mut code {
+            let len = next(17);
+            instr.lit_len = len as u8;
+            instr.lit[..len].copy_from_slice(&b"0123456789ABCDEF"[..len]);
+        }
+        match next(4) {
+            0 => {
+                let ends = next(2) as u32;
+                code.push(Instr::of(Op::Env, &[9, EnvValue::HookLen as u32]));
+                code.push(Instr::of(Op::PtrSet, &[8, 0]));
+                code.push(Instr::of(Op::Dump, &[9, ends]));
+                code.extend((ends == 1).then(|| Instr::new(Op::SoftDrop)));
+            }
+            1 => {
+                // Jumps over the last instruction, or behind the body.
+                let end = code.len() as u32 + 2;
+                let how = 8 | 56 << form::RIGHT | 8 << form::END;
+                code.push(Instr::of(Op::JumpEqualAt, &[8, 0, how, end]));
+                code.push(Instr::of(Op::DecAt, &[8, how]));
+            }
+            _ => {}
+        }
+        let row = RoutineRow { need: 24, ..RoutineRow::default() };
+        let routine = blob.routine(row, &code, &vec![SourcePos::default(); code.len()]);
+        blob.hook(HookRow { id: FIRST, flags: 4, routines: [routine; 4], ..HookRow::default() });
+        let blob = blob.finish();
+        let program = Program::open(&blob).unwrap_or_else(|error| panic!("{error}: {code:?}"));
+        let machines = || {
+            let in_loop = Limits { text: 767, ..Limits::default() };
+            [Machine::default(), Machine::new(in_loop), Machine::checked(Limits::default())]
+        };
+        for _ in 0..8 {
+            let n_bytes = if next(4) == 0 { next(24) } else { 24 + next(80) };
+            let mut bytes: Vec<u8> =
+                (0..n_bytes).map(|_| if next(3) == 0 { next(256) as u8 } else { b'a' + next(9) as u8 }).collect();
+            // Values that tables know, ends of texts, and lengths of dumps.
+            for at in 2..n_bytes {
+                if at < 4 || next(3) == 0 {
+                    bytes[at] = if at == 3 { next(100) as u8 } else { 0 };
+                }
+            }
+            let event = Event { bytes: &bytes, wide: true, record: None, time_ns: 5, offset: 0 };
+            let entry = program.prepare(0, 2).expect("the routine is sound");
+            let columns = next(2) * 600;
+            let lines = machines().map(|mut machine| {
+                let (mut timers, mut out) = (Timers::new(), TextBuf::new());
+                let mut run = machine.start(&program, &mut timers);
+                let input = EventInput { event: &event, context: &Context::EMPTY };
+                let outcomes: Vec<bool> = (0..20)
+                    .map(|n| {
+                        let layout = Layout { first: [0, 3, 40][n % 3], further: 0 };
+                        let line = LineStart { layout, line: out.len() };
+                        if n % 2 == 0 {
+                            return run.event(0, input, line, &mut out) == Outcome::default();
+                        }
+                        run.run_prepared(
+                            &entry,
+                            &input,
+                            line,
+                            |room| {
+                                room[..columns].fill(b'c');
+                                columns
+                            },
+                            &mut out,
+                        )
+                    })
+                    .collect();
+                (String::from_utf8_lossy(out.as_bytes()).into_owned(), outcomes)
+            });
+            assert_eq!(lines[0], lines[1], "{code:?} of {bytes:?}");
+            assert_eq!(lines[0], lines[2], "{code:?} of {bytes:?}");
         }
     }
 }

@@ -28,6 +28,8 @@ enum Implementation {
     Engine,
     /// The project, with lookahead.
     Ahead,
+    /// The project, with the loop for all routines.
+    Loop,
     /// The checked interpreter.
     Checked,
     /// Hand-written code.
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     let side = match cli.who {
         Implementation::Engine => Side::Engine,
         Implementation::Ahead => Side::Ahead,
+        Implementation::Loop => Side::Loop,
         Implementation::Checked => Side::Checked,
         Implementation::Native => Side::Native,
         Implementation::Plain => Side::Plain,

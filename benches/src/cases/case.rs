@@ -9,6 +9,8 @@ pub enum Side {
     Engine,
     /// The engine, with the next event's cached entry looked up while the current one is printed, as in AIX reports.
     Ahead,
+    /// The loop, for all routines.
+    Loop,
     /// The checked interpreter.
     Checked,
     /// Code written by hand for this case.
@@ -19,13 +21,14 @@ pub enum Side {
 
 impl Side {
     /// All implementations.
-    pub const ALL: [Side; 5] = [Side::Engine, Side::Ahead, Side::Checked, Side::Native, Side::Plain];
+    pub const ALL: [Side; 6] = [Side::Engine, Side::Ahead, Side::Loop, Side::Checked, Side::Native, Side::Plain];
 
     /// Name in benches and on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Side::Engine => "engine",
             Side::Ahead => "ahead",
+            Side::Loop => "loop",
             Side::Checked => "checked",
             Side::Native => "native",
             Side::Plain => "plain",

@@ -40,7 +40,7 @@ pub(super) fn datakeys() -> Vec<Measure> {
     only.chain([None]).map(measure).collect()
 }
 
-/// Runs a load through the machine one event at a time, with lookahead, through the checked interpreter, and through a
+/// Runs a load through the machine one event at a time, with lookahead, through the loop, the checked interpreter, and a
 /// hand-written formatter.
 pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     name: &str,
@@ -52,15 +52,19 @@ pub(super) fn formatted<E: Iterator<Item = Event<'static>> + Clone + 'static>(
     let blob: &'static [u8] = blob(name, format_file).leak();
     let program: &'static Program<'static> = Box::leak(Box::new(program(blob)));
     let (mut engine, mut ahead, mut checked) = (Engine::new(program), Engine::new(program), Engine::checked(program));
+    let mut in_loop = Engine::in_loop(program);
     assert_same_text(&mut engine, Engine::run, events(), &native);
     assert_same_text(&mut ahead, Engine::run_ahead, events(), &native);
+    assert_same_text(&mut in_loop, Engine::run, events(), &native);
     assert_same_text(&mut checked, Engine::run, events(), &native);
     let events = Rc::new(events);
     let (for_engine, for_ahead, for_checked) = (Rc::clone(&events), Rc::clone(&events), Rc::clone(&events));
+    let for_loop = Rc::clone(&events);
     let mut text = NativeText::new();
     BenchCase::new(n_events)
         .side(Side::Engine, move || engine.run(for_engine()))
         .side(Side::Ahead, move || ahead.run_ahead(for_ahead()))
+        .side(Side::Loop, move || in_loop.run(for_loop()))
         .side(Side::Checked, move || checked.run(for_checked()))
         .side(Side::Native, move || run_native(events(), &mut text, &native))
 }

@@ -12,7 +12,7 @@
 
 use super::texts::{low_bits, matching_texts};
 use super::{End, Run, STEP};
-use crate::mem::{OutPtr, Pc};
+use crate::mem::{ExecState, OutPtr, Pc};
 use crate::op::{Instr, N_REGS, Op, OperandKind, Reads, Slot, StateUse, for_each_op};
 use crate::program::PreparedEntry;
 use crate::row::RowFull;
@@ -177,7 +177,8 @@ impl<'r> Run<'r> {
         #[cfg(feature = "paranoid")]
         self.watch_event(prepared);
         let nothing = None::<fn(&mut [u8; crate::COLUMNS]) -> usize>;
-        let (len, mut at) = self.stage.begin(prepared.code, prepared.body as usize, out, nothing, 0, MAX_TEXT);
+        let (len, at) = ExecState::begin_line(out, nothing, 0);
+        let mut at = self.stage.begin((prepared.code, prepared.body as usize), out, (len, at), 0, MAX_TEXT);
         self.text_limit = len + MAX_TEXT;
         (self.first.start, self.first.text) = (len, len);
         let pc = self.stage.start();

@@ -11,6 +11,8 @@ mod flow;
 #[cfg(feature = "paranoid")]
 mod paranoid;
 mod slow_ops;
+#[cfg(not(feature = "safe"))]
+mod straight;
 mod texts;
 mod windows;
 
@@ -21,6 +23,8 @@ use crate::program::{PreparedEntry, SHAPES};
 use crate::verify::{Endianness, MAX_DEPTH, UNCOUNTED};
 use crate::{COLUMNS, Context, Event, Instr, Observer, Program, Row, Step, TextBuf, Timers, Unobserved};
 use fast::Handlers;
+#[cfg(not(feature = "safe"))]
+pub(crate) use straight::{Straight, StraightStart};
 pub(crate) use texts::prints;
 
 /// Margins of an event's text.
@@ -84,6 +88,9 @@ pub struct Machine {
     limits: Limits,
     /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
+    /// True if straight routines run without the loop.
+    #[cfg(not(feature = "safe"))]
+    runs_straight: bool,
     /// State every event starts from.
     initial: EventState,
     scratch: Box<Scratch>,
@@ -148,18 +155,31 @@ impl Machine {
             #[cfg(feature = "paranoid")]
             watch: paranoid::EventHistory::default(),
         });
-        Machine { limits, long: fast::FAST, initial, scratch }
+        Machine {
+            limits,
+            long: fast::FAST,
+            // The text of a straight routine is never limited.
+            #[cfg(not(feature = "safe"))]
+            runs_straight: limits.text as usize >= TextBuf::TEXT_ROOM && limits.turns as usize >= straight::MAX_DUMP,
+            initial,
+            scratch,
+        }
     }
 
     /// Machine that runs every event in the checked loop: the oracle for the fast one.
     pub fn checked(limits: Limits) -> Self {
-        Machine { long: fast::CHECKED, ..Machine::new(limits) }
+        Machine {
+            long: fast::CHECKED,
+            #[cfg(not(feature = "safe"))]
+            runs_straight: false,
+            ..Machine::new(limits)
+        }
     }
 
     /// Starts printing events of a program.
     pub fn start<'r>(&'r mut self, program: &'r Program<'r>, timers: &'r mut Timers) -> Run<'r> {
         // Only references and small fields are set here: a caller may start a run for every event.
-        let Machine { limits, long, initial, scratch } = self;
+        let Machine { limits, long, initial, scratch, .. } = self;
         // The previous run may have lowered the steps, and an observer may have unwound it.
         initial.steps = limits.steps;
         scratch.state = *initial;
@@ -179,6 +199,8 @@ impl Machine {
             outcome: Outcome::default(),
             cut_window: [0; 8],
             long: *long,
+            #[cfg(not(feature = "safe"))]
+            runs_straight: self.runs_straight,
             initial,
             max_steps: limits.steps,
             n_steps: 0,
@@ -314,6 +336,9 @@ pub struct Run<'r> {
     cut_window: [u8; 8],
     /// Handlers for events as long as their routines need, by byte order.
     long: [&'static Handlers; 3],
+    /// True if straight routines run without the loop.
+    #[cfg(not(feature = "safe"))]
+    runs_straight: bool,
     /// State that every event starts from.
     initial: &'r mut EventState,
     /// Limit of the machine on the steps of an event.
@@ -403,7 +428,6 @@ impl<'r> Run<'r> {
         columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         out: &mut TextBuf,
     ) -> bool {
-        self.program = prepared.program;
         let code = EntryCode { entry: prepared, code: || (prepared.code, prepared.body as usize) };
         self.print::<_, true>(code, input, start, Some(columns), out, &mut Unobserved)
     }
@@ -420,7 +444,6 @@ impl<'r> Run<'r> {
     ) -> Outcome {
         let start_index = Program::start_index(hook, input.event.env_index());
         let program = self.home;
-        self.program = program;
         // A lazily opened program has no start data in advance; the copy on the stack gives both cases one type.
         let proved;
         let start = match program.start(start_index) {
@@ -484,13 +507,25 @@ impl<'r> Run<'r> {
     #[inline(always)]
     fn print<O: Observer, const AHEAD: bool>(
         &mut self,
-        EntryCode { entry: prepared, code }: EntryCode<'_, 'r, impl FnOnce() -> (&'r [Instr], usize)>,
+        EntryCode { entry: prepared, code }: EntryCode<'_, 'r, impl Fn() -> (&'r [Instr], usize)>,
         input: &impl EventContext<'r>,
         LineStart { layout, line }: LineStart,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> bool {
+        let bytes = input.bytes();
+        let (len, at) = ExecState::begin_line(out, columns, layout.first);
+        #[cfg(not(feature = "safe"))]
+        if !O::ACTIVE && bytes.len() >= prepared.straight_need as usize && self.runs_straight {
+            let end = straight::run(prepared, bytes, at);
+            // A line without text is left to the loop, which removes the blanks before it.
+            if end.is_after(at) {
+                ExecState::end_line(out, end);
+                return true;
+            }
+        }
+        self.program = prepared.program;
         if O::ACTIVE {
             // The observer may have unwound during the previous event.
             self.reset();
@@ -511,10 +546,8 @@ impl<'r> Run<'r> {
         #[cfg(feature = "paranoid")]
         self.watch_event(prepared);
         // The length is tested once per event. No read at a fixed offset tests it again in the fast loop (rule V6).
-        let bytes = input.bytes();
         self.cursor.bytes = bytes;
-        let (code, body) = code();
-        let (len, mut at) = self.stage.begin(code, body, out, columns, layout.first, self.max_text);
+        let mut at = self.stage.begin(code(), out, (len, at), layout.first, self.max_text);
         // The margin does not count towards the limit, so that the limit does not depend on the columns.
         self.text_limit = len + usize::from(layout.first) + self.max_text;
         self.first.text = len + usize::from(layout.first);

@@ -129,7 +129,7 @@ fn put_packed<const BYTES: usize>(room: &mut [u8], at: usize, words: &[u64], pla
 
 /// Prints the text with an index from a list; the index in hex if that text is empty.
 #[inline(always)]
-pub(super) fn put_indexed_or_hex(room: &mut [u8; ROOM], words: &[u64], base: u32, index: u64) -> usize {
+pub(super) fn put_indexed_or_hex(room: &mut [u8], words: &[u64], base: u32, index: u64) -> usize {
     match put_indexed(room, words, base, index) {
         0 => put_hex_c(room, index),
         n => n,
@@ -142,7 +142,7 @@ pub(super) const FEW_NIBBLES: u64 = 6;
 /// Prints the texts of a value's nibbles, or the default text if all are empty. Each nibble has 16 texts of 31 bytes
 /// and a length. Returns `None` if they may exceed [`ROOM`].
 #[inline(always)]
-pub(super) fn put_nibbles(room: &mut [u8; ROOM], words: &[u64], base: u32, value: u64) -> Option<usize> {
+pub(super) fn put_nibbles(room: &mut [u8], words: &[u64], base: u32, value: u64) -> Option<usize> {
     let base = base as usize;
     let [head] = *unchecked!(Tables: at_words(words, base));
     let count = head & 0xff;
@@ -194,7 +194,7 @@ pub(super) fn put_elapsed(buf: &mut [u8], o: usize, ns: u64, msec_from: u64) -> 
 /// Copies a string of the pool with at most 32 bytes. Requires 32 bytes in the pool from its start, for one fixed-size
 /// copy.
 #[inline(always)]
-pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], offset: usize, len: usize) -> Option<usize> {
+pub(super) fn copy_short(room: &mut [u8], strings: &[u8], offset: usize, len: usize) -> Option<usize> {
     let text: &[u8; 32] = strings.get(offset..)?.first_chunk().filter(|_| len <= 32)?;
     store_slice(room, 0, text);
     Some(len)
@@ -202,7 +202,7 @@ pub(super) fn copy_short(room: &mut [u8; ROOM], strings: &[u8], offset: usize, l
 
 /// Copies the text at an offset up to its NUL or the end of the event, if it is short and needs no escapes.
 #[inline(always)]
-pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Option<usize> {
+pub(super) fn copy_string<const N: usize>(room: &mut [u8; N], bytes: &[u8], at: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     let text = bytes.get(at as usize..)?;
     let (to, _) = room.as_chunks_mut::<8>();
@@ -229,7 +229,7 @@ pub(super) fn copy_string(room: &mut [u8; ROOM], bytes: &[u8], at: u32) -> Optio
 /// of the text are printable.
 #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
 #[inline(always)]
-pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
+pub(super) fn copy_sixteen(room: &mut [u8], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     let sixteen = bytes.get(at as usize..)?.first_chunk::<16>()?;
     // The bit at `len` ends the search if every byte is printable.
     let n = (crate::sse::unprintable(sixteen) | 1 << len).trailing_zeros();

@@ -92,7 +92,7 @@ impl<'r> Run<'r> {
 
 /// True if the number is little-endian.
 #[inline(always)]
-fn is_little<const ORDER: u8>(how: u32) -> bool {
+pub(super) fn is_little<const ORDER: u8>(how: u32) -> bool {
     match ORDER {
         BIG => false,
         LITTLE => true,

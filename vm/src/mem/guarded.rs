@@ -49,18 +49,14 @@ impl<'r> ExecState<'r> {
         OutPtr(out.len)
     }
 
-    /// Starts a routine, and a text with columns and `blanks` before it. `columns` writes to the given room and returns
-    /// its length. The text may grow by `max_text`. Returns the length up to the columns, and the end of the text.
-    pub fn begin(
-        &mut self,
-        code: &'r [Instr],
-        body: usize,
+    /// Starts a line: columns, and `blanks` before its text. Returns the length up to the columns, and the end of the
+    /// text.
+    pub fn begin_line(
         out: &mut TextBuf,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
-        max_text: usize,
     ) -> (usize, OutPtr) {
-        (self.code, self.body) = (code, body);
+        let line = out.len;
         out.room(0);
         if let Some(columns) = columns
             && let Some(room) = out.buf.get_mut(out.len..).and_then(|room| room.first_chunk_mut())
@@ -69,7 +65,24 @@ impl<'r> ExecState<'r> {
         }
         let len = out.len;
         out.pad(blanks.into());
-        (len, self.open(out, len + usize::from(blanks) + max_text))
+        let at = OutPtr(out.len);
+        out.len = line;
+        (len, at)
+    }
+
+    /// Starts a routine, and its text at `at`, after `len` bytes with the columns and `blanks`. The text may grow by
+    /// `max_text`.
+    pub fn begin(
+        &mut self,
+        (code, body): (&'r [Instr], usize),
+        out: &mut TextBuf,
+        (len, at): (usize, OutPtr),
+        blanks: u16,
+        max_text: usize,
+    ) -> OutPtr {
+        (self.code, self.body) = (code, body);
+        out.len = at.0;
+        self.open(out, len + usize::from(blanks) + max_text)
     }
 
     /// Makes `has_room` false until the text is opened again.

@@ -30,11 +30,11 @@ pub(crate) use debug_assert_rule;
 /// number (at most 18), also of the instructions that run with it, each of at most 16 digits (rule V10).
 pub(crate) const BEFORE: usize = 36 * (1 + form::MAX_MORE as usize);
 /// Bytes that an instruction may print after these, without asking for more room.
-pub(crate) const ROOM: usize = crate::TextBuf::SLACK - BEFORE;
+pub(crate) const ROOM: usize = crate::TextBuf::TEXT_ROOM - BEFORE;
 
-/// Longest margin that is written by one store.
+/// Bytes that an instruction of a straight routine may use after its literal: its text, and what its last store adds.
 #[cfg(not(feature = "safe"))]
-const MARGIN: u16 = 32;
+pub(crate) const LENT: usize = 256;
 
 /// Calls a function whose safety depends on a rule of the verifier, or, with `room`, on the loop having made room for
 /// the current instruction's text. With the feature `safe` these functions are safe.

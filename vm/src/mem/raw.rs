@@ -3,7 +3,8 @@
 
 // With bounds checks, the same design took 1.75 times as long. The verifier makes them superfluous.
 
-use super::{MARGIN, ROOM, debug_assert_rule};
+use super::{LENT, ROOM, debug_assert_rule};
+use crate::text::MARGIN;
 use crate::{COLUMNS, Instr, TextBuf};
 use std::marker::PhantomData;
 use std::ptr::{null, null_mut};
@@ -12,11 +13,76 @@ use std::ptr::{null, null_mut};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pc(*const Instr);
 
+// SAFETY: instructions are immutable and shared, and only unsafe functions read through the pointer.
+unsafe impl Send for Pc {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Pc {}
+
 /// Pointer to the end of the text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutPtr(*mut u8);
 
+impl Pc {
+    /// First of some instructions.
+    #[inline(always)]
+    pub fn start(code: &[Instr]) -> Pc {
+        Pc(code.as_ptr())
+    }
+
+    /// End of the first `body` instructions.
+    #[inline(always)]
+    pub fn end(code: &[Instr], body: usize) -> Pc {
+        Pc(code.as_ptr().wrapping_add(body))
+    }
+
+    /// Position after an instruction.
+    #[inline(always)]
+    pub fn after(instr: &Instr) -> Pc {
+        Pc(std::ptr::from_ref(instr).wrapping_add(1))
+    }
+
+    /// Instruction at the position.
+    ///
+    /// # Safety
+    /// The position must be before the end of a routine's body (rules V12 and P3).
+    #[inline(always)]
+    pub unsafe fn instr<'r>(self) -> &'r Instr {
+        // SAFETY: the caller guarantees that there is an instruction; it lives as long as its program.
+        unsafe { &*self.0 }
+    }
+}
+
 impl OutPtr {
+    /// No position.
+    pub const NONE: OutPtr = OutPtr(null_mut());
+
+    /// True if there is text from `start` to this position. False if this is no position.
+    #[inline(always)]
+    pub fn is_after(self, start: OutPtr) -> bool {
+        self.0 > start.0
+    }
+
+    /// Prints the literal of an instruction of a straight routine.
+    ///
+    /// # Safety
+    /// The routine's text must begin where [`ExecState::begin_line`] returned.
+    #[inline(always)]
+    pub unsafe fn literal(self, instr: &Instr) -> OutPtr {
+        // SAFETY: the caller guarantees the room; the verifier has added up the text of the routine.
+        unsafe { self.0.cast::<[u8; 16]>().write_unaligned(instr.lit) };
+        self.add(instr.lit_len.into())
+    }
+
+    /// Room for an instruction of a straight routine.
+    ///
+    /// # Safety
+    /// As for [`OutPtr::literal`]; the room is used before the text goes on.
+    #[inline(always)]
+    pub unsafe fn lend<'t>(self) -> &'t mut [u8; LENT] {
+        // SAFETY: the text of the routine is at most `TextBuf::TEXT_ROOM - LENT` bytes.
+        unsafe { &mut *self.0.cast() }
+    }
+
     /// Position after `n` more bytes.
     #[inline(always)]
     pub fn add(self, n: usize) -> OutPtr {
@@ -56,46 +122,67 @@ impl<'r> ExecState<'r> {
         OutPtr(self.text.wrapping_add(out.len))
     }
 
-    /// Starts a routine, and a text with columns and `blanks` before it. `columns` writes to the given room and returns
-    /// its length. The text may grow by `max_text`. Returns the length up to the columns, and the end of the text.
-    /// Without blanks and columns there may be no room yet.
+    /// Starts a routine, and its text at `at`, after `len` bytes with the columns and `blanks`. The text may grow by
+    /// `max_text`.
     #[inline(always)]
     pub fn begin(
         &mut self,
-        code: &'r [Instr],
-        body: usize,
+        (code, body): (&'r [Instr], usize),
+        out: &mut TextBuf,
+        (len, at): (usize, OutPtr),
+        blanks: u16,
+        max_text: usize,
+    ) -> OutPtr {
+        (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
+        let limit = len + usize::from(blanks) + max_text;
+        if blanks > MARGIN {
+            out.len = len + usize::from(blanks);
+            return self.open(out, limit);
+        }
+        self.text = out.buf.as_mut_ptr();
+        self.limit = self.text.wrapping_add(out.end.min(limit));
+        at
+    }
+
+    /// Starts a line: columns, and `blanks` before its text. `columns` writes to the given room and returns its length.
+    /// Returns the length up to the columns, and the end of the text, with [`TextBuf::TEXT_ROOM`] bytes after it.
+    #[inline(always)]
+    pub fn begin_line(
         out: &mut TextBuf,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
-        max_text: usize,
     ) -> (usize, OutPtr) {
-        const { assert!(COLUMNS + MARGIN as usize <= TextBuf::SLACK) };
-        (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
         let mut n_columns = 0;
-        if columns.is_some() || blanks > 0 {
-            out.room(0);
-        }
-        let text = out.buf.as_mut_ptr();
-        let end = text.wrapping_add(out.len);
+        out.room(0);
+        let end = out.buf.as_mut_ptr().wrapping_add(out.len);
         if let Some(columns) = columns {
             // SAFETY: `out.room` was called, so the buffer has `TextBuf::SLACK` initialised bytes after the text.
             n_columns = columns(unsafe { &mut *end.cast() }).min(COLUMNS);
         }
         let len = out.len + n_columns;
-        self.text = text;
-        self.limit = text.wrapping_add(out.end.min(len + usize::from(blanks) + max_text));
         let end = end.wrapping_add(n_columns);
         if blanks == 0 {
             return (len, OutPtr(end));
         }
         if blanks > MARGIN {
+            let line = out.len;
             out.len = len;
             out.pad(blanks.into());
-            return (len, self.open(out, len + usize::from(blanks) + max_text));
+            let end = out.buf.as_mut_ptr().wrapping_add(out.len);
+            out.len = line;
+            return (len, OutPtr(end));
         }
         // SAFETY: `out.room` was called, so there is room for columns and these blanks after the text.
         unsafe { end.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
         (len, OutPtr(end.wrapping_add(blanks.into())))
+    }
+
+    /// Ends a line that was printed by a straight routine.
+    #[inline(always)]
+    pub fn end_line(out: &mut TextBuf, at: OutPtr) {
+        // SAFETY: `at` is less than `TextBuf::TEXT_ROOM` bytes after the position that `begin_line` returned.
+        unsafe { at.0.write(b'\n') };
+        out.len = at.0.addr() + 1 - out.buf.as_ptr().addr();
     }
 
     /// Makes `has_room` false until the text is opened again.
