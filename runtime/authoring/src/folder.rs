@@ -14,7 +14,7 @@ use walkdir::WalkDir;
 pub struct Folder {
     /// Traces, ordered by path. A file that cannot be read is one of them, so that opening it names the reason.
     pub traces: Vec<PathBuf>,
-    /// Files that are not traces.
+    /// Files that are not traces, with pipes, devices, and links to no file.
     pub left_out: Vec<PathBuf>,
     /// Symbolic links to directories, which a recursive search does not follow.
     pub links: Vec<PathBuf>,
@@ -63,6 +63,9 @@ impl Folder {
                     (true, false) => folder.traces.push(path),
                     (true, true) => linked.push(path),
                 }
+            } else {
+                // A pipe, a device, or a link to nothing: opening it might never return.
+                folder.left_out.push(path);
             }
         }
         add_linked(&mut folder.traces, linked);

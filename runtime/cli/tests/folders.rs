@@ -209,14 +209,30 @@ fn links_lead_to_each_trace_once() {
     }
     let (out, err, _) = report(directory.path(), "-r logs");
     assert_eq!(headings(&out), ["logs/b", "logs/day1/s", "logs/day2/base"], "{err}");
-    let part = "logs: links to directories are not followed: day1/circle, day2/circle, latest, root\n";
-    assert!(err.contains(part), "{err}");
+    for part in [
+        "logs: links to directories are not followed: day1/circle, day2/circle, latest, root\n",
+        "logs: skipped 2 files without a trace: dangling, itself\n",
+    ] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
     // A link on the command line is followed.
     let (out, err, status) = report(directory.path(), "-r logs/latest/../day1 logs/day2/circle/day1");
     assert_eq!((headings(&out), status), (vec!["logs/latest/../day1/s", "logs/day2/circle/day1/s"], 0), "{err}");
     symlink("day1", logs.join("first")).unwrap();
     let (out, err, status) = report(directory.path(), "-r logs/first");
     assert_eq!((headings(&out), status), (vec!["logs/first/s"], 0), "{err}");
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_named_and_not_opened() {
+    let directory = directory(&[("logs/s", &stream(1))]);
+    let logs = directory.path().join("logs");
+    assert!(std::process::Command::new("mkfifo").arg(logs.join("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", logs.join("zero")).unwrap();
+    let (out, err, status) = report(directory.path(), "-r logs");
+    assert_eq!((headings(&out), status), (vec!["logs/s"], 0), "{err}");
+    assert!(err.contains("logs: skipped 2 files without a trace: pipe, zero\n"), "{err}");
 }
 
 #[cfg(unix)]

@@ -44,21 +44,31 @@ pub fn passed_over(dataset: &str, unreadable: &[Unreadable]) -> Option<String> {
 }
 
 impl Dataset {
-    /// Finds the traces in and below directories, and adds the other paths.
+    /// Finds the traces in and below directories, and adds the other paths. Of several paths, those that cannot be read
+    /// are passed over.
     ///
     /// # Errors
-    /// A directory cannot be read, or there is no trace.
+    /// The only directory cannot be read, or there is no trace.
     pub fn find(name: &Path, paths: &[PathBuf], options: &ReadOptions) -> PyResult<Self> {
         let name = name.to_string_lossy().into_owned();
         let (mut traces, mut without) = (Vec::new(), Vec::new());
         for path in paths {
-            if !path.is_dir() {
+            if path.is_file() {
                 traces.push(path.clone());
                 continue;
             }
-            let text = path.to_string_lossy();
-            let folder =
-                Folder::search(path, true, options).map_err(|error| unreadable(&text, &error, error.raw_os_error()))?;
+            if !path.is_dir() {
+                without.push(Unreadable::new(path, &"not a file"));
+                continue;
+            }
+            let folder = match Folder::search(path, true, options) {
+                Ok(folder) => folder,
+                Err(error) if paths.len() > 1 => {
+                    without.push(Unreadable::new(path, &error));
+                    continue;
+                }
+                Err(error) => return Err(unreadable(&path.to_string_lossy(), &error, error.raw_os_error())),
+            };
             traces.extend(folder.traces);
             without.extend(folder.unreadable.iter().map(|(path, error)| Unreadable::new(path, error)));
         }

@@ -74,7 +74,8 @@ impl InputArg {
         let paths = expand(source)?;
         let is_glob = paths.first() != Some(&path);
         // A pipe can be read only once, so it is no part of a dataset.
-        let is_dataset = path.is_dir() || (is_glob && paths.iter().all(|path| path.is_file() || path.is_dir()));
+        let is_pipe = |path: &PathBuf| !path.is_file() && !path.is_dir();
+        let is_dataset = path.is_dir() || (is_glob && !(paths.len() == 1 && paths.iter().all(is_pipe)));
         if !is_dataset {
             return Ok(InputArg::Files(paths));
         }

@@ -105,6 +105,17 @@ def test_a_trace_that_cannot_be_read_is_named_and_passed_over(folder: Path, tmp_
         tfbc.open(tmp_path / "*.kev")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes in folders")
+def test_a_glob_passes_over_pipes_and_links_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "b.kev").write_bytes(qnx_log(1, 5))
+    os.mkfifo(tmp_path / "pipe.kev")
+    (tmp_path / "nothing.kev").symlink_to("missing")
+    (tmp_path / "zero.kev").symlink_to("/dev/zero")
+    trace = tfbc.open(tmp_path / "*.kev")
+    with pytest.warns(tfbc.DamageWarning, match="passed over .*nothing.kev: not a file, and 2 more"):
+        assert {row["file"] for row in rows(trace.events())} == {str(tmp_path / "b.kev")}
+
+
 def test_a_folder_without_traces_is_refused(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("no trace\n")
     with pytest.raises(tfbc.OpenError, match="no file in or below this directory is a trace"):
