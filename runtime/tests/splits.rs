@@ -1,7 +1,7 @@
 //! Parts of a trace, one after another, are the whole report.
 
 use crate::common::damage::{Damage, Reference, events32, events64, reference_kev, references};
-use crate::common::{LogBuilder, Noise, STREAM64, factors32, factors64, plain64, words32, words64};
+use crate::common::{LogBuilder, Noise, STREAM64, factors32, factors64, generic_by64, plain64, words32, words64};
 use crate::face::samples;
 use std::fs;
 use std::io;
@@ -663,6 +663,69 @@ fn timers_and_skipped_events_are_those_of_the_whole() {
         check(&subject, single_events(), &all_options()[..2]);
         check(&subject, parts(5), &all_options());
     }
+}
+
+/// Hook that names the recorder, by which the hooks of the built-in context state processes and CPUs.
+fn recorder() -> Vec<u8> {
+    generic_by64(0x00A0, 0x16, b"tfbc\0", 1, 900)
+}
+
+/// Events of all hooks that change processes, threads, system calls, interrupt depths and timers. Threads of one hash
+/// share notes of the splitter, and times go back.
+fn random_events(seed: u64) -> Vec<u8> {
+    const IDS: [u16; 21] = [
+        0x100, 0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x10B, 0x10C, 0x112, 0x134, 0x135, 0x139, 0x200, 0x465, 0x4B0,
+        0x010, 0x011, 0x012, 0x013, 0x014,
+    ];
+    let mut noise = Noise::new(seed);
+    let mut bytes = [&STREAM64[..], &factors64(3, 2, 2), &recorder()].concat();
+    let (n_threads, n_cpus) = ([2, 20, 600][seed as usize % 3], [1, 4][seed as usize % 2]);
+    let (mut tid, mut cpu, mut ticks) = (7, 0, 1000);
+    for _ in 0..400 {
+        if noise.below(3) == 0 {
+            tid = 7 + 2 * noise.below(n_threads);
+        }
+        if noise.below(5) == 0 {
+            cpu = noise.below(n_cpus);
+        }
+        ticks += noise.below(20);
+        ticks -= if noise.below(50) == 0 { noise.below(30) } else { 0 };
+        let pid = 4096 + noise.below(6);
+        bytes.extend(match noise.below(40) {
+            // The name of an address that system calls enter.
+            0 => {
+                let payload = [words64(&[pid, tid]), format!("symbol{}\0", noise.below(9)).into_bytes()].concat();
+                generic_by64(0x00A0, 0xC, &payload, tid, ticks)
+            }
+            1 | 2 => {
+                let path = format!("/bin/x{}\0", noise.below(4));
+                generic_by64(noise.pick(&IDS) << 4, pid, path.as_bytes(), tid, ticks)
+            }
+            _ => {
+                let words = noise.pick(&[[pid, tid, 60, 5, 0], [tid, pid, 5, 1, 2], [5, 5, 5, 5, 5]]);
+                let words = &words[..noise.below(6) as usize];
+                plain64(noise.pick(&IDS) << 4, cpu as u16, words, tid, ticks)
+            }
+        });
+    }
+    bytes
+}
+
+#[test]
+fn the_state_of_random_events_is_the_one_of_the_whole() {
+    let text = "010 1.0 L=0 \"A\" $D1 starttimer(1,$TID)\n011 1.0 L=0 \"B\" $SVC endtimer(1,$TID)\n\
+                012 1.0 L=0 \"C\" endtimer(2,$HD) starttimer(2,$HD)\n013 1.0 L=0 \"D\" endtimer(7,$D1) starttimer(7,$D1)\n\
+                014 1.0 L=0 \"E\" $D1, 5 { $SKIP }, \\* { endtimer(1,$TID) } $PID\n";
+    let own = FormatInput::Memory { name: "x.trcfmt".into(), bytes: text.as_bytes().to_vec() };
+    let inputs = [FormatInput::Path(Formats::BUILT_IN.into()), own];
+    let own = Formats::load_with(inputs, &LoadOptions::default()).unwrap();
+    let columns = with_columns("id,cpu,pid,tid,exec,int,svc,elapsed,text");
+    for seed in 0..12 {
+        let subject = Subject::new(format!("random events {seed}"), random_events(seed), own.clone());
+        check(&subject, parts(2 + seed), std::slice::from_ref(&columns));
+    }
+    let subject = Subject::new("random events", random_events(1), own);
+    assert!(check(&subject, single_events(), &[columns]) > 300);
 }
 
 #[test]

@@ -494,6 +494,7 @@ impl ContextState {
             (tid, Thread { process: last, cpu, depth_place, priority, svc, svc_version: version })
         }));
         known.symbols = Arc::new(symbols.into_iter().take(known.max_symbols).collect());
+        known.has_names |= !known.symbols.is_empty();
         let mut changes: Vec<DeferredChange> =
             deferred.iter().rev().filter_map(|change| change.change(depths.len())).collect();
         (known.deferred, known.more_deferred) = (changes.pop(), changes);
