@@ -49,6 +49,14 @@ def test_parts_of_any_size_yield_the_rows_of_the_traces(spark: Any, folder: Path
     assert frame.rdd.getNumPartitions() > 20
 
 
+def test_a_trace_of_several_files_has_the_column_file_once() -> None:
+    settings = tfbc.spark._Settings.parse({"path": str(SAMPLES)})
+    several = tfbc.open([SAMPLES / "shell.trc", SAMPLES / "copy.trc"])
+    assert "file" in several.events().schema.names
+    names = settings.rows(several, tfbc.spark._Filter(), None, None, None).schema.names
+    assert names.count("file") == 1
+
+
 def test_a_schema_selects_columns(spark: Any, folder: Path) -> None:
     frame = read(spark, folder / "aix" / "*.trc", columns="seq,file,text,event_bytes")
     assert frame.columns == ["seq", "file", "text", "event_bytes"]

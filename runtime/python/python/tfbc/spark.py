@@ -287,7 +287,9 @@ class _Settings:
         common: dict[str, Any] = {"start": self.start or start, "end": self.end or end, "portable": is_portable}
         common.update(cpu=rows.cpus or None, pid=rows.pids or None)
         if self.table == "events":
-            names = [*trace.events().schema.names, "file"] if columns is None else list(columns)
+            # The table of a log with one file per CPU has the column `file` already.
+            known = trace.events().schema.names
+            names = list(dict.fromkeys([*known, "file"]) if columns is None else columns)
             return trace.events(columns=names, only=self.only or rows.ids(trace) or None, **common)
         names = _COLUMNS_OF_EVENT if columns is None else [name for name in columns if name in _COLUMNS_OF_EVENT]
         return trace.table(self.table, columns=names or ["seq"], **common)
@@ -358,7 +360,7 @@ class _Reader(DataSourceReader):
         try:
             parts = self._parts(path, trace)
         except tfbc.PartError:
-            # A compressed trace, or one with a file per CPU, is one task.
+            # A compressed trace is one task.
             return [whole]
         try:
             table = settings.rows(trace, self._filter, start, end, None)
