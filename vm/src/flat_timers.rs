@@ -8,7 +8,7 @@
 
 use crate::op::form;
 use crate::program::{PreparedEntry, Program};
-use crate::{EnvValue, Event, Instr, Op, OperandKind, Timers, table};
+use crate::{EnvValue, Instr, Op, OperandKind, Timers, table};
 
 /// Timers of a routine that depend on the hook word and the thread only.
 ///
@@ -25,19 +25,9 @@ pub struct FlatTimers {
 /// Start or end of a timer, with the first two numbers of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FlatUse {
-    last: LastUse,
-    first: KeyMask,
-    second: KeyMask,
-}
-
-/// Sum of a constant and of bits of `$TID` and `$HD`. At most one of the three is not 0, so a sum needs no branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct KeyMask {
-    constant: u64,
-    of_tid: u64,
-    of_data: u64,
-    /// Bits of `$HD` below those of the number.
-    low: u32,
+    is_start: bool,
+    first: KeyNumber,
+    second: KeyNumber,
 }
 
 /// Number in the key of a timer.
@@ -60,121 +50,35 @@ const MAX_NAMES: usize = 4;
 const MAX_SIZE: usize = 1 << 12;
 
 impl FlatTimers {
-    /// Starts and ends the timers of an event, whose thread is `tid`. Returns false, and changes nothing, if the
-    /// routine must run. [`TimerCache::flush`] passes the changes on to `timers`.
-    #[inline(always)]
-    pub fn run(&self, event: &Event<'_>, tid: u64, cache: &mut TimerCache, timers: &mut Timers) -> bool {
-        if !(self.need..=MAX_SIZE).contains(&event.bytes.len()) {
-            return false;
-        }
-        let (data, thread) = (u64::from(event.hook_data()), tid & self.thread);
-        for FlatUse { last, first, second } in &self.uses {
-            cache.put([first.read(tid, data), second.read(tid, data), thread], *last, event.time_ns, timers);
-        }
-        true
-    }
-}
-
-/// Write-back cache of the timers that were started and ended last: threads use the same few timers again and again, and
-/// a change of the map of all timers costs more.
-#[derive(Debug, Clone)]
-pub struct TimerCache {
-    /// By hash of the key.
-    entries: Box<[CachedTimer; CACHE_SIZE]>,
-    /// Indices of the entries in use.
-    used: Vec<u16>,
-}
-
-/// Timer whose last start or end is not in the map yet.
-#[derive(Debug, Clone, Copy)]
-struct CachedTimer {
-    key: [u64; 3],
-    time_ns: u64,
-    last: LastUse,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LastUse {
-    /// The entry is not in use.
-    None,
-    Start,
-    End,
-}
-
-const CACHE_BITS: u32 = 9;
-const CACHE_SIZE: usize = 1 << CACHE_BITS;
-
-impl Default for TimerCache {
-    fn default() -> Self {
-        let unused = CachedTimer { key: [0; 3], time_ns: 0, last: LastUse::None };
-        Self { entries: Box::new([unused; CACHE_SIZE]), used: Vec::new() }
-    }
-}
-
-impl TimerCache {
-    /// Starts or ends a timer.
-    #[inline(always)]
-    fn put(&mut self, key: [u64; 3], last: LastUse, time_ns: u64, timers: &mut Timers) {
-        let mixed = key[0] ^ key[1].rotate_left(21) ^ key[2].rotate_left(42);
-        let at = (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - CACHE_BITS)) as usize;
-        let entry = &mut self.entries[at % CACHE_SIZE];
-        let differs = (entry.key[0] ^ key[0]) | (entry.key[1] ^ key[1]) | (entry.key[2] ^ key[2]);
-        if entry.last == LastUse::None || differs != 0 {
-            return self.replace(at, CachedTimer { key, time_ns, last }, timers);
-        }
-        (entry.time_ns, entry.last) = (time_ns, last);
+    /// True if an event of this size in bytes needs no run of the routine.
+    pub fn fits(&self, n_bytes: usize) -> bool {
+        (self.need..=MAX_SIZE).contains(&n_bytes)
     }
 
-    /// Puts another timer into an entry.
-    #[inline(never)]
-    fn replace(&mut self, at: usize, timer: CachedTimer, timers: &mut Timers) {
-        let entry = &mut self.entries[at];
-        entry.apply(timers);
-        let was_used = std::mem::replace(entry, timer).last != LastUse::None;
-        if !was_used {
-            self.used.push(at as u16);
-        }
-        // A start above the limit is dropped, so the order of changes matters there.
-        if !timers.has_room(self.used.len()) {
-            self.entries[at].last = LastUse::None;
-            self.flush(timers);
-            timer.apply(timers);
-        }
+    /// Number of timers that an event starts or ends.
+    pub fn n_uses(&self) -> usize {
+        self.uses.len()
     }
 
-    /// Passes all changes on to the timers.
-    pub fn flush(&mut self, timers: &mut Timers) {
-        for at in self.used.drain(..) {
-            let entry = &mut self.entries[usize::from(at)];
-            entry.apply(timers);
-            entry.last = LastUse::None;
+    /// Starts and ends the timers of an event that fits. Events with equal `$HD` and thread use the same timers.
+    pub fn run(&self, hook_data: u64, tid: u64, time_ns: u64, timers: &mut Timers) {
+        for FlatUse { is_start, first, second } in &self.uses {
+            let key = [first.read(tid, hook_data), second.read(tid, hook_data), tid & self.thread];
+            if *is_start {
+                timers.start(key, time_ns);
+            } else {
+                timers.end(key, time_ns);
+            }
         }
-    }
-}
-
-impl CachedTimer {
-    fn apply(&self, timers: &mut Timers) {
-        match self.last {
-            LastUse::None => {}
-            LastUse::Start => timers.start(self.key, self.time_ns),
-            LastUse::End => drop(timers.end(self.key, self.time_ns)),
-        }
-    }
-}
-
-impl KeyMask {
-    #[inline]
-    fn read(self, tid: u64, data: u64) -> u64 {
-        self.constant | tid & self.of_tid | data >> self.low & self.of_data
     }
 }
 
 impl KeyNumber {
-    fn mask(self) -> KeyMask {
+    fn read(self, tid: u64, hook_data: u64) -> u64 {
         match self {
-            Self::Const(constant) => KeyMask { constant, ..KeyMask::default() },
-            Self::Tid => KeyMask { of_tid: u64::MAX, ..KeyMask::default() },
-            Self::HookData { low, count } => KeyMask { low, of_data: u64::MAX >> (64 - count), ..KeyMask::default() },
+            Self::Const(number) => number,
+            Self::Tid => tid,
+            Self::HookData { low, count } => hook_data >> low & (u64::MAX >> (64 - count)),
         }
     }
 
@@ -198,9 +102,7 @@ impl PreparedEntry<'_> {
             TimerWalk { program: self.program, registers: Vec::new(), uses: Vec::new(), n_instrs: 0, n_names: 0 };
         walk.routine(self.program.routine_in(self.start_index as usize), false)?;
         let thread = if self.program.settings.timer_by_thread { u64::MAX } else { 0 };
-        let uses = walk.uses.into_iter();
-        let uses = uses.map(|(last, first, second)| FlatUse { last, first: first.mask(), second: second.mask() });
-        Some(FlatTimers { need: self.need as usize, thread, uses: uses.collect() })
+        Some(FlatTimers { need: self.need as usize, thread, uses: walk.uses.into_boxed_slice() })
     }
 }
 
@@ -209,8 +111,7 @@ struct TimerWalk<'p, 'r> {
     program: &'p Program<'r>,
     /// Registers that have the same source on every path.
     registers: Vec<(u32, KeyNumber)>,
-    /// Starts and ends with the numbers of their keys.
-    uses: Vec<(LastUse, KeyNumber, KeyNumber)>,
+    uses: Vec<FlatUse>,
     n_instrs: usize,
     n_names: usize,
 }
@@ -256,8 +157,7 @@ impl TimerWalk<'_, '_> {
                 }
                 Op::TimerStart | Op::TimerEnd if is_certain => {
                     let (first, second) = (self.get(instr.b)?, self.get(instr.c)?);
-                    let last = if op == Op::TimerEnd { LastUse::End } else { LastUse::Start };
-                    self.uses.push((last, first, second));
+                    self.uses.push(FlatUse { is_start: op == Op::TimerStart, first, second });
                 }
                 Op::Call if is_certain => self.routine(instr.b, true)?,
                 Op::PutName | Op::PutPath => {

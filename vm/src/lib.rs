@@ -68,7 +68,7 @@ pub use errno::{ERRNO_NAMES, errno_name, errno_value};
 pub use event::{Env, Event, RecordHeader, Space};
 pub use flat::FlatRoutine;
 pub use flat_fields::{FlagName, FlatFields, FlatFlags, FlatNumber, FlatWord, NameRef};
-pub use flat_timers::{FlatTimers, TimerCache};
+pub use flat_timers::FlatTimers;
 pub use machine::{EventContext, EventInput, Job, Layout, Limits, LineStart, Machine, Outcome, Run};
 pub use observe::{Observer, Step, Unobserved};
 pub use op::{EnvText, EnvValue, Instr, N_REGS, Op, OpInfo, OperandKind, RETIRED, Reads, Slot, StateUse, form};

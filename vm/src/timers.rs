@@ -138,7 +138,7 @@ impl Timers {
     }
 
     /// True if `n` more timers can start.
-    pub(crate) fn has_room(&self, n: usize) -> bool {
+    pub fn has_room(&self, n: usize) -> bool {
         self.started.len() + n <= self.max
     }
 

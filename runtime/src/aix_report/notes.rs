@@ -1,11 +1,15 @@
 //! Notes about the events of a log that is split: what a report would show, without its text.
+//!
+//! Most of the state at a border depends on the last events only: a thread's system call, timers, and times per hook.
+//! So an event that repeats the hook word of an earlier event of its thread replaces that event's note, and the timers
+//! of a note start or end when somebody needs them.
 
 use crate::catalog::Catalog;
-use crate::context::ContextState;
+use crate::context::{ContextState, Shortcut, ThreadFacts};
 use crate::reader::Tally;
-use crate::reader::aix::{RawEvent, TimedEvent};
+use crate::reader::aix::{RawEvent, TimeScale, TimedEvent, VisitResult};
 use crate::split::index::{IndexBuilder, PartIndex};
-use tfbc_vm::{Event, FlatTimers, Space, TimerCache, Timers};
+use tfbc_vm::{Event, FlatTimers, Space, Timers};
 
 /// Notes about the events of a log.
 pub(super) struct EventNotes<'w> {
@@ -13,30 +17,112 @@ pub(super) struct EventNotes<'w> {
     shown: LastShown,
     /// Index of the events since the border before.
     index: IndexBuilder,
-    thread: LastThread,
-    /// Index in `timers` of an id's first environment; [`UNKNOWN`] before the first event of the id, [`NO_TIMERS`] if it
-    /// has none.
-    timers_of: Box<[u32; N_IDS]>,
-    /// Timers by id and environment; `None` if the routine must run.
-    timers: Vec<Option<FlatTimers>>,
-    last_timers: TimerCache,
+    /// Ticks of events that the index does not contain yet.
+    ticks: TickRange,
+    /// Scale of the ticks in the notes.
+    scale: Option<TimeScale>,
+    /// Thread of the last event.
+    thread: CurrentThread,
+    rows: Box<[ThreadRow; N_ROWS]>,
+    /// Class of hooks by id: [`PLAIN`], [`LEFT`], [`UNKNOWN`], or 1 and the index in `hooks`.
+    classes: Box<[u8; N_IDS]>,
+    hooks: Vec<HookTimers>,
+    /// Version of the context's effects for which the classes are valid.
+    n_lookups: u64,
+    /// Rows and classes of the events whose timers change later.
+    kept: Vec<(u8, u8)>,
+    /// Maximum number of timers that they start or end.
+    n_uses: usize,
+    /// Number of the last event when the timers were changed.
+    n_flushed: u64,
+    /// Number of the part, from 1.
+    part: u64,
 }
 
 /// Number of hook ids.
 const N_IDS: usize = 1 << 16;
-const UNKNOWN: u32 = u32::MAX;
-const NO_TIMERS: u32 = u32::MAX - 1;
+/// Class of hooks without effects.
+const PLAIN: u8 = 0;
+/// Number of classes. There are more hooks with effects only if somebody writes a table of them.
+const N_CLASSES: usize = 32;
+/// Class of hooks that are left to the machine, since there are too many.
+const LEFT: u8 = 30;
+/// Class of a hook before its first event.
+const UNKNOWN: u8 = 31;
+/// Number of threads with notes, by a hash of their ids.
+const N_ROWS: usize = 256;
+/// Not a common hook word.
+const NO_WORD: u64 = u64::MAX;
 
-/// Thread of the last event, whose CPU and process are in the index.
-struct LastThread {
+/// Thread that the next event probably belongs to.
+struct CurrentThread {
     tid: u64,
     own_cpu: Option<u64>,
+    /// Version of the context's facts for which the row is valid.
     version: u64,
+    row: u8,
 }
 
-impl LastThread {
+impl CurrentThread {
     /// No event since the border before.
-    const UNKNOWN: Self = Self { tid: 0, own_cpu: None, version: u64::MAX };
+    const UNKNOWN: Self = Self { tid: 0, own_cpu: None, version: u64::MAX, row: 0 };
+}
+
+/// Notes about the events of a thread.
+#[derive(Clone)]
+struct ThreadRow {
+    tid: u64,
+    own_cpu: Option<u64>,
+    facts: ThreadFacts,
+    /// Version of the facts.
+    version: u64,
+    /// Part whose index contains CPU and process.
+    part: u64,
+    /// Hook word of the events that have a shortcut, by class.
+    words: [u64; N_CLASSES],
+    last: [LastEvent; N_CLASSES],
+    /// A bit per class in [`EventNotes::kept`].
+    kept: u32,
+}
+
+impl ThreadRow {
+    const UNUSED: Self = Self {
+        tid: 0,
+        own_cpu: None,
+        facts: ThreadFacts::UNKNOWN,
+        version: u64::MAX,
+        part: 0,
+        words: [NO_WORD; N_CLASSES],
+        last: [LastEvent::NONE; N_CLASSES],
+        kept: 0,
+    };
+}
+
+/// Last event of a thread and a class.
+#[derive(Clone, Copy)]
+struct LastEvent {
+    word: u64,
+    /// Number among the reported events.
+    number: u64,
+    ticks: u64,
+    shortcut: Shortcut,
+    /// Environment and `$HD`, by which the timers are chosen.
+    env: u8,
+    hook_data: u16,
+}
+
+impl LastEvent {
+    const NONE: Self = Self { word: NO_WORD, number: 0, ticks: 0, shortcut: Shortcut::None, env: 0, hook_data: 0 };
+}
+
+/// Timers of a hook.
+struct HookTimers {
+    /// True if its template starts or ends timers.
+    has_timers: bool,
+    /// Timers by environment; `None` if the routine must run.
+    by_env: [Option<FlatTimers>; 4],
+    /// Maximum number of timers that an event starts or ends.
+    n_uses: usize,
 }
 
 impl<'w> EventNotes<'w> {
@@ -45,10 +131,17 @@ impl<'w> EventNotes<'w> {
             catalog,
             shown: LastShown::new(),
             index: IndexBuilder::default(),
-            thread: LastThread::UNKNOWN,
-            timers_of: by_id(UNKNOWN),
-            timers: Vec::new(),
-            last_timers: TimerCache::default(),
+            ticks: TickRange::EMPTY,
+            scale: None,
+            thread: CurrentThread::UNKNOWN,
+            rows: of_each(ThreadRow::UNUSED),
+            classes: of_each(UNKNOWN),
+            hooks: Vec::new(),
+            n_lookups: 0,
+            kept: Vec::new(),
+            n_uses: 0,
+            n_flushed: 0,
+            part: 1,
         }
     }
 
@@ -58,33 +151,263 @@ impl<'w> EventNotes<'w> {
     }
 
     /// Hooks and the elapsed times of their last events, the latest first.
-    pub fn last_shown(&self) -> Vec<(u16, u64)> {
+    pub fn last_shown(&mut self) -> Vec<(u16, u64)> {
+        self.convert_ticks();
         self.shown.list()
     }
 
-    /// Notes an event that the context has already processed.
-    #[inline(always)]
-    pub fn note(&mut self, timed: &TimedEvent<'_>, context: &mut ContextState) {
-        let (event, elapsed_ns) = (&timed.event, timed.time.elapsed_ns);
-        let version = context.version_of_facts();
-        let LastThread { tid, own_cpu, version: known } = self.thread;
-        if known != version || (tid, own_cpu) != (event.tid, event.cpu) {
-            self.note_thread(event.tid, event.cpu, context);
+    /// Prepares for a run of events: the scale of their ticks, and the context before them.
+    pub fn begin_run(&mut self, scale: TimeScale, context: &mut ContextState, timers: &mut Timers) {
+        context.settle();
+        let has_other_effects = self.n_lookups != context.n_lookups();
+        if self.scale != Some(scale) || has_other_effects {
+            self.convert_ticks();
+            self.flush_timers(timers);
+            self.scale = Some(scale);
         }
+        // Templates may have started timers since the last run.
+        if !timers.has_room(self.n_uses) {
+            self.forget_kept(timers);
+        }
+        if has_other_effects {
+            self.forget_kept(timers);
+            self.hooks.clear();
+            self.classes.fill(UNKNOWN);
+            self.rows.fill(ThreadRow::UNUSED);
+            self.thread = CurrentThread::UNKNOWN;
+            self.n_lookups = context.n_lookups();
+        }
+    }
+
+    /// Processes an event of a run. Leaves it, and changes nothing, if its template must run.
+    #[inline(always)]
+    pub fn process(
+        &mut self,
+        event: &RawEvent<'_>,
+        ticks: u64,
+        context: &mut ContextState,
+        timers: &mut Timers,
+    ) -> VisitResult {
+        let RawEvent { id, bytes, wide, tid, cpu, .. } = *event;
+        let thread = &self.thread;
+        let is_same = thread.tid == tid && thread.own_cpu == cpu && thread.version == context.version_of_facts();
+        let class = self.classes[usize::from(id)];
+        if is_same && (class == PLAIN || self.repeats(class, hook_word(wide, bytes), bytes, ticks, context)) {
+            self.note_ticks(id, ticks);
+            return VisitResult::Next;
+        }
+        // By value: a reference to the event would force it into memory for all events.
+        let event = HookEvent { id, bytes, wide, tid, cpu };
+        if self.process_slowly(event, ticks, context, timers) { VisitResult::Next } else { VisitResult::Leave }
+    }
+
+    /// Processes an event that repeats the hook word of an earlier one of the thread. Returns false, and changes
+    /// nothing, if it does not.
+    #[inline(always)]
+    fn repeats(&mut self, class: u8, word: u64, bytes: &[u8], ticks: u64, context: &mut ContextState) -> bool {
+        let (class, number) = (usize::from(class) % N_CLASSES, self.shown.n_shown + 1);
+        let row = &mut self.rows[usize::from(self.thread.row)];
+        if row.words[class] != word {
+            return false;
+        }
+        let last = &mut row.last[class];
+        if !context.apply_shortcut(last.shortcut, row.tid, &row.facts, bytes) {
+            return false;
+        }
+        (last.number, last.ticks) = (number, ticks);
+        true
+    }
+
+    /// Processes the event of another thread, or one whose effect is not known yet. Returns false, and changes nothing,
+    /// if its template must run.
+    #[inline(never)]
+    fn process_slowly(
+        &mut self,
+        event: HookEvent<'_>,
+        ticks: u64,
+        context: &mut ContextState,
+        timers: &mut Timers,
+    ) -> bool {
+        let HookEvent { id, bytes, wide, tid, cpu } = event;
+        let class = match self.classes[usize::from(id)] {
+            UNKNOWN => self.look_up(id, context),
+            class => class,
+        };
+        if class == LEFT {
+            return false;
+        }
+        let row = self.find_row(tid, cpu, context, timers);
+        self.thread.row = row;
+        let word = hook_word(wide, bytes);
+        if class != PLAIN && !self.repeats(class, word, bytes, ticks, context) {
+            let Some(is_kept) = self.keep_timers(row, class, &event, ticks, timers) else {
+                self.thread = CurrentThread::UNKNOWN;
+                return false;
+            };
+            let event = event.raw();
+            let ThreadRow { words, last, facts, .. } = &mut self.rows[usize::from(row)];
+            let shortcut = context.shortcut(facts, &event);
+            let applies = context.apply_shortcut(shortcut, tid, facts, bytes);
+            words[usize::from(class)] = if applies && is_kept { word } else { NO_WORD };
+            last[usize::from(class)].shortcut = shortcut;
+            if !applies {
+                context.advance(&event);
+            }
+        }
+        self.enter_thread(tid, cpu, context, timers);
+        context.settle();
+        self.shown.know(id);
+        self.note_ticks(id, ticks);
+        true
+    }
+
+    /// Notes an event that the context has already processed.
+    pub fn note(&mut self, timed: &TimedEvent<'_>, context: &mut ContextState, timers: &mut Timers) {
+        let (event, elapsed_ns) = (&timed.event, timed.time.elapsed_ns);
+        self.enter_thread(event.tid, event.cpu, context, timers);
         self.shown.note(event.id, elapsed_ns);
         self.index.note_time(elapsed_ns);
     }
 
-    /// Notes CPU and process of the events that follow.
-    #[inline(never)]
-    fn note_thread(&mut self, tid: u64, own_cpu: Option<u64>, context: &mut ContextState) {
-        self.thread = LastThread { tid, own_cpu, version: context.version_of_facts() };
-        let (pid, cpu) = context.process_and_cpu(tid, own_cpu);
-        if let Some(cpu) = cpu {
+    /// Notes id and time of an event.
+    #[inline(always)]
+    fn note_ticks(&mut self, id: u16, ticks: u64) {
+        self.shown.note_ticks(id, ticks);
+        self.ticks.add(ticks);
+    }
+
+    /// Converts the ticks of the notes to times.
+    fn convert_ticks(&mut self) {
+        let Some(scale) = self.scale else { return };
+        self.shown.convert_ticks(&scale);
+        let range = std::mem::replace(&mut self.ticks, TickRange::EMPTY).ends();
+        for ticks in range.into_iter().flatten() {
+            self.index.note_time(scale.time(ticks).elapsed_ns);
+        }
+    }
+
+    /// Makes the thread of an event the current one, and adds its CPU and process to the index.
+    fn enter_thread(&mut self, tid: u64, own_cpu: Option<u64>, context: &mut ContextState, timers: &mut Timers) {
+        let version = context.version_of_facts();
+        let CurrentThread { tid: last_tid, own_cpu: last_cpu, version: known, .. } = self.thread;
+        if (last_tid, last_cpu, known) == (tid, own_cpu, version) {
+            return;
+        }
+        let at = self.find_row(tid, own_cpu, context, timers);
+        self.thread = CurrentThread { tid, own_cpu, version, row: at };
+        let row = &mut self.rows[usize::from(at)];
+        if std::mem::replace(&mut row.part, self.part) == self.part {
+            return;
+        }
+        let facts = row.facts;
+        if let Some(cpu) = own_cpu.or(facts.cpu) {
             self.index.note_cpu(cpu);
         }
-        if let Some(pid) = pid {
+        if let Some(pid) = facts.pid {
             self.index.note_pid(pid);
+        }
+    }
+
+    /// Index of a thread's row, whose facts are those of the context.
+    fn find_row(&mut self, tid: u64, own_cpu: Option<u64>, context: &mut ContextState, timers: &mut Timers) -> u8 {
+        let hash = (tid ^ own_cpu.unwrap_or_default().rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let at = (hash >> 56) as u8;
+        let row = &mut self.rows[usize::from(at)];
+        let version = context.version(tid);
+        let is_own = (row.tid, row.own_cpu) == (tid, own_cpu);
+        if is_own && row.version == version {
+            return at;
+        }
+        let facts = context.thread_facts(tid);
+        let version = if facts.is_known() { version } else { u64::MAX };
+        if is_own && row.facts == facts {
+            row.version = version;
+            return at;
+        }
+        if !is_own && row.kept != 0 {
+            self.forget_kept(timers);
+        }
+        let row = &mut self.rows[usize::from(at)];
+        (row.tid, row.own_cpu, row.facts, row.version, row.part) = (tid, own_cpu, facts, version, 0);
+        row.words = [NO_WORD; N_CLASSES];
+        at
+    }
+
+    /// Keeps an event whose timers will start or end later. Returns false if they changed at once, and `None` if the
+    /// template must run.
+    fn keep_timers(
+        &mut self,
+        at: u8,
+        class: u8,
+        event: &HookEvent<'_>,
+        ticks: u64,
+        timers: &mut Timers,
+    ) -> Option<bool> {
+        let HookEvent { bytes, wide, tid, .. } = *event;
+        let event = Event { bytes, wide, record: None, time_ns: 0, offset: 0 };
+        let (word, env, number) = (hook_word(wide, bytes), event.env_index() as u8, self.shown.n_shown + 1);
+        let hook_data = event.hook_data();
+        let hook = &self.hooks[usize::from(class) - 1];
+        let n_uses = hook.n_uses;
+        if hook.has_timers {
+            let flat = hook.by_env[usize::from(env)].as_ref()?;
+            if !flat.fits(bytes.len()) {
+                return None;
+            }
+            let row = &self.rows[usize::from(at)];
+            let is_kept = row.kept & 1 << class != 0;
+            // An event with another hook word may use other timers.
+            if is_kept && row.last[usize::from(class)].word != word {
+                self.flush_timers(timers);
+            }
+            if !is_kept {
+                // A start above the limit is dropped, so the order of starts and ends matters there.
+                if !timers.has_room(self.n_uses + n_uses) {
+                    self.forget_kept(timers);
+                    if !timers.has_room(n_uses) {
+                        let time_ns = self.scale?.time(ticks).time_ns;
+                        let flat = self.hooks[usize::from(class) - 1].by_env[usize::from(env)].as_ref()?;
+                        flat.run(hook_data.into(), tid, time_ns, timers);
+                        return Some(false);
+                    }
+                }
+                self.kept.push((at, class));
+                self.n_uses += n_uses;
+                self.rows[usize::from(at)].kept |= 1 << class;
+            }
+        }
+        let last = LastEvent { word, number, ticks, shortcut: Shortcut::None, env, hook_data };
+        self.rows[usize::from(at)].last[usize::from(class)] = last;
+        Some(true)
+    }
+
+    /// Starts and ends the timers of all events so far.
+    pub fn flush_timers(&mut self, timers: &mut Timers) {
+        let Self { rows, hooks, kept, n_flushed, shown, scale: Some(scale), .. } = self else { return };
+        let of = |(row, class): &(u8, u8)| (&rows[usize::from(*row)], *class);
+        let last = |it| {
+            let (row, class) = of(it);
+            &row.last[usize::from(class)]
+        };
+        let mut changed: Vec<_> = kept.iter().filter(|it| last(it).number > *n_flushed).collect();
+        changed.sort_unstable_by_key(|it| last(it).number);
+        for it in changed {
+            let ((row, class), LastEvent { ticks, env, hook_data, .. }) = (of(it), *last(it));
+            if let Some(flat) = &hooks[usize::from(class) - 1].by_env[usize::from(env)] {
+                flat.run(hook_data.into(), row.tid, scale.time(ticks).time_ns, timers);
+            }
+        }
+        *n_flushed = shown.n_shown;
+    }
+
+    /// Starts and ends the timers of all events so far, and keeps none of these events.
+    fn forget_kept(&mut self, timers: &mut Timers) {
+        self.flush_timers(timers);
+        self.n_uses = 0;
+        for (row, class) in self.kept.drain(..) {
+            let row = &mut self.rows[usize::from(row)];
+            row.words[usize::from(class)] = NO_WORD;
+            row.kept = 0;
         }
     }
 
@@ -95,71 +418,100 @@ impl<'w> EventNotes<'w> {
 
     /// Index of the events since the border before. `tally` has the bytes so far.
     pub fn take_index(&mut self, tally: Tally) -> PartIndex {
-        self.thread = LastThread::UNKNOWN;
+        self.convert_ticks();
+        self.thread = CurrentThread::UNKNOWN;
+        self.part += 1;
         self.shown.take_ids().for_each(|id| self.index.note_id(id.into()));
         self.index.take(None, tally)
     }
 
-    /// Starts and ends the timers of an event. Returns false, and changes nothing, if its template must run.
-    /// [`EventNotes::flush_timers`] passes the changes on to `timers`.
-    #[inline(always)]
-    pub fn run_timers(&mut self, timed: &TimedEvent<'_>, timers: &mut Timers) -> bool {
-        let RawEvent { id, bytes, wide, tid, .. } = timed.event;
-        let index = match self.timers_of[usize::from(id)] {
-            UNKNOWN => self.look_up(id),
-            index => index,
+    /// Chooses the class of a hook.
+    #[cold]
+    fn look_up(&mut self, id: u16, context: &ContextState) -> u8 {
+        let catalog = self.catalog;
+        let entry = catalog.lookup(id).filter(|entry| entry.has_effects);
+        let class = match self.hooks.len() {
+            _ if entry.is_none() && !context.has_effects(id) => PLAIN,
+            n_hooks if n_hooks + 1 >= usize::from(LEFT) => LEFT,
+            n_hooks => {
+                let mut by_env = [const { None }; 4];
+                if let Some(entry) = entry {
+                    let program = catalog.program(entry);
+                    for env in Space::Hook.envs().map(|env| env.index()) {
+                        by_env[env] = program.prepare(entry.hook, env).and_then(|prepared| prepared.flat_timers());
+                    }
+                }
+                let n_uses = by_env.iter().flatten().map(FlatTimers::n_uses).max().unwrap_or(0);
+                self.hooks.push(HookTimers { has_timers: entry.is_some(), by_env, n_uses });
+                n_hooks as u8 + 1
+            }
         };
-        if index == NO_TIMERS {
-            return true;
-        }
-        let event = Event { bytes, wide, record: None, time_ns: timed.time.time_ns, offset: 0 };
-        let index = index as usize + event.env_index();
-        // By value: a reference to the event would force it into memory for all events.
-        if wide {
-            self.run_timers_of::<true>(index, bytes, tid, event.time_ns, timers)
-        } else {
-            self.run_timers_of::<false>(index, bytes, tid, event.time_ns, timers)
-        }
+        self.classes[usize::from(id)] = class;
+        class
     }
+}
 
-    #[inline(never)]
-    fn run_timers_of<const WIDE: bool>(
-        &mut self,
-        index: usize,
-        bytes: &[u8],
-        tid: u64,
-        time_ns: u64,
-        timers: &mut Timers,
-    ) -> bool {
-        let event = Event { bytes, wide: WIDE, record: None, time_ns, offset: 0 };
-        let flat = self.timers.get(index).and_then(Option::as_ref);
-        flat.is_some_and(|flat| flat.run(&event, tid, &mut self.last_timers, timers))
+/// Event of a run.
+#[derive(Clone, Copy)]
+struct HookEvent<'e> {
+    id: u16,
+    bytes: &'e [u8],
+    wide: bool,
+    tid: u64,
+    cpu: Option<u64>,
+}
+
+impl<'e> HookEvent<'e> {
+    /// The event for the context, which uses neither its place nor its time.
+    fn raw(&self) -> RawEvent<'e> {
+        let Self { id, bytes, wide, tid, cpu } = *self;
+        RawEvent { number: 0, offset: 0, bytes, wide, id, tid, ticks: None, cpu, recorded: bytes }
     }
+}
 
-    /// Passes the changes of all events so far on to the timers.
-    pub fn flush_timers(&mut self, timers: &mut Timers) {
-        self.last_timers.flush(timers);
+/// Hook word, which contains id, length and `$HD`.
+#[inline(always)]
+fn hook_word(wide: bool, bytes: &[u8]) -> u64 {
+    if wide {
+        bytes.first_chunk().map_or(NO_WORD, |word| u64::from_ne_bytes(*word))
+    } else {
+        bytes.first_chunk().map_or(NO_WORD, |word| u32::from_ne_bytes(*word).into())
+    }
+}
+
+/// Range of ticks, which usually ascend.
+struct TickRange {
+    /// Ticks added last; the largest number if there are none.
+    last: u64,
+    least: u64,
+    /// Largest ticks before the last time that they did not ascend.
+    largest: u64,
+    is_empty: bool,
+}
+
+impl TickRange {
+    const EMPTY: Self = Self { last: u64::MAX, least: u64::MAX, largest: 0, is_empty: true };
+
+    #[inline(always)]
+    fn add(&mut self, ticks: u64) {
+        if ticks <= self.last {
+            self.go_back(ticks);
+        }
+        self.last = ticks;
     }
 
     #[cold]
-    fn look_up(&mut self, id: u16) -> u32 {
-        let catalog = self.catalog;
-        let index = match catalog.lookup(id).filter(|entry| entry.has_effects) {
-            Some(entry) => {
-                let program = catalog.program(entry);
-                let envs = Space::Hook.envs().map(|env| env.index());
-                let mut flat = [const { None }; 4];
-                for env in envs {
-                    flat[env] = program.prepare(entry.hook, env).and_then(|prepared| prepared.flat_timers());
-                }
-                let index = self.timers.len() as u32;
-                self.timers.extend(flat);
-                index
-            }
-            None => NO_TIMERS,
-        };
-        self.timers_of[usize::from(id)] = index;
-        index
+    #[inline(never)]
+    fn go_back(&mut self, ticks: u64) {
+        if !self.is_empty {
+            self.largest = self.largest.max(self.last);
+        }
+        (self.least, self.is_empty) = (self.least.min(ticks), false);
+    }
+
+    /// Least and largest ticks; `None` if there are none.
+    fn ends(&self) -> Option<[u64; 2]> {
+        (!self.is_empty).then(|| [self.least, self.largest.max(self.last)])
     }
 }
 
@@ -167,6 +519,8 @@ impl<'w> EventNotes<'w> {
 struct LastShown {
     /// Number of the event among the reported ones, and its elapsed time, by hook.
     by_id: Box<[(u64, u64); N_IDS]>,
+    /// Number and ticks of events whose times are not in `by_id` yet.
+    ticks: Box<[(u64, u64); N_IDS]>,
     /// Hooks with reported events.
     ids: Vec<u16>,
     n_shown: u64,
@@ -176,17 +530,36 @@ struct LastShown {
 
 impl LastShown {
     fn new() -> Self {
-        Self { by_id: by_id((0, 0)), ids: Vec::new(), n_shown: 0, n_before: 0 }
+        Self { by_id: of_each((0, 0)), ticks: of_each((0, 0)), ids: Vec::new(), n_shown: 0, n_before: 0 }
     }
 
-    #[inline(always)]
     fn note(&mut self, id: u16, elapsed_ns: u64) {
-        self.n_shown += 1;
-        let last = &mut self.by_id[usize::from(id)];
-        if last.0 == 0 {
+        self.know(id);
+        self.note_ticks(id, 0);
+        self.by_id[usize::from(id)] = (self.n_shown, elapsed_ns);
+    }
+
+    /// Adds a hook to the list.
+    fn know(&mut self, id: u16) {
+        if self.ticks[usize::from(id)].0 == 0 {
             self.ids.push(id);
         }
-        *last = (self.n_shown, elapsed_ns);
+    }
+
+    /// Notes an event of a hook in the list, whose time is converted later.
+    #[inline(always)]
+    fn note_ticks(&mut self, id: u16, ticks: u64) {
+        self.n_shown += 1;
+        self.ticks[usize::from(id)] = (self.n_shown, ticks);
+    }
+
+    fn convert_ticks(&mut self, scale: &TimeScale) {
+        for id in &self.ids {
+            let (last, (number, ticks)) = (&mut self.by_id[usize::from(*id)], self.ticks[usize::from(*id)]);
+            if number > last.0 {
+                *last = (number, scale.time(ticks).elapsed_ns);
+            }
+        }
     }
 
     /// Hooks of the events since the last call.
@@ -205,10 +578,10 @@ impl LastShown {
     }
 }
 
-/// A value per hook id.
-fn by_id<T: Copy + std::fmt::Debug>(value: T) -> Box<[T; N_IDS]> {
-    let values = vec![value; N_IDS].into_boxed_slice().try_into();
-    values.unwrap_or_else(|_| Box::new([value; N_IDS]))
+/// An array of equal values, made in place.
+fn of_each<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+    let values = vec![value.clone(); N].into_boxed_slice().try_into();
+    values.unwrap_or_else(|_| Box::new(std::array::from_fn(|_| value.clone())))
 }
 
 #[cfg(all(test, feature = "compile"))]
@@ -216,6 +589,7 @@ mod tests {
     use super::*;
     use crate::format_files::{FormatSet, LoadOptions};
     use std::fs;
+    use std::sync::Arc;
     use tfbc_vm::{Context, EventInput, Layout, LineStart, Machine, TextBuf};
 
     const FORMATS: &str = "\
@@ -256,41 +630,40 @@ mod tests {
             (seed >> 33) % n
         };
         let (mut machine, mut text, mut n_flat) = (Machine::default(), TextBuf::new(), 0);
-        let (mut cache, mut flat_timers, mut timers) =
-            (TimerCache::default(), Timers::with_max(max), Timers::with_max(max));
-        for entry in catalog.entries().filter(|entry| entry.has_effects) {
+        let (mut noted_timers, mut timers) = (Timers::with_max(max), Timers::with_max(max));
+        let (mut notes, mut context) = (EventNotes::new(catalog), ContextState::new(Arc::default(), Arc::default()));
+        notes.begin_run(TimeScale::default(), &mut context, &mut noted_timers);
+        let entries: Vec<_> = catalog.entries().filter(|entry| entry.has_effects).collect();
+        for time_ns in 0..500 * entries.len() as u64 {
+            let entry = entries[below(entries.len() as u64) as usize];
             let program = catalog.program(entry);
-            let prepared = Space::Hook.envs().map(|env| program.prepare(entry.hook, env.index()));
-            let flat = prepared.map(|prepared| prepared.and_then(|prepared| prepared.flat_timers()));
-            for time_ns in 0..500 {
-                let wide = below(2) == 0;
-                let n_words = below(6) as usize;
-                let mut bytes = vec![0; if wide { 8 + 8 * n_words } else { 4 + 4 * n_words }];
-                for byte in &mut bytes {
-                    *byte = if below(2) == 0 { 0 } else { below(6) as u8 };
-                }
-                let event = Event { bytes: &bytes, wide, record: None, time_ns, offset: 0 };
-                // The keys of many threads share entries of the cache.
-                let n_threads = if below(2) == 0 { 3 } else { 3000 };
-                let context = Context { tid: below(n_threads), svc: b"open", ..Context::EMPTY };
-                let is_flat = flat[event.env_index()].as_ref().is_some_and(|flat| {
-                    n_flat += 1;
-                    flat.run(&event, context.tid, &mut cache, &mut flat_timers)
-                });
+            let wide = below(2) == 0;
+            let n_words = below(6) as usize;
+            let mut bytes = vec![0; if wide { 8 + 8 * n_words } else { 4 + 4 * n_words }];
+            for byte in &mut bytes {
+                *byte = if below(2) == 0 { 0 } else { below(6) as u8 };
+            }
+            // The notes of many threads share rows.
+            let n_threads = if below(2) == 0 { 3 } else { 3000 };
+            let tid = below(n_threads);
+            let hook = HookEvent { id: entry.id(), bytes: &bytes, wide, tid, cpu: None };
+            let is_flat = notes.process(&hook.raw(), time_ns, &mut context, &mut noted_timers) == VisitResult::Next;
+            n_flat += usize::from(is_flat);
+            let event = Event { bytes: &bytes, wide, record: None, time_ns, offset: 0 };
+            let context = Context { tid, svc: b"open", ..Context::EMPTY };
+            text.clear();
+            let input = EventInput { event: &event, context: &context };
+            let start = LineStart { layout: Layout::default(), line: 0 };
+            if !is_flat {
+                notes.flush_timers(&mut noted_timers);
+                machine.start(program, &mut noted_timers).event(entry.hook, input, start, &mut text);
                 text.clear();
-                let input = EventInput { event: &event, context: &context };
-                let start = LineStart { layout: Layout::default(), line: 0 };
-                if !is_flat {
-                    cache.flush(&mut flat_timers);
-                    machine.start(program, &mut flat_timers).event(entry.hook, input, start, &mut text);
-                    text.clear();
-                }
-                machine.start(program, &mut timers).event(entry.hook, input, start, &mut text);
-                if below(64) == 0 {
-                    cache.flush(&mut flat_timers);
-                    assert_eq!(flat_timers.running(), timers.running(), "{:04x} {bytes:x?}", entry.id());
-                    assert_eq!(flat_timers.n_lost(), timers.n_lost());
-                }
+            }
+            machine.start(program, &mut timers).event(entry.hook, input, start, &mut text);
+            if below(64) == 0 {
+                notes.flush_timers(&mut noted_timers);
+                assert_eq!(noted_timers.running(), timers.running(), "{:04x} {bytes:x?}", entry.id());
+                assert_eq!(noted_timers.n_lost(), timers.n_lost());
             }
         }
         n_flat

@@ -505,19 +505,12 @@ impl<'w> Collector<'w> {
     #[inline(never)]
     fn note_run(&mut self, logs: &mut Logs) -> EventSpan {
         let Self { plan, context, notes, timers, .. } = self;
-        let Some(notes) = notes else { return EventSpan::default() };
-        logs.visit_common(
-            usize::MAX,
+        let (Some(notes), Some(scale)) = (notes, logs.time_scale()) else { return EventSpan::default() };
+        notes.begin_run(scale, context, timers);
+        logs.visit_ticks(
             plan.policy(),
             #[inline(always)]
-            |timed: &TimedEvent<'_>, _: Option<BufferPos>| {
-                if !notes.run_timers(timed, timers) {
-                    return VisitResult::Leave;
-                }
-                context.advance_fast(&timed.event);
-                notes.note(timed, context);
-                VisitResult::Next
-            },
+            |event, ticks| notes.process(event, ticks, context, timers),
         )
     }
 
@@ -581,7 +574,7 @@ impl<'w> Collector<'w> {
 
     fn push(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
         if let Some(notes) = &mut self.notes {
-            notes.note(timed, &mut self.context);
+            notes.note(timed, &mut self.context, &mut self.timers);
             return;
         }
         let context = self.by_context.then_some(&mut self.context);

@@ -32,5 +32,5 @@ pub use records::RecordRules;
 pub use rules::{ContextRules, Effect, EffectName, EventPlace, EventTraits, RuledEvent};
 pub(crate) use state::ContextSnapshot;
 pub use state::{ContextState, MAX_KNOWN, ThreadContext};
-pub(crate) use state::{DepthAndSvc, RequiredContext, SVC_BLOCK, SvcName, SvcRef, svc_digits};
+pub(crate) use state::{DepthAndSvc, RequiredContext, SVC_BLOCK, Shortcut, SvcName, SvcRef, ThreadFacts, svc_digits};
 pub use table::{ClassName, ContextTable, CounterRule, PairRule};

@@ -96,7 +96,49 @@ pub struct ContextState {
     /// Name of the recorder, by which entries of the table apply.
     daemon: Vec<u8>,
     lookup: HookLookup,
+    /// Incremented when `lookup` changes.
+    n_lookups: u64,
     known: Known,
+}
+
+/// Facts about a thread on which its [`Shortcut`]s depend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadFacts {
+    /// Slot of the thread, or [`NO_SLOT`].
+    slot: u32,
+    pub pid: Option<u64>,
+    pub cpu: Option<u64>,
+    /// True if the address of a system call may have a name.
+    has_names: bool,
+}
+
+impl ThreadFacts {
+    /// Facts about a thread that is not known.
+    pub const UNKNOWN: Self = Self { slot: NO_SLOT, pid: None, cpu: None, has_names: false };
+
+    /// True if the thread is known. An event may make it known without a change of the version.
+    pub fn is_known(&self) -> bool {
+        self.slot != NO_SLOT
+    }
+}
+
+/// Effect of an event, valid for all events of the thread with an equal hook word until the thread's facts change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shortcut {
+    /// The effect depends on the data, or changes facts.
+    None,
+    /// Dispatch of the event's own thread, if its data says so: index of the entry, and of the interrupt depth.
+    Dispatch(u32, u32),
+    /// The event changes nothing.
+    Nothing,
+    /// System call with an address, which is at this position.
+    Enter(ResolvedPos),
+    /// End of the system call.
+    Return,
+    /// Changes of the interrupt depth at this index.
+    Raise(u32),
+    Lower(u32),
+    Reset(u32),
 }
 
 /// Context between two events, without what follows from it.
@@ -397,7 +439,7 @@ impl ContextState {
             version_of_all: 0,
             versions: Box::new([0; N_VERSIONS]),
         };
-        Self { lookup: lookup(&table, b"", wanted), daemon: Vec::new(), table, known }
+        Self { lookup: lookup(&table, b"", wanted), n_lookups: 0, daemon: Vec::new(), table, known }
     }
 
     /// Updates the state by an event. What an event enters (a dispatch, a system call, an interrupt) applies to the
@@ -470,6 +512,7 @@ impl ContextState {
         let ContextSnapshot { daemon, processes, threads, symbols, depths, deferred } = snapshot;
         if self.daemon != daemon {
             self.lookup = lookup(&self.table, &daemon, self.known.wanted);
+            self.n_lookups += 1;
             self.daemon = daemon;
         }
         let known = &mut self.known;
@@ -553,11 +596,107 @@ impl ContextState {
         self.look_up(tid, cpu).0
     }
 
-    /// Process and CPU of a thread, whose event may name its `own_cpu`.
-    pub(crate) fn process_and_cpu(&mut self, tid: u64, own_cpu: Option<u64>) -> (Option<u64>, Option<u64>) {
-        let thread = self.known.find_thread(tid);
+    /// Number of times that the effects of hooks have changed.
+    pub(crate) fn n_lookups(&self) -> u64 {
+        self.n_lookups
+    }
+
+    /// True if events of a hook may have effects.
+    pub(crate) fn has_effects(&self, id: u16) -> bool {
+        self.lookup.find(id) != 0
+    }
+
+    /// Facts about a thread.
+    pub(crate) fn thread_facts(&mut self, tid: u64) -> ThreadFacts {
+        let slot = self.known.find_slot(tid);
+        let has_names = self.known.has_names;
+        let thread = self.known.threads.values.get(slot as usize).map(|(_, thread)| thread);
         let pid = thread.and_then(|thread| thread.process).map(|(_, pid)| pid);
-        (pid, own_cpu.or_else(|| thread?.cpu))
+        ThreadFacts { slot, pid, cpu: thread.and_then(|thread| thread.cpu), has_names }
+    }
+
+    /// Shortcut for an event of a thread with these facts.
+    pub(crate) fn shortcut(&self, facts: &ThreadFacts, event: &RawEvent<'_>) -> Shortcut {
+        let list = self.lookup.find(event.id);
+        if list == 0 {
+            return Shortcut::Nothing;
+        }
+        let entry = self.lookup.fast(list, event);
+        if facts.slot == NO_SLOT {
+            return Shortcut::None;
+        }
+        let stays = entry.cpu.is_none_or(|place| {
+            place.is_in_hook_word(event.wide) && facts.cpu.is_some() && place.read(event.bytes) == facts.cpu
+        });
+        let place = depth_place(event.cpu.or(facts.cpu));
+        let has_depth = place < self.known.depths.len();
+        match entry.action {
+            _ if !stays => Shortcut::None,
+            FastAction::None => Shortcut::Nothing,
+            FastAction::Enter if !facts.has_names && entry.number.read_fast(event.bytes).is_some() => {
+                Shortcut::Enter(entry.number)
+            }
+            FastAction::Return => Shortcut::Return,
+            FastAction::Dispatch if has_depth && (event.cpu.is_none() || event.cpu == facts.cpu) => {
+                Shortcut::Dispatch(self.lookup.fast_index(list, event), place as u32)
+            }
+            FastAction::Raise if has_depth => Shortcut::Raise(place as u32),
+            FastAction::Lower if has_depth => Shortcut::Lower(place as u32),
+            FastAction::Reset if has_depth => Shortcut::Reset(place as u32),
+            _ => Shortcut::None,
+        }
+    }
+
+    /// Applies a shortcut of a thread with these facts. Returns false, and changes nothing, if the entries must be
+    /// applied. Changes that take effect after the event do so at once, so they must not be looked at for its own line.
+    /// No change is counted: cells of lines would be stale.
+    #[inline(always)]
+    pub(crate) fn apply_shortcut(&mut self, shortcut: Shortcut, tid: u64, facts: &ThreadFacts, bytes: &[u8]) -> bool {
+        let Known { threads, depths, .. } = &mut self.known;
+        let mut depth = |place: u32, new: fn(u32) -> u32| {
+            if let Some(depth) = depths.get_mut(place as usize) {
+                *depth = new(*depth);
+            }
+        };
+        match shortcut {
+            Shortcut::None => return false,
+            Shortcut::Nothing => {}
+            Shortcut::Enter(number) => {
+                let (Some((_, thread)), Some(address)) =
+                    (threads.values.get_mut(facts.slot as usize), number.read_fast(bytes))
+                else {
+                    return false;
+                };
+                thread.svc.set_address(address);
+            }
+            Shortcut::Return => {
+                let Some((_, thread)) = threads.values.get_mut(facts.slot as usize) else { return false };
+                thread.svc.clear();
+            }
+            Shortcut::Raise(place) => depth(place, |depth| (depth + 1).min(MAX_DEPTH)),
+            Shortcut::Lower(place) => depth(place, |depth| depth.saturating_sub(1)),
+            Shortcut::Reset(place) => depth(place, |_| 0),
+            Shortcut::Dispatch(index, place) => {
+                let entry = self.lookup.fast_at(index);
+                let Some((_, thread)) = threads.values.get_mut(facts.slot as usize) else { return false };
+                let repeats_pid =
+                    !entry.has_number || (facts.pid.is_some() && entry.number.read_fast(bytes) == facts.pid);
+                let repeats_tid = entry.tid.is_none_or(|place| place.read_fast(bytes) == Some(tid));
+                let priority = entry.priority.map_or(Some(thread.priority), |place| place.read_fast(bytes));
+                let Some(priority) = priority.filter(|_| repeats_pid && repeats_tid) else { return false };
+                thread.priority = priority;
+                depth(place, |_| 0);
+            }
+        }
+        true
+    }
+
+    /// Applies the changes that take effect after the last event.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        if let Some(change) = self.known.deferred {
+            self.known.apply_deferred(change);
+        }
     }
 
     /// Paths of all processes.
@@ -602,6 +741,7 @@ impl ContextState {
             let daemon = event.text(DAEMON_NAME).unwrap_or_default();
             self.daemon = daemon.to_vec();
             self.lookup = lookup(&self.table, daemon, self.known.wanted);
+            self.n_lookups += 1;
         }
         is_identity
     }
@@ -804,7 +944,9 @@ impl Known {
                 // A hostile trace may name any number of addresses.
                 if self.symbols.len() < self.max_symbols {
                     Arc::make_mut(&mut self.symbols).insert(address, name[..name.len().min(MAX_SVC)].to_vec());
-                    self.has_names = true;
+                    if !std::mem::replace(&mut self.has_names, true) {
+                        self.change_all();
+                    }
                 }
             }
             _ => {}

@@ -218,7 +218,7 @@ pub(super) enum NumberPos {
 /// Position of a big-endian number in the events of one form: the eight bytes from `start`, shifted to the left and
 /// back to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ResolvedPos {
+pub(crate) struct ResolvedPos {
     start: u32,
     left: u8,
     right: u8,
@@ -244,6 +244,12 @@ impl ResolvedPos {
     pub fn read_fast(&self, bytes: &[u8]) -> Option<u64> {
         let word = bytes.get(self.start as usize..).and_then(|rest| rest.first_chunk())?;
         Some(u64::from_be_bytes(*word) << (self.left & 63) >> (self.right & 63))
+    }
+
+    /// True if the number is part of the hook word.
+    pub fn is_in_hook_word(&self, wide: bool) -> bool {
+        let end = self.start as usize + usize::from(self.left) / 8 + 8 - usize::from(self.right) / 8;
+        end <= if wide { 8 } else { 4 }
     }
 
     /// Reads the number of an event of less than eight bytes.
@@ -592,6 +598,17 @@ impl HookLookup {
     pub fn fast(&self, list: u32, event: &RawEvent<'_>) -> &FastEntry {
         let list = self.fast.get((list as usize).wrapping_sub(1));
         list.map_or(&FastEntry::SLOW, |list| &list[HookForm::of(event.wide, event.bytes).index()])
+    }
+
+    /// Index of [`HookLookup::fast`] among the effects of all lists and forms.
+    pub fn fast_index(&self, list: u32, event: &RawEvent<'_>) -> u32 {
+        (list.wrapping_sub(1)).wrapping_mul(4) + HookForm::of(event.wide, event.bytes).index() as u32
+    }
+
+    /// Effect with such an index.
+    #[inline(always)]
+    pub fn fast_at(&self, index: u32) -> &FastEntry {
+        self.fast.as_flattened().get(index as usize).unwrap_or(&FastEntry::SLOW)
     }
 
     /// Entries of a list, by the list's handle, that apply to an event.

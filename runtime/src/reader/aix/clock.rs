@@ -139,10 +139,17 @@ impl TraceClock {
     /// Like [`TraceClock::advance`], with the wrap decided at compile time.
     #[inline]
     pub(super) fn advance_where(&mut self, wraps: bool, stamp: Option<u64>) -> u64 {
+        let ticks = self.advance_ticks(wraps, stamp);
+        self.factors.ns(ticks)
+    }
+
+    /// Advances the clock by an event; returns its ticks, which a [`TimeScale`] converts.
+    #[inline]
+    pub(super) fn advance_ticks(&mut self, wraps: bool, stamp: Option<u64>) -> u64 {
         if let Some(stamp) = stamp {
             self.unwrap_stamp(wraps, stamp);
         }
-        self.factors.ns(self.ticks)
+        self.ticks
     }
 
     /// Advances the clock by the stamp of a skipped event.
@@ -206,6 +213,22 @@ struct TimeZero {
     ns: u64,
 }
 
+/// Conversion of ticks to times, for events whose times are rarely needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TimeScale {
+    factors: Factors,
+    /// Time at which the elapsed time is 0.
+    zero_ns: u64,
+}
+
+impl TimeScale {
+    /// Converts ticks to the time of an event.
+    pub fn time(&self, ticks: u64) -> EventTime {
+        let time_ns = self.factors.ns(ticks);
+        EventTime { time_ns, elapsed_ns: time_ns.saturating_sub(self.zero_ns) }
+    }
+}
+
 impl Elapsed {
     /// Creates the state before the first event. `from_trace_on` is true if only 003 and 00A events come before the
     /// first 001.
@@ -240,6 +263,11 @@ impl Elapsed {
         if self.zero.is_none() {
             self.at(trace, clock, id, clock.factors.ns(clock.ticks));
         }
+    }
+
+    /// Scale of ticks with these factors; `None` while the origin is unknown.
+    pub fn scale(&self, factors: Factors) -> Option<TimeScale> {
+        self.zero.map(|zero| TimeScale { factors, zero_ns: zero.ns })
     }
 
     /// Recomputes the origin after the factors of a trace have changed; it stays at its tick.

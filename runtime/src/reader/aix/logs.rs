@@ -3,7 +3,7 @@
 //! Several traces are the base file and the CPU files of one log, the logs of a merge, or both. Each has its own clock,
 //! so they are compared in nanoseconds.
 
-use super::clock::{Elapsed, EventTime, TraceClock};
+use super::clock::{Elapsed, EventTime, Factors, TimeScale, TraceClock};
 use super::cpu_files::{self, CpuFiles};
 use super::duplicates::Duplicates;
 use super::hooks;
@@ -652,6 +652,60 @@ impl Logs {
         span.n_events
     }
 
+    /// Like [`Logs::visit_common`], but passes the times of events in ticks of [`Logs::time_scale`], which are known
+    /// without an arithmetic operation.
+    #[inline(always)]
+    pub(crate) fn visit_ticks(
+        &mut self,
+        policy: &SkipPolicy,
+        mut visit: impl FnMut(&RawEvent<'_>, u64) -> VisitResult,
+    ) -> EventSpan {
+        match self.inputs[0].trace.rules().kernel {
+            // A merge compares times in nanoseconds.
+            _ if self.merge.is_some() => self.visit_common_merged(
+                policy,
+                #[inline(always)]
+                |timed, _| visit(&timed.event, timed.time.time_ns),
+            ),
+            Kernel::Bits32 => self.visit_ticks_of::<false>(policy, visit),
+            Kernel::Bits64 => self.visit_ticks_of::<true>(policy, visit),
+        }
+    }
+
+    /// Scale of the ticks that [`Logs::visit_ticks`] passes; `None` while the origin of elapsed times is unknown.
+    pub(crate) fn time_scale(&self) -> Option<TimeScale> {
+        let factors = if self.merge.is_some() { Factors::default() } else { self.inputs[0].clock.factors() };
+        self.elapsed.scale(factors)
+    }
+
+    #[inline(always)]
+    fn visit_ticks_of<const WIDE: bool>(
+        &mut self,
+        policy: &SkipPolicy,
+        mut visit: impl FnMut(&RawEvent<'_>, u64) -> VisitResult,
+    ) -> EventSpan {
+        let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[0];
+        let input_cpu = cpu.map(u64::from);
+        let before = trace.n_events();
+        let n_bytes = trace.visit_common::<WIDE>(
+            usize::MAX,
+            #[inline(always)]
+            |event, position| match policy.of(event.id) {
+                SkipAction::Leave => VisitResult::Leave,
+                SkipAction::Pass => {
+                    clock.pass(event.ticks);
+                    VisitResult::Next
+                }
+                SkipAction::Take => {
+                    // An event that is left advances the clock again, by nothing.
+                    let ticks = clock.advance_ticks(!WIDE, event.ticks);
+                    visit(&event.raw(WIDE, position, input_cpu), ticks)
+                }
+            },
+        );
+        EventSpan { n_events: trace.n_events() - before, n_bytes }
+    }
+
     #[inline(always)]
     fn visit_common_of<const WIDE: bool>(
         &mut self,
@@ -678,17 +732,7 @@ impl Logs {
                     let ticks = event.ticks;
                     let time_ns = clock.advance_where(!WIDE, ticks);
                     let time = EventTime { time_ns, elapsed_ns: elapsed.at(0, clock, event.id, time_ns) };
-                    let raw = RawEvent {
-                        number: position.number,
-                        offset: position.offset,
-                        bytes: &event.recorded[..event.n_presented],
-                        wide: WIDE,
-                        id: event.id,
-                        tid: event.tid,
-                        ticks,
-                        cpu: event.cpu.or(input_cpu),
-                        recorded: event.recorded,
-                    };
+                    let raw = event.raw(WIDE, position, input_cpu);
                     let timed = TimedEvent { event: raw, time, log: 0, reported_cpus: input_cpu.map(|_| 1) };
                     visit(&timed, Some(BufferPos { at: position.place, env: event.env }))
                 }

@@ -25,6 +25,7 @@ mod step;
 mod trace;
 mod trace_state;
 
+pub(crate) use clock::TimeScale;
 pub use cpu_files::{cpu_files, cpu_files_among};
 pub(crate) use internal::StartTime;
 pub use internal::SystemInfo;

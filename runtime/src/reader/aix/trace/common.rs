@@ -139,6 +139,15 @@ impl<'t> CommonEvent<'t> {
         })
     }
 
+    /// The event as the slow path returns it. `input_cpu` is the CPU of the file, if the file is one of a CPU.
+    #[inline(always)]
+    pub fn raw(&self, wide: bool, position: Position, input_cpu: Option<u64>) -> RawEvent<'t> {
+        let Self { recorded, n_presented, id, tid, ticks, cpu, .. } = *self;
+        let Position { number, offset, .. } = position;
+        let bytes = &recorded[..n_presented];
+        RawEvent { number, offset, bytes, wide, id, tid, ticks, cpu: cpu.or(input_cpu), recorded }
+    }
+
     /// Decodes the event of a 32-bit kernel at the start of some bytes, if its encoding is common.
     ///
     /// ```text
