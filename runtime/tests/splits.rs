@@ -714,7 +714,8 @@ fn random_events(seed: u64) -> Vec<u8> {
 #[test]
 fn the_state_of_random_events_is_the_one_of_the_whole() {
     let text = "010 1.0 L=0 \"A\" $D1 starttimer(1,$TID)\n011 1.0 L=0 \"B\" $SVC endtimer(1,$TID)\n\
-                012 1.0 L=0 \"C\" endtimer(2,$HD) starttimer(2,$HD)\n013 1.0 L=0 \"D\" endtimer(7,$D1) starttimer(7,$D1)\n\
+                012 1.0 L=0 \"C\" endtimer(2,$HD) starttimer(2,$HD)\n\
+                013 1.0 L=0 \"D\" endtimer(7,$D1) starttimer(7,$D1)\n\
                 014 1.0 L=0 \"E\" $D1, 5 { $SKIP }, \\* { endtimer(1,$TID) } $PID\n";
     let own = FormatInput::Memory { name: "x.trcfmt".into(), bytes: text.as_bytes().to_vec() };
     let inputs = [FormatInput::Path(Formats::BUILT_IN.into()), own];
