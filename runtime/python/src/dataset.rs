@@ -3,6 +3,7 @@
 use crate::errors::unreadable;
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use tfbc::aix::ReadOptions;
 use tfbc::{System, TraceKind};
@@ -52,7 +53,9 @@ impl Dataset {
     pub fn find(name: &Path, paths: &[PathBuf], options: &ReadOptions) -> PyResult<Self> {
         let name = name.to_string_lossy().into_owned();
         let (mut traces, mut without) = (Vec::new(), Vec::new());
-        for path in paths {
+        // A link may lead to a directory above it. A trace that is found by both has the name without the link.
+        let (links, direct): (Vec<_>, Vec<_>) = paths.iter().partition(|path| path.is_symlink());
+        for path in direct.into_iter().chain(links) {
             if path.is_file() {
                 traces.push(path.clone());
                 continue;
@@ -74,7 +77,8 @@ impl Dataset {
         }
         // A glob may match a directory and a trace in it.
         let mut seen = BTreeSet::new();
-        traces.retain(|path| seen.insert(path.clone()));
+        traces.retain(|path| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
+        traces.sort();
         drop_cpu_files(&mut traces, options);
         if traces.is_empty() {
             return Err(unreadable(&name, &"no file in or below this directory is a trace", None));

@@ -116,6 +116,17 @@ def test_a_glob_passes_over_pipes_and_links_to_nothing(tmp_path: Path) -> None:
         assert {row["file"] for row in rows(trace.events())} == {str(tmp_path / "b.kev")}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_links_of_a_glob_lead_to_each_trace_once(tmp_path: Path) -> None:
+    (tmp_path / "day").mkdir()
+    (tmp_path / "day" / "b.kev").write_bytes(qnx_log(1, 5))
+    (tmp_path / "a.kev").symlink_to("day/b.kev")
+    (tmp_path / "circle").symlink_to(".")
+    found = [row["file"] for row in rows(tfbc.open(tmp_path / "*").events())]
+    assert set(found) == {str(tmp_path / "day" / "b.kev")}
+    assert len(found) == len(list(tfbc.open(tmp_path / "day" / "b.kev")))
+
+
 def test_a_folder_without_traces_is_refused(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("no trace\n")
     with pytest.raises(tfbc.OpenError, match="no file in or below this directory is a trace"):
