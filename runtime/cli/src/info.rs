@@ -2,6 +2,7 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
+use super::pager::{self, PagerArgs};
 use super::trace::{self, Reporter, report_imbalance};
 use super::trace_args::TraceArgs;
 use super::{info_aix, info_kev, inputs};
@@ -20,6 +21,8 @@ pub struct InfoArgs {
     trace: TraceArgs,
     #[command(flatten)]
     language: LanguageArgs,
+    #[command(flatten)]
+    pager: PagerArgs,
     /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
     /// unpacked; offsets in messages count unpacked bytes
     #[arg(value_name = "TRACE", required_unless_present = "dialect")]
@@ -32,6 +35,7 @@ impl InfoArgs {
         if self.language.asks_for_help() {
             return super::print(console, formats::dialect_help(), None);
         }
+        let _held = self.pager.hold(None);
         let set = formats::load_for_info(console, &self.formats, &self.language)?;
         let mut out = String::new();
         let mut status = Status::Well;
@@ -70,7 +74,7 @@ impl InfoArgs {
         }
         let input = traces.first().filter(|_| traces.len() == 1).map(|path| path.to_string_lossy());
         formats::warn_of_others(console, &set.files(), &systems, input.as_deref());
-        super::print(console, out, None)?;
+        pager::print(console, out.as_bytes(), None, self.pager)?;
         Ok(status.max(formats::loaded(&set)))
     }
 }

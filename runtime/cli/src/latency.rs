@@ -2,10 +2,10 @@
 
 use super::analyse::{self, Screen, SpanArgs};
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::files::Output;
 use super::formats::{self, LanguageArgs};
 use super::inputs;
 use super::overwrite;
+use super::pager::{Pager, PagerArgs, ReportOutput};
 use super::summary::FormArg;
 use super::terminal::TerminalWriter;
 use super::trace_args::TraceArgs;
@@ -106,6 +106,8 @@ pub struct LatencyArgs {
     language: LanguageArgs,
     #[command(flatten)]
     trace: TraceArgs,
+    #[command(flatten)]
+    pager: PagerArgs,
     /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
     /// unpacked
     #[arg(value_name = "TRACE", required = true)]
@@ -155,32 +157,64 @@ fn usage(text: impl Into<String>) -> Failure {
 }
 
 /// Output that is written while the traces are read. It keeps the first error.
-struct Sink {
-    out: BufWriter<TerminalWriter<Output>>,
+struct Sink<'s> {
+    console: &'s Console,
+    path: Option<&'s Path>,
+    pager_args: PagerArgs,
+    /// `None` for standard output until the first text, so that a trace that cannot be read starts no pager.
+    out: Option<BufWriter<TerminalWriter<ReportOutput>>>,
+    /// Dropped after the output: the pager ends when its input does.
+    pager: Option<Pager>,
     error: Option<io::Error>,
-    what: String,
 }
 
-impl Sink {
-    fn open(console: &Console, path: Option<&Path>) -> Result<Self, Failure> {
-        let what = path.map_or(String::from("standard output"), |path| path.display().to_string());
-        let out = console.open(path).map_err(|error| Failure::write(&error, &what))?;
-        Ok(Self { out: BufWriter::new(out), error: None, what })
+impl<'s> Sink<'s> {
+    fn open(console: &'s Console, path: Option<&'s Path>, pager_args: PagerArgs) -> Result<Self, Failure> {
+        let mut sink = Self { console, path, pager_args, out: None, pager: None, error: None };
+        if path.is_some_and(|path| path != Path::new("-"))
+            && let Err(error) = sink.start()
+        {
+            return Err(sink.failure(&error));
+        }
+        Ok(sink)
+    }
+
+    fn start(&mut self) -> io::Result<()> {
+        let (out, pager) = ReportOutput::open(self.console, self.path, self.pager_args)?;
+        self.pager = pager;
+        self.out = Some(BufWriter::new(out));
+        Ok(())
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        Failure::write(error, self.path.map_or(String::from("standard output"), |path| path.display().to_string()))
     }
 
     /// Writes a text and empties it.
     fn write(&mut self, text: &mut TextBuf) {
-        if self.error.is_none() {
-            self.error = self.out.write_all(text.as_bytes()).err();
+        if self.error.is_none() && !text.is_empty() {
+            self.error = self.write_bytes(text.as_bytes()).err();
         }
         text.clear();
     }
 
+    fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.out.is_none() {
+            self.start()?;
+        }
+        self.out.as_mut().map_or(Ok(()), |out| out.write_all(bytes))
+    }
+
     fn commit(mut self) -> Result<(), Failure> {
-        let failed = |error| Failure::write(&error, &self.what);
-        self.error.take().map_or(Ok(()), Err).map_err(failed)?;
-        let out = self.out.into_inner().map_err(|error| failed(error.into_error()))?;
-        out.into_inner().commit().map_err(failed)
+        let ended = match (self.error.take(), self.out.take()) {
+            (Some(error), _) => Err(error),
+            (None, None) => Ok(()),
+            (None, Some(out)) => {
+                out.into_inner().map_err(|error| error.into_error()).and_then(|out| out.into_inner().commit())
+            }
+        };
+        drop(self.pager.take());
+        ended.map_err(|error| self.failure(&error))
     }
 }
 
@@ -217,7 +251,8 @@ impl LatencyArgs {
         let (options, pairs) = (self.options()?, self.pairs());
         let formats = formats::load_to_run(console, &self.formats, &self.language)?;
         let measurement = Measurement { options: &options, pairs: &pairs, formats: &formats };
-        let mut sink = Sink::open(console, self.output.as_deref())?;
+        let _held = self.pager.hold(self.output.as_deref());
+        let mut sink = Sink::open(console, self.output.as_deref(), self.pager)?;
         let read = analyse::for_each_trace(console, &traces, self.merge, |at, paths| {
             if at > 0 && self.to == FormArg::Text {
                 let mut text = TextBuf::new();
@@ -270,7 +305,7 @@ impl LatencyArgs {
         paths: &[PathBuf],
         args: &TraceArgs,
         Measurement { options, pairs, formats }: Measurement<'_>,
-        sink: &mut Sink,
+        sink: &mut Sink<'_>,
     ) -> CommandResult {
         let form = self.to.form();
         let mut text = TextBuf::new();

@@ -1,9 +1,9 @@
-//! Pager of reports on a terminal.
+//! Pager of reports and other long output on a terminal.
 //!
-//! The report goes to the pager through a pipe. Messages wait until the pager has ended, because they would be drawn
+//! The output goes to the pager through a pipe. Messages wait until the pager has ended, because they would be drawn
 //! over its screen. The exit status is that of the report; a pager that was closed early is no error.
 
-use super::console::{Console, HeldMessages, Message, hold_messages};
+use super::console::{CommandResult, Console, Failure, HeldMessages, Message, Status, hold_messages};
 use super::files::Output;
 use super::terminal::TerminalWriter;
 use clap::{Args, ValueEnum};
@@ -40,7 +40,7 @@ fn is_for_people() -> bool {
 /// Flags of the commands that have a pager.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct PagerArgs {
-    /// When to show the report in a pager: `$TFBC_PAGER`, `$PAGER` or `less -FRX`; `auto` means on a terminal
+    /// When to show the output in a pager: `$TFBC_PAGER`, `$PAGER` or `less -FRX`; `auto` means on a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto", value_enum, help_heading = "Messages")]
     pager: PagerChoice,
     /// Same as --pager never
@@ -66,15 +66,24 @@ impl PagerArgs {
         Self { no_pager: true, ..self }
     }
 
-    /// Command of the pager; `None` if there is to be none.
-    fn command(self, console: &Console) -> Option<PagerCommand> {
-        let is_wanted = match self.pager {
+    /// True if a pager may show standard output.
+    fn is_wanted(self) -> bool {
+        match self.pager {
             _ if self.no_pager => false,
             PagerChoice::Never => false,
             PagerChoice::Always => true,
             PagerChoice::Auto => is_for_people(),
-        };
-        if !is_wanted {
+        }
+    }
+
+    /// Keeps messages back if a pager may show the output, so that they follow an output that is made as a whole.
+    pub fn hold(self, path: Option<&Path>) -> Option<HeldMessages> {
+        (is_stdout(path) && self.is_wanted()).then(hold_messages)
+    }
+
+    /// Command of the pager; `None` if there is to be none.
+    fn command(self, console: &Console) -> Option<PagerCommand> {
+        if !self.is_wanted() {
             return None;
         }
         let named = ["TFBC_PAGER", "PAGER"].into_iter().find_map(|name| Some((name, env::var(name).ok()?)));
@@ -118,6 +127,11 @@ impl PagerCommand {
         }
         command.spawn()
     }
+}
+
+/// True if an output is standard output.
+fn is_stdout(path: Option<&Path>) -> bool {
+    path.is_none_or(|path| path == Path::new("-"))
 }
 
 /// True if a program of this name can be found.
@@ -175,7 +189,7 @@ impl ReportOutput {
         path: Option<&Path>,
         args: PagerArgs,
     ) -> io::Result<(TerminalWriter<Self>, Option<Pager>)> {
-        let is_stdout = path.is_none_or(|path| path == Path::new("-"));
+        let is_stdout = is_stdout(path);
         let shows = is_stdout && console.shows_controls();
         let command = is_stdout.then(|| args.command(console)).flatten();
         // Ctrl-C is for the pager: it stops a search there, and must not end the report under it.
@@ -246,6 +260,21 @@ impl Write for ReportOutput {
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
+}
+
+/// Writes the whole output of a command: to a file, standard output, or a pager.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn print(console: &Console, text: &[u8], path: Option<&Path>, args: PagerArgs) -> CommandResult {
+    let what = path.map_or(String::from("standard output"), |path| path.display().to_string());
+    let failed = |error| Failure::write(&error, &what);
+    let (opened, _pager) = ReportOutput::open(console, path, args).map_err(failed)?;
+    // Declared after the pager, which ends when its input is dropped.
+    let mut out = opened;
+    out.write_all(text).map_err(failed)?;
+    out.into_inner().commit().map_err(failed)?;
+    Ok(Status::Well)
 }
 
 /// Cuts lines at a number of columns. Escape sequences of our own styles take no columns and are kept.

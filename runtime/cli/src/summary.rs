@@ -5,6 +5,7 @@ use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::inputs;
 use super::limits::RatioArgs;
 use super::overwrite;
+use super::pager::{self, PagerArgs};
 use super::trace_args::TraceArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -101,6 +102,8 @@ pub struct SummaryArgs {
     trace: TraceArgs,
     #[command(flatten)]
     ratio: RatioArgs,
+    #[command(flatten)]
+    pager: PagerArgs,
     /// Traces; `-` is standard input, and a directory means the traces in it. Compressed files (.gz, .zst, .Z) are
     /// unpacked
     #[arg(value_name = "TRACE", required = true)]
@@ -247,6 +250,7 @@ impl SummaryArgs {
             return Err(usage(String::from("a table has the rows of one trace: give one trace, or use `--to ndjson`")));
         }
         let options = self.options(&sections)?;
+        let _held = self.pager.hold(self.output.as_deref());
         let mut status = Status::Well;
         let base = match &self.against {
             Some(path) => {
@@ -273,7 +277,7 @@ impl SummaryArgs {
             Ok(status)
         })?;
         status = status.max(read);
-        super::print(console, out.as_bytes(), self.output.as_deref())?;
+        pager::print(console, out.as_bytes(), self.output.as_deref(), self.pager)?;
         Ok(status)
     }
 

@@ -55,7 +55,15 @@ fn a_report_on_a_terminal_goes_to_the_pager() {
     let plain = |line: &str| {
         run(piped(&line[..line.find(' ').unwrap()]).args(line.split(' ').skip(1)).current_dir(folder.path())).0
     };
-    for line in ["tfbc report shell.trc", "trcrpt shell.trc", "trcrpt -m shell.trc", "tfbc report --to tsv shell.trc"] {
+    for line in [
+        "tfbc report shell.trc",
+        "trcrpt shell.trc",
+        "trcrpt -m shell.trc",
+        "tfbc report --to tsv shell.trc",
+        "tfbc summary shell.trc",
+        "tfbc latency --timers shell.trc",
+        "tfbc info shell.trc",
+    ] {
         let Paged { screen, seen, status } = paged(folder.path(), &mut command(folder.path(), line));
         let seen = seen.unwrap_or_else(|| panic!("{line}: {screen}"));
         assert_eq!((screen.as_str(), status), ("paged\n", Some(0)), "{line}");
@@ -67,7 +75,16 @@ fn a_report_on_a_terminal_goes_to_the_pager() {
 #[test]
 fn messages_follow_the_pager_and_the_status_is_kept() {
     let folder = directory();
-    for (line, status) in [("tfbc report damaged.trc", 2), ("trcrpt damaged.trc", 2), ("tfbc report none.trc", 1)] {
+    for (line, status) in [
+        ("tfbc report damaged.trc", 2),
+        ("trcrpt damaged.trc", 2),
+        ("tfbc summary damaged.trc", 2),
+        ("tfbc latency --timers damaged.trc", 2),
+        ("tfbc report none.trc", 1),
+        ("tfbc summary none.trc", 1),
+        ("tfbc latency --timers none.trc", 1),
+        ("tfbc info none.trc", 1),
+    ] {
         let Paged { screen, seen, status: found } = paged(folder.path(), &mut command(folder.path(), line));
         assert_eq!(found, Some(status), "{line}: {screen}");
         assert_eq!(seen.is_some(), status == 2, "{line}: a pager does not start without a report");
@@ -105,10 +122,15 @@ fn there_is_a_pager_only_if_it_is_wanted() {
         "tfbc report --no-pager shell.trc",
         "tfbc report --pager never shell.trc",
         "trcrpt --no-pager shell.trc",
-        "tfbc summary shell.trc",
+        "tfbc summary --no-pager shell.trc",
+        "tfbc summary --pager never shell.trc",
     ] {
         let Paged { screen, seen, .. } = paged(folder.path(), &mut command(folder.path(), line));
         assert!(seen.is_none() && screen.contains("ksh"), "{line}: {screen}");
+    }
+    for line in ["tfbc summary shell.trc", "tfbc latency --timers shell.trc", "tfbc info shell.trc"] {
+        let in_pipe = command(folder.path(), line).output().unwrap().stdout;
+        assert!(!in_pipe.is_empty() && !folder.path().join("seen").exists(), "{line}");
     }
     let report = || command(folder.path(), "tfbc report shell.trc");
     for name in ["", "cat"] {
