@@ -7,7 +7,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use regex::Regex;
 use unicode_width::UnicodeWidthChar;
 
@@ -15,6 +15,9 @@ use unicode_width::UnicodeWidthChar;
 const WIDE: u16 = 130;
 /// Width that texts have at least; columns are left out before.
 const MIN_TEXT: usize = 24;
+
+/// Width of the list of keys.
+const KEYS_WIDTH: u16 = 66;
 
 /// Keys, and what they do.
 const KEYS: &[(&str, &str)] = &[
@@ -89,13 +92,13 @@ impl App<'_> {
         self.draw_list(frame, list, styles);
         if let Some(details) = details {
             let text = self.details();
-            let lines: Vec<Line<'_>> = text.lines().map(|line| Line::raw(line.to_owned())).collect();
-            let (n_lines, height) = (lines.len() as u16, details.height.saturating_sub(1));
-            self.details_top = self.details_top.min(n_lines.saturating_sub(height.min(n_lines)));
-            let block = match details.width == body.width {
-                true => Block::new().borders(ratatui::widgets::Borders::TOP),
-                false => Block::new().borders(ratatui::widgets::Borders::LEFT),
-            };
+            let is_below = details.width == body.width;
+            let block = Block::new().borders(if is_below { Borders::TOP } else { Borders::LEFT });
+            let inner = block.inner(details);
+            let lines: Vec<Line<'_>> =
+                text.lines().flat_map(|line| wrapped(line, inner.width.into())).map(Line::raw).collect();
+            let (n_lines, height) = (u16::try_from(lines.len()).unwrap_or(u16::MAX), inner.height);
+            self.details_top = self.details_top.min(n_lines.saturating_sub(height));
             let paragraph = Paragraph::new(lines).block(block).scroll((self.details_top, 0));
             frame.render_widget(paragraph, details);
         }
@@ -276,12 +279,16 @@ impl ColumnWidths {
 }
 
 fn draw_keys(frame: &mut Frame<'_>, area: Rect) {
-    let lines: Vec<Line<'_>> = KEYS.iter().map(|(keys, what)| Line::raw(format!("{keys:<20} {what}"))).collect();
-    let (width, height) = (66.min(area.width), (KEYS.len() as u16 + 2).min(area.height));
+    let width = KEYS_WIDTH.min(area.width);
+    // A narrow screen has no room for a column of keys.
+    let column = if width < KEYS_WIDTH { 0 } else { 20 };
+    let texts = KEYS.iter().map(|(keys, what)| format!("{keys:<column$} {what}"));
+    let lines: Vec<Line<'_>> =
+        texts.flat_map(|text| wrapped(&text, usize::from(width).saturating_sub(2))).map(Line::raw).collect();
+    let height = (lines.len() as u16 + 2).min(area.height);
     let window = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };
     frame.render_widget(Clear, window);
-    let block = Block::bordered().title(" Keys ");
-    frame.render_widget(Paragraph::new(lines).block(block).wrap(Wrap { trim: false }), window);
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" Keys ")), window);
 }
 
 /// Columns that a text takes.
@@ -314,6 +321,37 @@ fn cut(text: &str, from: usize, width: usize) -> String {
     out
 }
 
+/// Lines of a text that is wrapped at blanks, or within words that are longer than the width. Lines after the first are
+/// indented.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let (mut lines, mut rest) = (Vec::new(), text);
+    loop {
+        // The indent must leave room for the text.
+        let indent = if lines.is_empty() || width < 16 { "" } else { "  " };
+        let mut room = width - indent.len();
+        let fits = rest.char_indices().find(|(_, letter)| {
+            let size = letter.width().unwrap_or(0);
+            let is_full = size > room;
+            room = room.saturating_sub(size);
+            is_full
+        });
+        let Some((end, _)) = fits else {
+            lines.push(format!("{indent}{rest}"));
+            return lines;
+        };
+        // A character that is wider than the whole line would never fit.
+        let end = end.max(rest.chars().next().map_or(1, char::len_utf8));
+        let blank = rest[..end].trim_end().rfind(' ').filter(|at| !rest[..*at].trim().is_empty());
+        let end = if rest[end..].starts_with(' ') { end } else { blank.unwrap_or(end) };
+        lines.push(format!("{indent}{}", rest[..end].trim_end()));
+        rest = rest[end..].trim_start();
+        if rest.is_empty() {
+            return lines;
+        }
+    }
+}
+
 /// Text with blanks up to a width.
 fn pad(mut text: String, width: usize) -> String {
     let n = width.saturating_sub(columns_of(&text));
@@ -334,5 +372,23 @@ mod tests {
         assert_eq!(cut("世界世界", 0, 4), "世…");
         assert_eq!((cut("abc", 5, 4), cut("abc", 0, 0)), (String::new(), String::new()));
         assert_eq!(pad(String::from("世"), 4), "世  ");
+    }
+
+    #[test]
+    fn texts_are_wrapped_at_blanks() {
+        assert_eq!(wrapped("abc def", 7), ["abc def"]);
+        assert_eq!(wrapped("abc def", 5), ["abc", "def"]);
+        assert_eq!(wrapped("abc def", 3), ["abc", "def"]);
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrapped("世界世", 1), ["世", "界", "世"]);
+        assert_eq!(wrapped("   abcdef   ghi", 9), ["   abcdef", "ghi"]);
+        assert_eq!(wrapped("          abcdefgh", 9), ["", "abcdefgh"]);
+        assert_eq!(wrapped("one two three four five", 16), ["one two three", "  four five"]);
+        for width in 0..30 {
+            for line in wrapped("event 12, at 0.002831517 s, CPU 0, process /usr/bin/ls 世界", width) {
+                assert!(columns_of(&line) <= width.max(2), "{width}: {line}");
+            }
+        }
     }
 }

@@ -290,7 +290,15 @@ fn an_event_is_shown_with_its_bytes_fields_and_template() {
     assert!(session.text().lines().count() <= 10);
     session.keys("\r");
     session.until_text("134 EXEC");
+    // A narrow screen cuts nothing of the description, and nothing of the keys.
+    session.until_text("process ls, pid 6418, tid 10011");
     session.keys("\x1b");
+    session.resize(40, 30);
+    session.keys("?");
+    for text in ["move them", "Ctrl-L Ctrl-Z draw again, stop", "q quit"] {
+        session.until_text(text);
+    }
+    session.keys("?");
     session.resize(8, 2);
     session.until_text("too");
     session.resize(80, 24);
