@@ -1,17 +1,38 @@
 // Writes the page as one file: scripts, style and engine are in it, and its security policy names them by digest.
 //
 //     node bundle.mjs ENGINE OUTPUT      ENGINE is the folder that wasm-bindgen wrote
+//     node bundle.mjs --charts           only writes runtime/view/page/uplot.js anew
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 
 const [engine, output] = process.argv.slice(2);
-const here = import.meta.dirname;
+const here = dirname(fileURLToPath(import.meta.url));
 const read = (path) => readFile(resolve(here, path), 'utf8').then((text) => text.replaceAll('\r\n', '\n'));
+
+/** The library of the charts as `tfbc view` has it, for builds without npm: its licence and its code. */
+async function charts() {
+  const { version } = JSON.parse(await read('node_modules/uplot/package.json'));
+  const files = ['LICENSE', 'dist/uPlot.iife.min.js'].map((name) => read(`node_modules/uplot/${name}`));
+  const [licence, code] = await Promise.all(files);
+  // The first line of the code is a comment with the version.
+  const head = `/*! uPlot ${version}, github.com/leeoniya/uPlot\n\n${licence.trim()}\n*/\n`;
+  return `${head}${code.slice(code.indexOf('\n') + 1).trim()}\n`;
+}
+const CHARTS = '../runtime/view/page/uplot.js';
+if (engine === '--charts') {
+  await writeFile(resolve(here, CHARTS), await charts());
+  process.exit();
+}
+if (await read(CHARTS) !== await charts()) {
+  console.error('runtime/view/page/uplot.js is not uPlot of package-lock.json: `node web/bundle.mjs --charts` writes it');
+  process.exit(1);
+}
 
 async function bundle(entry, define) {
   const { outputFiles: [{ text }] } = await build({
@@ -70,7 +91,9 @@ const worker = await bundle('src/worker.js', {});
 const script = (await bundle('src/main.js', { WORKER: JSON.stringify(worker) })).replaceAll('</script', '<\\/script');
 const style = await read('src/style.css');
 // The frame with table, summary and timeline inherits the policy of the page.
-const [viewScript, viewStyle] = await Promise.all(['js', 'css'].map((kind) => read(`../runtime/view/page/page.${kind}`)));
+const viewFiles = ['page.css', 'uplot.js', 'page.js'].map((name) => read(`../runtime/view/page/${name}`));
+const [viewStyle, ...viewScripts] = await Promise.all(viewFiles);
+const viewScript = viewScripts.join('');
 const policy = [
   "default-src 'none'",
   `script-src ${digest(script)} ${digest(viewScript)} 'wasm-unsafe-eval'`,

@@ -24,7 +24,7 @@ function seconds(ns, digits = 9) {
   const sign = ns < 0 ? '-' : '';
   const whole = Math.floor(Math.abs(ns) / 1e9);
   const rest = String(Math.round(Math.abs(ns) - whole * 1e9)).padStart(9, '0');
-  return `${sign}${whole}.${rest.slice(0, digits)}`;
+  return digits === 0 ? `${sign}${whole}` : `${sign}${whole}.${rest.slice(0, digits)}`;
 }
 
 function duration(ns) {
@@ -48,6 +48,7 @@ function open(name) {
     if (other === part) link.setAttribute('aria-current', 'page'); else link.removeAttribute('aria-current');
   }
   if (part === 'events') report?.draw();
+  if (part === 'summary') overview?.draw();
   if (part === 'timeline') timeline?.draw();
 }
 
@@ -454,27 +455,169 @@ function makeReport(data) {
   narrow.addEventListener('change', draw);
 }
 
+// Charts, which uPlot draws: axes, scales, the pointer's line.
+
+const FONT = '12px system-ui, sans-serif';
+/** Height of an axis with times. */
+const AXIS = 22;
+/** Distances of the marks on an axis: 1, 2 and 5 times the powers of ten, in nanoseconds. */
+const INCREMENTS = Array.from({ length: 48 }, (_, at) => [1, 2, 5][at % 3] * 10 ** Math.floor(at / 3));
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
+
+/** Axis of a chart, in the colours of the page. */
+const axis = (more) => ({
+  font: FONT, stroke: () => colourOf('--dim'), ticks: { show: false },
+  grid: { stroke: () => colourOf('--line'), width: 1 }, ...more,
+});
+
+/** Axis of times, in seconds with as many decimals as its marks need. */
+const timeAxis = (more) => axis({
+  space: 80, incrs: INCREMENTS,
+  values(_plot, marks, _axis, _space, step) {
+    const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(step))));
+    return marks.map((ns) => seconds(ns, digits));
+  },
+  ...more,
+});
+
+/** Chart over time. */
+function chart(parent, width, height, options, data) {
+  return new uPlot({
+    width, height, legend: { show: false }, ...options,
+    cursor: {
+      y: false, points: { show: false }, drag: { x: false, y: false, setScale: false }, bind: { dblclick: () => null },
+    },
+  }, data, parent);
+}
+
+/** Earliest start and latest end of the slices. */
+function spanOf(tracks) {
+  let [first, last] = [Infinity, 0];
+  for (const { start, length } of tracks) {
+    for (let at = 0; at < start.length; at += 1) {
+      first = Math.min(first, start[at]);
+      last = Math.max(last, start[at] + length[at]);
+    }
+  }
+  return [first, Math.max(last, first + 1)];
+}
+
+// Summary: events and busy CPUs over time, above the tables.
+
+/** Parts of the time that a bar of the chart counts. */
+const PARTS_OF_TIME = 100;
+const OVERVIEW_HEIGHT = 150;
+/** Categories of a CPU's slices in which it does not work, or nothing is known of it. */
+const NOT_BUSY = ['idle', 'off', 'switch', 'lost'];
+let overview = null;
+
+function makeOverview(events, tracks) {
+  const known = events.time.filter((ns) => ns !== null);
+  if (known.length < 2) return;
+  let [first, last] = tracks ? spanOf(tracks.tracks) : [Infinity, 0];
+  for (const ns of known) { first = Math.min(first, ns); last = Math.max(last, ns); }
+  const step = Math.max(1, (last - first) / PARTS_OF_TIME);
+  const part = (ns) => Math.min(PARTS_OF_TIME - 1, Math.floor((ns - first) / step));
+  const starts = Array.from({ length: PARTS_OF_TIME }, (_, at) => first + at * step);
+  const counts = new Array(PARTS_OF_TIME).fill(0);
+  for (const ns of known) counts[part(ns)] += 1;
+
+  const isBusy = (category) => !NOT_BUSY.includes(tracks.texts[category]);
+  const cpus = tracks?.tracks.filter(({ group, category }) => group === 'CPUs' && category.some(isBusy)) ?? [];
+  const busy = new Array(PARTS_OF_TIME).fill(0);
+  for (const { start, length, depth, category } of cpus) {
+    for (let at = 0; at < start.length; at += 1) {
+      if (depth[at] > 0 || !isBusy(category[at])) continue;
+      const end = start[at] + length[at];
+      for (let of = part(start[at]); of < PARTS_OF_TIME && starts[of] < end; of += 1) {
+        busy[of] += Math.max(0, Math.min(end, starts[of] + step) - Math.max(start[at], starts[of]));
+      }
+    }
+  }
+  // Slices overlap if times go back.
+  const percent = busy.map((ns) => Math.min(100, (100 * ns) / (step * cpus.length)));
+  const hasBusy = cpus.length > 0;
+
+  const view = $('overview');
+  view.hidden = false;
+  let plot = null;
+  let chosen = -1;
+  const say = (at) => {
+    chosen = at;
+    const parts = at < 0 ?
+      ['Bars: events.', hasBusy && ' Line: how busy the CPUs were.', tracks && ' Click a time to see it in the timeline.'] :
+      [`${seconds(starts[at])} s to ${seconds(starts[at] + step)} s: ${counts[at]} events`,
+        hasBusy && `, CPUs ${percent[at].toFixed(0)} % busy`];
+    $('moment').textContent = parts.filter(Boolean).join('');
+  };
+  const show = () => { if (timeline && chosen >= 0) { go('timeline'); timeline.show(starts[chosen] + step / 2); } };
+  const draw = () => {
+    const width = view.clientWidth;
+    if (!width) return;
+    if (plot) { plot.setSize({ width, height: OVERVIEW_HEIGHT }); return; }
+    const bars = {
+      scale: 'events', fill: () => colourOf('--bars'), width: 0, points: { show: false },
+      paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 1 }),
+    };
+    const line = {
+      scale: '%', stroke: () => colourOf('--link'), width: 1.5, points: { show: false },
+      paths: uPlot.paths.stepped({ align: 1 }),
+    };
+    const percents = (_plot, marks) => marks.map((mark) => `${mark} %`);
+    plot = chart(view, width, OVERVIEW_HEIGHT, {
+      scales: {
+        x: { time: false, range: [first, last] },
+        events: { range: (_plot, _min, max) => [0, Math.max(1, max) * 1.05] },
+        '%': { range: [0, 105] },
+      },
+      series: [{}, bars, ...(hasBusy ? [line] : [])],
+      axes: [
+        timeAxis({ size: AXIS }),
+        axis({ scale: 'events', size: 44, space: 30, grid: { show: false }, incrs: INCREMENTS }),
+        ...(hasBusy ? [axis({ scale: '%', side: 1, size: 44, space: 30, values: percents })] : []),
+      ],
+      hooks: { setCursor: [({ cursor }) => { if (cursor.event) say(cursor.idx ?? -1); }] },
+    }, [starts, counts, ...(hasBusy ? [percent] : [])]);
+    plot.over.addEventListener('click', show);
+  };
+  view.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const end = PARTS_OF_TIME - 1;
+    const to = {
+      ArrowLeft: Math.max(0, chosen - 1), ArrowRight: Math.min(end, chosen + 1), Home: 0, End: end,
+    }[event.key];
+    if (to !== undefined && plot) {
+      say(to);
+      plot.setCursor({ left: plot.valToPos(starts[to] + step / 2, 'x'), top: 0 });
+    } else if (event.key === 'Enter' || event.key === 't') {
+      show();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  say(-1);
+  new ResizeObserver(draw).observe(view);
+  dark.addEventListener('change', () => plot?.redraw());
+  overview = { draw };
+}
+
 // Timeline.
 
 const LANE = 18;
 const GROUP = 22;
-const AXIS = 20;
 let timeline = null;
 
 function makeTimeline(data) {
   const view = $('tracks');
-  const canvas = $('canvas');
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  let [first, last] = [Infinity, 0];
   const tracks = [];
-  let height = AXIS;
+  let height = 0;
   let group = null;
   // CPUs first, then marks, then processes in the order of their starts.
   const rank = (group) => ['CPUs', 'marks'].indexOf(group) + 1 || 3;
   for (const track of data.tracks.toSorted((one, other) => rank(one.group) - rank(other.group))) {
     const n = track.start.length;
     const end = track.start.map((start, at) => start + track.length[at]);
-    for (let at = 0; at < n; at += 1) { first = Math.min(first, track.start[at]); last = Math.max(last, end[at]); }
     const lanes = track.depth.reduce((deepest, depth) => Math.max(deepest, depth), 0) + 1;
     const title = group === track.group ? null : track.group;
     if (title !== null) height += GROUP;
@@ -483,16 +626,16 @@ function makeTimeline(data) {
     height += lanes * LANE + 6;
   }
   if (!tracks.length) { $('slice').textContent = 'The trace has no slices.'; return; }
-  if (last <= first) last = first + 1;
+  const [first, last] = spanOf(tracks);
   let [from, until] = [first, last];
   let track = 0;
   let slice = -1;
   let mark = null;
-  $('tracks-space').style.height = '0px';
+  let plot = null;
 
-  const styles = () => getComputedStyle(document.documentElement);
-  const names = () => Math.min(150, Math.max(70, view.clientWidth * 0.22));
-  const x = (ns, left, width) => left + ((ns - from) / (until - from)) * width;
+  const names = () => Math.min(150, Math.max(100, view.clientWidth * 0.22));
+  /** Height of the tracks that are seen. */
+  const tall = () => view.clientHeight - AXIS;
 
   const hues = new Map();
   function colour(text, category) {
@@ -508,112 +651,147 @@ function makeTimeline(data) {
     return `hsl(${hues.get(text)} ${dark.matches ? '45% 32%' : '60% 78%'})`;
   }
 
-  function ticks(width) {
-    const rough = (until - from) / Math.max(2, width / 110);
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough);
-    const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(step))));
-    const list = [];
-    for (let at = Math.ceil(from / step); at * step <= until && list.length < 50; at += 1) list.push([at * step, seconds(at * step, digits)]);
-    return list;
+  /** Text that fits into a width. */
+  function fitting(paint, text, width) {
+    if (paint.measureText(text).width <= width) return text;
+    let end = text.length;
+    while (end > 1 && paint.measureText(`${text.slice(0, end)}…`).width > width) end -= 1;
+    return `${text.slice(0, end)}…`;
+  }
+
+  /** Draws in CSS pixels, within a rectangle. */
+  function within({ ctx: paint }, left, top, width, height, draw) {
+    paint.save();
+    paint.scale(uPlot.pxRatio, uPlot.pxRatio);
+    paint.beginPath();
+    paint.rect(left, top, width, height);
+    paint.clip();
+    paint.font = FONT;
+    paint.textBaseline = 'middle';
+    paint.textAlign = 'left';
+    draw(paint);
+    paint.restore();
+  }
+
+  /** Tracks that are seen, with the places of their first lanes. */
+  const seen = () => {
+    const scroll = view.scrollTop;
+    return tracks.filter(({ top, lanes }) => top - GROUP < scroll + tall() && top + lanes * LANE + 6 > scroll);
+  };
+
+  /** Bars of groups, and the name that is chosen. */
+  function drawBack(plot) {
+    const [bar, dim, chosen] = ['--bar', '--dim', '--chosen'].map(colourOf);
+    within(plot, 0, AXIS, plot.width, tall(), (paint) => {
+      for (const one of seen()) {
+        const top = one.top - view.scrollTop + AXIS;
+        if (one.title !== null) {
+          paint.fillStyle = bar;
+          paint.fillRect(0, top - GROUP, plot.width, GROUP - 2);
+          paint.fillStyle = dim;
+          paint.fillText(fitting(paint, one.title, plot.width - 12), 6, top - GROUP / 2 - 1);
+        }
+        if (one === tracks[track]) {
+          paint.fillStyle = chosen;
+          paint.fillRect(0, top - 1, names() - 4, one.lanes * LANE + 2);
+        }
+      }
+    });
+  }
+
+  function drawSlices(plot) {
+    const [left, wide] = [names(), plot.over.clientWidth];
+    const x = (ns) => left + ((ns - from) / (until - from)) * wide;
+    const [front, link, damage] = ['--front', '--link', '--damage'].map(colourOf);
+    within(plot, left, AXIS - 1, wide, tall() + 1, (paint) => {
+      for (const one of seen()) {
+        const top = one.top - view.scrollTop + AXIS;
+        const drawn = [];
+        for (let at = 0; at < one.n; at += 1) {
+          if (one.start[at] > until) break;
+          if (one.end[at] < from) continue;
+          const lane = one.depth[at];
+          const isChosen = one === tracks[track] && at === slice;
+          const [begin, end] = [x(one.start[at]), x(one.end[at])];
+          const size = Math.max(1, Math.min(end, left + wide) - Math.max(begin, left));
+          // Slices within one pixel of the last one would only cover it.
+          if (size <= 1 && drawn[lane] !== undefined && begin - drawn[lane] < 0.5 && !isChosen) continue;
+          drawn[lane] = begin;
+          const y = top + lane * LANE;
+          paint.fillStyle = colour(one.text[at], data.texts[one.category[at]]);
+          if (one.length[at] === 0) {
+            paint.fillStyle = link;
+            paint.beginPath();
+            paint.moveTo(begin, y + 1);
+            paint.lineTo(begin + 4, y + LANE / 2);
+            paint.lineTo(begin, y + LANE - 3);
+            paint.lineTo(begin - 4, y + LANE / 2);
+            paint.fill();
+          } else {
+            paint.fillRect(Math.max(begin, left - 2), y, size, LANE - 2);
+            if (size > 22) {
+              paint.fillStyle = front;
+              const text = data.texts[one.text[at]].slice(0, 200);
+              paint.fillText(fitting(paint, text, size - 5), Math.max(begin, left) + 3, y + LANE / 2 - 1);
+            }
+          }
+          if (isChosen) {
+            paint.strokeStyle = link;
+            paint.lineWidth = 2;
+            paint.strokeRect(Math.max(begin, left - 4), y, Math.max(size, 3), LANE - 2);
+          }
+        }
+      }
+      if (mark !== null && mark >= from && mark <= until) {
+        paint.fillStyle = damage;
+        paint.fillRect(Math.round(x(mark)), 0, 2, plot.height);
+      }
+    });
+    // Nothing is left for uPlot to draw.
+    return null;
+  }
+
+  function makePlot(width, height) {
+    const name = axis({
+      scale: 'y', side: 3, size: names, gap: 6, align: 1, alignTo: 2, grid: { show: false },
+      stroke: () => colourOf('--front'),
+      splits: () => seen().filter(({ top }) => top + LANE / 2 >= view.scrollTop).map(({ top }) => top + LANE / 2),
+      values: ({ ctx }, places) => {
+        ctx.save();
+        ctx.font = FONT;
+        const nameAt = (place) => tracks.find(({ top }) => top + LANE / 2 === place)?.name ?? '';
+        const texts = places.map((place) => fitting(ctx, nameAt(place), names() - 12));
+        ctx.restore();
+        return texts;
+      },
+    });
+    return chart($('plot'), width, height, {
+      padding: [0, 0, 0, 0],
+      scales: {
+        x: { time: false, auto: false, range: () => [from, until] },
+        y: { dir: -1, auto: false, range: () => [view.scrollTop, view.scrollTop + tall()] },
+      },
+      series: [{}, { scale: 'y', paths: drawSlices, points: { show: false } }],
+      axes: [timeAxis({ side: 0, size: AXIS, gap: 4 }), name],
+      hooks: { drawClear: [drawBack] },
+    }, [[first, last], [0, height]]);
   }
 
   function draw() {
     if (part !== 'timeline') return;
-    const ratio = devicePixelRatio || 1;
-    const [width, tall] = [view.clientWidth, view.clientHeight];
-    if (!width || !tall) return;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(tall * ratio);
-    canvas.style.height = `${tall}px`;
-    $('tracks-space').style.height = `${Math.max(0, height - tall)}px`;
-    const paint = canvas.getContext('2d');
-    paint.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const style = styles();
-    const [back, front, dim, rule, bar, link] = ['--back', '--front', '--dim', '--line', '--bar', '--link'].map((name) => style.getPropertyValue(name));
-    paint.fillStyle = back;
-    paint.fillRect(0, 0, width, tall);
-    paint.font = '12px system-ui, sans-serif';
-    paint.textBaseline = 'middle';
-    const left = names();
-    const wide = width - left;
-    const scroll = view.scrollTop;
-    const grid = ticks(wide);
-    paint.fillStyle = rule;
-    for (const [at] of grid) paint.fillRect(Math.round(x(at, left, wide)), AXIS, 1, tall);
-    tracks.forEach((one, index) => {
-      const top = one.top - scroll;
-      if (top > tall || top + one.lanes * LANE + 6 < 0) return;
-      if (one.title !== null) {
-        paint.fillStyle = bar;
-        paint.fillRect(0, top - GROUP, width, GROUP - 2);
-        paint.fillStyle = dim;
-        paint.fillText(one.title, 6, top - GROUP / 2 - 1, width - 12);
-      }
-      if (index === track) {
-        paint.fillStyle = style.getPropertyValue('--chosen');
-        paint.fillRect(0, top - 1, left - 4, one.lanes * LANE + 2);
-      }
-      paint.fillStyle = front;
-      paint.save();
-      paint.beginPath();
-      paint.rect(0, top - 2, left - 6, one.lanes * LANE + 4);
-      paint.clip();
-      paint.fillText(one.name, 6, top + LANE / 2);
-      paint.restore();
-      paint.save();
-      paint.beginPath();
-      paint.rect(left, Math.max(AXIS, top - 3), wide, one.lanes * LANE + 6);
-      paint.clip();
-      const drawn = [];
-      for (let at = 0; at < one.n; at += 1) {
-        if (one.start[at] > until) break;
-        if (one.end[at] < from) continue;
-        const lane = one.depth[at];
-        const [begin, end] = [x(one.start[at], left, wide), x(one.end[at], left, wide)];
-        const size = Math.max(1, Math.min(end, width) - Math.max(begin, left));
-        // Slices within one pixel of the last one would only cover it.
-        if (size <= 1 && drawn[lane] !== undefined && begin - drawn[lane] < 0.5 && !(index === track && at === slice)) continue;
-        drawn[lane] = begin;
-        const category = data.texts[one.category[at]];
-        const y = top + lane * LANE;
-        paint.fillStyle = colour(one.text[at], category);
-        if (one.length[at] === 0) {
-          paint.fillStyle = link;
-          paint.beginPath();
-          paint.moveTo(begin, y + 1);
-          paint.lineTo(begin + 4, y + LANE / 2);
-          paint.lineTo(begin, y + LANE - 3);
-          paint.lineTo(begin - 4, y + LANE / 2);
-          paint.fill();
-        } else {
-          paint.fillRect(Math.max(begin, left - 2), y, size, LANE - 2);
-          if (size > 22) {
-            paint.fillStyle = front;
-            paint.save();
-            paint.beginPath();
-            paint.rect(Math.max(begin, left), y, size - 2, LANE);
-            paint.clip();
-            paint.fillText(data.texts[one.text[at]].slice(0, 200), Math.max(begin, left) + 3, y + LANE / 2 - 1);
-            paint.restore();
-          }
-        }
-        if (index === track && at === slice) {
-          paint.strokeStyle = link;
-          paint.lineWidth = 2;
-          paint.strokeRect(Math.max(begin, left - 4), y, Math.max(size, 3), LANE - 2);
-        }
-      }
-      paint.restore();
-    });
-    paint.fillStyle = back;
-    paint.fillRect(0, 0, width, AXIS);
-    paint.fillStyle = dim;
-    for (const [at, text] of grid) paint.fillText(text, Math.round(x(at, left, wide)) + 3, AXIS / 2, 100);
-    if (mark !== null && mark >= from && mark <= until) {
-      paint.fillStyle = style.getPropertyValue('--damage');
-      paint.fillRect(Math.round(x(mark, left, wide)), 0, 2, tall);
+    const [width, high] = [view.clientWidth, view.clientHeight];
+    if (!width || !high) return;
+    // The plot stays in the view, and this is what scrolls.
+    $('tracks-space').style.height = `${Math.max(0, height - tall())}px`;
+    if (!plot) {
+      plot = makePlot(width, high);
+      listen(plot);
     }
+    plot.batch(() => {
+      if (plot.width !== width || plot.height !== high) plot.setSize({ width, height: high });
+      plot.setScale('x', { min: from, max: until });
+      plot.setScale('y', { min: view.scrollTop, max: view.scrollTop + tall() });
+    });
     $('span').textContent = `${seconds(from)} s to ${seconds(until)} s: ${duration(until - from)}`;
   }
 
@@ -651,8 +829,10 @@ function makeTimeline(data) {
     track = Math.max(0, Math.min(tracks.length - 1, newTrack));
     slice = Math.max(-1, Math.min(tracks[track].n - 1, newSlice));
     const one = tracks[track];
-    if (one.top - AXIS - GROUP < view.scrollTop) view.scrollTop = one.top - AXIS - GROUP;
-    else if (one.top + one.lanes * LANE > view.scrollTop + view.clientHeight) view.scrollTop = one.top + one.lanes * LANE - view.clientHeight + 6;
+    if (one.top - GROUP < view.scrollTop) view.scrollTop = one.top - GROUP;
+    else if (one.top + one.lanes * LANE > view.scrollTop + tall()) {
+      view.scrollTop = one.top + one.lanes * LANE - tall() + 6;
+    }
     if (slice >= 0 && (one.end[slice] < from || one.start[slice] > until)) move((one.start[slice] + one.end[slice] - (until - from)) / 2, until - from);
     describe();
     draw();
@@ -689,11 +869,7 @@ function makeTimeline(data) {
     event.preventDefault();
     act();
   });
-  const time = (event) => {
-    const left = names();
-    const place = event.clientX - canvas.getBoundingClientRect().left;
-    return from + ((place - left) / Math.max(1, view.clientWidth - left)) * (until - from);
-  };
+  const time = (event) => plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x');
   view.addEventListener('wheel', (event) => {
     if (event.ctrlKey) zoom(event.deltaY > 0 ? 1.25 : 0.8, time(event));
     else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
@@ -701,41 +877,45 @@ function makeTimeline(data) {
     } else return;
     event.preventDefault();
   }, { passive: false });
-  const pointers = new Map();
-  let moved = false;
-  canvas.addEventListener('pointerdown', (event) => {
-    pointers.set(event.pointerId, event.clientX);
-    moved = false;
-    canvas.setPointerCapture(event.pointerId);
-  });
-  canvas.addEventListener('pointermove', (event) => {
-    if (!pointers.has(event.pointerId)) return;
-    const before = [...pointers.values()];
-    pointers.set(event.pointerId, event.clientX);
-    const after = [...pointers.values()];
-    if (after.length === 2) {
-      const factor = Math.abs(before[0] - before[1]) / Math.max(1, Math.abs(after[0] - after[1]));
-      zoom(Math.min(2, Math.max(0.5, factor)), time(event));
-    } else {
-      move(from - ((after[0] - before[0]) / Math.max(1, view.clientWidth - names())) * (until - from), until - from);
-    }
-    moved ||= Math.abs(after[0] - before[0]) > 1;
-  });
-  const release = (event) => pointers.delete(event.pointerId);
-  canvas.addEventListener('pointercancel', release);
-  canvas.addEventListener('pointerup', (event) => {
-    release(event);
-    if (moved) return;
-    const y = event.clientY - canvas.getBoundingClientRect().top + view.scrollTop;
-    const hit = tracks.findIndex((one) => y >= one.top && y < one.top + one.lanes * LANE + 6);
-    if (hit < 0) return;
-    const one = tracks[hit];
-    const lane = Math.floor((y - one.top) / LANE);
-    const at = time(event);
-    const near = ((until - from) / view.clientWidth) * 4;
-    const found = one.start.findLastIndex((start, index) => one.depth[index] === lane && start <= at + near && one.end[index] >= at - near);
-    choose(hit, found);
-  });
+
+  /** Dragging moves, two fingers zoom, and a click chooses. */
+  function listen({ root, over }) {
+    const pointers = new Map();
+    let moved = false;
+    root.addEventListener('pointerdown', (event) => {
+      pointers.set(event.pointerId, event.clientX);
+      moved = false;
+      root.setPointerCapture(event.pointerId);
+    });
+    root.addEventListener('pointermove', (event) => {
+      if (!pointers.has(event.pointerId)) return;
+      const before = [...pointers.values()];
+      pointers.set(event.pointerId, event.clientX);
+      const after = [...pointers.values()];
+      if (after.length === 2) {
+        const factor = Math.abs(before[0] - before[1]) / Math.max(1, Math.abs(after[0] - after[1]));
+        zoom(Math.min(2, Math.max(0.5, factor)), time(event));
+      } else {
+        move(from - ((after[0] - before[0]) / Math.max(1, over.clientWidth)) * (until - from), until - from);
+      }
+      moved ||= Math.abs(after[0] - before[0]) > 1;
+    });
+    const release = (event) => pointers.delete(event.pointerId);
+    root.addEventListener('pointercancel', release);
+    root.addEventListener('pointerup', (event) => {
+      release(event);
+      if (moved) return;
+      const y = plot.posToVal(event.clientY - over.getBoundingClientRect().top, 'y');
+      const hit = tracks.findIndex((one) => y >= one.top && y < one.top + one.lanes * LANE + 6);
+      if (hit < 0) return;
+      const one = tracks[hit];
+      const lane = Math.floor((y - one.top) / LANE);
+      const at = time(event);
+      const near = ((until - from) / over.clientWidth) * 4;
+      const isNear = (start, index) => one.depth[index] === lane && start <= at + near && one.end[index] >= at - near;
+      choose(hit, one.start.findLastIndex(isNear));
+    });
+  }
   view.addEventListener('scroll', draw, { passive: true });
   new ResizeObserver(draw).observe(view);
   dark.addEventListener('change', draw);
@@ -768,6 +948,7 @@ $('keys-button').addEventListener('click', () => $('keys').showModal());
   try {
     const [events, tracks] = await Promise.all([read('events-data'), read('timeline-data')]);
     open(location.hash.slice(1));
+    makeOverview(events, tracks);
     if (tracks) makeTimeline(tracks); else $('timeline').replaceChildren(element('p', { textContent: 'The trace has no timeline.' }));
     makeReport(events);
     open(location.hash.slice(1));

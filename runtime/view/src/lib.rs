@@ -6,10 +6,11 @@
 //! timeline ────> TimelineTracks ┘
 //! ```
 //!
-//! The page loads nothing: style, script and data are in it. A trace may come from anyone, so its texts meet two walls.
-//! Text in HTML is escaped, and text that the script shows is never parsed as HTML: the data are compressed and
-//! encoded as base64. If a text were to reach the HTML anyway, the content security policy would refuse to run it,
-//! because it allows exactly one script and one style, by their digests.
+//! The page loads nothing: style, script and data are in it. The script contains uPlot, which draws the charts.
+//!
+//! A trace may come from anyone, so its texts meet two walls. Text in HTML is escaped, and text that the script shows is
+//! never parsed as HTML: the data are compressed and encoded as base64. If a text were to reach the HTML anyway, the
+//! content security policy would refuse to run it, because it allows exactly one script and one style, by their digests.
 //!
 //! ```
 //! use tfbc::{Formats, Trace};
@@ -48,7 +49,8 @@ const MAX_NOTICES: usize = 1000;
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
-const SCRIPT: &str = include_str!("../page/page.js");
+/// The library that draws the charts, and the page's own code.
+const SCRIPT: &str = concat!(include_str!("../page/uplot.js"), include_str!("../page/page.js"));
 
 /// Content of a page.
 #[derive(Debug, Default)]
