@@ -2,11 +2,13 @@
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching } from '@codemirror/language';
-import { forEachDiagnostic, lintGutter, lintKeymap, nextDiagnostic } from '@codemirror/lint';
+import { forEachDiagnostic, lintGutter, lintKeymap, nextDiagnostic, openLintPanel } from '@codemirror/lint';
 import { formatDocument, languageServerExtensions, LSPClient, LSPPlugin } from '@codemirror/lsp-client';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
 import { EditorState, StateEffect, StateField } from '@codemirror/state';
-import { Decoration, drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, ViewPlugin } from '@codemirror/view';
+import {
+  Decoration, drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder, ViewPlugin,
+} from '@codemirror/view';
 
 const ADDRESS = 'untitled:template';
 /** Classes of tokens, in the order of the server's legend. */
@@ -104,10 +106,21 @@ function count(state) {
   return found;
 }
 
+/** Message of the server, without findings: an empty template is no mistake here. */
+function withoutFindings(answer) {
+  const message = JSON.parse(answer);
+  if (message.method !== 'textDocument/publishDiagnostics') return answer;
+  return JSON.stringify({ ...message, params: { ...message.params, diagnostics: [] } });
+}
+
 export class Editor {
   constructor(parent, server, { changed, found }) {
     const handlers = new Set();
-    server.onmessage = ({ data }) => { if (data.answer) for (const handler of handlers) handler(data.answer); };
+    server.onmessage = ({ data }) => {
+      if (!data.answer) return;
+      const answer = this.view?.state.doc.toString().trim() === '' ? withoutFindings(data.answer) : data.answer;
+      for (const handler of handlers) handler(answer);
+    };
     const client = new LSPClient({ extensions: languageServerExtensions(), sanitizeHTML: sanitized, timeout: 10_000 });
     client.connect({
       send: (message) => server.postMessage({ message }),
@@ -127,6 +140,7 @@ export class Editor {
       keymap.of([{ key: 'F8', run: nextDiagnostic }, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, ...defaultKeymap]),
       client.plugin(ADDRESS, 'trcfmt'), colours,
       EditorView.contentAttributes.of({ 'aria-label': 'Template' }),
+      placeholder('A stanza of trcfmt or event definitions. Without them, the built-in templates format the trace.'),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) changed();
         found(count(update.state));
@@ -145,6 +159,12 @@ export class Editor {
 
   /** Opens a text. */
   open(text) { this.view.setState(EditorState.create({ doc: text, extensions: this.extensions })); }
+
+  /** Chooses the next finding, and shows its message. The only one may be chosen already: then it is listed. */
+  next() {
+    this.view.focus();
+    if (!nextDiagnostic(this.view)) openLintPanel(this.view);
+  }
 
   format() { formatDocument(this.view); this.view.focus(); }
 }

@@ -37,6 +37,8 @@ let templateName = 'template';
 let tab = 'report';
 /** What the tab shows, so that it is not made again. */
 const made = { report: null, explore: null };
+/** The trace that a tab shows. */
+const shown = { report: null, explore: null };
 let waiting = 0;
 
 // Jobs.
@@ -81,7 +83,10 @@ async function run(job, options = {}) {
     document.documentElement.dataset.memory = done.memory;
     return done;
   } catch (error) {
-    if (!(error instanceof Cancelled)) say(error.message, true);
+    if (!(error instanceof Cancelled)) {
+      say(error.message, true);
+      options.on?.failed?.();
+    }
     return null;
   } finally {
     clearTimeout(soon);
@@ -90,6 +95,18 @@ async function run(job, options = {}) {
       $('progress').hidden = true;
     }
   }
+}
+
+/** Lists the notices about the trace. */
+function showNotices({ notices }) {
+  $('notices').hidden = !notices.length;
+  $('notices-title').textContent = plural(notices.length, 'notice');
+  $('notices-list').replaceChildren(...notices.map((text) => element('li', { textContent: text })));
+}
+
+/** Forgets what a tab shows if it is another trace. A report stays while a template is wrong. */
+function forget(name, clear) {
+  if (shown[name] !== JSON.stringify(trace)) clear();
 }
 
 // Report.
@@ -107,14 +124,15 @@ async function makeReport() {
     const text = decoder.decode(bytes, { stream: true });
     if (isFirst) { out.textContent = text; isFirst = false; } else out.append(text);
   };
-  const done = await run(describe('report'), { isShown: true, on: { piece } });
+  const source = JSON.stringify(trace);
+  const failed = () => forget('report', () => { out.textContent = ''; });
+  const done = await run(describe('report'), { isShown: true, on: { piece, failed } });
   if (!done) { if (made.report === key) made.report = null; $('cut').textContent = ''; return; }
   if (isFirst) out.textContent = '';
   const { events, damaged, kind } = done.result;
   say(`${kind}: ${plural(events, 'event')}, ${plural(damaged, 'damaged place')}, ${done.seconds.toFixed(2)} s`);
-  $('notices').hidden = !done.notices.length;
-  $('notices-title').textContent = plural(done.notices.length, 'notice');
-  $('notices-list').replaceChildren(...done.notices.map((text) => element('li', { textContent: text })));
+  shown.report = source;
+  showNotices(done);
   $('cut').textContent = done.size > done.sent ? `The first ${size(done.sent)} of ${size(done.size)} are shown.` : '';
   document.documentElement.dataset.done = String(Number(document.documentElement.dataset.done ?? 0) + 1);
 }
@@ -124,17 +142,20 @@ const eventKind = () => ($('hex-kind').value === 'qnx' ? $('qnx-event').value : 
 
 /** Shows pasted bytes as one event. */
 async function makeOne() {
-  const done = await run(describe('bytes', { event: eventKind() }));
+  const source = JSON.stringify(trace);
+  const failed = () => forget('report', () => { $('text').textContent = ''; });
+  const done = await run(describe('bytes', { event: eventKind() }), { on: { failed } });
   if (!done) { made.report = null; return; }
+  shown.report = source;
   $('text').textContent = done.result.bytes;
   $('cut').textContent = '';
   say('');
   document.documentElement.dataset.done = String(Number(document.documentElement.dataset.done ?? 0) + 1);
 }
 
-async function whole(kind, more) {
+async function whole(kind, failed) {
   const pieces = [];
-  const done = await run(describe(kind, more), { on: { piece: (bytes) => pieces.push(new Blob([bytes])) } });
+  const done = await run(describe(kind), { on: { piece: (bytes) => pieces.push(new Blob([bytes])), failed } });
   return done && { ...done, blob: new Blob(pieces) };
 }
 
@@ -155,10 +176,13 @@ async function makeExplore() {
   if (made.explore === key) return;
   made.explore = key;
   closeEvent();
-  const done = await whole('page');
+  const source = JSON.stringify(trace);
+  const done = await whole('page', () => forget('explore', () => { pageText = null; $('page').srcdoc = ''; }));
   if (!done) { if (made.explore === key) made.explore = null; return; }
   pageText = await done.blob.text();
+  shown.explore = source;
   $('page').srcdoc = pageText;
+  showNotices(done);
   const { events, all, isWhole, kind } = done.result;
   say(`${kind}: ${isWhole ? '' : 'the first '}${plural(events, 'event')}${isWhole ? '' : ` of ${number.format(all)}`}, ${done.seconds.toFixed(2)} s`);
 }
@@ -341,6 +365,11 @@ function listen() {
     show(tab === 'report' ? 'explore' : 'report');
     $(`tab-${tab}`).focus();
   });
+  $('next-finding').addEventListener('click', () => editor.next());
+  $('template-button').addEventListener('click', () => {
+    const isHidden = document.body.classList.toggle('no-template');
+    $('template-button').setAttribute('aria-pressed', !isHidden);
+  });
   $('about-button').addEventListener('click', () => $('about').showModal());
   let over = 0;
   addEventListener('dragenter', (event) => { event.preventDefault(); over += 1; $('drop').hidden = false; });
@@ -362,6 +391,7 @@ function listen() {
       changed: () => soon(),
       found({ error, warning }) {
         const parts = [error && plural(error, 'error'), warning && plural(warning, 'warning')].filter(Boolean);
+        $('next-finding').hidden = !parts.length;
         const text = parts.join(', ');
         if ($('findings').textContent !== text) $('findings').textContent = text;
         $('findings').classList.toggle('errors', error > 0);

@@ -5,10 +5,11 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use tfbc::aix::ReadOptions;
+use tfbc::aix::{OpenError, ReadOptions};
 use tfbc::internal::{AnyTrace, Files, Input, cpu_files_among};
 use tfbc::{
-    EventFilter, FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, System, Trace, TraceInfo,
+    EventFilter, FormatInput, Formats, LoadError, LoadOptions, Pattern, ReportOptions, System, Trace, TraceError,
+    TraceInfo,
 };
 use tfbc_authoring::render;
 use tfbc_authoring::times::signed_seconds;
@@ -195,7 +196,7 @@ impl Job {
                 let files = HostFiles { files, open };
                 let opened = |path: &Path| {
                     let trace = AnyTrace::open_among(&files, path, &ReadOptions::default());
-                    trace.map(Trace::from).map_err(|error| Failure(format!("{}: {error}", path.display())))
+                    trace.map(Trace::from).map_err(|error| Failure(format!("{}: {}", path.display(), reason(&error))))
                 };
                 let mut traces = files.traces().into_iter().map(opened).collect::<Result<Vec<_>, _>>()?;
                 return match traces.len() {
@@ -204,7 +205,7 @@ impl Job {
                 };
             }
         }
-        .map_err(|error| Failure(error.to_string()))
+        .map_err(|error| Failure(reason(&error)))
     }
 
     /// Options of a report of the trace.
@@ -235,6 +236,17 @@ impl Job {
             TraceSource::Files(files) => files.first().map_or("", |file| &file.name),
             TraceSource::Pasted(_) => "pasted bytes",
         }
+    }
+}
+
+/// Reason why bytes are no trace. It names no flags, which only the command has.
+fn reason(error: &TraceError) -> String {
+    match error {
+        TraceError::Aix(OpenError::Empty) => String::from("the file is empty"),
+        TraceError::Aix(OpenError::Unknown) => String::from(
+            "neither a trace of AIX nor a kernel log of QNX (.kev), nor one of them compressed as .gz, .zst or .Z",
+        ),
+        error => error.to_string(),
     }
 }
 

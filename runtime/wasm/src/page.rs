@@ -10,7 +10,7 @@ use tfbc_analysis::{AnalysisError, AnalysisOptions, summarise};
 use tfbc_authoring::times::shown;
 use tfbc_view::{EventTable, LeftOut, NoticeList, Page, TableLimit, summary_sections, timeline_options, write};
 
-/// Progress for the host, and notices for the page.
+/// Progress and notices for the host, and notices for the page.
 struct PageMonitor<'h, H> {
     host: HostMonitor<'h, H>,
     notices: NoticeList,
@@ -19,6 +19,7 @@ struct PageMonitor<'h, H> {
 impl<H: Host> Monitor for PageMonitor<'_, H> {
     fn notice(&mut self, notice: &Notice) {
         self.notices.push(notice);
+        self.host.notice(notice);
     }
 
     fn progress(&mut self, offset: u64, n_events: u64) {
