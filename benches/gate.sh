@@ -13,22 +13,22 @@ cd "$(dirname "$0")/.."
 # name | upper: case side | lower: case side | less: case side | goal | limit
 rows() {
     cat <<'ROWS'
-body: mix of 4 | run/mix4 engine | run/mix4 native | | 1.40 | 2.26
-body: mix of 200 | run/mix200 engine | run/mix200 native | | 1.40 | 2.26
-body: mix of 4096 | run/mix4096 engine | run/mix4096 native | | 1.40 | 2.26
-body: mix of 200, ahead | run/mix200 ahead | run/mix200 native | | | 2.73
-body: disk-read | run/disk-read engine | run/disk-read native | | 1.40 | 2.74
-body: ioctl | run/ioctl engine | run/ioctl native | | 1.40 | 2.21
-body: wakeup | run/wakeup engine | run/wakeup native | | 1.40 | 1.91
-body: dump | run/dump engine | run/dump native | | 1.50 | 2.18
+body: mix of 4 | run/mix4 engine | run/mix4 native | | 1.40 | 1.62
+body: mix of 200 | run/mix200 engine | run/mix200 native | | 1.40 | 1.62
+body: mix of 4096 | run/mix4096 engine | run/mix4096 native | | 1.40 | 1.62
+body: mix of 200, ahead | run/mix200 ahead | run/mix200 native | | | 1.86
+body: disk-read | run/disk-read engine | run/disk-read native | | 1.40 | 1.83
+body: ioctl | run/ioctl engine | run/ioctl native | | 1.40 | 1.76
+body: wakeup | run/wakeup engine | run/wakeup native | | 1.40 | 1.40
+body: dump | run/dump engine | run/dump native | | 1.50 | 1.50
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.69
 checked twin : fast loop | run/mix200 checked | run/mix200 loop | | 1.15 | 1.15
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.40 | 2.13
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.40 | 2.14
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.40 | 1.79
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.40 | 1.83
 line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.40 | 3.15
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.40 | 2.23
-line: dump | line/dump engine | line/dump native | | 1.50 | 2.45
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.40 | 1.87
+line: dump | line/dump engine | line/dump native | | 1.50 | 1.63
 step | step/events engine | step/events native | | 1.40 | 2.69
 step with times | step/timed engine | step/timed native | | 1.40 | 5.10
 report: realistic, instructions | report/default engine | | | 480 | 480
@@ -45,25 +45,25 @@ report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 |
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
 report: events of the library without texts, instructions | report/stepped engine | | | 60 | 202
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
-number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.60 | 3.34
-number: decimal | numbers/decimal engine | numbers/decimal native | | 1.60 | 2.37
-number: hex | numbers/hex engine | numbers/hex native | | 1.60 | 3.15
-number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.60 | 3.15
-number: octal | numbers/octal engine | numbers/octal native | | 1.60 | 3.07
-number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 4.00
-8 flags | numbers/flags engine | numbers/flags native | | 1.60 | 3.36
-dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.50 | 2.68
-dump of 64 bytes, unbroken | numbers/dump64-run engine | numbers/dump64-run native | | 1.50 | 2.85
-switch: 16 dense | switch/dense16 engine | switch/dense16 native | | 1.60 | 2.55
-switch: 256 dense | switch/dense256 engine | switch/dense256 native | | 1.60 | 2.55
-switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.60 | 3.17
-switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.60 | 3.17
-switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.60 | 4.36
+number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.60 | 2.05
+number: decimal | numbers/decimal engine | numbers/decimal native | | 1.60 | 1.60
+number: hex | numbers/hex engine | numbers/hex native | | 1.60 | 1.75
+number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.60 | 1.87
+number: octal | numbers/octal engine | numbers/octal native | | 1.60 | 1.60
+number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 2.51
+8 flags | numbers/flags engine | numbers/flags native | | 1.60 | 2.28
+dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.50 | 1.50
+dump of 64 bytes, unbroken | numbers/dump64-run engine | numbers/dump64-run native | | 1.50 | 1.50
+switch: 16 dense | switch/dense16 engine | switch/dense16 native | | 1.60 | 1.82
+switch: 256 dense | switch/dense256 engine | switch/dense256 native | | 1.60 | 1.82
+switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.60 | 2.41
+switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.60 | 2.41
+switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.60 | 3.87
 switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine | switch/none engine | 1.50 | 1.50
 datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.60
-datakeys: mix, ahead | datakeys/mix ahead | datakeys/mix native | | | 1.85
-datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 1.86
-datakeys: message | datakeys/message engine | datakeys/message native | | | 1.68
+datakeys: mix, ahead | datakeys/mix ahead | datakeys/mix native | | | 1.45
+datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 1.46
+datakeys: message | datakeys/message engine | datakeys/message native | | | 1.44
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.93
 kev: a slot of any kind, instructions | kev/all engine | | | | 365
 kev: a user event in a table, instructions | kev/defined engine | | | | 1038

@@ -2,7 +2,7 @@
 
 use crate::blob::{self, HookRow, RoutineRow, Sections};
 #[cfg(not(feature = "safe"))]
-use crate::machine::StraightStart;
+use crate::machine::{Straight, StraightStart};
 use crate::mem::{part, prefetch, row_at, tail, unchecked};
 use crate::op::StateUse;
 use crate::table::TableKind;
@@ -135,41 +135,22 @@ pub(crate) struct Start {
     pub zeroed: u16,
     /// Byte orders of its numbers.
     pub orders: Endianness,
-    /// Event bytes for which the routine runs as a straight one; `u32::MAX` if it is not straight.
-    #[cfg(not(feature = "safe"))]
-    pub straight_need: u32,
     /// State use in the two low bits, shape in the others.
     uses_and_shape: u8,
 }
 
 impl Start {
-    /// Start data of a sound routine for the entry with an index ([`Program::start_index`]).
-    fn of(sections: &Sections<'_>, proofs: &Proofs, start_index: usize, routine: u32) -> Self {
+    /// Start data of a sound routine.
+    fn of(sections: &Sections<'_>, proofs: &Proofs, routine: u32) -> Self {
         let RoutineRow { start, body, need, zeroed, shape, .. } = sections.routines[routine as usize];
         let (orders, uses) = proofs.facts(routine);
-        #[cfg(not(feature = "safe"))]
-        let straight_need = {
-            let is_hook = || sections.hooks[start_index / 4].space() == Space::Hook;
-            if proofs.is_straight(routine, start_index & 2 != 0 && is_hook()) { need } else { u32::MAX }
-        };
-        #[cfg(feature = "safe")]
-        let _ = start_index;
-        Start {
-            start,
-            body,
-            need,
-            zeroed,
-            orders,
-            #[cfg(not(feature = "safe"))]
-            straight_need,
-            uses_and_shape: uses as u8 | shape << 2,
-        }
+        Start { start, body, need, zeroed, orders, uses_and_shape: uses as u8 | shape << 2 }
     }
 
     /// Start data of the routines of the first `n` hooks, which are sound.
     fn all(sections: &Sections<'_>, proofs: &Proofs, n: usize) -> Box<[Self]> {
         let routines = sections.hooks[..n].iter().flat_map(|hook| hook.routines);
-        routines.enumerate().map(|(index, routine)| Start::of(sections, proofs, index, routine)).collect()
+        routines.map(|routine| Start::of(sections, proofs, routine)).collect()
     }
 
     /// State used by the routine.
@@ -225,6 +206,7 @@ pub struct PreparedEntry<'r> {
     pub(crate) body: u32,
     /// Event bytes that its fixed reads need.
     pub(crate) need: u32,
+    /// Start of the routine if it is straight.
     #[cfg(not(feature = "safe"))]
     pub(crate) straight: StraightStart,
     /// Event bytes for which the routine runs as a straight one; `u32::MAX` if it is not straight.
@@ -252,13 +234,28 @@ impl<'r> PreparedEntry<'r> {
             body,
             need,
             #[cfg(not(feature = "safe"))]
-            straight: StraightStart::of(orders, code, body),
+            straight: StraightStart::none(code),
             #[cfg(not(feature = "safe"))]
-            straight_need: start.straight_need,
+            straight_need: u32::MAX,
             start_index,
             zeroed,
             orders,
             uses,
+        }
+    }
+
+    /// Lets the routine run without the loop, if it is straight. Only prepared entries do, because this takes longer than
+    /// an event.
+    #[cfg(not(feature = "safe"))]
+    fn straightened(self) -> Self {
+        let row = self.program.hook_row(self.start_index as usize / 4);
+        let is_wide = self.start_index & 2 != 0 && row.is_some_and(|row| row.space() == Space::Hook);
+        match self.code.get(..self.body as usize).and_then(Straight::of) {
+            Some(found) if is_wide || !found.is_wide => {
+                let straight = StraightStart::of(self.orders, self.code, self.body);
+                Self { straight, straight_need: self.need, ..self }
+            }
+            _ => self,
         }
     }
 
@@ -463,7 +460,7 @@ impl<'b> Program<'b> {
     pub(crate) fn start_lazily(&self, start_index: usize) -> Option<Start> {
         let routine = self.sections.hooks.get(start_index / 4)?.routines[start_index % 4];
         let proofs = self.proofs.as_ref()?;
-        proofs.satisfies_rules(&self.sections, routine).then(|| Start::of(&self.sections, proofs, start_index, routine))
+        proofs.satisfies_rules(&self.sections, routine).then(|| Start::of(&self.sections, proofs, routine))
     }
 
     /// Instructions from a routine's first one to the end of the section, and the length of its body.
@@ -478,7 +475,7 @@ impl<'b> Program<'b> {
         let start_index = Program::start_index(hook, env);
         let entry = PreparedEntry::of(self, start_index, &self.verified_start(start_index)?);
         #[cfg(not(feature = "safe"))]
-        let entry = PreparedEntry { straight: entry.straight.specialized(entry.orders, entry.code), ..entry };
+        let entry = entry.straightened();
         Some(entry)
     }
 

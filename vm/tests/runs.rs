@@ -440,9 +440,9 @@ fn straight_routines_print_what_the_loop_prints() {
             let mut bytes: Vec<u8> =
                 (0..n_bytes).map(|_| if next(3) == 0 { next(256) as u8 } else { b'a' + next(9) as u8 }).collect();
             // Values that tables know, ends of texts, and lengths of dumps.
-            for at in 2..n_bytes {
+            for (at, byte) in bytes.iter_mut().enumerate().skip(2) {
                 if at < 4 || next(3) == 0 {
-                    bytes[at] = if at == 3 { next(100) as u8 } else { 0 };
+                    *byte = if at == 3 { next(100) as u8 } else { 0 };
                 }
             }
             let event = Event { bytes: &bytes, wide: true, record: None, time_ns: 5, offset: 0 };

@@ -1,9 +1,9 @@
 //! Fast path of straight routines: their instructions print numbers and texts of the event, one after another, and use
 //! no state.
 //!
-//! Most routines are straight. The verifier adds up the room for their text, so that one test before the event replaces
-//! a test before every instruction. A handler prints and calls the next handler by a tail call: all that they share
-//! stays in registers, and no loop is in between.
+//! Most routines are straight. The room for their text is added up when an entry is prepared, so that one test before
+//! the event replaces a test before every instruction. A handler prints and calls the next handler by a tail call: all
+//! that they share stays in registers, and no loop is in between.
 //!
 //! ```text
 //! hex.full.at "dev=" ──> hex.full.at " blk=" ──> dec.at " n=" ──> end of the text
@@ -119,15 +119,16 @@ pub(crate) struct StraightStart {
 }
 
 impl StraightStart {
+    /// Start of no routine.
     #[inline(always)]
-    pub fn of(orders: Endianness, code: &[Instr], body: u32) -> StraightStart {
-        let op = code.first().map_or(0, |first| first.op);
-        let first = HANDLERS[orders as usize][usize::from(op)];
-        StraightStart { first, end: Pc::end(code, body as usize) }
+    pub fn none(code: &[Instr]) -> StraightStart {
+        StraightStart { first: other, end: Pc::start(code) }
     }
 
-    /// Chooses a handler that is compiled for the first instruction's form or run, if there is one.
-    pub fn specialized(self, orders: Endianness, code: &[Instr]) -> StraightStart {
+    /// Start of a straight routine, with a handler that is compiled for the form or the run of its first instruction if
+    /// there is one.
+    pub fn of(orders: Endianness, code: &[Instr], body: u32) -> StraightStart {
+        let op = code.first().map_or(0, |first| first.op);
         let first = code.first().filter(|_| orders == Endianness::Big).and_then(|first| {
             let run = code.get(..=form::n_more(first.c) as usize).filter(|_| first.op == Op::HexFullAt as u8);
             let is_run = |is_member: fn(&Instr) -> bool| run.is_some_and(|run| run.iter().all(is_member));
@@ -148,7 +149,8 @@ impl StraightStart {
             };
             Some(handler)
         });
-        StraightStart { first: first.unwrap_or(self.first), ..self }
+        let first = first.unwrap_or(HANDLERS[orders as usize][usize::from(op)]);
+        StraightStart { first, end: Pc::end(code, body as usize) }
     }
 }
 

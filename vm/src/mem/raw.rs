@@ -68,7 +68,7 @@ impl OutPtr {
     /// The routine's text must begin where [`ExecState::begin_line`] returned.
     #[inline(always)]
     pub unsafe fn literal(self, instr: &Instr) -> OutPtr {
-        // SAFETY: the caller guarantees the room; the verifier has added up the text of the routine.
+        // SAFETY: the caller guarantees the room; `Straight::of` has added up the text of the routine.
         unsafe { self.0.cast::<[u8; 16]>().write_unaligned(instr.lit) };
         self.add(instr.lit_len.into())
     }

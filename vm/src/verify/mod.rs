@@ -16,8 +16,6 @@
 mod registers;
 
 use crate::blob::{BlobError, HookRow, RoutineRow, Sections};
-#[cfg(not(feature = "safe"))]
-use crate::machine::Straight;
 use crate::op::{EnvText, EnvValue, Instr, N_REGS, Op, OperandKind, Slot, StateUse, for_each_op, form};
 use crate::rule::Rule;
 use crate::table::{self, TableFacts, TableKind};
@@ -45,8 +43,7 @@ pub(crate) struct Proofs {
     routines: Box<[AtomicU8]>,
     /// Per table that was checked: its facts, or `None` if it is malformed.
     tables: Box<[OnceLock<Option<TableFacts>>]>,
-    /// Per sound routine, with its callees: the byte orders of its numbers, its [`StateUse`], and the bits [`EFFECTS`],
-    /// [`STRAIGHT`] and [`STRAIGHT_IF_WIDE`].
+    /// Per sound routine, with its callees: the byte orders of its numbers, its [`StateUse`], and the bit [`EFFECTS`].
     facts: Box<[AtomicU8]>,
     /// Routines of entries without effects. Created for the first routine with effects, because few programs have any.
     without_effects: OnceLock<BTreeSet<u32>>,
@@ -72,12 +69,6 @@ const LITTLE: u8 = 2;
 const USES: u32 = 2;
 /// Set if the routine or a callee sets or ends timers, or stops the report.
 const EFFECTS: u8 = 1 << 4;
-/// Set if the routine is straight.
-#[cfg(not(feature = "safe"))]
-const STRAIGHT: u8 = 1 << 5;
-/// Set if it is straight for 64-bit hooks.
-#[cfg(not(feature = "safe"))]
-const STRAIGHT_IF_WIDE: u8 = 1 << 6;
 
 #[derive(Debug, Default)]
 struct Flows {
@@ -142,13 +133,6 @@ impl Proofs {
         (ORDERS[usize::from(facts & 3)], StateUse::from_bits(facts >> USES))
     }
 
-    /// True if a sound routine is straight for events of the given width.
-    #[cfg(not(feature = "safe"))]
-    pub fn is_straight(&self, routine: u32, is_wide: bool) -> bool {
-        let facts = self.facts[routine as usize].load(Ordering::Relaxed);
-        facts & (STRAIGHT | if is_wide { STRAIGHT_IF_WIDE } else { 0 }) != 0
-    }
-
     /// Verdict on a routine. A thread that reads it as sound also sees its facts.
     fn state(&self, routine: u32) -> u8 {
         self.routines[routine as usize].load(Ordering::Acquire)
@@ -168,8 +152,6 @@ impl Proofs {
             verifier.uses(StateUse::Context);
         }
         let facts = verifier.shared | (verifier.uses as u8) << USES;
-        #[cfg(not(feature = "safe"))]
-        let facts = facts | if state == SOUND && row.called == 0 { straight_facts(sections, row) } else { 0 };
         self.facts[routine as usize].store(facts, Ordering::Relaxed);
         self.routines[routine as usize].store(state, Ordering::Release);
         found.map(|_| ())
@@ -215,16 +197,6 @@ impl Proofs {
         let targets = |table| targets.get(&table).map_or(&[][..], |targets| targets);
         let callee = |callee| uses.get(&callee).copied().unwrap_or_default();
         Flow { code, body, targets, callee, zeroed }.register_use()
-    }
-}
-
-/// Facts of a routine's straightness.
-#[cfg(not(feature = "safe"))]
-fn straight_facts(sections: &Sections<'_>, row: &RoutineRow) -> u8 {
-    match Straight::of(&sections.code[row.start as usize..(row.start + row.body) as usize]) {
-        Some(Straight { is_wide: false }) => STRAIGHT,
-        Some(Straight { is_wide: true }) => STRAIGHT_IF_WIDE,
-        None => 0,
     }
 }
 
