@@ -418,7 +418,7 @@ fn straight_routines_print_what_the_loop_prints() {
                 code.extend((ends == 1).then(|| Instr::new(Op::SoftDrop)));
             }
             1 => {
-                // Jumps over the last instruction, or behind the body.
+                // Jumps over the last instruction, or after the body.
                 let end = code.len() as u32 + 2;
                 let how = 8 | 56 << form::RIGHT | 8 << form::END;
                 code.push(Instr::of(Op::JumpEqualAt, &[8, 0, how, end]));

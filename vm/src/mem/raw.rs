@@ -76,7 +76,7 @@ impl OutPtr {
     /// Room for an instruction of a straight routine.
     ///
     /// # Safety
-    /// As for [`OutPtr::literal`]; the room is used before the text goes on.
+    /// As for [`OutPtr::literal`]; the room is used before the text continues.
     #[inline(always)]
     pub unsafe fn lend<'t>(self) -> &'t mut [u8; LENT] {
         // SAFETY: the text of the routine is at most `TextBuf::TEXT_ROOM - LENT` bytes.
