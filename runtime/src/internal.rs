@@ -85,8 +85,8 @@ pub mod iso_time {
 
 /// Rows of tables.
 pub mod rows {
-    pub use crate::fields::{EncodedCells, flags_of_word, label_of_word};
-    pub use crate::row_block::{JoinedFields, Long, LongColumn, NULL, RowBlock, Short, ShortColumn};
+    pub use crate::fields::{flags_of_word, label_of_word};
+    pub use crate::row_block::{FlatRows, JoinedFields, Long, LongColumn, NULL, RowBlock, Short, ShortColumn};
     pub use crate::row_facts::{RowNote, TraceFacts};
     pub use crate::row_run::{names, qnx_release, rows};
     pub use crate::rows::{Names, ProgramFields, RowFields, RowOptions, RowSink, split_cells};

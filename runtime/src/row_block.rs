@@ -1,7 +1,7 @@
 //! Rows of a chunk by column.
 //!
 //! ```text
-//! text of all rows │ fields │ names │ a column of numbers each │ facts │ sizes
+//! text of all rows │ fields │ flat fields │ names │ a column of numbers each │ facts │ sizes
 //! ```
 //!
 //! Workers fill a block while they format a chunk, and the writer passes it on as slices. So a table copies columns, and
@@ -39,7 +39,7 @@ pub enum Short {
     Cpu,
     /// Nesting depth of interrupts.
     Depth,
-    /// Index of the log, if several are merged.
+    /// Index of the log; without values unless several are merged.
     Log,
     /// Size of the event in bytes.
     Bytes,
@@ -62,8 +62,8 @@ pub const NULL: u32 = u32::MAX;
 
 const N_LONG: usize = Long::Offset as usize + 1;
 const N_SHORT: usize = Short::FieldsEnd as usize + 1;
-/// Number of sizes at the end of a block: of text, fields, names, their ends, numbers, nulls and facts.
-const N_SIZES: usize = 5 + 2 * N_LONG + N_SHORT;
+/// Number of sizes at the end of a block: of text, fields, flat fields, names, their ends, numbers, nulls and facts.
+const N_SIZES: usize = 6 + 2 * N_LONG + N_SHORT;
 /// Bit of an encoded id of a QNX event.
 const RECORD: u32 = 1 << 31;
 
@@ -161,7 +161,7 @@ impl BlockWriter {
     }
 
     /// Appends the rest of a block to the text of its rows.
-    pub fn finish(&mut self, fields: &[u8], facts: &TraceFacts, out: &mut TextBuf) {
+    pub fn finish(&mut self, fields: &[u8], flat: &[u64], facts: &TraceFacts, out: &mut TextBuf) {
         let mut sizes = Vec::with_capacity(N_SIZES);
         let mut before = 0;
         let mut end_part = |out: &TextBuf| {
@@ -169,10 +169,12 @@ impl BlockWriter {
             before = out.len();
         };
         end_part(out);
-        for bytes in [fields, &self.names] {
-            out.push(bytes);
-            end_part(out);
-        }
+        out.push(fields);
+        end_part(out);
+        push_numbers(flat, u64::to_le_bytes, out);
+        end_part(out);
+        out.push(&self.names);
+        end_part(out);
         for column in std::iter::once(&self.name_ends).chain(&self.shorts) {
             push_numbers(column, u32::to_le_bytes, out);
             end_part(out);
@@ -205,6 +207,7 @@ fn push_numbers<T: Copy, const SIZE: usize>(numbers: &[T], bytes: impl Fn(T) -> 
 pub struct RowBlock<'b> {
     text: &'b [u8],
     fields: &'b [u8],
+    flat: &'b [[u8; 8]],
     names: &'b [u8],
     name_ends: &'b [[u8; 4]],
     shorts: [&'b [[u8; 4]]; N_SHORT],
@@ -221,6 +224,15 @@ pub struct LongColumn<'b> {
 /// Column of 32-bit numbers of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShortColumn<'b>(&'b [[u8; 4]]);
+
+/// Fields at fixed places of the rows of one event, by column. They are encoded as their numbers of rows and columns,
+/// the rows, and a word per column and row.
+#[derive(Debug, Clone, Copy)]
+pub struct FlatRows<'b> {
+    place: usize,
+    rows: &'b [[u8; 8]],
+    words: &'b [[u8; 8]],
+}
 
 /// Fields of consecutive rows.
 #[derive(Debug, Clone, Copy)]
@@ -290,6 +302,35 @@ impl<'b> ShortColumn<'b> {
     }
 }
 
+impl<'b> FlatRows<'b> {
+    /// Indices of the rows, in ascending order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.rows.iter().map(|row| u64::from_le_bytes(*row) as usize)
+    }
+
+    /// Position of a row in [`FlatRows::rows`].
+    pub fn position(&self, row: usize) -> Option<usize> {
+        self.rows.binary_search_by_key(&(row as u64), |row| u64::from_le_bytes(*row)).ok()
+    }
+
+    /// Argument of [`RowBlock::flat_rows_at`].
+    pub fn place(&self) -> usize {
+        self.place
+    }
+
+    /// Words of the columns in the order of the schema, for each field and then for its label. `range` selects rows by
+    /// their position in [`FlatRows::rows`].
+    pub fn columns(&self, range: Range<usize>) -> impl Iterator<Item = &'b [[u8; 8]]> {
+        let columns = self.words.chunks_exact(self.rows.len().max(1));
+        columns.map(move |column| column.get(range.clone()).unwrap_or_default())
+    }
+
+    /// Number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.words.len().checked_div(self.rows.len()).unwrap_or(0)
+    }
+}
+
 impl<'b> RowBlock<'b> {
     /// Reads a block, and the facts about its trace. `None` if it is cut.
     pub(crate) fn read(bytes: &'b [u8]) -> Option<(Self, TraceFacts)> {
@@ -303,6 +344,7 @@ impl<'b> RowBlock<'b> {
         let mut block = RowBlock {
             text: part()?,
             fields: part()?,
+            flat: part()?.as_chunks().0,
             names: part()?,
             name_ends: part()?.as_chunks().0,
             shorts: [&[]; N_SHORT],
@@ -358,6 +400,20 @@ impl<'b> RowBlock<'b> {
     #[inline]
     pub fn fields(&self, row: usize) -> &'b [u8] {
         part(self.fields, self.shorts[Short::FieldsEnd as usize], row)
+    }
+
+    /// Fields at fixed places. Other rows have their fields in [`RowBlock::fields`].
+    pub fn flat_rows(&self) -> impl Iterator<Item = FlatRows<'b>> + '_ {
+        let next = |last: &FlatRows<'b>| last.place + 2 + last.rows.len() + last.words.len();
+        std::iter::successors(self.flat_rows_at(0), move |last| self.flat_rows_at(next(last)))
+    }
+
+    /// Fields at a [place](FlatRows::place).
+    pub fn flat_rows_at(&self, place: usize) -> Option<FlatRows<'b>> {
+        let ([n_rows, n_columns], rest) = self.flat.get(place..)?.split_first_chunk()?;
+        let [n_rows, n_columns] = [n_rows, n_columns].map(|number| u64::from_le_bytes(*number) as usize);
+        let (rows, rest) = rest.split_at_checked(n_rows)?;
+        Some(FlatRows { place, rows, words: rest.get(..n_rows.checked_mul(n_columns)?)? })
     }
 
     /// Fields of consecutive rows, one after the other. The ends of the rows' parts count from `start`.
@@ -444,7 +500,7 @@ mod tests {
         }
         let facts = TraceFacts { system: vec![("node", String::from("n"))], ..TraceFacts::default() };
         assert_eq!(writer.len(), 3);
-        writer.finish(b"{}[]", &facts, &mut text);
+        writer.finish(b"{}[]", &[1, 0, 2, 2, 3, 0, 1, 10, 11, 20, 21, 30, 31], &facts, &mut text);
         assert_eq!(writer.len(), 0);
         let (block, found) = RowBlock::read(text.as_bytes()).unwrap();
         assert_eq!((block.len(), found), (3, facts));
@@ -458,6 +514,12 @@ mod tests {
             assert_eq!(block.text(at), [&b"two\nlines"[..], b"", b"no end"][at]);
             assert_eq!(block.fields(at), [&b""[..], b"{}", b"[]"][at]);
         }
+        let flat = block.flat_rows().map(|flat| {
+            let words = flat.columns(1..2).map(|column| column.iter().map(|word| word[0]).collect::<Vec<_>>());
+            (flat.rows().collect::<Vec<_>>(), flat.n_columns(), words.collect::<Vec<_>>())
+        });
+        let expected = [(vec![2], 0, vec![]), (vec![0, 1], 3, vec![vec![11], vec![21], vec![31]])];
+        assert_eq!(flat.collect::<Vec<_>>(), expected);
         assert!(block.long(Long::Seq).has_no_nulls() && !block.long(Long::Pid).has_no_nulls());
         assert!(!block.long(Long::Tid).has_no_nulls());
         let bytes = text.as_bytes();

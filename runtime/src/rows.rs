@@ -28,8 +28,10 @@ pub struct RowOptions {
     pub note: bool,
     /// True if rows contain the time in microseconds since 1970.
     pub time: bool,
-    /// True if rows contain the event's log, offset and size.
+    /// True if rows contain the event's offset and size.
     pub origins: bool,
+    /// True if rows contain the event's log, if there are several.
+    pub logs: bool,
     /// True to track processes, threads and CPUs.
     pub context: bool,
     /// True to track the nesting depth of interrupts (AIX).
@@ -48,7 +50,7 @@ pub enum RowFields {
     No,
     /// A JSON object of the fields with a value.
     Json,
-    /// Encoded cells, which [`split_cells`] separates.
+    /// Encoded cells, which [`split_cells`] separates, or [flat rows](RowBlock::flat_rows).
     Cells,
 }
 

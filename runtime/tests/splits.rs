@@ -254,6 +254,7 @@ fn all_columns() -> RowOptions {
         note: true,
         time: true,
         origins: true,
+        logs: true,
         context: true,
         depth: true,
         svc: true,

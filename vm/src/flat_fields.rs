@@ -157,10 +157,10 @@ impl Bits {
 }
 
 impl FlatFields<'_> {
-    /// True if the event contains all fields.
+    /// True if an event of this length contains all fields.
     #[inline(always)]
-    pub fn fit(&self, bytes: &[u8]) -> bool {
-        bytes.len() >= self.need
+    pub fn fit(&self, n_bytes: usize) -> bool {
+        n_bytes >= self.need
     }
 
     /// Number in a cell; `None` if the cell has no number.

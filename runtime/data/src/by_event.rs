@@ -9,10 +9,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use tfbc::EventId;
 use tfbc::internal::rows::{
-    EncodedCells, Names, ProgramFields, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, split_cells,
+    FlatRows, Names, ProgramFields, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, split_cells,
 };
 use tfbc_vm::Row;
 
@@ -58,7 +59,7 @@ pub struct EventTables<'s> {
     /// Tables with rows of the current block.
     changed: Vec<usize>,
     open: &'s mut dyn OpenTables,
-    row: Row,
+    cells: CellsOfBlock,
     n_rows: u64,
     /// Number of completed tables per name. If the event occurs again, it gets another table.
     n_ended: HashMap<String, u32>,
@@ -104,7 +105,7 @@ impl<'s> EventTables<'s> {
             only: None,
             changed: Vec::new(),
             open,
-            row: Row::default(),
+            cells: CellsOfBlock::default(),
             n_rows: 0,
             n_ended: HashMap::new(),
         }
@@ -178,8 +179,8 @@ impl<'s> EventTables<'s> {
 
     /// Appends the rows of a block to the columns of their tables.
     fn push_rows(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
-        let Self { tables, changed, row, options, .. } = self;
-        changed.drain(..).try_for_each(|at| tables[at].push_rows(block, names, options.batch_rows, row))
+        let Self { tables, changed, cells, options, .. } = self;
+        changed.drain(..).try_for_each(|at| tables[at].push_rows(block, names, options.batch_rows, cells))
     }
 
     fn create(&mut self, name: String, fields: Vec<ProgramFields<'_>>) -> io::Result<EventFields> {
@@ -219,6 +220,37 @@ fn columns(options: &TableOptions) -> Vec<EventColumn> {
     }
 }
 
+/// Fields of the rows of a block.
+#[derive(Default)]
+struct CellsOfBlock {
+    row: Row,
+    /// Place of its [`FlatRows`] by row; empty if no row has any.
+    places: Vec<u32>,
+}
+
+impl CellsOfBlock {
+    fn begin(&mut self, block: &RowBlock<'_>) {
+        self.places.clear();
+        for flat in block.flat_rows() {
+            self.places.resize(block.len(), u32::MAX);
+            for row in flat.rows() {
+                if let Some(place) = self.places.get_mut(row) {
+                    *place = flat.place() as u32;
+                }
+            }
+        }
+    }
+
+    /// Flat rows with the first of some rows, and the range of these that are the next of the rows, too.
+    fn flat<'b>(&self, block: &RowBlock<'b>, rows: &[usize]) -> Option<(FlatRows<'b>, Range<usize>)> {
+        let first = *rows.first()?;
+        let flat = block.flat_rows_at(*self.places.get(first)? as usize)?;
+        let start = flat.position(first)?;
+        let n = flat.rows().skip(start).zip(rows).take_while(|(one, other)| one == *other).count();
+        Some((flat, start..start + n))
+    }
+}
+
 impl EventFields {
     fn end(mut self, open: &mut dyn OpenTables) -> io::Result<()> {
         self.finish_batch()?;
@@ -231,7 +263,7 @@ impl EventFields {
         block: &RowBlock<'_>,
         names: &Names<'_>,
         batch_rows: usize,
-        cells: &mut Row,
+        cells: &mut CellsOfBlock,
     ) -> io::Result<()> {
         let rows = std::mem::take(&mut self.rows);
         let mut rest = &rows[..];
@@ -252,35 +284,28 @@ impl EventFields {
     }
 
     /// Appends the fields of rows, up to the one with which the batch reaches [`MAX_TEXT`]. Returns the number of rows.
-    fn push_fields(&mut self, block: &RowBlock<'_>, rows: &[usize], cells: &mut Row) -> usize {
-        // Rows of flat cells are appended by column.
-        let mut flat = Vec::with_capacity(rows.len());
+    fn push_fields(&mut self, block: &RowBlock<'_>, rows: &[usize], cells: &mut CellsOfBlock) -> usize {
         let mut n_rows = 0;
-        for row in rows {
-            if self.n_bytes >= MAX_TEXT {
-                break;
-            }
-            n_rows += 1;
-            let own = block.fields(*row);
-            self.n_bytes += own.len();
-            if let [fields] = &mut self.fields[..] {
-                match EncodedCells::of(own) {
-                    EncodedCells::Flat(words) => flat.push(words),
-                    EncodedCells::Row(own) => {
-                        fields.push_flat(&flat);
-                        flat.clear();
-                        fields.push_row(own, cells);
-                    }
+        while n_rows < rows.len() && self.n_bytes < MAX_TEXT {
+            let rest = &rows[n_rows..];
+            n_rows += match (&mut self.fields[..], cells.flat(block, rest)) {
+                ([fields], Some((flat, range))) => {
+                    // A row counts as many bytes as its columns have, and four more.
+                    let row_bytes = 4 + 8 * flat.n_columns();
+                    let n = range.len().min((MAX_TEXT - self.n_bytes).div_ceil(row_bytes));
+                    self.n_bytes += n * row_bytes;
+                    fields.push_flat(flat.columns(range.start..range.start + n));
+                    n
                 }
-            } else {
-                let n_programs = self.fields.len();
-                for (fields, own) in self.fields.iter_mut().zip(split_cells(own, n_programs)) {
-                    fields.push_row(own, cells);
+                (fields, _) => {
+                    let own = block.fields(rest[0]);
+                    self.n_bytes += own.len();
+                    let n_programs = fields.len();
+                    let parts = fields.iter_mut().zip(split_cells(own, n_programs));
+                    parts.for_each(|(fields, own)| fields.push_row(own, &mut cells.row));
+                    1
                 }
-            }
-        }
-        if let [fields] = &mut self.fields[..] {
-            fields.push_flat(&flat);
+            };
         }
         n_rows
     }
@@ -307,6 +332,7 @@ impl RowSink for EventTables<'_> {
     }
 
     fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        self.cells.begin(rows);
         let ids = rows.short(Short::Id);
         for row in 0..rows.len() {
             let id = ids.value(row);

@@ -116,6 +116,12 @@ impl Words {
         self.nulls.append_non_null();
     }
 
+    /// Appends a key of this batch `n` times.
+    pub fn push_key(&mut self, key: i32, n: usize) {
+        self.keys.resize(self.keys.len() + n, key);
+        self.nulls.append_n_non_nulls(n);
+    }
+
     /// Appends nulls.
     #[inline]
     pub fn push_nulls(&mut self, n: usize) {

@@ -3,8 +3,7 @@
 use crate::columns::EventColumn;
 use crate::dictionary::{NONE, Words};
 use crate::metadata::TableMetadata;
-use crate::numbers::Numbers;
-use crate::row_set::RowSet;
+use crate::numbers::{Numbers, RowSet};
 use crate::strings::Strings;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -111,7 +110,8 @@ pub(crate) fn wanted(columns: &[EventColumn]) -> RowOptions {
         fields: if has(EventColumn::Fields) { RowFields::Json } else { RowFields::No },
         note: has(EventColumn::Note),
         time: has(EventColumn::Time),
-        origins: has(EventColumn::File) || has(EventColumn::FileOffset) || has(EventColumn::EventBytes),
+        origins: has(EventColumn::FileOffset) || has(EventColumn::EventBytes),
+        logs: has(EventColumn::File),
         context: has(EventColumn::Cpu)
             || has(EventColumn::Pid)
             || has(EventColumn::Process)
@@ -351,9 +351,13 @@ impl Columns {
                 },
                 TableColumn::Id(column, words, keys) => {
                     let ids = block.short(Short::Id);
+                    let mut last = (NULL, NONE);
                     words.push_keys(rows.indices(), |words, row| {
                         let number = ids.value(row);
-                        match keys.get(number) {
+                        if number == last.0 {
+                            return last.1;
+                        }
+                        let key = match keys.get(number) {
                             NONE => {
                                 let id = RowBlock::id(number);
                                 let text = if *column == EventColumn::Id { id.name() } else { names.label(id) };
@@ -362,7 +366,9 @@ impl Columns {
                                 key
                             }
                             key => key,
-                        }
+                        };
+                        last = (number, key);
+                        key
                     });
                 }
                 TableColumn::Name(column, words) => {
@@ -395,6 +401,11 @@ impl Columns {
                 }
                 TableColumn::File(words) => {
                     let logs = block.short(Short::Log);
+                    if logs.is_empty() {
+                        let key = words.key(source.file(NULL).as_bytes());
+                        words.push_key(key, n_rows);
+                        continue;
+                    }
                     let mut last = (NULL, NONE);
                     words.push_keys(rows.indices(), |words, row| {
                         let log = logs.value(row);

@@ -112,13 +112,9 @@ impl FieldColumns {
         }
     }
 
-    /// Appends rows of flat cells, see [`tfbc::internal::rows::EncodedCells`].
-    pub fn push_flat(&mut self, rows: &[&[[u8; 8]]]) {
-        let mut columns = 0..;
-        let mut words = || {
-            let column = columns.next().unwrap_or_default();
-            rows.iter().map(move |row| row.get(column).map_or(0, |word| u64::from_le_bytes(*word)))
-        };
+    /// Appends rows by column, see [`tfbc::internal::rows::FlatRows`].
+    pub fn push_flat<'b>(&mut self, mut columns: impl Iterator<Item = &'b [[u8; 8]]>) {
+        let mut words = || columns.next().unwrap_or_default().iter().map(|word| u64::from_le_bytes(*word));
         for Member { values, label, .. } in &mut self.members {
             values.extend(words());
             if let Some((.., column)) = label {
@@ -383,7 +379,11 @@ impl LabelColumn {
     /// Appends labels from words of flat cells.
     fn extend_flat(&mut self, words: impl Iterator<Item = u64>) {
         match self {
-            LabelColumn::Fixed(_) | LabelColumn::Open(..) => words.for_each(|word| self.push(label_of_word(word))),
+            LabelColumn::Fixed(fixed) => {
+                let n_texts = fixed.known.len() as u64;
+                words.for_each(|word| fixed.keys.push((word < n_texts).then_some(word as i16)));
+            }
+            LabelColumn::Open(..) => words.for_each(|word| self.push(label_of_word(word))),
             LabelColumn::List(_, fixed, list) => {
                 for word in words {
                     flags_of_word(word).for_each(|label| fixed.push(CellValue::Label(label)));

@@ -133,6 +133,10 @@ struct LineWriter<'r> {
     all_fields: TextBuf,
     /// True if rows have texts.
     has_row_texts: bool,
+    /// Rows whose fields are at fixed places, by the index of their prepared line.
+    flat_rows: Vec<Vec<u32>>,
+    /// Prepared lines that have such rows.
+    flat_lines: Vec<u32>,
 }
 
 /// End of an event's line in a text.
@@ -362,6 +366,26 @@ impl<'r> LineFormat<'r> {
     /// Fields of the lines in the text that was formatted last.
     pub fn fields_of_lines(&self) -> &[u8] {
         self.line.all_fields.as_bytes()
+    }
+
+    /// Appends the fields at fixed places of the rows that were formatted last, encoded for
+    /// [`RowBlock::flat_rows`](crate::row_block::RowBlock::flat_rows). `events` are those of the rows.
+    pub fn take_flat_rows(&mut self, batch: &Batch, events: &[EventRef], words: &mut Vec<u64>) {
+        let LineWriter { flat_rows, flat_lines, .. } = &mut self.line;
+        let taken = &batch.taken.bytes[..];
+        let mut all_bytes = Vec::new();
+        for index in flat_lines.drain(..) {
+            let rows = &mut flat_rows[index as usize];
+            let fields = self.lines.at(index).and_then(|line| line.fields.as_ref());
+            if let Some(flat) = fields.and_then(|fields| fields.flat_cells()) {
+                all_bytes.clear();
+                all_bytes.extend(rows.iter().map(|row| batch.hook(taken, &events[*row as usize]).bytes));
+                words.extend([rows.len() as u64, flat.n_columns() as u64]);
+                words.extend(rows.iter().map(|row| u64::from(*row)));
+                flat.extend(&all_bytes, words);
+            }
+            rows.clear();
+        }
     }
 
     /// Ends of the lines in the text that was formatted last, in order.
@@ -765,10 +789,17 @@ impl<'r> LineFormat<'r> {
         let (Some(first), Some(program)) = (lines.get(first), catalog.programs().first()) else { return };
         line.begin(RunLimits { extent: RunLength::Many, limit: None, steps: meter.room() });
         let mut run = machine.start(program, timers);
+        let is_by_column = line.fields_form == FieldsForm::Cells && !line.has_row_texts;
         let mut ahead = [first; AHEAD];
         let mut n_done = 0;
         'events: loop {
-            let events = &events[n_done..];
+            let mut events = &events[n_done..];
+            if is_by_column {
+                let n_flat = line.push_flat_rows(lines, events, *first_index + n_done, state);
+                n_done += n_flat;
+                // Only the next event is known to need more.
+                events = &events[n_flat..events.len().min(n_flat + 1)];
+            }
             let n_known = lines.look_ahead(events, &mut ahead);
             if n_known == 0 {
                 break;
@@ -899,6 +930,8 @@ impl<'r> LineWriter<'r> {
             fields_form: FieldsForm::Json,
             all_fields: TextBuf::new(),
             has_row_texts: false,
+            flat_rows: Vec::new(),
+            flat_lines: Vec::new(),
         }
     }
 
@@ -1085,6 +1118,39 @@ impl<'r> LineWriter<'r> {
             self.ends.push(LineEnd { event, end, fields, note: RowNote::of(outcome) });
         }
         run.n_steps() < self.bounds.steps
+    }
+
+    /// Collects rows whose fields are at fixed places, up to one with other fields. Returns their number. `index` is
+    /// the index of the first event.
+    #[inline]
+    fn push_flat_rows(
+        &mut self,
+        lines: &PreparedLines<'_>,
+        events: &[EventRef],
+        index: usize,
+        state: &mut LineState,
+    ) -> usize {
+        let fields = self.all_fields.len() as u32;
+        let mut n_rows = 0;
+        for event in events {
+            let Some(line) = lines.get(event).filter(|line| line.has_flat_fields(event)) else { break };
+            let index_of_line = line.index as usize;
+            if self.flat_rows.len() <= index_of_line {
+                self.flat_rows.resize(index_of_line + 1, Vec::new());
+            }
+            let rows = &mut self.flat_rows[index_of_line];
+            if rows.is_empty() {
+                self.flat_lines.push(line.index);
+            }
+            rows.push(self.ends.len() as u32);
+            self.ends.push(LineEnd { event: (index + n_rows) as u32, end: 0, fields, note: RowNote::None });
+            n_rows += 1;
+        }
+        if let Some(last) = events[..n_rows].last() {
+            state.last_elapsed_ns = last.elapsed_ns;
+        }
+        self.counted.n_reported += n_rows as u64;
+        n_rows
     }
 
     /// Appends the JSON line of an event that ends with its fields and has no text. Returns false if the run of lines

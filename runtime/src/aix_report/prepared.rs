@@ -37,7 +37,18 @@ pub(super) struct PreparedLine<'r> {
     pub is_plain: bool,
     /// Prepared fields, if the report shows them.
     pub fields: Option<Box<PreparedFields<'r>>>,
+    /// Index of the line.
+    pub index: u32,
     key: u32,
+}
+
+impl PreparedLine<'_> {
+    /// True if the fields of an event are numbers at fixed places, and nothing else needs to be done for its row.
+    #[inline(always)]
+    pub fn has_flat_fields(&self, event: &EventRef) -> bool {
+        let flat = self.fields.as_ref().and_then(|fields| fields.flat_cells());
+        self.is_quick.get() && flat.is_some_and(|flat| flat.fit(event.len as usize))
+    }
 }
 
 /// Settings of the report that a prepared line depends on.
@@ -76,6 +87,11 @@ impl<'r> PreparedLines<'r> {
         let first = self.slot(key);
         let line = self.in_slot(first)?;
         if line.key == key { Some(line) } else { self.get_after(first, key) }
+    }
+
+    /// Line of an index.
+    pub fn at(&self, index: u32) -> Option<&PreparedLine<'r>> {
+        self.lines.get(index as usize)
     }
 
     /// Line of a key that is not in its first slot.
@@ -172,6 +188,7 @@ impl<'r> PreparedLines<'r> {
             is_guess,
             is_plain,
             fields,
+            index: self.lines.len() as u32,
             key: key(event),
         });
         if self.lines.len() * 2 > self.slots.len() {

@@ -29,6 +29,8 @@ struct RowFormat<'r> {
     /// Events with a row and their origins, if others are between them.
     events: Vec<EventRef>,
     origins: Vec<Origin>,
+    /// Fields at fixed places.
+    flat: Vec<u64>,
 }
 
 /// Context of a thread in a block.
@@ -42,7 +44,7 @@ struct ThreadNames {
 impl RowFormat<'_> {
     /// Makes a block of the lines that were formatted last; `out` contains their text.
     fn finish(&mut self, batch: &Batch, out: &mut TextBuf) {
-        let Self { lines, wanted, block, threads, events, origins } = self;
+        let Self { lines, wanted, block, threads, events, origins, flat } = self;
         let ends = lines.ends();
         let Some(first) = ends.first() else { return out.clear() };
         // Usually all events of a run have a row.
@@ -110,6 +112,8 @@ impl RowFormat<'_> {
         if wanted.origins {
             block.extend_long(Long::Offset, origins.iter().map(|origin| origin.offset as i64));
             block.extend_short(Short::Bytes, origins.iter().map(|origin| origin.n_bytes));
+        }
+        if wanted.logs {
             block.extend_short(Short::Log, contexts().map(|context| batch.thread(context).log));
         }
         if wanted.text {
@@ -120,7 +124,10 @@ impl RowFormat<'_> {
         if wanted.fields != RowFields::No {
             block.extend_short(Short::FieldsEnd, ends.iter().map(|end| end.fields));
         }
-        block.finish(lines.fields_of_lines(), &facts(batch, first.event as usize), out);
+        let facts = facts(batch, first.event as usize);
+        flat.clear();
+        lines.take_flat_rows(batch, events, flat);
+        block.finish(lines.fields_of_lines(), flat, &facts, out);
     }
 }
 
@@ -220,6 +227,7 @@ pub(crate) fn write_rows(
         ..options.clone()
     };
     let infos = logs.logs().to_vec();
+    let wanted = RowOptions { logs: wanted.logs && infos.len() > 1, ..wanted };
     let columns = if has_text(wanted) { Columns::text_only() } else { Columns::text_only().without_text() };
     let layouts = layouts(&columns);
     let fields = if wanted.fields == RowFields::Cells { FieldsForm::Cells } else { FieldsForm::Json };
@@ -238,6 +246,7 @@ pub(crate) fn write_rows(
             threads: Vec::new(),
             events: Vec::new(),
             origins: Vec::new(),
+            flat: Vec::new(),
         }
     };
     let RunResult { producer, formats, .. } = engine::run(producer, make, first, options.threads, out, monitor)?;

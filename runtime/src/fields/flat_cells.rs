@@ -1,42 +1,20 @@
 //! Fields at fixed places as numbers: a word per column of the event's table.
 //!
-//! ```text
-//! [`FLAT`] │ field │ its name │ field │ field │ names of its bits │ …
-//! ```
-//!
-//! Most stanzas have only such fields. Their columns are copied without a row of cells for each event.
+//! Most stanzas have only such fields. Their columns are filled one after the other for all rows of a chunk, without a
+//! row of cells for each event.
 
 use tfbc_vm::{
-    COLUMNS, CellValue, FieldKind, FlagName, FlatFields, FlatFlags, FlatNumber, FlatWord, NameRef, Schema, SchemaField,
-    TextBuf, errno_name,
+    CellValue, FieldKind, FlagName, FlatFields, FlatFlags, FlatNumber, FlatWord, NameRef, Schema, SchemaField,
+    errno_name,
 };
 
-/// Start of flat cells. An encoded row starts with a smaller number, that of its cells.
-pub const FLAT: [u8; 4] = u32::MAX.to_le_bytes();
 /// A number without name.
 const NO_NAME: u64 = u64::MAX;
 /// Bit of a name that is an error number; other names are indices of a label.
 const ERRNO: u64 = 1 << 32;
 
-/// Fields of an event, as they are encoded.
-#[derive(Debug, Clone, Copy)]
-pub enum EncodedCells<'b> {
-    /// A word for each field and each label, in the order of the schema.
-    Flat(&'b [[u8; 8]]),
-    /// An encoded [`Row`](tfbc_vm::Row), or nothing.
-    Row(&'b [u8]),
-}
-
-impl<'b> EncodedCells<'b> {
-    /// Recognizes the form of an event's fields.
-    #[inline]
-    pub fn of(bytes: &'b [u8]) -> Self {
-        match bytes.split_first_chunk() {
-            Some((&FLAT, words)) => EncodedCells::Flat(words.as_chunks().0),
-            _ => EncodedCells::Row(bytes),
-        }
-    }
-}
+/// Maximum number of columns, because short events of a chunk may have many fields at the same place.
+const MAX_COLUMNS: usize = 64;
 
 /// Label from a word of flat cells.
 #[inline]
@@ -64,7 +42,7 @@ pub fn flags_of_word(word: u64) -> impl Iterator<Item = u32> {
 
 /// Fields that can be read without the machine.
 #[derive(Debug)]
-pub(super) struct FlatCells<'r> {
+pub(crate) struct FlatCells<'r> {
     source: FlatFields<'r>,
     cells: Vec<FlatCell>,
 }
@@ -103,41 +81,42 @@ impl<'r> FlatCells<'r> {
                 None => FlatCell::Name(source.word(labels.cell)?),
             });
         }
-        (FLAT.len() + size_of::<u64>() * cells.len() <= COLUMNS).then_some(Self { source, cells })
+        (cells.len() <= MAX_COLUMNS).then_some(Self { source, cells })
     }
 
-    /// Appends the fields of an event. Returns false if the event may not contain all of them.
-    #[inline]
-    pub fn write(&self, bytes: &[u8], out: &mut TextBuf) -> bool {
-        if !self.source.fit(bytes) {
-            return false;
-        }
-        out.put_columns(|room| {
-            let Some((head, rest)) = room.split_first_chunk_mut() else { return 0 };
-            *head = FLAT;
-            for (cell, room) in self.cells.iter().zip(rest.as_chunks_mut().0) {
-                *room = self.word(cell, bytes).to_le_bytes();
-            }
-            FLAT.len() + size_of::<u64>() * self.cells.len()
-        });
-        true
-    }
-
+    /// True if an event of this length contains all fields.
     #[inline(always)]
-    fn word(&self, cell: &FlatCell, bytes: &[u8]) -> u64 {
-        match cell {
-            FlatCell::Number(number) => number.read(bytes),
-            FlatCell::Name(word) => match self.source.find_word(*word, bytes) {
-                NameRef::Label(label) => label.into(),
-                NameRef::Errno(number) => ERRNO | u64::from(number),
-                NameRef::None => NO_NAME,
-            },
-            FlatCell::Flags(flags, labels) => {
-                let number = flags.read(bytes);
-                labels.iter().fold(0, |bits, FlagLabels { mask, value, name, other }| {
-                    bits | if number & mask == *value { name } else { other }
-                })
+    pub fn fit(&self, n_bytes: usize) -> bool {
+        self.source.fit(n_bytes)
+    }
+
+    /// Number of columns: a field has one, and its label another one.
+    pub fn n_columns(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Appends the words of events that [fit](FlatCells::fit), by column.
+    pub fn extend(&self, events: &[&[u8]], words: &mut Vec<u64>) {
+        for cell in &self.cells {
+            match cell {
+                FlatCell::Number(number) => words.extend(events.iter().map(|bytes| number.read(bytes))),
+                FlatCell::Name(word) => words.extend(events.iter().map(|bytes| self.name(*word, bytes))),
+                FlatCell::Flags(flags, labels) => words.extend(events.iter().map(|bytes| {
+                    let number = flags.read(bytes);
+                    labels.iter().fold(0, |bits, FlagLabels { mask, value, name, other }| {
+                        bits | if number & mask == *value { name } else { other }
+                    })
+                })),
             }
+        }
+    }
+
+    #[inline]
+    fn name(&self, word: FlatWord, bytes: &[u8]) -> u64 {
+        match self.source.find_word(word, bytes) {
+            NameRef::Label(label) => label.into(),
+            NameRef::Errno(number) => ERRNO | u64::from(number),
+            NameRef::None => NO_NAME,
         }
     }
 }

@@ -263,7 +263,7 @@ impl<'r> FlatRow<'r> {
     /// True if the event contains all fields.
     #[inline(always)]
     pub fn fit(&self, bytes: &[u8]) -> bool {
-        self.source.fit(bytes)
+        self.source.fit(bytes.len())
     }
 
     /// Appends the fields of an event that contains all of them as an object between two texts.

@@ -12,7 +12,7 @@ mod values;
 
 pub use field::{Field, FieldFormat, FieldValue};
 use flat_cells::FlatCells;
-pub use flat_cells::{EncodedCells, flags_of_word, label_of_word};
+pub use flat_cells::{flags_of_word, label_of_word};
 pub(crate) use json::write_members;
 pub use json::write_row;
 use json::{FieldKeys, FlatRow, write_prepared};
@@ -31,7 +31,7 @@ pub(crate) enum FieldsForm {
     /// A JSON object.
     #[default]
     Json,
-    /// [`EncodedCells`].
+    /// An encoded [`Row`].
     Cells,
 }
 
@@ -74,6 +74,11 @@ impl<'r> PreparedFields<'r> {
     /// Schema of the fields.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// Fields that can be read without the machine, for columns.
+    pub(crate) fn flat_cells(&self) -> Option<&FlatCells<'r>> {
+        self.flat_cells.as_ref()
     }
 
     /// Runs the routine of an event and appends its fields as a JSON object. With `is_trial`, restores the timers
@@ -156,11 +161,6 @@ impl<'r> PreparedFields<'r> {
     ) -> Outcome {
         if form == FieldsForm::Json {
             return self.write(run, input, is_trial, out);
-        }
-        if let Some(flat) = &self.flat_cells
-            && flat.write(input.bytes(), out)
-        {
-            return Outcome::default();
         }
         let outcome = run.fields(&self.entry, input, is_trial, out);
         run.row().encode(|bytes| out.push(bytes));

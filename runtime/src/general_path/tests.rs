@@ -9,7 +9,7 @@ use crate::common::{
 };
 use crate::event::Item;
 use crate::expression::Expression;
-use crate::fields::{EncodedCells, flags_of_word, label_of_word};
+use crate::fields::{flags_of_word, label_of_word};
 use crate::filter::{Filter, Numbers, Processes, Threads};
 use crate::qnx::{FieldLayout, QnxReportOptions, TimeForm};
 use crate::qnx_report::{RecordFilter, RecordIds};
@@ -25,6 +25,7 @@ use crate::{
     Columns, Form, Formats, Limits, MaxWork, Pattern, ReportColour, ReportOptions, ReportSummary, System, Trace, aix,
     report_with,
 };
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
@@ -433,16 +434,16 @@ struct RowLines {
 
 impl RowLines {
     /// Fields of a row as text. Numbers at fixed places have an encoding of their own, which must mean the same.
-    fn fields(&mut self, id: u32, bytes: &[u8], names: &Names<'_>) -> String {
+    fn fields(&mut self, id: u32, bytes: &[u8], flat: Option<&Vec<[u8; 8]>>, names: &Names<'_>) -> String {
         if self.fields != RowFields::Cells {
             return String::from_utf8_lossy(bytes).into_owned();
         }
         let programs = names.fields(RowBlock::id(id));
         let parts = programs.iter().zip(split_cells(bytes, programs.len()));
-        let texts = parts.map(|(program, part)| match EncodedCells::of(part) {
-            EncodedCells::Flat(words) => flat_text(&program.fields, words),
-            EncodedCells::Row(part) if self.row.decode(part) => row_text(&program.fields, self.row.cells()),
-            EncodedCells::Row(part) => format!("no row: {part:?}"),
+        let texts = parts.map(|(program, part)| match flat {
+            Some(words) => flat_text(&program.fields, words),
+            None if self.row.decode(part) => row_text(&program.fields, self.row.cells()),
+            None => format!("no row: {part:?}"),
         });
         texts.collect()
     }
@@ -500,6 +501,12 @@ impl RowSink for RowLines {
     }
 
     fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        let mut flat = HashMap::new();
+        for group in rows.flat_rows() {
+            for (at, row) in group.rows().enumerate() {
+                flat.insert(row, group.columns(at..at + 1).flatten().copied().collect());
+            }
+        }
         for row in 0..rows.len() {
             let longs = LONGS.map(|column| rows.long(column).get(row));
             let shorts = SHORTS.map(|column| rows.short(column).get(row));
@@ -507,7 +514,8 @@ impl RowSink for RowLines {
             let of_names =
                 NAMES.map(|column| rows.short(column).get(row).map(|name| String::from_utf8_lossy(rows.name(name))));
             let text = String::from_utf8_lossy(rows.text(row));
-            let fields = self.fields(rows.short(Short::Id).get(row).unwrap_or_default(), rows.fields(row), names);
+            let id = rows.short(Short::Id).get(row).unwrap_or_default();
+            let fields = self.fields(id, rows.fields(row), flat.get(&row), names);
             self.lines += &format!("{longs:?} {shorts:?} {of_names:?} {text:?} {fields}\n");
         }
         Ok(())
@@ -625,6 +633,7 @@ fn fast_and_general_paths_print_the_same() {
                     note: draw(),
                     time: draw(),
                     origins: draw(),
+                    logs: draw(),
                     context: draw(),
                     depth: draw(),
                     svc: draw(),

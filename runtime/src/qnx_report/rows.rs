@@ -146,7 +146,6 @@ impl RecordWriter for TableWriter<'_> {
         if wanted.origins {
             block.push_long(Long::Offset, Some(record.offset as i64));
             block.push_short(Short::Bytes, record.bytes.len() as u32);
-            block.push_short(Short::Log, 0);
         }
         if wanted.text {
             block.push_short(Short::TextEnd, out.len() as u32);
@@ -171,7 +170,7 @@ impl RecordWriter for TableWriter<'_> {
     fn end_text(&mut self, out: &mut TextBuf) {
         let Rows { block, fields, .. } = &mut self.rows;
         if block.len() > 0 {
-            block.finish(fields.as_bytes(), &self.source.facts(), out);
+            block.finish(fields.as_bytes(), &[], &self.source.facts(), out);
         }
     }
 
