@@ -6,13 +6,14 @@
 # A figure is the difference between a longer and a shorter trace, so the start of the command does not count. `x` is its
 # ratio to the default of its vendor. The limit is the goal, in instructions: 1.5 times the default's goal, and for
 # `kev ndjson` 1.5 times the default's figure. The limits of summary, latency and `ndjson with fields`, whose goal is
-# 720, are 5 % above the figures; the goal of summaries is 200, 1.5 times `stats`, but in `realistic` nearly every call
+# 720, and of user events with fields are 5 % above the figures; the goal of summaries is 200, 1.5 times `stats`, but in `realistic` nearly every call
 # has an address and a row of its own.
 # Environment: EVENTS of the shorter trace, JOBS at a time, BIN for a directory of binaries that are built already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# name | limit | command, load and flags; `realistic` and `kev` are the loads; `tfbc` is its report.
+# name | limit | command, load and flags; `tfbc` is its report. The loads are `realistic`, `kev`, and `user`: events of
+# `kev` with definitions.
 rows() {
     cat <<'ROWS'
 default | 480 | tfbc realistic
@@ -54,6 +55,10 @@ kev colour | 1575 | tfbc kev --color always
 kev tsv | 1575 | tfbc kev --to tsv
 kev ndjson | 1458 | tfbc kev --to ndjson
 kev stats | 150 | tfbc kev --stats
+user events | 1560 | tfbc user
+user events as csv | 1290 | tfbc user --to csv
+user events as ndjson | 2930 | tfbc user --to ndjson
+user events with typed fields | 2900 | tfbc user --to ndjson --fields object
 summary of CPUs | 225 | summary realistic --sections cpu
 summary | 4240 | summary realistic
 latency | 2763 | latency realistic --pair svc
@@ -81,8 +86,10 @@ done
 for n in 1 3; do
     "$BIN/make-trace" realistic --events $((n * events)) -o "$scratch/realistic.$n"
     "$BIN/make-kev" --slots $((n * events)) -o "$scratch/kev.$n"
+    "$BIN/make-kev" --user $((n * events)) -o "$scratch/user.$n"
 done
 "$BIN/make-trace" templates realistic -o "$scratch/realistic.trcfmt"
+"$BIN/make-kev" --definitions -o "$scratch/user.xml"
 
 # Instructions of one command on one trace.
 count() {
@@ -93,6 +100,7 @@ count() {
     summary | latency) flags=("$command" "${flags[@]}") command=tfbc ;;
     *)
         [[ $load == realistic ]] && flags+=(-t "$scratch/realistic.trcfmt")
+        [[ $load == user ]] && flags+=(-t "$scratch/user.xml")
         [[ $command == tfbc ]] && flags=(report --threads 1 "${flags[@]}")
         ;;
     esac
